@@ -1,0 +1,43 @@
+#pragma once
+
+// Options as data. Programs, network functions, schedules and ports each declare a table of
+// these; parsing, help, defaults and --describe all come from it. Nothing here allocates
+// except option_parse_list's copies of strings, which live as long as the process.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum option_type {
+	OPTION_FLAG, // bool
+	OPTION_UINT, // uint64_t
+	OPTION_DURATION, // uint64_t, ns: "10s" "250ms" "100us" "1h"; a bare number is refused
+	OPTION_STRING, // const char *
+	OPTION_CHOICE, // uint32_t, index into choices
+	OPTION_DOUBLE, // double
+};
+
+struct option_spec {
+	const char *name;
+	enum option_type type;
+	size_t offset; // of the value within the options struct
+	const char *default_text; // NULL: required
+	const char *help; // one line; says the unit
+	const char *const *choices; // OPTION_CHOICE: NULL-terminated
+	uint64_t min, max; // OPTION_UINT and OPTION_DURATION; both 0: unlimited
+};
+
+// Fill options (of size bytes, zeroed first) with the defaults of n specs.
+void option_defaults(const struct option_spec *specs, size_t n, void *options);
+
+// Parse "key=value,key=value" (NULL or "": only defaults) into options. Returns 0 or -EINVAL with
+// one line in error that names owner, key, what is wrong and what is accepted.
+int option_parse_list(const char *owner, const struct option_spec *specs, size_t n,
+	const char *text, void *options, char *error, size_t error_len);
+
+// Parse one value. Returns 0 or -EINVAL, as above.
+int option_parse_value(const char *owner, const struct option_spec *spec, const char *text,
+	void *options, char *error, size_t error_len);
+
+// The table as a JSON array, for --describe.
+void option_describe(FILE *out, const struct option_spec *specs, size_t n);

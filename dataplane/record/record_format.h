@@ -1,0 +1,119 @@
+#pragma once
+
+// The binary files the data plane writes and python/taut/records reads. Little endian, one
+// 128-byte header, then records of one kind. Python's side is records/layout.py; the seam test
+// (tests/seam) compares both with what taut-layout prints. Change a struct: raise its version.
+
+#include <assert.h>
+#include <stdint.h>
+
+#define RECORD_MAGIC "TAUTREC"
+
+enum record_version {
+	RECORD_VERSION = 1,
+};
+
+enum record_kind {
+	RECORD_PACKET = 1,
+	RECORD_GAP = 2,
+	RECORD_EVENT = 3,
+	RECORD_HISTOGRAM = 4,
+};
+
+// One reading of two clocks: CLOCK_MONOTONIC_RAW read between two TSC reads, tsc their middle.
+struct clock_point {
+	uint64_t tsc;
+	uint64_t mono_raw_ns;
+	uint64_t width_ticks; // distance of the two TSC reads: the error bar of this point
+};
+
+// Written when the file is opened, again with last and n_records when it is closed. A header
+// with n_records = 0 and records behind it is a file whose writer died: count by size.
+struct record_file_header {
+	char magic[8]; // RECORD_MAGIC
+	uint16_t version;
+	uint16_t kind; // enum record_kind
+	uint32_t record_size;
+	uint32_t run_id;
+	uint32_t n_flows; // packets of one flow are n_flows sequence numbers apart
+	uint64_t epoch_tsc; // the run's start: time 0 of due, sent and received
+	uint64_t nominal_tsc_hz; // the fit from first to last is what counts
+	struct clock_point first;
+	struct clock_point last;
+	uint64_t n_records;
+	char thread[16]; // who wrote it: "generator", "forwarder"
+	uint8_t reserved[16];
+};
+
+enum packet_flag {
+	PACKET_VOID = 1 << 0, // send, flight or receive overlaps a gap of the generator
+	PACKET_UNSENT = 1 << 1, // due, but the transmit call refused it: sent_tsc = 0
+	PACKET_LATE = 1 << 2, // received after its deadline: one more record, sent_tsc = 0
+	PACKET_DUPLICATE = 1 << 3, // received again: one more record
+	PACKET_OUT_OF_SEQUENCE = 1 << 4, // RFC 4737 Type-P-Reordered
+	PACKET_HW_STAMPED = 1 << 5,
+	PACKET_COLD = 1 << 6, // due during the declared warm-up
+	PACKET_ORPHAN = 1 << 7, // received, never sent by this run: one more record, sent_tsc = 0
+};
+
+// One packet. Times are raw TSC; received_tsc = 0 means never received.
+struct packet_record {
+	uint64_t seq; // counts from 0 in each direction
+	uint64_t due_tsc;
+	uint64_t sent_tsc;
+	uint64_t received_tsc;
+	uint32_t arrival_window; // ticks since the previous poll of that port, saturating
+	uint32_t flow;
+	uint16_t frame_len; // Ethernet frame with its 4-byte FCS, as RFC 2544 counts
+	uint16_t flags; // enum packet_flag
+	uint8_t direction; // 0: tx port to rx port, 1: the other way
+	uint8_t reserved[3];
+};
+
+// One iteration of a polling loop that took longer than the threshold.
+struct gap_record {
+	uint64_t start_tsc;
+	uint64_t end_tsc;
+	uint32_t thread; // enum gap_thread
+	uint32_t n_packets; // handled in that iteration: tells work from stolen time
+};
+
+enum gap_thread {
+	GAP_GENERATOR = 0,
+	GAP_FORWARDER = 1,
+};
+
+struct event_record {
+	uint64_t tsc;
+	uint32_t cpu;
+	uint32_t id;
+	uint64_t args[2];
+};
+
+// One bucket of one series. Buckets of width_ticks 1 are exact.
+struct histogram_record {
+	uint64_t value_ticks; // lowest value of the bucket
+	uint64_t width_ticks;
+	uint64_t count;
+	uint16_t series; // enum histogram_series
+	uint8_t is_void;
+	uint8_t is_cold;
+	uint8_t direction;
+	uint8_t reserved[3];
+};
+
+enum histogram_series {
+	SERIES_SERVICE = 0, // received - sent
+	SERIES_INTENT = 1, // received - due
+	SERIES_JITTER = 2, // RFC 4689: |difference of successive latencies| in a flow
+	SERIES_DEPARTURE_ERROR = 3, // sent - due
+	SERIES_INTER_DEPARTURE = 4, // sent - previous sent
+	SERIES_ARRIVAL_WINDOW = 5,
+	N_SERIES,
+};
+
+static_assert(sizeof(struct record_file_header) == 128, "read by records/layout.py");
+static_assert(sizeof(struct packet_record) == 48, "read by records/layout.py");
+static_assert(sizeof(struct gap_record) == 24, "read by records/layout.py");
+static_assert(sizeof(struct event_record) == 32, "read by records/layout.py");
+static_assert(sizeof(struct histogram_record) == 32, "read by records/layout.py");

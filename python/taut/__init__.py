@@ -1,0 +1,1 @@
+"""taut measures, explains and trims the tail latency of software packet processing."""
