@@ -1,0 +1,62 @@
+# The only front door. A bare Debian 12 needs git, make and ca-certificates to come here;
+# `make setup` brings the rest. Everything a target leaves behind stands in .gitignore, except
+# DPDK's l2fwd, which setup builds in ~/.cache/taut.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv/bin
+BUILD := build
+SANITIZE := build-sanitize
+# PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
+PYTEST_ARGS ?=
+
+.PHONY: help setup build demo test lint tidy smoke sanitize bench docs l2fwd clean
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: ## install what is missing: Debian packages (as root), .venv, l2fwd
+	@devtools/setup.sh
+
+build: setup ## compile the data plane; leave bin/taut and the binaries usable
+	@devtools/build $(BUILD) --buildtype=release
+	@devtools/make_bin $(BUILD)
+
+demo: build ## measure a Linux bridge and DPDK forwarders (under 3 minutes after set-up)
+	@bin/taut reproduce debs20 --quick
+
+# pytest comes last: its summary is the verdict.
+test: build sanitize ## every test: C units, C units under sanitizers, Python, seam, smoke, acceptance
+	@devtools/meson_test $(BUILD)
+	@$(VENV)/pytest $(PYTEST_ARGS)
+
+smoke: build ## only the tests that run the binaries over virtual ports
+	@$(VENV)/pytest -m smoke $(PYTEST_ARGS)
+
+# Leaks are not looked for: EAL keeps its memory until the process ends.
+sanitize: setup ## C unit tests under the address and undefined-behaviour sanitizers
+	@devtools/build $(SANITIZE) --buildtype=debug -Db_sanitize=address,undefined -Db_lundef=false
+	@ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 devtools/meson_test $(SANITIZE)
+
+lint: build ## every rule a tool can check
+	@devtools/setup.sh lint
+	@devtools/lint
+
+tidy: build ## clang-tidy over the data plane (a minute or two)
+	@devtools/setup.sh lint
+	@devtools/tidy $(BUILD)
+
+bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; 20 minutes)
+	@$(VENV)/python bench/forwarder.py
+	@$(VENV)/python bench/generator.py
+
+docs: build ## write docs/reference.md from the binaries and the Python tables
+	@$(VENV)/python devtools/docs
+
+l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
+	@devtools/build_l2fwd
+
+clean: ## remove what was built; .venv and ~/.cache/taut stay
+	@rm -rf $(BUILD) $(SANITIZE) bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

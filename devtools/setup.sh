@@ -1,0 +1,91 @@
+#!/bin/sh
+# Bring a Debian 12 machine from "can clone and call make" to "can build, measure and test".
+#
+#   devtools/setup.sh         what building, measuring and testing need
+#   devtools/setup.sh lint    also the C formatter and linter
+#
+# Installs only what is missing, so a second run costs a fraction of a second. Python packages
+# come from requirements.lock, every file checked against its hash, into .venv of this clone.
+# apt, pip and uv run with whatever mirrors, proxies and certificates this machine is set to.
+set -eu
+cd "$(dirname "$0")/.."
+
+# libdpdk-dev: headers and libraries; dpdk-dev: testpmd; dpdk-doc: the source of l2fwd.
+packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev dpdk-doc
+	libcmocka-dev iproute2 kmod procps python3 python3-venv util-linux"
+lint_packages="clang-format clang-tidy"
+[ "${1:-}" = lint ] && packages="$packages $lint_packages"
+
+say() { echo "setup: $*" >&2; }
+fail() {
+	say "$*"
+	exit 1
+}
+
+# Run a command quietly; show what it said only if it fails.
+quietly() {
+	log=$(mktemp)
+	if ! "$@" >"$log" 2>&1 </dev/null; then
+		tail -n 20 "$log" >&2
+		rm -f "$log"
+		return 1
+	fi
+	rm -f "$log"
+}
+
+missing_packages() {
+	for package in $packages; do
+		case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) in
+		*" ok installed") ;;
+		*) printf ' %s' "$package" ;;
+		esac
+	done
+}
+
+apt_install() {
+	DEBIAN_FRONTEND=noninteractive quietly apt-get install -y --no-install-recommends "$@"
+}
+
+install_packages() {
+	missing=$(missing_packages)
+	[ -n "$missing" ] || return 0
+	[ "$(id -u)" = 0 ] || fail "missing packages; as root: apt-get install$missing"
+	say "installing$missing"
+	# Lists may be absent (a fresh image) or old (files gone from the mirror): refresh once.
+	if ! ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || ! (apt_install $missing) 2>/dev/null; then
+		quietly apt-get update || fail "apt-get update failed; check the machine's apt sources"
+		apt_install $missing || fail "apt-get could not install$missing"
+	fi
+}
+
+# pip only brings uv; uv brings the rest. Both check every file against a hash.
+install_python() {
+	stamp=.venv/.taut-setup
+	wanted=$(cat requirements.lock devtools/uv.lock.txt pyproject.toml | sha256sum)
+	[ "$(cat $stamp 2>/dev/null)" != "$wanted" ] || return 0
+
+	if [ ! -x .venv/bin/python ]; then
+		say "creating .venv"
+		/usr/bin/python3 -m venv .venv || fail "python3 -m venv failed; install python3-venv"
+	fi
+	.venv/bin/python -m pip --version >/dev/null 2>&1 || quietly .venv/bin/python -m ensurepip ||
+		fail "no pip for .venv; remove .venv and run again"
+	say "installing Python packages"
+	quietly .venv/bin/python -m pip install --require-hashes -r devtools/uv.lock.txt ||
+		fail "pip could not install uv; is a package index reachable?"
+	export UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy
+	quietly .venv/bin/uv pip install -p .venv/bin/python --require-hashes -r requirements.lock ||
+		fail "uv could not install requirements.lock; is a package index reachable?"
+	quietly .venv/bin/uv pip install -p .venv/bin/python --no-deps --no-build-isolation -e . ||
+		fail "uv could not install taut into .venv"
+	echo "$wanted" >$stamp
+}
+
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+	install_packages
+else
+	say "not Debian: taking for granted what these packages hold:" $packages
+fi
+install_python
+# DPDK's own l2fwd is one of the devices under test, not a need: without it taut still works.
+devtools/build_l2fwd || say "going on without l2fwd"
