@@ -1,0 +1,106 @@
+"""Check what no compiler or formatter does: C includes, file length, TODOs, addresses.
+
+The C rules repeat what Meson's per-folder include directories enforce, because DPDK's headers are
+on every path and a header of one's own folder is always found: here they are a table to read.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# Which folders of dataplane/ a folder may include from, besides itself; whether it may use DPDK.
+MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
+    "base": (set(), False),
+    "record": ({"base"}, False),
+    "traffic": ({"base"}, False),
+    "clock": ({"base"}, False),
+    "nf": ({"base"}, True),
+    "runtime": ({"base"}, True),
+    "forwarder": ({"base", "record", "runtime", "nf"}, True),
+    "generator": ({"base", "record", "runtime", "traffic"}, True),
+}
+# Families: no member includes another member's header, only the family's own.
+FAMILIES = {"nf", "traffic"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+
+MAX_LINES = 500
+LONG_BECAUSE = "Long because"  # in the first 20 lines: the reason a file is over the limit
+TODO = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!\(?#\d+)")
+
+
+def main() -> int:
+    """Print every finding as `file:line: rule`; exit 1 if there is any."""
+    paths = [path for path in tracked_files() if path.is_file() and not path.is_symlink()]
+    headers = {path.name: path.parts[1] for path in paths if is_c(path) and path.suffix == ".h"}
+    findings: list[str] = []
+    for path in paths:
+        text = path.read_text(errors="replace")
+        findings += length(path, text)
+        findings += todos(path, text)
+        if is_c(path):
+            findings += includes(path, text, headers)
+    print("\n".join(findings))
+    return 1 if findings else 0
+
+
+def tracked_files() -> Iterator[Path]:
+    """Name the files of the project, new ones included."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return (Path(name) for name in names.split("\0") if name)
+
+
+def is_c(path: Path) -> bool:
+    """Say whether a file is C of the data plane."""
+    return path.parts[0] == "dataplane" and path.suffix in {".c", ".h"}
+
+
+def length(path: Path, text: str) -> Iterator[str]:
+    """A source file over 500 lines is split or says why it is not."""
+    n_lines = text.count("\n")
+    if path.suffix in {".c", ".h", ".py"} and n_lines > MAX_LINES:
+        head = "\n".join(text.splitlines()[:20])
+        if LONG_BECAUSE not in head:
+            yield f"{path}:1: {n_lines} lines; split it, or say '{LONG_BECAUSE} ...' at the top"
+
+
+def todos(path: Path, text: str) -> Iterator[str]:
+    """A TODO names its issue: TODO(#12)."""
+    if path.suffix not in {".c", ".h", ".py", ".toml", ".sh"} or path.name == Path(__file__).name:
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if TODO.search(line):
+            yield f"{path}:{number}: TODO without an issue number"
+
+
+def includes(path: Path, text: str, headers: dict[str, str]) -> Iterator[str]:
+    """Hold one C file to the table above."""
+    folder = path.parts[1]
+    if folder not in MAY_INCLUDE:
+        yield f"{path}:1: {folder}/ is not in the table of {Path(__file__).name}"
+        return
+    allowed, dpdk = MAY_INCLUDE[folder]
+    for match in INCLUDE.finditer(text):
+        quote, name = match.groups()
+        where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+        if ".." in name:
+            yield f"{where}: {name}: no ../ in includes"
+        elif quote == "<" and name.startswith("rte_") and not dpdk:
+            yield f"{where}: {name}: {folder}/ builds without DPDK"
+        elif quote == '"' and (owner := headers.get(Path(name).name)):
+            if owner != folder and owner not in allowed:
+                yield f"{where}: {name}: {folder}/ may not include from {owner}/"
+            elif owner == folder and folder in FAMILIES and not shared(path, name, folder):
+                yield f"{where}: {name}: members of {folder}/ do not know each other"
+
+
+def shared(path: Path, name: str, folder: str) -> bool:
+    """Say whether a family's member may include this header of its own folder."""
+    own = path.stem.removesuffix("_test")
+    return name.startswith(folder) or name == f"{own}.h" or name.endswith("_priv.h")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
