@@ -1,0 +1,1 @@
+"""Errors, units, cores, binaries, the manifest: what every other package may use."""

@@ -1,0 +1,41 @@
+"""Sets of CPU cores, written as the kernel writes them: `0-3,8`."""
+
+from collections.abc import Iterable
+
+from taut.core.errors import InputError
+
+CpuSet = tuple[int, ...]
+
+
+def parse_cpu_list(text: str) -> CpuSet:
+    """Turn `0-3,8` into (0, 1, 2, 3, 8); an empty text is no core."""
+    cores: set[int] = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        if not first.strip().isdigit() or (last and not last.strip().isdigit()):
+            raise InputError(f"cores {text!r}: {part!r} is no core; write a list like 0-3,8")
+        if last and int(last) < int(first):
+            raise InputError(f"cores {text!r}: {part!r} runs backwards; write a list like 0-3,8")
+        cores.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(cores))
+
+
+def format_cpu_list(cores: Iterable[int]) -> str:
+    """Write cores as a list with ranges: `0-3,8`."""
+    ranges: list[tuple[int, int]] = []
+    for core in sorted(set(cores)):
+        if ranges and core == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], core)
+        else:
+            ranges.append((core, core))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
+
+
+def cpu_mask(cores: Iterable[int]) -> str:
+    """Write cores as the hexadecimal mask of rps_cpus: 32-bit words, comma separated."""
+    mask = sum(1 << core for core in set(cores))
+    words = []
+    while mask or not words:
+        words.append(f"{mask & 0xFFFFFFFF:x}" if mask < 1 << 32 else f"{mask & 0xFFFFFFFF:08x}")
+        mask >>= 32
+    return ",".join(reversed(words))

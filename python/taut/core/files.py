@@ -1,0 +1,20 @@
+"""Whole files or none: written under a temporary name, synced, renamed."""
+
+import json
+import os
+from pathlib import Path
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write a JSON document so that a crash leaves the old file or the new one, never a half."""
+    write_whole(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that a crash leaves the old file or the new one, never a half."""
+    temporary = path.with_name(f".tmp-{path.name}")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,90 @@
+"""manifest.json: everything that could change a number, written before the first trial.
+
+The host's part comes in as data (host/fingerprint.py reads it), so this file reads no machine.
+"""
+
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+import taut
+from taut.core.binaries import BINARIES, find_binary_or_none, sha256_of
+from taut.core.files import write_json
+
+MANIFEST_FORMAT = 1
+_PACKAGES = ("numpy", "pyarrow", "duckdb", "pydantic", "pyroute2", "altair", "scipy")
+
+
+def make_manifest(
+    *,
+    host: Mapping[str, object],
+    spec: Mapping[str, object],
+    seeds: Mapping[str, int],
+    command_line: Sequence[str] = (),
+) -> dict[str, object]:
+    """Collect the manifest; `host` is host.fingerprint.fingerprint(Host())."""
+    return {
+        "format": MANIFEST_FORMAT,
+        "started_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "taut": {
+            "version": taut.__version__,
+            "git": git_state(Path(__file__).resolve().parents[3]),
+            "binaries": binary_hashes(),
+            "command_line": list(command_line),
+        },
+        "python": {
+            "version": platform.python_version(),
+            "executable": sys.executable,
+            "packages": package_versions(_PACKAGES),
+        },
+        "host": dict(host),
+        "spec": dict(spec),
+        "seeds": dict(seeds),
+    }
+
+
+def write_manifest(run: Path, manifest: Mapping[str, object]) -> None:
+    """Write RUN/manifest.json, whole or not at all."""
+    write_json(run / "manifest.json", manifest)
+
+
+def binary_hashes() -> dict[str, dict[str, str] | None]:
+    """Path and SHA-256 of each of taut's programs; None for one that is not built."""
+    found = {name: find_binary_or_none(name) for name in BINARIES}
+    return {
+        name: {"path": str(path), "sha256": sha256_of(path)} if path else None
+        for name, path in found.items()
+    }
+
+
+def package_versions(names: Sequence[str]) -> dict[str, str | None]:
+    """Versions of installed Python packages."""
+    versions: dict[str, str | None] = {}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    return versions
+
+
+def git_state(clone: Path) -> dict[str, object] | None:
+    """Commit of the clone taut runs from and whether files differ from it; None without git."""
+    if not (clone / ".git").exists():
+        return None
+    try:
+        commit = _git(clone, "rev-parse", "HEAD").strip()
+        changed = _git(clone, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return {"commit": commit, "modified": bool(changed.strip())}
+
+
+def _git(clone: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(clone), *arguments], check=True, capture_output=True, text=True
+    ).stdout

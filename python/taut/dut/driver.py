@@ -1,0 +1,99 @@
+"""What a driver of a device under test is. Members are listed in dut/drivers."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from taut.core.cpus import CpuSet
+from taut.testbed.link import Link
+from taut.testbed.scope import RunScope
+
+
+class DriverOptions(BaseModel):
+    """Options of one driver: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunningDut(Protocol):
+    """A device under test that takes packets; stop() twice is one stop."""
+
+    path: str  # the packet path in words, for the report
+    notes: list[str]  # how it was placed, what was refused
+    logs: list[Path]
+    pid: int | None  # None: the device is the kernel, or there is none
+
+    @property
+    def gaps_file(self) -> Path | None:
+        """The device's own gap log (record_format.h); whole after stop()."""
+        ...
+
+    def alive(self) -> bool:
+        """Whether the device still forwards; false after it died."""
+        ...
+
+    def stop(self) -> dict[str, Any]:
+        """Stop it and give its own counters; empty when it has none."""
+        ...
+
+    def log_tail(self, n_lines: int = 20) -> list[str]:
+        """Give the last lines it wrote: why it died, if it did."""
+        ...
+
+
+class DutDriver(Protocol):
+    """How one kind of device is started, watched and stopped."""
+
+    @property
+    def name(self) -> str:
+        """The word in an experiment file."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """One line for the documentation."""
+        ...
+
+    @property
+    def n_links(self) -> int:
+        """Links it stands between: 2, or 0 for the loopback (LinkKind.open_loopback)."""
+        ...
+
+    @property
+    def link_kinds(self) -> tuple[str, ...]:
+        """Links it can use, the preferred one first."""
+        ...
+
+    @property
+    def options_type(self) -> type[DriverOptions]:
+        """The model its options are validated with."""
+        ...
+
+    def missing(self, options: DriverOptions) -> str | None:
+        """Say what this machine lacks and the remedy; None when the device can run."""
+        ...
+
+    def version(self) -> str:
+        """Version of the device, as results name it."""
+        ...
+
+    def hugepages(self, options: DriverOptions) -> int:
+        """Give the hugepages of 2 MB the device wants from RunScope.add_hugepages."""
+        ...
+
+    def running(
+        self,
+        links: Sequence[Link],
+        cores: CpuSet,
+        options: DriverOptions,
+        log_dir: Path,
+        scope: RunScope,
+    ) -> AbstractContextManager[RunningDut]:
+        """Start it; entered when its ports are ready, stopped on exit."""
+        ...
+
+
+Stats = Mapping[str, Any]

@@ -1,0 +1,1 @@
+"""The files of a run: binary records, Parquet, the run directory."""

@@ -1,0 +1,114 @@
+"""The binary records of dataplane/record/record_format.h as numpy types.
+
+tests/seam compares every size and offset with what the C compiler made of the header.
+"""
+
+from enum import IntEnum, IntFlag
+
+import numpy as np
+
+MAGIC = b"TAUTREC\0"
+VERSION = 1
+
+
+class RecordKind(IntEnum):
+    """What a record file holds."""
+
+    PACKET = 1
+    GAP = 2
+    EVENT = 3
+    HISTOGRAM = 4
+
+
+class PacketFlag(IntFlag):
+    """Flags of one packet record; the header says what each means."""
+
+    VOID = 1 << 0
+    UNSENT = 1 << 1
+    LATE = 1 << 2
+    DUPLICATE = 1 << 3
+    OUT_OF_SEQUENCE = 1 << 4
+    HW_STAMPED = 1 << 5
+    COLD = 1 << 6
+    ORPHAN = 1 << 7
+
+
+# Position is the value of enum gap_thread and enum histogram_series.
+GAP_THREADS = ("generator", "forwarder")
+SERIES = (
+    "service",
+    "intent",
+    "jitter",
+    "departure_error",
+    "inter_departure",
+    "arrival_window",
+)
+
+CLOCK_POINT = np.dtype([("tsc", "<u8"), ("mono_raw_ns", "<u8"), ("width_ticks", "<u8")])
+
+FILE_HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u2"),
+        ("kind", "<u2"),
+        ("record_size", "<u4"),
+        ("run_id", "<u4"),
+        ("n_flows", "<u4"),
+        ("epoch_tsc", "<u8"),
+        ("nominal_tsc_hz", "<u8"),
+        ("first", CLOCK_POINT),
+        ("last", CLOCK_POINT),
+        ("n_records", "<u8"),
+        ("thread", "S16"),
+        ("reserved", "V16"),
+    ]
+)
+
+PACKET = np.dtype(
+    [
+        ("seq", "<u8"),
+        ("due_tsc", "<u8"),
+        ("sent_tsc", "<u8"),
+        ("received_tsc", "<u8"),
+        ("arrival_window", "<u4"),
+        ("flow", "<u4"),
+        ("frame_len", "<u2"),
+        ("flags", "<u2"),
+        ("direction", "u1"),
+        ("reserved", "V3"),
+    ]
+)
+
+GAP = np.dtype([("start_tsc", "<u8"), ("end_tsc", "<u8"), ("thread", "<u4"), ("n_packets", "<u4")])
+
+EVENT = np.dtype([("tsc", "<u8"), ("cpu", "<u4"), ("id", "<u4"), ("args", "<u8", (2,))])
+
+HISTOGRAM = np.dtype(
+    [
+        ("value_ticks", "<u8"),
+        ("width_ticks", "<u8"),
+        ("count", "<u8"),
+        ("series", "<u2"),
+        ("is_void", "u1"),
+        ("is_cold", "u1"),
+        ("direction", "u1"),
+        ("reserved", "V3"),
+    ]
+)
+
+# The C name of each struct: what taut-layout prints and the seam test looks up.
+STRUCTS = {
+    "clock_point": CLOCK_POINT,
+    "record_file_header": FILE_HEADER,
+    "packet_record": PACKET,
+    "gap_record": GAP,
+    "event_record": EVENT,
+    "histogram_record": HISTOGRAM,
+}
+
+RECORDS = {
+    RecordKind.PACKET: PACKET,
+    RecordKind.GAP: GAP,
+    RecordKind.EVENT: EVENT,
+    RecordKind.HISTOGRAM: HISTOGRAM,
+}

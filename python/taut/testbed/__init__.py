@@ -1,0 +1,1 @@
+"""Links, namespaces, processes, hugepages; all found by name after a crash."""

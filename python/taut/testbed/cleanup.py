@@ -1,0 +1,160 @@
+"""Remove what runs left: what a killed `taut` made is found by the run's id and undone.
+
+The order matters: processes first (they hold the rest), the run's folder last (it is the memory
+of what there is to undo; killed halfway, the next cleanup does the rest).
+"""
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from taut.testbed import hugepages, netlink
+from taut.testbed.lock import locked
+from taut.testbed.owner import Owner, process_start_time, read_owner
+
+NEW_PREFIX = ".new-"
+LINK_PREFIX = "tt"
+_KILL_TIMEOUT_S = 5.0
+
+
+def clean(base: Path) -> list[str]:
+    """Undo every run below `base` whose owner is dead; say what was removed."""
+    removed: list[str] = []
+    if not base.is_dir():
+        return removed
+    for folder in sorted(base.iterdir()):
+        if not folder.is_dir() or is_alive(folder):
+            continue
+        removed += remove_run(folder)
+    return removed
+
+
+def live_runs(base: Path) -> list[Owner]:
+    """Owners of the runs that are alive now."""
+    folders = sorted(base.iterdir()) if base.is_dir() else []
+    owners = [read_owner(folder) for folder in folders if folder.is_dir()]
+    return [owner for owner in owners if owner is not None and owner.is_alive()]
+
+
+def is_alive(folder: Path) -> bool:
+    """Whether the owner of a run's folder lives."""
+    if folder.name.startswith(NEW_PREFIX):
+        pid, start_time = folder.name.split("-")[-2:]
+        return process_start_time(int(pid)) == int(start_time)
+    owner = read_owner(folder)
+    return owner is not None and owner.is_alive()
+
+
+def remove_run(folder: Path) -> list[str]:
+    """Undo one run, whoever owns it; a thing that is already gone is no error."""
+    removed: list[str] = []
+    owner = read_owner(folder)
+    if owner is not None:
+        run_id = owner.run_id
+        removed += _kill_processes(run_id)
+        removed += _remove_network(run_id)
+        removed += _remove_dpdk_files(run_id)
+        removed += _remove_temporary(owner)
+        removed += _give_back_hugepages(folder, owner)
+    shutil.rmtree(folder, ignore_errors=True)
+    removed.append(f"folder {folder}")
+    return removed
+
+
+def run_processes(run_id: str) -> list[int]:
+    """Processes whose environment says TAUT_RUN=run_id; never this one."""
+    wanted = f"TAUT_RUN={run_id}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes()
+        except OSError:
+            continue  # gone, or somebody else's
+        if wanted in environment.split(b"\0"):
+            found.append(int(entry.name))
+    return found
+
+
+def _kill_processes(run_id: str) -> list[str]:
+    removed = []
+    deadline = time.monotonic() + _KILL_TIMEOUT_S
+    # A killed process may have forked a moment before: look again until none is left.
+    while (pids := run_processes(run_id)) and time.monotonic() < deadline:
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            removed.append(f"process {pid}")
+        time.sleep(0.02)
+    return sorted(set(removed))
+
+
+def _remove_network(run_id: str) -> list[str]:
+    removed = []
+    for name in netlink.namespaces():
+        if name.startswith(f"taut-{run_id}-"):
+            netlink.remove_namespace(name)
+            removed.append(f"namespace {name}")
+    for name in netlink.links():
+        if name.startswith(f"{LINK_PREFIX}{run_id}"):
+            netlink.remove_link(name)
+            removed.append(f"link {name}")
+    return removed
+
+
+def _remove_dpdk_files(run_id: str) -> list[str]:
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    places = [Path("/run/dpdk"), Path("/tmp/dpdk"), Path("/dev/hugepages"), Path("/dev/shm")]  # noqa: S108
+    if runtime:
+        places.append(Path(runtime) / "dpdk")
+    removed = []
+    for place in places:
+        for path in sorted(place.glob(f"taut-{run_id}-*")):
+            _remove(path)
+            removed.append(str(path))
+    return removed
+
+
+def _remove_temporary(owner: Owner) -> list[str]:
+    removed = []
+    for name in owner.temporary:
+        if Path(name).exists():
+            _remove(Path(name))
+            removed.append(f"temporary folder {name}")
+    return removed
+
+
+def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
+    if not owner.hugepages or not owner.booted_here():
+        return []
+    removed = []
+    with locked(folder.parent):
+        # Read again under the lock: another cleanup may have given them back already.
+        current = read_owner(folder)
+        if current is None:
+            return []
+        others = [
+            grant
+            for other in live_runs(folder.parent)
+            if other.run_id != owner.run_id
+            for grant in other.hugepages
+        ]
+        for grant in current.hugepages:
+            n_pages = hugepages.give_back(grant, others)
+            if n_pages > 0:
+                removed.append(f"{n_pages} hugepages")
+        # Forgotten before the lock is released, so that nobody gives them back twice.
+        (folder / "owner.json").unlink(missing_ok=True)
+    return removed
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,62 @@
+"""What a link is: one packet path between the generator and the device under test."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from taut.testbed.scope import RunScope
+
+NO_OPTIONS: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two ends; each port is named as both binaries read it (`memif:...`, `veth:...`)."""
+
+    kind: str
+    generator_port: str
+    device_port: str
+    generator_netns: str | None = None
+    device_netns: str | None = None
+    device_ifname: str | None = None
+    socket: Path | None = None
+
+
+class Loopback(NamedTuple):
+    """Both ports of the generator with no device between them: the instrument's floor."""
+
+    tx_port: str
+    rx_port: str
+    netns: str | None
+
+
+class LinkKind(Protocol):
+    """One kind of packet path; members are listed in testbed/links."""
+
+    @property
+    def name(self) -> str:
+        """The word in an experiment file."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """One line for the documentation; names the packet path."""
+        ...
+
+    def missing(self) -> str | None:
+        """Say what this machine lacks and the remedy; None when the link can be made."""
+        ...
+
+    def open(
+        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+    ) -> AbstractContextManager[Sequence[Link]]:
+        """Make n links; they are gone on exit."""
+        ...
+
+    def open_loopback(
+        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+    ) -> AbstractContextManager[Loopback]:
+        """Make the path from the generator to itself."""
+        ...

@@ -1,0 +1,90 @@
+"""owner.json: who owns a run's folder, and what must be undone when the owner is dead.
+
+A process is known by pid and start time, so that a pid used again is not mistaken for the owner;
+the boot id says whether both still mean anything.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+from taut.core.files import write_json
+
+OWNER_FILE = "owner.json"
+OWNER_FORMAT = 1
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class HugepageGrant:
+    """Hugepages a run added. `added` is None between the intention and the kernel's answer."""
+
+    path: str  # the nr_hugepages file written
+    before: int
+    asked: int
+    added: int | None
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The content of owner.json."""
+
+    run_id: str
+    pid: int
+    start_time: int
+    boot_id: str
+    hugepages: tuple[HugepageGrant, ...] = ()
+    temporary: tuple[str, ...] = field(default=())
+
+    def is_alive(self) -> bool:
+        """Whether the process that wrote this still runs."""
+        return self.booted_here() and process_start_time(self.pid) == self.start_time
+
+    def booted_here(self) -> bool:
+        """Whether the machine still runs the boot this was written in."""
+        return self.boot_id == boot_id()
+
+    def write(self, folder: Path) -> Self:
+        """Write owner.json, whole or not at all, and give the owner back."""
+        write_json(folder / OWNER_FILE, {"format": OWNER_FORMAT, **asdict(self)})
+        return self
+
+
+def owner_of(run_id: str, pid: int) -> Owner:
+    """Describe a living process as owner."""
+    start_time = process_start_time(pid)
+    if start_time is None:
+        raise ProcessLookupError(f"process {pid} is not there")
+    return Owner(run_id, pid, start_time, boot_id())
+
+
+def read_owner(folder: Path) -> Owner | None:
+    """Read owner.json; None when it is missing or no owner.json of this format."""
+    try:
+        document = json.loads((folder / OWNER_FILE).read_text(encoding="utf-8"))
+        if document.pop("format") != OWNER_FORMAT:
+            return None
+        owner = Owner(**document)
+        grants = tuple(HugepageGrant(**grant) for grant in document["hugepages"])
+        return replace(owner, hugepages=grants, temporary=tuple(owner.temporary))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def process_start_time(pid: int) -> int | None:
+    """Field 22 of /proc/PID/stat, in ticks since boot; None when there is no such process."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The second field is the command in parentheses and may hold anything, ")" included.
+    fields = stat[stat.rindex(")") + 2 :].split()
+    if fields[0] in {"Z", "X"}:
+        return None
+    return int(fields[19])
+
+
+def boot_id() -> str:
+    """Give the kernel's name of this boot."""
+    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()

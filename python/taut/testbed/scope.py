@@ -1,0 +1,129 @@
+"""RunScope: everything a run makes outside its run directory, under one id of 4 characters.
+
+A process can be killed between any two instructions. So owner.json in the run's folder names each
+thing before it is made, and everything else carries the run's id: processes their environment,
+namespaces and links their name, DPDK its file prefix. cleanup.py finds them by that.
+"""
+
+import os
+import secrets
+import string
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from taut.testbed import cleanup, hugepages, netlink
+from taut.testbed.lock import locked
+from taut.testbed.owner import Owner, owner_of
+
+ID_CHARACTERS = string.ascii_lowercase + string.digits
+ID_LENGTH = 4
+
+
+def default_base() -> Path:
+    """Where the folders of runs are: /run/taut for root, else the user's runtime folder."""
+    if os.geteuid() == 0:
+        return Path("/run/taut")
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime:
+        return Path(runtime) / "taut"
+    return Path(f"/tmp/taut-{os.geteuid()}")  # noqa: S108 - made with mode 0700
+
+
+class RunScope:
+    """Context manager; leaving it undoes what was made through it, as cleanup would."""
+
+    def __init__(self, base: Path | None = None) -> None:
+        self.base = default_base() if base is None else base
+        self.id = "".join(secrets.choice(ID_CHARACTERS) for _ in range(ID_LENGTH))
+        self.folder = self.base / self.id
+        self._owner: Owner | None = None
+
+    def __enter__(self) -> Self:
+        self.base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = owner_of(self.id, os.getpid())
+        # The name holds the owner, so that a folder without owner.json still tells who made it.
+        new = self.base / f"{cleanup.NEW_PREFIX}{self.id}-{owner.pid}-{owner.start_time}"
+        new.mkdir(mode=0o700)
+        self._owner = owner.write(new)
+        new.rename(self.folder)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        cleanup.remove_run(self.folder)
+        self._owner = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every child's environment carries: cleanup finds children by it."""
+        return {"TAUT_RUN": self.id, "TAUT_RUN_DIR": str(self.folder)}
+
+    def file_prefix(self, name: str) -> str:
+        """DPDK's --file-prefix of one program of this run."""
+        return f"taut-{self.id}-{name}"
+
+    def link_name(self, suffix: str) -> str:
+        """Name a network link of this run: 15 characters at most (IFNAMSIZ - 1)."""
+        name = f"{cleanup.LINK_PREFIX}{self.id}{suffix}"
+        if len(name) > 15:
+            raise ValueError(f"link name {name!r} is longer than 15 characters")
+        return name
+
+    @contextmanager
+    def namespace(self, name: str) -> Iterator[str]:
+        """Make the network namespace taut-ID-NAME; gone on exit, with every link in it."""
+        full_name = f"taut-{self.id}-{name}"
+        netlink.create_namespace(full_name)
+        try:
+            yield full_name
+        finally:
+            netlink.remove_namespace(full_name)
+
+    def add_hugepages(self, n_pages: int) -> int:
+        """Add hugepages of 2 MB for this run; give how many came. Fewer than asked is no error.
+
+        Without root none come: the binaries then work without, and say what it costs.
+        """
+        if n_pages <= 0 or not hugepages.may_change():
+            return 0
+        with locked(self.base):
+            grant = hugepages.intend(n_pages)
+            self._write(replace(self._owned, hugepages=(*self._owned.hugepages, grant)))
+            grant = hugepages.take(grant)
+            self._write(replace(self._owned, hugepages=(*self._owned.hugepages[:-1], grant)))
+        return grant.added or 0
+
+    def register_temp(self, path: Path) -> None:
+        """Name a temporary folder before it is made: cleanup deletes it if this run dies."""
+        temporary = (*self._owned.temporary, str(path.absolute()))
+        self._write(replace(self._owned, temporary=temporary))
+
+    def release_temp(self, path: Path) -> None:
+        """Forget a temporary folder that was renamed into place or deleted."""
+        kept = tuple(name for name in self._owned.temporary if name != str(path.absolute()))
+        self._write(replace(self._owned, temporary=kept))
+
+    def others(self) -> list[str]:
+        """Warn of other live runs: one line each, empty when this run is alone."""
+        return [
+            f"another taut run ({owner.run_id}, pid {owner.pid}) is alive: measurements share cores"
+            for owner in cleanup.live_runs(self.base)
+            if owner.run_id != self.id
+        ]
+
+    @property
+    def _owned(self) -> Owner:
+        if self._owner is None:
+            raise RuntimeError("RunScope is used outside its `with` block")
+        return self._owner
+
+    def _write(self, owner: Owner) -> None:
+        self._owner = owner.write(self.folder)
