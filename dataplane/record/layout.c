@@ -1,0 +1,193 @@
+// taut-layout: print the binary records of record_format.h as JSON, so that Python's dtypes can be
+// compared with what the compiler made of them (tests/seam).
+
+#include "record_format.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct field {
+	const char *name;
+	size_t offset, size;
+};
+
+struct layout {
+	const char *name;
+	size_t size;
+	const struct field *fields;
+	size_t n_fields;
+};
+
+struct constant {
+	const char *name;
+	int value;
+};
+
+struct enumeration {
+	const char *name;
+	const struct constant *constants;
+	size_t n_constants;
+};
+
+// Names and offsets can only be taken by a macro.
+#define FIELD(type, member)                                                                        \
+	{                                                                                          \
+#member, offsetof(struct type, member), sizeof(((struct type *)0)->member)         \
+	}
+#define LAYOUT(type, fields)                                                                       \
+	{                                                                                          \
+#type, sizeof(struct type), fields, sizeof(fields) / sizeof(fields[0])             \
+	}
+#define CONSTANT(value)                                                                            \
+	{                                                                                          \
+#value, value                                                                      \
+	}
+#define ENUMERATION(type, constants)                                                               \
+	{                                                                                          \
+#type, constants, sizeof(constants) / sizeof(constants[0])                         \
+	}
+
+static const struct field clock_point[] = {
+	FIELD(clock_point, tsc),
+	FIELD(clock_point, mono_raw_ns),
+	FIELD(clock_point, width_ticks),
+};
+
+static const struct field record_file_header[] = {
+	FIELD(record_file_header, magic),
+	FIELD(record_file_header, version),
+	FIELD(record_file_header, kind),
+	FIELD(record_file_header, record_size),
+	FIELD(record_file_header, run_id),
+	FIELD(record_file_header, n_flows),
+	FIELD(record_file_header, epoch_tsc),
+	FIELD(record_file_header, nominal_tsc_hz),
+	FIELD(record_file_header, first),
+	FIELD(record_file_header, last),
+	FIELD(record_file_header, n_records),
+	FIELD(record_file_header, thread),
+	FIELD(record_file_header, reserved),
+};
+
+static const struct field packet_record[] = {
+	FIELD(packet_record, seq),
+	FIELD(packet_record, due_tsc),
+	FIELD(packet_record, sent_tsc),
+	FIELD(packet_record, received_tsc),
+	FIELD(packet_record, arrival_window),
+	FIELD(packet_record, flow),
+	FIELD(packet_record, frame_len),
+	FIELD(packet_record, flags),
+	FIELD(packet_record, direction),
+	FIELD(packet_record, reserved),
+};
+
+static const struct field gap_record[] = {
+	FIELD(gap_record, start_tsc),
+	FIELD(gap_record, end_tsc),
+	FIELD(gap_record, thread),
+	FIELD(gap_record, n_packets),
+};
+
+static const struct field event_record[] = {
+	FIELD(event_record, tsc),
+	FIELD(event_record, cpu),
+	FIELD(event_record, id),
+	FIELD(event_record, args),
+};
+
+static const struct field histogram_record[] = {
+	FIELD(histogram_record, value_ticks),
+	FIELD(histogram_record, width_ticks),
+	FIELD(histogram_record, count),
+	FIELD(histogram_record, series),
+	FIELD(histogram_record, is_void),
+	FIELD(histogram_record, is_cold),
+	FIELD(histogram_record, direction),
+	FIELD(histogram_record, reserved),
+};
+
+static const struct layout layouts[] = {
+	LAYOUT(clock_point, clock_point),
+	LAYOUT(record_file_header, record_file_header),
+	LAYOUT(packet_record, packet_record),
+	LAYOUT(gap_record, gap_record),
+	LAYOUT(event_record, event_record),
+	LAYOUT(histogram_record, histogram_record),
+};
+
+static const struct constant record_kind[] = {
+	CONSTANT(RECORD_PACKET),
+	CONSTANT(RECORD_GAP),
+	CONSTANT(RECORD_EVENT),
+	CONSTANT(RECORD_HISTOGRAM),
+};
+
+static const struct constant packet_flag[] = {
+	CONSTANT(PACKET_VOID),
+	CONSTANT(PACKET_UNSENT),
+	CONSTANT(PACKET_LATE),
+	CONSTANT(PACKET_DUPLICATE),
+	CONSTANT(PACKET_OUT_OF_SEQUENCE),
+	CONSTANT(PACKET_HW_STAMPED),
+	CONSTANT(PACKET_COLD),
+	CONSTANT(PACKET_ORPHAN),
+};
+
+static const struct constant gap_thread[] = {
+	CONSTANT(GAP_GENERATOR),
+	CONSTANT(GAP_FORWARDER),
+};
+
+static const struct constant histogram_series[] = {
+	CONSTANT(SERIES_SERVICE),
+	CONSTANT(SERIES_INTENT),
+	CONSTANT(SERIES_JITTER),
+	CONSTANT(SERIES_DEPARTURE_ERROR),
+	CONSTANT(SERIES_INTER_DEPARTURE),
+	CONSTANT(SERIES_ARRIVAL_WINDOW),
+};
+
+static const struct enumeration enumerations[] = {
+	ENUMERATION(record_kind, record_kind),
+	ENUMERATION(packet_flag, packet_flag),
+	ENUMERATION(gap_thread, gap_thread),
+	ENUMERATION(histogram_series, histogram_series),
+};
+
+static_assert(sizeof(histogram_series) / sizeof(histogram_series[0]) == N_SERIES,
+	"every series is listed");
+
+static void print_layout(const struct layout *layout)
+{
+	printf("\"%s\":{\"size\":%zu,\"version\":%d,\"fields\":[", layout->name, layout->size,
+		RECORD_VERSION);
+	for (size_t i = 0; i < layout->n_fields; i++)
+		printf("%s{\"name\":\"%s\",\"offset\":%zu,\"size\":%zu}", i > 0 ? "," : "",
+			layout->fields[i].name, layout->fields[i].offset, layout->fields[i].size);
+	printf("]}");
+}
+
+static void print_enumeration(const struct enumeration *enumeration)
+{
+	printf("\"%s\":{\"values\":{", enumeration->name);
+	for (size_t i = 0; i < enumeration->n_constants; i++)
+		printf("%s\"%s\":%d", i > 0 ? "," : "", enumeration->constants[i].name,
+			enumeration->constants[i].value);
+	printf("}}");
+}
+
+int main(void)
+{
+	printf("{");
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		print_layout(&layouts[i]);
+		printf(",\n");
+	}
+	for (size_t i = 0; i < sizeof(enumerations) / sizeof(enumerations[0]); i++) {
+		printf("%s", i > 0 ? ",\n" : "");
+		print_enumeration(&enumerations[i]);
+	}
+	printf("}\n");
+	return fflush(stdout) == 0 ? 0 : 1;
+}

@@ -1,0 +1,250 @@
+#define _GNU_SOURCE
+#include "record_writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum {
+	WRITE_BYTES = 1 << 20,
+	MIN_SLEEP_MS = 10,
+	MAX_SLEEP_MS = 60 * 1000,
+};
+
+// What the writer thread owns.
+struct record_writer_thread {
+	pthread_t id;
+	bool running;
+	pthread_mutex_t lock; // guards stop; the measuring thread takes it only in close
+	pthread_cond_t wake;
+	bool stop;
+	double per_second; // last known rate of records
+	struct record_file file;
+};
+
+bool record_writer_has_room(struct record_writer *writer)
+{
+	// Pairs with the release store of tail in drain(): its reads of the slots come before.
+	uint64_t tail = atomic_load_explicit(&writer->tail, memory_order_acquire);
+	bool was_full = writer->n_known_free_until == tail + writer->mask + 1;
+
+	writer->n_known_free_until = tail + writer->mask + 1;
+	if (writer->n_produced < writer->n_known_free_until)
+		return true;
+	// One stall lasts until the writer thread has freed something.
+	if (!was_full || writer->n_lost == 0)
+		atomic_fetch_add_explicit(&writer->n_stalls, 1, memory_order_relaxed);
+	return false;
+}
+
+// Write all that was published when called. Returns 0 or -errno.
+static int drain(struct record_writer *writer)
+{
+	// Pairs with the release store in record_writer_publish.
+	uint64_t head = atomic_load_explicit(&writer->head, memory_order_acquire);
+	uint64_t tail = atomic_load_explicit(&writer->tail, memory_order_relaxed);
+
+	while (tail < head) {
+		uint64_t n = head - tail;
+		uint64_t until_wrap = writer->mask + 1 - (tail & writer->mask);
+		if (n > until_wrap)
+			n = until_wrap;
+		if (n > WRITE_BYTES / writer->record_size)
+			n = WRITE_BYTES / writer->record_size;
+		int err = record_file_append(&writer->thread->file,
+			writer->ring + (tail & writer->mask) * writer->record_size, n);
+		if (err < 0)
+			return err;
+		tail += n;
+		// Pairs with the acquire load in record_writer_has_room.
+		atomic_store_explicit(&writer->tail, tail, memory_order_release);
+	}
+	return 0;
+}
+
+// How long the ring needs at the present rate until it is half full.
+static uint64_t sleep_ms(const struct record_writer *writer, uint64_t n_waiting)
+{
+	uint64_t half = (writer->mask + 1) / 2;
+	double left = half > n_waiting ? (double)(half - n_waiting) : 0;
+	double rate = writer->thread->per_second;
+	double ms = rate > 0 ? left / rate * 1000 : MIN_SLEEP_MS;
+
+	if (ms < MIN_SLEEP_MS)
+		return MIN_SLEEP_MS;
+	return ms > MAX_SLEEP_MS ? MAX_SLEEP_MS : (uint64_t)ms;
+}
+
+// Returns false when the thread shall end.
+static bool sleep_for(struct record_writer_thread *thread, uint64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(ms / 1000);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&thread->lock);
+	while (!thread->stop &&
+		pthread_cond_timedwait(&thread->wake, &thread->lock, &until) != ETIMEDOUT)
+		;
+	bool go_on = !thread->stop;
+	pthread_mutex_unlock(&thread->lock);
+	return go_on;
+}
+
+static void *writer_run(void *arg)
+{
+	struct record_writer *writer = arg;
+	uint64_t n_waiting = 0;
+	uint64_t slept_ms;
+
+	do {
+		slept_ms = sleep_ms(writer, n_waiting);
+		bool go_on = sleep_for(writer->thread, slept_ms);
+		uint64_t head = atomic_load_explicit(&writer->head, memory_order_relaxed);
+		uint64_t tail = atomic_load_explicit(&writer->tail, memory_order_relaxed);
+		// A run that is faster than announced wakes the writer too late at most once.
+		double seen = (double)(head - tail - n_waiting) * 1000 / (double)slept_ms;
+		if (go_on && seen > writer->thread->per_second)
+			writer->thread->per_second = seen;
+		n_waiting = head - tail;
+		if (!go_on)
+			return NULL;
+		if (n_waiting < (writer->mask + 1) / 2)
+			continue;
+		int err = drain(writer);
+		if (err < 0) {
+			// Pairs with the acquire load in record_writer_error.
+			atomic_store_explicit(&writer->error, err, memory_order_release);
+			return NULL;
+		}
+		n_waiting = 0;
+	} while (true);
+}
+
+static int create_ring(struct record_writer *writer, size_t ring_bytes)
+{
+	uint64_t n = 1;
+
+	while (n * 2 * writer->record_size <= ring_bytes)
+		n *= 2;
+	writer->mask = n - 1;
+	writer->n_known_free_until = n;
+	void *ring = mmap(NULL, n * writer->record_size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ring == MAP_FAILED)
+		return -errno;
+	(void)madvise(ring, n * writer->record_size, MADV_HUGEPAGE);
+	// Touched now, so that no page fault comes in the run.
+	memset(ring, 0, n * writer->record_size);
+	writer->ring = ring;
+	return 0;
+}
+
+static int start_thread(struct record_writer *writer, int core)
+{
+	struct record_writer_thread *thread = writer->thread;
+	pthread_condattr_t attr;
+	cpu_set_t cpus;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&thread->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&thread->lock, NULL);
+
+	int err = pthread_create(&thread->id, NULL, writer_run, writer);
+	if (err != 0)
+		return -err;
+	thread->running = true;
+	pthread_setname_np(thread->id, "taut-writer");
+	if (core < 0)
+		return 0;
+	CPU_ZERO(&cpus);
+	CPU_SET((unsigned int)core, &cpus);
+	return -pthread_setaffinity_np(thread->id, sizeof(cpus), &cpus);
+}
+
+static void stop_thread(struct record_writer_thread *thread)
+{
+	if (!thread->running)
+		return;
+	pthread_mutex_lock(&thread->lock);
+	thread->stop = true;
+	pthread_cond_signal(&thread->wake);
+	pthread_mutex_unlock(&thread->lock);
+	pthread_join(thread->id, NULL);
+	thread->running = false;
+	pthread_cond_destroy(&thread->wake);
+	pthread_mutex_destroy(&thread->lock);
+}
+
+int record_writer_create(const struct record_writer_config *config, struct record_writer **out)
+{
+	struct record_writer *writer = aligned_alloc(64, sizeof(*writer));
+	static const struct clock_point never;
+	int err = -ENOMEM;
+
+	if (writer == NULL)
+		return err;
+	memset(writer, 0, sizeof(*writer));
+	writer->record_size = (uint32_t)record_size_of(config->kind);
+	writer->thread = calloc(1, sizeof(*writer->thread));
+	if (writer->thread == NULL)
+		goto fail;
+	writer->thread->file.fd = -1;
+	writer->thread->per_second = config->expected_per_second;
+	err = create_ring(writer, config->ring_bytes);
+	if (err < 0)
+		goto fail;
+	err = record_file_create(
+		&writer->thread->file, config->path, config->kind, &config->header);
+	if (err < 0)
+		goto fail;
+	err = start_thread(writer, config->core);
+	if (err < 0)
+		goto fail;
+
+	*out = writer;
+	return 0;
+fail:
+	record_writer_close(writer, &never, NULL, NULL);
+	return err;
+}
+
+int record_writer_close(struct record_writer *writer, const struct clock_point *last,
+	uint64_t *n_written, uint64_t *n_lost)
+{
+	int err = 0;
+
+	if (writer == NULL)
+		return 0;
+	if (writer->thread != NULL) {
+		stop_thread(writer->thread);
+		err = record_writer_error(writer);
+		if (err == 0 && writer->thread->file.fd >= 0) {
+			record_writer_publish(writer);
+			err = drain(writer);
+		}
+		if (n_written != NULL)
+			*n_written = writer->thread->file.header.n_records;
+		int close_err = record_file_close(&writer->thread->file, last);
+		if (err == 0)
+			err = close_err;
+	}
+	if (n_lost != NULL)
+		*n_lost = writer->n_lost;
+	if (writer->ring != NULL)
+		munmap(writer->ring, (writer->mask + 1) * writer->record_size);
+	free(writer->thread);
+	free(writer);
+	return err;
+}

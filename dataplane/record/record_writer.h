@@ -1,0 +1,81 @@
+#pragma once
+
+// Streams records from the measuring thread to a file without making it wait. The measuring
+// thread stores records in a ring in memory; a writer thread empties the ring in 1 MiB writes,
+// but not before it is half full: where both share a core, nothing but the measurement runs until
+// then, and a short run is written after its end. Memory is the ring's, whatever the duration.
+// A record that finds the ring full is counted as lost: the measuring thread never waits.
+
+#include "record_file.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct record_writer_config {
+	const char *path;
+	enum record_kind kind;
+	struct record_file_header header; // see record_file_create
+	size_t ring_bytes; // rounded down to a power of two of records
+	double expected_per_second; // tells the writer how long it may sleep; 0: unknown
+	int core; // of the writer thread; -1: as the calling thread
+};
+
+// The fields are for the functions below only. The first line is the measuring thread's.
+struct record_writer {
+	_Alignas(64) uint64_t n_produced; // private copy of head
+	uint64_t n_known_free_until; // produced may reach this without looking at tail again
+	uint64_t n_lost;
+	uint8_t *ring;
+	uint64_t mask;
+	uint32_t record_size;
+
+	_Alignas(64) _Atomic uint64_t head; // release by record_writer_publish, acquire by drain()
+	_Alignas(64) _Atomic uint64_t tail; // release by drain(), acquire by record_writer_slot
+	_Atomic int error; // -errno of the writer thread; release there, acquire in _error()
+	_Atomic uint64_t n_stalls; // times the ring was full
+	struct record_writer_thread *thread;
+};
+
+// Open the file, take and touch the ring, start the thread. Returns 0 or -errno.
+int record_writer_create(const struct record_writer_config *config, struct record_writer **out);
+
+// Write what is left, rewrite the header, stop the thread, free. Returns 0 or -errno of the first
+// failed write. The counters are stored in *n_written and *n_lost (both may be NULL).
+int record_writer_close(struct record_writer *writer, const struct clock_point *last,
+	uint64_t *n_written, uint64_t *n_lost);
+
+// Hot path: where the ring looks full, ask the writer thread's index once more.
+bool record_writer_has_room(struct record_writer *writer);
+
+// Hot path: the place for the next record, or NULL when the ring is full (then it is counted as
+// lost). The record belongs to the caller until record_writer_publish.
+static inline void *record_writer_slot(struct record_writer *writer)
+{
+	if (__builtin_expect(writer->n_produced == writer->n_known_free_until, 0) &&
+		!record_writer_has_room(writer)) {
+		writer->n_lost++;
+		return NULL;
+	}
+	return writer->ring + (writer->n_produced++ & writer->mask) * writer->record_size;
+}
+
+// Hot path: hand over all slots filled since the last call; once a loop iteration is enough.
+static inline void record_writer_publish(struct record_writer *writer)
+{
+	// Pairs with the acquire load of head in drain().
+	atomic_store_explicit(&writer->head, writer->n_produced, memory_order_release);
+}
+
+// 0, or -errno of the write that failed: the run should stop.
+static inline int record_writer_error(const struct record_writer *writer)
+{
+	return atomic_load_explicit(&writer->error, memory_order_acquire);
+}
+
+// Times the ring was found full.
+static inline uint64_t record_writer_stalls(const struct record_writer *writer)
+{
+	return atomic_load_explicit(&writer->n_stalls, memory_order_relaxed);
+}

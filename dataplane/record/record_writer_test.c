@@ -1,0 +1,160 @@
+#include "record_writer.h"
+
+#include <cmocka.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/record_writer_test.XXXXXX";
+static const struct clock_point last = {.tsc = 7, .mono_raw_ns = 8, .width_ticks = 9};
+
+static struct record_writer *create(size_t ring_bytes)
+{
+	struct record_writer_config config = {
+		.path = path,
+		.kind = RECORD_PACKET,
+		.header = {.run_id = 42, .n_flows = 3, .thread = "generator"},
+		.ring_bytes = ring_bytes,
+		.expected_per_second = 1e9,
+		.core = -1,
+	};
+	struct record_writer *writer = NULL;
+
+	assert_int_equal(record_writer_create(&config, &writer), 0);
+	return writer;
+}
+
+static void put(struct record_writer *writer, uint64_t seq)
+{
+	struct packet_record *record = record_writer_slot(writer);
+
+	if (record == NULL)
+		return;
+	*record = (struct packet_record){.seq = seq};
+	record_writer_publish(writer);
+}
+
+static void assert_file_counts_to(uint64_t n)
+{
+	FILE *file = fopen(path, "rb");
+	struct record_file_header header;
+	struct packet_record record;
+
+	assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+	assert_memory_equal(header.magic, RECORD_MAGIC, 8);
+	assert_int_equal(header.run_id, 42);
+	assert_int_equal(header.record_size, sizeof(record));
+	assert_int_equal(header.n_records, n);
+	assert_int_equal(header.last.width_ticks, 9);
+	for (uint64_t seq = 0; seq < n; seq++) {
+		assert_int_equal(fread(&record, sizeof(record), 1, file), 1);
+		assert_int_equal(record.seq, seq);
+	}
+	assert_int_equal(fread(&record, 1, 1, file), 0);
+	fclose(file);
+}
+
+static void test_a_short_run_is_written_at_the_end(void **state)
+{
+	struct record_writer *writer = create(1 << 20);
+	uint64_t n_written = 0;
+
+	for (uint64_t seq = 0; seq < 100; seq++)
+		put(writer, seq);
+
+	assert_int_equal(record_writer_close(writer, &last, &n_written, NULL), 0);
+	assert_int_equal(n_written, 100);
+	assert_file_counts_to(100);
+}
+
+static void test_records_stream_through_a_ring_smaller_than_the_run(void **state)
+{
+	struct record_writer *writer = create(1 << 16);
+	const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t n_lost = 1;
+
+	for (uint64_t seq = 0; seq < 20000; seq++) {
+		while (!record_writer_has_room(writer))
+			nanosleep(&pause, NULL);
+		put(writer, seq);
+	}
+
+	assert_int_equal(record_writer_close(writer, &last, NULL, &n_lost), 0);
+	assert_int_equal(n_lost, 0);
+	assert_file_counts_to(20000);
+}
+
+static void test_a_full_ring_loses_records_and_counts_them(void **state)
+{
+	struct record_writer_config config = {
+		.path = path, .kind = RECORD_PACKET, .ring_bytes = 4096, .core = -1};
+	struct record_writer *writer;
+	uint64_t n_written, n_lost;
+
+	// One record a day expected: the writer sleeps.
+	config.expected_per_second = 1e-5;
+	assert_int_equal(record_writer_create(&config, &writer), 0);
+	for (uint64_t seq = 0; seq < 100; seq++)
+		put(writer, seq);
+
+	assert_int_equal(record_writer_stalls(writer), 1);
+	assert_int_equal(record_writer_close(writer, &last, &n_written, &n_lost), 0);
+	assert_int_equal(n_written, 64); // 4096 / 48, down to a power of two
+	assert_int_equal(n_lost, 36);
+}
+
+static void test_a_failed_write_is_reported_to_the_measuring_thread(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct rlimit old, small = {.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
+	struct record_writer *writer;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &small);
+	writer = create(1 << 16);
+	for (uint64_t seq = 0; seq < 1024; seq++)
+		put(writer, seq);
+	for (int i = 0; i < 5000 && record_writer_error(writer) == 0; i++)
+		nanosleep(&pause, NULL);
+
+	assert_int_equal(record_writer_error(writer), -EFBIG);
+	assert_int_equal(record_writer_close(writer, &last, NULL, NULL), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &old);
+}
+
+static void test_a_path_that_cannot_be_created_is_an_error(void **state)
+{
+	struct record_writer_config config = {
+		.path = "/nonexistent/packets.bin", .kind = RECORD_PACKET, .ring_bytes = 4096};
+	struct record_writer *writer = NULL;
+
+	assert_int_equal(record_writer_create(&config, &writer), -ENOENT);
+	assert_null(writer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_short_run_is_written_at_the_end),
+		cmocka_unit_test(test_records_stream_through_a_ring_smaller_than_the_run),
+		cmocka_unit_test(test_a_full_ring_loses_records_and_counts_them),
+		cmocka_unit_test(test_a_failed_write_is_reported_to_the_measuring_thread),
+		cmocka_unit_test(test_a_path_that_cannot_be_created_is_an_error),
+	};
+	int fd = mkstemp(path);
+
+	if (fd >= 0)
+		close(fd);
+	int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return n_failed;
+}
