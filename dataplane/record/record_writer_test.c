@@ -1,6 +1,5 @@
 #include "record_writer.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +10,8 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 static char path[] = "/tmp/record_writer_test.XXXXXX";
 static const struct clock_point last = {.tsc = 7, .mono_raw_ns = 8, .width_ticks = 9};

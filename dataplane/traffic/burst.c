@@ -1,0 +1,79 @@
+// Trains: size frames back to back (or gap apart), then a pause that keeps the mean rate.
+
+#include "traffic.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+struct burst_options {
+	uint64_t size, gap_ns;
+};
+
+static const struct option_spec burst_specs[] = {
+	{
+		.name = "size",
+		.type = OPTION_UINT,
+		.offset = offsetof(struct burst_options, size),
+		.default_text = "32",
+		.help = "frames in a train",
+		.min = 2,
+		.max = 65536,
+	},
+	{
+		.name = "gap",
+		.type = OPTION_DURATION,
+		.offset = offsetof(struct burst_options, gap_ns),
+		.default_text = "0ns",
+		.help = "between the frames of a train (0ns: back to back)",
+	},
+};
+
+struct burst {
+	struct exact_gap train; // from train to train
+	uint64_t size, at;
+	uint64_t gap_ns, length_ns; // within a train
+};
+
+static int burst_init(void *state, const void *options, const struct traffic_rate *rate,
+	uint64_t seed, char *error, size_t error_len)
+{
+	const struct burst_options *chosen = options;
+	struct burst *burst = state;
+
+	exact_gap_init(&burst->train, rate->per_ns * chosen->size, rate->packets);
+	burst->size = chosen->size;
+	burst->at = chosen->size - 1; // the first frame begins a train
+	burst->gap_ns = chosen->gap_ns;
+	burst->length_ns = (chosen->size - 1) * chosen->gap_ns;
+	if (burst->length_ns < burst->train.whole_ns)
+		return 0;
+	snprintf(error, error_len,
+		"schedule burst: a train of %" PRIu64 " frames every %" PRIu64
+		" ns leaves no pause; lower gap or rate",
+		burst->size, burst->train.whole_ns);
+	return -EINVAL;
+}
+
+static void burst_next(void *state, struct departure *out)
+{
+	struct burst *burst = state;
+
+	if (++burst->at < burst->size) {
+		out->gap_ns = burst->gap_ns;
+		return;
+	}
+	burst->at = 0;
+	out->gap_ns = exact_gap_next(&burst->train) - burst->length_ns;
+}
+
+const struct traffic_ops traffic_burst = {
+	.name = "burst",
+	.summary = "trains of frames back to back, mean rate kept",
+	.options = burst_specs,
+	.n_options = sizeof(burst_specs) / sizeof(burst_specs[0]),
+	.options_size = sizeof(struct burst_options),
+	.state_size = sizeof(struct burst),
+	.init = burst_init,
+	.next = burst_next,
+};

@@ -1,0 +1,110 @@
+#include "traffic.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	NS_PER_S = 1000000000,
+	L1_OVERHEAD = 20, // preamble 7, start delimiter 1, inter-frame gap 12 (IEEE 802.3)
+	MAX_DECIMALS = 6,
+};
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+	int is_bits;
+};
+
+static const struct unit units[] = {
+	{"pps", 1, 0},
+	{"kpps", 1000, 0},
+	{"Mpps", 1000000, 0},
+	{"bps", 1, 1},
+	{"kbps", 1000, 1},
+	{"Mbps", 1000000, 1},
+	{"Gbps", 1000000000, 1},
+};
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static int refuse(const char *text, const char *why, char *error, size_t error_len)
+{
+	snprintf(error, error_len, "--rate %s: %s", text, why);
+	return -EINVAL;
+}
+
+// "1.25" becomes 125 / 100. Returns what follows the number, or NULL.
+static const char *parse_decimal(const char *text, uint64_t *digits, uint64_t *scale)
+{
+	const char *at = text;
+	int n_decimals = 0, n_digits = 0;
+
+	*digits = 0;
+	*scale = 1;
+	for (; isdigit((unsigned char)*at) && n_digits < 9; at++, n_digits++)
+		*digits = *digits * 10 + (uint64_t)(*at - '0');
+	if (n_digits == 0)
+		return NULL;
+	if (*at != '.')
+		return at;
+	for (at++; isdigit((unsigned char)*at) && n_decimals < MAX_DECIMALS; at++, n_decimals++) {
+		*digits = *digits * 10 + (uint64_t)(*at - '0');
+		*scale *= 10;
+	}
+	return at;
+}
+
+int traffic_rate_parse(const char *text, const struct frame_mix *mix, enum rate_layer layer,
+	struct traffic_rate *out, char *error, size_t error_len)
+{
+	uint64_t digits, scale;
+	const char *name = parse_decimal(text, &digits, &scale);
+	const struct unit *unit = NULL;
+
+	for (size_t i = 0; name != NULL && i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(units[i].name, name) == 0)
+			unit = &units[i];
+	if (unit == NULL)
+		return refuse(text, "a rate reads like 100kpps, 1.5Mpps, 50Mbps or 10Gbps", error,
+			error_len);
+	if (digits == 0)
+		return refuse(text, "the rate is zero; it must be positive", error, error_len);
+
+	// Lowest terms after each step keep 64 bits enough.
+	uint64_t packets = digits, per_ns = scale * NS_PER_S;
+	uint64_t divisor = common_divisor(packets, per_ns);
+	packets = packets / divisor * unit->factor;
+	per_ns /= divisor;
+	if (unit->is_bits) {
+		uint64_t bytes = frame_mix_sum(mix) +
+				 (layer == RATE_LAYER_L1 ? (uint64_t)L1_OVERHEAD * mix->n : 0);
+		packets *= mix->n;
+		divisor = common_divisor(packets, per_ns);
+		packets /= divisor;
+		per_ns = per_ns / divisor * bytes * 8;
+	}
+	divisor = common_divisor(packets, per_ns);
+	out->packets = packets / divisor;
+	out->per_ns = per_ns / divisor;
+	if (out->packets > out->per_ns)
+		return refuse(
+			text, "more than one packet a nanosecond; lower it", error, error_len);
+	if (out->per_ns / out->packets > UINT64_C(1000) * NS_PER_S)
+		return refuse(text, "less than one packet in 1000 s; raise it", error, error_len);
+	return 0;
+}
+
+double traffic_rate_pps(const struct traffic_rate *rate)
+{
+	return (double)rate->packets * 1e9 / (double)rate->per_ns;
+}

@@ -1,0 +1,274 @@
+// The conformance test every schedule passes, and the rates and frame sizes they share.
+
+#include "traffic.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char error[256];
+
+static struct frame_mix mix_of(const char *text)
+{
+	struct frame_mix mix;
+
+	assert_int_equal(frame_mix_parse(&mix, text, error, sizeof(error)), 0);
+	return mix;
+}
+
+static struct traffic *create(const char *schedule, const char *rate_text, uint64_t seed)
+{
+	struct frame_mix mix = mix_of("64");
+	struct traffic_rate rate;
+	struct traffic *traffic = NULL;
+
+	assert_int_equal(
+		traffic_rate_parse(rate_text, &mix, RATE_LAYER_L2, &rate, error, sizeof(error)), 0);
+	assert_int_equal(
+		traffic_create(schedule, &rate, &mix, 3, seed, &traffic, error, sizeof(error)), 0);
+	return traffic;
+}
+
+static void test_one_seed_gives_one_schedule(void **state)
+{
+	for (size_t i = 0; traffic_table[i] != NULL; i++) {
+		struct traffic *a = create(traffic_table[i]->name, "1Mpps", 7);
+		struct traffic *b = create(traffic_table[i]->name, "1Mpps", 7);
+		struct departure x, y;
+
+		for (int n = 0; n < 100000; n++) {
+			traffic_next(a, &x);
+			traffic_next(b, &y);
+			assert_int_equal(x.gap_ns, y.gap_ns);
+			assert_int_equal(x.flow, n % 3);
+			assert_int_equal(x.flow, y.flow);
+			assert_int_equal(x.frame_len, 64);
+		}
+		traffic_destroy(a);
+		traffic_destroy(b);
+	}
+}
+
+static void test_random_schedules_differ_between_seeds(void **state)
+{
+	static const char *const names[] = {"jittered", "poisson"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct traffic *a = create(names[i], "1Mpps", 7);
+		struct traffic *b = create(names[i], "1Mpps", 8);
+		struct departure x, y;
+		int n_equal = 0;
+
+		for (int n = 0; n < 1000; n++) {
+			traffic_next(a, &x);
+			traffic_next(b, &y);
+			n_equal += x.gap_ns == y.gap_ns;
+		}
+		assert_in_range(n_equal, 0, 100);
+		traffic_destroy(a);
+		traffic_destroy(b);
+	}
+}
+
+// 13 Mpkt/s: 76.923... ns a packet. Whole nanoseconds alone would be wrong by 0.1 %.
+static void test_the_long_run_rate_is_exact(void **state)
+{
+	for (size_t i = 0; traffic_table[i] != NULL; i++) {
+		struct traffic *traffic = create(traffic_table[i]->name, "13Mpps", 1);
+		// One second; a multiple of the default train of 32.
+		const double tolerance =
+			strcmp(traffic_table[i]->name, "poisson") == 0
+				? 5 * sqrt(13e6) * 77 // five standard deviations of the sum
+				: 40;
+		struct departure departure;
+		uint64_t sum_ns = 0;
+
+		for (int n = 0; n < 13000000; n++) {
+			traffic_next(traffic, &departure);
+			sum_ns += departure.gap_ns;
+		}
+		assert_true(fabs((double)sum_ns - 1e9) <= tolerance);
+		traffic_destroy(traffic);
+	}
+}
+
+static void test_constant_sends_exactly_the_rate_in_a_second(void **state)
+{
+	struct traffic *traffic = create("constant", "3pps", 1);
+	static const uint64_t expected[] = {333333333, 333333333, 333333334, 333333333};
+	struct departure departure;
+
+	for (size_t i = 0; i < 4; i++) {
+		traffic_next(traffic, &departure);
+		assert_int_equal(departure.gap_ns, expected[i]);
+	}
+	traffic_destroy(traffic);
+}
+
+static void test_jittered_stays_within_its_share_of_the_grid(void **state)
+{
+	struct traffic *traffic = create("jittered:percent=10", "1Mpps", 1);
+	struct departure departure;
+	uint64_t due_ns = 0, lowest = UINT64_MAX, highest = 0;
+
+	for (uint64_t n = 1; n <= 100000; n++) {
+		traffic_next(traffic, &departure);
+		due_ns += departure.gap_ns;
+		uint64_t offset = due_ns - n * 1000;
+		lowest = offset < lowest ? offset : lowest;
+		highest = offset > highest ? offset : highest;
+	}
+	assert_int_equal(lowest, 0);
+	assert_int_equal(highest, 200);
+	traffic_destroy(traffic);
+}
+
+static void test_poisson_gaps_are_exponential(void **state)
+{
+	enum { N = 1000000 };
+	struct traffic *traffic = create("poisson", "100kpps", 1);
+	struct departure departure;
+	double sum = 0, squares = 0;
+	int n_above_mean = 0, n_above_7_means = 0;
+
+	for (int n = 0; n < N; n++) {
+		traffic_next(traffic, &departure);
+		sum += (double)departure.gap_ns;
+		squares += (double)departure.gap_ns * (double)departure.gap_ns;
+		n_above_mean += departure.gap_ns > 10000;
+		n_above_7_means += departure.gap_ns > 70000;
+	}
+	double mean = sum / N;
+	double deviation = sqrt(squares / N - mean * mean);
+	assert_true(fabs(mean - 10000) < 50); // five standard errors
+	assert_true(fabs(deviation - 10000) < 100);
+	assert_true(fabs((double)n_above_mean / N - exp(-1)) < 0.0025);
+	assert_true(fabs((double)n_above_7_means / N - exp(-7)) < 0.00016);
+	traffic_destroy(traffic);
+}
+
+static void test_burst_sends_trains_and_keeps_the_mean(void **state)
+{
+	struct traffic *traffic = create("burst:size=4,gap=100ns", "1Mpps", 1);
+	static const uint64_t expected[] = {3700, 100, 100, 100, 3700, 100, 100, 100, 3700};
+	struct departure departure;
+
+	for (size_t i = 0; i < 9; i++) {
+		traffic_next(traffic, &departure);
+		assert_int_equal(departure.gap_ns, expected[i]);
+	}
+	traffic_destroy(traffic);
+}
+
+static void assert_refused(const char *schedule, const char *word)
+{
+	struct frame_mix mix = mix_of("64");
+	struct traffic_rate rate = {.packets = 1, .per_ns = 1000};
+	struct traffic *traffic = NULL;
+
+	assert_true(
+		traffic_create(schedule, &rate, &mix, 1, 1, &traffic, error, sizeof(error)) < 0);
+	assert_null(traffic);
+	assert_non_null(strstr(error, word));
+}
+
+static void test_bad_schedules_are_refused_with_a_reason(void **state)
+{
+	assert_refused("sawtooth", "constant jittered poisson burst");
+	assert_refused("burst:size=4,gap=2us", "no pause");
+	assert_refused("burst:length=4", "length");
+	assert_refused("jittered:percent=51", "percent");
+}
+
+static void assert_rate(const char *text, const char *frame, enum rate_layer layer, double pps)
+{
+	struct frame_mix mix = mix_of(frame);
+	struct traffic_rate rate;
+
+	assert_int_equal(traffic_rate_parse(text, &mix, layer, &rate, error, sizeof(error)), 0);
+	assert_true(fabs(traffic_rate_pps(&rate) / pps - 1) < 1e-12);
+}
+
+static void test_rates_in_packets_and_in_bits(void **state)
+{
+	assert_rate("100kpps", "64", RATE_LAYER_L2, 100e3);
+	assert_rate("1.25Mpps", "64", RATE_LAYER_L1, 1.25e6);
+	assert_rate("0.5pps", "64", RATE_LAYER_L2, 0.5);
+	assert_rate("512Mbps", "64", RATE_LAYER_L2, 1e6);
+	assert_rate("10Gbps", "64", RATE_LAYER_L1, 1e10 / (84 * 8));
+	assert_rate("100Gbps", "imix", RATE_LAYER_L1, 1e11 / 8 / (4246.0 / 12 + 20));
+}
+
+static void test_bad_rates_are_refused(void **state)
+{
+	static const char *const texts[] = {"", "fast", "100", "0pps", "0.0001pps", "-5kpps",
+		"1.5.5kpps", "9000Mpps", "10 kpps"};
+	struct frame_mix mix = mix_of("64");
+	struct traffic_rate rate;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(traffic_rate_parse(texts[i], &mix, RATE_LAYER_L2, &rate, error,
+					 sizeof(error)),
+			-EINVAL);
+}
+
+static void test_imix_is_7_4_1_in_every_pass_and_in_changing_order(void **state)
+{
+	struct frame_mix mix = mix_of("imix");
+	uint16_t before[12] = {0};
+	int n_same = 0;
+
+	assert_int_equal(frame_mix_largest(&mix), 1518);
+	frame_mix_seed(&mix, 1);
+	for (int pass = 0; pass < 100; pass++) {
+		int n_64 = 0, n_570 = 0, n_1518 = 0;
+		uint16_t now[12];
+		for (int i = 0; i < 12; i++) {
+			now[i] = frame_mix_next(&mix);
+			n_64 += now[i] == 64;
+			n_570 += now[i] == 570;
+			n_1518 += now[i] == 1518;
+		}
+		assert_int_equal(n_64, 7);
+		assert_int_equal(n_570, 4);
+		assert_int_equal(n_1518, 1);
+		n_same += memcmp(now, before, sizeof(now)) == 0;
+		memcpy(before, now, sizeof(now));
+	}
+	assert_in_range(n_same, 0, 2);
+}
+
+static void test_bad_frames_are_refused(void **state)
+{
+	static const char *const texts[] = {"", "63", "1519", "big", "64B", "-64"};
+	struct frame_mix mix;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(frame_mix_parse(&mix, texts[i], error, sizeof(error)), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_seed_gives_one_schedule),
+		cmocka_unit_test(test_random_schedules_differ_between_seeds),
+		cmocka_unit_test(test_the_long_run_rate_is_exact),
+		cmocka_unit_test(test_constant_sends_exactly_the_rate_in_a_second),
+		cmocka_unit_test(test_jittered_stays_within_its_share_of_the_grid),
+		cmocka_unit_test(test_poisson_gaps_are_exponential),
+		cmocka_unit_test(test_burst_sends_trains_and_keeps_the_mean),
+		cmocka_unit_test(test_bad_schedules_are_refused_with_a_reason),
+		cmocka_unit_test(test_rates_in_packets_and_in_bits),
+		cmocka_unit_test(test_bad_rates_are_refused),
+		cmocka_unit_test(test_imix_is_7_4_1_in_every_pass_and_in_changing_order),
+		cmocka_unit_test(test_bad_frames_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
