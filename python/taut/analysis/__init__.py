@@ -1,0 +1,1 @@
+"""From recorded packets to numbers with their support, episodes and a verdict."""

@@ -1,0 +1,120 @@
+"""The exact distribution of every metric of a trial: each value and how often it occurred.
+
+Everything later (percentiles, figures, merging repetitions) is computed from this small table.
+Tables of several trials are merged by concatenating them and summing n.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from taut.analysis.metric import Metric, Shape
+from taut.analysis.metrics import METRICS
+from taut.analysis.tables import chunks, load_packets, open_chunk
+from taut.storage.engine import Engine
+
+SCHEMA = pa.schema(
+    [
+        ("metric", pa.string()),
+        ("direction", pa.int32()),
+        ("is_void", pa.bool_()),
+        ("is_cold", pa.bool_()),
+        ("value_ns", pa.int64()),
+        ("n", pa.int64()),
+    ]
+)
+_KEYS = "metric, direction, is_void, is_cold, value_ns"
+_MERGE = f"""
+SELECT {_KEYS}, CAST(SUM(n) AS BIGINT) AS n
+FROM unmerged
+GROUP BY {_KEYS}
+ORDER BY {_KEYS}"""
+
+Counts = dict[tuple[int, bool], dict[str, int]]
+"""Counters by (direction, is_cold)."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a trial's records say: distributions and counters."""
+
+    distribution: pa.Table
+    counts: Counts | None
+    """None when not every packet was recorded."""
+
+
+def measure_packets(engine: Engine, packets: Path, n_flows: int) -> Measured:
+    """Compute every metric from the record of every packet."""
+    parts: list[pa.Table] = []
+    counts: Counts = {}
+    load_packets(engine, packets)
+    for chunk in list(chunks(engine)):
+        open_chunk(engine, chunk, n_flows)
+        for metric in METRICS:
+            if metric.derived or metric.name == "extra_receipts":
+                continue
+            if metric.shape is Shape.COUNTS:
+                _add_counts(counts, engine.query(metric.sql))
+            else:
+                parts.append(_labelled(metric, engine.query(metric.sql)))
+    open_chunk(engine, None, n_flows)
+    for metric in METRICS:
+        if metric.name == "extra_receipts":
+            _add_counts(counts, engine.query(metric.sql))
+    return Measured(_derive(engine, merge(engine, parts)), counts)
+
+
+def measure_histogram(engine: Engine, histogram: Path) -> Measured:
+    """Take the distributions the generator counted itself, at its resolution.
+
+    A bucket wider than one nanosecond is entered at its lowest value.
+    """
+    engine.load({"bucket": histogram})
+    parts = [
+        _labelled(metric, engine.query(_bucket_sql(metric.series)))
+        for metric in METRICS
+        if metric.series is not None
+    ]
+    return Measured(_derive(engine, merge(engine, parts)), None)
+
+
+def merge(engine: Engine, parts: list[pa.Table]) -> pa.Table:
+    """Add up distributions of chunks, trials or machines."""
+    engine.load({"unmerged": pa.concat_tables(parts) if parts else SCHEMA.empty_table()})
+    return engine.query(_MERGE).cast(SCHEMA)
+
+
+def _derive(engine: Engine, distribution: pa.Table) -> pa.Table:
+    engine.load({"distribution": distribution})
+    parts = [_labelled(m, engine.query(m.sql)) for m in METRICS if m.derived]
+    return merge(engine, [distribution, *parts])
+
+
+def _labelled(metric: Metric, rows: pa.Table) -> pa.Table:
+    name = pa.array([metric.name] * rows.num_rows, pa.string())
+    return rows.append_column("metric", name).select(SCHEMA.names).cast(SCHEMA)
+
+
+def _bucket_sql(series: str) -> str:
+    return f"""
+SELECT CAST(direction AS INTEGER) AS direction, is_void, is_cold,
+    CAST(value_ns AS BIGINT) AS value_ns, CAST(SUM(n) AS BIGINT) AS n
+FROM bucket
+WHERE series = '{series}'
+GROUP BY direction, is_void, is_cold, value_ns
+ORDER BY direction, is_void, is_cold, value_ns"""
+
+
+def _add_counts(counts: Counts, rows: pa.Table) -> None:
+    for row in rows.to_pylist():
+        key = (int(row.pop("direction")), bool(row.pop("is_cold")))
+        into = counts.setdefault(key, {})
+        for name, value in row.items():
+            into[name] = into.get(name, 0) + int(value or 0)
+
+
+def select_metric(distribution: pa.Table, metric: str) -> pa.Table:
+    """The rows of one metric."""
+    return distribution.filter(pc.equal(distribution["metric"], metric))

@@ -1,0 +1,79 @@
+"""Do the sums come out: nothing a trial counted may be lost between its books.
+
+due = sent + unsent, sent = matched + lost, received = matched + duplicates + orphans + late; for
+the whole trial, for each direction, and between the generator's counters and the records.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from taut.analysis.distribution import Counts
+
+COUNTERS = (
+    "due",
+    "sent",
+    "unsent",
+    "received",
+    "matched",
+    "lost",
+    "late",
+    "duplicates",
+    "orphans",
+    "out_of_sequence",
+    "void",
+)
+# What the records count independently of the generator; `received` is a sum of these.
+_RECORDED = ("due", "sent", "unsent", "matched", "lost", "late", "duplicates", "orphans")
+
+
+def failed_sums(generator: Mapping[str, Any], counts: Counts | None) -> list[str]:
+    """Say in words which sums do not come out; empty when all do."""
+    failures: list[str] = []
+    directions = list(generator.get("directions", []))
+    for name, counters in [
+        ("total", generator["counters"]),
+        *((f"direction {i}", c) for i, c in enumerate(directions)),
+    ]:
+        failures += [f"{name}: {failure}" for failure in _sums(counters)]
+    for name in COUNTERS:
+        total, parts = generator["counters"].get(name), [d.get(name) for d in directions]
+        if parts and None not in parts and total is not None and total != sum(parts):
+            failures.append(f"{name}: {total} in total, {sum(parts)} over the directions")
+    if counts is not None:
+        failures += _against_records(generator["counters"], counts)
+    return failures
+
+
+def total_counts(counts: Counts, *, cold: bool | None = None) -> dict[str, int]:
+    """Add up the records' counters over directions; cold, not cold, or (None) all."""
+    total: dict[str, int] = {}
+    for (_, is_cold), row in counts.items():
+        if cold is None or cold == is_cold:
+            for name, value in row.items():
+                total[name] = total.get(name, 0) + value
+    return total
+
+
+def _sums(c: Mapping[str, int]) -> list[str]:
+    sums = (
+        ("due", c["due"], "sent + unsent", c["sent"] + c["unsent"]),
+        ("sent", c["sent"], "matched + lost", c["matched"] + c["lost"]),
+        (
+            "received",
+            c["received"],
+            "matched + duplicates + orphans + late",
+            c["matched"] + c["duplicates"] + c["orphans"] + c["late"],
+        ),
+    )
+    return [
+        f"{name} is {is_} but {of} is {should}" for name, is_, of, should in sums if is_ != should
+    ]
+
+
+def _against_records(counters: Mapping[str, int], counts: Counts) -> list[str]:
+    recorded = total_counts(counts)
+    return [
+        f"{name}: the generator counted {counters[name]}, its records say {recorded.get(name, 0)}"
+        for name in _RECORDED
+        if counters[name] != recorded.get(name, 0)
+    ]

@@ -1,0 +1,107 @@
+"""The tables metrics read, named over a trial's Parquet.
+
+A trial is read in chunks of sequence numbers: only `successive` has to sort, and sorting a chunk
+takes the same memory however long the run was.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from taut.storage.engine import Engine
+
+CHUNK_PACKETS = 1 << 22
+
+# Bits of record_format.h, enum packet_flag.
+_VOID, _UNSENT, _LATE, _DUPLICATE, _OUT_OF_SEQUENCE, _COLD, _ORPHAN = 1, 2, 4, 8, 16, 64, 128
+_EXTRA = _LATE | _DUPLICATE | _ORPHAN
+
+_COLUMNS = f"""
+    CAST(seq AS BIGINT) AS seq,
+    CAST(direction AS INTEGER) AS direction,
+    (CAST(flags AS INTEGER) & {_VOID}) <> 0 AS is_void,
+    (CAST(flags AS INTEGER) & {_UNSENT}) <> 0 AS is_unsent,
+    (CAST(flags AS INTEGER) & {_LATE}) <> 0 AS is_late,
+    (CAST(flags AS INTEGER) & {_DUPLICATE}) <> 0 AS is_duplicate,
+    (CAST(flags AS INTEGER) & {_OUT_OF_SEQUENCE}) <> 0 AS is_out_of_sequence,
+    (CAST(flags AS INTEGER) & {_COLD}) <> 0 AS is_cold,
+    (CAST(flags AS INTEGER) & {_ORPHAN}) <> 0 AS is_orphan,
+    CAST(due_ns AS BIGINT) AS due_ns,
+    CAST(sent_ns AS BIGINT) AS sent_ns,
+    CAST(received_ns AS BIGINT) AS received_ns,
+    CAST(arrival_window_ns AS BIGINT) AS arrival_window_ns"""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A range of sequence numbers, last excluded."""
+
+    first_seq: int
+    last_seq: int
+
+
+def load_packets(engine: Engine, packets: Path) -> None:
+    """Name the records, and `extra`, the rows beyond each packet's own one."""
+    engine.load({"record": packets})
+    engine.define(
+        "extra",
+        f"SELECT {_COLUMNS} FROM record WHERE (CAST(flags AS INTEGER) & {_EXTRA}) <> 0",
+    )
+    open_chunk(engine, None, n_flows=1)
+
+
+def chunks(engine: Engine, size: int = CHUNK_PACKETS) -> Iterator[Chunk]:
+    """Cut the trial's sequence numbers into chunks."""
+    # An orphan or a corrupt probe may carry any number: only packets of this run count.
+    highest = engine.query("SELECT MAX(seq) AS highest FROM packet ORDER BY highest")
+    last = highest.column("highest")[0].as_py()
+    if last is None:
+        return
+    for first in range(0, last + 1, size):
+        yield Chunk(first, min(first + size, last + 1))
+
+
+def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:
+    """Name `packet` and `successive` for one chunk, or for the whole trial."""
+    own = f"(CAST(flags AS INTEGER) & {_EXTRA}) = 0"
+    if chunk is None:
+        within, context, first_seq = own, own, 0
+    else:
+        # The packets before the chunk's first one are the other half of its first pairs.
+        before = chunk.first_seq - max(n_flows, 1)
+        within = f"{own} AND seq >= {chunk.first_seq} AND seq < {chunk.last_seq}"
+        context = f"{own} AND seq >= {max(before, 0)} AND seq < {chunk.last_seq}"
+        first_seq = chunk.first_seq
+    engine.define("packet", f"SELECT {_COLUMNS} FROM record WHERE {within}")
+    engine.define("successive", _successive_sql(context, first_seq, max(n_flows, 1)))
+
+
+def _successive_sql(context: str, first_seq: int, n_flows: int) -> str:
+    """Pair each packet with the one before it, and with the one before it in its flow.
+
+    Flows take turns, so the flow's packet before seq is seq - n_flows.  A pair is void, or cold,
+    when any packet of it is.
+    """
+    order = "PARTITION BY direction ORDER BY seq"
+    return f"""
+SELECT direction, is_void OR previous_is_void OR flow_is_void AS is_void,
+    is_cold OR previous_is_cold OR flow_is_cold AS is_cold,
+    sent_ns, previous_sent_ns, latency_ns, previous_latency_ns,
+    latency_ns IS NOT NULL AND previous_latency_ns IS NOT NULL
+        AND flow_seq = seq - {n_flows} AS is_pair
+FROM (
+    SELECT seq, direction, is_void, is_cold, sent_ns, latency_ns,
+        COALESCE(LAG(is_void) OVER ({order}), FALSE) AS previous_is_void,
+        COALESCE(LAG(is_cold) OVER ({order}), FALSE) AS previous_is_cold,
+        LAG(sent_ns) OVER ({order}) AS previous_sent_ns,
+        LAG(seq, {n_flows}) OVER ({order}) AS flow_seq,
+        COALESCE(LAG(is_void, {n_flows}) OVER ({order}), FALSE) AS flow_is_void,
+        COALESCE(LAG(is_cold, {n_flows}) OVER ({order}), FALSE) AS flow_is_cold,
+        LAG(latency_ns, {n_flows}) OVER ({order}) AS previous_latency_ns
+    FROM (
+        SELECT {_COLUMNS}, CAST(received_ns AS BIGINT) - CAST(sent_ns AS BIGINT) AS latency_ns
+        FROM record
+        WHERE {context}
+    ) numbered
+) paired
+WHERE seq >= {first_seq}"""

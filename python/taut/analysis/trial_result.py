@@ -1,0 +1,210 @@
+"""One trial's entry of results.json, and the files analysis leaves in the trial's folder."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from taut.analysis import hdr_export, statistics
+from taut.analysis.distribution import (
+    Measured,
+    measure_histogram,
+    measure_packets,
+    select_metric,
+)
+from taut.analysis.episode import Threshold, find_episodes
+from taut.analysis.metric import Metric, Shape
+from taut.analysis.metrics import METRICS
+from taut.analysis.reconcile import COUNTERS, failed_sums, total_counts
+from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
+from taut.records.rundir import TrialDirectory
+from taut.storage.engine import Engine
+
+DISTRIBUTION = "distribution.parquet"
+
+INSTRUMENT_LIMIT = 0.01
+"""A larger share of void packets makes a trial one of the generator, not of the device."""
+
+RATE_TOLERANCE = 0.001
+
+_EXACT = "exact: every packet"
+
+
+def analyse_trial(trial: TrialDirectory, engine: Engine, threshold: Threshold) -> dict[str, Any]:
+    """Measure one trial; a failed one keeps its place with empty numbers."""
+    result = _identity(trial)
+    generator = trial.meta.get("generator")
+    if not trial.is_whole or not generator:
+        return result
+    measured = _measure(trial, engine)
+    pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
+    result |= _counters(generator, measured)
+    result |= _metrics(engine, measured)
+    result |= _episodes(trial, engine, threshold, measured, result["latency_ns"]["p50"])
+    result["warnings"] = _warnings(result, generator)
+    _export(trial, engine, measured)
+    return result
+
+
+def _identity(trial: TrialDirectory) -> dict[str, Any]:
+    meta = trial.meta
+    dut, traffic = meta.get("dut") or {}, meta.get("traffic") or {}
+    empty = dict.fromkeys(COUNTERS) | {f"{m.name}_ns": None for m in _distributions()}
+    return {
+        "name": trial.name,
+        "index": meta.get("index"),
+        "repetition": meta.get("repetition"),
+        "status": meta.get("status"),
+        "failure": meta.get("failure"),
+        "dut": dut.get("name"),
+        "driver": dut.get("driver"),
+        "link": dut.get("link"),
+        "placement": dut.get("placement"),
+        "path": dut.get("path"),
+        "notes": list(dut.get("notes") or []),
+        "traffic": traffic.get("name"),
+        "schedule": traffic.get("schedule"),
+        "frame": traffic.get("frame"),
+        "flows": traffic.get("flows"),
+        "both": traffic.get("both"),
+        "asked_pps": traffic.get("offered_pps"),
+        "offered_pps": traffic.get("offered_pps"),
+        "duration_ns": traffic.get("duration_ns"),
+        "cores": meta.get("cores"),
+        "achieved_pps": None,
+        **empty,
+        "floor_ns": None,
+        "warnings": [],
+    }
+
+
+def _distributions() -> list[Metric]:
+    return [m for m in METRICS if m.shape is Shape.DISTRIBUTION]
+
+
+def _measure(trial: TrialDirectory, engine: Engine) -> Measured:
+    """Use every packet when every packet was recorded, else the generator's histograms."""
+    traffic = trial.meta["traffic"]
+    if traffic.get("record", "all") == "all" and trial.packets.is_file():
+        return measure_packets(engine, trial.packets, int(traffic.get("flows") or 1))
+    return measure_histogram(engine, trial.histogram)
+
+
+def _counters(generator: Mapping[str, Any], measured: Measured) -> dict[str, Any]:
+    """Counters of the whole trial, warm-up included: those are the ones that reconcile."""
+    counters = generator["counters"]
+    failures = failed_sums(generator, measured.counts)
+    offered, achieved = generator["offered_pps"], generator["achieved_pps"]
+    due, sent = counters["due"], counters["sent"]
+    warm = total_counts(measured.counts, cold=False) if measured.counts else counters
+    cold = total_counts(measured.counts, cold=True) if measured.counts else {}
+    void_share = warm["void"] / warm["due"] if warm.get("due") else 0.0
+    return {
+        "offered_pps": offered,
+        "achieved_pps": achieved,
+        **{name: counters.get(name) for name in COUNTERS},
+        "foreign": counters.get("foreign", 0),
+        "sent_late": counters.get("sent_late"),
+        "sums_reconcile": not failures,
+        "sums_failures": failures,
+        "loss_ratio": warm["lost"] / warm["sent"] if warm.get("sent") else 0.0,
+        "void_share": void_share,
+        "instrument_limited": void_share > INSTRUMENT_LIMIT,
+        "rate_ok": bool(
+            offered and abs(achieved / offered - 1) <= RATE_TOLERANCE and due == sent > 0
+        ),
+        "cold": {name: cold.get(name) for name in ("due", "sent", "matched", "lost", "void")},
+        "directions": [dict(d) for d in generator.get("directions", [])],
+        "resolution": _resolution(generator, measured),
+    }
+
+
+def _resolution(generator: Mapping[str, Any], measured: Measured) -> str:
+    if measured.counts is not None:
+        return _EXACT
+    of = generator.get("histogram_resolution") or {}
+    return (
+        f"histogram: exact below {of.get('exact_below_ns', '?')} ns, above it a value is the lower "
+        f"edge of a bucket, at most {100 * float(of.get('relative_above', 0)):.3g} % low"
+    )
+
+
+def _metrics(engine: Engine, measured: Measured) -> dict[str, Any]:
+    engine.load({"distribution": measured.distribution})
+    directions = sorted({int(d.as_py()) for d in measured.distribution["direction"].unique()})
+    populations = statistics.selections(directions)
+    found: dict[str, Any] = {"by_direction": {str(d): {} for d in directions}}
+    cold: dict[str, Any] = {}
+    for metric in _distributions():
+        summaries = statistics.summarise(engine, metric.name, populations)
+        found[f"{metric.name}_ns"] = summaries[MAIN].as_json()
+        found[f"{metric.name}_without_void_ns"] = summaries[WITHOUT_VOID].as_json()
+        cold[f"{metric.name}_ns"] = summaries[COLD].as_json()
+        if len(directions) > 1:
+            for d in directions:
+                into = found["by_direction"][str(d)]
+                into[f"{metric.name}_ns"] = summaries[f"{MAIN}_{d}"].as_json()
+                into[f"{metric.name}_without_void_ns"] = summaries[f"{WITHOUT_VOID}_{d}"].as_json()
+        if metric.name == "latency":
+            found |= _doubt(summaries[MAIN])
+    found["jitter_ns"]["definition"] = "RFC 4689"
+    if len(directions) < 2:
+        del found["by_direction"]
+    return {**found, "cold_metrics": cold}
+
+
+def _doubt(latency: Summary) -> dict[str, Any]:
+    return {
+        "unsupported_percentiles": latency.unsupported(),
+        "n_above": dict(latency.n_above),
+        "confidence_intervals": {p: list(i) for p, i in latency.intervals.items()},
+    }
+
+
+def _episodes(
+    trial: TrialDirectory,
+    engine: Engine,
+    threshold: Threshold,
+    measured: Measured,
+    p50_ns: int | None,
+) -> dict[str, Any]:
+    if measured.counts is None or p50_ns is None:
+        return {"episodes": None}
+    gaps = trial.gaps if trial.gaps.is_file() else None
+    return {"episodes": find_episodes(engine, gaps, threshold.at(p50_ns))}
+
+
+def _warnings(result: Mapping[str, Any], generator: Mapping[str, Any]) -> list[str]:
+    found: list[str] = [f"sums do not reconcile: {s}" for s in result["sums_failures"]]
+    if not result["rate_ok"]:
+        found.append(
+            f"rate: {result['achieved_pps']:.0f} of {result['offered_pps']:.0f} pkt/s achieved, "
+            f"{result['unsent']} unsent"
+        )
+    if result["instrument_limited"]:
+        found.append(f"instrument-limited: {100 * result['void_share']:.2g} % of packets are void")
+    least = result["latency_ns"]["min"]
+    if least is not None and least < 0:
+        found.append(f"negative latency: {least} ns; the clock or the stamps are wrong")
+    gaps = generator.get("gaps") or {}
+    if gaps.get("not_logged"):
+        found.append(f"{gaps['not_logged']} gaps of the generator were not logged, only counted")
+    if not result["matched"]:
+        found.append("no packet came back")
+    return found
+
+
+def _export(trial: TrialDirectory, engine: Engine, measured: Measured) -> None:
+    if measured.counts is not None:
+        by_interval = hdr_export.intervals(engine)
+    else:
+        by_interval = hdr_export.whole(_warm(select_metric(measured.distribution, "latency")))
+    hdr_export.write_hgrm(trial.path / "latency.hgrm", by_interval)
+    started = trial.meta.get("started_utc")
+    hdr_export.write_hlog(trial.path / "latency.hlog", by_interval, started)
+
+
+def _warm(rows: pa.Table) -> pa.Table:
+    return rows.filter(pc.invert(rows["is_cold"]))

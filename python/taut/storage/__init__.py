@@ -1,0 +1,1 @@
+"""Where recorded measurements are asked questions: one SQL engine at a time, Parquet in, Arrow out."""

@@ -1,0 +1,34 @@
+"""What an SQL engine must do for taut.
+
+Everything above this seam is portable SQL: named columns, explicit casts, integer nanoseconds and
+an ORDER BY, so that DuckDB, PostgreSQL and Spark give the same answer.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import pyarrow as pa
+
+
+class Engine(Protocol):
+    """One private database, empty when entered and gone when left."""
+
+    def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
+        """Make each Parquet file or Arrow table readable under its name, replacing what was there."""
+
+    def define(self, name: str, select: str) -> None:
+        """Name a SELECT (a view), replacing what was there."""
+
+    def query(self, select: str) -> pa.Table:
+        """Run one SELECT."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...

@@ -1,0 +1,56 @@
+"""DuckDB, in process: reads Parquet where it lies, so memory does not grow with the run.
+
+This is the only file that imports duckdb.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import duckdb
+import pyarrow as pa
+
+# Sorting a chunk of records needs a few hundred megabytes; above this DuckDB spills to disk.
+MEMORY_LIMIT = "2GB"
+
+
+class DuckdbEngine:
+    """A database in memory, with a temporary folder for what does not fit."""
+
+    def __init__(self) -> None:
+        self._spill = tempfile.TemporaryDirectory(prefix="taut-duckdb-")
+        self._connection = duckdb.connect(":memory:")
+        # Settings are DuckDB's own words, so they stay in this file; metrics never use them.
+        self._connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        self._connection.execute(f"SET temp_directory = '{self._spill.name}'")
+        self._connection.execute("SET preserve_insertion_order = false")
+        self._connection.execute("SET enable_progress_bar = false")
+
+    def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
+        for name, source in tables.items():
+            if isinstance(source, Path):
+                path = str(source).replace("'", "''")
+                self.define(name, f"SELECT * FROM read_parquet('{path}')")
+            else:
+                self._connection.execute(f"DROP VIEW IF EXISTS {name}")
+                self._connection.register(name, source)
+
+    def define(self, name: str, select: str) -> None:
+        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {select}")
+
+    def query(self, select: str) -> pa.Table:
+        return self._connection.sql(select).to_arrow_table()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+        self._spill.cleanup()
