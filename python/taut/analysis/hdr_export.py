@@ -112,7 +112,8 @@ def _bucket(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """
     bits = np.frexp(values.astype(np.float64))[1]
     shift = np.maximum(bits - 15, 0)
-    return (values >> shift) << shift
+    rounded: npt.NDArray[np.int64] = (values >> shift) << shift
+    return rounded
 
 
 def _histogram(counts: Counts) -> HdrHistogram:

@@ -55,18 +55,15 @@ def total_counts(counts: Counts, *, cold: bool | None = None) -> dict[str, int]:
 
 
 def _sums(c: Mapping[str, int]) -> list[str]:
-    sums = (
-        ("due", c["due"], "sent + unsent", c["sent"] + c["unsent"]),
-        ("sent", c["sent"], "matched + lost", c["matched"] + c["lost"]),
-        (
-            "received",
-            c["received"],
-            "matched + duplicates + orphans + late",
-            c["matched"] + c["duplicates"] + c["orphans"] + c["late"],
-        ),
-    )
+    right_sides = {
+        "due": ("sent", "unsent"),
+        "sent": ("matched", "lost"),
+        "received": ("matched", "duplicates", "orphans", "late"),
+    }
     return [
-        f"{name} is {is_} but {of} is {should}" for name, is_, of, should in sums if is_ != should
+        f"{name} is {c[name]} but {' + '.join(parts)} is {sum(c[p] for p in parts)}"
+        for name, parts in right_sides.items()
+        if c[name] != sum(c[p] for p in parts)
     ]
 
 

@@ -1,1 +1,1 @@
-"""Where recorded measurements are asked questions: one SQL engine at a time, Parquet in, Arrow out."""
+"""Where recorded measurements are asked questions: Parquet in, Arrow out."""

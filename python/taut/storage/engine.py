@@ -16,10 +16,10 @@ class Engine(Protocol):
     """One private database, empty when entered and gone when left."""
 
     def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
-        """Make each Parquet file or Arrow table readable under its name, replacing what was there."""
+        """Name Parquet files or Arrow tables, replacing what had the name."""
 
     def define(self, name: str, select: str) -> None:
-        """Name a SELECT (a view), replacing what was there."""
+        """Name a SELECT (a view), replacing what had the name."""
 
     def query(self, select: str) -> pa.Table:
         """Run one SELECT."""

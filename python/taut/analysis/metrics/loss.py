@@ -5,8 +5,8 @@ from taut.analysis.metric import Metric, Shape
 METRIC = Metric(
     name="loss",
     unit="packets",
-    definition="lost: sent and not received before the deadline; unsent: due, but the transmit call "
-    "refused it; void: send, flight or receive overlaps a gap of the generator",
+    definition="lost: sent and not received before the deadline; unsent: due, but the transmit "
+    "call refused it; void: send, flight or receive overlaps a gap of the generator",
     sql="""
 SELECT direction, is_cold,
     COUNT(*) AS due,
