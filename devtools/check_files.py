@@ -92,14 +92,16 @@ def includes(path: Path, text: str, headers: dict[str, str]) -> Iterator[str]:
         elif quote == '"' and (owner := headers.get(Path(name).name)):
             if owner != folder and owner not in allowed:
                 yield f"{where}: {name}: {folder}/ may not include from {owner}/"
-            elif owner == folder and folder in FAMILIES and not shared(path, name, folder):
+            elif owner == folder and folder in FAMILIES and is_other_member(path, name):
                 yield f"{where}: {name}: members of {folder}/ do not know each other"
 
 
-def shared(path: Path, name: str, folder: str) -> bool:
-    """Say whether a family's member may include this header of its own folder."""
-    own = path.stem.removesuffix("_test")
-    return name.startswith(folder) or name == f"{own}.h" or name.endswith("_priv.h")
+def is_other_member(path: Path, name: str) -> bool:
+    """Say whether a header belongs to another member of the family: one with a table of ops."""
+    implementation = path.parent / Path(name).with_suffix(".c")
+    if implementation.stem == path.stem.removesuffix("_test") or not implementation.exists():
+        return False
+    return f"const struct {path.parts[1]}_ops {path.parts[1]}_" in implementation.read_text()
 
 
 if __name__ == "__main__":
