@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from taut.testbed import hugepages, netlink
@@ -130,27 +131,26 @@ def _remove_temporary(owner: Owner) -> list[str]:
 
 
 def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
-    if not owner.hugepages or not owner.booted_here():
+    if not owner.hugepages or not owner.booted_here() or not hugepages.may_change():
         return []
     removed = []
     with locked(folder.parent):
         # Read again under the lock: another cleanup may have given them back already.
         current = read_owner(folder)
-        if current is None:
-            return []
-        others = [
-            grant
-            for other in live_runs(folder.parent)
-            if other.run_id != owner.run_id
-            for grant in other.hugepages
-        ]
-        for grant in current.hugepages:
-            n_pages = hugepages.give_back(grant, others)
-            if n_pages > 0:
-                removed.append(f"{n_pages} hugepages")
-        # Forgotten before the lock is released, so that nobody gives them back twice.
-        (folder / "owner.json").unlink(missing_ok=True)
+        while current is not None and current.hugepages:
+            *rest, grant = current.hugepages
+            plan = hugepages.returning(grant, _held_by_others(folder))
+            current = replace(current, hugepages=(*rest, plan)).write(folder)
+            hugepages.give_back(plan)
+            current = replace(current, hugepages=tuple(rest)).write(folder)
+            if plan.asked > 0:
+                removed.append(f"{plan.asked} hugepages")
     return removed
+
+
+def _held_by_others(folder: Path) -> list[hugepages.HugepageGrant]:
+    owners = (read_owner(other) for other in folder.parent.iterdir() if other != folder)
+    return [grant for owner in owners if owner is not None for grant in owner.hugepages]
 
 
 def _remove(path: Path) -> None:

@@ -31,24 +31,29 @@ def take(grant: HugepageGrant) -> HugepageGrant:
     return HugepageGrant(grant.path, grant.before, grant.asked, added)
 
 
-def give_back(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> int:
-    """Subtract what was added, never below what others hold; give the number of pages.
+def returning(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
+    """Plan the way back: what was added is subtracted, never below what other runs hold.
 
-    `added` is None when the owner died between intention and answer. Then what is there beyond
+    The plan has the form of an intention, so that a cleanup that is killed itself can be
+    repeated: after the write nothing lies above `before` any more. The same holds for a grant
+    whose owner died between intention and answer (`added` is None): what is there beyond
     `before`, less what others added since, is ours.
     """
-    path = Path(grant.path)
-    now = _read(path)
+    now = _read(Path(grant.path))
+    held = sum(other.added or 0 for other in others)
     if grant.added is not None:
         ours = grant.added
     else:
-        since = sum(g.added or 0 for g in others if g.before >= grant.before)
+        since = sum(other.added or 0 for other in others if other.before >= grant.before)
         ours = min(grant.asked, now - grant.before - since)
-    floor = sum(g.added or 0 for g in others)
-    n_pages = max(0, min(ours, now - floor))
-    if n_pages > 0:
-        path.write_text(f"{now - n_pages}\n", encoding="ascii")
-    return n_pages
+    n_pages = max(0, min(ours, now - held))
+    return HugepageGrant(grant.path, before=now - n_pages, asked=n_pages, added=None)
+
+
+def give_back(plan: HugepageGrant) -> None:
+    """Carry out what returning() planned."""
+    if plan.asked > 0:
+        Path(plan.path).write_text(f"{plan.before}\n", encoding="ascii")
 
 
 def _read(path: Path) -> int:

@@ -1,3 +1,143 @@
-"""The one file that speaks netlink (pyroute2): namespaces, links, bridges."""
+"""The one file that speaks netlink (pyroute2): namespaces, links, bridges.
+
+A name of a namespace is always one of /run/netns; None means the namespace of this process.
+"""
+
+import array
+import errno
+import fcntl
+import socket
+import struct
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 
 from pyroute2 import IPRoute, netns
+from pyroute2.netlink.exceptions import NetlinkError
+
+NETNS_FOLDER = Path("/run/netns")
+
+# ETHTOOL_S* of linux/ethtool.h. An ioctl, because the ethtool program may not be there.
+_SIOCETHTOOL = 0x8946
+_OFFLOADS = {"rx": 0x15, "tx": 0x17, "sg": 0x19, "tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+
+# linux/neighbour.h: a forwarding entry that the kernel neither learned nor ages.
+_NUD_NOARP_PERMANENT = 0x40 | 0x80
+
+T = TypeVar("T")
+
+
+def namespaces() -> list[str]:
+    """Names of all named network namespaces."""
+    return sorted(path.name for path in NETNS_FOLDER.iterdir()) if NETNS_FOLDER.is_dir() else []
+
+
+def create_namespace(name: str) -> None:
+    """Make a namespace without IPv6: its neighbour discovery would send frames of its own."""
+    netns.create(name)
+    inside(name, _disable_ipv6)
+
+
+def remove_namespace(name: str) -> None:
+    """Remove a namespace; the links in it go when its last process is gone."""
+    if name not in namespaces():
+        return
+    for link in links(name):
+        if link != "lo":
+            remove_link(link, name)
+    netns.remove(name)
+
+
+def links(namespace: str | None = None) -> list[str]:
+    """Names of all links of a namespace."""
+    with IPRoute(netns=namespace) as ip:
+        return [link.get("ifname") for link in ip.get_links()]
+
+
+def remove_link(name: str, namespace: str | None = None) -> None:
+    """Remove a link; one that is gone, or cannot go, is no error."""
+    with IPRoute(netns=namespace) as ip:
+        for index in ip.link_lookup(ifname=name):
+            try:
+                ip.link("del", index=index)
+            except NetlinkError as error:
+                # A veth goes with its peer; devices of the kernel (tunl0) cannot be removed.
+                if error.code not in {errno.ENODEV, errno.EOPNOTSUPP}:
+                    raise
+
+
+def add_veth(name: str, namespace: str, peer: str, peer_namespace: str) -> None:
+    """Make a veth pair, each end in its namespace, up, without ARP and without offloads."""
+    with IPRoute(netns=namespace) as ip:
+        ip.link("add", ifname=name, kind="veth", peer={"ifname": peer, "net_ns_fd": peer_namespace})
+    for end, where in ((name, namespace), (peer, peer_namespace)):
+        inside(where, lambda end=end: set_offloads(end, on=False))  # type: ignore[misc]
+        with IPRoute(netns=where) as ip:
+            index = ip.link_lookup(ifname=end)[0]
+            ip.link("set", index=index, arp=False, promiscuity=1, state="up")
+
+
+def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
+    """Make a bridge that sends no frame of its own; `ports` gives each port its station's MAC.
+
+    The forwarding entries are static: with learning, the first packets of a run, and all of a
+    one-way run, would be flooded, which is another code path than the one to be measured.
+    """
+    with IPRoute(netns=namespace) as ip:
+        ip.link(
+            "add",
+            ifname=name,
+            kind="bridge",
+            br_forward_delay=0,
+            br_stp_state=0,
+            br_mcast_snooping=0,
+        )
+        bridge = ip.link_lookup(ifname=name)[0]
+        for port, mac in ports.items():
+            index = ip.link_lookup(ifname=port)[0]
+            ip.link("set", index=index, master=bridge)
+            ip.fdb("add", ifindex=index, lladdr=mac, state=_NUD_NOARP_PERMANENT)
+        ip.link("set", index=bridge, state="up", arp=False)
+
+
+def set_offloads(ifname: str, *, on: bool, names: Sequence[str] = tuple(_OFFLOADS)) -> None:
+    """Switch offloads of a link of the current namespace: whole frames in, the same frames out."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for name in names:
+            # struct ethtool_value, pointed to by struct ifreq.
+            value = array.array("I", [_OFFLOADS[name], int(on)])
+            request = struct.pack("16sP16x", ifname.encode(), value.buffer_info()[0])
+            try:
+                fcntl.ioctl(sock.fileno(), _SIOCETHTOOL, request)
+            except OSError as error:
+                if error.errno != errno.EOPNOTSUPP:
+                    raise
+
+
+def inside(namespace: str, function: Callable[[], T]) -> T:
+    """Call a function in a network namespace: in a thread of its own, which never comes back."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def enter() -> None:
+        try:
+            netns.setns(namespace)
+            results.append(function())
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _disable_ipv6() -> None:
+    # /proc/sys/net shows the namespace of the thread that opens it.
+    for scope in ("all", "default"):
+        path = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
+        if path.exists():
+            path.write_text("1\n", encoding="ascii")

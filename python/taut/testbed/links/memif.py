@@ -1,0 +1,72 @@
+"""memif: shared-memory rings between two processes, no kernel in the path."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from taut.core.errors import InputError
+from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.scope import RunScope
+
+# sizeof(sun_path) of struct sockaddr_un, with its final zero.
+_SOCKET_PATH_MAX = 107
+
+
+class MemifLinkKind:
+    """Each link is one socket in the run's folder; the device serves, the generator connects."""
+
+    name = "memif"
+    summary = "shared-memory rings between two user-space processes (DPDK net_memif)"
+
+    def missing(self) -> str | None:
+        """Nothing: it works unprivileged."""
+        return None
+
+    @contextmanager
+    def open(
+        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Sequence[Link]]:
+        """Name n sockets; the device makes them."""
+        _refuse_options(options)
+        sockets = [_socket(scope, f"link{i}") for i in range(n)]
+        try:
+            yield [
+                Link(
+                    kind=self.name,
+                    generator_port=f"memif:{socket},role=client",
+                    device_port=f"memif:{socket},role=server",
+                    socket=socket,
+                )
+                for socket in sockets
+            ]
+        finally:
+            for socket in sockets:
+                socket.unlink(missing_ok=True)
+
+    @contextmanager
+    def open_loopback(
+        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Loopback]:
+        """Both ends of one socket in the generator's process."""
+        _refuse_options(options)
+        socket = _socket(scope, "floor")
+        try:
+            yield Loopback(f"memif:{socket},role=server", f"memif:{socket},role=client", None)
+        finally:
+            socket.unlink(missing_ok=True)
+
+
+def _socket(scope: RunScope, name: str) -> Path:
+    path = scope.folder / f"{name}.sock"
+    if len(str(path)) > _SOCKET_PATH_MAX:
+        raise InputError(
+            f"{path}: socket path longer than {_SOCKET_PATH_MAX} characters;"
+            " set XDG_RUNTIME_DIR to a shorter folder"
+        )
+    path.unlink(missing_ok=True)
+    return path
+
+
+def _refuse_options(options: Mapping[str, object]) -> None:
+    for key in options:
+        raise InputError(f"link memif: unknown option {key!r}; it has none")

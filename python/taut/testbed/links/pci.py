@@ -1,0 +1,69 @@
+"""pci: real NICs, wired by the user; never tried on a machine without them.
+
+Options name the ports in the order of the cables: `generator = ["0000:3b:00.0", ...]` and
+`device = [...]`, generator[i] wired to device[i]. Both are already bound to a driver DPDK can use
+(vfio-pci). For the loopback, generator[0] and generator[1] are wired to each other.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from taut.core.errors import InputError
+from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.scope import RunScope
+
+_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+_DEVICES = Path("/sys/bus/pci/devices")
+
+
+class PciLinkKind:
+    """Two pairs of NIC ports."""
+
+    name = "pci"
+    summary = "NIC ports wired by the user, bound to vfio-pci"
+
+    def missing(self) -> str | None:
+        """Root, or nothing; that the ports are there is checked on opening."""
+        if os.geteuid() != 0:
+            return "link pci: NICs need root; run as root or use memif"
+        return None
+
+    @contextmanager
+    def open(
+        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Sequence[Link]]:
+        """Name the ports; nothing is made, so nothing is left."""
+        generator, device = (addresses(options, side, n) for side in ("generator", "device"))
+        yield [
+            Link(self.name, f"pci:{ours}", f"pci:{theirs}")
+            for ours, theirs in zip(generator, device, strict=True)
+        ]
+
+    @contextmanager
+    def open_loopback(
+        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Loopback]:
+        """Name the generator's two ports."""
+        tx, rx = addresses(options, "generator", 2)
+        yield Loopback(f"pci:{tx}", f"pci:{rx}", None)
+
+
+def addresses(
+    options: Mapping[str, object], side: str, n: int, devices: Path = _DEVICES
+) -> list[str]:
+    """Check n PCI addresses of one side of the options."""
+    for key in options:
+        if key not in {"generator", "device"}:
+            raise InputError(f"link pci: unknown option {key!r}; it has generator and device")
+    value = options.get(side)
+    if not isinstance(value, list | tuple) or len(value) < n:
+        raise InputError(f"link pci: {side}: {n} PCI addresses wanted, got {value!r}")
+    for address in value:
+        if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+            raise InputError(f"link pci: {address!r} is no PCI address; write 0000:3b:00.0")
+        if not (devices / address).exists():
+            raise InputError(f"link pci: {address}: no such device; `lspci -D` lists them")
+    return [str(address) for address in value[:n]]

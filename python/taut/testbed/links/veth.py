@@ -1,0 +1,41 @@
+"""veth: two pairs of virtual Ethernet links, read and written through AF_PACKET sockets.
+
+The generator's ends are in one network namespace and the device's in another, so that no service
+of the host sees or sends frames on them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.scope import RunScope
+from taut.testbed.veth_pairs import needs_root, refuse_options, veth_loopback, veth_pairs
+
+
+class VethLinkKind:
+    """AF_PACKET at both ends; also what a kernel device (a bridge) is attached by."""
+
+    name = "veth"
+    summary = "veth pairs between two network namespaces, AF_PACKET at both ends"
+
+    def missing(self) -> str | None:
+        """Root, or nothing."""
+        return needs_root(self.name)
+
+    @contextmanager
+    def open(
+        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Sequence[Link]]:
+        """Make n pairs, up and silent."""
+        refuse_options(self.name, options)
+        with veth_pairs(scope, n, kind=self.name, device_port_kind="veth") as links:
+            yield links
+
+    @contextmanager
+    def open_loopback(
+        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Loopback]:
+        """One pair, both ends in the generator's namespace."""
+        refuse_options(self.name, options)
+        with veth_loopback(scope, rx_port_kind="veth") as loopback:
+            yield loopback

@@ -1,0 +1,41 @@
+"""xdp: veth pairs whose device ends are read and written through AF_XDP sockets.
+
+On veth AF_XDP copies (native mode, no zero copy); the generator's ends stay AF_PACKET.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.scope import RunScope
+from taut.testbed.veth_pairs import needs_root, refuse_options, veth_loopback, veth_pairs
+
+
+class XdpLinkKind:
+    """AF_XDP at the device, AF_PACKET at the generator."""
+
+    name = "xdp"
+    summary = "veth pairs between two network namespaces, AF_XDP at the device"
+
+    def missing(self) -> str | None:
+        """Root, or nothing."""
+        return needs_root(self.name)
+
+    @contextmanager
+    def open(
+        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Sequence[Link]]:
+        """Make n pairs, up and silent."""
+        refuse_options(self.name, options)
+        with veth_pairs(scope, n, kind=self.name, device_port_kind="xdp") as links:
+            yield links
+
+    @contextmanager
+    def open_loopback(
+        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+    ) -> Iterator[Loopback]:
+        """One pair in the generator's namespace; the generator is AF_PACKET at both ends, as it
+        is with a device between."""
+        refuse_options(self.name, options)
+        with veth_loopback(scope, rx_port_kind="veth") as loopback:
+            yield loopback

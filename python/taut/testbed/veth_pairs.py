@@ -1,0 +1,63 @@
+"""veth pairs in the two namespaces of a run: what the links `veth` and `xdp` share."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from taut.core.errors import InputError, MissingToolError
+from taut.testbed import netlink
+from taut.testbed.link import Link, Loopback
+from taut.testbed.scope import RunScope
+
+
+@contextmanager
+def veth_pairs(
+    scope: RunScope, n: int, *, kind: str, device_port_kind: str
+) -> Iterator[Sequence[Link]]:
+    """Make n pairs: ends ttIDgN in taut-ID-gen, ends ttIDdN in taut-ID-dut."""
+    _require_root(kind)
+    with scope.namespace("gen") as generator, scope.namespace("dut") as device:
+        links = []
+        for i in range(n):
+            ours, theirs = scope.link_name(f"g{i}"), scope.link_name(f"d{i}")
+            netlink.add_veth(ours, generator, theirs, device)
+            links.append(
+                Link(
+                    kind=kind,
+                    generator_port=f"veth:{ours}",
+                    device_port=f"{device_port_kind}:{theirs}",
+                    generator_netns=generator,
+                    device_netns=device,
+                    device_ifname=theirs,
+                )
+            )
+        yield links
+
+
+@contextmanager
+def veth_loopback(scope: RunScope, *, rx_port_kind: str) -> Iterator[Loopback]:
+    """Make one pair with both ends in the generator's namespace."""
+    _require_root("veth")
+    with scope.namespace("gen") as namespace:
+        tx, rx = scope.link_name("g0"), scope.link_name("g1")
+        netlink.add_veth(tx, namespace, rx, namespace)
+        yield Loopback(f"veth:{tx}", f"{rx_port_kind}:{rx}", namespace)
+
+
+def needs_root(kind: str) -> str | None:
+    """Say that namespaces need root; None for root."""
+    if os.geteuid() == 0:
+        return None
+    return f"link {kind}: network namespaces need root; run as root or use memif"
+
+
+def refuse_options(kind: str, options: Mapping[str, object]) -> None:
+    """Refuse options of a link that has none."""
+    for key in options:
+        raise InputError(f"link {kind}: unknown option {key!r}; it has none")
+
+
+def _require_root(kind: str) -> None:
+    reason = needs_root(kind)
+    if reason is not None:
+        raise MissingToolError(reason)
