@@ -53,7 +53,7 @@ bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; 
 	@$(VENV)/python bench/generator.py
 
 docs: build ## write docs/reference.md from the binaries and the Python tables
-	@$(VENV)/python devtools/docs
+	@$(VENV)/python devtools/reference.py
 
 l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
 	@devtools/build_l2fwd
