@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from check_files import includes, length, todos
 
 HEADERS = {"clock.h": "base", "port.h": "runtime", "delay.h": "nf", "nf.h": "nf"}
