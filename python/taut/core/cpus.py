@@ -34,7 +34,7 @@ def format_cpu_list(cores: Iterable[int]) -> str:
 def cpu_mask(cores: Iterable[int]) -> str:
     """Write cores as the hexadecimal mask of rps_cpus: 32-bit words, comma separated."""
     mask = sum(1 << core for core in set(cores))
-    words = []
+    words: list[str] = []
     while mask or not words:
         words.append(f"{mask & 0xFFFFFFFF:x}" if mask < 1 << 32 else f"{mask & 0xFFFFFFFF:08x}")
         mask >>= 32

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-import taut
 from taut.core.binaries import BINARIES, find_binary_or_none, sha256_of
 from taut.core.files import write_json
+from taut.core.version import taut_version
 
 MANIFEST_FORMAT = 1
 _PACKAGES = ("numpy", "pyarrow", "duckdb", "pydantic", "pyroute2", "altair", "scipy")
@@ -31,7 +31,7 @@ def make_manifest(
         "format": MANIFEST_FORMAT,
         "started_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "taut": {
-            "version": taut.__version__,
+            "version": taut_version(),
             "git": git_state(Path(__file__).resolve().parents[3]),
             "binaries": binary_hashes(),
             "command_line": list(command_line),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from taut.testbed import hugepages, netlink
 from taut.testbed.lock import locked
-from taut.testbed.owner import Owner, process_start_time, read_owner
+from taut.testbed.owner import HugepageGrant, Owner, process_start_time, read_owner
 
 NEW_PREFIX = ".new-"
 LINK_PREFIX = "tt"
@@ -148,7 +148,7 @@ def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
     return removed
 
 
-def _held_by_others(folder: Path) -> list[hugepages.HugepageGrant]:
+def _held_by_others(folder: Path) -> list[HugepageGrant]:
     owners = (read_owner(other) for other in folder.parent.iterdir() if other != folder)
     return [grant for owner in owners if owner is not None for grant in owner.hugepages]
 

@@ -45,7 +45,7 @@ class Child:
         """Whether it still runs."""
         return self.exit_status is None
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
         """Send a signal; a program that has ended gets none."""
         self._process.send_signal(number)
 
@@ -59,11 +59,11 @@ class Child:
     def stop(self, number: signal.Signals = signal.SIGINT, timeout_s: float = 10.0) -> int:
         """End it politely, then with SIGKILL; give its exit status."""
         if self.alive():
-            self.signal(number)
+            self.send(number)
             # A stopped program (SIGSTOP) takes its signal only when it goes on.
-            self.signal(signal.SIGCONT)
+            self.send(signal.SIGCONT)
         if self.wait(timeout_s) is None:
-            self.signal(signal.SIGKILL)
+            self.send(signal.SIGKILL)
         return self._process.wait()
 
     def write_line(self, line: str) -> None:
@@ -76,7 +76,7 @@ class Child:
     def close(self) -> None:
         """Kill it if it still runs and let go of its pipes."""
         if self.alive():
-            self.signal(signal.SIGKILL)
+            self.send(signal.SIGKILL)
         self._process.wait()
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):
@@ -87,7 +87,8 @@ class Child:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def tail(self, n_lines: int = 20) -> list[str]:
-        """Give the last lines it wrote, without empty ones; a long log is read from its end only."""
+        """Give the last lines it wrote, without empty ones."""
+        # A log may be long; its end is enough.
         with self.log.open("rb") as file:
             file.seek(max(0, self.log.stat().st_size - 65536))
             text = file.read().decode("utf-8", errors="replace")

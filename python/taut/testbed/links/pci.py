@@ -33,7 +33,10 @@ class PciLinkKind:
 
     @contextmanager
     def open(
-        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+        self,
+        scope: RunScope,  # noqa: ARG002 - NICs are there without a run
+        n: int,
+        options: Mapping[str, object] = NO_OPTIONS,
     ) -> Iterator[Sequence[Link]]:
         """Name the ports; nothing is made, so nothing is left."""
         generator, device = (addresses(options, side, n) for side in ("generator", "device"))
@@ -44,7 +47,9 @@ class PciLinkKind:
 
     @contextmanager
     def open_loopback(
-        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+        self,
+        scope: RunScope,  # noqa: ARG002 - NICs are there without a run
+        options: Mapping[str, object] = NO_OPTIONS,
     ) -> Iterator[Loopback]:
         """Name the generator's two ports."""
         tx, rx = addresses(options, "generator", 2)

@@ -34,8 +34,7 @@ class XdpLinkKind:
     def open_loopback(
         self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
     ) -> Iterator[Loopback]:
-        """One pair in the generator's namespace; the generator is AF_PACKET at both ends, as it
-        is with a device between."""
+        """One pair in the generator's namespace, AF_PACKET at both ends as with a device."""
         refuse_options(self.name, options)
         with veth_loopback(scope, rx_port_kind="veth") as loopback:
             yield loopback

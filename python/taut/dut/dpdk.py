@@ -1,0 +1,66 @@
+"""What drivers of other people's DPDK programs share: ports and memory as EAL arguments."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from taut.testbed.link import Link
+from taut.testbed.scope import RunScope
+
+# 64 MB in hugepages of 2 MB: two ports' rings and 16384 packet buffers fit.
+MEMORY_MB = 64
+HUGEPAGES = MEMORY_MB // 2
+_FREE_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+
+PATH_WORDS = {
+    "memif": "memif (shared memory between two processes)",
+    "veth": "veth, AF_PACKET at both ends",
+    "xdp": "veth, AF_XDP at the device, AF_PACKET at the generator",
+    "pci": "NIC ports",
+}
+
+
+def port_arguments(links: Sequence[Link]) -> list[str]:
+    """EAL arguments that open the device's end of each link as port 0, 1, ..."""
+    return [_port_argument(i, link) for i, link in enumerate(links)]
+
+
+def memory_arguments(scope: RunScope, name: str) -> tuple[list[str], list[str]]:
+    """EAL arguments for memory, and what to note: without hugepages it works, and costs."""
+    if free_hugepages() >= HUGEPAGES:
+        return ["--in-memory", "-m", str(MEMORY_MB)], []
+    arguments = ["--no-huge", "-m", str(MEMORY_MB), f"--file-prefix={scope.file_prefix(name)}"]
+    note = f"{name} runs without hugepages (4 KB pages: more TLB misses, longer tail)"
+    return arguments, [note]
+
+
+def free_hugepages(path: Path = _FREE_HUGEPAGES) -> int:
+    """Hugepages of 2 MB nobody uses."""
+    return int(path.read_text(encoding="ascii")) if path.exists() else 0
+
+
+@cache
+def dpdk_version() -> str:
+    """Version of the installed DPDK, `unknown` when nothing tells."""
+    for command in (["pkg-config", "--modversion", "libdpdk"], ["dpdk-testpmd", "--version"]):
+        if shutil.which(command[0]) is None:
+            continue
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        match = re.search(r"\d+\.\d+(\.\d+)*", ended.stdout + ended.stderr)
+        if match is not None:
+            return match[0]
+    return "unknown"
+
+
+def _port_argument(i: int, link: Link) -> str:
+    _, _, where = link.device_port.partition(":")
+    if link.kind == "memif":
+        return f"--vdev=net_memif{i},role=server,id=0,socket={link.socket},socket-abstract=no"
+    if link.kind == "veth":
+        return f"--vdev=net_af_packet{i},iface={link.device_ifname}"
+    if link.kind == "xdp":
+        return f"--vdev=net_af_xdp{i},iface={link.device_ifname}"
+    return f"--allow={where}"

@@ -1,0 +1,151 @@
+"""command: any program of the user's, started, watched and stopped as a device under test."""
+
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from pydantic import Field, field_validator
+
+from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.errors import InputError, TrialError
+from taut.core.units import parse_duration_ns
+from taut.dut.dpdk import PATH_WORDS
+from taut.dut.driver import DriverOptions
+from taut.dut.process_dut import ProcessDut
+from taut.testbed.link import Link
+from taut.testbed.process import Child, child
+from taut.testbed.scope import RunScope
+
+
+class CommandOptions(DriverOptions):
+    """The program and how to tell that it is ready.
+
+    Placeholders in `argv`: {port0} {port1} (as taut names ports), {if0} {if1} (network
+    interfaces), {socket0} {socket1} (memif), {core}, {log_dir}, {prefix} (a DPDK file prefix).
+    """
+
+    argv: tuple[str, ...] = Field(min_length=1, description="program and arguments")
+    ready: str | None = Field(
+        None, description="regular expression in its output that says it is ready"
+    )
+    ready_delay: str = Field("500ms", description="how long to wait where no `ready` is given")
+    stop_signal: str = Field("SIGINT", description="signal that ends it politely")
+    version: str = Field("unknown", description="its version, for the results")
+    hugepages: int = Field(0, ge=0, description="hugepages of 2 MB it wants")
+
+    @field_validator("ready")
+    @classmethod
+    def _is_pattern(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise ValueError(f"no regular expression: {error}") from None
+        return value
+
+    @field_validator("ready_delay")
+    @classmethod
+    def _is_duration(cls, value: str) -> str:
+        try:
+            parse_duration_ns(value)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("stop_signal")
+    @classmethod
+    def _is_signal(cls, value: str) -> str:
+        if value not in signal.Signals.__members__:
+            raise ValueError(f"no signal {value!r}; write SIGINT or SIGTERM")
+        return value
+
+
+class CommandDriver:
+    """Runs a program with the names of two ports filled into its arguments."""
+
+    name = "command"
+    summary = "any program, with its ports' names filled in"
+    n_links = 2
+    link_kinds = ("memif", "veth", "xdp", "pci")
+    options_type: type[DriverOptions] = CommandOptions
+
+    def missing(self, options: DriverOptions) -> str | None:
+        """The program, when PATH has none of that name."""
+        program = cast(CommandOptions, options).argv[0]
+        if shutil.which(program) is None:
+            return f"command {program}: program not found; check the first word of argv"
+        return None
+
+    def version(self) -> str:
+        """What a program calls itself is not known here."""
+        return "unknown"
+
+    def hugepages(self, options: DriverOptions) -> int:
+        """As the options say."""
+        return cast(CommandOptions, options).hugepages
+
+    @contextmanager
+    def running(
+        self,
+        links: Sequence[Link],
+        cores: CpuSet,
+        options: DriverOptions,
+        log_dir: Path,
+        scope: RunScope,
+    ) -> Iterator[ProcessDut]:
+        """Start it; entered when its output matches `ready`, or after `ready_delay`."""
+        asked = cast(CommandOptions, options)
+        with child(
+            Path(asked.argv[0]).name,
+            fill_in(asked.argv, links, cores, log_dir, scope),
+            scope=scope,
+            cores=cores,
+            netns=links[0].device_netns,
+            log=log_dir / "command.log",
+            keep_stdin_open=True,
+        ) as process:
+            _wait_ready(process, asked)
+            dut = ProcessDut(
+                process,
+                path=PATH_WORDS[links[0].kind],
+                stop_signal=signal.Signals[asked.stop_signal],
+            )
+            yield dut
+            dut.stop()
+
+
+def fill_in(
+    argv: Sequence[str], links: Sequence[Link], cores: CpuSet, log_dir: Path, scope: RunScope
+) -> list[str]:
+    """Replace the placeholders; an unknown one is an error, braces of JSON are none."""
+    values = {
+        "core": format_cpu_list(cores),
+        "log_dir": str(log_dir),
+        "prefix": scope.file_prefix("command"),
+    }
+    for i, link in enumerate(links):
+        values[f"port{i}"] = link.device_port
+        values[f"if{i}"] = link.device_ifname or ""
+        values[f"socket{i}"] = str(link.socket or "")
+
+    def value_of(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            known = " ".join(f"{{{name}}}" for name in values)
+            raise InputError(f"command: unknown placeholder {match[0]}; known are {known}")
+        return values[match[1]]
+
+    return [re.sub(r"\{([a-z_]+\d?)\}", value_of, argument) for argument in argv]
+
+
+def _wait_ready(process: Child, options: CommandOptions) -> None:
+    if options.ready is not None:
+        process.wait_ready(options.ready)
+        return
+    time.sleep(parse_duration_ns(options.ready_delay) / 1e9)
+    if not process.alive():
+        raise TrialError(f"{process.name}: {process.describe_end()} at start", process.tail())

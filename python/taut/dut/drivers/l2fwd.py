@@ -1,0 +1,131 @@
+"""l2fwd: DPDK's own sample forwarder, unchanged: 32 packets or 100 us, whichever comes first."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import Field
+
+from taut.core.cpus import CpuSet
+from taut.core.errors import MissingToolError
+from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, dpdk_version, memory_arguments, port_arguments
+from taut.dut.driver import DriverOptions
+from taut.dut.process_dut import ProcessDut
+from taut.testbed.link import Link
+from taut.testbed.process import child
+from taut.testbed.scope import RunScope
+
+_PORT = re.compile(r"Statistics for port (\d+)")
+_COUNTER = re.compile(r"^Packets (sent|received|dropped):\s+(\d+)", re.MULTILINE)
+
+
+class L2fwdOptions(DriverOptions):
+    """Options of l2fwd; its buffer of 32 packets and 100 us is fixed in its source."""
+
+    mac_updating: bool = Field(False, description="rewrite MAC addresses as l2fwd does by default")
+    eal: tuple[str, ...] = Field((), description="further EAL options")
+
+
+class L2fwdDriver:
+    """Runs DPDK's l2fwd between two links."""
+
+    name = "l2fwd"
+    summary = "DPDK's l2fwd sample: sends when it has 32 packets or after 100 us"
+    n_links = 2
+    link_kinds = ("memif", "veth", "xdp", "pci")
+    options_type: type[DriverOptions] = L2fwdOptions
+
+    def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
+        """The program, when it is not built."""
+        if find_l2fwd() is None:
+            return "l2fwd: program not found; run `make l2fwd` or set TAUT_L2FWD"
+        return None
+
+    def version(self) -> str:
+        """DPDK's version."""
+        return f"DPDK {dpdk_version()}"
+
+    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
+        """64 MB."""
+        return HUGEPAGES
+
+    @contextmanager
+    def running(
+        self,
+        links: Sequence[Link],
+        cores: CpuSet,
+        options: DriverOptions,
+        log_dir: Path,
+        scope: RunScope,
+    ) -> Iterator[ProcessDut]:
+        """Start it; entered when its forwarding loop runs."""
+        program = find_l2fwd()
+        if program is None:
+            raise MissingToolError(str(self.missing(options)))
+        memory, notes = memory_arguments(scope, self.name)
+        with child(
+            self.name,
+            _argv(program, links, cores, cast(L2fwdOptions, options), memory),
+            scope=scope,
+            cores=cores,
+            netns=links[0].device_netns,
+            log=log_dir / "l2fwd.log",
+        ) as process:
+            process.wait_ready(r"L2FWD: entering main loop")
+            dut = ProcessDut(
+                process,
+                path=PATH_WORDS[links[0].kind],
+                notes=notes,
+                read_stats=lambda: parse_statistics(process.log_text()),
+            )
+            yield dut
+            dut.stop()
+
+
+def find_l2fwd() -> Path | None:
+    """Give $TAUT_L2FWD, else what devtools/build_l2fwd leaves in the user's cache."""
+    named = os.environ.get("TAUT_L2FWD")
+    cached = Path.home() / ".cache" / "taut" / f"l2fwd-{dpdk_version()}" / "l2fwd"
+    path = Path(named) if named else cached
+    return path if path.is_file() and os.access(path, os.X_OK) else None
+
+
+def parse_statistics(log: str) -> dict[str, Any]:
+    """Give the counters of the last table in the log; with -T 0 it prints none."""
+    _, found, last = log.rpartition("Port statistics")
+    if not found:
+        return {}
+    ports = []
+    for part in re.split(r"(?=Statistics for port)", last):
+        match = _PORT.search(part)
+        if match is not None:
+            counters = {name: int(value) for name, value in _COUNTER.findall(part)}
+            ports.append({"port": match[1], **counters})
+    return {"ports": ports}
+
+
+def _argv(
+    program: Path, links: Sequence[Link], cores: CpuSet, options: L2fwdOptions, memory: list[str]
+) -> list[str]:
+    return [
+        str(program),
+        "-l",
+        str(cores[0]),
+        *([] if links[0].kind == "pci" else ["--no-pci"]),
+        "--no-telemetry",
+        *memory,
+        *port_arguments(links),
+        *options.eal,
+        "--",
+        "-p",
+        "0x3",
+        "-q",
+        "2",
+        # Printing statistics would stall the forwarding core.
+        "-T",
+        "0",
+        "--mac-updating" if options.mac_updating else "--no-mac-updating",
+    ]

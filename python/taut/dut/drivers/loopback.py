@@ -1,0 +1,71 @@
+"""loopback: no device under test. The generator's own path to itself is the instrument's floor."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from taut.core.cpus import CpuSet
+from taut.core.version import taut_version
+from taut.dut.driver import DriverOptions
+from taut.testbed.link import Link
+from taut.testbed.scope import RunScope
+
+
+class LoopbackOptions(DriverOptions):
+    """The loopback has no options; its link is the trial's."""
+
+
+class _NoDevice:
+    """What runs when nothing runs."""
+
+    gaps_file: Path | None = None
+    pid: int | None = None
+
+    def __init__(self) -> None:
+        self.path = "from the generator to itself: the instrument's floor"
+        self.notes: list[str] = []
+        self.logs: list[Path] = []
+
+    def alive(self) -> bool:
+        return True
+
+    def stop(self) -> dict[str, Any]:
+        return {}
+
+    def log_tail(self, n_lines: int = 20) -> list[str]:  # noqa: ARG002 - an interface
+        return []
+
+
+class LoopbackDriver:
+    """The null member of the family; open it with LinkKind.open_loopback."""
+
+    name = "loopback"
+    summary = "no device: the generator to itself, the instrument's floor"
+    n_links = 0
+    link_kinds = ("memif", "veth", "xdp", "pci")
+    options_type: type[DriverOptions] = LoopbackOptions
+
+    def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
+        """Nothing."""
+        return None
+
+    def version(self) -> str:
+        """taut's own: the floor is the generator's."""
+        return taut_version()
+
+    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
+        """None."""
+        return 0
+
+    @contextmanager
+    def running(
+        self,
+        links: Sequence[Link],  # noqa: ARG002 - an interface
+        cores: CpuSet,  # noqa: ARG002
+        options: DriverOptions,  # noqa: ARG002
+        log_dir: Path,  # noqa: ARG002
+        scope: RunScope,  # noqa: ARG002
+    ) -> Iterator[_NoDevice]:
+        """Nothing starts."""
+        yield _NoDevice()

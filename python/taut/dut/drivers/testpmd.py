@@ -1,0 +1,131 @@
+"""testpmd: DPDK's test forwarder, the peer every DPDK user knows."""
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import Field
+
+from taut.core.cpus import CpuSet
+from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, dpdk_version, memory_arguments, port_arguments
+from taut.dut.driver import DriverOptions
+from taut.dut.process_dut import ProcessDut
+from taut.testbed.link import Link
+from taut.testbed.process import child
+from taut.testbed.scope import RunScope
+
+_PROGRAM = "dpdk-testpmd"
+_PORT = re.compile(r"Forward statistics for port (\d+)")
+_COUNTER = re.compile(r"([RT]X-\w+):\s*(\d+)")
+
+
+class TestpmdOptions(DriverOptions):
+    """Options of dpdk-testpmd."""
+
+    __test__ = False  # the name looks like a test to pytest
+
+    burst: int = Field(32, ge=1, le=512, description="most packets taken from a port at once")
+    forward_mode: Literal["io", "macswap"] = Field(
+        "io", description="io: as they are; macswap: with the MAC addresses swapped"
+    )
+    eal: tuple[str, ...] = Field((), description="further EAL options")
+
+
+class TestpmdDriver:
+    """Runs dpdk-testpmd between two links."""
+
+    __test__ = False
+
+    name = "testpmd"
+    summary = "DPDK's testpmd, port to port on one core"
+    n_links = 2
+    link_kinds = ("memif", "veth", "xdp", "pci")
+    options_type: type[DriverOptions] = TestpmdOptions
+
+    def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
+        """The program, when it is not installed."""
+        if shutil.which(_PROGRAM) is None:
+            return f"{_PROGRAM}: program not found; install the package dpdk"
+        return None
+
+    def version(self) -> str:
+        """DPDK's version."""
+        return f"DPDK {dpdk_version()}"
+
+    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
+        """64 MB."""
+        return HUGEPAGES
+
+    @contextmanager
+    def running(
+        self,
+        links: Sequence[Link],
+        cores: CpuSet,
+        options: DriverOptions,
+        log_dir: Path,
+        scope: RunScope,
+    ) -> Iterator[ProcessDut]:
+        """Start it; standard input stays open, or it would end at once."""
+        memory, notes = memory_arguments(scope, self.name)
+        with child(
+            self.name,
+            _argv(links, cores, cast(TestpmdOptions, options), memory),
+            scope=scope,
+            cores=cores,
+            netns=links[0].device_netns,
+            log=log_dir / "testpmd.log",
+            keep_stdin_open=True,
+        ) as process:
+            process.wait_ready(r"^Press enter to exit")
+            dut = ProcessDut(
+                process,
+                path=PATH_WORDS[links[0].kind],
+                notes=notes,
+                read_stats=lambda: parse_statistics(process.log_text()),
+            )
+            yield dut
+            dut.stop()
+
+
+def parse_statistics(log: str) -> dict[str, Any]:
+    """Give the counters of each port that testpmd prints when forwarding stops."""
+    ports: list[dict[str, int | str]] = []
+    for line in log.splitlines():
+        match = _PORT.search(line)
+        if match is not None:
+            ports.append({"port": match[1]})
+        elif ports and "Accumulated forward statistics" in line:
+            break
+        elif ports:
+            for name, value in _COUNTER.findall(line):
+                ports[-1][name.lower().replace("-", "_")] = int(value)
+    return {"ports": ports} if ports else {}
+
+
+def _argv(
+    links: Sequence[Link], cores: CpuSet, options: TestpmdOptions, memory: list[str]
+) -> list[str]:
+    core = cores[0]
+    return [
+        _PROGRAM,
+        # Two EAL threads on one core: the main one only waits for standard input.
+        f"--lcores=0@{core},1@{core}",
+        "--main-lcore=0",
+        *([] if links[0].kind == "pci" else ["--no-pci"]),
+        "--no-telemetry",
+        *memory,
+        *port_arguments(links),
+        *options.eal,
+        "--",
+        f"--forward-mode={options.forward_mode}",
+        f"--burst={options.burst}",
+        "--auto-start",
+        "--nb-cores=1",
+        "--total-num-mbufs=16384",
+        # AF_PACKET's slots of 2048 bytes do not fit the default buffers.
+        "--mbuf-size=2560",
+        "--no-lsc-interrupt",
+    ]

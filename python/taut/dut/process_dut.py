@@ -1,0 +1,60 @@
+"""A device under test that is one process: what most drivers return."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from taut.testbed.process import Child
+
+ReadStats = Callable[[], dict[str, Any]]
+
+
+class ProcessDut:
+    """Watches and stops a Child; `read_stats` is called once, after its end."""
+
+    def __init__(
+        self,
+        child: Child,
+        *,
+        path: str,
+        notes: list[str] | None = None,
+        gaps_file: Path | None = None,
+        read_stats: ReadStats = dict,
+        stop_signal: signal.Signals = signal.SIGINT,
+    ) -> None:
+        self.path = path
+        self.notes = notes or []
+        self.logs = [child.log]
+        self.pid: int | None = child.pid
+        self._child = child
+        self._gaps_file = gaps_file
+        self._read_stats = read_stats
+        self._stop_signal = stop_signal
+        self._stats: dict[str, Any] | None = None
+
+    @property
+    def gaps_file(self) -> Path | None:
+        """The gap log, once the program has written it."""
+        if self._gaps_file is None or not self._gaps_file.is_file():
+            return None
+        return self._gaps_file
+
+    def alive(self) -> bool:
+        """Whether the program runs."""
+        return self._child.alive()
+
+    def stop(self) -> dict[str, Any]:
+        """Stop the program and read its counters; none when it died."""
+        if self._stats is None:
+            died = not self._child.alive()
+            self._child.stop(self._stop_signal)
+            self._stats = {} if died else self._read_stats()
+        return self._stats
+
+    def log_tail(self, n_lines: int = 20) -> list[str]:
+        """Say how it ended, if it did, after its last lines."""
+        tail = self._child.tail(n_lines)
+        if not self._child.alive():
+            tail.append(f"{self._child.name}: {self._child.describe_end()}")
+        return tail
