@@ -2,7 +2,7 @@
 
 // Options as data. Programs, network functions, schedules and ports each declare a table of
 // these; parsing, help, defaults and --describe all come from it. Nothing here allocates
-// except option_parse_list's copies of strings, which live as long as the process.
+// except the copies of strings (OPTION_STRING, OPTION_LIST), which live as long as the process.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +15,14 @@ enum option_type {
 	OPTION_STRING, // const char *
 	OPTION_CHOICE, // uint32_t, index into choices
 	OPTION_DOUBLE, // double
+	OPTION_LIST, // struct option_list: may be given several times; never required
+};
+
+enum { OPTION_LIST_MAX = 32 };
+
+struct option_list {
+	const char *items[OPTION_LIST_MAX];
+	size_t n;
 };
 
 struct option_spec {

@@ -4,6 +4,8 @@
 // 128-byte header, then records of one kind. Python's side is records/layout.py; the seam test
 // (tests/seam) compares both with what taut-layout prints. Change a struct: raise its version.
 
+#include "clock_point.h"
+
 #include <assert.h>
 #include <stdint.h>
 
@@ -18,13 +20,6 @@ enum record_kind {
 	RECORD_GAP = 2,
 	RECORD_EVENT = 3,
 	RECORD_HISTOGRAM = 4,
-};
-
-// One reading of two clocks: CLOCK_MONOTONIC_RAW read between two TSC reads, tsc their middle.
-struct clock_point {
-	uint64_t tsc;
-	uint64_t mono_raw_ns;
-	uint64_t width_ticks; // distance of the two TSC reads: the error bar of this point
 };
 
 // Written when the file is opened, again with last and n_records when it is closed. A header
@@ -112,6 +107,7 @@ enum histogram_series {
 	N_SERIES,
 };
 
+static_assert(sizeof(struct clock_point) == 24, "part of record_file_header");
 static_assert(sizeof(struct record_file_header) == 128, "read by records/layout.py");
 static_assert(sizeof(struct packet_record) == 48, "read by records/layout.py");
 static_assert(sizeof(struct gap_record) == 24, "read by records/layout.py");

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "record_writer.h"
 
 #include <errno.h>

@@ -1,0 +1,307 @@
+#include "option_spec.h"
+
+#include "json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+	const char *name;
+	uint64_t ns;
+};
+
+static const struct unit units[] = {
+	{"ns", 1},
+	{"us", 1000},
+	{"ms", 1000000},
+	{"s", 1000000000},
+	{"m", UINT64_C(60000000000)},
+	{"h", UINT64_C(3600000000000)},
+};
+
+// What went wrong with one value, before it is known whose option it is.
+struct complaint {
+	char text[192];
+};
+
+__attribute__((format(printf, 2, 3))) static int complain(
+	struct complaint *complaint, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(complaint->text, sizeof(complaint->text), format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int parse_uint(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return *end == '\0' && errno == 0 ? 0 : -EINVAL;
+}
+
+// "1.5ms" in integers: the fraction loses nothing that is a whole number of nanoseconds.
+static int parse_duration(const char *text, uint64_t *out)
+{
+	unsigned __int128 digits = 0;
+	uint64_t scale = 1;
+	bool in_fraction = false, any = false;
+
+	for (; isdigit((unsigned char)*text) || (*text == '.' && !in_fraction); text++) {
+		if (*text == '.') {
+			in_fraction = true;
+			continue;
+		}
+		any = true;
+		digits = digits * 10 + (unsigned int)(*text - '0');
+		if (in_fraction)
+			scale *= 10;
+		if (digits > UINT64_MAX || scale > UINT64_C(1000000000000))
+			return -EINVAL;
+	}
+	// Nothing is nothing in any unit.
+	if (any && digits == 0 && *text == '\0') {
+		*out = 0;
+		return 0;
+	}
+	for (size_t i = 0; any && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text, units[i].name) != 0)
+			continue;
+		unsigned __int128 ns = digits * units[i].ns;
+		if (ns % scale != 0 || ns / scale > INT64_MAX)
+			return -EINVAL;
+		*out = (uint64_t)(ns / scale);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_flag(const char *text, bool *out)
+{
+	static const char *const yes[] = {"", "on", "yes", "true", "1"};
+	static const char *const no[] = {"off", "no", "false", "0"};
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		if (strcmp(text, yes[i]) == 0) {
+			*out = true;
+			return 0;
+		}
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		if (strcmp(text, no[i]) == 0) {
+			*out = false;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int check_range(const struct option_spec *spec, uint64_t value, struct complaint *complaint)
+{
+	const char *unit = spec->type == OPTION_DURATION ? " ns" : "";
+
+	if (spec->min == 0 && spec->max == 0)
+		return 0;
+	if (value >= spec->min && (spec->max == 0 || value <= spec->max))
+		return 0;
+	if (spec->max == 0)
+		return complain(complaint, "at least %" PRIu64 "%s", spec->min, unit);
+	return complain(
+		complaint, "accepted are %" PRIu64 " to %" PRIu64 "%s", spec->min, spec->max, unit);
+}
+
+static int parse_choice(const struct option_spec *spec, const char *text, uint32_t *out,
+	struct complaint *complaint)
+{
+	char list[160] = "";
+
+	for (uint32_t i = 0; spec->choices[i] != NULL; i++) {
+		if (strcmp(spec->choices[i], text) == 0) {
+			*out = i;
+			return 0;
+		}
+		size_t used = strlen(list);
+		snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
+			spec->choices[i]);
+	}
+	return complain(complaint, "accepted are %s", list);
+}
+
+static int add_to_list(struct option_list *list, const char *text, struct complaint *complaint)
+{
+	if (list->n == OPTION_LIST_MAX)
+		return complain(complaint, "at most %d of them", OPTION_LIST_MAX);
+	list->items[list->n] = strdup(text);
+	if (list->items[list->n] == NULL)
+		return complain(complaint, "out of memory");
+	list->n++;
+	return 0;
+}
+
+static int parse_string(const char *text, const char **out, struct complaint *complaint)
+{
+	*out = strdup(text);
+	return *out != NULL ? 0 : complain(complaint, "out of memory");
+}
+
+static int parse_double(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out - *out == 0 ? 0 : -EINVAL;
+}
+
+// A flat switch: one case a type.
+static int parse_typed(
+	const struct option_spec *spec, const char *text, void *at, struct complaint *complaint)
+{
+	switch (spec->type) {
+	case OPTION_FLAG:
+		return parse_flag(text, at) == 0 ? 0 : complain(complaint, "accepted are on, off");
+	case OPTION_UINT:
+		if (parse_uint(text, at) < 0)
+			return complain(complaint, "a whole number is needed");
+		return check_range(spec, *(uint64_t *)at, complaint);
+	case OPTION_DURATION:
+		if (parse_duration(text, at) < 0)
+			return complain(complaint,
+				"a duration with its unit is needed, as 10s, 250ms, 100us, 50ns");
+		return check_range(spec, *(uint64_t *)at, complaint);
+	case OPTION_STRING:
+		return parse_string(text, at, complaint);
+	case OPTION_CHOICE:
+		return parse_choice(spec, text, at, complaint);
+	case OPTION_DOUBLE:
+		return parse_double(text, at) == 0 ? 0 : complain(complaint, "a number is needed");
+	case OPTION_LIST:
+		return add_to_list(at, text, complaint);
+	}
+	return complain(complaint, "unknown type");
+}
+
+int option_parse_value(const char *owner, const struct option_spec *spec, const char *text,
+	void *options, char *error, size_t error_len)
+{
+	struct complaint complaint;
+	int err = parse_typed(spec, text, (char *)options + spec->offset, &complaint);
+
+	if (err < 0)
+		snprintf(
+			error, error_len, "%s: %s=%s: %s", owner, spec->name, text, complaint.text);
+	return err;
+}
+
+void option_defaults(const struct option_spec *specs, size_t n, void *options)
+{
+	struct complaint ignored; // defaults are correct: a unit test parses every table
+
+	for (size_t i = 0; i < n; i++)
+		if (specs[i].default_text != NULL && specs[i].type != OPTION_LIST)
+			(void)parse_typed(&specs[i], specs[i].default_text,
+				(char *)options + specs[i].offset, &ignored);
+}
+
+static const struct option_spec *find(const struct option_spec *specs, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(specs[i].name, name) == 0)
+			return &specs[i];
+	return NULL;
+}
+
+static int unknown_key(const char *owner, const struct option_spec *specs, size_t n,
+	const char *key, char *error, size_t error_len)
+{
+	int used = snprintf(error, error_len, "%s: %s: no such option; ", owner, key);
+
+	if (n == 0)
+		snprintf(error + used, error_len - (size_t)used, "it has none");
+	for (size_t i = 0; i < n && used > 0 && (size_t)used < error_len; i++)
+		used += snprintf(error + used, error_len - (size_t)used, "%s%s",
+			i > 0 ? ", " : "accepted are ", specs[i].name);
+	return -EINVAL;
+}
+
+int option_parse_list(const char *owner, const struct option_spec *specs, size_t n,
+	const char *text, void *options, char *error, size_t error_len)
+{
+	uint64_t seen = 0; // one bit a spec; tables are far shorter than 64
+	char *copy = strdup(text != NULL ? text : "");
+	char *rest = copy;
+	int err = 0;
+
+	if (copy == NULL)
+		return -ENOMEM;
+	option_defaults(specs, n, options);
+	while (err == 0 && rest != NULL && *copy != '\0') {
+		char *key = strsep(&rest, ",");
+		char *value = key;
+		(void)strsep(&value, "=");
+		const struct option_spec *spec = find(specs, n, key);
+		if (spec == NULL) {
+			err = unknown_key(owner, specs, n, key, error, error_len);
+		} else if (seen & UINT64_C(1) << (spec - specs) && spec->type != OPTION_LIST) {
+			snprintf(error, error_len, "%s: %s: given twice; give it once", owner, key);
+			err = -EINVAL;
+		} else {
+			seen |= UINT64_C(1) << (spec - specs);
+			err = option_parse_value(
+				owner, spec, value != NULL ? value : "", options, error, error_len);
+		}
+	}
+	for (size_t i = 0; err == 0 && i < n; i++) {
+		if (specs[i].default_text != NULL || specs[i].type == OPTION_LIST ||
+			seen & UINT64_C(1) << i)
+			continue;
+		snprintf(error, error_len, "%s: %s: missing; %s", owner, specs[i].name,
+			specs[i].help);
+		err = -EINVAL;
+	}
+	free(copy);
+	return err;
+}
+
+static const char *const type_names[] = {
+	[OPTION_FLAG] = "flag",
+	[OPTION_UINT] = "uint",
+	[OPTION_DURATION] = "duration",
+	[OPTION_STRING] = "string",
+	[OPTION_CHOICE] = "choice",
+	[OPTION_DOUBLE] = "double",
+	[OPTION_LIST] = "list",
+};
+
+void option_describe(FILE *out, const struct option_spec *specs, size_t n)
+{
+	fputc('[', out);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, "%s{\"name\":\"%s\",\"type\":\"%s\",\"default\":", i > 0 ? "," : "",
+			specs[i].name, type_names[specs[i].type]);
+		json_string(out, specs[i].default_text);
+		fputs(",\"help\":", out);
+		json_string(out, specs[i].help);
+		if (specs[i].type == OPTION_CHOICE) {
+			fputs(",\"choices\":[", out);
+			for (size_t c = 0; specs[i].choices[c] != NULL; c++) {
+				fputs(c > 0 ? "," : "", out);
+				json_string(out, specs[i].choices[c]);
+			}
+			fputc(']', out);
+		}
+		if (specs[i].min != 0 || specs[i].max != 0)
+			fprintf(out, ",\"min\":%" PRIu64 ",\"max\":%" PRIu64, specs[i].min,
+				specs[i].max);
+		fputc('}', out);
+	}
+	fputc(']', out);
+}

@@ -1,0 +1,55 @@
+#pragma once
+
+// Iterations of a polling loop that took longer than the work in them explains: time stolen by
+// the kernel, the hypervisor or the firmware. Forwarder and generator keep one each, written to a
+// file after the run. Memory is taken and touched before it.
+
+#include "record_file.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gap_log_config {
+	uint64_t threshold_ticks; // an empty iteration longer than this is a gap
+	uint64_t per_packet_ticks; // each packet handled may take this much more
+	uint32_t thread; // enum gap_thread
+	size_t capacity; // gaps beyond it are counted, not kept
+};
+
+struct gap_log {
+	uint64_t threshold_ticks, per_packet_ticks;
+	uint64_t n; // all gaps: those kept and those not
+	uint64_t not_logged;
+	uint64_t total_ticks, max_ticks;
+	struct gap_record *records;
+	size_t capacity;
+	uint32_t thread;
+};
+
+// Returns 0 or -errno.
+int gap_log_create(struct gap_log *log, const struct gap_log_config *config);
+void gap_log_destroy(struct gap_log *log);
+
+// Write what was kept as a RECORD_GAP file. Returns 0 or -errno.
+int gap_log_write(const struct gap_log *log, const char *path,
+	const struct record_file_header *header, const struct clock_point *last);
+
+// Hot path, out of line because it is rare.
+void gap_log_add(struct gap_log *log, uint64_t start_tsc, uint64_t end_tsc, uint32_t n_packets);
+
+static inline size_t gap_log_kept(const struct gap_log *log)
+{
+	return log->n - log->not_logged;
+}
+
+// Hot path: one iteration lasted from start to end and handled n_packets. Returns 1 for a gap.
+static inline int gap_log_check(
+	struct gap_log *log, uint64_t start_tsc, uint64_t end_tsc, uint32_t n_packets)
+{
+	uint64_t allowed = log->threshold_ticks + n_packets * log->per_packet_ticks;
+
+	if (__builtin_expect(end_tsc - start_tsc <= allowed, 1))
+		return 0;
+	gap_log_add(log, start_tsc, end_tsc, n_packets);
+	return 1;
+}
