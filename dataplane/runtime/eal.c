@@ -1,0 +1,195 @@
+#include "eal.h"
+
+#include "cpu_list.h"
+#include "log.h"
+#include "port_kind.h"
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	MAX_ARGS = 64,
+	MAX_ARG_LEN = 96,
+	HUGEPAGE_MB = 2,
+};
+
+struct arguments {
+	char *items[MAX_ARGS];
+	char texts[MAX_ARGS][MAX_ARG_LEN];
+	int n;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(
+	struct arguments *arguments, const char *format, ...)
+{
+	va_list args;
+
+	// One slot stays NULL, as argv ends.
+	if (arguments->n == MAX_ARGS - 1)
+		return;
+	va_start(args, format);
+	vsnprintf(arguments->texts[arguments->n], MAX_ARG_LEN, format, args);
+	va_end(args);
+	arguments->items[arguments->n] = arguments->texts[arguments->n];
+	arguments->n++;
+}
+
+static unsigned int free_hugepages(void)
+{
+	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "re");
+	unsigned int n = 0;
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%u", &n) != 1)
+		n = 0;
+	fclose(file);
+	return n;
+}
+
+static bool has_extra(const struct eal_config *config, const char *option)
+{
+	for (int i = 0; i < config->n_extra; i++)
+		if (strcmp(config->extra[i], option) == 0)
+			return true;
+	return false;
+}
+
+static bool choose_hugepages(const struct eal_config *config)
+{
+	unsigned int wanted = config->memory_mb / HUGEPAGE_MB;
+	unsigned int available = free_hugepages();
+
+	if (has_extra(config, "--no-huge"))
+		return false;
+	if (geteuid() == 0 && available >= wanted)
+		return true;
+	LOG(WARNING,
+		"memory: %u free 2 MB huge pages of %u wanted%s; running on 4 kB pages, which "
+		"costs "
+		"TLB misses: more jitter, lower maximum rate",
+		available, wanted, geteuid() == 0 ? "" : ", and not root");
+	return false;
+}
+
+int eal_check_core(int core, char *error, size_t error_len)
+{
+	cpu_set_t allowed, one;
+	char list[128];
+
+	if (cpu_list_allowed(&allowed) < 0)
+		return 0;
+	if (core < 0)
+		return 0;
+	if (core < CPU_SETSIZE) {
+		CPU_ZERO(&one);
+		CPU_SET((size_t)core, &one);
+		// The kernel knows best: it also refuses cores of other cpusets.
+		if (sched_setaffinity(0, sizeof(one), &one) == 0) {
+			(void)sched_setaffinity(0, sizeof(allowed), &allowed);
+			return 0;
+		}
+	}
+	snprintf(error, error_len, "core %d: not a core of this machine or its cpuset; it has %s",
+		core, cpu_list_format(&allowed, list, sizeof(list)));
+	return -EINVAL;
+}
+
+static int last_allowed_core(void)
+{
+	cpu_set_t allowed;
+	int last = 0;
+
+	if (cpu_list_allowed(&allowed) < 0)
+		return 0;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET((size_t)cpu, &allowed))
+			last = cpu;
+	return last;
+}
+
+// --in-memory leaves nothing behind but does not go with --no-huge; --no-shconf does, and leaves
+// an empty runtime folder, which eal_stop removes: hence a prefix of its own.
+static void add_memory(
+	const struct eal_config *config, const struct eal *eal, struct arguments *arguments)
+{
+	const char *run = getenv("TAUT_RUN");
+
+	if (!eal->hugepages && !has_extra(config, "--no-huge"))
+		add(arguments, "--no-huge");
+	add(arguments, eal->hugepages ? "--in-memory" : "--no-shconf");
+	add(arguments, "-m");
+	add(arguments, "%u", config->memory_mb);
+	add(arguments, "--file-prefix");
+	if (run != NULL && *run != '\0')
+		add(arguments, "taut-%.8s-%d", run, (int)getpid());
+	else
+		add(arguments, "taut-%d", (int)getpid());
+}
+
+static void add_devices(const struct eal_config *config, struct arguments *arguments)
+{
+	bool with_pci = false;
+
+	for (size_t i = 0; i < config->n_ports; i++) {
+		if (config->ports[i].kind->driver != NULL)
+			continue;
+		with_pci = true;
+		add(arguments, "-a");
+		add(arguments, "%s", config->ports[i].name);
+	}
+	if (!with_pci)
+		add(arguments, "--no-pci");
+}
+
+int eal_start(const struct eal_config *config, struct eal *out, char *error, size_t error_len)
+{
+	struct arguments arguments = {0};
+	int err = eal_check_core(config->core, error, error_len);
+
+	if (err < 0)
+		return err;
+	*out = (struct eal){
+		.core = config->core >= 0 ? config->core : last_allowed_core(),
+		.hugepages = choose_hugepages(config),
+	};
+	add(&arguments, "%s", config->program);
+	add(&arguments, "-l");
+	add(&arguments, "%d", out->core);
+	add(&arguments, "--no-telemetry");
+	// What goes wrong is said once, by main.
+	add(&arguments, "--log-level=*:critical");
+	add_memory(config, out, &arguments);
+	add_devices(config, &arguments);
+	for (int i = 0; i < config->n_extra; i++)
+		add(&arguments, "%s", config->extra[i]);
+
+	if (rte_eal_init(arguments.n, arguments.items) < 0) {
+		snprintf(error, error_len, "EAL: %s; add `-- --log-level=*:debug` to see why",
+			rte_strerror(rte_errno));
+		return rte_errno > 0 ? -rte_errno : -EIO;
+	}
+	snprintf(out->runtime_dir, sizeof(out->runtime_dir), "%s", rte_eal_get_runtime_dir());
+	return 0;
+}
+
+void eal_stop(struct eal *eal)
+{
+	(void)rte_eal_cleanup();
+	// Only if empty, and only a folder of this process: the prefix holds its id.
+	if (strstr(eal->runtime_dir, "taut-") != NULL)
+		(void)rmdir(eal->runtime_dir);
+	eal->runtime_dir[0] = '\0';
+}
+
+const char *eal_memory(const struct eal *eal)
+{
+	return eal->hugepages ? "hugepages" : "no-huge";
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+// DPDK's environment: memory and one core. Once a process.
+
+#include "port.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct eal_config {
+	const char *program; // argv[0]
+	int core; // -1: the last one this process may use
+	unsigned int memory_mb; // pool_memory_mb
+	const struct port_spec *ports; // its PCI devices are probed, no others
+	size_t n_ports;
+	char *const *extra; // EAL options of the user's, passed on last
+	int n_extra;
+};
+
+struct eal {
+	int core; // where the calling thread runs from now on
+	bool hugepages;
+	char runtime_dir[256]; // removed by eal_stop; empty: none of its own
+};
+
+// Check config->core without starting anything. Returns 0 or -EINVAL with one line in error.
+int eal_check_core(int core, char *error, size_t error_len);
+
+// Without enough free huge pages (or root) it starts on small pages and says what that costs.
+// The calling thread is pinned to the core. Returns 0 or -errno with one line in error.
+int eal_start(const struct eal_config *config, struct eal *out, char *error, size_t error_len);
+void eal_stop(struct eal *eal);
+
+// "hugepages" or "no-huge", for reports.
+const char *eal_memory(const struct eal *eal);

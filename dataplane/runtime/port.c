@@ -1,0 +1,144 @@
+#include "port_kind.h"
+
+#include <rte_bus.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { N_DESCRIPTORS = 1024 };
+
+// Have EAL make the virtual device; a PCI device was probed at start.
+static int create_device(struct port *port, char *error, size_t error_len)
+{
+	const struct port_kind *kind = port->spec.kind;
+	char devargs[2 * PORT_TEXT_MAX];
+	uint16_t id;
+
+	int err = kind->devargs(&port->spec, devargs, sizeof(devargs), error, error_len);
+	if (err < 0)
+		return err;
+	if (kind->driver == NULL) {
+		snprintf(port->device, sizeof(port->device), "%s", port->spec.name);
+	} else {
+		for (unsigned int i = 0; i < RTE_MAX_ETHPORTS; i++) {
+			snprintf(port->device, sizeof(port->device), "%s%u", kind->driver, i);
+			if (rte_eth_dev_get_port_by_name(port->device, &id) < 0)
+				break;
+		}
+		err = rte_eal_hotplug_add("vdev", port->device, devargs);
+		if (err == 0)
+			port->bus = "vdev";
+	}
+	if (err == 0)
+		err = rte_eth_dev_get_port_by_name(port->device, &port->id);
+	if (err < 0)
+		return port_fail(&port->spec, err, error, error_len,
+			"driver %s refused it (%s); %s",
+			kind->driver != NULL ? kind->driver : "of the device", strerror(-err),
+			kind->open_remedy);
+	return 0;
+}
+
+static int start_device(struct port *port, struct rte_mempool *pool)
+{
+	struct rte_eth_conf conf = {0};
+	struct rte_eth_dev_info info;
+	uint16_t n_rx = N_DESCRIPTORS, n_tx = N_DESCRIPTORS;
+
+	int err = rte_eth_dev_info_get(port->id, &info);
+	if (err < 0)
+		return err;
+	// All mbufs are of one pool and have one reference: drivers may free them in bulk.
+	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	err = rte_eth_dev_configure(port->id, 1, 1, &conf);
+	if (err == 0)
+		err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &n_rx, &n_tx);
+	if (err == 0)
+		err = rte_eth_rx_queue_setup(port->id, 0, n_rx, SOCKET_ID_ANY, NULL, pool);
+	if (err == 0)
+		err = rte_eth_tx_queue_setup(port->id, 0, n_tx, SOCKET_ID_ANY, NULL);
+	if (err == 0)
+		err = rte_eth_dev_start(port->id);
+	if (err == 0)
+		port->started = true;
+	return err;
+}
+
+int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct port **out,
+	char *error, size_t error_len)
+{
+	// Own cache lines: the hot path reads id.
+	struct port *port = aligned_alloc(
+		RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(sizeof(*port), RTE_CACHE_LINE_SIZE));
+	int err;
+
+	if (port == NULL)
+		return port_fail(spec, -ENOMEM, error, error_len, "out of memory");
+	*port = (struct port){.id = RTE_MAX_ETHPORTS, .spec = *spec};
+	err = create_device(port, error, error_len);
+	if (err < 0)
+		goto fail;
+	err = start_device(port, pool);
+	if (err < 0) {
+		port_fail(spec, err, error, error_len, "does not start (%s); %s", strerror(-err),
+			spec->kind->open_remedy);
+		goto fail;
+	}
+	// Probes carry addresses of their own; drivers that have no such mode need none.
+	(void)rte_eth_promiscuous_enable(port->id);
+
+	*out = port;
+	return 0;
+fail:
+	port_close(port);
+	return err;
+}
+
+void port_close(struct port *port)
+{
+	if (port == NULL)
+		return;
+	if (port->started)
+		(void)rte_eth_dev_stop(port->id);
+	if (port->bus != NULL)
+		(void)rte_eal_hotplug_remove(port->bus, port->device);
+	else if (port->id != RTE_MAX_ETHPORTS)
+		(void)rte_eth_dev_close(port->id);
+	free(port);
+}
+
+int port_wait_link(const struct port *port, uint64_t timeout_ns, volatile const int *stop)
+{
+	static const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (uint64_t waited_ns = 0;; waited_ns += (uint64_t)pause.tv_nsec) {
+		struct rte_eth_link link = {0};
+		if (rte_eth_link_get_nowait(port->id, &link) == 0 &&
+			link.link_status == RTE_ETH_LINK_UP)
+			return 0;
+		if (stop != NULL && *stop)
+			return -EINTR;
+		if (waited_ns >= timeout_ns)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void port_stats(const struct port *port, struct port_stats *out)
+{
+	struct rte_eth_stats stats = {0};
+
+	(void)rte_eth_stats_get(port->id, &stats);
+	*out = (struct port_stats){
+		.rx = stats.ipackets,
+		.tx = stats.opackets,
+		.rx_missed = stats.imissed,
+		.rx_no_mbuf = stats.rx_nombuf,
+		.rx_errors = stats.ierrors,
+		.tx_errors = stats.oerrors,
+	};
+}

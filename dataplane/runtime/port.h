@@ -1,0 +1,93 @@
+#pragma once
+
+// Where packets enter and leave. A port is named "KIND:NAME[,key=value...]", the same in every
+// program; port_table names the kinds, one file each. A program parses and checks its ports
+// before EAL starts (mistakes then cost no time), opens them after, and closes them before
+// eal_stop. One thread owns a port; it has one receive and one transmit queue.
+
+#include "option_spec.h"
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+// Who asks: of the two ends of a memif the device under test listens, unless role= says otherwise.
+enum port_side {
+	PORT_DEVICE,
+	PORT_GENERATOR,
+};
+
+enum {
+	PORT_TEXT_MAX = 256,
+	PORT_OPTIONS_MAX = 128, // bytes of the largest options struct of a kind
+	PORT_MAX_FRAME = 1514, // without FCS: 1518 on the wire
+};
+
+struct port_spec {
+	const struct port_kind *kind;
+	enum port_side side;
+	char text[PORT_TEXT_MAX]; // as given: what messages call the port
+	char name[PORT_TEXT_MAX]; // between the colon and the first comma
+	_Alignas(16) unsigned char options[PORT_OPTIONS_MAX]; // of the kind's own type
+};
+
+// Returns 0 or -EINVAL with one line in error.
+int port_spec_parse(const char *text, enum port_side side, struct port_spec *out, char *error,
+	size_t error_len);
+
+// Everything that can be wrong with a program's ports and seen before EAL starts: rights, missing
+// interfaces, names in use by others or twice here. Removes the socket file of a dead process.
+// Returns 0 or -errno with one line in error.
+int port_specs_check(const struct port_spec *specs, size_t n, char *error, size_t error_len);
+
+// An iteration of a polling loop over these ports longer than threshold + packets * per_packet is
+// a gap, unless the user says otherwise: ports that make system calls take longer by nature.
+struct port_gap_limits {
+	uint64_t threshold_ns, per_packet_ns;
+};
+struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n);
+
+// Mbufs the ports may hold in their rings: what a pool must have besides what the program holds.
+unsigned int port_specs_mbufs(const struct port_spec *specs, size_t n);
+
+// The kinds as a JSON array, for --describe.
+void port_describe(FILE *out);
+
+struct port {
+	uint16_t id; // of the ethdev
+	bool started;
+	char device[PORT_TEXT_MAX]; // its name at EAL; empty: probed by EAL itself (pci)
+	const char *bus;
+	struct port_spec spec;
+};
+
+// Create and start; pool feeds its receive queue. A memif's link may still be down: its peer may
+// come later. Returns 0 or -errno with one line in error; on failure nothing stays open.
+int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct port **out,
+	char *error, size_t error_len);
+void port_close(struct port *port);
+
+// Returns 0, -ETIMEDOUT, or -EINTR when *stop (may be NULL) was set meanwhile.
+int port_wait_link(const struct port *port, uint64_t timeout_ns, volatile const int *stop);
+
+struct port_stats {
+	uint64_t rx, tx; // packets, as the driver counts
+	uint64_t rx_missed, rx_no_mbuf, rx_errors, tx_errors;
+};
+void port_stats(const struct port *port, struct port_stats *out);
+
+// Hot path. What has come in, up to n.
+static inline uint16_t port_rx(const struct port *port, struct rte_mbuf **pkts, uint16_t n)
+{
+	return rte_eth_rx_burst(port->id, 0, pkts, n);
+}
+
+// Hot path. Returns how many were taken; the rest remain the caller's.
+static inline uint16_t port_tx(const struct port *port, struct rte_mbuf **pkts, uint16_t n)
+{
+	return rte_eth_tx_burst(port->id, 0, pkts, n);
+}

@@ -1,0 +1,39 @@
+#pragma once
+
+// What a kind of port is. One per file (port_memif.c, ...); port_table.c names them all.
+
+#include "port.h"
+
+enum port_cost {
+	PORT_COST_USER_SPACE, // polling and sending stay in this process
+	PORT_COST_SYSTEM_CALLS, // sending, perhaps polling, enters the kernel
+};
+
+struct port_kind {
+	const char *name, *summary;
+	const char *driver; // DPDK's virtual device; NULL: a PCI device, named by its address
+	const struct option_spec *options;
+	size_t n_options, options_size;
+	bool needs_root;
+	enum port_cost cost;
+	unsigned int n_mbufs; // its rings may hold
+	// May be NULL. Of the n_earlier specs of this program that came before: none may collide.
+	// Returns 0 or -errno with one line in error.
+	int (*check)(const struct port_spec *spec, const struct port_spec *earlier,
+		size_t n_earlier, char *error, size_t error_len);
+	// The driver's arguments. Returns 0 or -errno with one line in error.
+	int (*devargs)(const struct port_spec *spec, char *out, size_t out_len, char *error,
+		size_t error_len);
+	const char *open_remedy; // what to look at when the driver refuses
+};
+
+// All kinds, NULL at the end.
+extern const struct port_kind *const port_table[];
+
+// Write one line "TEXT: ..." to error and return err.
+__attribute__((format(printf, 5, 6))) int port_fail(const struct port_spec *spec, int err,
+	char *error, size_t error_len, const char *format, ...);
+
+// For kinds whose name is a network interface: it is there, and no earlier spec names it.
+int port_check_interface(const struct port_spec *spec, const struct port_spec *earlier,
+	size_t n_earlier, char *error, size_t error_len);

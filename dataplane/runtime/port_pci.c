@@ -1,0 +1,49 @@
+// A network card by its PCI address, bound to vfio-pci (or driven beside the kernel, as mlx5).
+// EAL probes it at start: eal.c passes -a.
+
+#include "port_kind.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static int pci_check(const struct port_spec *spec, const struct port_spec *earlier,
+	size_t n_earlier, char *error, size_t error_len)
+{
+	char path[PORT_TEXT_MAX + 32];
+	unsigned int domain, bus, device, function;
+	int end = 0;
+
+	if (sscanf(spec->name, "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &end) != 4 ||
+		spec->name[end] != '\0')
+		return port_fail(spec, -EINVAL, error, error_len,
+			"no PCI address; write it as 0000:3b:00.0");
+	for (size_t i = 0; i < n_earlier; i++)
+		if (earlier[i].kind == spec->kind && strcmp(earlier[i].name, spec->name) == 0)
+			return port_fail(spec, -EADDRINUSE, error, error_len,
+				"named twice; each port needs its own device");
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", spec->name);
+	if (access(path, F_OK) < 0)
+		return port_fail(spec, -ENODEV, error, error_len,
+			"no such device; `dpdk-devbind.py --status-dev net` lists them");
+	return 0;
+}
+
+static int pci_devargs(
+	const struct port_spec *spec, char *out, size_t out_len, char *error, size_t error_len)
+{
+	snprintf(out, out_len, "%s", "");
+	return 0;
+}
+
+const struct port_kind port_kind_pci = {
+	.name = "pci",
+	.summary = "a network card by its PCI address",
+	.driver = NULL,
+	.needs_root = true,
+	.cost = PORT_COST_USER_SPACE,
+	.n_mbufs = 2048,
+	.check = pci_check,
+	.devargs = pci_devargs,
+	.open_remedy = "is it bound to vfio-pci (`dpdk-devbind.py --bind vfio-pci`)?",
+};

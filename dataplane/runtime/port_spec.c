@@ -1,0 +1,122 @@
+#include "port_kind.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+int port_fail(const struct port_spec *spec, int err, char *error, size_t error_len,
+	const char *format, ...)
+{
+	va_list args;
+	int used = snprintf(error, error_len, "port %s: ", spec->text);
+
+	if (used < 0 || (size_t)used >= error_len)
+		return err;
+	va_start(args, format);
+	vsnprintf(error + used, error_len - (size_t)used, format, args);
+	va_end(args);
+	return err;
+}
+
+static const struct port_kind *find_kind(const char *name, size_t len)
+{
+	for (size_t i = 0; port_table[i] != NULL; i++)
+		if (strlen(port_table[i]->name) == len &&
+			memcmp(port_table[i]->name, name, len) == 0)
+			return port_table[i];
+	return NULL;
+}
+
+static int unknown_kind(const struct port_spec *spec, char *error, size_t error_len)
+{
+	char kinds[128] = "";
+
+	for (size_t i = 0; port_table[i] != NULL; i++) {
+		size_t used = strlen(kinds);
+		snprintf(kinds + used, sizeof(kinds) - used, "%s%s", i > 0 ? ", " : "",
+			port_table[i]->name);
+	}
+	return port_fail(spec, -EINVAL, error, error_len,
+		"unknown kind of port; write KIND:NAME, KIND one of %s", kinds);
+}
+
+int port_spec_parse(
+	const char *text, enum port_side side, struct port_spec *out, char *error, size_t error_len)
+{
+	char owner[PORT_TEXT_MAX + 8];
+	const char *colon = strchr(text, ':');
+	const char *options = NULL;
+
+	*out = (struct port_spec){.side = side};
+	snprintf(out->text, sizeof(out->text), "%s", text);
+	if (strlen(text) >= sizeof(out->text))
+		return port_fail(out, -EINVAL, error, error_len, "too long; at most %d characters",
+			PORT_TEXT_MAX - 1);
+	if (colon != NULL)
+		out->kind = find_kind(text, (size_t)(colon - text));
+	if (out->kind == NULL)
+		return unknown_kind(out, error, error_len);
+
+	snprintf(out->name, sizeof(out->name), "%.*s", (int)strcspn(colon + 1, ","), colon + 1);
+	if (colon[1 + strlen(out->name)] == ',')
+		options = colon + 2 + strlen(out->name);
+	if (out->name[0] == '\0')
+		return port_fail(out, -EINVAL, error, error_len,
+			"no name after the colon; write %s:NAME", out->kind->name);
+	snprintf(owner, sizeof(owner), "port %s", out->text);
+	return option_parse_list(owner, out->kind->options, out->kind->n_options, options,
+		out->options, error, error_len);
+}
+
+int port_specs_check(const struct port_spec *specs, size_t n, char *error, size_t error_len)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct port_kind *kind = specs[i].kind;
+		if (kind->needs_root && geteuid() != 0)
+			return port_fail(&specs[i], -EPERM, error, error_len,
+				"ports of kind %s need root; memif and ring do not", kind->name);
+		int err = kind->check != NULL ? kind->check(&specs[i], specs, i, error, error_len)
+					      : 0;
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n)
+{
+	struct port_gap_limits limits = {.threshold_ns = 1000, .per_packet_ns = 100};
+
+	for (size_t i = 0; i < n; i++)
+		if (specs[i].kind->cost == PORT_COST_SYSTEM_CALLS)
+			limits = (struct port_gap_limits){
+				.threshold_ns = 10000, .per_packet_ns = 10000};
+	return limits;
+}
+
+unsigned int port_specs_mbufs(const struct port_spec *specs, size_t n)
+{
+	unsigned int n_mbufs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_mbufs += specs[i].kind->n_mbufs;
+	return n_mbufs;
+}
+
+void port_describe(FILE *out)
+{
+	fputc('[', out);
+	for (size_t i = 0; port_table[i] != NULL; i++) {
+		const struct port_kind *kind = port_table[i];
+		fprintf(out,
+			"%s{\"name\":\"%s\",\"summary\":\"%s\",\"needs_root\":%s,"
+			"\"system_calls\":%s,\"options\":",
+			i > 0 ? "," : "", kind->name, kind->summary,
+			kind->needs_root ? "true" : "false",
+			kind->cost == PORT_COST_SYSTEM_CALLS ? "true" : "false");
+		option_describe(out, kind->options, kind->n_options);
+		fputc('}', out);
+	}
+	fputc(']', out);
+}
