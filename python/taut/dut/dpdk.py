@@ -1,10 +1,6 @@
 """What drivers of other people's DPDK programs share: ports and memory as EAL arguments."""
 
-import re
-import shutil
-import subprocess
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from taut.testbed.link import Link
@@ -40,19 +36,6 @@ def memory_arguments(scope: RunScope, name: str) -> tuple[list[str], list[str]]:
 def free_hugepages(path: Path = _FREE_HUGEPAGES) -> int:
     """Hugepages of 2 MB nobody uses."""
     return int(path.read_text(encoding="ascii")) if path.exists() else 0
-
-
-@cache
-def dpdk_version() -> str:
-    """Version of the installed DPDK, `unknown` when nothing tells."""
-    for command in (["pkg-config", "--modversion", "libdpdk"], ["dpdk-testpmd", "--version"]):
-        if shutil.which(command[0]) is None:
-            continue
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
-        match = re.search(r"\d+\.\d+(\.\d+)*", ended.stdout + ended.stderr)
-        if match is not None:
-            return match[0]
-    return "unknown"
 
 
 def _port_argument(i: int, link: Link) -> str:

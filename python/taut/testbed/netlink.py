@@ -101,6 +101,16 @@ def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
         ip.link("set", index=bridge, state="up", arp=False)
 
 
+def link_counters(name: str, namespace: str | None = None) -> dict[str, int]:
+    """Packets received, sent and dropped by a link; empty when it is gone."""
+    with IPRoute(netns=namespace) as ip:
+        for index in ip.link_lookup(ifname=name):
+            counters = ip.get_links(index)[0].get("stats64")
+            names = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped")
+            return {key: int(counters[key]) for key in names}
+    return {}
+
+
 def set_offloads(ifname: str, *, on: bool, names: Sequence[str] = tuple(_OFFLOADS)) -> None:
     """Switch offloads of a link of the current namespace: whole frames in, the same frames out."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:

@@ -132,10 +132,16 @@ def child(
     netns: str | None = None,
     environment: Mapping[str, str] | None = None,
     keep_stdin_open: bool = False,
+    line_buffered: bool = False,
     working_folder: Path | None = None,
 ) -> Iterator[Child]:
-    """Run a program on the given cores; it is dead when the block is left."""
-    command = [*_launcher(cores, netns), *map(str, argv)]
+    """Run a program on the given cores; it is dead when the block is left.
+
+    `line_buffered` is for programs whose output says that they are ready: into a file it would
+    come a block at a time.
+    """
+    buffering = ["stdbuf", "--output=L"] if line_buffered else []
+    command = [*_launcher(cores, netns), *buffering, *map(str, argv)]
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(

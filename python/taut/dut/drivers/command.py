@@ -108,6 +108,7 @@ class CommandDriver:
             netns=links[0].device_netns,
             log=log_dir / "command.log",
             keep_stdin_open=True,
+            line_buffered=True,
         ) as process:
             _wait_ready(process, asked)
             dut = ProcessDut(

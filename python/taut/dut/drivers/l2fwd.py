@@ -1,25 +1,22 @@
 """l2fwd: DPDK's own sample forwarder, unchanged: 32 packets or 100 us, whichever comes first."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from pydantic import Field
 
 from taut.core.cpus import CpuSet
 from taut.core.errors import MissingToolError
-from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, dpdk_version, memory_arguments, port_arguments
+from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_arguments
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
+from taut.host.dpdk import dpdk_version
 from taut.testbed.link import Link
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
-
-_PORT = re.compile(r"Statistics for port (\d+)")
-_COUNTER = re.compile(r"^Packets (sent|received|dropped):\s+(\d+)", re.MULTILINE)
 
 
 class L2fwdOptions(DriverOptions):
@@ -74,12 +71,13 @@ class L2fwdDriver:
             netns=links[0].device_netns,
             log=log_dir / "l2fwd.log",
         ) as process:
+            # Over memif this takes 9 s: it first waits that long for links, which come up only
+            # with the generator, and the generator must not send before the loop runs.
             process.wait_ready(r"L2FWD: entering main loop")
             dut = ProcessDut(
                 process,
                 path=PATH_WORDS[links[0].kind],
                 notes=notes,
-                read_stats=lambda: parse_statistics(process.log_text()),
             )
             yield dut
             dut.stop()
@@ -91,20 +89,6 @@ def find_l2fwd() -> Path | None:
     cached = Path.home() / ".cache" / "taut" / f"l2fwd-{dpdk_version()}" / "l2fwd"
     path = Path(named) if named else cached
     return path if path.is_file() and os.access(path, os.X_OK) else None
-
-
-def parse_statistics(log: str) -> dict[str, Any]:
-    """Give the counters of the last table in the log; with -T 0 it prints none."""
-    _, found, last = log.rpartition("Port statistics")
-    if not found:
-        return {}
-    ports = []
-    for part in re.split(r"(?=Statistics for port)", last):
-        match = _PORT.search(part)
-        if match is not None:
-            counters = {name: int(value) for name, value in _COUNTER.findall(part)}
-            ports.append({"port": match[1], **counters})
-    return {"ports": ports}
 
 
 def _argv(
@@ -124,7 +108,7 @@ def _argv(
         "0x3",
         "-q",
         "2",
-        # Printing statistics would stall the forwarding core.
+        # Printing statistics would stall the forwarding core; so it has no counters to give.
         "-T",
         "0",
         "--mac-updating" if options.mac_updating else "--no-mac-updating",

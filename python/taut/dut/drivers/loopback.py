@@ -51,7 +51,7 @@ class LoopbackDriver:
         return None
 
     def version(self) -> str:
-        """taut's own: the floor is the generator's."""
+        """Taut's own: the floor is the generator's."""
         return taut_version()
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface

@@ -48,7 +48,7 @@ class TautForwardDriver:
         return None
 
     def version(self) -> str:
-        """taut's version; the manifest holds the program's hash."""
+        """Taut's version; the manifest holds the program's hash."""
         return taut_version()
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface

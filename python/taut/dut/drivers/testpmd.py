@@ -10,9 +10,10 @@ from typing import Any, Literal, cast
 from pydantic import Field
 
 from taut.core.cpus import CpuSet
-from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, dpdk_version, memory_arguments, port_arguments
+from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_arguments
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
+from taut.host.dpdk import dpdk_version
 from taut.testbed.link import Link
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
@@ -78,6 +79,7 @@ class TestpmdDriver:
             netns=links[0].device_netns,
             log=log_dir / "testpmd.log",
             keep_stdin_open=True,
+            line_buffered=True,
         ) as process:
             process.wait_ready(r"^Press enter to exit")
             dut = ProcessDut(
@@ -128,4 +130,6 @@ def _argv(
         # AF_PACKET's slots of 2048 bytes do not fit the default buffers.
         "--mbuf-size=2560",
         "--no-lsc-interrupt",
+        # A memif link is up when the generator comes, which waits for this program.
+        "--disable-link-check",
     ]

@@ -1,0 +1,24 @@
+"""Which DPDK is installed."""
+
+import re
+import shutil
+import subprocess
+from functools import cache
+
+_ASKED = (
+    ["pkg-config", "--modversion", "libdpdk"],
+    ["dpkg-query", "--show", "--showformat=${Version}", "dpdk"],
+)
+
+
+@cache
+def dpdk_version() -> str:
+    """Version of the installed DPDK, `unknown` when nothing tells."""
+    for command in _ASKED:
+        if shutil.which(command[0]) is None:
+            continue
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        match = re.match(r"\d+(\.\d+)*", ended.stdout)
+        if match is not None:
+            return match[0]
+    return "unknown"
