@@ -1,0 +1,91 @@
+"""taut doctor: what this machine can and cannot do, the remedy, and what crashes left."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from taut.dut.drivers import DRIVERS
+from taut.host.capability import Status, capabilities
+from taut.host.host import Host
+from taut.testbed.cleanup import clean as clean_up
+from taut.testbed.cleanup import live_runs
+from taut.testbed.links import LINKS
+from taut.testbed.scope import default_base
+
+_COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
+# Options a device needs before it can say what is missing: `command` cannot know its program.
+_EXAMPLE_OPTIONS: dict[str, dict[str, Any]] = {"command": {"argv": ["true"]}}
+
+
+def doctor(
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what killed runs left.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Say what this machine can and cannot do, and the remedy."""
+    removed = clean_up(default_base()) if clean else []
+    report = examine(removed)
+    if as_json:
+        typer.echo(json.dumps(report, indent=1))
+    else:
+        _print(report)
+    lacking = [c for c in report["capabilities"] if c["is_required"] and c["status"] == Status.NO]
+    if lacking:
+        raise typer.Exit(1)
+
+
+def examine(removed: list[str]) -> dict[str, Any]:
+    """Collect everything as one document."""
+    return {
+        "format": 1,
+        "capabilities": [asdict(capability) for capability in capabilities(Host())],
+        "links": [
+            {"name": name, "summary": kind.summary, "missing": kind.missing()}
+            for name, kind in LINKS.items()
+        ],
+        "devices": [
+            {"name": name, "summary": driver.summary, "missing": _missing(name)}
+            for name, driver in DRIVERS.items()
+        ],
+        "runs_alive": [
+            {"id": owner.run_id, "pid": owner.pid} for owner in live_runs(default_base())
+        ],
+        "removed": removed,
+    }
+
+
+def _missing(name: str) -> str | None:
+    driver = DRIVERS[name]
+    return driver.missing(driver.options_type(**_EXAMPLE_OPTIONS.get(name, {})))
+
+
+def _print(report: dict[str, Any]) -> None:
+    console = Console()
+    table = Table("", "can it?", "observed", "remedy", box=None, title="This machine")
+    for row in report["capabilities"]:
+        colour = _COLOURS[row["status"]]
+        table.add_row(
+            row["name"],
+            f"[{colour}]{row['status']}[/]",
+            escape(row["observed"]),
+            escape(row["remedy"]),
+        )
+    console.print(table)
+    for title in ("links", "devices"):
+        table = Table("", "can it?", "what it is, or the remedy", box=None, title=title.title())
+        for row in report[title]:
+            status = "yes" if row["missing"] is None else "no"
+            table.add_row(
+                row["name"],
+                f"[{_COLOURS[status]}]{status}[/]",
+                escape(row["missing"] or row["summary"]),
+            )
+        console.print(table)
+    for run in report["runs_alive"]:
+        console.print(f"run {run['id']} (pid {run['pid']}) is alive: measurements share cores")
+    for thing in report["removed"]:
+        console.print(f"removed {thing}", markup=False)

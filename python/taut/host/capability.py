@@ -1,0 +1,212 @@
+"""What this machine can and cannot do for a measurement, and the remedy. Reads only."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from taut.core.binaries import BINARIES, find_binary_or_none
+from taut.core.cpus import format_cpu_list
+from taut.core.errors import TautError
+from taut.host.clock import read_clock
+from taut.host.dpdk import dpdk_version
+from taut.host.fingerprint import hypervisor
+from taut.host.host import Host
+
+# Generator and forwarder, 64 MB each, in pages of 2 MB.
+_WANTED_HUGEPAGES = 64
+_HUGEPAGES = "/sys/kernel/mm/hugepages/hugepages-2048kB"
+# util-linux and coreutils: how children are pinned, put into namespaces and tied to taut.
+_TOOLS = ("setpriv", "nsenter", "unshare", "taskset", "stdbuf")
+
+
+class Status(StrEnum):
+    """How much of a capability is there."""
+
+    YES = "yes"
+    LIMITED = "limited"  # measurements work; the remedy makes them better
+    NO = "no"
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One line of `taut doctor`."""
+
+    name: str
+    status: Status
+    observed: str
+    remedy: str = ""
+    is_required: bool = False  # without it nothing can be measured
+
+
+def capabilities(host: Host) -> list[Capability]:
+    """Look at everything, most important first."""
+    return [check(host) for check in _CHECKS]
+
+
+def check_programs(host: Host) -> Capability:  # noqa: ARG001 - checks share a signature
+    """Taut's own programs are built."""
+    absent = [name for name in BINARIES if find_binary_or_none(name) is None]
+    if absent:
+        return Capability(
+            "programs", Status.NO, f"not found: {' '.join(absent)}", "make build", is_required=True
+        )
+    return Capability("programs", Status.YES, " ".join(BINARIES), is_required=True)
+
+
+def check_clock(host: Host) -> Capability:
+    """The TSC counts at one rate on all cores."""
+    try:
+        clock = read_clock(host.online_cores())
+    except TautError as error:
+        return Capability("clock", Status.NO, str(error), "make build", is_required=True)
+    if not clock.get("usable"):
+        why = str(clock.get("why") or "the TSC is not usable")
+        return Capability(
+            "clock", Status.NO, why, "measure on a machine with a constant TSC", is_required=True
+        )
+    rate = f"TSC at {float(clock.get('tsc_hz', 0)) / 1e6:.3f} MHz"
+    skews = [abs(float(pair.get("skew_ns", 0))) for pair in clock.get("skew", [])]
+    observed = f"{rate}, skew between cores at most {max(skews):.0f} ns" if skews else rate
+    return Capability("clock", Status.YES, observed, is_required=True)
+
+
+def check_cores(host: Host) -> Capability:
+    """Generator and device each need a core; the system needs one too."""
+    online = host.online_cores()
+    observed = f"{len(online)} online ({format_cpu_list(online)})"
+    if len(online) < 2:
+        return Capability(
+            "cores", Status.LIMITED, observed, "use 2 cores: generator and device share this one"
+        )
+    if len(online) < 3:
+        return Capability(
+            "cores",
+            Status.LIMITED,
+            observed,
+            "use 3 cores: the system's work falls on the generator's or the device's core",
+        )
+    return Capability("cores", Status.YES, observed)
+
+
+def check_isolation(host: Host) -> Capability:
+    """Cores the scheduler leaves alone make tails those of the device."""
+    isolated = host.isolated_cores()
+    if isolated:
+        return Capability("isolation", Status.YES, f"isolated cores {format_cpu_list(isolated)}")
+    return Capability(
+        "isolation",
+        Status.LIMITED,
+        "no isolated cores",
+        "boot with isolcpus= nohz_full= rcu_nocbs= for the measuring cores",
+    )
+
+
+def check_hypervisor(host: Host) -> Capability:
+    """A guest's cores are taken away by its host."""
+    name = hypervisor(host)
+    if name is None:
+        return Capability("bare metal", Status.YES, "no hypervisor")
+    return Capability(
+        "bare metal", Status.LIMITED, f"guest of a hypervisor ({name})", "measure tails on hardware"
+    )
+
+
+def check_root(host: Host) -> Capability:  # noqa: ARG001 - checks share a signature
+    """Root makes namespaces, veth links and hugepages."""
+    if os.geteuid() == 0:
+        return Capability("root", Status.YES, "root")
+    return Capability(
+        "root",
+        Status.LIMITED,
+        f"user {os.geteuid()}: memif only, without hugepages",
+        "run as root for veth, xdp, linux_bridge, pci and hugepages",
+    )
+
+
+def check_hugepages(host: Host) -> Capability:
+    """Hugepages of 2 MB; taut adds its own while it runs, if it may."""
+    total = host.read(f"{_HUGEPAGES}/nr_hugepages")
+    if total is None:
+        return Capability(
+            "hugepages",
+            Status.LIMITED,
+            "kernel offers no 2 MB pages",
+            "programs run with --no-huge",
+        )
+    free = int(host.read(f"{_HUGEPAGES}/free_hugepages") or 0)
+    observed = f"{free} of {total} free"
+    if free >= _WANTED_HUGEPAGES or os.geteuid() == 0:
+        return Capability("hugepages", Status.YES, f"{observed}; a run adds and returns its own")
+    return Capability(
+        "hugepages",
+        Status.LIMITED,
+        observed,
+        f"echo {_WANTED_HUGEPAGES} > {_HUGEPAGES}/nr_hugepages (as root)",
+    )
+
+
+def check_namespaces(host: Host) -> Capability:  # noqa: ARG001 - checks share a signature
+    """Network namespaces hold the veth links."""
+    if shutil.which("unshare") is None:
+        return Capability("namespaces", Status.NO, "no unshare", "install util-linux")
+    ended = subprocess.run(
+        ["unshare", "--net", "true"], capture_output=True, text=True, check=False
+    )
+    if ended.returncode == 0:
+        return Capability("namespaces", Status.YES, "can be made")
+    return Capability(
+        "namespaces", Status.LIMITED, ended.stderr.strip(), "run as root for veth and xdp"
+    )
+
+
+def check_shared_memory(host: Host) -> Capability:  # noqa: ARG001 - checks share a signature
+    """Memif's rings are anonymous files in memory."""
+    try:
+        os.close(os.memfd_create("taut-doctor"))
+    except OSError as error:
+        return Capability(
+            "shared memory", Status.NO, f"memfd_create: {error.strerror}", "allow memfd for memif"
+        )
+    is_writable = os.access("/dev/shm", os.W_OK)  # noqa: S108 - looked at, not used
+    note = "" if is_writable else ", /dev/shm is not writable"
+    return Capability("shared memory", Status.YES, f"memfd{note}")
+
+
+def check_tools(host: Host) -> Capability:  # noqa: ARG001 - checks share a signature
+    """Programs of Debian's base system that start and pin children."""
+    absent = [name for name in _TOOLS if shutil.which(name) is None]
+    if absent:
+        return Capability(
+            "tools",
+            Status.NO,
+            f"not found: {' '.join(absent)}",
+            "install util-linux and coreutils",
+            is_required=True,
+        )
+    return Capability("tools", Status.YES, " ".join(_TOOLS), is_required=True)
+
+
+def check_dpdk(host: Host) -> Capability:  # noqa: ARG001 - checks share a signature
+    """The library both programs are built on."""
+    version = dpdk_version()
+    if version == "unknown":
+        return Capability("DPDK", Status.NO, "not found", "install dpdk and libdpdk-dev")
+    return Capability("DPDK", Status.YES, version)
+
+
+_CHECKS: tuple[Callable[[Host], Capability], ...] = (
+    check_programs,
+    check_clock,
+    check_tools,
+    check_cores,
+    check_root,
+    check_hugepages,
+    check_namespaces,
+    check_shared_memory,
+    check_dpdk,
+    check_isolation,
+    check_hypervisor,
+)
