@@ -117,6 +117,7 @@ def _counters(generator: Mapping[str, Any], measured: Measured) -> dict[str, Any
         ),
         "cold": {name: cold.get(name) for name in ("due", "sent", "matched", "lost", "void")},
         "directions": [dict(d) for d in generator.get("directions", [])],
+        "every_packet": measured.counts is not None,
         "resolution": _resolution(generator, measured),
     }
 

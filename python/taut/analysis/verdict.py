@@ -1,9 +1,9 @@
 """The run in one sentence of plain words; it claims nothing the packets do not support."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from taut.analysis.load import load_of, load_words, main_load, share_words
 from taut.core.units import format_ns
 
 _TAIL = ("p99.9", "p99")
@@ -24,53 +24,6 @@ def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str
     if ratio:
         sentence += f"; {ratio}"
     return f"{sentence}; {_floor(rows)}{_trust(rows, results)}."
-
-
-def load_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What must agree for devices to stand in one comparison."""
-    return row["traffic"], row["frame"], row["both"], row["asked_pps"]
-
-
-def main_load(variants: Sequence[Mapping[str, Any]]) -> tuple[Any, ...] | None:
-    """The load a reader sees first: most devices, then most trials, then the lowest rate."""
-    loads = Counter(load_of(row) for row in variants if not row["is_floor"])
-    loads = loads or Counter(load_of(row) for row in variants)
-    if not loads:
-        return None
-    trials = {
-        load: sum(len(row["trials"]) for row in variants if load_of(row) == load) for load in loads
-    }
-    return min(loads, key=lambda load: (-loads[load], -trials[load], load[3] or 0))
-
-
-def rate_words(pps: float | None) -> str:
-    """A packet rate as people say it."""
-    if pps is None:
-        return "unknown rate"
-    for size, unit in ((1e6, "Mpkt/s"), (1e3, "kpkt/s")):
-        if pps >= size:
-            return f"{pps / size:.4g} {unit}"
-    return f"{pps:.4g} pkt/s"
-
-
-def frame_words(frame: object) -> str:
-    """Frame sizes are bytes, or the name of a mix."""
-    return f"{frame} B" if str(frame).isdigit() else str(frame)
-
-
-def load_words(row: Mapping[str, Any]) -> str:
-    """The load of a variant: rate, frames, directions, schedule unless it is the plain one."""
-    words = f"{rate_words(row['asked_pps'])}, {frame_words(row['frame'])}"
-    if row["both"]:
-        words += " in both directions"
-    if row["schedule"] not in (None, "constant"):
-        words += f" ({row['schedule']})"
-    return words
-
-
-def share_words(share: float) -> str:
-    """A share in percent; a small one keeps its first digits, only none is zero."""
-    return "0 %" if share == 0 else f"{100 * share:.2g} %"
 
 
 def _p50(row: Mapping[str, Any]) -> float:

@@ -1,0 +1,33 @@
+"""The knee: the first offered rate at which a device no longer keeps up.
+
+Beyond it, latency is the size of the buffers, not a property of the path (method: overload).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LOSS = 0.001
+RATE = 0.999
+P50_FACTOR = 10
+
+
+def find_knee(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str] | None:
+    """Return the lowest overloaded rate of one device under one traffic, and why."""
+    ordered = sorted(rows, key=lambda r: float(r["offered_pps"]))
+    lowest = ordered[0]["latency_ns"]["p50"] if ordered else None
+    for row in ordered:
+        reason = _overload(row, lowest)
+        if reason:
+            return row, reason
+    return None
+
+
+def _overload(row: Mapping[str, Any], lowest_p50_ns: int | None) -> str | None:
+    if row["loss_ratio"] > LOSS:
+        return f"{100 * row['loss_ratio']:.2g} % lost"
+    if row["achieved_pps"] < RATE * row["offered_pps"]:
+        return f"{100 * row['achieved_pps'] / row['offered_pps']:.3g} % of the rate achieved"
+    p50 = row["latency_ns"]["p50"]
+    if p50 is not None and lowest_p50_ns and p50 > P50_FACTOR * lowest_p50_ns:
+        return f"median {p50 / lowest_p50_ns:.2g} times the lowest rate's"
+    return None

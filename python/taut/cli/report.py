@@ -1,0 +1,41 @@
+"""`taut report RUN...`: analyse recorded runs and write one report of them."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from taut.analysis.results import analyse_run
+from taut.records.rundir import RunDirectory
+from taut.report.html import write_html
+from taut.report.table import print_results
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories that `taut run` wrote.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The HTML file; default: report.html in the first run.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the analysis as one JSON document instead.")
+    ] = False,
+) -> None:
+    """Analyse runs again and write their report: a table here, HTML, SVG and PNG in files."""
+    notes = Console(stderr=True)
+    analysed = []
+    for path in runs:
+        run = RunDirectory(path)
+        n_trials = len(run.trials())
+        with notes.status(f"analysing {path}: {n_trials} trials"):
+            analysed.append((run, analyse_run(run)))
+    with notes.status("drawing figures"):
+        written = write_html(analysed, out or runs[0] / "report.html")
+    if as_json:
+        documents = [{"run": str(run.path), **document} for run, document in analysed]
+        json.dump({"report": str(written), "runs": documents}, sys.stdout)
+        sys.stdout.write("\n")
+    else:
+        print_results(analysed, Console(), written)

@@ -1,0 +1,145 @@
+"""The only file that imports the plotting library: one definition, three outputs.
+
+A figure is an Altair chart.  From it come the specification the HTML report draws in the browser,
+an SVG and a PNG.  Figures use Altair through `alt` here, so that another library means another
+version of this file and of figures/, and nothing else.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from taut.report.palette import LIGHT, resolve
+
+__all__ = [
+    "Chart",
+    "alt",
+    "as_spec",
+    "column_data",
+    "decades",
+    "javascript",
+    "latency_axis",
+    "layered",
+    "write_images",
+]
+
+Chart = alt.LayerChart | alt.Chart
+
+_VEGALITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+_IMAGE_WIDTH = 860
+_PNG_SCALE = 2.0
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+
+# Axis labels in the unit that fits, from a value in microseconds.
+LATENCY_LABEL = (
+    "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' s'"
+    " : datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' ms'"
+    " : datum.value >= 1 ? format(datum.value, '~g') + ' µs'"
+    " : format(datum.value * 1e3, '~g') + ' ns'"
+)
+
+_CONFIG: Mapping[str, Any] = {
+    "background": "@surface",
+    "font": _FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "@muted",
+        "titleColor": "@muted",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": "@grid",
+        "domainColor": "@axis",
+        "tickColor": "@axis",
+    },
+    "legend": {
+        "orient": "top",
+        "direction": "horizontal",
+        "labelColor": "@ink",
+        "titleColor": "@muted",
+        "labelFontSize": 12,
+        "labelLimit": 260,
+        "title": None,
+        "symbolStrokeWidth": 3,
+    },
+    "text": {"color": "@ink", "fontSize": 12},
+    "rule": {"color": "@muted"},
+}
+
+
+def latency_axis(title: str, values: Sequence[float] | None = None) -> alt.Axis:
+    """A logarithmic axis of times: a label a decade, in the unit that fits."""
+    more: dict[str, Any] = {"values": list(values)} if values else {}
+    return alt.Axis(title=title, labelExpr=LATENCY_LABEL, labelFlush=False, **more)
+
+
+def decades(least: float, greatest: float) -> list[float]:
+    """Powers of ten that cover a positive range."""
+    low, high = f"{least:e}".split("e")[1], f"{greatest:e}".split("e")[1]
+    return [10.0**exponent for exponent in range(int(low), int(high) + 2)]
+
+
+def column_data(rows: Sequence[Mapping[str, object]]) -> alt.Data:
+    """Rows as inline CSV: a third of the size of JSON objects, read by the same code."""
+    if not rows:
+        return alt.InlineData(values=[])
+    names = list(rows[0])
+    lines = [",".join(names)]
+    lines += [",".join(_cell(row[name]) for name in names) for row in rows]
+    # Say the types: a device named "12" must not become a number.
+    kinds: dict[str, Any] = {name: _kind(rows[0][name]) for name in names}
+    data_format = alt.CsvDataFormat(type="csv", parse=kinds)
+    return alt.InlineData(values="\n".join(lines), format=data_format)
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    return "number" if isinstance(value, int | float) else "string"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    text = str(value)
+    if any(mark in text for mark in ',"\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def layered(*layers: alt.Chart, height: int | dict[str, int]) -> Chart:
+    """Put charts on top of one another."""
+    chart: Chart = alt.LayerChart(layer=list(layers)).properties(height=height)
+    return chart
+
+
+def as_spec(chart: Chart) -> dict[str, Any]:
+    """The Vega-Lite specification, its colours still tokens, as wide as its container."""
+    spec = dict(chart.to_dict())
+    spec["config"] = dict(_CONFIG)
+    spec["width"] = "container"
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return spec
+
+
+def write_images(spec: Mapping[str, Any], stem: Path) -> None:
+    """Write STEM.svg and STEM.png in the light theme."""
+    still = resolve({**spec, "width": _IMAGE_WIDTH, "autosize": "pad", "padding": 12}, LIGHT)
+    text = json.dumps(still)
+    svg = vl_convert.vegalite_to_svg(text, vl_version=_VEGALITE)
+    stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
+    stem.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=_PNG_SCALE))
+
+
+def javascript() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script that needs no network."""
+    bundle: str = vl_convert.javascript_bundle(
+        "window.vegaEmbed = vegaEmbed;", vl_version=_VEGALITE
+    )
+    return bundle.replace("</script", "<\\/script")

@@ -1,0 +1,18 @@
+"""The figures in the order of the report. To add one: a file here and a line in FIGURES."""
+
+from taut.report.figure import Figure
+from taut.report.figures.histogram import Histogram
+from taut.report.figures.inter_departure import InterDeparture
+from taut.report.figures.percentiles import Percentiles
+from taut.report.figures.rate import LatencyAgainstRate
+from taut.report.figures.repetitions import Repetitions
+from taut.report.figures.worst_over_time import WorstOverTime
+
+FIGURES: tuple[Figure, ...] = (
+    Percentiles(),
+    Histogram(),
+    WorstOverTime(),
+    LatencyAgainstRate(),
+    Repetitions(),
+    InterDeparture(),
+)

@@ -1,0 +1,129 @@
+"""The whole distribution, on the axis that gives every nine the same room."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from taut.analysis.statistics import SUPPORT
+from taut.report.chart import Chart, alt, column_data, decades, latency_axis
+from taut.report.scene import Device, Ints, Scene
+
+POINTS_PER_DECADE = 60
+# The slowest packets are drawn one by one: nobody may lose a maximum to a plot.
+EVERY_SLOWEST = 100
+
+_NINES = (
+    "datum.value == 1 ? 'all' : datum.value == 10 ? '90 %' : datum.value == 100 ? '99 %'"
+    " : format(1 - 1 / datum.value, '.' + (round(log(datum.value) / LN10) - 2) + '%')"
+)
+
+
+class Percentiles:
+    """Latency over its percentile, on the axis of nines."""
+
+    id = "percentiles"
+    question = "How slow are the slow packets: one in ten, one in a thousand, one in a million?"
+    reading = (
+        "One packet in x took at least the time drawn. Solid: every percentile with at least ten "
+        "packets above it. Dashed: fewer, so luck. Dotted and faint: the same without void "
+        "packets. Repetitions are pooled; the slowest 100 packets are all drawn, before them "
+        f"{POINTS_PER_DECADE} exact steps a decade."
+    )
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """One line a device."""
+        rows = [row for device in scene.devices for row in _rows_of(device)]
+        if not rows:
+            return None
+        labels = [device.label for device in scene.devices]
+        domain, colours = scene.colour_scale(labels)
+        slowest = max(float(row["latency_us"]) for row in rows)
+        fastest = max(min(float(row["latency_us"]) for row in rows), 1e-3)
+        most = max(float(row["one_in"]) for row in rows)
+        chart: Chart = (
+            alt.Chart(column_data(rows))
+            .mark_line(interpolate="step-before", strokeWidth=2, clip=True)
+            .encode(
+                x=alt.X(
+                    "one_in:Q",
+                    scale=alt.Scale(type="log", domain=[1, most * 1.3], nice=False),
+                    axis=alt.Axis(
+                        title="share of packets that were faster",
+                        values=decades(1, most),
+                        labelExpr=_NINES,
+                        labelOverlap=True,
+                    ),
+                ),
+                y=alt.Y(
+                    "latency_us:Q",
+                    scale=alt.Scale(type="log", domain=[fastest * 0.85, slowest * 1.2], nice=False),
+                    axis=latency_axis("service latency", decades(fastest, slowest)),
+                ),
+                color=alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours)),
+                strokeDash=alt.StrokeDash(
+                    "part:N",
+                    scale=alt.Scale(
+                        domain=["supported", "few packets", "without void"],
+                        range=[[1, 0], [6, 4], [2, 3]],
+                    ),
+                    legend=None,
+                ),
+                opacity=alt.Opacity(
+                    "part:N",
+                    scale=alt.Scale(
+                        domain=["supported", "few packets", "without void"], range=[1, 0.6, 0.75]
+                    ),
+                    legend=None,
+                ),
+                detail="part:N",
+                tooltip=[
+                    alt.Tooltip("device:N"),
+                    alt.Tooltip("one_in:Q", format=",.1f", title="one packet in"),
+                    alt.Tooltip("latency_us:Q", format=",.3f", title="took at least (µs)"),
+                    alt.Tooltip("part:N", title="part"),
+                ],
+            )
+            .properties(height=380)
+        )
+        return chart
+
+
+def _rows_of(device: Device) -> Iterator[dict[str, Any]]:
+    values, n = device.counts("latency")
+    yield from _curve(device.label, values, n, "supported", "few packets")
+    if device.row["void"]:
+        values, n = device.counts("latency", with_void=False)
+        if len(values):
+            yield from _curve(device.label, values, n, "without void", "without void")
+
+
+def _curve(label: str, values: Ints, n: Ints, solid: str, dashed: str) -> Iterator[dict[str, Any]]:
+    """Exact points: the packet of rank r, and that one in total / (total - r + 1) is as slow."""
+    upto = np.cumsum(n)
+    total = int(upto[-1])
+    ranks = plotted_ranks(total)
+    at = values[np.searchsorted(upto, ranks)]
+    last_solid: dict[str, Any] | None = None
+    for rank, value in zip(ranks.tolist(), at.tolist(), strict=True):
+        point = {"device": label, "one_in": total / (total - rank + 1), "latency_us": value / 1e3}
+        if total - rank >= SUPPORT:
+            last_solid = {**point, "part": dashed}
+            yield {**point, "part": solid}
+        else:
+            if last_solid is not None and dashed != solid:
+                # The dashed part starts where the solid one ends.
+                yield last_solid
+            last_solid = None
+            yield {**point, "part": dashed}
+
+
+def plotted_ranks(total: int) -> Ints:
+    """Ranks from 1 to total, evenly spaced on the axis, and every one of the slowest."""
+    decades_drawn = np.log10(max(total, 2))
+    grid = np.logspace(0, decades_drawn, int(POINTS_PER_DECADE * decades_drawn) + 2)
+    ranks = total - np.floor(total / grid).astype(np.int64) + 1
+    slowest = np.arange(max(1, total - EVERY_SLOWEST + 1), total + 1)
+    every = np.unique(np.concatenate([ranks, slowest]))
+    chosen: Ints = every[(every >= 1) & (every <= total)]
+    return chosen

@@ -1,0 +1,104 @@
+"""Latency against load, up to the knee and beyond it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from taut.analysis.knee import LOSS, P50_FACTOR, find_knee
+from taut.report.chart import Chart, alt, column_data, decades, latency_axis, layered
+from taut.report.scene import Device, Scene
+
+_SHOWN = ("p50", "p99", "p99.9")
+
+
+class LatencyAgainstRate:
+    """Latency over offered rate, with the knee."""
+
+    id = "rate"
+    question = "How much load does each device take before it queues or loses packets?"
+    reading = (
+        f"The diamond is the knee: the first rate with more than {100 * LOSS:g} % loss, less than "
+        f"99.9 % of the rate achieved, or a median over {P50_FACTOR} times the lowest rate's; its "
+        "label says which. From there on latency is buffer size. Percentiles without support are "
+        "left out."
+    )
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """One line a device and percentile, over every rate of the same traffic."""
+        devices = [d for d in scene.all_devices if _same_traffic(d, scene)]
+        rows = [row for device in devices for row in _points(device)]
+        if len({row["rate_kpps"] for row in rows}) < 2:
+            return None
+        labels = list(dict.fromkeys(d.label for d in devices))
+        domain, colours = scene.colour_scale(labels)
+        color = alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours))
+        least = max(min(float(r["latency_us"]) for r in rows), 1e-3)
+        most = max(float(r["latency_us"]) for r in rows)
+        x = alt.X("rate_kpps:Q", axis=alt.Axis(title="offered (kpkt/s)", format="~s", grid=False))
+        y = alt.Y(
+            "latency_us:Q",
+            scale=alt.Scale(type="log", domain=[least * 0.8, most * 1.6], nice=False),
+            axis=latency_axis("service latency", decades(least, most)),
+        )
+        dash = alt.StrokeDash(
+            "percentile:N",
+            scale=alt.Scale(domain=list(_SHOWN), range=[[1, 0], [7, 3], [2, 3]]),
+            legend=alt.Legend(symbolType="stroke", symbolSize=300),
+        )
+        tooltip = [
+            alt.Tooltip("device:N"),
+            alt.Tooltip("rate_kpps:Q", format=",", title="offered (kpkt/s)"),
+            alt.Tooltip("percentile:N"),
+            alt.Tooltip("latency_us:Q", format=",.3f", title="latency (µs)"),
+            alt.Tooltip("lost:N", title="lost"),
+        ]
+        base = alt.Chart(column_data(rows)).encode(x=x, y=y, color=color, tooltip=tooltip)
+        layers = [
+            base.mark_line(strokeWidth=2).encode(strokeDash=dash),
+            base.mark_point(filled=True, size=30, opacity=1),
+        ]
+        knees = _knees(devices, labels)
+        if knees:
+            marked = alt.Chart(column_data(knees)).encode(x=x, y=y, color=color)
+            layers.append(marked.mark_point(shape="diamond", size=180, strokeWidth=2.5))
+            text = marked.mark_text(align="right", dx=-12, dy=-12, fontSize=11)
+            layers.append(text.encode(text="why:N"))
+        return layered(*layers, height=340)
+
+
+def _same_traffic(device: Device, scene: Scene) -> bool:
+    traffic, frame, both, _ = scene.load
+    row = device.row
+    return bool((row["traffic"], row["frame"], row["both"]) == (traffic, frame, both))
+
+
+def _points(device: Device) -> list[dict[str, Any]]:
+    row = device.row
+    return [
+        {
+            "device": device.label,
+            "rate_kpps": row["offered_pps"] / 1e3,
+            "percentile": name,
+            "latency_us": row["latency_ns"][name] / 1e3,
+            "lost": f"{row['lost']} of {row['sent']}",
+        }
+        for name in _SHOWN
+        if row["latency_ns"][name] is not None and name not in row["unsupported_percentiles"]
+    ]
+
+
+def _knees(devices: Sequence[Device], labels: Sequence[str]) -> list[dict[str, Any]]:
+    found = []
+    for label in labels:
+        mine = [d for d in devices if d.label == label]
+        knee = None if mine[0].is_floor else find_knee([d.row for d in mine])
+        if knee and knee[0]["latency_ns"]["p50"] is not None:
+            row, why = knee
+            found.append(
+                {
+                    "device": label,
+                    "rate_kpps": row["offered_pps"] / 1e3,
+                    "latency_us": row["latency_ns"]["p50"] / 1e3,
+                    "why": why,
+                }
+            )
+    return found

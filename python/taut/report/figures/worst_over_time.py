@@ -1,0 +1,77 @@
+"""The slowest packets over time: rhythm, bursts, a bad second."""
+
+from typing import Any
+
+from taut.analysis.worst import N_WORST
+from taut.report.chart import Chart, alt, column_data, decades, latency_axis
+from taut.report.scene import Scene
+
+
+class WorstOverTime:
+    """The slowest packets by sending time."""
+
+    id = "worst_over_time"
+    question = "When were packets slow: at random, in bursts, in a rhythm?"
+    reading = (
+        f"The {N_WORST} slowest packets of each device's worst repetition, by the time they were "
+        "sent. A cross is a void packet: the generator itself was held up."
+    )
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """One point a packet."""
+        rows = _samples(scene)
+        if not rows:
+            return None
+        labels = [d.label for d in scene.devices if any(r["device"] == d.label for r in rows)]
+        domain, colours = scene.colour_scale(labels)
+        fastest = max(min(float(row["latency_us"]) for row in rows), 1e-3)
+        slowest = max(float(row["latency_us"]) for row in rows)
+        chart: Chart = (
+            alt.Chart(column_data(rows))
+            .mark_point(filled=False, strokeWidth=1.2, aria=False)
+            .encode(
+                x=alt.X(
+                    "sent_s:Q",
+                    axis=alt.Axis(title="sent (seconds of the trial)", grid=False),
+                    scale=alt.Scale(nice=False, zero=True),
+                ),
+                y=alt.Y(
+                    "latency_us:Q",
+                    scale=alt.Scale(type="log", domain=[fastest * 0.8, slowest * 1.3], nice=False),
+                    axis=latency_axis("service latency", decades(fastest, slowest)),
+                ),
+                color=alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours)),
+                shape=alt.Shape(
+                    "void:N",
+                    scale=alt.Scale(domain=["valid", "void"], range=["circle", "cross"]),
+                    legend=None,
+                ),
+                size=alt.Size(
+                    "void:N",
+                    scale=alt.Scale(domain=["valid", "void"], range=[10, 44]),
+                    legend=None,
+                ),
+                opacity=alt.value(0.55),
+                tooltip=[
+                    alt.Tooltip("device:N"),
+                    alt.Tooltip("sent_s:Q", format=".6f", title="sent (s)"),
+                    alt.Tooltip("latency_us:Q", format=",.3f", title="latency (µs)"),
+                    alt.Tooltip("void:N", title="packet"),
+                ],
+            )
+            .properties(height=320)
+        )
+        return chart
+
+
+def _samples(scene: Scene) -> list[dict[str, Any]]:
+    return [
+        {
+            "device": device.label,
+            "sent_s": round(packet["sent_ns"] / 1e9, 6),
+            "latency_us": packet["latency_ns"] / 1e3,
+            "void": "void" if packet["is_void"] else "valid",
+        }
+        for device in scene.devices
+        for packet in device.worst(N_WORST)
+    ]

@@ -1,0 +1,134 @@
+"""What figures draw from: the devices under one load, with their exact distributions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from taut.analysis.load import load_of, load_words, rows_of
+from taut.analysis.results import read_distribution
+from taut.analysis.worst import worst_packets
+from taut.records.rundir import RunDirectory
+from taut.report.palette import colour_devices
+from taut.storage.engines import open_engine
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Device:
+    """One line of a figure: a variant, its repetitions and where they lie."""
+
+    label: str
+    is_floor: bool
+    row: Mapping[str, Any]
+    trials: Sequence[Mapping[str, Any]] = field(repr=False)
+    runs: Mapping[str, Path] = field(repr=False)
+    """Each trial's run directory."""
+
+    @cached_property
+    def _rows(self) -> pa.Table:
+        return pa.concat_tables(
+            read_distribution(self.runs[t["name"]], t["name"]) for t in self.trials
+        )
+
+    def counts(self, metric: str, *, with_void: bool = True) -> tuple[Ints, Ints]:
+        """Count the distinct values of a metric, ascending.
+
+        Repetitions and directions are merged, the warm-up is left out.
+        """
+        rows = self._rows
+        keep = (rows["metric"].to_numpy() == metric) & ~rows["is_cold"].to_numpy()
+        if not with_void:
+            keep &= ~rows["is_void"].to_numpy()
+        values, place = np.unique(rows["value_ns"].to_numpy()[keep], return_inverse=True)
+        n = np.zeros(len(values), np.int64)
+        np.add.at(n, place, rows["n"].to_numpy()[keep])
+        return values, n
+
+    def worst(self, n: int) -> list[dict[str, Any]]:
+        """List the n slowest packets of the repetition with the slowest one; none if unrecorded."""
+        trial = max(self.trials, key=lambda t: int(t["latency_ns"]["max"] or 0))
+        packets = self.runs[trial["name"]] / "trials" / trial["name"] / "packets.parquet"
+        if not packets.is_file() or not trial["every_packet"]:
+            return []
+        with open_engine("duckdb") as engine:
+            found: list[dict[str, Any]] = worst_packets(engine, packets, n).to_pylist()
+        return found
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Devices under one load, and all loads for the figures that compare them."""
+
+    load: tuple[Any, ...]
+    title: str
+    devices: Sequence[Device]
+    colours: Mapping[str, str]
+    """A colour token for each label of the run, so that a device keeps its colour."""
+    all_devices: Sequence[Device]
+
+    def colour_scale(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Domain and range for the labels drawn."""
+        return list(labels), [self.colours[label] for label in labels]
+
+
+def make_scenes(
+    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]], loads: Sequence[tuple[Any, ...]]
+) -> list[Scene]:
+    """One scene a load, in the given order."""
+    devices = list_devices(runs)
+    floors_first = sorted(devices, key=lambda d: not d.is_floor)
+    colours = colour_devices({d.label: d.is_floor for d in floors_first})
+    scenes = []
+    for load in loads:
+        here = [d for d in floors_first if load_of(d.row) == load and _has_packets(d)]
+        if here:
+            scenes.append(Scene(load, load_words(here[0].row), here, colours, floors_first))
+    return scenes
+
+
+def list_devices(runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]) -> list[Device]:
+    """Every variant of every run with a label no other variant of its load has."""
+    devices = []
+    ambiguous = _ambiguous_names(runs)
+    for run, document in runs:
+        by_name = {trial["name"]: trial for trial in document["trials"]}
+        for row in document["variants"]:
+            label = _label(row, row["dut"] in ambiguous)
+            if len(runs) > 1:
+                label += f" ({run.path.resolve().name})"
+            trials = [by_name[name] for name in row["trials"]]
+            where = dict.fromkeys(row["trials"], run.path)
+            devices.append(Device(label, bool(row["is_floor"]), row, trials, where))
+    return devices
+
+
+def _ambiguous_names(runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]) -> set[str]:
+    """Devices measured over more than one path under one load."""
+    found: set[str] = set()
+    for _, document in runs:
+        rows = document["variants"]
+        for load in {load_of(row) for row in rows}:
+            names = [row["dut"] for row in rows_of(rows, load)]
+            found |= {name for name in names if names.count(name) > 1}
+    return found
+
+
+def _label(row: Mapping[str, Any], ambiguous: bool) -> str:
+    name = "floor" if row["is_floor"] else str(row["dut"])
+    if not ambiguous:
+        return name
+    where = (
+        row["link"] if row["placement"] in (None, "bare") else f"{row['link']}, {row['placement']}"
+    )
+    return f"{name}, {where}"
+
+
+def _has_packets(device: Device) -> bool:
+    return bool(device.row["latency_ns"]["n"])

@@ -1,0 +1,134 @@
+"""The result in the terminal: verdict, one table with the floor first, what to beware of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from taut.analysis.load import frame_words, loads_in_order, rate_words
+from taut.analysis.statistics import SUPPORT
+from taut.records.rundir import RunDirectory
+from taut.report import cells
+from taut.report.cells import Cell
+from taut.report.scene import Device, make_scenes
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table; the highest `rank` goes first where the terminal is narrow."""
+
+    title: str
+    cell: Callable[[Device], Cell]
+    rank: int = 0
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("device", lambda d: Cell(d.label)),
+    Column("load", lambda d: Cell(_load(d.row))),
+    Column("packets", lambda d: Cell(cells.count(d.row["latency_ns"]["n"])), rank=3),
+    Column("lost", lambda d: cells.lost(d.row)),
+    Column("p50", lambda d: cells.percentile(d.row, "p50")),
+    Column("p99", lambda d: cells.percentile(d.row, "p99")),
+    Column("p99.9", lambda d: cells.percentile(d.row, "p99.9"), rank=1),
+    Column("p99.99", lambda d: cells.percentile(d.row, "p99.99"), rank=4),
+    Column("max", lambda d: Cell(cells.time(d.row["latency_ns"]["max"]))),
+    Column("void", lambda d: cells.void(d.row), rank=2),
+    Column("p99.9 no void", lambda d: cells.without_void(d.row), rank=5),
+)
+
+
+def print_results(
+    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]],
+    console: Console,
+    report: Path | None = None,
+) -> None:
+    """Print verdict, table and warnings of analysed runs; the report's path is the last line."""
+    for _, document in runs:
+        console.print(Text(document["verdict"], style="bold"))
+    variants = [row for _, document in runs for row in document["variants"]]
+    scenes = make_scenes(runs, loads_in_order(variants))
+    devices = [device for scene in scenes for device in scene.devices]
+    if devices:
+        columns = _fitting(devices, console.width)
+        console.print()
+        console.print(_table([list(scene.devices) for scene in scenes], columns))
+        for line in _legend(devices, columns):
+            console.print(line)
+    for warning in _warnings(devices, runs):
+        console.print(Text(f"! {warning}", style="yellow"))
+    if report is not None:
+        # soft_wrap: a path cut in two cannot be opened.
+        console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _table(groups: Sequence[Sequence[Device]], columns: Sequence[Column]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for column in columns:
+        left = column.title in ("device", "load")
+        table.add_column(column.title, justify="left" if left else "right", no_wrap=True)
+    for group in groups:
+        for device in group:
+            table.add_row(*(_text(column.cell(device), device) for column in columns))
+        if group is not groups[-1]:
+            table.add_row()
+    return table
+
+
+def _fitting(devices: Sequence[Device], width: int) -> list[Column]:
+    """Leave out columns, the least needed first, until the table fits."""
+    columns = list(COLUMNS)
+    widths = {
+        column.title: max(len(column.title), *(len(column.cell(d).text) for d in devices))
+        for column in columns
+    }
+    while sum(widths[column.title] + 1 for column in columns) > width + 1:
+        least = max(columns, key=lambda column: column.rank)
+        if least.rank == 0:
+            break
+        columns.remove(least)
+    return columns
+
+
+def _text(cell: Cell, device: Device) -> Text:
+    style = "bold red" if cell.alert else "dim" if cell.dim or device.is_floor else ""
+    return Text(cell.text, style=style)
+
+
+def _load(row: Mapping[str, Any]) -> str:
+    words = f"{rate_words(row['asked_pps'])} {frame_words(row['frame'])}"
+    return f"{words} both" if row["both"] else words
+
+
+def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[Text]:
+    lines = [
+        "Service latency (received - sent), every packet, repetitions pooled, warm-up left out. "
+        "void: the generator itself was held up."
+    ]
+    if any(column.cell(device).dim for device in devices for column in columns):
+        lines.append(
+            f"{cells.UNSUPPORTED_MARK} fewer than {SUPPORT} packets above it: luck, not the device."
+        )
+    left_out = [column.title for column in COLUMNS if column not in columns]
+    if left_out:
+        lines.append(f"No room here for {', '.join(left_out)}: the report has them.")
+    return [Text(line, style="dim") for line in lines]
+
+
+def _warnings(
+    devices: Sequence[Device], runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]
+) -> list[str]:
+    found = [
+        f"{device.label} at {_load(device.row)}: {flag}"
+        for device in devices
+        for flag in cells.flags(device.row)
+    ]
+    for _, document in runs:
+        for trial in document["trials"]:
+            if trial["status"] != "whole":
+                reason = (trial["failure"] or {}).get("reason", "no reason recorded")
+                found.append(f"{trial['name']} failed: {reason}")
+    return found
