@@ -42,7 +42,7 @@ sanitize: setup ## C unit tests under the address and undefined-behaviour saniti
 
 lint: build ## every rule a tool can check
 	@devtools/setup.sh lint
-	@devtools/lint
+	@devtools/lint $(BUILD)
 
 tidy: build ## clang-tidy over the data plane (a minute or two)
 	@devtools/setup.sh lint
