@@ -126,7 +126,8 @@ static void add_memory(
 		add(arguments, "--no-huge");
 	add(arguments, eal->hugepages ? "--in-memory" : "--no-shconf");
 	add(arguments, "-m");
-	add(arguments, "%u", config->memory_mb);
+	// EAL lets no mbuf cross a page: on pages of 4 kB each takes a whole one.
+	add(arguments, "%u", eal->hugepages ? config->memory_mb : 2 * config->memory_mb);
 	add(arguments, "--file-prefix");
 	if (run != NULL && *run != '\0')
 		add(arguments, "taut-%.8s-%d", run, (int)getpid());
@@ -139,7 +140,7 @@ static void add_devices(const struct eal_config *config, struct arguments *argum
 	bool with_pci = false;
 
 	for (size_t i = 0; i < config->n_ports; i++) {
-		if (config->ports[i].kind->driver != NULL)
+		if (!config->ports[i].kind->is_pci)
 			continue;
 		with_pci = true;
 		add(arguments, "-a");

@@ -11,36 +11,50 @@
 
 enum { N_DESCRIPTORS = 1024 };
 
+// A name no ethdev has yet.
+static void choose_name(struct port *port)
+{
+	uint16_t id;
+
+	for (unsigned int i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		snprintf(port->device, sizeof(port->device), "%s%u", port->spec.kind->driver, i);
+		if (rte_eth_dev_get_port_by_name(port->device, &id) < 0)
+			return;
+	}
+}
+
+static int plug_in(struct port *port, char *error, size_t error_len)
+{
+	char devargs[2 * PORT_TEXT_MAX];
+	int err = port->spec.kind->devargs(&port->spec, devargs, sizeof(devargs), error, error_len);
+
+	if (err == 0)
+		err = rte_eal_hotplug_add("vdev", port->device, devargs);
+	port->is_plugged = err == 0;
+	return err;
+}
+
 // Have EAL make the virtual device; a PCI device was probed at start.
 static int create_device(struct port *port, char *error, size_t error_len)
 {
 	const struct port_kind *kind = port->spec.kind;
-	char devargs[2 * PORT_TEXT_MAX];
-	uint16_t id;
+	int err = 0;
 
-	int err = kind->devargs(&port->spec, devargs, sizeof(devargs), error, error_len);
-	if (err < 0)
-		return err;
-	if (kind->driver == NULL) {
+	error[0] = '\0';
+	if (kind->is_pci)
 		snprintf(port->device, sizeof(port->device), "%s", port->spec.name);
-	} else {
-		for (unsigned int i = 0; i < RTE_MAX_ETHPORTS; i++) {
-			snprintf(port->device, sizeof(port->device), "%s%u", kind->driver, i);
-			if (rte_eth_dev_get_port_by_name(port->device, &id) < 0)
-				break;
-		}
-		err = rte_eal_hotplug_add("vdev", port->device, devargs);
-		if (err == 0)
-			port->bus = "vdev";
-	}
-	if (err == 0)
+	else
+		choose_name(port);
+	if (kind->devargs != NULL)
+		err = plug_in(port, error, error_len);
+	if (err == 0 && kind->create != NULL)
+		err = kind->create(&port->spec, port->device, &port->id);
+	else if (err == 0)
 		err = rte_eth_dev_get_port_by_name(port->device, &port->id);
-	if (err < 0)
-		return port_fail(&port->spec, err, error, error_len,
-			"driver %s refused it (%s); %s",
-			kind->driver != NULL ? kind->driver : "of the device", strerror(-err),
-			kind->open_remedy);
-	return 0;
+	if (err < 0 && error[0] == '\0')
+		port_fail(&port->spec, err, error, error_len, "driver %s refused it (%s); %s",
+			kind->driver, strerror(-err), kind->open_remedy);
+	return err;
 }
 
 static int start_device(struct port *port, struct rte_mempool *pool)
@@ -104,10 +118,12 @@ void port_close(struct port *port)
 		return;
 	if (port->started)
 		(void)rte_eth_dev_stop(port->id);
-	if (port->bus != NULL)
-		(void)rte_eal_hotplug_remove(port->bus, port->device);
+	if (port->is_plugged)
+		(void)rte_eal_hotplug_remove("vdev", port->device);
 	else if (port->id != RTE_MAX_ETHPORTS)
 		(void)rte_eth_dev_close(port->id);
+	if (port->id != RTE_MAX_ETHPORTS && port->spec.kind->destroy != NULL)
+		port->spec.kind->destroy(&port->spec);
 	free(port);
 }
 

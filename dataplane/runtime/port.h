@@ -59,9 +59,8 @@ void port_describe(FILE *out);
 
 struct port {
 	uint16_t id; // of the ethdev
-	bool started;
-	char device[PORT_TEXT_MAX]; // its name at EAL; empty: probed by EAL itself (pci)
-	const char *bus;
+	bool started, is_plugged; // plugged: EAL's virtual device, unplugged by port_close
+	char device[PORT_TEXT_MAX]; // its name at EAL
 	struct port_spec spec;
 };
 

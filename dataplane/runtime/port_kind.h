@@ -11,7 +11,8 @@ enum port_cost {
 
 struct port_kind {
 	const char *name, *summary;
-	const char *driver; // DPDK's virtual device; NULL: a PCI device, named by its address
+	const char *driver; // of DPDK, for messages and device names
+	bool is_pci; // EAL probes it at start, by its address
 	const struct option_spec *options;
 	size_t n_options, options_size;
 	bool needs_root;
@@ -21,9 +22,13 @@ struct port_kind {
 	// Returns 0 or -errno with one line in error.
 	int (*check)(const struct port_spec *spec, const struct port_spec *earlier,
 		size_t n_earlier, char *error, size_t error_len);
-	// The driver's arguments. Returns 0 or -errno with one line in error.
+	// The virtual device's arguments. Returns 0 or -errno with one line in error.
 	int (*devargs)(const struct port_spec *spec, char *out, size_t out_len, char *error,
 		size_t error_len);
+	// Instead of devargs, for devices made by a call: store the ethdev's number. device is a
+	// name not in use. Returns 0 or -errno.
+	int (*create)(const struct port_spec *spec, const char *device, uint16_t *id);
+	void (*destroy)(const struct port_spec *spec); // after the ethdev is closed; may be NULL
 	const char *open_remedy; // what to look at when the driver refuses
 };
 

@@ -29,21 +29,14 @@ static int pci_check(const struct port_spec *spec, const struct port_spec *earli
 	return 0;
 }
 
-static int pci_devargs(
-	const struct port_spec *spec, char *out, size_t out_len, char *error, size_t error_len)
-{
-	snprintf(out, out_len, "%s", "");
-	return 0;
-}
-
 const struct port_kind port_kind_pci = {
 	.name = "pci",
 	.summary = "a network card by its PCI address",
-	.driver = NULL,
+	.driver = "of the device",
+	.is_pci = true,
 	.needs_root = true,
 	.cost = PORT_COST_USER_SPACE,
 	.n_mbufs = 2048,
 	.check = pci_check,
-	.devargs = pci_devargs,
 	.open_remedy = "is it bound to vfio-pci (`dpdk-devbind.py --bind vfio-pci`)?",
 };

@@ -3,26 +3,61 @@
 
 #include "port_kind.h"
 
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_lcore.h>
 #include <rte_ring.h>
 
 #include <errno.h>
 #include <string.h>
 
-// The PMD names its rings ETH_RXTX<queue>_<name>; a ring's name has at most 28 characters.
-static int ring_devargs(
-	const struct port_spec *spec, char *out, size_t out_len, char *error, size_t error_len)
-{
-	char ring[RTE_RING_NAMESIZE];
-	size_t prefix = strlen("ETH_RXTX15_");
+enum { RING_SIZE = 1024 };
 
-	if (strlen(spec->name) + prefix >= sizeof(ring) || strpbrk(spec->name, ":/") != NULL)
-		return port_fail(spec, -EINVAL, error, error_len,
-			"a ring's name has at most %zu characters, without colon or slash",
-			sizeof(ring) - prefix - 1);
-	snprintf(ring, sizeof(ring), "ETH_RXTX0_%s", spec->name);
-	snprintf(out, out_len, "nodeaction=%s:0:%s", spec->name,
-		rte_ring_lookup(ring) == NULL ? "CREATE" : "ATTACH");
+static int ring_check(const struct port_spec *spec, const struct port_spec *earlier,
+	size_t n_earlier, char *error, size_t error_len)
+{
+	size_t longest = RTE_RING_NAMESIZE - strlen("port_") - 1;
+
+	if (strlen(spec->name) > longest)
+		return port_fail(spec, -ENAMETOOLONG, error, error_len,
+			"a ring's name has at most %zu characters", longest);
 	return 0;
+}
+
+static void ring_name(const struct port_spec *spec, char *out, size_t len)
+{
+	snprintf(out, len, "port_%.*s", (int)(len - sizeof("port_")), spec->name);
+}
+
+static int ring_create(const struct port_spec *spec, const char *device, uint16_t *id)
+{
+	char name[RTE_RING_NAMESIZE];
+	struct rte_ring *ring;
+
+	ring_name(spec, name, sizeof(name));
+	ring = rte_ring_lookup(name);
+	if (ring == NULL)
+		ring = rte_ring_create(
+			name, RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	if (ring == NULL)
+		return -rte_errno;
+	int found = rte_eth_from_rings(device, &ring, 1, &ring, 1, rte_socket_id());
+	if (found < 0)
+		return rte_errno > 0 ? -rte_errno : -ENODEV;
+	*id = (uint16_t)found;
+	return 0;
+}
+
+// The ring itself stays for a port of the same name; its packets do not.
+static void ring_destroy(const struct port_spec *spec)
+{
+	char name[RTE_RING_NAMESIZE];
+	void *pkt;
+
+	ring_name(spec, name, sizeof(name));
+	struct rte_ring *ring = rte_ring_lookup(name);
+	while (ring != NULL && rte_ring_dequeue(ring, &pkt) == 0)
+		rte_pktmbuf_free(pkt);
 }
 
 const struct port_kind port_kind_ring = {
@@ -30,7 +65,9 @@ const struct port_kind port_kind_ring = {
 	.summary = "a ring in this process: what is sent on it is received on it",
 	.driver = "net_ring",
 	.cost = PORT_COST_USER_SPACE,
-	.n_mbufs = 1024,
-	.devargs = ring_devargs,
-	.open_remedy = "is there memory for its 16 rings of 1024?",
+	.n_mbufs = RING_SIZE,
+	.check = ring_check,
+	.create = ring_create,
+	.destroy = ring_destroy,
+	.open_remedy = "is there memory left?",
 };

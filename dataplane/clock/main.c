@@ -1,0 +1,146 @@
+// taut-clock: whether the TSC of this machine can carry measurements, and how well. Prints one
+// JSON document. Run before and after an experiment: the cores of a run share one clock only as
+// far as their counters agree.
+
+#include "clock.h"
+#include "command_line.h"
+#include "cpu_list.h"
+#include "json.h"
+#include "log.h"
+#include "skew.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	EXIT_BAD_INPUT = 2,
+	READS = 100000,
+	SKEW_ROUNDS = 20000,
+};
+
+struct clock_options {
+	const char *cores;
+};
+
+static const struct option_spec options_table[] = {
+	{
+		.name = "cores",
+		.type = OPTION_STRING,
+		.offset = offsetof(struct clock_options, cores),
+		.default_text = "",
+		.help = "compare the counters of these cores with the first's, as 0-3,7; "
+			"default: all allowed",
+	},
+};
+
+static const struct command_line line = {
+	.program = "taut-clock",
+	.summary = "say whether the time stamp counter can carry measurements, and how well",
+	.usage = "[--cores LIST]",
+	.version = TAUT_VERSION,
+	.options = options_table,
+	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+};
+
+static double read_cost_ns(double tsc_hz)
+{
+	uint64_t first = clock_tsc();
+	uint64_t last = first;
+
+	for (int i = 0; i < READS; i++)
+		last = clock_tsc();
+	return (last - first) * 1e9 / tsc_hz / READS;
+}
+
+static int print_skews(const cpu_set_t *cores, double tsc_hz)
+{
+	int first = -1;
+	const char *comma = "";
+
+	for (int core = 0; core < CPU_SETSIZE; core++) {
+		struct skew skew;
+		if (!CPU_ISSET(core, cores))
+			continue;
+		if (first < 0) {
+			first = core;
+			continue;
+		}
+		int err = skew_measure(first, core, SKEW_ROUNDS, &skew);
+		if (err < 0)
+			return err;
+		printf("%s{\"cores\":[%d,%d],\"skew_ns\":%.1f,\"uncertainty_ns\":%.1f}", comma,
+			first, core, skew.skew_ticks * 1e9 / tsc_hz,
+			skew.uncertainty_ticks * 1e9 / tsc_hz);
+		comma = ",";
+	}
+	return 0;
+}
+
+static int fit_clock(struct clock_fit *fit)
+{
+	struct clock_point points[2 * CLOCK_POINTS];
+
+	clock_points_take(points, 2 * CLOCK_POINTS, 10 * CLOCK_POINTS_SPREAD_NS);
+	return clock_fit(points, 2 * CLOCK_POINTS, fit);
+}
+
+static int choose_cores(const char *text, cpu_set_t *out)
+{
+	cpu_set_t allowed;
+	cpu_set_t both;
+
+	if (cpu_list_allowed(&allowed) < 0)
+		return -errno;
+	*out = allowed;
+	if (*text == '\0')
+		return 0;
+	if (cpu_list_parse(text, out) < 0)
+		return -EINVAL;
+	CPU_AND(&both, out, &allowed);
+	return CPU_EQUAL(&both, out) ? 0 : -EINVAL;
+}
+
+int main(int argc, char **argv)
+{
+	struct clock_options options = {0};
+	char text[256];
+	int n_used;
+
+	log_start(line.program, LOG_LEVEL_WARNING);
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, text, sizeof(text));
+	if (err == COMMAND_LINE_DONE)
+		return EXIT_SUCCESS;
+	if (err < 0) {
+		LOG(ERROR, "%s", text);
+		return EXIT_BAD_INPUT;
+	}
+	cpu_set_t cores;
+	if (choose_cores(options.cores, &cores) < 0) {
+		LOG(ERROR,
+			"--cores %s: not a list of cores this process may run on; write it as "
+			"0-3,7",
+			options.cores);
+		return EXIT_BAD_INPUT;
+	}
+	struct clock_flags flags;
+	struct clock_fit fit;
+	bool usable = clock_is_usable(NULL, &flags, text, sizeof(text));
+	err = fit_clock(&fit);
+	if (err < 0) {
+		LOG(ERROR, "the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
+		return EXIT_FAILURE;
+	}
+	printf("{\"usable\":%s,\"why\":", usable ? "true" : "false");
+	json_string(stdout, usable ? NULL : text);
+	printf(",\"constant_tsc\":%s,\"nonstop_tsc\":%s,\"tsc_hz\":%.3f,\"residual_ns\":%.3f,"
+	       "\"read_cost_ns\":%.2f,\"skew\":[",
+		flags.constant_tsc ? "true" : "false", flags.nonstop_tsc ? "true" : "false",
+		fit.tsc_hz, fit.residual_ns, read_cost_ns(fit.tsc_hz));
+	err = print_skews(&cores, fit.tsc_hz);
+	printf("]}\n");
+	if (err < 0)
+		LOG(ERROR, "cannot compare the counters of two cores: error %d", -err);
+	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

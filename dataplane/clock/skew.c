@@ -1,0 +1,84 @@
+#include "skew.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct table_tennis {
+	// The ball: the number of the turn. Release on store, acquire on load, so that the stamp
+	// written before it is seen with it.
+	_Alignas(64) atomic_uint turn;
+	_Alignas(64) uint64_t stamp_tsc;
+	uint32_t n_rounds;
+	int core_b;
+	int64_t min_to_b, min_to_a; // smallest received - sent, each way
+};
+
+static int pin(int core)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(core, &set);
+	return -pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+// Wait for the ball, note how long it was under way, and send it back.
+static void play(struct table_tennis *game, unsigned int first_turn, int64_t *min_received)
+{
+	for (uint32_t round = 0; round < game->n_rounds; round++) {
+		unsigned int turn = first_turn + 2 * round;
+		while (atomic_load_explicit(&game->turn, memory_order_acquire) != turn)
+			;
+		int64_t flight = clock_tsc() - game->stamp_tsc;
+		// The first ball was not served by the other side.
+		if (turn > 0 && flight < *min_received)
+			*min_received = flight;
+		game->stamp_tsc = clock_tsc();
+		atomic_store_explicit(&game->turn, turn + 1, memory_order_release);
+	}
+}
+
+static void *play_b(void *arg)
+{
+	struct table_tennis *game = arg;
+
+	if (pin(game->core_b) < 0)
+		return arg; // the caller has checked the core; it would only be less exact
+	play(game, 1, &game->min_to_b);
+	return NULL;
+}
+
+int skew_measure(int core_a, int core_b, uint32_t n_rounds, struct skew *out)
+{
+	struct table_tennis game = {
+		.n_rounds = n_rounds,
+		.core_b = core_b,
+		.min_to_a = INT64_MAX,
+		.min_to_b = INT64_MAX,
+	};
+	cpu_set_t before;
+	pthread_t other;
+
+	if (sched_getaffinity(0, sizeof(before), &before) < 0)
+		return -errno;
+	int err = pin(core_b); // proves that the core exists, before a thread waits for it
+	if (err == 0)
+		err = pin(core_a);
+	if (err == 0)
+		err = -pthread_create(&other, NULL, play_b, &game);
+	if (err == 0) {
+		play(&game, 0, &game.min_to_a);
+		pthread_join(other, NULL);
+		// to_b = flight + skew and to_a = flight - skew, each flight >= 0.
+		out->skew_ticks = (game.min_to_b - game.min_to_a) / 2;
+		int64_t round_trip = game.min_to_b + game.min_to_a;
+		out->uncertainty_ticks = llabs(round_trip) / 2;
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+	return err;
+}

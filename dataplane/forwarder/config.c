@@ -1,0 +1,202 @@
+#include "config.h"
+
+#include "command_line.h"
+#include "eal.h"
+#include "json.h"
+#include "nf_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// As the options table sees it: what config.h holds decoded is text here.
+struct options {
+	struct option_list ports, nfs;
+	const char *transmit, *core, *gaps, *stats, *gap_threshold, *gap_per_packet;
+	uint64_t burst, duration_ns, hold;
+};
+
+#define OPTION(field) .offset = offsetof(struct options, field)
+
+static const struct option_spec options_table[] = {
+	{.name = "port",
+		.type = OPTION_LIST,
+		OPTION(ports),
+		.help = "KIND:NAME[,key=value...], once a port; 0 and 1 are a pair, 2 and 3, ..."},
+	{.name = "nf",
+		.type = OPTION_LIST,
+		OPTION(nfs),
+		.help = "NAME[:key=value,...], once a network function, in order; none: a wire"},
+	{.name = "transmit",
+		.type = OPTION_STRING,
+		OPTION(transmit),
+		.default_text = "eager",
+		.help = "eager, single or buffered[:PACKETS,DRAIN]; DRAIN none: no timer"},
+	{.name = "burst",
+		.type = OPTION_UINT,
+		OPTION(burst),
+		.default_text = "32",
+		.help = "packets one poll may return, 1 to 256",
+		.min = 1,
+		.max = BURST_MAX},
+	{.name = "core",
+		.type = OPTION_STRING,
+		OPTION(core),
+		.default_text = "",
+		.help = "the core to run on; default: the last one allowed"},
+	{.name = "duration",
+		.type = OPTION_DURATION,
+		OPTION(duration_ns),
+		.default_text = "0s",
+		.help = "stop after this time; 0s: at SIGINT or SIGTERM"},
+	{.name = "hold",
+		.type = OPTION_UINT,
+		OPTION(hold),
+		.default_text = "8192",
+		.help = "packets network functions may hold (delay)",
+		.max = 1 << 20},
+	{.name = "gaps",
+		.type = OPTION_STRING,
+		OPTION(gaps),
+		.default_text = "",
+		.help = "file for the gap log (record_format.h)"},
+	{.name = "stats",
+		.type = OPTION_STRING,
+		OPTION(stats),
+		.default_text = "",
+		.help = "file for the counters, JSON; - is standard output"},
+	{.name = "gap-threshold",
+		.type = OPTION_STRING,
+		OPTION(gap_threshold),
+		.default_text = "",
+		.help = "an iteration longer than this is a gap; default by the kinds of ports"},
+	{.name = "gap-per-packet",
+		.type = OPTION_STRING,
+		OPTION(gap_per_packet),
+		.default_text = "",
+		.help = "each packet handled may take this much more; default likewise"},
+};
+
+static void describe(FILE *out)
+{
+	fprintf(out, ",\"network_functions\":[");
+	for (size_t i = 0; i < nf_table_size; i++) {
+		const struct nf_ops *nf = nf_table[i];
+		fprintf(out, "%s{\"name\":\"%s\",\"summary\":", i > 0 ? "," : "", nf->name);
+		json_string(out, nf->summary);
+		fprintf(out, ",\"options\":");
+		option_describe(out, nf->options, nf->n_options);
+		fprintf(out, "}");
+	}
+	fprintf(out, "],\"transmit\":[");
+	for (size_t i = 0; i < transmit_table_size; i++) {
+		const struct transmit_ops *ops = transmit_table[i];
+		fprintf(out, "%s{\"name\":\"%s\",\"summary\":", i > 0 ? "," : "", ops->name);
+		json_string(out, ops->summary);
+		fprintf(out, ",\"options\":");
+		option_describe(out, ops->options, ops->n_options);
+		fprintf(out, "}");
+	}
+	fprintf(out, "],\"ports\":");
+	port_describe(out);
+}
+
+static const struct command_line line = {
+	.program = "taut-forward",
+	.summary = "forward packets between ports on one core, and never wait to fill a burst",
+	.usage = "--port P0 --port P1 [--nf NAME[:key=value,...]]... [options] [-- EAL options]",
+	.version = TAUT_VERSION,
+	.options = options_table,
+	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+	.describe = describe,
+};
+
+static int parse_core(const char *text, int64_t *out, char *error, size_t error_len)
+{
+	char *end;
+
+	*out = -1;
+	if (*text == '\0')
+		return 0;
+	errno = 0;
+	long core = strtol(text, &end, 10);
+	if (*end != '\0' || errno != 0 || core < 0 || core > 65535) {
+		snprintf(error, error_len, "--core %s: not the number of a core", text);
+		return -EINVAL;
+	}
+	*out = core;
+	return eal_check_core(core, error, error_len);
+}
+
+static int parse_limit(const char *name, const char *text, uint64_t by_kind, uint64_t *out,
+	char *error, size_t error_len)
+{
+	const struct option_spec spec = {.name = name, .type = OPTION_DURATION};
+
+	*out = by_kind;
+	return *text == '\0' ? 0
+			     : option_parse_value("options", &spec, text, out, error, error_len);
+}
+
+static int parse_ports(struct config *config, char *error, size_t error_len)
+{
+	size_t n = config->ports.n;
+
+	if (n == 0 || n > PORTS_MAX) {
+		snprintf(error, error_len,
+			"--port: %zu given, 1 to %d wanted; for example "
+			"--port memif:a --port memif:b",
+			n, PORTS_MAX);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		int err = port_spec_parse(
+			config->ports.items[i], PORT_DEVICE, &config->specs[i], error, error_len);
+		if (err < 0)
+			return err;
+	}
+	return port_specs_check(config->specs, n, error, error_len);
+}
+
+static int decode(
+	struct config *config, const struct options *options, char *error, size_t error_len)
+{
+	*config = (struct config){
+		.ports = options->ports,
+		.nfs = options->nfs,
+		.transmit = options->transmit,
+		.burst = options->burst,
+		.duration_ns = options->duration_ns,
+		.hold = options->hold,
+		.gaps_path = options->gaps,
+		.stats_path = options->stats,
+	};
+	int err = parse_core(options->core, &config->core, error, error_len);
+	if (err == 0)
+		err = parse_ports(config, error, error_len);
+	if (err < 0)
+		return err;
+	struct port_gap_limits limits = port_gap_limits(config->specs, config->ports.n);
+	err = parse_limit("gap-threshold", options->gap_threshold, limits.threshold_ns,
+		&config->gap_threshold_ns, error, error_len);
+	if (err == 0)
+		err = parse_limit("gap-per-packet", options->gap_per_packet, limits.per_packet_ns,
+			&config->gap_per_packet_ns, error, error_len);
+	return err;
+}
+
+int config_parse(struct config *config, int argc, char *const *argv, char *error, size_t error_len)
+{
+	struct options options = {0};
+	int n_used = 0;
+	int result = command_line_parse(&line, argc, argv, &options, &n_used, error, error_len);
+
+	if (result != COMMAND_LINE_RUN)
+		return result;
+	int err = decode(config, &options, error, error_len);
+	config->eal_options = argv + n_used;
+	config->n_eal_options = argc - n_used;
+	return err;
+}

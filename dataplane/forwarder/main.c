@@ -1,0 +1,235 @@
+// taut-forward: read the command line, open ports, run the worker on this thread, say what it did.
+
+#include "clock.h"
+#include "command_line.h"
+#include "config.h"
+#include "eal.h"
+#include "log.h"
+#include "pool.h"
+#include "stats.h"
+#include "worker.h"
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	EXIT_BAD_INPUT = 2,
+	ERROR_LEN = 512,
+	GAPS_KEPT = 1 << 20, // 24 MB, some minutes of a very noisy machine
+	POOL_SPARE = 2048, // the pool's cache and the bursts under way
+};
+
+static atomic_bool stop;
+
+static void on_signal(int number)
+{
+	atomic_store_explicit(&stop, true, memory_order_relaxed);
+}
+
+static void catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+struct forwarder {
+	struct config config;
+	struct eal eal;
+	struct rte_mempool *pool;
+	struct worker *worker;
+	uint64_t tsc_hz;
+	struct clock_point first;
+};
+
+static unsigned int pool_size(const struct config *config)
+{
+	// Each egress of the buffered policy may hold a burst.
+	return port_specs_mbufs(config->specs, config->ports.n) + config->hold +
+	       config->ports.n * BURST_MAX + POOL_SPARE;
+}
+
+static int start_eal(struct forwarder *forwarder, char *program, char *error, size_t error_len)
+{
+	struct config *config = &forwarder->config;
+	const struct eal_config eal = {
+		.program = program,
+		.core = config->core,
+		.memory_mb = pool_memory_mb(pool_size(config)),
+		.ports = config->specs,
+		.n_ports = config->ports.n,
+		.extra = config->eal_options,
+		.n_extra = config->n_eal_options,
+	};
+
+	return eal_start(&eal, &forwarder->eal, error, error_len);
+}
+
+// The nominal rate serves the gap threshold and the delay; times in files use the fitted one.
+static uint64_t estimate_tsc_hz(void)
+{
+	struct clock_point points[CLOCK_POINTS];
+	struct clock_fit fit;
+
+	clock_points_take(points, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
+	return clock_fit(points, CLOCK_POINTS, &fit) == 0 ? (uint64_t)(fit.tsc_hz + 0.5) : 0;
+}
+
+static int open_ports(struct forwarder *forwarder, char *error, size_t error_len)
+{
+	struct worker *worker = forwarder->worker;
+	const struct config *config = &forwarder->config;
+
+	forwarder->pool = pool_create("forward", pool_size(config));
+	if (forwarder->pool == NULL) {
+		snprintf(error, error_len, "memory for %u packets: %s; lower --hold",
+			pool_size(config), rte_strerror(rte_errno));
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < config->ports.n; i++) {
+		int err = port_open(
+			&config->specs[i], forwarder->pool, &worker->ports[i], error, error_len);
+		if (err < 0)
+			return err;
+		worker->egress[i].port = worker->ports[i];
+		worker->n_ports++;
+	}
+	return 0;
+}
+
+static int prepare_worker(struct forwarder *forwarder, char *error, size_t error_len)
+{
+	const struct config *config = &forwarder->config;
+	struct worker *worker = forwarder->worker;
+	const struct nf_env env = {
+		.tsc_hz = forwarder->tsc_hz,
+		.n_ports = worker->n_ports,
+		.hold_max = config->hold,
+	};
+	const struct gap_log_config gaps = {
+		.threshold_ticks = clock_ticks(config->gap_threshold_ns, forwarder->tsc_hz),
+		.per_packet_ticks = clock_ticks(config->gap_per_packet_ns, forwarder->tsc_hz),
+		.thread = GAP_FORWARDER,
+		.capacity = GAPS_KEPT,
+	};
+
+	worker->stop = &stop;
+	int err = transmit_init(&worker->transmit, config->transmit, worker->egress,
+		worker->n_ports, forwarder->tsc_hz, error, error_len);
+	if (err == 0)
+		err = pipeline_init(&worker->pipeline, config->nfs.items, config->nfs.n, &env,
+			error, error_len);
+	if (err < 0)
+		return err;
+	uint16_t burst_max = worker->transmit.ops->burst_max;
+	worker->burst = burst_max > 0 ? burst_max : config->burst;
+	err = gap_log_create(&worker->gaps, &gaps);
+	if (err < 0)
+		snprintf(error, error_len, "gap log: %s", strerror(-err));
+	return err;
+}
+
+// Both files, after the run. Returns 0 or -errno with one line in error.
+static int write_results(struct forwarder *forwarder, uint64_t ticks, char *error, size_t error_len)
+{
+	const struct config *config = &forwarder->config;
+	struct worker *worker = forwarder->worker;
+	struct record_file_header header = {
+		.epoch_tsc = forwarder->first.tsc,
+		.nominal_tsc_hz = forwarder->tsc_hz,
+		.first = forwarder->first,
+		.thread = "forwarder",
+	};
+	struct clock_point last;
+	int err = 0;
+
+	clock_point_take(&last);
+	if (*config->gaps_path != '\0')
+		err = gap_log_write(&worker->gaps, config->gaps_path, &header, &last);
+	if (err < 0) {
+		snprintf(error, error_len, "--gaps %s: %s", config->gaps_path, strerror(-err));
+		return err;
+	}
+	if (*config->stats_path != '\0')
+		err = stats_write(config, worker, &forwarder->eal, forwarder->tsc_hz, ticks,
+			atomic_load_explicit(&stop, memory_order_relaxed) ? "signal" : "duration");
+	if (err < 0)
+		snprintf(error, error_len, "--stats %s: %s", config->stats_path, strerror(-err));
+	return err;
+}
+
+static int run(struct forwarder *forwarder, char *error, size_t error_len)
+{
+	struct worker *worker = forwarder->worker;
+	uint64_t duration_ns = forwarder->config.duration_ns;
+
+	clock_point_take(&forwarder->first);
+	uint64_t started_tsc = clock_tsc();
+	worker->end_tsc = duration_ns == 0
+				  ? UINT64_MAX
+				  : started_tsc + clock_ticks(duration_ns, forwarder->tsc_hz);
+	printf("taut-forward: ready\n");
+	fflush(stdout);
+	worker_run(worker);
+	uint64_t ticks = clock_tsc() - started_tsc;
+	transmit_fini(&worker->transmit);
+	return write_results(forwarder, ticks, error, error_len);
+}
+
+static void close_all(struct forwarder *forwarder)
+{
+	struct worker *worker = forwarder->worker;
+
+	if (worker != NULL) {
+		pipeline_fini(&worker->pipeline);
+		for (uint16_t i = 0; i < worker->n_ports; i++)
+			port_close(worker->ports[i]);
+		gap_log_destroy(&worker->gaps);
+		rte_free(worker);
+	}
+	rte_mempool_free(forwarder->pool);
+	eal_stop(&forwarder->eal);
+}
+
+int main(int argc, char **argv)
+{
+	static struct forwarder forwarder;
+	char error[ERROR_LEN];
+
+	log_start("taut-forward", LOG_LEVEL_INFO);
+	int err = config_parse(&forwarder.config, argc, argv, error, sizeof(error));
+	if (err == COMMAND_LINE_DONE)
+		return EXIT_SUCCESS;
+	if (err == 0)
+		err = start_eal(&forwarder, argv[0], error, sizeof(error));
+	if (err < 0) {
+		LOG(ERROR, "%s", error);
+		return EXIT_BAD_INPUT;
+	}
+	catch_signals();
+	// After EAL: on its memory, hence on huge pages.
+	forwarder.worker = rte_zmalloc("worker", sizeof(struct worker), RTE_CACHE_LINE_SIZE);
+	forwarder.tsc_hz = estimate_tsc_hz();
+	int status = EXIT_BAD_INPUT;
+	err = forwarder.worker != NULL ? open_ports(&forwarder, error, sizeof(error)) : -ENOMEM;
+	if (err == 0)
+		err = prepare_worker(&forwarder, error, sizeof(error));
+	if (err == 0) {
+		status = EXIT_FAILURE;
+		err = run(&forwarder, error, sizeof(error));
+	}
+	if (err < 0)
+		LOG(ERROR, "%s", forwarder.worker != NULL ? error : "no memory for the worker");
+	else
+		status = EXIT_SUCCESS;
+	close_all(&forwarder);
+	return status;
+}

@@ -1,0 +1,104 @@
+#include "pipeline.h"
+
+#include "nf_table.h"
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int stage_init(struct pipeline_stage *stage, const char *text, const struct nf_env *env,
+	char *error, size_t error_len)
+{
+	char name[64];
+	const char *values = strchr(text, ':');
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ":"), text);
+	stage->ops = nf_find(name);
+	if (stage->ops == NULL) {
+		snprintf(error, error_len,
+			"--nf %s: no such network function; --describe lists them", name);
+		return -EINVAL;
+	}
+	const struct nf_ops *ops = stage->ops;
+	void *options = calloc(1, RTE_MAX(ops->options_size, (size_t)1));
+	// One line of its own even for a function without state: neighbours never share it.
+	stage->state =
+		rte_zmalloc(ops->name, RTE_MAX(ops->state_size, (size_t)1), RTE_CACHE_LINE_SIZE);
+	int err = -ENOMEM;
+	if (options != NULL && stage->state != NULL)
+		err = option_parse_list(ops->name, ops->options, ops->n_options,
+			values != NULL ? values + 1 : NULL, options, error, error_len);
+	else
+		snprintf(error, error_len, "--nf %s: out of memory", name);
+	if (err == 0 && ops->init != NULL)
+		err = ops->init(stage->state, options, env, error, error_len);
+	free(options);
+	if (err < 0) {
+		rte_free(stage->state);
+		stage->state = NULL;
+	}
+	return err;
+}
+
+int pipeline_init(struct pipeline *pipeline, const char *const *texts, size_t n,
+	const struct nf_env *env, char *error, size_t error_len)
+{
+	memset(pipeline, 0, sizeof(*pipeline));
+	if (n > PIPELINE_MAX) {
+		snprintf(error, error_len, "--nf: %zu given, %d is the most", n, PIPELINE_MAX);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		int err = stage_init(&pipeline->stages[i], texts[i], env, error, error_len);
+		if (err < 0) {
+			pipeline_fini(pipeline);
+			return err;
+		}
+		pipeline->n_stages++;
+		pipeline->n_holders += pipeline->stages[i].ops->release != NULL;
+	}
+	return 0;
+}
+
+void pipeline_fini(struct pipeline *pipeline)
+{
+	for (uint16_t i = 0; i < pipeline->n_stages; i++) {
+		struct pipeline_stage *stage = &pipeline->stages[i];
+		if (stage->ops->fini != NULL)
+			stage->ops->fini(stage->state);
+		rte_free(stage->state);
+	}
+	pipeline->n_stages = 0;
+}
+
+uint16_t pipeline_process(struct pipeline *pipeline, uint16_t first, struct rte_mbuf **pkts,
+	uint16_t n, uint64_t now_tsc)
+{
+	for (uint16_t i = first; i < pipeline->n_stages && n > 0; i++) {
+		struct pipeline_stage *stage = &pipeline->stages[i];
+		uint16_t kept = stage->ops->process(stage->state, pkts, n, now_tsc);
+		stage->n_in += n;
+		if (stage->ops->release != NULL) {
+			stage->n_held += n - kept;
+		} else if (unlikely(kept < n)) {
+			stage->n_dropped += n - kept;
+			rte_pktmbuf_free_bulk(&pkts[kept], n - kept);
+		}
+		n = kept;
+	}
+	return n;
+}
+
+uint16_t pipeline_release(struct pipeline *pipeline, uint16_t stage, struct rte_mbuf **out,
+	uint16_t max, uint64_t now_tsc)
+{
+	struct pipeline_stage *holder = &pipeline->stages[stage];
+	uint16_t n = holder->ops->release(holder->state, out, max, now_tsc);
+
+	holder->n_released += n;
+	return pipeline_process(pipeline, stage + 1, out, n, now_tsc);
+}

@@ -1,0 +1,105 @@
+#include "worker.h"
+
+#include "clock.h"
+
+#include <rte_branch_prediction.h>
+#include <rte_mbuf.h>
+
+// The other port of the pair; a lone last port sends back to itself.
+static inline uint16_t peer_of(const struct worker *worker, uint16_t port)
+{
+	uint16_t peer = port ^ 1;
+
+	return peer < worker->n_ports ? peer : port;
+}
+
+static void send_to(struct worker *worker, uint16_t egress, struct rte_mbuf **pkts, uint16_t n)
+{
+	if (unlikely(egress >= worker->n_ports)) {
+		worker->n_unforwarded += n;
+		rte_pktmbuf_free_bulk(pkts, n);
+		return;
+	}
+	worker->transmit.ops->send(&worker->transmit, &worker->egress[egress], pkts, n);
+}
+
+// Network functions chose the egress ports: hand over runs of packets that share one, in order.
+static void send_by_egress(struct worker *worker, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t from = 0;
+
+	for (uint16_t i = 1; i <= n; i++) {
+		uint16_t egress = nf_egress(pkts[from]);
+		if (i < n && nf_egress(pkts[i]) == egress)
+			continue;
+		send_to(worker, egress, &pkts[from], i - from);
+		from = i;
+	}
+}
+
+static inline uint16_t poll_port(struct worker *worker, uint16_t port)
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n = port_rx(worker->ports[port], pkts, worker->burst);
+	uint16_t peer = peer_of(worker, port);
+
+	if (n == 0)
+		return 0;
+	worker->n_rx[port] += n;
+	if (worker->pipeline.n_stages == 0) { // a wire: no packet's metadata is touched
+		send_to(worker, peer, pkts, n);
+		return n;
+	}
+	// Read after the receive call: a delay counts from when the packets were here.
+	uint64_t now_tsc = clock_tsc();
+	for (uint16_t i = 0; i < n; i++) {
+		pkts[i]->port = port;
+		nf_set_egress(pkts[i], peer);
+	}
+	uint16_t kept = pipeline_process(&worker->pipeline, 0, pkts, n, now_tsc);
+	if (kept > 0)
+		send_by_egress(worker, pkts, kept);
+	return n;
+}
+
+// Only when a network function holds packets (delay).
+static uint32_t release_held(struct worker *worker)
+{
+	struct pipeline *pipeline = &worker->pipeline;
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint32_t n_total = 0;
+
+	for (uint16_t i = 0; i < pipeline->n_stages; i++) {
+		if (pipeline->stages[i].ops->release == NULL)
+			continue;
+		uint16_t n = pipeline_release(pipeline, i, pkts, worker->burst, clock_tsc());
+		if (n > 0)
+			send_by_egress(worker, pkts, n);
+		n_total += n;
+	}
+	return n_total;
+}
+
+void worker_run(struct worker *worker)
+{
+	uint64_t started_tsc = clock_tsc();
+
+	worker->min_loop_ticks = UINT64_MAX;
+	while (!atomic_load_explicit(worker->stop, memory_order_relaxed)) {
+		uint32_t n_packets = 0;
+		for (uint16_t port = 0; port < worker->n_ports; port++)
+			n_packets += poll_port(worker, port);
+		if (worker->pipeline.n_holders > 0)
+			n_packets += release_held(worker);
+
+		uint64_t now_tsc = clock_tsc(); // the one stamp of an iteration without packets
+		if (worker->transmit.ops->drain != NULL)
+			worker->transmit.ops->drain(&worker->transmit, now_tsc);
+		gap_log_check(&worker->gaps, started_tsc, now_tsc, n_packets);
+		worker->min_loop_ticks = RTE_MIN(worker->min_loop_ticks, now_tsc - started_tsc);
+		worker->n_iterations++;
+		started_tsc = now_tsc;
+		if (unlikely(now_tsc >= worker->end_tsc))
+			break;
+	}
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+// The forwarder's loop: poll each port in turn, run the network functions, transmit. One core,
+// run to completion: nothing else runs there and nothing is handed on.
+
+#include "gap_log.h"
+#include "pipeline.h"
+#include "transmit.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct worker {
+	// Hot, read only after the start.
+	struct port *ports[PORTS_MAX];
+	uint16_t n_ports;
+	uint16_t burst; // packets one poll may return
+	uint64_t end_tsc; // stop then; UINT64_MAX: never
+	const atomic_bool *stop; // set by the signal handler, read relaxed: a late look is no harm
+	// Hot, written by the worker's core only.
+	struct pipeline pipeline;
+	struct transmit transmit;
+	struct egress egress[PORTS_MAX];
+	uint64_t n_rx[PORTS_MAX];
+	uint64_t n_unforwarded; // a network function named a port that is not there
+	uint64_t n_iterations, min_loop_ticks;
+	struct gap_log gaps;
+};
+
+// Run until stop or end_tsc. The caller has opened the ports and initialised the members.
+void worker_run(struct worker *worker);

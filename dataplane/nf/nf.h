@@ -1,0 +1,67 @@
+#pragma once
+
+// What a network function is. One per file beside this one; nf_table.c names them all.
+// A network function sees packets and its own state, never ports, cores or other functions.
+
+#include "option_spec.h"
+
+#include <rte_mbuf.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+// What init may need to turn options into numbers for the hot path.
+struct nf_env {
+	uint64_t tsc_hz;
+	uint16_t n_ports;
+	uint32_t hold_max; // packets a function may hold before the receive pool runs dry
+};
+
+// Ports are indices in the order of --port. The worker sets both before the pipeline: ingress to
+// the port it polled, egress to the other port of the pair (0 and 1, 2 and 3; a lone port: itself).
+// They stand in fields of the mbuf's first cache line, which the driver has just written.
+static inline uint16_t nf_ingress(const struct rte_mbuf *pkt)
+{
+	return pkt->port;
+}
+
+static inline uint16_t nf_egress(const struct rte_mbuf *pkt)
+{
+	return pkt->hash.usr;
+}
+
+// A port that is not there: the worker frees the packet and counts it as unforwarded.
+static inline void nf_set_egress(struct rte_mbuf *pkt, uint16_t port)
+{
+	pkt->hash.usr = port;
+}
+
+struct nf_ops {
+	const char *name, *summary;
+	const struct option_spec *options; // data: parsing, help, defaults, --describe
+	size_t n_options, options_size, state_size; // state: per worker, zeroed, cache-line aligned
+	// Returns 0 or -errno; on failure error holds one line and nothing stays allocated. NULL:
+	// there is nothing to do.
+	int (*init)(void *state, const void *options, const struct nf_env *env, char *error,
+		size_t error_len);
+	// Keep survivors in pkts[0..kept) in arrival order; return kept. The rest must stand in
+	// pkts[kept..n): the pipeline counts and frees them (nf_keep does both moves). now_tsc was
+	// read right after the receive call that returned pkts. Hot path: no allocation, lock, log,
+	// system call.
+	uint16_t (*process)(void *state, struct rte_mbuf **pkts, uint16_t n, uint64_t now_tsc);
+	// Only for functions that hold packets (delay), called once an iteration: moves up to max
+	// packets whose time has come to out and returns how many. process() of such a function
+	// owns what it does not keep.
+	uint16_t (*release)(void *state, struct rte_mbuf **out, uint16_t max, uint64_t now_tsc);
+	void (*fini)(void *state); // frees what is still held; NULL: nothing to do
+};
+
+// Hot path: packet i survives. Swaps it with the first dropped one before it, if any, so that
+// survivors stay in order and no packet is forgotten.
+static inline void nf_keep(struct rte_mbuf **pkts, uint16_t i, uint16_t *kept)
+{
+	struct rte_mbuf *survivor = pkts[i];
+
+	pkts[i] = pkts[*kept];
+	pkts[(*kept)++] = survivor;
+}

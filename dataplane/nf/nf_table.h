@@ -1,0 +1,9 @@
+#pragma once
+
+#include "nf.h"
+
+extern const struct nf_ops *const nf_table[];
+extern const size_t nf_table_size;
+
+// NULL when there is none of that name.
+const struct nf_ops *nf_find(const char *name);
