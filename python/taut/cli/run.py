@@ -1,0 +1,49 @@
+"""`taut run SPEC.toml`: the main job."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taut.cli.journey import default_out, print_plan, travel
+from taut.experiment.plan import make_plan
+from taut.experiment.preflight import require
+from taut.experiment.runner import Origin
+from taut.experiment.spec import parse_spec, read_spec_text
+
+
+def run(
+    spec: Annotated[Path, typer.Argument(help="The experiment; examples/ has some.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The run directory; default: runs/NAME-TIME.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Run only what --out does not hold yet.")
+    ] = False,
+    only: Annotated[str | None, typer.Option(help="Only trials whose name matches this.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the trials and their time; run nothing.")
+    ] = False,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a value: duration=2s, traffic.0.rates=['10kpps']."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
+    ] = False,
+) -> None:
+    """Run an experiment: every device under every load, a table and a report at the end."""
+    text = read_spec_text(spec)
+    parsed = parse_spec(text, overrides or (), source=str(spec))
+    plan = make_plan(parsed)
+    if only is not None:
+        plan = plan.only(only)
+    if dry_run:
+        print_plan(plan)
+        require(plan)
+        return
+    if resume and out is None:
+        raise typer.BadParameter("--resume: which run? give its directory with --out")
+    origin = Origin(text, str(spec), tuple(overrides or ()), tuple(sys.argv))
+    travel(plan, out or default_out(parsed.name), origin, resume=resume, as_json=as_json)

@@ -1,0 +1,67 @@
+"""taut-generate as one trial needs it: its command line, its results, how it failed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from taut.core.binaries import find_binary
+from taut.core.errors import TrialError
+from taut.experiment.cores import Cores
+from taut.experiment.plan import Plan, Trial
+from taut.records.rundir import read_json
+from taut.testbed.process import Child
+
+PROGRAM = "taut-generate"
+HUGEPAGES = 64
+RESULT = "generator.json"
+
+_WORDS_OF_STOP = {"disk-full": "the disk is full; records are not whole"}
+
+
+def command_line(
+    trial: Trial, plan: Plan, cores: Cores, ports: tuple[str, str], out: Path, run_id: int
+) -> list[str]:
+    """Write the whole command line of one trial."""
+    traffic, spec = trial.traffic, plan.spec
+    tx, rx = ports
+    argv = [str(find_binary(PROGRAM)), "--tx", tx, "--rx", rx]
+    argv += ["--rate", trial.rate, "--rate-layer", traffic.rate_layer]
+    argv += ["--frame", str(trial.frame), "--schedule", schedule_text(trial)]
+    argv += ["--flows", str(traffic.flows), "--seed", str(trial.seed)]
+    if trial.count is not None:
+        argv += ["--count", str(trial.count)]
+    else:
+        argv += ["--duration", f"{trial.duration_ns}ns"]
+    argv += ["--warm-up", f"{trial.warm_up_ns}ns", "--deadline", f"{spec.deadline_ns}ns"]
+    if spec.gap_threshold_ns is not None:
+        argv += ["--gap-threshold", f"{spec.gap_threshold_ns}ns"]
+    argv += ["--record", trial.record, "--run-id", str(run_id)]
+    argv += ["--core", str(cores.generator), "--writer-core", str(cores.writer)]
+    argv += ["--out", str(out)]
+    return [*argv, "--both"] if traffic.both else argv
+
+
+def schedule_text(trial: Trial) -> str:
+    """Write the schedule with its options: `burst:size=32`."""
+    options = ",".join(f"{key}={value}" for key, value in trial.traffic.options.items())
+    return f"{trial.traffic.schedule}:{options}" if options else trial.traffic.schedule
+
+
+def read_result(child: Child, out: Path) -> dict[str, Any]:
+    """Give generator.json of a generator that ended as planned; TrialError if it did not."""
+    path = out / RESULT
+    status = child.exit_status
+    if status != 0:
+        raise TrialError(_reason(child, path), child.tail())
+    if not path.exists():
+        raise TrialError(f"{PROGRAM}: ended without {RESULT}", child.tail())
+    return read_json(path)
+
+
+def _reason(child: Child, path: Path) -> str:
+    """Say why it failed: its own last word, else how it ended."""
+    stop = read_json(path).get("stop") if path.exists() else None
+    if stop in _WORDS_OF_STOP:
+        return f"{PROGRAM}: {_WORDS_OF_STOP[stop]}"
+    said: Sequence[str] = [line for line in child.tail() if line.startswith(f"{PROGRAM}:")]
+    return said[-1] if said else f"{PROGRAM}: {child.describe_end()}"

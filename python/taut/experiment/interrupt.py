@@ -1,0 +1,37 @@
+"""Ctrl-C once stops the trial and keeps what is whole; twice ends taut at once."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_INTERRUPTED = 130
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the first signal; end the process at the second.
+
+    The second leaves things behind as a kill would: children die with taut, and the next run
+    removes the rest.
+    """
+    n_seen = 0
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
+        nonlocal n_seen
+        n_seen += 1
+        if n_seen > 1:
+            sys.stderr.write("taut: stopped at once; `taut doctor --clean` removes what is left\n")
+            sys.stderr.flush()
+            os._exit(_INTERRUPTED)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

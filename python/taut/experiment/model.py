@@ -1,0 +1,274 @@
+"""What an experiment is: immutable, checked once, unknown keys are errors.
+
+A file (examples/ has whole ones):
+
+    name = "first-look"          # [a-z0-9_.-]
+    seed = 1                     # of the order and of every schedule
+    repetitions = 3
+    duration = "10s"             # measured time of a trial; or count = 1_000_000 packets
+    warm_up = "1s"               # before it, reported apart ("cold")
+    deadline = "1s"              # a packet later than this after its sending is lost
+    record = "auto"              # all | tail | none | auto: all up to 1 Mpkt/s, else none
+    order = "interleaved"        # or "listed"
+    floor = true                 # measure the instrument over each link kind that is used
+
+    [cores]                      # numbers, or "auto"
+    generator = 0
+    device = 1
+    writer = 0
+
+    [[device]]
+    driver = "taut_forward"      # what runs; `name` tells two of one driver apart
+    name = "buffered"
+    link = "memif"               # the driver's first choice when left out
+    placement = "bare"
+    options = { transmit = "buffered:32,100us" }
+
+    [[traffic]]
+    name = "main"                # the schedule's when left out
+    schedule = "burst"           # constant | jittered | poisson | burst
+    options = { size = 32 }      # of the schedule
+    frames = [64, "imix"]        # Ethernet frame with FCS, bytes
+    rates = ["100kpps", "50Mbps"]
+    rate_layer = "l2"            # what a rate in bit/s counts: l2 the frame, l1 the wire too
+    flows = 1
+    both = false                 # load both directions
+    devices = ["*"]              # which devices get this load (patterns over names)
+    # duration, count, warm_up, repetitions, record: as above, for this load only
+
+    [links.pci]                  # options of a link kind: here, which ports are wired
+    generator = ["0000:3b:00.0", "0000:3b:00.1"]
+
+A trial is one device under one load once: device x traffic x frame x rate x repetition.
+"""
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from taut.core.errors import InputError
+from taut.core.units import parse_duration_ns, parse_rate
+from taut.dut.driver import DriverOptions, DutDriver
+from taut.dut.drivers import DRIVERS
+from taut.experiment.words import did_you_mean, explain
+from taut.testbed.links import LINKS
+
+MIN_FRAME = 64
+"""Ethernet's minimum; headers, probe and FCS fill it."""
+MAX_FRAME = 1518
+IMIX = ((64, 7), (570, 4), (1518, 1))
+"""Simple IMIX: length and share (dataplane/traffic/frame_mix.c sends it)."""
+LOOPBACK = "loopback"
+
+_NAME = r"^[a-z0-9][a-z0-9_.]*$"
+
+Frame = int | Literal["imix"]
+Record = Literal["all", "tail", "none", "auto"]
+
+
+def _explained(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+    """Make a parser of taut.core.units a validator: its message is kept, the key is added."""
+
+    def validate(value: object) -> object:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} has no unit; write it as text, like {_EXAMPLES[parse]!r}")
+        try:
+            return parse(value)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+    return validate
+
+
+_EXAMPLES: dict[Callable[[str], Any], str] = {parse_duration_ns: "10s", parse_rate: "100kpps"}
+
+
+def _is_frame(value: object) -> object:
+    if value == "imix":
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{value!r} is no frame size; write bytes, like 64, or 'imix'")
+    if not MIN_FRAME <= value <= MAX_FRAME:
+        raise ValueError(
+            f"{value} B: a frame holds headers, probe and FCS, {MIN_FRAME} to {MAX_FRAME} B"
+        )
+    return value
+
+
+def _is_rate(value: object) -> object:
+    _explained(parse_rate)(value)
+    return value
+
+
+def _is_not_zero(value: int) -> int:
+    if value <= 0:
+        raise ValueError("nothing would be measured; give a time above 0")
+    return value
+
+
+DurationNs = Annotated[int, BeforeValidator(_explained(parse_duration_ns))]
+TrialNs = Annotated[DurationNs, AfterValidator(_is_not_zero)]
+RateText = Annotated[str, BeforeValidator(_is_rate)]
+FrameSize = Annotated[Frame, BeforeValidator(_is_frame)]
+Name = Annotated[str, Field(pattern=_NAME)]
+Core = Annotated[int, Field(ge=0)] | Literal["auto"]
+
+
+class Model(BaseModel):
+    """Frozen, strict about keys; a key is written as its alias."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
+
+
+class CoreSpec(Model):
+    """Which core does what."""
+
+    generator: Core = "auto"
+    device: Core = "auto"
+    writer: Core = "auto"
+
+
+class DeviceSpec(Model):
+    """One device under test."""
+
+    driver: str
+    name: Name = Field("", validate_default=False)
+    link: str = ""
+    placement: Literal["bare"] = "bare"
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("driver"), str):
+            return data
+        driver = data["driver"]
+        if driver not in DRIVERS:
+            raise ValueError(f"unknown driver {driver!r}{did_you_mean(driver, DRIVERS)}")
+        return {"name": driver, "link": DRIVERS[driver].link_kinds[0], **data}
+
+    @model_validator(mode="after")
+    def _fits_its_driver(self) -> Self:
+        if self.link not in LINKS:
+            raise ValueError(f"unknown link {self.link!r}{did_you_mean(self.link, LINKS)}")
+        kinds = self.dut.link_kinds
+        if self.link not in kinds:
+            raise ValueError(
+                f"driver {self.driver} cannot use link {self.link!r}; it uses {', '.join(kinds)}"
+            )
+        _ = self.driver_options
+        return self
+
+    @property
+    def dut(self) -> DutDriver:
+        """The driver itself."""
+        return DRIVERS[self.driver]
+
+    @property
+    def driver_options(self) -> DriverOptions:
+        """The options as the driver's own model."""
+        try:
+            return self.dut.options_type(**self.options)
+        except ValidationError as error:
+            raise ValueError(f"options: {explain(error)}") from None
+
+
+class TrafficSpec(Model):
+    """One load, over all its frames and rates."""
+
+    name: Name = ""
+    schedule: str = Field("constant", pattern=r"^[a-z0-9_]+$")
+    options: dict[str, str | int | float] = {}
+    frames: tuple[FrameSize, ...] = Field((64,), min_length=1)
+    rates: tuple[RateText, ...] = Field(min_length=1)
+    rate_layer: Literal["l1", "l2"] = "l2"
+    flows: int = Field(1, ge=1, le=60_000)
+    both: bool = False
+    devices: tuple[str, ...] = ("*",)
+    duration_ns: TrialNs | None = Field(None, alias="duration")
+    count: int | None = Field(None, ge=1)
+    warm_up_ns: DurationNs | None = Field(None, alias="warm_up")
+    repetitions: int | None = Field(None, ge=1)
+    record: Record | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            return {"name": data.get("schedule", "constant"), **data}
+        return data
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        _refuse_both(self.duration_ns, self.count)
+        return self
+
+    def takes(self, device: DeviceSpec) -> bool:
+        """Whether a device gets this load."""
+        return any(fnmatchcase(device.name, pattern) for pattern in self.devices)
+
+
+class Spec(Model):
+    """A whole experiment."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    seed: int = Field(1, ge=0, lt=1 << 63)
+    repetitions: int = Field(1, ge=1)
+    duration_ns: TrialNs | None = Field(None, alias="duration")
+    count: int | None = Field(None, ge=1)
+    warm_up_ns: DurationNs = Field(1_000_000_000, alias="warm_up")
+    deadline_ns: TrialNs = Field(1_000_000_000, alias="deadline")
+    gap_threshold_ns: TrialNs | None = Field(None, alias="gap_threshold")
+    record: Record = "auto"
+    order: Literal["interleaved", "listed"] = "interleaved"
+    floor: bool = True
+    cores: CoreSpec = CoreSpec()
+    device: tuple[DeviceSpec, ...] = Field(min_length=1)
+    traffic: tuple[TrafficSpec, ...] = Field(min_length=1)
+    links: dict[str, dict[str, Any]] = {}
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        _refuse_both(self.duration_ns, self.count)
+        _refuse_twice("device", [device.name for device in self.device])
+        _refuse_twice("traffic", [traffic.name for traffic in self.traffic])
+        for kind in self.links:
+            if kind not in LINKS:
+                raise ValueError(f"links.{kind}: unknown link{did_you_mean(kind, LINKS)}")
+        for traffic in self.traffic:
+            if not any(traffic.takes(device) for device in self.device):
+                raise ValueError(
+                    f"traffic {traffic.name}: devices {list(traffic.devices)} matches no device"
+                )
+            lengths = (traffic.duration_ns, traffic.count, self.duration_ns, self.count)
+            if all(length is None for length in lengths):
+                raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
+        return self
+
+
+def mean_frame_len(frame: Frame) -> float:
+    """Bytes of a frame; of a mix, its mean."""
+    if frame == "imix":
+        return sum(size * n for size, n in IMIX) / sum(n for _, n in IMIX)
+    return float(frame)
+
+
+def _refuse_both(duration_ns: int | None, count: int | None) -> None:
+    if duration_ns is not None and count is not None:
+        raise ValueError("duration and count are both given; a trial ends by one of them")
+
+
+def _refuse_twice(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two of {what} are called {name!r}; give each its own name")

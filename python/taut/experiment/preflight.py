@@ -1,0 +1,66 @@
+"""What this machine lacks for an experiment, found before anything is started."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+from taut.core.binaries import find_binary, find_binary_or_none
+from taut.core.errors import InputError, MissingToolError
+from taut.experiment.generator import PROGRAM
+from taut.experiment.plan import Plan
+from taut.experiment.words import did_you_mean
+from taut.testbed.links import LINKS
+
+_TOOLS = (PROGRAM, "taut-clock")
+
+
+def require(plan: Plan) -> None:
+    """Raise for the first thing that is missing."""
+    for reason in missing(plan):
+        raise MissingToolError(reason)
+    check_schedules(plan, describe())
+
+
+def missing(plan: Plan) -> Iterator[str]:
+    """Say what the devices, links and taut's own programs lack."""
+    for program in _TOOLS:
+        if find_binary_or_none(program) is None:
+            yield f"{program}: program not found; run `make build` or set TAUT_BIN_DIR"
+    for kind in dict.fromkeys(trial.device.link for trial in plan.trials):
+        reason = LINKS[kind].missing()
+        if reason is not None:
+            yield reason
+    for device in {trial.device.name: trial.device for trial in plan.trials}.values():
+        reason = device.dut.missing(device.driver_options)
+        if reason is not None:
+            yield f"device {device.name}: {reason}"
+
+
+def describe() -> dict[str, Any]:
+    """Ask taut-generate what it can do; so a new schedule needs no change here."""
+    done = subprocess.run(
+        [str(find_binary(PROGRAM)), "--describe"], capture_output=True, text=True, check=False
+    )
+    try:
+        return dict(json.loads(done.stdout))
+    except ValueError:
+        raise MissingToolError(f"{PROGRAM} --describe: no JSON; run `make build` again") from None
+
+
+def check_schedules(plan: Plan, description: dict[str, Any]) -> None:
+    """Refuse a schedule, or an option of one, that the generator does not have."""
+    known = {s["name"]: s for s in description.get("schedules", [])}
+    for traffic in plan.spec.traffic:
+        schedule = known.get(traffic.schedule)
+        where = f"traffic {traffic.name}"
+        if schedule is None:
+            hint = did_you_mean(traffic.schedule, known)
+            raise InputError(f"{where}: unknown schedule {traffic.schedule!r}{hint}")
+        options = [option["name"] for option in schedule.get("options", [])]
+        for key in traffic.options:
+            if key not in options:
+                hint = did_you_mean(key, options) if options else "; it has none"
+                raise InputError(
+                    f"{where}: schedule {traffic.schedule}: unknown option {key!r}{hint}"
+                )

@@ -1,0 +1,48 @@
+"""What the runner tells while it works; cli/progress.py shows it."""
+
+from typing import Any, Protocol
+
+from taut.experiment.plan import Plan, Trial
+
+
+class Progress(Protocol):
+    """Called from the runner's thread; at most once a second during a trial."""
+
+    def started(self, plan: Plan, n_done: int) -> None:
+        """The run begins; `n_done` trials of it are whole from before."""
+        ...
+
+    def warned(self, text: str) -> None:
+        """Something the reader of the results should know."""
+        ...
+
+    def trial_started(self, trial: Trial) -> None:
+        """A trial begins."""
+        ...
+
+    def ticked(self) -> None:
+        """A second of the trial went by."""
+        ...
+
+    def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
+        """A trial has its folder: trial.json and what it comes to at a glance."""
+        ...
+
+
+class Silent:
+    """Says nothing: tests, and the null member."""
+
+    def started(self, plan: Plan, n_done: int) -> None:
+        """Nothing."""
+
+    def warned(self, text: str) -> None:
+        """Nothing."""
+
+    def trial_started(self, trial: Trial) -> None:
+        """Nothing."""
+
+    def ticked(self) -> None:
+        """Nothing."""
+
+    def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
+        """Nothing."""

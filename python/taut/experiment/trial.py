@@ -1,0 +1,157 @@
+"""One trial: links, device, generator, wait, convert. All real things are in here.
+
+While packets fly this process sleeps: it wakes when a program ends, and once a second for progress.
+"""
+
+import os
+import select
+import shutil
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from taut.core.errors import InputError, TrialError
+from taut.dut.driver import DutDriver, RunningDut
+from taut.experiment import generator
+from taut.experiment.cores import Cores
+from taut.experiment.plan import Plan, Trial
+from taut.host.clock import read_clock
+from taut.records.convert import convert_trial
+from taut.testbed.link import Link
+from taut.testbed.links import LINKS
+from taut.testbed.process import Child, child
+from taut.testbed.scope import RunScope
+
+TICK_MS = 1000
+RAW = "raw"
+LOGS = "logs"
+
+Tick = Callable[[], None]
+
+
+class Testbench:
+    """Runs the trials of one run, one at a time."""
+
+    __test__ = False  # the name looks like a test to pytest
+
+    def __init__(self, plan: Plan, scope: RunScope, cores: Cores, tick: Tick) -> None:
+        self._plan = plan
+        self._scope = scope
+        self._cores = cores
+        self._tick = tick
+        self._clock: dict[str, Any] | None = None
+
+    def add_hugepages(self) -> None:
+        """Reserve memory once for the whole run: the largest device and the generator."""
+        devices = {t.device.name: t.device for t in self._plan.trials}.values()
+        largest = max((d.dut.hugepages(d.driver_options) for d in devices), default=0)
+        self._scope.add_hugepages(generator.HUGEPAGES + largest)
+
+    def check_clock(self) -> dict[str, Any]:
+        """Ask about the cores in use; an unusable clock ends the run."""
+        cores = sorted({self._cores.generator, self._cores.device})
+        clock = read_clock(cores)
+        if not clock.get("usable", False):
+            why = clock.get("why") or "taut-clock does not say why"
+            raise InputError(f"clock: not usable: {why}; `taut doctor` says what is missing")
+        self._clock = clock
+        return clock
+
+    def measure(self, trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+        """Measure one trial into its temporary folder.
+
+        What was learnt goes to `meta`, also when the trial fails.
+        """
+        # What was read after the trial before holds for the start of this one.
+        meta["clock"]["before"] = self._clock or self.check_clock()
+        raw, logs = folder / RAW, folder / LOGS
+        logs.mkdir(parents=True)
+        try:
+            device_gaps = self._load(trial, raw, logs, meta)
+            convert_trial(raw, folder, device_gaps)
+            meta["clock"]["after"] = self.check_clock()
+        finally:
+            meta["logs"] = sorted(f"{LOGS}/{path.name}" for path in logs.iterdir())
+            # Also the way out of a full disk: trial.json needs room.
+            shutil.rmtree(raw, ignore_errors=True)
+
+    def _load(self, trial: Trial, raw: Path, logs: Path, meta: dict[str, Any]) -> list[Path]:
+        """Start everything, wait for the generator, stop everything."""
+        driver = trial.device.dut
+        with ExitStack() as stack:
+            links, ports, netns = stack.enter_context(self._opened(trial, driver))
+            dut = stack.enter_context(
+                driver.running(
+                    links, (self._cores.device,), trial.device.driver_options, logs, self._scope
+                )
+            )
+            meta["dut"] |= {"path": dut.path, "notes": list(dut.notes)}
+            argv = generator.command_line(
+                trial, self._plan, self._cores, ports, raw, run_id=_run_id(self._scope, trial)
+            )
+            program = stack.enter_context(
+                child(
+                    generator.PROGRAM,
+                    argv,
+                    scope=self._scope,
+                    log=logs / f"{generator.PROGRAM}.log",
+                    cores=sorted({self._cores.generator, self._cores.writer}),
+                    netns=netns,
+                )
+            )
+            self._wait(program, dut)
+            meta["generator"] = generator.read_result(program, raw)
+            meta["dut"]["stats"] = dut.stop() or None
+            meta["dut"]["notes"] = list(dut.notes)
+            # The device's log is of the trial, wherever the driver put it.
+            return [dut.gaps_file] if dut.gaps_file is not None else []
+
+    def _wait(self, program: Child, dut: RunningDut) -> None:
+        """Sleep until the generator has ended; stop it when the device dies."""
+        for _ in _wakes([program.pid, *([dut.pid] if dut.pid else [])], TICK_MS):
+            if not program.alive():
+                return
+            if not dut.alive():
+                program.stop(signal.SIGINT)
+                raise TrialError("the device under test died during the trial", dut.log_tail())
+            self._tick()
+
+    @contextmanager
+    def _opened(
+        self, trial: Trial, driver: DutDriver
+    ) -> Iterator[tuple[list[Link], tuple[str, str], str | None]]:
+        """Make the links; give them with the generator's two ports and its namespace."""
+        link = LINKS[trial.device.link]
+        options: Mapping[str, object] = self._plan.spec.links.get(trial.device.link, {})
+        if driver.n_links == 0:
+            with link.open_loopback(self._scope, options) as loop:
+                yield [], (loop.tx_port, loop.rx_port), loop.netns
+            return
+        with link.open(self._scope, driver.n_links, options) as opened:
+            links = list(opened)
+            ports = (links[0].generator_port, links[-1].generator_port)
+            yield links, ports, links[0].generator_netns
+
+
+def _wakes(pids: list[int], tick_ms: int) -> Iterator[None]:
+    """Yield at once, then whenever one of the processes ends, and every tick."""
+    poll = select.poll()
+    with ExitStack() as stack:
+        for pid in pids:
+            try:
+                descriptor = os.pidfd_open(pid)
+            except ProcessLookupError:
+                continue
+            stack.callback(os.close, descriptor)
+            poll.register(descriptor, select.POLLIN)
+        yield
+        while True:
+            poll.poll(tick_ms)
+            yield
+
+
+def _run_id(scope: RunScope, trial: Trial) -> int:
+    """Make an id no other trial's packets carry: what a device still holds is then foreign."""
+    return (int(scope.id, 36) << 12 | trial.index & 0xFFF) & 0xFFFFFFFF
