@@ -219,6 +219,11 @@ fail:
 	return err;
 }
 
+void record_writer_set_epoch(struct record_writer *writer, uint64_t epoch_tsc)
+{
+	writer->thread->file.header.epoch_tsc = epoch_tsc;
+}
+
 int record_writer_close(struct record_writer *writer, const struct clock_point *last,
 	uint64_t *n_written, uint64_t *n_lost)
 {

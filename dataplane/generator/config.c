@@ -1,0 +1,295 @@
+#include "config.h"
+
+#include "cpu_list.h"
+#include "eal.h"
+#include "json.h"
+#include "probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	NS_PER_US = 1000,
+	MAX_MIB = 65536,
+};
+static const uint64_t default_duration_ns = UINT64_C(10000000000);
+static const uint64_t max_duration_ns = UINT64_C(86400000000000); // due fits the probe's 48 bits
+
+static const char *const rate_layers[] = {"l2", "l1", NULL};
+static const char *const record_modes[] = {"all", "tail", "none", NULL};
+
+#define AT(member) offsetof(struct options, member)
+
+const struct option_spec generator_options[] = {
+	{.name = "tx", .type = OPTION_STRING, .offset = AT(tx), .help = "port that sends"},
+	{.name = "rx",
+		.type = OPTION_STRING,
+		.offset = AT(rx),
+		.help = "port that receives; may be the same"},
+	{.name = "both",
+		.type = OPTION_FLAG,
+		.offset = AT(both),
+		.default_text = "off",
+		.help = "send in both directions, each at the rate"},
+	{.name = "rate",
+		.type = OPTION_STRING,
+		.offset = AT(rate),
+		.help = "100kpps, 1.5Mpps, 50Mbps, ..."},
+	{.name = "rate-layer",
+		.type = OPTION_CHOICE,
+		.offset = AT(rate_layer),
+		.default_text = "l2",
+		.choices = rate_layers,
+		.help = "what a bit rate counts: l2 the frame with FCS, l1 20 B more"},
+	{.name = "frame",
+		.type = OPTION_STRING,
+		.offset = AT(frame),
+		.default_text = "64",
+		.help = "bytes with FCS, 64 to 1518, or imix: 7:4:1 of 64:570:1518"},
+	{.name = "schedule",
+		.type = OPTION_STRING,
+		.offset = AT(schedule),
+		.default_text = "constant",
+		.help = "constant, jittered, poisson or burst, with :key=value,..."},
+	{.name = "flows",
+		.type = OPTION_UINT,
+		.offset = AT(flows),
+		.default_text = "1",
+		.min = 1,
+		.max = PROBE_MAX_FLOWS,
+		.help = "UDP source ports, in turn"},
+	{.name = "duration",
+		.type = OPTION_DURATION,
+		.offset = AT(duration_ns),
+		.default_text = "0s",
+		.max = max_duration_ns,
+		.help = "of sending, after the warm-up; 0s: 10s, or until --count"},
+	{.name = "count",
+		.type = OPTION_UINT,
+		.offset = AT(count),
+		.default_text = "0",
+		.help = "packets to send after the warm-up; 0: until --duration"},
+	{.name = "warm-up",
+		.type = OPTION_DURATION,
+		.offset = AT(warm_up_ns),
+		.default_text = "1s",
+		.max = max_duration_ns,
+		.help = "sending before that, counted apart as cold"},
+	{.name = "seed",
+		.type = OPTION_UINT,
+		.offset = AT(seed),
+		.default_text = "1",
+		.help = "of random gaps and sizes"},
+	{.name = "core",
+		.type = OPTION_STRING,
+		.offset = AT(core),
+		.default_text = "",
+		.help = "to send and receive on; empty: the last one allowed"},
+	{.name = "writer-core",
+		.type = OPTION_STRING,
+		.offset = AT(writer_core),
+		.default_text = "",
+		.help = "to write records on; empty: --core"},
+	{.name = "out",
+		.type = OPTION_STRING,
+		.offset = AT(out),
+		.help = "folder for packets.bin, gaps.bin, histograms.bin, generator.json"},
+	{.name = "record",
+		.type = OPTION_CHOICE,
+		.offset = AT(record),
+		.default_text = "all",
+		.choices = record_modes,
+		.help = "packets to record; tail: about the slowest 1 % and all that is odd"},
+	{.name = "record-ring",
+		.type = OPTION_UINT,
+		.offset = AT(ring_mib),
+		.default_text = "64",
+		.min = 1,
+		.max = MAX_MIB,
+		.help = "MiB of memory between the loop and the disk; written when half full"},
+	{.name = "json",
+		.type = OPTION_FLAG,
+		.offset = AT(json),
+		.default_text = "off",
+		.help = "print generator.json to standard output"},
+	{.name = "gap-threshold",
+		.type = OPTION_DURATION,
+		.offset = AT(gap_threshold_ns),
+		.default_text = "0ns",
+		.help = "a longer pause of the loop is a gap; 0ns: as the "
+			"ports allow"},
+	{.name = "deadline",
+		.type = OPTION_DURATION,
+		.offset = AT(deadline_ns),
+		.default_text = "1s",
+		.max = max_duration_ns,
+		.help = "after the last departure: what is not back then is lost"},
+	{.name = "link-timeout",
+		.type = OPTION_DURATION,
+		.offset = AT(link_timeout_ns),
+		.default_text = "10s",
+		.help = "to wait for the ports' links"},
+	{.name = "run-id",
+		.type = OPTION_UINT,
+		.offset = AT(run_id),
+		.default_text = "0",
+		.max = UINT32_MAX,
+		.help = "carried by every packet; 0: at random"},
+	{.name = "accept-unstable-clock",
+		.type = OPTION_FLAG,
+		.offset = AT(accept_unstable_clock),
+		.default_text = "off",
+		.help = "run although the TSC is no reliable clock"},
+};
+const size_t n_generator_options = sizeof(generator_options) / sizeof(generator_options[0]);
+
+static void describe(FILE *out)
+{
+	fprintf(out, ",\"schedules\":[");
+	for (size_t i = 0; traffic_table[i] != NULL; i++) {
+		fprintf(out, "%s{\"name\":", i > 0 ? "," : "");
+		json_string(out, traffic_table[i]->name);
+		fprintf(out, ",\"summary\":");
+		json_string(out, traffic_table[i]->summary);
+		fprintf(out, ",\"options\":");
+		option_describe(out, traffic_table[i]->options, traffic_table[i]->n_options);
+		fprintf(out, "}");
+	}
+	fprintf(out, "],\"ports\":");
+	port_describe(out);
+}
+
+static const struct command_line command_line = {
+	.program = "taut-generate",
+	.summary = "send packets on a schedule and time every one that comes back",
+	.usage = "--tx P0 --rx P1 --rate 100kpps --out DIR [...] [-- EAL options]",
+	.version = TAUT_VERSION,
+	.options = generator_options,
+	.n_options = sizeof(generator_options) / sizeof(generator_options[0]),
+	.describe = describe,
+};
+
+static int parse_core(
+	const char *option, const char *text, int *core, char *error, size_t error_len)
+{
+	char *end;
+
+	*core = -1;
+	if (*text == '\0')
+		return 0;
+	long value = strtol(text, &end, 10);
+	if (*end != '\0' || value < 0 || value >= CPU_SETSIZE) {
+		snprintf(error, error_len, "--%s %s: a core is a number; see lscpu", option, text);
+		return -EINVAL;
+	}
+	*core = (int)value;
+	return eal_check_core(*core, error, error_len);
+}
+
+// Packets of an earlier run may still be on their way: their run id tells them apart.
+static uint32_t random_run_id(void)
+{
+	struct timespec now;
+	struct prng prng;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	prng_seed(&prng, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec +
+				 ((uint64_t)getpid() << 48));
+	return (uint32_t)prng_next(&prng) | 1;
+}
+
+static int parse_ports(struct config *config, char *error, size_t error_len)
+{
+	const struct options *options = &config->options;
+	int err = port_spec_parse(options->tx, PORT_GENERATOR, &config->ports[0], error, error_len);
+
+	if (err < 0)
+		return err;
+	config->n_ports = strcmp(options->tx, options->rx) == 0 ? 1 : 2;
+	if (config->n_ports == 2)
+		err = port_spec_parse(
+			options->rx, PORT_GENERATOR, &config->ports[1], error, error_len);
+	if (err < 0)
+		return err;
+	return port_specs_check(config->ports, config->n_ports, error, error_len);
+}
+
+static int parse_traffic(struct config *config, char *error, size_t error_len)
+{
+	const struct options *options = &config->options;
+	struct traffic *traffic = NULL;
+	int err = frame_mix_parse(&config->mix, options->frame, error, error_len);
+
+	if (err < 0)
+		return err;
+	err = traffic_rate_parse(options->rate, &config->mix, (enum rate_layer)options->rate_layer,
+		&config->rate, error, error_len);
+	if (err < 0)
+		return err;
+	// Tried now, so that a mistake is told before anything starts.
+	err = traffic_create(options->schedule, &config->rate, &config->mix, 1, options->seed,
+		&traffic, error, error_len);
+	traffic_destroy(traffic);
+	return err;
+}
+
+// What system calls cost is no stall of the sender: its quantum and gaps are wider then.
+static void set_limits(struct config *config)
+{
+	struct port_gap_limits limits = port_gap_limits(config->ports, config->n_ports);
+
+	config->quantum_ns = limits.threshold_ns <= NS_PER_US ? NS_PER_US : 20 * NS_PER_US;
+	config->gap_threshold_ns = config->options.gap_threshold_ns != 0
+					   ? config->options.gap_threshold_ns
+					   : limits.threshold_ns;
+	config->gap_per_packet_ns = limits.per_packet_ns;
+}
+
+int config_parse(struct config *config, int argc, char *const *argv, char *error, size_t error_len)
+{
+	struct options *options = &config->options;
+
+	*config = (struct config){.argc = argc, .argv = argv};
+	int err = command_line_parse(
+		&command_line, argc, argv, options, &config->n_used, error, error_len);
+	if (err != COMMAND_LINE_RUN)
+		return err;
+	err = parse_traffic(config, error, error_len);
+	if (err == 0)
+		err = parse_core("core", options->core, &config->core, error, error_len);
+	if (err == 0)
+		err = parse_core("writer-core", options->writer_core, &config->writer_core, error,
+			error_len);
+	if (err == 0)
+		err = parse_ports(config, error, error_len);
+	if (err < 0)
+		return err;
+
+	set_limits(config);
+	config->count = options->count != 0 ? options->count : UINT64_MAX;
+	config->duration_ns = options->duration_ns;
+	if (config->duration_ns == 0)
+		config->duration_ns = options->count != 0 ? UINT64_MAX : default_duration_ns;
+	config->run_id = options->run_id != 0 ? (uint32_t)options->run_id : random_run_id();
+	return 0;
+}
+
+const char *config_asked(const struct config *config, const struct option_spec *spec)
+{
+	const char *asked = spec->default_text;
+	size_t len = strlen(spec->name);
+
+	for (int i = 1; i < config->n_used; i++) {
+		const char *arg = config->argv[i];
+		if (strncmp(arg, "--", 2) != 0 || strncmp(arg + 2, spec->name, len) != 0)
+			continue;
+		if (arg[2 + len] == '=')
+			asked = arg + 2 + len + 1;
+		else if (arg[2 + len] == '\0')
+			asked = spec->type == OPTION_FLAG ? "on" : config->argv[i + 1];
+	}
+	return asked;
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+// What the command line asks for: the option table, and the values worked out from it.
+
+#include "command_line.h"
+#include "measurement.h"
+#include "port.h"
+#include "traffic.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct options {
+	const char *tx, *rx;
+	bool both;
+	const char *rate;
+	uint32_t rate_layer; // enum rate_layer
+	const char *frame, *schedule;
+	uint64_t flows, duration_ns, count, warm_up_ns, seed;
+	const char *core, *writer_core;
+	const char *out;
+	uint32_t record; // enum record_mode
+	uint64_t ring_mib;
+	bool json;
+	uint64_t gap_threshold_ns, deadline_ns, link_timeout_ns, run_id;
+	bool accept_unstable_clock;
+};
+
+struct config {
+	struct options options;
+	struct port_spec ports[2]; // [0] sends direction 0, [1] receives it
+	size_t n_ports; // 1: one port is both
+	struct frame_mix mix;
+	struct traffic_rate rate;
+	int core, writer_core; // -1: not given
+	uint32_t run_id;
+	uint64_t duration_ns, count; // UINT64_MAX: unlimited
+	uint64_t quantum_ns, gap_threshold_ns, gap_per_packet_ns;
+	int argc;
+	char *const *argv;
+	int n_used; // arguments before EAL's
+};
+
+extern const struct option_spec generator_options[];
+extern const size_t n_generator_options;
+
+// Returns COMMAND_LINE_RUN, COMMAND_LINE_DONE, or -errno with one line in error: all that can be
+// found wrong before anything is started.
+int config_parse(struct config *config, int argc, char *const *argv, char *error, size_t error_len);
+
+// The text an option was given, or its default.
+const char *config_asked(const struct config *config, const struct option_spec *spec);

@@ -1,0 +1,328 @@
+#include "generator.h"
+
+#include "log.h"
+#include "pool.h"
+#include "result_files.h"
+
+#include <rte_errno.h>
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	CLOCK_SPREAD_NS = 100000000, // 50 ns a point over 0.1 s: the rate is right to 1e-6
+	GAPS_LOGGED = 1 << 20, // 24 MiB: 17 minutes at 1000 a second
+	START_DELAY_NS = 1000000, // from setting the epoch to time 0
+	MAX_BEHIND_NS = 100000000, // longer than that the end of a run does not wait for a sender
+	NEAR_FLOOR_NS = 60,
+	SPARE_MBUFS = 2048, // built ahead, received, in the pool's cache
+};
+
+void generator_path(const struct generator *generator, const char *name, char *path, size_t len)
+{
+	snprintf(path, len, "%s/%s", generator->config->options.out, name);
+}
+
+static int open_ports(struct generator *g, char *error, size_t error_len)
+{
+	const struct config *config = g->config;
+	unsigned int n_mbufs = SPARE_MBUFS + 2 * port_specs_mbufs(config->ports, config->n_ports);
+	struct eal_config eal = {
+		.program = config->argv[0],
+		.core = config->core,
+		.memory_mb = pool_memory_mb(n_mbufs),
+		.ports = config->ports,
+		.n_ports = config->n_ports,
+		.extra = config->argv + config->n_used,
+		.n_extra = config->argc - config->n_used,
+	};
+	int err = eal_start(&eal, &g->eal, error, error_len);
+
+	if (err < 0)
+		return err;
+	g->eal_is_up = true;
+	g->pool = pool_create("generator", n_mbufs);
+	if (g->pool == NULL) {
+		snprintf(error, error_len, "memory: %u packet buffers: %s; free some, or -- -m MB",
+			n_mbufs, rte_strerror(rte_errno));
+		return -rte_errno;
+	}
+	for (size_t i = 0; i < config->n_ports; i++) {
+		err = port_open(&config->ports[i], g->pool, &g->ports[i], error, error_len);
+		if (err < 0)
+			return err;
+	}
+	if (config->n_ports == 1)
+		g->ports[1] = g->ports[0];
+	return 0;
+}
+
+static int wait_links(struct generator *g, char *error, size_t error_len)
+{
+	for (size_t i = 0; i < g->config->n_ports; i++) {
+		int err = port_wait_link(
+			g->ports[i], g->config->options.link_timeout_ns, g->loop.n_signals);
+		if (err == -ETIMEDOUT)
+			snprintf(error, error_len,
+				"%s: no link; is the device under test running? (--link-timeout)",
+				g->config->ports[i].text);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static struct record_file_header file_header(const struct generator *g)
+{
+	struct record_file_header header = {
+		.run_id = g->config->run_id,
+		.n_flows = (uint32_t)g->config->options.flows,
+		.epoch_tsc = g->epoch_tsc,
+		.nominal_tsc_hz = g->tsc_hz,
+		.first = g->points[0],
+		.thread = "generator",
+	};
+
+	return header;
+}
+
+static int open_writer(struct generator *g, char *error, size_t error_len)
+{
+	const struct options *options = &g->config->options;
+	char path[512];
+	struct record_writer_config config = {
+		.path = path,
+		.kind = RECORD_PACKET,
+		.header = file_header(g),
+		.ring_bytes = options->ring_mib << 20,
+		.expected_per_second =
+			options->record == RECORD_MODE_ALL
+				? traffic_rate_pps(&g->config->rate) * g->n_directions
+				: 0,
+		.core = g->config->writer_core >= 0 ? g->config->writer_core : g->eal.core,
+	};
+
+	generator_path(g, "packets.bin", path, sizeof(path));
+	if (options->record == RECORD_MODE_NONE)
+		return 0;
+	int err = record_writer_create(&config, &g->loop.writer);
+	if (err < 0)
+		snprintf(error, error_len, "%s: %s; give --out a folder on a disk with room", path,
+			strerror(-err));
+	return err;
+}
+
+static int open_measurements(struct generator *g, char *error, size_t error_len)
+{
+	const struct options *options = &g->config->options;
+	struct gap_log_config gaps = {
+		.threshold_ticks = clock_ticks(g->config->gap_threshold_ns, g->tsc_hz),
+		.per_packet_ticks = clock_ticks(g->config->gap_per_packet_ns, g->tsc_hz),
+		.thread = GAP_GENERATOR,
+		.capacity = GAPS_LOGGED,
+	};
+	struct measurement_config config = {
+		.n_flows = (uint32_t)options->flows,
+		.in_flight_capacity = in_flight_capacity(
+			traffic_rate_pps(&g->config->rate), options->deadline_ns),
+		.has_warm_up = options->warm_up_ns > 0,
+		.quantum_ticks = clock_ticks(g->config->quantum_ns, g->tsc_hz),
+		.mode = (enum record_mode)options->record,
+		.writer = g->loop.writer,
+		.gaps = &g->loop.gaps,
+	};
+	int err = gap_log_create(&g->loop.gaps.log, &gaps);
+
+	for (uint32_t i = 0; err == 0 && i < g->n_directions; i++) {
+		config.direction = (uint8_t)i;
+		err = measurement_init(&g->measurements[i], &config);
+		// Each direction draws its own numbers from the one seed.
+		if (err == 0)
+			err = traffic_create(options->schedule, &g->config->rate, &g->config->mix,
+				config.n_flows, options->seed + i, &g->traffic[i], error,
+				error_len);
+	}
+	if (err < 0)
+		snprintf(error, error_len, "memory: counters and histograms: %s", strerror(-err));
+	return err;
+}
+
+static void init_loop(struct generator *g)
+{
+	const struct config *config = g->config;
+	struct loop *loop = &g->loop;
+
+	loop->n_senders = g->n_directions;
+	loop->n_receivers = config->n_ports == 1 ? 1 : g->n_directions;
+	for (uint32_t i = 0; i < g->n_directions; i++) {
+		sender_init(&loop->senders[i],
+			&(struct sender_config){
+				.port = g->ports[i],
+				.pool = g->pool,
+				.traffic = g->traffic[i],
+				.measurement = &g->measurements[i],
+				.gaps = &loop->gaps,
+				.direction = (uint8_t)i,
+				.run_id = config->run_id,
+				.tsc_hz = g->tsc_hz,
+				.quantum_ticks = clock_ticks(config->quantum_ns, g->tsc_hz),
+				.warm_up_ns = config->options.warm_up_ns,
+				.duration_ns = config->duration_ns,
+				.count = config->count,
+			});
+	}
+	for (uint32_t i = 0; i < loop->n_receivers; i++) {
+		struct receiver *receiver = &loop->receivers[i];
+		bool is_shared = config->n_ports == 1 && g->n_directions == 2;
+		*receiver = (struct receiver){
+			.port = g->ports[1 - i],
+			.gaps = &loop->gaps,
+			.of = {&g->measurements[is_shared ? 0 : i],
+				&g->measurements[is_shared ? 1 : i]},
+			.is_expected = {is_shared || i == 0, is_shared || i == 1},
+			.run_id = config->run_id,
+		};
+	}
+}
+
+static int measure_clock(struct generator *g, char *error, size_t error_len)
+{
+	struct clock_fit fit;
+
+	clock_points_take(g->points, CLOCK_POINTS, CLOCK_SPREAD_NS);
+	if (clock_fit(g->points, CLOCK_POINTS, &fit) < 0) {
+		snprintf(error, error_len, "clock: the TSC does not advance; use another machine");
+		return -EINVAL;
+	}
+	g->tsc_hz = (uint64_t)(fit.tsc_hz + 0.5);
+	return 0;
+}
+
+int generator_open(struct generator *g, const struct config *config, volatile const int *n_signals,
+	char *error, size_t error_len)
+{
+	memset(g, 0, sizeof(*g));
+	g->config = config;
+	g->n_directions = config->options.both ? 2 : 1;
+	g->loop.n_signals = n_signals;
+	int err = open_ports(g, error, error_len);
+	if (err == 0)
+		err = measure_clock(g, error, error_len);
+	if (err == 0)
+		err = wait_links(g, error, error_len);
+	if (err == 0)
+		err = open_writer(g, error, error_len);
+	if (err == 0)
+		err = open_measurements(g, error, error_len);
+	if (err == 0)
+		init_loop(g);
+	return err;
+}
+
+static uint64_t schedule_end_ticks(const struct generator *g)
+{
+	const struct config *config = g->config;
+
+	if (config->duration_ns == UINT64_MAX)
+		return UINT64_MAX / 2;
+	return clock_ticks(
+		config->options.warm_up_ns + config->duration_ns + MAX_BEHIND_NS, g->tsc_hz);
+}
+
+static void start(struct generator *g)
+{
+	struct loop *loop = &g->loop;
+	uint64_t poll_ticks = loop_measure_poll(loop);
+	uint64_t floor_ticks = clock_ticks(NEAR_FLOOR_NS, g->tsc_hz);
+
+	loop->near_ticks = poll_ticks > floor_ticks ? poll_ticks * 5 / 4 : floor_ticks;
+	// The link came up after the epoch of whoever sent before; count from here.
+	for (uint32_t i = 0; i < g->n_directions; i++)
+		memset(&g->measurements[i].counters, 0, sizeof(g->measurements[i].counters));
+
+	g->epoch_tsc = clock_tsc() + clock_ticks(START_DELAY_NS, g->tsc_hz);
+	loop->timeout_tsc = g->epoch_tsc + schedule_end_ticks(g);
+	for (uint32_t i = 0; i < loop->n_receivers; i++) {
+		loop->receivers[i].epoch_tsc = g->epoch_tsc;
+		loop->receivers[i].n_foreign = 0;
+	}
+	for (uint32_t i = 0; i < loop->n_senders; i++)
+		sender_start(&loop->senders[i], g->epoch_tsc);
+}
+
+static void finish(struct generator *g)
+{
+	for (uint32_t i = 0; i < g->n_directions; i++)
+		measurement_finish(&g->measurements[i]);
+	for (uint32_t i = 0; i < g->loop.n_receivers; i++)
+		g->measurements[i].counters.foreign = g->loop.receivers[i].n_foreign;
+	clock_points_take(g->points + CLOCK_POINTS, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
+}
+
+static void keep_error(struct generator *g, const char *name, int err)
+{
+	if (err == 0 || g->write_error != 0)
+		return;
+	g->write_error = err;
+	generator_path(g, name, g->write_error_path, sizeof(g->write_error_path));
+}
+
+static void write_files(struct generator *g)
+{
+	const struct clock_point *last = &g->points[2 * CLOCK_POINTS - 1];
+	const struct record_file_header header = file_header(g);
+	char path[512];
+
+	if (g->loop.writer != NULL) {
+		g->n_stalls = record_writer_stalls(g->loop.writer);
+		record_writer_set_epoch(g->loop.writer, g->epoch_tsc);
+		int err = record_writer_close(
+			g->loop.writer, last, &g->n_records, &g->n_records_lost);
+		keep_error(g, "packets.bin", err);
+		g->loop.writer = NULL;
+	}
+	generator_path(g, "gaps.bin", path, sizeof(path));
+	keep_error(g, "gaps.bin", gap_log_write(&g->loop.gaps.log, path, &header, last));
+	generator_path(g, "histograms.bin", path, sizeof(path));
+	keep_error(g, "histograms.bin",
+		histograms_write(g->measurements, g->n_directions, path, &header, last));
+}
+
+void generator_run(struct generator *g)
+{
+	struct loop *loop = &g->loop;
+	uint64_t deadline_ticks = clock_ticks(g->config->options.deadline_ns, g->tsc_hz);
+
+	start(g);
+	g->stop = loop_send(loop);
+	g->send_end_tsc = clock_tsc();
+	for (uint32_t i = 0; i < loop->n_senders; i++)
+		sender_stop(&loop->senders[i], g->stop == LOOP_TIMEOUT);
+	if (g->stop != LOOP_WRITE_ERROR) {
+		// A second signal ends the drain, too.
+		loop->n_signals_allowed = *loop->n_signals > 0 ? 1 : 0;
+		loop->timeout_tsc = g->send_end_tsc + deadline_ticks;
+		enum loop_stop drained = loop_drain(loop);
+		g->was_interrupted = g->stop == LOOP_SIGNAL || drained == LOOP_SIGNAL;
+	}
+	finish(g);
+	write_files(g);
+}
+
+void generator_close(struct generator *g)
+{
+	static const struct clock_point never;
+
+	record_writer_close(g->loop.writer, &never, NULL, NULL);
+	for (uint32_t i = 0; i < 2; i++) {
+		measurement_fini(&g->measurements[i]);
+		traffic_destroy(g->traffic[i]);
+	}
+	gap_log_destroy(&g->loop.gaps.log);
+	if (g->ports[1] != g->ports[0])
+		port_close(g->ports[1]);
+	port_close(g->ports[0]);
+	rte_mempool_free(g->pool);
+	if (g->eal_is_up)
+		eal_stop(&g->eal);
+}

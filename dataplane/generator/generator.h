@@ -1,0 +1,46 @@
+#pragma once
+
+// One run of the generator: what it holds, from opening the ports to the written files.
+
+#include "clock.h"
+#include "config.h"
+#include "eal.h"
+#include "loop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct generator {
+	const struct config *config;
+	struct eal eal;
+	bool eal_is_up;
+	struct rte_mempool *pool;
+	struct port *ports[2]; // the same one twice where one port is both
+	uint32_t n_directions;
+	struct traffic *traffic[2];
+	struct measurement measurements[2];
+	struct loop loop;
+
+	struct clock_point points[2 * CLOCK_POINTS]; // before the run, after it
+	uint64_t tsc_hz; // measured before the run: what the schedule is kept with
+	uint64_t epoch_tsc;
+	uint64_t send_end_tsc;
+	enum loop_stop stop; // of sending
+	bool was_interrupted; // sending or draining
+	int write_error; // -errno of the first file that could not be written
+	char write_error_path[512];
+	uint64_t n_records, n_records_lost, n_stalls;
+};
+
+// Start EAL, open the ports, take all memory, wait for the links. Returns 0, -EINTR after a
+// signal, or -errno with one line in error. What was opened is closed by generator_close.
+int generator_open(struct generator *generator, const struct config *config,
+	volatile const int *n_signals, char *error, size_t error_len);
+
+// Send, receive, write the record files. A failed write is kept in write_error.
+void generator_run(struct generator *generator);
+
+void generator_close(struct generator *generator);
+
+// OUT/name.
+void generator_path(const struct generator *generator, const char *name, char *path, size_t len);

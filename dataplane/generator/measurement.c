@@ -1,0 +1,282 @@
+#include "measurement.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int measurement_init(struct measurement *m, const struct measurement_config *config)
+{
+	int err = -ENOMEM;
+
+	*m = (struct measurement){
+		.gaps = config->gaps,
+		.writer = config->writer,
+		.mode = config->writer == NULL ? RECORD_MODE_NONE : config->mode,
+		.direction = config->direction,
+		.n_flows = config->n_flows,
+		.quantum_ticks = config->quantum_ticks,
+	};
+	m->flows = calloc(config->n_flows, sizeof(*m->flows));
+	if (m->flows == NULL)
+		goto fail;
+	for (uint32_t flow = 0; flow < config->n_flows; flow++)
+		m->flows[flow].next_expected = flow;
+	err = in_flight_init(&m->in_flight, config->in_flight_capacity);
+	if (err < 0)
+		goto fail;
+	for (int cold = 0; cold < (config->has_warm_up ? 2 : 1); cold++) {
+		for (int is_void = 0; is_void < 2; is_void++) {
+			m->histograms.sets[cold][is_void] = histogram_array_create(N_SERIES);
+			err = -ENOMEM;
+			if (m->histograms.sets[cold][is_void] == NULL)
+				goto fail;
+		}
+	}
+	return 0;
+fail:
+	measurement_fini(m);
+	return err;
+}
+
+void measurement_fini(struct measurement *m)
+{
+	for (int set = 0; set < 4; set++) {
+		histogram_array_destroy(m->histograms.sets[set / 2][set % 2], N_SERIES);
+		m->histograms.sets[set / 2][set % 2] = NULL;
+	}
+	in_flight_fini(&m->in_flight);
+	free(m->flows);
+	m->flows = NULL;
+}
+
+static inline bool tail_exceeds(struct tail_threshold *tail, uint64_t ticks)
+{
+	uint64_t step = (tail->ticks_q16 >> 14) + 1;
+
+	if (ticks << 16 > tail->ticks_q16) {
+		tail->ticks_q16 += 99 * step;
+		return true;
+	}
+	tail->ticks_q16 -= step < tail->ticks_q16 ? step : tail->ticks_q16;
+	return false;
+}
+
+// A record's place if it is to be kept.
+static inline struct packet_record *record_slot(
+	struct measurement *m, uint16_t flags, uint64_t service_ticks)
+{
+	if (m->mode == RECORD_MODE_NONE)
+		return NULL;
+	if (m->mode == RECORD_MODE_TAIL) {
+		// Both are asked: the threshold has to see every latency.
+		bool is_slow = service_ticks > 0 && tail_exceeds(&m->tail, service_ticks);
+		if (!is_slow && (flags & ~PACKET_COLD) == 0)
+			return NULL;
+	}
+	return record_writer_slot(m->writer);
+}
+
+// Counters and record that every departure gets once: when it is matched, lost or refused.
+static inline void conclude(struct measurement *m, uint64_t seq,
+	const struct in_flight_entry *entry, uint64_t received_tsc, uint32_t arrival_window,
+	uint16_t flags)
+{
+	uint64_t is_void = (flags & PACKET_VOID) != 0;
+	uint64_t is_cold = (flags & PACKET_COLD) != 0;
+	uint64_t service_ticks = received_tsc != 0 ? received_tsc - entry->sent_tsc : 0;
+
+	m->counters.void_ += is_void;
+	m->counters.cold += is_cold;
+	m->counters.void_cold += is_void & is_cold;
+	struct packet_record *record = record_slot(m, flags, service_ticks);
+	if (record == NULL)
+		return;
+	*record = (struct packet_record){
+		.seq = seq,
+		.due_tsc = entry->due_tsc,
+		.sent_tsc = entry->sent_tsc,
+		.received_tsc = received_tsc,
+		.arrival_window = arrival_window,
+		.flow = entry->flow,
+		.frame_len = entry->frame_len,
+		.flags = flags,
+		.direction = m->direction,
+	};
+}
+
+static inline uint16_t flags_of(const struct in_flight_entry *entry)
+{
+	uint16_t flags = 0;
+
+	if (entry->flags & IN_FLIGHT_VOID)
+		flags |= PACKET_VOID;
+	if (entry->flags & IN_FLIGHT_COLD)
+		flags |= PACKET_COLD;
+	return flags;
+}
+
+static inline struct histogram *series_of(struct measurement *m, uint16_t flags)
+{
+	return m->histograms.sets[(flags & PACKET_COLD) != 0][(flags & PACKET_VOID) != 0];
+}
+
+// Both series of a departure count every sent packet, when its fate and thus its flags are known.
+static inline void record_departure(struct histogram *series, const struct in_flight_entry *entry)
+{
+	histogram_record(&series[SERIES_DEPARTURE_ERROR], entry->sent_tsc - entry->due_tsc);
+	if (entry->inter_departure_ticks != 0)
+		histogram_record(&series[SERIES_INTER_DEPARTURE], entry->inter_departure_ticks);
+}
+
+// A gap of the generator may have made the port overflow: the packet is void if a gap overlaps
+// its life from due until the slowest packet seen would have been back.
+static void conclude_lost(struct measurement *m, uint64_t seq, struct in_flight_entry *entry)
+{
+	uint16_t flags = flags_of(entry);
+
+	if (gap_watch_overlaps(m->gaps, entry->due_tsc, entry->sent_tsc + m->longest_service_ticks))
+		flags |= PACKET_VOID;
+	m->counters.lost++;
+	record_departure(series_of(m, flags), entry);
+	conclude(m, seq, entry, 0, 0, flags);
+}
+
+void measurement_sent(struct measurement *m, const struct sent_packet *packet)
+{
+	struct in_flight_entry *entry = in_flight_next(&m->in_flight);
+	uint64_t seq = m->in_flight.next_seq++;
+
+	if (__builtin_expect(entry->state == IN_FLIGHT_SENT, 0))
+		conclude_lost(m, seq - m->in_flight.mask - 1, entry);
+	entry->due_tsc = packet->due_tsc;
+	entry->sent_tsc = packet->sent_tsc;
+	entry->flow = packet->flow;
+	entry->frame_len = packet->frame_len;
+	entry->flags = packet->flags;
+	m->counters.due++;
+
+	if (__builtin_expect(packet->sent_tsc == 0, 0)) {
+		entry->state = IN_FLIGHT_UNSENT;
+		entry->inter_departure_ticks = 0;
+		m->counters.unsent++;
+		uint16_t flags = flags_of(entry) | PACKET_UNSENT;
+		if (gap_watch_since(m->gaps, entry->due_tsc))
+			flags |= PACKET_VOID;
+		conclude(m, seq, entry, 0, 0, flags);
+		return;
+	}
+	entry->state = IN_FLIGHT_SENT;
+	entry->inter_departure_ticks =
+		m->last_sent_tsc != 0 ? packet->sent_tsc - m->last_sent_tsc : 0;
+	m->last_sent_tsc = packet->sent_tsc;
+	m->counters.sent++;
+	m->counters.sent_late += packet->sent_tsc - packet->due_tsc > m->quantum_ticks;
+}
+
+// RFC 4737 order and RFC 4689 jitter. Jitter is defined between successive packets of a flow that
+// both arrived in order; it is void or cold when either packet is.
+static inline uint16_t follow_flow(struct measurement *m, uint64_t seq, uint32_t flow_index,
+	uint64_t latency_ticks, uint16_t flags)
+{
+	struct flow_state *flow = &m->flows[flow_index];
+
+	if (seq < flow->next_expected) {
+		m->counters.out_of_sequence++;
+		return PACKET_OUT_OF_SEQUENCE;
+	}
+	uint8_t is_void = (flags & PACKET_VOID) != 0;
+	uint8_t is_cold = (flags & PACKET_COLD) != 0;
+	if (seq == flow->next_expected && flow->has_last) {
+		uint64_t jitter_ticks = latency_ticks > flow->last_latency_ticks
+						? latency_ticks - flow->last_latency_ticks
+						: flow->last_latency_ticks - latency_ticks;
+		histogram_record(&m->histograms.sets[is_cold | flow->last_cold]
+						    [is_void | flow->last_void][SERIES_JITTER],
+			jitter_ticks);
+	}
+	flow->next_expected = seq + m->n_flows;
+	flow->last_latency_ticks = latency_ticks;
+	flow->has_last = 1;
+	flow->last_void = is_void;
+	flow->last_cold = is_cold;
+	return 0;
+}
+
+static inline void conclude_matched(
+	struct measurement *m, struct in_flight_entry *entry, const struct received_packet *packet)
+{
+	uint64_t service_ticks = packet->received_tsc - entry->sent_tsc;
+	uint16_t flags = flags_of(entry);
+
+	if (gap_watch_since(m->gaps, entry->due_tsc))
+		flags |= PACKET_VOID;
+	entry->state = IN_FLIGHT_RECEIVED;
+	m->counters.matched++;
+	if (service_ticks > m->longest_service_ticks)
+		m->longest_service_ticks = service_ticks;
+
+	struct histogram *series = series_of(m, flags);
+	histogram_record(&series[SERIES_SERVICE], service_ticks);
+	histogram_record(&series[SERIES_INTENT], packet->received_tsc - entry->due_tsc);
+	histogram_record(&series[SERIES_ARRIVAL_WINDOW], packet->arrival_window);
+	record_departure(series, entry);
+	flags |= follow_flow(m, packet->seq, entry->flow, service_ticks, flags);
+	conclude(m, packet->seq, entry, packet->received_tsc, packet->arrival_window, flags);
+}
+
+// One more record for a packet that has its own already, or is not ours.
+static void record_odd(struct measurement *m, const struct received_packet *packet,
+	const struct in_flight_entry *entry, uint16_t flags)
+{
+	struct packet_record *record = record_slot(m, flags, 0);
+
+	if (record == NULL)
+		return;
+	*record = (struct packet_record){
+		.seq = packet->seq,
+		.due_tsc = packet->due_tsc,
+		.sent_tsc = entry != NULL ? entry->sent_tsc : 0,
+		.received_tsc = packet->received_tsc,
+		.arrival_window = packet->arrival_window,
+		.flow = packet->flow,
+		.frame_len = packet->frame_len,
+		.flags = flags,
+		.direction = m->direction,
+	};
+}
+
+void measurement_received(struct measurement *m, const struct received_packet *packet)
+{
+	struct in_flight_entry *entry = NULL;
+	enum in_flight_find found = IN_FLIGHT_NEVER_SENT;
+
+	m->counters.received++;
+	if (packet->is_ours)
+		found = in_flight_find(&m->in_flight, packet->seq, &entry);
+	if (__builtin_expect(found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_SENT, 1)) {
+		conclude_matched(m, entry, packet);
+	} else if (found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_RECEIVED) {
+		m->counters.duplicates++;
+		record_odd(m, packet, entry, PACKET_DUPLICATE);
+	} else if (found == IN_FLIGHT_TOO_LATE) {
+		m->counters.late++;
+		record_odd(m, packet, NULL, PACKET_LATE);
+	} else {
+		m->counters.orphans++;
+		record_odd(m, packet, NULL, PACKET_ORPHAN);
+	}
+}
+
+void measurement_finish(struct measurement *m)
+{
+	uint64_t capacity = m->in_flight.mask + 1;
+	uint64_t next = m->in_flight.next_seq;
+
+	for (uint64_t seq = next > capacity ? next - capacity : 0; seq < next; seq++) {
+		struct in_flight_entry *entry = &m->in_flight.entries[seq & m->in_flight.mask];
+		if (entry->state != IN_FLIGHT_SENT)
+			continue;
+		conclude_lost(m, seq, entry);
+		entry->state = IN_FLIGHT_EMPTY;
+	}
+}

@@ -1,0 +1,103 @@
+#pragma once
+
+// What became of each packet of one direction: counters, histograms, one record. The sender says
+// what it sent, the receiver what came; everything else follows here. One thread.
+
+#include "counters.h"
+#include "gap_watch.h"
+#include "histogram.h"
+#include "in_flight.h"
+#include "record_writer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum record_mode {
+	RECORD_MODE_ALL,
+	RECORD_MODE_TAIL, // what is void, missing or odd, and about the slowest 1 %
+	RECORD_MODE_NONE,
+};
+
+// Histograms of a direction: [cold][void] sets of N_SERIES. The cold sets exist only with a
+// warm-up.
+struct histogram_sets {
+	struct histogram *sets[2][2];
+};
+
+// A moving threshold that about one latency in a hundred exceeds: each one above lifts it by 99
+// steps, each one below lowers it by one. A step is 2^-14 of the threshold.
+struct tail_threshold {
+	uint64_t ticks_q16;
+};
+
+struct flow_state {
+	uint64_t next_expected; // RFC 4737's NextExp
+	uint64_t last_latency_ticks;
+	uint8_t has_last, last_void, last_cold;
+};
+
+struct measurement {
+	_Alignas(64) struct counters counters;
+	struct histogram_sets histograms;
+	struct tail_threshold tail;
+	uint64_t longest_service_ticks;
+	const struct gap_watch *gaps;
+	struct record_writer *writer; // NULL: RECORD_MODE_NONE
+	enum record_mode mode;
+	uint8_t direction;
+	uint32_t n_flows;
+	struct flow_state *flows;
+	struct in_flight in_flight;
+	uint64_t last_sent_tsc;
+	uint64_t quantum_ticks; // sent later than this after due is sent_late
+};
+
+struct measurement_config {
+	uint8_t direction;
+	uint32_t n_flows;
+	uint64_t in_flight_capacity;
+	bool has_warm_up;
+	uint64_t quantum_ticks;
+	enum record_mode mode;
+	struct record_writer *writer;
+	const struct gap_watch *gaps;
+};
+
+// Returns 0 or -errno; on failure nothing stays allocated. Does not own writer and gaps.
+int measurement_init(struct measurement *measurement, const struct measurement_config *config);
+void measurement_fini(struct measurement *measurement);
+
+// One departure, as the sender knows it.
+struct sent_packet {
+	uint64_t due_tsc;
+	uint64_t sent_tsc; // 0: the port refused it
+	uint32_t flow;
+	uint16_t frame_len;
+	uint8_t flags; // enum in_flight_flag
+};
+
+// Hot path: the packet with the next sequence number was offered to the port.
+void measurement_sent(struct measurement *measurement, const struct sent_packet *packet);
+
+// One arrival, as the receiver knows it.
+struct received_packet {
+	uint64_t seq;
+	uint64_t due_tsc; // by the probe; for packets that are no longer known
+	uint64_t received_tsc;
+	uint32_t arrival_window;
+	uint32_t flow;
+	uint16_t frame_len;
+	bool is_ours; // run id and direction agree
+};
+
+// Hot path: a frame with our magic arrived.
+void measurement_received(struct measurement *measurement, const struct received_packet *packet);
+
+// After the run: what is still in flight is lost.
+void measurement_finish(struct measurement *measurement);
+
+static inline uint64_t measurement_n_in_flight(const struct measurement *measurement)
+{
+	return measurement->counters.sent - measurement->counters.matched -
+	       measurement->counters.lost;
+}

@@ -1,0 +1,368 @@
+// What becomes of each packet, without ports: order, loss, duplicates, voids, records.
+
+#include "measurement.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { CAPACITY = 16, QUANTUM = 100, N_GAPS = 1000 };
+
+static char path[] = "/tmp/measurement_test.XXXXXX";
+static struct gap_watch gaps;
+static struct record_writer *writer;
+
+static void open_gaps(uint64_t now_tsc)
+{
+	const struct gap_log_config config = {
+		.threshold_ticks = 50, .per_packet_ticks = 10, .capacity = N_GAPS};
+
+	memset(&gaps, 0, sizeof(gaps));
+	gaps.checkpoint_tsc = now_tsc;
+	assert_int_equal(gap_log_create(&gaps.log, &config), 0);
+}
+
+// Each test gets a direction with one ring of 16 and two flows.
+static struct measurement *start(enum record_mode mode)
+{
+	struct measurement *m = aligned_alloc(64, sizeof(*m));
+	struct record_writer_config file = {
+		.path = path, .kind = RECORD_PACKET, .ring_bytes = 1 << 20, .core = -1};
+	struct measurement_config config = {
+		.n_flows = 2,
+		.in_flight_capacity = CAPACITY,
+		.has_warm_up = true,
+		.quantum_ticks = QUANTUM,
+		.mode = mode,
+		.gaps = &gaps,
+	};
+
+	open_gaps(1);
+	assert_int_equal(record_writer_create(&file, &writer), 0);
+	config.writer = writer;
+	assert_int_equal(measurement_init(m, &config), 0);
+	return m;
+}
+
+// Ends the run; returns the number of records, the first of which are copied to records.
+static size_t finish(struct measurement *m, struct packet_record *records, size_t max)
+{
+	static const struct clock_point never;
+	uint64_t n_written;
+
+	measurement_finish(m);
+	assert_true(counters_reconcile(&m->counters));
+	assert_int_equal(measurement_n_in_flight(m), 0);
+	assert_int_equal(record_writer_close(writer, &never, &n_written, NULL), 0);
+	FILE *file = fopen(path, "rb");
+	assert_int_equal(fseek(file, sizeof(struct record_file_header), SEEK_SET), 0);
+	assert_int_equal(
+		fread(records, sizeof(*records), max, file), n_written < max ? n_written : max);
+	fclose(file);
+	measurement_fini(m);
+	gap_log_destroy(&gaps.log);
+	free(m);
+	return n_written;
+}
+
+// Packets are due every 1000 ticks, sent 10 later.
+static uint64_t due_of(uint64_t seq)
+{
+	return 1000000 + seq * 1000;
+}
+
+static void send(struct measurement *m, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t seq = m->in_flight.next_seq;
+		measurement_sent(m, &(struct sent_packet){
+					    .due_tsc = due_of(seq),
+					    .sent_tsc = due_of(seq) + 10,
+					    .flow = (uint32_t)(seq % 2),
+					    .frame_len = 64,
+				    });
+	}
+}
+
+static void receive(struct measurement *m, uint64_t seq, uint64_t latency)
+{
+	measurement_received(m, &(struct received_packet){
+					.seq = seq,
+					.due_tsc = due_of(seq),
+					.received_tsc = due_of(seq) + 10 + latency,
+					.arrival_window = 5,
+					.flow = (uint32_t)(seq % 2),
+					.frame_len = 64,
+					.is_ours = true,
+				});
+}
+
+static uint64_t count(const struct measurement *m, enum histogram_series series, uint64_t value)
+{
+	return m->histograms.sets[0][0][series].counts[histogram_index(value)];
+}
+
+static void test_a_packet_is_timed_and_recorded(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 2);
+	receive(m, 0, 300);
+	receive(m, 1, 310);
+
+	assert_int_equal(count(m, SERIES_SERVICE, 300), 1);
+	assert_int_equal(count(m, SERIES_INTENT, 310), 1);
+	assert_int_equal(count(m, SERIES_INTENT, 320), 1);
+	assert_int_equal(count(m, SERIES_DEPARTURE_ERROR, 10), 2);
+	assert_int_equal(count(m, SERIES_INTER_DEPARTURE, 1000), 1);
+	assert_int_equal(count(m, SERIES_ARRIVAL_WINDOW, 5), 2);
+	assert_int_equal(finish(m, records, 4), 2);
+	assert_int_equal(records[1].seq, 1);
+	assert_int_equal(records[1].due_tsc, due_of(1));
+	assert_int_equal(records[1].sent_tsc, due_of(1) + 10);
+	assert_int_equal(records[1].received_tsc, due_of(1) + 320);
+	assert_int_equal(records[1].flow, 1);
+	assert_int_equal(records[1].flags, 0);
+}
+
+static void test_jitter_is_between_successive_packets_of_a_flow(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	// Flow 0 is 0, 2, 4, 6; packet 4 is lost: no jitter across it.
+	send(m, 8);
+	receive(m, 0, 300);
+	receive(m, 1, 900);
+	receive(m, 2, 280);
+	receive(m, 3, 907);
+	receive(m, 6, 500);
+
+	assert_int_equal(histogram_total(&m->histograms.sets[0][0][SERIES_JITTER]), 2);
+	assert_int_equal(count(m, SERIES_JITTER, 20), 1);
+	assert_int_equal(count(m, SERIES_JITTER, 7), 1);
+	finish(m, records, 1);
+}
+
+static void test_order_is_kept_per_flow(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 4);
+	receive(m, 1, 300); // another flow than 0
+	receive(m, 0, 300);
+	receive(m, 3, 300);
+	receive(m, 2, 300);
+	assert_int_equal(m->counters.out_of_sequence, 0);
+	send(m, 4);
+	receive(m, 6, 300);
+	receive(m, 4, 300);
+
+	assert_int_equal(m->counters.out_of_sequence, 1);
+	finish(m, records, 4);
+}
+
+static void test_duplicates_orphans_and_strangers_are_told_apart(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 1);
+	receive(m, 0, 300);
+	receive(m, 0, 400);
+	receive(m, 7, 300);
+	measurement_received(m, &(struct received_packet){.seq = 0, .is_ours = false});
+
+	assert_int_equal(m->counters.matched, 1);
+	assert_int_equal(m->counters.duplicates, 1);
+	assert_int_equal(m->counters.orphans, 2);
+	assert_int_equal(finish(m, records, 4), 4);
+	assert_int_equal(records[1].flags, PACKET_DUPLICATE);
+	assert_int_equal(records[2].flags, PACKET_ORPHAN);
+}
+
+static void test_what_the_ring_overtakes_is_lost_and_then_late(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[2];
+
+	send(m, CAPACITY);
+	assert_int_equal(m->counters.lost, 0);
+	receive(m, 0, 300);
+	send(m, 2);
+	assert_int_equal(m->counters.lost, 1);
+	receive(m, 1, 99999);
+
+	assert_int_equal(m->counters.late, 1);
+	assert_int_equal(finish(m, records, 2), CAPACITY + 2 + 1);
+	assert_int_equal(records[1].seq, 1);
+	assert_int_equal(records[1].received_tsc, 0);
+}
+
+static void test_a_refused_packet_is_unsent_and_no_loss(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[3];
+
+	send(m, 1);
+	measurement_sent(m, &(struct sent_packet){.due_tsc = due_of(1), .frame_len = 64});
+	receive(m, 0, 300);
+	receive(m, 1, 300); // cannot be: it was never sent
+
+	assert_int_equal(m->counters.unsent, 1);
+	assert_int_equal(m->counters.sent, 1);
+	assert_int_equal(m->counters.orphans, 1);
+	assert_int_equal(finish(m, records, 3), 3);
+	assert_int_equal(records[0].flags, PACKET_UNSENT);
+	assert_int_equal(records[0].sent_tsc, 0);
+}
+
+// A gap from one checkpoint to the next.
+static void gap(uint64_t from, uint64_t until)
+{
+	gap_watch_check(&gaps, from - 1);
+	gaps.checkpoint_tsc = from;
+	gap_watch_check(&gaps, until);
+}
+
+static void test_what_a_gap_overlaps_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	gap(due_of(0) - 500, due_of(0) - 100);
+	send(m, 3);
+	receive(m, 0, 300); // due after the gap
+	gap(due_of(1) + 100, due_of(1) + 200);
+	receive(m, 1, 300); // in flight in the gap
+	receive(m, 2, 300);
+
+	assert_int_equal(m->counters.void_, 1);
+	assert_int_equal(m->histograms.sets[0][1][SERIES_SERVICE].counts[300], 1);
+	assert_int_equal(finish(m, records, 4), 3);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].flags, PACKET_VOID);
+	assert_int_equal(records[2].flags, 0);
+}
+
+static void test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 4);
+	receive(m, 0, 300);
+	gap(due_of(2) + 200, due_of(2) + 300); // packet 1 should have been back long before
+
+	assert_int_equal(finish(m, records, 4), 4);
+	assert_int_equal(records[1].seq, 1);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, 0);
+}
+
+static void test_flags_of_the_sender_reach_record_and_histogram(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	measurement_sent(m, &(struct sent_packet){
+				    .due_tsc = due_of(0),
+				    .sent_tsc = due_of(0) + QUANTUM + 1,
+				    .flags = IN_FLIGHT_VOID | IN_FLIGHT_COLD,
+			    });
+	receive(m, 0, 300);
+
+	assert_int_equal(m->counters.sent_late, 1);
+	assert_int_equal(m->counters.void_cold, 1);
+	assert_int_equal(histogram_total(&m->histograms.sets[1][1][SERIES_SERVICE]), 1);
+	finish(m, records, 1);
+	assert_int_equal(records[0].flags, PACKET_VOID | PACKET_COLD);
+}
+
+static void test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd(void **state)
+{
+	enum { N = 100000 };
+	struct measurement *m = start(RECORD_MODE_TAIL);
+	static struct packet_record records[N];
+	uint64_t n_slow = 0;
+
+	for (uint64_t seq = 0; seq < N; seq++) {
+		send(m, 1);
+		if (seq != N - 1) // the last one is lost
+			receive(m, seq, 1000 + seq * 7919 % 1000);
+	}
+	size_t n = finish(m, records, N);
+
+	assert_in_range(n, N / 150, N / 50);
+	assert_int_equal(records[n - 1].seq, N - 1);
+	for (size_t i = n / 2; i < n - 1; i++)
+		n_slow += records[i].received_tsc - records[i].sent_tsc > 1970;
+	assert_true(n_slow > (n - n / 2) * 8 / 10);
+}
+
+static void test_beyond_the_log_the_last_gap_answers(void **state)
+{
+	open_gaps(0);
+
+	for (uint64_t i = 1; i <= N_GAPS + 5; i++)
+		gap_watch_check(&gaps, i * 100);
+
+	assert_int_equal(gaps.log.not_logged, 5);
+	assert_true(gap_watch_overlaps(&gaps, N_GAPS * 100 + 400, N_GAPS * 100 + 450));
+	assert_false(gap_watch_overlaps(&gaps, N_GAPS * 100 + 500, N_GAPS * 100 + 600));
+	gap_log_destroy(&gaps.log);
+}
+
+static void test_work_on_many_packets_is_no_gap(void **state)
+{
+	open_gaps(0);
+
+	gaps.n_packets = 32;
+	gap_watch_check(&gaps, 50 + 320);
+	assert_int_equal(gaps.log.n, 0);
+	gap_watch_check(&gaps, 50 + 320 + 51);
+	assert_int_equal(gaps.log.n, 1);
+	assert_int_equal(gaps.log.max_ticks, 51);
+	gap_log_destroy(&gaps.log);
+}
+
+static void test_capacity_holds_a_deadline_within_limits(void **state)
+{
+	assert_int_equal(in_flight_capacity(10, 1000000000), IN_FLIGHT_MIN_CAPACITY);
+	assert_int_equal(in_flight_capacity(100e3, 1000000000), 131072);
+	assert_int_equal(in_flight_capacity(13e6, 1000000000), IN_FLIGHT_MAX_CAPACITY);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_packet_is_timed_and_recorded),
+		cmocka_unit_test(test_jitter_is_between_successive_packets_of_a_flow),
+		cmocka_unit_test(test_order_is_kept_per_flow),
+		cmocka_unit_test(test_duplicates_orphans_and_strangers_are_told_apart),
+		cmocka_unit_test(test_what_the_ring_overtakes_is_lost_and_then_late),
+		cmocka_unit_test(test_a_refused_packet_is_unsent_and_no_loss),
+		cmocka_unit_test(test_what_a_gap_overlaps_is_void),
+		cmocka_unit_test(test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back),
+		cmocka_unit_test(test_flags_of_the_sender_reach_record_and_histogram),
+		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),
+		cmocka_unit_test(test_beyond_the_log_the_last_gap_answers),
+		cmocka_unit_test(test_work_on_many_packets_is_no_gap),
+		cmocka_unit_test(test_capacity_holds_a_deadline_within_limits),
+	};
+	int fd = mkstemp(path);
+
+	if (fd >= 0)
+		close(fd);
+	int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return n_failed;
+}

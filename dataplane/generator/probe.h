@@ -1,0 +1,83 @@
+#pragma once
+
+// The frame a generator sends: Ethernet, IPv4, UDP and an 18-byte probe, which with the FCS the
+// port adds is just the 64-byte minimum. Little endian:
+//   magic u16 | run id u32 | seq u48 | due u48 (ticks since the epoch)
+// Bit 47 of seq is the direction, so that a frame the device under test sends back where it came
+// from is no packet of the other direction. The flow is the UDP source port.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum probe_layout {
+	PROBE_FCS_LEN = 4,
+	PROBE_UDP_SOURCE_OFFSET = 14 + 20,
+	PROBE_OFFSET = 14 + 20 + 8,
+	PROBE_LEN = 18,
+	PROBE_HEAD_LEN = PROBE_OFFSET + PROBE_LEN, // what is written and read of a frame: 60
+	PROBE_FIRST_SOURCE_PORT = 1024,
+	PROBE_MAX_FLOWS = 65536 - PROBE_FIRST_SOURCE_PORT,
+	PROBE_DIRECTION_BIT = 47,
+	PROBE_MAGIC = 0x7a54,
+};
+
+struct probe {
+	uint64_t seq;
+	uint64_t due_ticks; // since the epoch
+	uint32_t run_id;
+	uint8_t direction;
+};
+
+// The first bytes of a frame of one size. 64 bytes so that it is copied as a cache line.
+struct probe_template {
+	_Alignas(64) uint8_t head[64];
+};
+
+// Addresses are locally administered and from RFC 2544's test range; each direction has the
+// other's swapped, so that a learning bridge learns both.
+void probe_template_fill(struct probe_template *template, uint16_t frame_len, uint8_t direction);
+
+// Hot path: write the head of a frame; frame has room for 64 bytes and is 8-byte aligned or not.
+static inline void probe_write(uint8_t *frame, const struct probe_template *template,
+	const struct probe *probe, uint32_t flow)
+{
+	uint64_t seq = probe->seq | (uint64_t)probe->direction << PROBE_DIRECTION_BIT;
+	uint64_t low = PROBE_MAGIC | (uint64_t)probe->run_id << 16 | seq << 48;
+	uint64_t high = (seq >> 16 & UINT32_MAX) | probe->due_ticks << 32;
+	uint16_t top = (uint16_t)(probe->due_ticks >> 32);
+	uint16_t port = __builtin_bswap16((uint16_t)(PROBE_FIRST_SOURCE_PORT + flow));
+
+	memcpy(frame, template->head, sizeof(template->head));
+	memcpy(frame + PROBE_UDP_SOURCE_OFFSET, &port, sizeof(port));
+	memcpy(frame + PROBE_OFFSET, &low, sizeof(low));
+	memcpy(frame + PROBE_OFFSET + 8, &high, sizeof(high));
+	memcpy(frame + PROBE_OFFSET + 16, &top, sizeof(top));
+}
+
+// Hot path: false when the frame (of at least PROBE_HEAD_LEN bytes) does not carry our magic.
+static inline bool probe_read(const uint8_t *frame, struct probe *probe)
+{
+	uint64_t low, high;
+	uint16_t top;
+
+	memcpy(&low, frame + PROBE_OFFSET, sizeof(low));
+	if ((low & UINT16_MAX) != PROBE_MAGIC)
+		return false;
+	memcpy(&high, frame + PROBE_OFFSET + 8, sizeof(high));
+	memcpy(&top, frame + PROBE_OFFSET + 16, sizeof(top));
+	uint64_t seq = low >> 48 | (high & UINT32_MAX) << 16;
+	probe->run_id = (uint32_t)(low >> 16);
+	probe->direction = (uint8_t)(seq >> PROBE_DIRECTION_BIT);
+	probe->seq = seq & ((UINT64_C(1) << PROBE_DIRECTION_BIT) - 1);
+	probe->due_ticks = high >> 32 | (uint64_t)top << 32;
+	return true;
+}
+
+static inline uint32_t probe_flow(const uint8_t *frame)
+{
+	uint16_t port;
+
+	memcpy(&port, frame + PROBE_UDP_SOURCE_OFFSET, sizeof(port));
+	return (uint32_t)(uint16_t)(__builtin_bswap16(port) - PROBE_FIRST_SOURCE_PORT);
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+// Polls a port and times what comes. A packet that this poll returned was not there at the
+// previous poll of the port, so it arrived between that call and this one's return: the arrival
+// window, the error bar of the receive stamp.
+
+#include "gap_watch.h"
+#include "measurement.h"
+#include "port.h"
+
+#include <stdint.h>
+
+enum { RECEIVER_BURST = 64 };
+
+struct receiver {
+	_Alignas(64) struct port *port;
+	struct gap_watch *gaps;
+	// By the direction a probe names. A port that serves both directions takes packets of both;
+	// else what names the other direction was sent back: an orphan.
+	struct measurement *of[2];
+	uint8_t is_expected[2];
+	uint32_t run_id;
+	uint64_t epoch_tsc;
+	uint64_t window_start_tsc; // the last call that emptied the port
+	uint64_t n_foreign;
+};
+
+// Hot path: one poll; before_tsc was read right before. Returns the number of frames.
+uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc);

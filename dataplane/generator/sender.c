@@ -1,0 +1,235 @@
+#include "sender.h"
+
+#include "clock.h"
+
+enum {
+	READY_MASK = SENDER_READY - 1,
+};
+
+static void add_template(struct sender *sender, uint16_t frame_len)
+{
+	for (uint32_t i = 0; i < sender->n_templates; i++)
+		if (sender->template_lens[i] == frame_len)
+			return;
+	sender->template_lens[sender->n_templates] = frame_len;
+	probe_template_fill(
+		&sender->templates[sender->n_templates++], frame_len, sender->direction);
+}
+
+void sender_init(struct sender *sender, const struct sender_config *config)
+{
+	*sender = (struct sender){
+		.next_tsc = UINT64_MAX,
+		.port = config->port,
+		.measurement = config->measurement,
+		.gaps = config->gaps,
+		.pacing = {.quantum_ticks = config->quantum_ticks},
+		.traffic = config->traffic,
+		.pool = config->pool,
+		// 50 fractional bits: exact to a tick after days.
+		.ticks_per_ns_q50 =
+			(uint64_t)(((unsigned __int128)config->tsc_hz << 50) / NS_PER_S),
+		.warm_up_ns = config->warm_up_ns,
+		.end_ns = config->duration_ns == UINT64_MAX
+				  ? UINT64_MAX
+				  : config->warm_up_ns + config->duration_ns,
+		.n_left = config->count,
+		.run_id = config->run_id,
+		.direction = config->direction,
+	};
+	for (uint32_t i = 0; i < config->traffic->mix.n; i++)
+		add_template(sender, config->traffic->mix.pattern[i]);
+}
+
+// Take the next departure from the schedule into ready. Returns false when there is none.
+static inline bool next_departure(struct sender *sender, struct ready_frame *ready)
+{
+	struct departure departure;
+
+	if (sender->n_left == 0)
+		return false;
+	traffic_next(sender->traffic, &departure);
+	sender->built_ns += departure.gap_ns;
+	if (sender->built_ns > sender->end_ns)
+		return false;
+
+	uint64_t due_ticks =
+		(uint64_t)(((unsigned __int128)sender->built_ns * sender->ticks_per_ns_q50) >> 50);
+	bool is_cold = sender->built_ns <= sender->warm_up_ns;
+	ready->due_tsc = sender->epoch_tsc + due_ticks;
+	ready->gap_ticks = due_ticks - sender->built_ticks;
+	ready->flow = departure.flow;
+	ready->frame_len = departure.frame_len;
+	ready->flags = is_cold ? IN_FLIGHT_COLD : 0;
+	sender->built_ticks = due_ticks;
+	sender->n_left -= !is_cold;
+	return true;
+}
+
+static inline const struct probe_template *template_of(
+	const struct sender *sender, uint16_t frame_len)
+{
+	uint32_t i = 0;
+
+	while (sender->template_lens[i] != frame_len)
+		i++;
+	return &sender->templates[i];
+}
+
+static inline void build_frame(
+	struct sender *sender, const struct ready_frame *ready, struct rte_mbuf *mbuf)
+{
+	const struct probe probe = {
+		.seq = sender->next_seq++,
+		.due_ticks = ready->due_tsc - sender->epoch_tsc,
+		.run_id = sender->run_id,
+		.direction = sender->direction,
+	};
+
+	mbuf->data_len = ready->frame_len - PROBE_FCS_LEN;
+	mbuf->pkt_len = mbuf->data_len;
+	probe_write(rte_pktmbuf_mtod(mbuf, uint8_t *), template_of(sender, ready->frame_len),
+		&probe, ready->flow);
+}
+
+// Build n frames behind those that are ready; what needs a wrap is built by the next call. When
+// the pool is empty (the device under test holds all buffers) fewer are built, and sent late.
+static inline void build_frames(struct sender *sender, uint32_t n)
+{
+	uint32_t at = (sender->head + sender->n_ready) & READY_MASK;
+
+	if (n > SENDER_READY - at)
+		n = SENDER_READY - at;
+	if (sender->is_complete || rte_pktmbuf_alloc_bulk(sender->pool, &sender->mbufs[at], n) != 0)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		if (__builtin_expect(!next_departure(sender, &sender->ready[at + i]), 0)) {
+			sender->is_complete = true;
+			rte_pktmbuf_free_bulk(&sender->mbufs[at + i], n - i);
+			return;
+		}
+		build_frame(sender, &sender->ready[at + i], sender->mbufs[at + i]);
+		sender->n_ready++;
+	}
+}
+
+static inline void find_next(struct sender *sender)
+{
+	const struct ready_frame *first = &sender->ready[sender->head & READY_MASK];
+
+	sender->next_tsc = sender->n_ready == 0
+				   ? UINT64_MAX
+				   : pacing_next(&sender->pacing, first->due_tsc, first->gap_ticks);
+}
+
+void sender_start(struct sender *sender, uint64_t epoch_tsc)
+{
+	sender->epoch_tsc = epoch_tsc;
+	sender->pacing.effective_tsc = epoch_tsc;
+	build_frames(sender, SENDER_READY);
+	find_next(sender);
+}
+
+// How many of the ready frames, from the first on and without a wrap, may leave now.
+static inline uint32_t take_due(struct sender *sender, uint64_t now_tsc)
+{
+	uint32_t first = sender->head & READY_MASK;
+	uint32_t max = RTE_MIN(sender->n_ready, (uint32_t)SENDER_BURST);
+	uint64_t effective_tsc = sender->next_tsc;
+	uint32_t n = 0;
+
+	max = RTE_MIN(max, SENDER_READY - first);
+	do {
+		pacing_sent(&sender->pacing, effective_tsc, now_tsc);
+		if (++n == max)
+			return n;
+		const struct ready_frame *next = &sender->ready[first + n];
+		effective_tsc = pacing_next(&sender->pacing, next->due_tsc, next->gap_ticks);
+	} while (now_tsc >= effective_tsc);
+	return n;
+}
+
+// A gap leaves a backlog; what is sent late until it is worked off is late because of the gap.
+static inline uint8_t backlog_flag(struct sender *sender, uint64_t late_ticks)
+{
+	if (late_ticks <= sender->pacing.quantum_ticks) {
+		sender->has_backlog = false;
+		return 0;
+	}
+	return sender->has_backlog ? IN_FLIGHT_VOID : 0;
+}
+
+static inline void account(
+	struct sender *sender, uint32_t n, uint32_t n_accepted, uint64_t sent_tsc)
+{
+	uint32_t first = sender->head & READY_MASK;
+
+	if (sender->gaps->last_end_tsc != sender->seen_gap_end_tsc) {
+		sender->seen_gap_end_tsc = sender->gaps->last_end_tsc;
+		sender->has_backlog = true;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ready_frame *ready = &sender->ready[first + i];
+		const struct sent_packet packet = {
+			.due_tsc = ready->due_tsc,
+			.sent_tsc = i < n_accepted ? sent_tsc : 0,
+			.flow = ready->flow,
+			.frame_len = ready->frame_len,
+			.flags = ready->flags | backlog_flag(sender, sent_tsc - ready->due_tsc),
+		};
+		measurement_sent(sender->measurement, &packet);
+	}
+}
+
+static inline uint32_t send_due(struct sender *sender, uint64_t now_tsc)
+{
+	uint32_t n = take_due(sender, now_tsc);
+	struct rte_mbuf **mbufs = &sender->mbufs[sender->head & READY_MASK];
+
+	// The stamp of all packets of this call; nothing stands between it and the call.
+	uint64_t sent_tsc = clock_tsc();
+	uint32_t n_accepted = port_tx(sender->port, mbufs, (uint16_t)n);
+	sender->gaps->n_packets += n;
+	gap_watch_check(sender->gaps, clock_tsc());
+
+	if (__builtin_expect(n_accepted < n, 0))
+		rte_pktmbuf_free_bulk(mbufs + n_accepted, n - n_accepted);
+	account(sender, n, n_accepted, sent_tsc);
+	sender->gaps->n_packets += n;
+	sender->head += n;
+	sender->n_ready -= n;
+	return n;
+}
+
+uint32_t sender_run(struct sender *sender, uint64_t now_tsc)
+{
+	uint32_t n = 0;
+
+	if (now_tsc >= sender->next_tsc)
+		n = send_due(sender, now_tsc);
+	else if (__builtin_expect(sender->n_ready == SENDER_READY || sender->is_complete, 1))
+		return 0;
+	build_frames(sender, SENDER_READY - sender->n_ready);
+	find_next(sender);
+	return n;
+}
+
+void sender_stop(struct sender *sender, bool count_abandoned)
+{
+	struct counters *counters = &sender->measurement->counters;
+	struct ready_frame ready;
+	uint64_t n = sender->n_ready;
+
+	for (uint32_t i = 0; i < sender->n_ready; i++)
+		rte_pktmbuf_free(sender->mbufs[(sender->head + i) & READY_MASK]);
+	sender->n_ready = 0;
+	sender->next_tsc = UINT64_MAX;
+	if (!count_abandoned)
+		return;
+	while (!sender->is_complete && next_departure(sender, &ready))
+		n++;
+	sender->is_complete = true;
+	counters->due += n;
+	counters->unsent += n;
+	counters->abandoned += n;
+}
