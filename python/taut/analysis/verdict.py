@@ -13,17 +13,17 @@ def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str
     """Say which device did how well at which load, and whether the numbers can be trusted."""
     load = main_load(variants)
     if load is None:
-        return "Nothing was measured: " + (
-            f"all {len(results)} trials failed." if results else "the run has no trials."
-        )
+        failed = f"all {len(results)} trials failed." if results else "the run has no trials."
+        return f"Nothing was measured: {failed}"
     rows = [row for row in variants if load_of(row) == load]
-    devices = sorted((r for r in rows if not r["is_floor"]), key=_p50)
-    parts = [_device(row) for row in devices or rows]
-    ratio = _ratio(devices)
-    sentence = f"At {load_words(rows[0])}, " + "; ".join(parts)
-    if ratio:
-        sentence += f"; {ratio}"
-    return f"{sentence}; {_floor(rows)}{_trust(rows, results)}."
+    devices = sorted((row for row in rows if not row["is_floor"]), key=_p50)
+    parts = [_device(row, devices[0]) for row in devices]
+    parts += [_floor(rows), *_trust(rows, results)]
+    return f"At {load_words(rows[0])}: {'; '.join(parts)}."
+
+
+def _time(ns: int) -> str:
+    return format_ns(ns).replace(" us", " µs")
 
 
 def _p50(row: Mapping[str, Any]) -> float:
@@ -31,66 +31,47 @@ def _p50(row: Mapping[str, Any]) -> float:
     return float("inf") if p50 is None else float(p50)
 
 
-def _device(row: Mapping[str, Any]) -> str:
+def _device(row: Mapping[str, Any], fastest: Mapping[str, Any]) -> str:
     latency = row["latency_ns"]
     if latency["p50"] is None:
         return f"{row['dut']} returned no packet"
-    words = f"{row['dut']} took {format_ns(latency['p50'])} at the median"
-    for name in _TAIL:
-        if name not in row["unsupported_percentiles"]:
-            words += f", {format_ns(latency[name])} at {name}"
-            break
-    words += f" and at most {format_ns(latency['max'])}"
-    return words + f", {_loss(row)}"
+    ratio = ""
+    if row is not fastest and fastest["latency_ns"]["p50"]:
+        ratio = f", {latency['p50'] / fastest['latency_ns']['p50']:.3g} times {fastest['dut']}"
+        ratio += "" if row["link"] == fastest["link"] else " though over another path"
+    tail = [f"{p} {_time(latency[p])}" for p in _TAIL if p not in row["unsupported_percentiles"]]
+    inside = ", ".join([*tail[:1], f"max {_time(latency['max'])}", _loss(row)])
+    return f"{row['dut']} median {_time(latency['p50'])}{ratio} ({inside})"
 
 
 def _loss(row: Mapping[str, Any]) -> str:
-    words = f"losing {row['lost']} of {row['sent']}" if row["lost"] else "losing nothing"
-    if row["unsent"]:
-        words += f" ({row['unsent']} could not be sent)"
-    return words
-
-
-def _ratio(devices: Sequence[Mapping[str, Any]]) -> str | None:
-    found = [row for row in devices if row["latency_ns"]["p50"]]
-    if len(found) < 2:
-        return None
-    fast, slow = found[0], found[-1]
-    times = slow["latency_ns"]["p50"] / fast["latency_ns"]["p50"]
-    path = "" if slow["link"] == fast["link"] else " (over different paths)"
-    return f"{slow['dut']}'s median is {times:.3g} times {fast['dut']}'s{path}"
+    words = f"{row['lost']} of {row['sent']} lost" if row["lost"] else "nothing lost"
+    return words + (f", {row['unsent']} could not be sent" if row["unsent"] else "")
 
 
 def _floor(rows: Sequence[Mapping[str, Any]]) -> str:
     floors = [row for row in rows if row["is_floor"] and row["latency_ns"]["p50"] is not None]
     if not floors:
-        return "no floor was measured; "
-    words = " and ".join(
-        f"{format_ns(row['latency_ns']['p50'])} over {row['link'] or 'its path'}" for row in floors
-    )
-    return f"the instrument's own floor is {words}; "
+        return "no floor measured"
+    words = [f"{_time(row['latency_ns']['p50'])} over {row['link']}" for row in floors]
+    return f"the instrument's own floor is {' and '.join(words)}"
 
 
-def _trust(rows: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
-    names = {name for row in rows for name in row["trials"]}
-    limited = [str(row["dut"]) for row in rows if row["instrument_limited"]]
+def _trust(rows: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> list[str]:
     worst = max(float(row["void_share"]) for row in rows)
-    words = f"up to {share_words(worst)} of a device's packets are void" if worst else "none void"
-    words += (
-        f", so {_and(limited)} {'is' if len(limited) == 1 else 'are'} instrument-limited"
-        if limited
-        else ", so the instrument did not limit the result"
-    )
-    shared = any((r["cores"] or {}).get("shared") for r in results if r["name"] in names)
-    words += (
-        "; generator and device shared cores, so tails are not the device's alone" if shared else ""
-    )
+    found = [f"at most {share_words(worst)} void" if worst else "no void packets"]
+    limited = list(dict.fromkeys(str(row["dut"]) for row in rows if row["instrument_limited"]))
+    if limited:
+        found[0] += f", so instrument-limited: {', '.join(limited)}"
+    else:
+        found[0] += ", so not limited by the instrument"
+    names = {name for row in rows for name in row["trials"]}
+    if any((r["cores"] or {}).get("shared") for r in results if r["name"] in names):
+        found.append("generator and device shared cores, so tails are not the device's alone")
     failed = sum(r["status"] != "whole" for r in results)
-    words += f"; {failed} of {len(results)} trials failed" if failed else ""
-    broken = [r["name"] for r in results if r.get("sums_reconcile") is False]
-    return words + (f"; the sums of {len(broken)} trials do not reconcile" if broken else "")
-
-
-def _and(names: Sequence[str]) -> str:
-    unique = list(dict.fromkeys(names))
-    return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} and {unique[-1]}"
+    if failed:
+        found.append(f"{failed} of {len(results)} trials failed")
+    broken = sum(r.get("sums_reconcile") is False for r in results)
+    if broken:
+        found.append(f"the sums of {broken} trials do not reconcile")
+    return found

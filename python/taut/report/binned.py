@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.report.chart import Chart, alt, column_data, decades, latency_axis, layered
+from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis, layered
 from taut.report.scene import Ints, Scene
 
 BINS_PER_DECADE = 40
@@ -62,7 +62,7 @@ def draw_bins(
             scale=alt.Scale(type="log", domain=[bottom, 1], nice=False),
             axis=alt.Axis(title="share of packets", format="~%", values=decades(bottom, 1)),
         ),
-        color=alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours)),
+        color=device_colour(domain, colours),
     )
     line = base.mark_line(interpolate="step-after", strokeWidth=1.75, clip=True).encode(
         tooltip=[

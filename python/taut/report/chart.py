@@ -21,6 +21,7 @@ __all__ = [
     "as_spec",
     "column_data",
     "decades",
+    "device_colour",
     "javascript",
     "latency_axis",
     "layered",
@@ -77,6 +78,15 @@ def latency_axis(title: str, values: Sequence[float] | None = None) -> alt.Axis:
     return alt.Axis(title=title, labelExpr=LATENCY_LABEL, labelFlush=False, **more)
 
 
+def device_colour(domain: Sequence[str], tokens: Sequence[str]) -> alt.Color:
+    """Colour by device; the legend's marks are solid whatever the figure's are."""
+    return alt.Color(
+        "device:N",
+        scale=alt.Scale(domain=list(domain), range=list(tokens)),
+        legend=alt.Legend(symbolType="stroke", symbolOpacity=1, symbolSize=200),
+    )
+
+
 def decades(least: float, greatest: float) -> list[float]:
     """Powers of ten that cover a positive range."""
     low, high = f"{least:e}".split("e")[1], f"{greatest:e}".split("e")[1]
@@ -113,7 +123,7 @@ def _cell(value: object) -> str:
     return text
 
 
-def layered(*layers: alt.Chart, height: int | dict[str, int]) -> Chart:
+def layered(*layers: alt.Chart, height: int) -> Chart:
     """Put charts on top of one another."""
     chart: Chart = alt.LayerChart(layer=list(layers)).properties(height=height)
     return chart

@@ -1,6 +1,7 @@
 """The report: one HTML file that opens offline, and every figure as SVG and PNG beside it."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -129,7 +130,8 @@ def _run(run: RunDirectory, document: Mapping[str, Any]) -> dict[str, Any]:
     manifest = run.manifest() if manifest_path.is_file() else {}
     return {
         "name": run.path.resolve().name,
-        "verdict": document["verdict"],
+        # A number and its unit stay on one line.
+        "verdict": re.sub(r"(\d) (?=[µmn]?s\b|%)", "\\1\u00a0", document["verdict"]),
         "trials": document["trials"],
         "failed": [t for t in document["trials"] if t["status"] != "whole"],
         "threshold": document["episode_threshold"],

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from taut.analysis.statistics import SUPPORT
-from taut.report.chart import Chart, alt, column_data, decades, latency_axis
+from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis
 from taut.report.scene import Device, Ints, Scene
 
 POINTS_PER_DECADE = 60
@@ -14,7 +14,7 @@ POINTS_PER_DECADE = 60
 EVERY_SLOWEST = 100
 
 _NINES = (
-    "datum.value == 1 ? 'all' : datum.value == 10 ? '90 %' : datum.value == 100 ? '99 %'"
+    "datum.value == 1 ? '' : datum.value == 10 ? '90 %' : datum.value == 100 ? '99 %'"
     " : format(1 - 1 / datum.value, '.' + (round(log(datum.value) / LN10) - 2) + '%')"
 )
 
@@ -60,7 +60,7 @@ class Percentiles:
                     scale=alt.Scale(type="log", domain=[fastest * 0.85, slowest * 1.2], nice=False),
                     axis=latency_axis("service latency", decades(fastest, slowest)),
                 ),
-                color=alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours)),
+                color=device_colour(domain, colours),
                 strokeDash=alt.StrokeDash(
                     "part:N",
                     scale=alt.Scale(
@@ -70,7 +70,7 @@ class Percentiles:
                     legend=None,
                 ),
                 opacity=alt.Opacity(
-                    "part:N",
+                    "part:O",
                     scale=alt.Scale(
                         domain=["supported", "few packets", "without void"], range=[1, 0.6, 0.75]
                     ),

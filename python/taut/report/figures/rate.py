@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from taut.analysis.knee import LOSS, P50_FACTOR, find_knee
-from taut.report.chart import Chart, alt, column_data, decades, latency_axis, layered
+from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis, layered
 from taut.report.scene import Device, Scene
 
 _SHOWN = ("p50", "p99", "p99.9")
@@ -26,14 +26,23 @@ class LatencyAgainstRate:
         """One line a device and percentile, over every rate of the same traffic."""
         devices = [d for d in scene.all_devices if _same_traffic(d, scene)]
         rows = [row for device in devices for row in _points(device)]
-        if len({row["rate_kpps"] for row in rows}) < 2:
+        if len({row["rate_pps"] for row in rows}) < 2:
             return None
         labels = list(dict.fromkeys(d.label for d in devices))
         domain, colours = scene.colour_scale(labels)
-        color = alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours))
+        color = device_colour(domain, colours)
         least = max(min(float(r["latency_us"]) for r in rows), 1e-3)
         most = max(float(r["latency_us"]) for r in rows)
-        x = alt.X("rate_kpps:Q", axis=alt.Axis(title="offered (kpkt/s)", format="~s", grid=False))
+        x = alt.X(
+            "rate_pps:Q",
+            axis=alt.Axis(
+                title="offered (pkt/s)",
+                labelExpr="format(datum.value, '~s')",
+                grid=False,
+                tickCount=8,
+            ),
+            scale=alt.Scale(zero=True, nice=True),
+        )
         y = alt.Y(
             "latency_us:Q",
             scale=alt.Scale(type="log", domain=[least * 0.8, most * 1.6], nice=False),
@@ -46,7 +55,7 @@ class LatencyAgainstRate:
         )
         tooltip = [
             alt.Tooltip("device:N"),
-            alt.Tooltip("rate_kpps:Q", format=",", title="offered (kpkt/s)"),
+            alt.Tooltip("rate_pps:Q", format=",.0f", title="offered (pkt/s)"),
             alt.Tooltip("percentile:N"),
             alt.Tooltip("latency_us:Q", format=",.3f", title="latency (µs)"),
             alt.Tooltip("lost:N", title="lost"),
@@ -60,7 +69,7 @@ class LatencyAgainstRate:
         if knees:
             marked = alt.Chart(column_data(knees)).encode(x=x, y=y, color=color)
             layers.append(marked.mark_point(shape="diamond", size=180, strokeWidth=2.5))
-            text = marked.mark_text(align="right", dx=-12, dy=-12, fontSize=11)
+            text = marked.mark_text(align="right", dx=-4, dy=20, fontSize=12)
             layers.append(text.encode(text="why:N"))
         return layered(*layers, height=340)
 
@@ -76,7 +85,7 @@ def _points(device: Device) -> list[dict[str, Any]]:
     return [
         {
             "device": device.label,
-            "rate_kpps": row["offered_pps"] / 1e3,
+            "rate_pps": row["asked_pps"],
             "percentile": name,
             "latency_us": row["latency_ns"][name] / 1e3,
             "lost": f"{row['lost']} of {row['sent']}",
@@ -96,7 +105,7 @@ def _knees(devices: Sequence[Device], labels: Sequence[str]) -> list[dict[str, A
             found.append(
                 {
                     "device": label,
-                    "rate_kpps": row["offered_pps"] / 1e3,
+                    "rate_pps": row["asked_pps"],
                     "latency_us": row["latency_ns"]["p50"] / 1e3,
                     "why": why,
                 }

@@ -52,7 +52,7 @@ class Repetitions:
             ],
         )
         line = base.mark_line(strokeWidth=1, opacity=0.5).encode(x=x, detail="trial:N")
-        return layered(line, points, height={"step": 19})
+        return layered(line, points, height=19 * len(names))
 
 
 def _rows(scene: Scene) -> list[dict[str, Any]]:

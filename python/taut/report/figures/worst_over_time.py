@@ -3,7 +3,7 @@
 from typing import Any
 
 from taut.analysis.worst import N_WORST
-from taut.report.chart import Chart, alt, column_data, decades, latency_axis
+from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis
 from taut.report.scene import Scene
 
 
@@ -40,14 +40,14 @@ class WorstOverTime:
                     scale=alt.Scale(type="log", domain=[fastest * 0.8, slowest * 1.3], nice=False),
                     axis=latency_axis("service latency", decades(fastest, slowest)),
                 ),
-                color=alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours)),
+                color=device_colour(domain, colours),
                 shape=alt.Shape(
                     "void:N",
                     scale=alt.Scale(domain=["valid", "void"], range=["circle", "cross"]),
                     legend=None,
                 ),
                 size=alt.Size(
-                    "void:N",
+                    "void:O",
                     scale=alt.Scale(domain=["valid", "void"], range=[10, 44]),
                     legend=None,
                 ),
