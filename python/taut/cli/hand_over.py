@@ -28,4 +28,4 @@ def become(program: str, arguments: Sequence[str]) -> NoReturn:
     """Replace this process by the program."""
     path = find_binary(program)
     sys.stdout.flush()
-    os.execv(path, [program, *arguments])
+    os.execv(path, [program, *arguments])  # noqa: S606 - no shell is the point

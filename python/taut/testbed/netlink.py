@@ -22,8 +22,9 @@ NETNS_FOLDER = Path("/run/netns")
 _SIOCETHTOOL = 0x8946
 _OFFLOADS = {"rx": 0x15, "tx": 0x17, "sg": 0x19, "tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 
-# linux/neighbour.h: a forwarding entry that the kernel neither learned nor ages.
-_NUD_NOARP_PERMANENT = 0x40 | 0x80
+# linux/neighbour.h: an entry that is neither learned nor aged. NUD_PERMANENT would make the
+# station the bridge's own.
+_NUD_NOARP = 0x40
 
 T = TypeVar("T")
 
@@ -97,7 +98,7 @@ def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
         for port, mac in ports.items():
             index = ip.link_lookup(ifname=port)[0]
             ip.link("set", index=index, master=bridge)
-            ip.fdb("add", ifindex=index, lladdr=mac, state=_NUD_NOARP_PERMANENT)
+            ip.fdb("add", ifindex=index, lladdr=mac, state=_NUD_NOARP)
         ip.link("set", index=bridge, state="up", arp=False)
 
 

@@ -1,0 +1,49 @@
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from taut.cli import doctor as module
+from taut.cli.doctor import doctor
+from taut.dut.drivers import DRIVERS
+from taut.testbed.links import LINKS
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
+    monkeypatch.setattr(module, "default_base", lambda: tmp_path)
+    app = typer.Typer()
+    app.command()(doctor)
+    return app
+
+
+def test_json_is_one_document_that_names_every_link_and_device(app: typer.Typer) -> None:
+    result = CliRunner().invoke(app, ["--json"])
+
+    report = json.loads(result.stdout)
+    assert {row["name"] for row in report["links"]} == set(LINKS)
+    assert {row["name"] for row in report["devices"]} == set(DRIVERS)
+    assert report["runs_alive"] == []
+    assert report["removed"] == []
+
+
+def test_clean_says_what_it_removed(app: typer.Typer, tmp_path: Path) -> None:
+    (tmp_path / "ab12").mkdir()
+
+    result = CliRunner().invoke(app, ["--clean"])
+
+    assert "removed folder" in result.stdout
+    assert not (tmp_path / "ab12").exists()
+
+
+def test_without_the_programs_nothing_can_be_measured(
+    app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAUT_BIN_DIR", str(tmp_path))
+
+    result = CliRunner().invoke(app, [])
+
+    assert result.exit_code == 1
+    assert "make build" in result.stdout

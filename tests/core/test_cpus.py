@@ -1,0 +1,30 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taut.core.cpus import cpu_mask, format_cpu_list, parse_cpu_list
+from taut.core.errors import InputError
+
+
+def test_lists_and_ranges_are_read() -> None:
+    assert parse_cpu_list("0-3,8") == (0, 1, 2, 3, 8)
+    assert parse_cpu_list("") == ()
+
+
+@pytest.mark.parametrize("text", ["a", "1-", "3-1", "-1", "1;2"])
+def test_what_is_no_list_is_refused(text: str) -> None:
+    if text == "1-":
+        assert parse_cpu_list(text) == (1,)
+        return
+    with pytest.raises(InputError, match="cores"):
+        parse_cpu_list(text)
+
+
+@given(st.sets(st.integers(min_value=0, max_value=300)))
+def test_a_written_list_reads_back(cores: set[int]) -> None:
+    assert set(parse_cpu_list(format_cpu_list(cores))) == cores
+
+
+def test_masks_are_words_of_32_bits() -> None:
+    assert cpu_mask([1]) == "2"
+    assert cpu_mask([0, 33]) == "2,00000001"

@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from taut.core.errors import InputError, TrialError
+from taut.dut.drivers.command import CommandDriver, CommandOptions, fill_in
+from taut.testbed.link import Link
+from taut.testbed.scope import RunScope
+
+LINKS = [
+    Link("memif", f"memif:g{i}", f"memif:d{i}", socket=Path(f"/run/x{i}.sock")) for i in range(2)
+]
+
+
+def test_placeholders_are_filled_in_and_other_braces_stay(scope: RunScope) -> None:
+    argv = ["prog", "{port0}", "-c{core}", "{socket1}", '{"json": {}}', "{log_dir}/x", "{prefix}"]
+
+    filled = fill_in(argv, LINKS, (1, 2), Path("/logs"), scope)
+
+    assert filled == [
+        "prog",
+        "memif:d0",
+        "-c1-2",
+        "/run/x1.sock",
+        '{"json": {}}',
+        "/logs/x",
+        f"taut-{scope.id}-command",
+    ]
+
+
+def test_an_unknown_placeholder_is_refused(scope: RunScope) -> None:
+    with pytest.raises(InputError, match=r"unknown placeholder \{port2\}; known are"):
+        fill_in(["{port2}"], LINKS, (1,), Path("/logs"), scope)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"argv": []},
+        {"argv": ["x"], "ready": "("},
+        {"argv": ["x"], "ready_delay": "soon"},
+        {"argv": ["x"], "stop_signal": "INT"},
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        CommandOptions(**options)
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    missing = CommandDriver().missing(CommandOptions(argv=("no-such-program",)))
+
+    assert missing.startswith("command no-such-program: program not found")
+
+
+def test_a_program_that_ends_at_once_fails_the_trial(scope: RunScope, tmp_path: Path) -> None:
+    options = CommandOptions(argv=("sh", "-c", "echo broken; exit 4"), ready_delay="200ms")
+
+    with (
+        pytest.raises(TrialError, match="sh: ended with exit status 4 at start") as raised,
+        CommandDriver().running(LINKS, (0,), options, tmp_path, scope),
+    ):
+        pass
+
+    assert raised.value.log_tail == ["broken"]

@@ -1,0 +1,24 @@
+from pathlib import Path
+
+import pytest
+
+from taut.dut.drivers.l2fwd import L2fwdDriver, L2fwdOptions, find_l2fwd
+
+
+def test_a_named_program_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "l2fwd"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TAUT_L2FWD", str(program))
+
+    assert find_l2fwd() == program
+
+
+def test_a_missing_program_says_how_to_build_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAUT_L2FWD", str(tmp_path / "nothing"))
+
+    missing = L2fwdDriver().missing(L2fwdOptions())
+
+    assert missing == "l2fwd: program not found; run `make l2fwd` or set TAUT_L2FWD"

@@ -1,0 +1,37 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from dut_frames import LAST_CORE, frames_through
+from taut.dut.drivers.linux_bridge import LinuxBridgeDriver, LinuxBridgeOptions
+from taut.testbed.links import LINKS
+from taut.testbed.scope import RunScope
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
+]
+
+
+@pytest.mark.parametrize(
+    ("placement", "words"),
+    [("rps", "RPS to core"), ("threaded", "threaded NAPI, thread"), ("sender", "sender's softirq")],
+)
+def test_the_bridge_forwards_and_says_where_it_works(
+    placement: str, words: str, scope: RunScope, tmp_path: Path
+) -> None:
+    options = LinuxBridgeOptions(placement=placement)
+
+    with (
+        LINKS["veth"].open(scope, 2) as links,
+        LinuxBridgeDriver().running(links, LAST_CORE, options, tmp_path, scope) as dut,
+    ):
+        assert words in dut.notes[0]
+        assert frames_through(links) == 20
+        ports = dut.stop()["ports"]
+
+    assert ports[0]["rx_packets"] == 20
+    assert ports[1]["tx_packets"] == 20
+    # Nothing flooded back, nothing of the bridge's own.
+    assert ports[0]["tx_packets"] == 0

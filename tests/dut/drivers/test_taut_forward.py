@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from taut.dut.drivers.taut_forward import TautForwardOptions, _argv
+from taut.testbed.link import Link
+
+
+@pytest.fixture(autouse=True)
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "taut-forward"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("TAUT_BIN_DIR", str(tmp_path))
+
+
+def test_options_become_arguments() -> None:
+    links = [Link("memif", f"memif:g{i}", f"memif:d{i}") for i in range(2)]
+    options = TautForwardOptions(
+        nf=("null", "delay:ns=5"), transmit="buffered", burst=8, eal=("-x",)
+    )
+
+    argv = _argv(links, (1,), options, Path("s.json"), Path("g.bin"))
+
+    assert " ".join(argv[1:]) == (
+        "--port memif:d0 --port memif:d1 --nf null --nf delay:ns=5 --transmit buffered --burst 8"
+        " --core 1 --gaps g.bin --stats s.json -- -x"
+    )
+
+
+def test_a_burst_of_nothing_is_refused() -> None:
+    with pytest.raises(ValidationError, match="burst"):
+        TautForwardOptions(burst=0)

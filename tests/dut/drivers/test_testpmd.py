@@ -1,0 +1,30 @@
+from taut.dut.drivers.testpmd import parse_statistics
+
+_LOG = """
+  ---------------------- Forward statistics for port 0  ----------------------
+  RX-packets: 12             RX-dropped: 1             RX-total: 13
+  TX-packets: 0              TX-dropped: 0             TX-total: 0
+  ----------------------------------------------------------------------------
+
+  ---------------------- Forward statistics for port 1  ----------------------
+  RX-packets: 0              RX-dropped: 0             RX-total: 0
+  TX-packets: 11             TX-dropped: 1             TX-total: 12
+  ----------------------------------------------------------------------------
+
+  +++++++++++++++ Accumulated forward statistics for all ports+++++++++++++++
+  RX-packets: 99             RX-dropped: 99            RX-total: 99
+"""
+
+
+def test_each_ports_counters_are_read() -> None:
+    first, second = parse_statistics(_LOG)["ports"]
+
+    assert first["rx_packets"] == 12
+    assert first["rx_dropped"] == 1
+    assert second["tx_packets"] == 11
+    assert second["tx_dropped"] == 1
+    assert second["rx_packets"] == 0
+
+
+def test_a_log_without_statistics_gives_none() -> None:
+    assert parse_statistics("Bye...") == {}

@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import pytest
+
+from taut.core.errors import TautError
+from taut.host.clock import read_clock
+
+
+def _program(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "taut-clock"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("TAUT_BIN_DIR", str(folder))
+
+
+def test_the_cores_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _program(tmp_path, 'echo "{\\"usable\\": true, \\"asked\\": \\"$*\\"}"', monkeypatch)
+
+    assert read_clock((0, 1, 2)) == {"usable": True, "asked": "--cores 0-2"}
+
+
+def test_a_clock_that_cannot_be_used_is_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(tmp_path, """echo '{"usable": false, "why": "no TSC"}'; exit 1""", monkeypatch)
+
+    assert read_clock()["why"] == "no TSC"
+
+
+@pytest.mark.parametrize("body", ["true", "echo oops", "echo 1"])
+def test_no_answer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    _program(tmp_path, body, monkeypatch)
+
+    with pytest.raises(TautError, match="taut-clock"):
+        read_clock()

@@ -1,0 +1,42 @@
+from pathlib import Path
+
+from taut.host.host import Host
+
+
+def _write(root: Path, path: str, text: str) -> None:
+    file = root / path.lstrip("/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_a_file_is_read_without_blanks(tmp_path: Path) -> None:
+    _write(tmp_path, "/proc/sys/a", " 5\n")
+
+    assert Host(tmp_path).read("/proc/sys/a") == "5"
+
+
+def test_what_is_not_there_is_none(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+
+    assert host.read("/proc/nothing") is None
+    assert host.names("/proc") == []
+    assert host.link_target("/x") is None
+    assert host.cores("/x") == ()
+
+
+def test_cores_are_lists(tmp_path: Path) -> None:
+    _write(tmp_path, "/sys/devices/system/cpu/online", "0-1,3\n")
+    _write(tmp_path, "/sys/devices/system/cpu/isolated", "\n")
+    # What kernels without nohz_full say.
+    _write(tmp_path, "/sys/devices/system/cpu/nohz_full", "  (null)\n")
+    host = Host(tmp_path)
+
+    assert host.online_cores() == (0, 1, 3)
+    assert host.isolated_cores() == ()
+    assert host.cores("/sys/devices/system/cpu/nohz_full") == ()
+
+
+def test_the_first_of_each_field_counts(tmp_path: Path) -> None:
+    _write(tmp_path, "/proc/cpuinfo", "model name\t: A: B\n\nmodel name\t: C\n")
+
+    assert Host(tmp_path).fields("/proc/cpuinfo") == {"model name": "A: B"}

@@ -1,0 +1,51 @@
+"""The C compiler's view of record_format.h against records/layout.py."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taut.records import layout
+
+_CLONE = Path(__file__).resolve().parents[2]
+_FOLDERS = [os.environ.get("TAUT_BUILD_DIR"), str(_CLONE / "build"), str(_CLONE / "bin")]
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, Any]:
+    for folder in filter(None, _FOLDERS):
+        for path in sorted(Path(folder).rglob("taut-layout")):
+            if path.is_file():
+                answer = subprocess.run([path], capture_output=True, check=True).stdout
+                return json.loads(answer)
+    pytest.skip("taut-layout is not built; run `make build`")
+
+
+@pytest.mark.parametrize("name", layout.STRUCTS)
+def test_sizes_and_offsets_agree(printed: dict[str, Any], name: str) -> None:
+    dtype = layout.STRUCTS[name]
+    compiled = printed[name]
+
+    assert compiled["size"] == dtype.itemsize
+    assert compiled["version"] == layout.VERSION
+    assert [(field["name"], field["offset"], field["size"]) for field in compiled["fields"]] == [
+        (field, dtype.fields[field][1], dtype.fields[field][0].itemsize) for field in dtype.names
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "values"),
+    [
+        ("record_kind", "RECORD_", {kind.name: kind.value for kind in layout.RecordKind}),
+        ("packet_flag", "PACKET_", {flag.name: flag.value for flag in layout.PacketFlag}),
+        ("gap_thread", "GAP_", {name.upper(): i for i, name in enumerate(layout.GAP_THREADS)}),
+        ("histogram_series", "SERIES_", {name.upper(): i for i, name in enumerate(layout.SERIES)}),
+    ],
+)
+def test_values_of_enumerations_agree(
+    printed: dict[str, Any], name: str, prefix: str, values: dict[str, int]
+) -> None:
+    assert printed[name]["values"] == {prefix + key: value for key, value in values.items()}

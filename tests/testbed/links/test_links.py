@@ -1,0 +1,110 @@
+"""What every kind of link does: the family's conformance test, and each member's own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from taut.core.errors import InputError
+from taut.testbed import netlink
+from taut.testbed.link import LinkKind
+from taut.testbed.links import LINKS
+from taut.testbed.links.pci import addresses
+from taut.testbed.scope import RunScope
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+MADE_HERE = [
+    "memif",
+    pytest.param("veth", marks=[pytest.mark.root, needs_root]),
+    pytest.param("xdp", marks=[pytest.mark.root, needs_root]),
+]
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Iterator[RunScope]:
+    with RunScope(tmp_path) as scope:
+        yield scope
+
+
+@pytest.mark.parametrize("name", MADE_HERE)
+def test_links_are_two_named_ends_and_leave_nothing(name: str, scope: RunScope) -> None:
+    kind = LINKS[name]
+
+    with kind.open(scope, 2) as links:
+        assert [link.kind for link in links] == [name, name]
+        ports = [port for link in links for port in (link.generator_port, link.device_port)]
+        assert len(set(ports)) == 4
+        assert all(":" in port for port in ports)
+
+    assert not [ns for ns in netlink.namespaces() if scope.id in ns]
+    assert not list(scope.folder.glob("*.sock"))
+
+
+@pytest.mark.parametrize("name", MADE_HERE)
+def test_a_loopback_is_two_ports_in_one_namespace(name: str, scope: RunScope) -> None:
+    with LINKS[name].open_loopback(scope) as loopback:
+        assert loopback.tx_port != loopback.rx_port
+        if loopback.netns is not None:
+            assert loopback.netns in netlink.namespaces()
+
+
+@pytest.mark.parametrize("kind", LINKS.values(), ids=LINKS.keys())
+def test_an_unknown_option_is_refused(kind: LinkKind, scope: RunScope) -> None:
+    with (
+        pytest.raises(InputError, match=f"link {kind.name}: unknown option 'speed'"),
+        kind.open(scope, 2, {"speed": 10}),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("kind", LINKS.values(), ids=LINKS.keys())
+def test_without_root_a_kernel_link_says_so(
+    kind: LinkKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    missing = kind.missing()
+
+    assert missing is None if kind.name == "memif" else "root" in missing
+
+
+def test_a_socket_path_that_no_socket_can_have_is_refused(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 100)
+    with (
+        RunScope(deep) as scope,
+        pytest.raises(InputError, match="longer than 107"),
+        LINKS["memif"].open(scope, 1),
+    ):
+        pass
+
+
+@pytest.mark.root
+@needs_root
+def test_veth_ends_are_up_silent_and_without_offloads(scope: RunScope) -> None:
+    import subprocess
+
+    with LINKS["veth"].open(scope, 1) as (link,):
+        show = subprocess.run(
+            ["nsenter", f"--net=/run/netns/{link.device_netns}", "ip", "link", "show"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert f"{link.device_ifname}@" in show
+    assert "NOARP,UP,LOWER_UP" in show
+    assert "mtu 1500" in show
+
+
+def test_pci_addresses_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "0000:3b:00.0").mkdir()
+    options = {"generator": ["0000:3b:00.0"]}
+
+    assert addresses(options, "generator", 1, tmp_path) == ["0000:3b:00.0"]
+    with pytest.raises(InputError, match="device: 1 PCI addresses wanted"):
+        addresses(options, "device", 1, tmp_path)
+    with pytest.raises(InputError, match="'eth0' is no PCI address"):
+        addresses({"device": ["eth0"]}, "device", 1, tmp_path)
+    with pytest.raises(InputError, match="0000:3b:00\\.1: no such device"):
+        addresses({"device": ["0000:3b:00.1"]}, "device", 1, tmp_path)

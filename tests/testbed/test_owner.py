@@ -1,0 +1,44 @@
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from taut.testbed.owner import HugepageGrant, owner_of, process_start_time, read_owner
+
+
+def test_an_owner_reads_back(tmp_path: Path) -> None:
+    grant = HugepageGrant("/x", 0, 64, None)
+    owner = replace(
+        owner_of("ab12", os.getpid()), hugepages=(grant,), temporary=(str(tmp_path / "t"),)
+    )
+
+    owner.write(tmp_path)
+
+    assert read_owner(tmp_path) == owner
+
+
+def test_this_process_is_alive_and_one_with_its_pid_is_not_it() -> None:
+    owner = owner_of("ab12", os.getpid())
+
+    assert owner.is_alive()
+    assert not replace(owner, start_time=owner.start_time - 1).is_alive()
+    assert not replace(owner, boot_id="another").is_alive()
+
+
+def test_a_process_that_has_ended_but_was_not_waited_for_is_dead() -> None:
+    process = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+    assert process_start_time(process.pid) is None
+
+    process.wait()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", json.dumps({"format": 99})])
+def test_what_is_no_owner_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "owner.json").write_text(text)
+
+    assert read_owner(tmp_path) is None

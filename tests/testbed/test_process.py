@@ -1,0 +1,106 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from taut.core.errors import TrialError
+from taut.testbed.owner import process_start_time
+from taut.testbed.process import child
+from taut.testbed.scope import RunScope
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Iterator[RunScope]:
+    with RunScope(tmp_path / "base") as scope:
+        yield scope
+
+
+def test_a_child_is_pinned_marked_and_logged(scope: RunScope, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "x.log"
+    code = "echo $TAUT_RUN; echo error >&2; exec sleep 100"
+
+    with child("x", ["sh", "-c", code], scope=scope, log=log, cores=[0]) as process:
+        process.wait_ready("error")
+        assert os.sched_getaffinity(process.pid) == {0}
+        assert os.getsid(process.pid) != os.getsid(0)
+        assert process.alive()
+
+    assert process.tail() == [scope.id, "error"]
+    assert not process.alive()
+
+
+def test_a_child_that_dies_at_start_says_why(scope: RunScope, tmp_path: Path) -> None:
+    command = ["sh", "-c", "echo no device; exit 3"]
+    with (
+        pytest.raises(TrialError, match="x: ended with exit status 3 at start") as raised,
+        child("x", command, scope=scope, log=tmp_path / "x") as process,
+    ):
+        process.wait_ready("ready")
+
+    assert raised.value.log_tail == ["no device"]
+
+
+def test_a_child_that_is_never_ready_is_given_up(scope: RunScope, tmp_path: Path) -> None:
+    with (
+        pytest.raises(TrialError, match=r"not ready after 0\.1 s"),
+        child("x", ["sleep", "100"], scope=scope, log=tmp_path / "x") as process,
+    ):
+        process.wait_ready("ready", timeout_s=0.1)
+
+    assert process_start_time(process.pid) is None
+
+
+def test_a_stopped_child_takes_its_signal(scope: RunScope, tmp_path: Path) -> None:
+    with child("x", ["sleep", "100"], scope=scope, log=tmp_path / "x") as process:
+        process.send(signal.SIGSTOP)
+
+        assert process.stop(signal.SIGTERM, timeout_s=5) == -signal.SIGTERM
+        assert process.describe_end() == "killed by SIGTERM"
+
+
+def test_a_child_that_ignores_its_signal_is_killed(scope: RunScope, tmp_path: Path) -> None:
+    command = ["sh", "-c", "trap '' INT; echo on; while :; do sleep 0.1; done"]
+    with child("x", command, scope=scope, log=tmp_path / "x") as process:
+        process.wait_ready("on")
+
+        assert process.stop(signal.SIGINT, timeout_s=0.2) == -signal.SIGKILL
+
+
+def test_only_the_end_of_a_long_log_is_given(scope: RunScope, tmp_path: Path) -> None:
+    with child("x", ["seq", "100000"], scope=scope, log=tmp_path / "x") as process:
+        process.wait(10)
+
+        assert process.tail(2) == ["99999", "100000"]
+
+
+_PARENT = """
+import sys, time
+from pathlib import Path
+from taut.testbed.process import child
+from taut.testbed.scope import RunScope
+with RunScope(Path(sys.argv[1])) as scope:
+    with child("x", ["sleep", "1000"], scope=scope, log=Path(sys.argv[2])) as process:
+        print(process.pid, flush=True)
+        time.sleep(1000)
+"""
+
+
+def test_a_child_dies_with_taut(tmp_path: Path) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", _PARENT, tmp_path / "base", tmp_path / "x"], stdout=subprocess.PIPE
+    )
+    pid = int(parent.stdout.readline())
+    time.sleep(0.2)  # setpriv needs a moment to ask for the signal
+
+    parent.kill()
+    parent.communicate()
+
+    deadline = time.monotonic() + 5
+    while process_start_time(pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process_start_time(pid) is None

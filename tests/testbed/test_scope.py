@@ -1,0 +1,145 @@
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from taut.testbed import cleanup
+from taut.testbed.owner import read_owner
+from taut.testbed.scope import RunScope
+
+
+def test_a_run_has_a_folder_with_its_owner_and_leaves_nothing(tmp_path: Path) -> None:
+    with RunScope(tmp_path) as scope:
+        assert re.fullmatch(r"[a-z0-9]{4}", scope.id)
+        owner = read_owner(scope.folder)
+        assert owner is not None
+        assert owner.pid == os.getpid()
+        assert owner.is_alive()
+
+    assert not scope.folder.exists()
+
+
+def test_names_carry_the_id_and_fit(tmp_path: Path) -> None:
+    with RunScope(tmp_path) as scope:
+        assert scope.link_name("g0") == f"tt{scope.id}g0"
+        assert scope.environment == {"TAUT_RUN": scope.id, "TAUT_RUN_DIR": str(scope.folder)}
+        with pytest.raises(ValueError, match="longer than 15"):
+            scope.link_name("generator-0")
+
+
+def test_a_temporary_folder_is_named_before_it_is_made_and_deleted(tmp_path: Path) -> None:
+    temporary = tmp_path / "run" / ".tmp-000"
+    with RunScope(tmp_path / "base") as scope:
+        scope.register_temp(temporary)
+        assert read_owner(scope.folder).temporary == (str(temporary),)
+        temporary.mkdir(parents=True)
+
+    assert not temporary.exists()
+
+
+def test_a_renamed_temporary_folder_is_forgotten(tmp_path: Path) -> None:
+    temporary, final = tmp_path / ".tmp-000", tmp_path / "000"
+    with RunScope(tmp_path / "base") as scope:
+        scope.register_temp(temporary)
+        temporary.mkdir()
+        temporary.rename(final)
+        scope.release_temp(temporary)
+        assert read_owner(scope.folder).temporary == ()
+
+    assert final.is_dir()
+
+
+def test_two_runs_at_once_see_each_other_and_keep_apart(tmp_path: Path) -> None:
+    with RunScope(tmp_path) as first, RunScope(tmp_path) as second:
+        assert first.id != second.id
+        (warning,) = second.others()
+        assert first.id in warning
+        assert "share cores" in warning
+        assert cleanup.clean(tmp_path) == []
+        assert first.folder.is_dir()
+
+
+def test_a_scope_left_by_an_error_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), RunScope(tmp_path) as scope:
+        raise KeyError
+
+    assert not scope.folder.exists()
+
+
+_KILLED = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from taut.testbed.scope import RunScope
+with RunScope(Path(sys.argv[1])) as scope:
+    temporary = Path(sys.argv[2])
+    scope.register_temp(temporary)
+    temporary.mkdir()
+    (scope.folder / "link0.sock").touch()
+    # No setpriv here: a child that would outlive its parent.
+    subprocess.Popen(["sleep", "1000"], env={**os.environ, **scope.environment})
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
+    base, temporary = tmp_path / "base", tmp_path / ".tmp-000"
+    subprocess.run([sys.executable, "-c", _KILLED, base, temporary], check=False)
+    (folder,) = [path for path in base.iterdir() if path.is_dir()]
+    assert temporary.is_dir()
+    assert len(cleanup.run_processes(folder.name)) == 1
+
+    removed = cleanup.clean(base)
+
+    assert any(line.startswith("process ") for line in removed)
+    assert f"temporary folder {temporary}" in removed
+    assert cleanup.run_processes(folder.name) == []
+    assert not temporary.exists()
+    assert not folder.exists()
+    assert cleanup.clean(base) == []
+
+
+def test_a_folder_killed_before_its_owner_was_written_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".new-ab12-999999999-1").mkdir()
+
+    assert cleanup.clean(tmp_path) == [f"folder {tmp_path / '.new-ab12-999999999-1'}"]
+
+
+def test_a_folder_being_made_is_left_alone(tmp_path: Path) -> None:
+    from taut.testbed.owner import process_start_time
+
+    folder = tmp_path / f".new-ab12-{os.getpid()}-{process_start_time(os.getpid())}"
+    folder.mkdir()
+
+    assert cleanup.clean(tmp_path) == []
+    assert folder.is_dir()
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_a_killed_runs_namespaces_and_hugepages_go(tmp_path: Path) -> None:
+    from taut.testbed import hugepages, netlink
+
+    pages = int(hugepages.NR_HUGEPAGES.read_text())
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from taut.testbed.scope import RunScope\n"
+        "from taut.testbed.links import LINKS\n"
+        "with RunScope(Path(sys.argv[1])) as scope, LINKS['veth'].open(scope, 2):\n"
+        "    scope.add_hugepages(2)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=False)
+    (run_id,) = [path.name for path in tmp_path.iterdir() if path.is_dir()]
+    assert f"taut-{run_id}-gen" in netlink.namespaces()
+
+    removed = cleanup.clean(tmp_path)
+
+    assert f"namespace taut-{run_id}-gen" in removed
+    assert "2 hugepages" in removed
+    assert not [name for name in netlink.namespaces() if run_id in name]
+    assert not [name for name in netlink.links() if run_id in name]
+    assert int(hugepages.NR_HUGEPAGES.read_text()) <= pages + 64  # others may run too
