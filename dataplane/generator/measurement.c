@@ -51,6 +51,9 @@ void measurement_fini(struct measurement *m)
 
 static inline bool tail_exceeds(struct tail_threshold *tail, uint64_t ticks)
 {
+	if (__builtin_expect(tail->ticks_q16 == 0, 0))
+		tail->ticks_q16 = ticks << 16;
+
 	uint64_t step = (tail->ticks_q16 >> 14) + 1;
 
 	if (ticks << 16 > tail->ticks_q16) {
@@ -61,15 +64,15 @@ static inline bool tail_exceeds(struct tail_threshold *tail, uint64_t ticks)
 	return false;
 }
 
-// A record's place if it is to be kept.
+// A record's place if it is to be kept. service_ticks is 0 for what did not come back in time.
 static inline struct packet_record *record_slot(
 	struct measurement *m, uint16_t flags, uint64_t service_ticks)
 {
 	if (m->mode == RECORD_MODE_NONE)
 		return NULL;
-	if (m->mode == RECORD_MODE_TAIL) {
-		// Both are asked: the threshold has to see every latency.
-		bool is_slow = service_ticks > 0 && tail_exceeds(&m->tail, service_ticks);
+	if (m->mode == RECORD_MODE_TAIL && service_ticks > 0) {
+		// Asked first: the threshold has to see every latency.
+		bool is_slow = tail_exceeds(&m->tail, service_ticks);
 		if (!is_slow && (flags & ~PACKET_COLD) == 0)
 			return NULL;
 	}

@@ -25,7 +25,8 @@ struct histogram_sets {
 };
 
 // A moving threshold that about one latency in a hundred exceeds: each one above lifts it by 99
-// steps, each one below lowers it by one. A step is 2^-14 of the threshold.
+// steps, each one below lowers it by one. A step is 2^-14 of the threshold,
+// which starts at the first latency.
 struct tail_threshold {
 	uint64_t ticks_q16;
 };

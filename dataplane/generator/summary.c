@@ -60,7 +60,7 @@ static uint64_t duration_ns(const struct generator *g)
 	const struct config *config = g->config;
 	uint64_t end_ns = 0;
 
-	if (g->stop != LOOP_COMPLETE)
+	if (g->stop == LOOP_SIGNAL || g->stop == LOOP_WRITE_ERROR)
 		return clock_ns(g->send_end_tsc - g->epoch_tsc, g->tsc_hz);
 	if (config->duration_ns != UINT64_MAX && config->count == UINT64_MAX)
 		return config->options.warm_up_ns + config->duration_ns;
