@@ -34,16 +34,18 @@ A file (examples/ has whole ones):
     flows = 1
     both = false                 # load both directions
     devices = ["*"]              # which devices get this load (patterns over names)
-    # duration, count, warm_up, repetitions, record: as above, for this load only
+    # duration, count, warm_up, repetitions, record, floor: as above, for this load only
 
     [links.pci]                  # options of a link kind: here, which ports are wired
     generator = ["0000:3b:00.0", "0000:3b:00.1"]
 
-A trial is one device under one load once: device x traffic x frame x rate x repetition.
+A trial is one device under one load once: device x traffic x frame x rate x repetition. Two tables
+of one traffic name add loads to one curve: other rates, other lengths or devices, else the same.
 """
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -200,6 +202,7 @@ class TrafficSpec(Model):
     warm_up_ns: DurationNs | None = Field(None, alias="warm_up")
     repetitions: int | None = Field(None, ge=1)
     record: Record | None = None
+    floor: bool | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -241,7 +244,7 @@ class Spec(Model):
     def _is_possible(self) -> Self:
         _refuse_both(self.duration_ns, self.count)
         _refuse_twice("device", [device.name for device in self.device])
-        _refuse_twice("traffic", [traffic.name for traffic in self.traffic])
+        _refuse_overlapping(self.traffic, self.device)
         for kind in self.links:
             if kind not in LINKS:
                 raise ValueError(f"links.{kind}: unknown link{did_you_mean(kind, LINKS)}")
@@ -272,3 +275,21 @@ def _refuse_twice(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two of {what} are called {name!r}; give each its own name")
+
+
+def _refuse_overlapping(tables: tuple[TrafficSpec, ...], devices: tuple[DeviceSpec, ...]) -> None:
+    """Let tables of one name differ only in which loads they are, never in what a load is."""
+    first: dict[str, TrafficSpec] = {}
+    seen: set[tuple[str, Frame, str, str]] = set()
+    for table in tables:
+        if _sort_of(first.setdefault(table.name, table)) != _sort_of(table):
+            raise ValueError(f"two of traffic are called {table.name!r}; give each its own name")
+        names = [device.name for device in devices if table.takes(device)]
+        for frame, rate, name in product(table.frames, table.rates, names):
+            if (table.name, frame, rate, name) in seen:
+                raise ValueError(f"traffic {table.name}: {name} gets {frame} B at {rate} twice")
+            seen.add((table.name, frame, rate, name))
+
+
+def _sort_of(table: TrafficSpec) -> tuple[object, ...]:
+    return table.schedule, table.options, table.flows, table.both, table.rate_layer

@@ -107,7 +107,8 @@ def make_plan(spec: Spec) -> Plan:
 
 def _load(spec: Spec, traffic: TrafficSpec, frame: Frame, rate: str) -> _Load:
     devices = [device for device in spec.device if traffic.takes(device)]
-    floors = _floors(devices) if spec.floor else []
+    has_floor = spec.floor if traffic.floor is None else traffic.floor
+    floors = _floors(devices) if has_floor else []
     n_repetitions = traffic.repetitions or spec.repetitions
     return _Load(traffic, frame, rate, n_repetitions, (*floors, *devices))
 

@@ -1,0 +1,271 @@
+"""debs20: does batching cost latency? Linux bridge, DPDK's l2fwd with and without its buffer.
+
+Stylianopoulos et al., "On the Performance of Commodity Hardware for Low Latency and Low Jitter
+Packet Processing", DEBS 2020. Their numbers are round trips on a 10 Gbit/s NIC with hardware
+stamps, one sample a millisecond; ours are virtual ports of one machine, every packet. What must
+come out is the shape.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from taut.core.units import format_ns, format_rate
+from taut.reproduce.experiment import Section, Variants
+
+MAIN_PPS = 100_000
+MAIN_RATE = "100kpps"
+LOW_PPS = 10_000  # 5 Mbit/s of 64 B frames: far below the paper's 50 Mbit/s
+SATURATED_LOSS = 0.001
+
+
+@dataclass(frozen=True)
+class Forwarder:
+    """A row of the paper's table, in microseconds, and the device that stands for it."""
+
+    device: str
+    label: str
+    published_us: tuple[float, float, float, float] | None  # avg, min, max, stdev
+
+
+FORWARDERS = (
+    Forwarder("linux_bridge", "Linux bridge", (16.8, 7.8, 45.0, 3.1)),
+    Forwarder("l2fwd", "DPDK l2fwd, 32 packets or 100 us", (56.1, 6.2, 117.0, 28.5)),
+    Forwarder("buffered", "taut, 32 packets or 100 us", (56.1, 6.2, 117.0, 28.5)),
+    Forwarder("buffered_no_timer", "taut, 32 packets, no timer", None),
+    Forwarder("eager", "taut, no buffer", (5.7, 5.5, 17.8, 0.6)),
+)
+SWEPT = ("eager", "single", "buffered", "linux_bridge")
+# Devices, rates, rates when quick; 100 kpkt/s is the main load. The bridge gives up earlier.
+_SWEEPS = (
+    (
+        ("eager", "single", "buffered"),
+        ("10kpps", "30kpps", "300kpps", "1Mpps", "3Mpps", "6Mpps", "10Mpps"),
+        ("10kpps", "1Mpps", "3Mpps", "8Mpps"),
+    ),
+    (("linux_bridge",), ("10kpps", "30kpps", "300kpps", "1Mpps"), ("10kpps", "300kpps", "1Mpps")),
+)
+
+_DEVICES: dict[str, str] = {
+    "linux_bridge": 'driver = "linux_bridge"',
+    "l2fwd": 'driver = "l2fwd"',
+    "buffered": 'driver = "taut_forward"\noptions = { transmit = "buffered:32,100us" }',
+    "buffered_no_timer": 'driver = "taut_forward"\noptions = { transmit = "buffered:32,none" }',
+    "single": 'driver = "taut_forward"\noptions = { transmit = "single" }',
+    "eager": 'driver = "taut_forward"\noptions = { transmit = "eager" }',
+}
+
+_NOTE = (
+    "Published: Xeon E5 2.26 GHz, Intel 82599 10G, round trip, hardware stamps once a millisecond. "
+    "Measured: this machine's virtual ports, every packet; compare the shape, not the values. "
+    "The bridge goes over veth and the kernel, the others over memif. 32 packets take 320 us at "
+    "100 kpkt/s, so it is the 100 us drain timer that bounds the buffered forwarder's spread: "
+    "without the timer a packet waits for the 32nd. Its last packets stay in the buffer and count "
+    "as lost."
+)
+_SWEEP_NOTE = (
+    "Published: unbuffered holds to about 4.3 Gbit/s and then queues and drops, buffered reaches "
+    "10 Gbit/s; below 50 Mbit/s unbuffered is 10 times lower. The paper's unbuffered l2fwd sends "
+    "each packet by itself, as `single` does; `eager` sends what one poll returned, so it batches "
+    "only when packets wait. At overload latency is the size of a buffer."
+)
+
+
+class Debs20:
+    """The experiment and its published numbers."""
+
+    name = "debs20"
+    citation = (
+        "Stylianopoulos et al., On the Performance of Commodity Hardware for Low Latency and Low "
+        "Jitter Packet Processing, DEBS 2020"
+    )
+
+    def optional_devices(self) -> Mapping[str, str]:
+        """Give l2fwd: it is built from DPDK's sources, which may not be there."""
+        return {"l2fwd": "l2fwd"}
+
+    def spec_text(self, *, quick: bool, without: Sequence[str] = ()) -> str:
+        """Write the paper's load, then the sweep; quick is short and makes no claim."""
+        devices = {name: text for name, text in _DEVICES.items() if name not in without}
+        tables = [_HEAD_QUICK if quick else _HEAD]
+        tables += [f'[[device]]\nname = "{name}"\n{text}' for name, text in devices.items()]
+        tables.append(_traffic([MAIN_RATE], [d for d in devices if not quick or d != "single"]))
+        length = _SWEEP_QUICK if quick else _SWEEP
+        for names, rates, quick_rates in _SWEEPS:
+            tables.append(_traffic(quick_rates if quick else rates, names) + length)
+        return "\n\n".join(tables) + "\n"
+
+    def compare(self, variants: Variants) -> list[Section]:
+        """Set the paper's table, the shape and the sweep beside what was measured."""
+        return [_table(variants), _shape(variants), _sweep(variants)]
+
+
+_HEAD = """name = "debs20"
+seed = 20
+repetitions = 3
+duration = "10s"
+warm_up = "1s"
+deadline = "500ms\""""
+_HEAD_QUICK = """name = "debs20-quick"
+seed = 20
+repetitions = 1
+duration = "3s"
+warm_up = "300ms"
+deadline = "200ms\""""
+_SWEEP = '\nduration = "3s"\nwarm_up = "500ms"'
+_SWEEP_QUICK = '\nduration = "1s"\nwarm_up = "200ms"\nfloor = false'
+
+
+def _traffic(rates: Sequence[str], devices: Sequence[str]) -> str:
+    return (
+        '[[traffic]]\nschedule = "constant"\nframes = [64]\n'
+        f"rates = {_toml(rates)}\ndevices = {_toml(devices)}"
+    )
+
+
+def _toml(words: Sequence[str]) -> str:
+    return "[" + ", ".join(f'"{word}"' for word in words) + "]"
+
+
+def _row(variants: Variants, device: str, pps: float = MAIN_PPS) -> Mapping[str, Any] | None:
+    """Find a device at a rate; None when it was not measured or nothing came back."""
+    for row in variants:
+        if row["dut"] == device and row["asked_pps"] == pps and row["latency_ns"]["n"]:
+            return row
+    return None
+
+
+def _value(variants: Variants, device: str, what: str, pps: float = MAIN_PPS) -> float | None:
+    row = _row(variants, device, pps)
+    return None if row is None else row["latency_ns"][what]
+
+
+def _table(variants: Variants) -> Section:
+    columns = ("us", *(f"{who} {what}" for what in _NAMES for who in ("published", "measured")))
+    rows = []
+    for forwarder in FORWARDERS:
+        cells = [forwarder.label]
+        for i, key in enumerate(_NAMES.values()):
+            published = forwarder.published_us
+            measured = _value(variants, forwarder.device, key)
+            cells.append("" if published is None else f"{published[i]:g}")
+            cells.append("not run" if measured is None else f"{measured / 1000:.3g}")
+        rows.append(tuple(cells))
+    return Section("DEBS 2020: 64 B, 100 kpkt/s constant", columns, tuple(rows), _NOTE)
+
+
+_NAMES = {"avg": "mean", "min": "min", "max": "max", "stdev": "stdev"}
+
+
+def _shape(variants: Variants) -> Section:
+    """Say what must come out on any machine, and whether it did."""
+    rows = [check(variants) for check in (_batching, _timer, _no_timer, _bridge, _same, _low, _top)]
+    columns = ("what must come out", "published", "measured", "did it?")
+    return Section("DEBS 2020: the shape", columns, tuple(rows))
+
+
+_Check = tuple[str, str, str, str]
+
+
+def _answer(what: str, published: str, measured: str | None, came_out: bool) -> _Check:
+    if measured is None:
+        return what, published, "not run", "not run"
+    return what, published, measured, "yes" if came_out else "no"
+
+
+def _batching(variants: Variants) -> _Check:
+    ratio = _ratio(variants, "buffered", "eager", "mean", MAIN_PPS)
+    text = None if ratio is None else f"{ratio:.1f} x"
+    what = "avg of buffered over unbuffered: at least 5 x"
+    return _answer(what, "9.8 x", text, ratio is not None and ratio >= 5)
+
+
+def _timer(variants: Variants) -> _Check:
+    p99 = _value(variants, "buffered", "p99")
+    text = None if p99 is None else f"p99 {format_ns(p99)}"
+    what = "the timer of 100 us bounds buffered: p99 from 80 to 130 us"
+    return _answer(what, "max 117 us", text, p99 is not None and 80_000 <= p99 <= 130_000)
+
+
+def _no_timer(variants: Variants) -> _Check:
+    ratio = _ratio(variants, "buffered_no_timer", "buffered", "p99", MAIN_PPS)
+    p99 = _value(variants, "buffered_no_timer", "p99")
+    text = None if ratio is None or p99 is None else f"p99 {format_ns(p99)}, {ratio:.1f} x"
+    what = "without the timer 32 packets take 310 us: p99 at least 2 x"
+    return _answer(what, "", text, ratio is not None and ratio >= 2)
+
+
+def _bridge(variants: Variants) -> _Check:
+    means = [_value(variants, name, "mean") for name in ("eager", "linux_bridge", "buffered")]
+    if any(mean is None for mean in means):
+        return _answer("avg: unbuffered < bridge < buffered", "5.7 < 16.8 < 56.1 us", None, False)
+    known = [mean for mean in means if mean is not None]
+    text = " / ".join(format_ns(mean) for mean in known)
+    came_out = known == sorted(known)
+    return _answer("avg: unbuffered < bridge < buffered", "5.7 / 16.8 / 56.1 us", text, came_out)
+
+
+def _same(variants: Variants) -> _Check:
+    ratio = _ratio(variants, "buffered", "l2fwd", "p50", MAIN_PPS)
+    text = None if ratio is None else f"p50 {ratio:.2f} x"
+    what = "taut buffered is like l2fwd: p50 from 0.8 to 1.25 x"
+    return _answer(what, "", text, ratio is not None and 0.8 <= ratio <= 1.25)
+
+
+def _low(variants: Variants) -> _Check:
+    ratio = _ratio(variants, "buffered", "eager", "p50", LOW_PPS)
+    text = None if ratio is None else f"{ratio:.1f} x"
+    what = "at a low rate (10 kpkt/s) p50 of buffered over unbuffered: at least 5 x"
+    return _answer(what, "10 x below 50 Mbit/s", text, ratio is not None and ratio >= 5)
+
+
+def _top(variants: Variants) -> _Check:
+    single, buffered = (_highest_rate(variants, name) for name in ("single", "buffered"))
+    published = "4.3 against 10 Gbit/s"
+    what = "sending one by one saturates no later than buffered"
+    if single is None or buffered is None:
+        return _answer(what, published, None, False)
+    text = f"{format_rate(single)} against {format_rate(buffered)} of the rates tried"
+    return _answer(what, published, text, single <= buffered)
+
+
+def _ratio(variants: Variants, one: str, other: str, what: str, pps: float) -> float | None:
+    above, below = (_value(variants, name, what, pps) for name in (one, other))
+    return above / below if above is not None and below else None
+
+
+def _highest_rate(variants: Variants, device: str) -> float | None:
+    """Give the highest rate tried that came through with less than 0.1 % lost or refused."""
+    rows = [row for row in variants if row["dut"] == device]
+    passed = [
+        float(row["asked_pps"])
+        for row in rows
+        if row["loss_ratio"] < SATURATED_LOSS
+        and row["achieved_pps"] >= (1 - SATURATED_LOSS) * row["offered_pps"]
+    ]
+    return max(passed, default=0.0) if rows else None
+
+
+def _sweep(variants: Variants) -> Section:
+    rates = sorted({row["asked_pps"] for row in variants if row["dut"] in SWEPT})
+    rows = []
+    for pps in rates:
+        cells = (_sweep_cell(_row(variants, device, pps)) for device in SWEPT)
+        rows.append((format_rate(pps), *cells))
+    columns = ("offered", *(f"{device}: p50 / p99, lost" for device in SWEPT))
+    return Section("DEBS 2020: rate sweep to overload", columns, tuple(rows), _SWEEP_NOTE)
+
+
+def _sweep_cell(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return "not run"
+    latency = row["latency_ns"]
+    cell = f"{format_ns(latency['p50'])} / {format_ns(latency['p99'])}"
+    if row["loss_ratio"]:
+        cell += f", {100 * row['loss_ratio']:.2g} %"
+    if row["achieved_pps"] < (1 - SATURATED_LOSS) * row["offered_pps"]:
+        cell += f" (only {format_rate(row['achieved_pps'])} sent)"
+    return cell
+
+
+DEBS20 = Debs20()
