@@ -26,6 +26,8 @@ static void choose_name(struct port *port)
 static int plug_in(struct port *port, char *error, size_t error_len)
 {
 	char devargs[2 * PORT_TEXT_MAX];
+
+	choose_name(port);
 	int err = port->spec.kind->devargs(&port->spec, devargs, sizeof(devargs), error, error_len);
 
 	if (err == 0)
@@ -43,12 +45,10 @@ static int create_device(struct port *port, char *error, size_t error_len)
 	error[0] = '\0';
 	if (kind->is_pci)
 		snprintf(port->device, sizeof(port->device), "%s", port->spec.name);
-	else
-		choose_name(port);
 	if (kind->devargs != NULL)
 		err = plug_in(port, error, error_len);
 	if (err == 0 && kind->create != NULL)
-		err = kind->create(&port->spec, port->device, &port->id);
+		err = kind->create(&port->spec, &port->id);
 	else if (err == 0)
 		err = rte_eth_dev_get_port_by_name(port->device, &port->id);
 	if (err < 0 && error[0] == '\0')
