@@ -91,7 +91,7 @@ def maximum(bench: Bench, variants: list[Variant], options: argparse.Namespace) 
     ceiling = round(options.ceiling_mpps * 1e6)
     rates = max_rates(bench, variants, ceiling, options.max_seconds, options.steps)
     print(f"Highest rate with less than 0.1 % lost or refused, 64 B, {options.steps} steps of")
-    print(f"bisection from {options.ceiling_mpps} Mpkt/s, trials of {options.max_seconds} s, ")
+    print(f"bisection from {options.ceiling_mpps} Mpkt/s, trials of {options.max_seconds} s,")
     print("interleaved. Loopback is the generator's own limit.\n")
     table(["device", "Mpkt/s"], [[name, f"{rate / 1e6:.2f}"] for name, rate in rates.items()])
 
