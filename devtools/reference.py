@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from taut.analysis.metrics import METRICS
 from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
@@ -39,12 +41,14 @@ def document() -> Iterator[str]:
     yield "Written by `make docs` from the binaries' `--describe` and the tables of `python/taut`;"
     yield "do not edit. `make lint` checks that it is current.\n"
     yield from members("Network functions (`taut-forward --nf`)", forward["network_functions"])
+    yield from members("Transmit policies (`taut-forward --transmit`)", forward["transmit"])
     yield from members("Schedules (`taut-generate --schedule`)", generate["schedules"])
     yield from members("Ports (both programs)", forward["ports"])
     yield from python_tables()
     for program in (forward, generate, describe("taut-clock")):
-        yield f"## Options of {program['program']}\n"
-        yield from options(program["options"])
+        yield f"## {program['program']}\n"
+        yield f"{program['summary']}.\n"
+        yield from options(program["options"], "--")
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -63,25 +67,42 @@ def members(title: str, family: list[dict[str, Any]]) -> Iterator[str]:
         yield from options(member.get("options", []))
 
 
-def options(specs: list[dict[str, Any]]) -> Iterator[str]:
-    """One option table."""
+def options(specs: list[dict[str, Any]], prefix: str = "") -> Iterator[str]:
+    """One option table of the data plane."""
     if not specs:
         return
     yield "| option | type | default | |"
     yield "|---|---|---|---|"
     for spec in specs:
         kind = " ".join([spec["type"], *spec.get("choices", [])])
-        default = "required" if spec.get("default") is None else f"`{spec['default']}`"
-        yield f"| `{spec['name']}` | {kind} | {default} | {cell(spec['help'])} |"
+        default = f"`{spec['default']}`" if spec.get("default") else ""
+        if spec.get("default") is None and spec["type"] != "list":
+            default = "required"
+        yield f"| `{prefix}{spec['name']}` | {kind} | {default} | {cell(spec['help'])} |"
     yield ""
 
 
 def python_tables() -> Iterator[str]:
     """The families of python/taut."""
     yield from table("Links", LINKS.values(), lambda link: (link.name, link.summary))
-    yield from table("Devices under test", DRIVERS.values(), lambda d: (d.name, d.summary))
+    yield "## Devices under test\n"
+    for driver in DRIVERS.values():
+        yield f"**`{driver.name}`**: {driver.summary}.\n"
+        yield from driver_options(driver.options_type)
     yield from table("Metrics", METRICS, lambda m: (f"{m.name}, {m.unit}", m.definition))
     yield from table("Figures", FIGURES, lambda f: (f.id, f.question))
+
+
+def driver_options(model: type[BaseModel]) -> Iterator[str]:
+    """One option table of a driver."""
+    if not model.model_fields:
+        return
+    yield "| option | default | |"
+    yield "|---|---|---|"
+    for name, field in model.model_fields.items():
+        default = "required" if field.is_required() else f"`{json.dumps(field.default)}`"
+        yield f"| `{name}` | {default} | {cell(field.description or '')} |"
+    yield ""
 
 
 def table(title: str, family: Any, row: Callable[[Any], tuple[str, str]]) -> Iterator[str]:
