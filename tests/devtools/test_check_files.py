@@ -6,7 +6,7 @@ import pytest
 
 from check_files import includes, length, todos
 
-HEADERS = {"clock.h": "base", "port.h": "runtime", "delay.h": "nf", "nf.h": "nf"}
+HEADERS = {"clock.h": {"base"}, "port.h": {"runtime"}, "delay.h": {"nf"}, "nf.h": {"nf"}}
 
 
 @pytest.mark.parametrize(
