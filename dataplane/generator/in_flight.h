@@ -16,12 +16,13 @@ enum in_flight_state {
 enum in_flight_flag {
 	IN_FLIGHT_VOID = 1 << 0, // sent late because of the backlog that a gap left
 	IN_FLIGHT_COLD = 1 << 1,
+	IN_FLIGHT_FIRST = 1 << 2, // no packet was sent before: no inter-departure time
 };
 
 struct in_flight_entry {
 	uint64_t due_tsc;
 	uint64_t sent_tsc;
-	uint64_t inter_departure_ticks; // since the packet sent before; 0: there was none
+	uint64_t inter_departure_ticks; // since the packet sent before
 	uint32_t flow;
 	uint16_t frame_len;
 	uint8_t state; // enum in_flight_state

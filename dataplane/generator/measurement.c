@@ -127,7 +127,7 @@ static inline struct histogram *series_of(struct measurement *m, uint16_t flags)
 static inline void record_departure(struct histogram *series, const struct in_flight_entry *entry)
 {
 	histogram_record(&series[SERIES_DEPARTURE_ERROR], entry->sent_tsc - entry->due_tsc);
-	if (entry->inter_departure_ticks != 0)
+	if ((entry->flags & IN_FLIGHT_FIRST) == 0)
 		histogram_record(&series[SERIES_INTER_DEPARTURE], entry->inter_departure_ticks);
 }
 
@@ -169,8 +169,9 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 		return;
 	}
 	entry->state = IN_FLIGHT_SENT;
-	entry->inter_departure_ticks =
-		m->last_sent_tsc != 0 ? packet->sent_tsc - m->last_sent_tsc : 0;
+	entry->inter_departure_ticks = packet->sent_tsc - m->last_sent_tsc;
+	if (__builtin_expect(m->last_sent_tsc == 0, 0))
+		entry->flags |= IN_FLIGHT_FIRST;
 	m->last_sent_tsc = packet->sent_tsc;
 	m->counters.sent++;
 	m->counters.sent_late += packet->sent_tsc - packet->due_tsc > m->quantum_ticks;

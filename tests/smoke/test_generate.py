@@ -1,0 +1,328 @@
+"""taut-generate over rings and memif: every packet accounted for, every record true."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from generator_run import (
+    LOOP,
+    QUICK,
+    assert_records_agree,
+    assert_sums,
+    limit_file_size,
+    peak_memory_kib,
+    read,
+    read_records,
+    run,
+    start,
+)
+from taut.core.binaries import find_binary
+from taut.records import layout
+from taut.records.layout import PacketFlag
+
+pytestmark = pytest.mark.smoke
+
+
+def memif_pair(folder: Path) -> tuple[str, ...]:
+    socket = folder / "t.sock"
+    return ("--tx", f"memif:{socket},role=server", "--rx", f"memif:{socket},role=client")
+
+
+def due_ns(result, direction: int = 0) -> np.ndarray:
+    packets = result.packets[result.packets["direction"] == direction]
+    ticks = (np.sort(packets["due_tsc"]) - result.summary["epoch_tsc"]).astype(np.float64)
+    return ticks * 1e9 / result.summary["clock"]["nominal_tsc_hz"]
+
+
+@pytest.mark.parametrize("schedule", ["constant", "jittered", "poisson", "burst:size=8"])
+@pytest.mark.parametrize("load", [(), ("--both",), ("--flows", "5", "--frame", "imix")])
+def test_every_packet_is_accounted_for(tmp_path: Path, schedule: str, load: tuple[str, ...]):
+    run(tmp_path, *LOOP, *QUICK, "--schedule", schedule, *load)
+
+    result = read(tmp_path)
+    assert_sums(result.summary)
+    assert_records_agree(result)
+    counters = result.summary["counters"]
+    assert counters["matched"] == counters["due"] > 0
+    assert counters["foreign"] == counters["orphans"] == counters["duplicates"] == 0
+
+
+def test_memif_in_one_process_carries_both_directions(tmp_path: Path):
+    run(tmp_path, *memif_pair(tmp_path), *QUICK, "--both", "--flows", "3")
+
+    result = read(tmp_path)
+    assert_sums(result.summary)
+    assert_records_agree(result)
+    assert [d["matched"] for d in result.summary["directions"]] == [10000, 10000]
+
+
+def test_constant_rate_offers_exactly_what_was_asked(tmp_path: Path):
+    run(tmp_path, *LOOP, *QUICK)
+
+    result = read(tmp_path)
+    assert result.summary["counters"]["due"] == 10000
+    assert result.summary["offered_pps"] == pytest.approx(50000)
+    assert result.summary["stop"] == "duration"
+    assert np.abs(due_ns(result) - np.arange(1, 10001) * 20000).max() < 1
+
+
+def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "0s", "--count", "10", "--rate", "6.72Mbps",
+        "--rate-layer", "l1")  # fmt: skip
+
+    assert read(tmp_path).summary["rate_pps"] == pytest.approx(10000)
+
+
+def test_count_stops_after_that_many_in_each_direction(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "10ms", "--count", "77", "--rate", "10kpps", "--both")
+
+    summary = read(tmp_path).summary
+    assert summary["stop"] == "count"
+    assert [d["due"] - d["cold"] for d in summary["directions"]] == [77, 77]
+
+
+def test_one_seed_gives_one_schedule(tmp_path: Path):
+    for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
+        run(tmp_path / name, *LOOP, *QUICK, "--schedule", "poisson", "--frame", "imix",
+            "--seed", seed)  # fmt: skip
+
+    a, b, c = (read(tmp_path / name) for name in "abc")
+    assert np.abs(due_ns(a) - due_ns(b)).max() < 2
+    assert (a.packets["frame_len"] == b.packets["frame_len"]).all()
+    assert len(a.packets) != len(c.packets) or np.abs(due_ns(a) - due_ns(c)).max() > 1000
+
+
+def test_imix_is_seven_to_four_to_one_and_sizes_arrive_as_sent(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "0s", "--count", "1200", "--rate", "50kpps",
+        "--frame", "imix")  # fmt: skip
+
+    result = read(tmp_path)
+    sizes, counts = np.unique(result.packets["frame_len"], return_counts=True)
+    assert dict(zip(sizes.tolist(), counts.tolist(), strict=True)) == {64: 700, 570: 400, 1518: 100}
+    assert [frame["len"] for frame in result.summary["frames"]] == [64, 570, 1518]
+
+
+def test_flows_take_turns(tmp_path: Path):
+    run(tmp_path, *LOOP, *QUICK, "--flows", "7")
+
+    packets = read(tmp_path).packets
+    assert (packets["flow"] == packets["seq"] % 7).all()
+
+
+def test_what_is_due_in_the_warm_up_is_cold(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "100ms", "--duration", "100ms", "--rate", "10kpps")
+
+    result = read(tmp_path)
+    assert result.summary["counters"]["cold"] == 1000
+    assert result.summary["counters"]["due"] == 2000
+    assert_records_agree(result)
+
+
+def test_a_port_that_refuses_makes_packets_unsent_and_what_goes_nowhere_is_lost(tmp_path: Path):
+    run(tmp_path, "--tx", "ring:a", "--rx", "ring:b", *QUICK, "--deadline", "10ms")
+
+    result = read(tmp_path)
+    counters = result.summary["counters"]
+    assert counters["lost"] == counters["sent"] == 1023
+    assert counters["unsent"] == 10000 - 1023
+    assert_sums(result.summary)
+    assert_records_agree(result)
+    assert result.summary["achieved_pps"] < result.summary["offered_pps"] / 5
+
+
+def test_more_than_the_core_can_send_is_abandoned_not_waited_for(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "200ms", "--rate", "400Mpps",
+        "--record", "none")  # fmt: skip
+
+    summary = read(tmp_path).summary
+    assert summary["counters"]["due"] == 80_000_000
+    assert summary["counters"]["abandoned"] > 0
+    assert_sums(summary)
+
+
+@pytest.mark.parametrize("mode", ["none", "tail"])
+def test_record_keeps_what_was_asked_and_histograms_always(tmp_path: Path, mode: str):
+    run(tmp_path, *LOOP, *QUICK, "--record", mode)
+
+    result = read(tmp_path)
+    n_void = result.summary["counters"]["void"]
+    is_void = (result.packets["flags"] & PacketFlag.VOID) > 0
+    service = result.histograms[result.histograms["series"] == 0]
+    assert service["count"].sum() == 10000
+    assert result.summary["records"]["n"] == len(result.packets)
+    assert is_void.sum() == (n_void if mode == "tail" else 0)
+    # On a busy machine much is void, and little is left to take a hundredth of.
+    assert (~is_void).sum() <= (10000 - n_void) / 10 + 100
+
+
+def test_json_prints_the_document_that_is_written(tmp_path: Path):
+    done = run(tmp_path, *LOOP, *QUICK, "--json", "--run-id", "42")
+
+    printed = json.loads(done.stdout)
+    assert printed == read(tmp_path).summary
+    assert printed["run_id"] == 42
+    assert printed["asked"]["rate"] == "50kpps"
+    assert printed["asked"]["deadline"] == "1s"
+    assert printed["clock"]["residual_ns"] < 10_000
+
+
+def test_a_stopped_generator_makes_one_gap_whose_packets_are_void(tmp_path: Path):
+    process = start(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "50kpps")
+    time.sleep(0.8)  # start-up takes 0.2 s
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.005)
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(timeout=30) == 0
+
+    result = read(tmp_path)
+    assert_records_agree(result)
+    long = result.gaps[(result.gaps["end_tsc"] - result.gaps["start_tsc"]) > 12_000_000]
+    tsc_hz = result.summary["clock"]["nominal_tsc_hz"]
+    gaps_ns = (result.gaps["end_tsc"] - result.gaps["start_tsc"]) * 1e9 / tsc_hz
+    longest = result.gaps[gaps_ns.argmax()]
+    assert gaps_ns.max() >= 4_900_000, long
+    packets = result.packets
+    in_gap = (packets["due_tsc"] > longest["start_tsc"]) & (packets["due_tsc"] < longest["end_tsc"])
+    is_void = (packets["flags"] & PacketFlag.VOID) > 0
+    intent_ns = (packets["received_tsc"] - packets["due_tsc"]) * 1e9 / tsc_hz
+    service_ns = (packets["received_tsc"] - packets["sent_tsc"]) * 1e9 / tsc_hz
+    assert in_gap.sum() >= 240
+    assert is_void[in_gap].all()
+    assert intent_ns[in_gap].max() >= 4_500_000
+    # What is not void knows nothing of the gap, nor of the backlog it left.
+    assert intent_ns[~is_void].max() < 100_000
+    assert service_ns[~is_void].max() < 100_000
+
+
+def test_a_late_sender_never_catches_up_in_a_burst(tmp_path: Path):
+    process = start(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "50kpps")
+    time.sleep(0.8)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.005)
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(timeout=30) == 0
+
+    result = read(tmp_path)
+    sent, together = np.unique(result.packets["sent_tsc"], return_counts=True)
+    # Half a gap is 10 us, a quantum 1 us: no two packets may leave in one call.
+    assert together.max() == 1
+    # Longest first: within any 100 us at most 100 us / half a gap packets and one leave.
+    window = result.summary["clock"]["nominal_tsc_hz"] // 10_000
+    in_window = np.searchsorted(sent, sent + window) - np.arange(len(sent))
+    assert in_window.max() <= 12
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_whole_files(tmp_path: Path, number: signal.Signals):
+    process = start(tmp_path, *LOOP, "--duration", "60s", "--rate", "50kpps")
+    time.sleep(0.8)
+    process.send_signal(number)
+
+    assert process.wait(timeout=10) == 130
+    result = read(tmp_path)
+    assert result.summary["stop"] == "signal"
+    assert result.headers["packets"]["n_records"] == len(result.packets)
+    assert_sums(result.summary)
+    assert_records_agree(result)
+
+
+def test_a_killed_generator_leaves_a_file_that_is_counted_by_size(tmp_path: Path):
+    process = start(tmp_path, *LOOP, "--duration", "60s", "--rate", "200kpps",
+                    "--record-ring", "1")  # fmt: skip
+    time.sleep(1.0)
+    process.kill()
+    process.wait()
+
+    header, packets = read_records(tmp_path / "packets.bin", layout.PACKET)
+    assert header["n_records"] == 0
+    assert len(packets) > 10_000
+    assert sorted(packets["seq"]) == list(range(len(packets)))
+    assert not (tmp_path / "generator.json").exists()
+
+
+def test_a_full_disk_stops_the_run_at_once(tmp_path: Path):
+    begun = time.monotonic()
+    done = run(tmp_path, *LOOP, "--duration", "30s", "--rate", "200kpps", "--record-ring", "1",
+               status=1, preexec_fn=limit_file_size)  # fmt: skip
+
+    assert time.monotonic() - begun < 15
+    assert "packets.bin: File too large" in done.stderr
+    assert read_summary(tmp_path)["stop"] == "disk-full"
+
+
+def read_summary(out: Path) -> dict:
+    return json.loads((out / "generator.json").read_text())
+
+
+def test_memory_does_not_grow_with_the_run(tmp_path: Path):
+    load = (*LOOP, "--warm-up", "0s", "--rate", "200kpps", "--record-ring", "1")
+
+    short = peak_memory_kib(tmp_path / "short", *load, "--duration", "200ms")
+    long = peak_memory_kib(tmp_path / "long", *load, "--duration", "2s")
+
+    assert abs(long - short) < 2048
+
+
+BAD = [
+    (("--tx", "smoke:x"), "smoke"),
+    (("--rate", "fast"), "--rate fast"),
+    (("--rate", "0pps"), "zero"),
+    (("--frame", "63"), "64"),
+    (("--frame", "9000"), "1518"),
+    (("--schedule", "sawtooth"), "constant jittered poisson burst"),
+    (("--schedule", "burst:size=0"), "size"),
+    (("--schedule", "jittered:percent=99"), "percent"),
+    (("--flows", "0"), "flows"),
+    (("--core", "4711"), "core"),
+    (("--core", "x"), "--core x"),
+    (("--duration", "10"), "duration"),
+    (("--record", "some"), "record"),
+    (("--tx", "veth:no-such-link"), "no-such-link"),
+    (("--out", "/proc/nowhere"), "/proc/nowhere"),
+    (("--what", "1"), "--what"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "word"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments, word):
+    arguments = (*LOOP, "--rate", "1kpps", "--out", str(tmp_path), *arguments)
+    done = subprocess.run(
+        [str(find_binary("taut-generate")), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("taut-generate: ")
+    assert word in done.stderr
+
+
+def test_a_link_that_does_not_come_up_is_a_failure_with_a_remedy(tmp_path: Path):
+    port = f"memif:{tmp_path}/nobody.sock,role=server"
+    done = run(tmp_path, "--tx", port, "--rx", port, "--rate", "1kpps", "--link-timeout", "100ms",
+               status=1)  # fmt: skip
+
+    assert "no link" in done.stderr
+    assert "--link-timeout" in done.stderr
+
+
+def test_describe_names_options_schedules_and_ports():
+    done = subprocess.run(
+        [str(find_binary("taut-generate")), "--describe"], capture_output=True, text=True
+    )
+
+    described = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert [s["name"] for s in described["schedules"]] == [
+        "constant", "jittered", "poisson", "burst",
+    ]  # fmt: skip
+    assert {"memif", "ring"} <= {port["name"] for port in described["ports"]}
+    assert "deadline" in {option["name"] for option in described["options"]}
