@@ -28,6 +28,13 @@ def test_this_process_is_alive_and_one_with_its_pid_is_not_it() -> None:
     assert not replace(owner, boot_id="another").is_alive()
 
 
+def test_an_owner_that_cannot_be_looked_up_is_left_alone() -> None:
+    owner = replace(owner_of("ab12", os.getpid()), start_time=1, pid_namespace="pid:[1]")
+
+    assert owner.is_alive()
+    assert not replace(owner, boot_id="another").is_alive()
+
+
 def test_a_process_that_has_ended_but_was_not_waited_for_is_dead() -> None:
     process = subprocess.Popen(["true"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)

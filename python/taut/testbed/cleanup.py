@@ -59,8 +59,9 @@ def remove_run(folder: Path) -> list[str]:
         removed += _remove_dpdk_files(run_id)
         removed += _remove_temporary(owner)
         removed += _give_back_hugepages(folder, owner)
-    shutil.rmtree(folder, ignore_errors=True)
-    removed.append(f"folder {folder}")
+    if folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        removed.append(f"folder {folder}")
     return removed
 
 

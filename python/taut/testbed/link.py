@@ -11,8 +11,8 @@ from taut.testbed.scope import RunScope
 NO_OPTIONS: Mapping[str, object] = {}
 
 # The stations behind the device's two ports: source addresses of taut-generate's frames in
-# direction 0 and 1, each the destination of the other (dataplane/generator).
-STATION_MACS = ("02:74:61:75:74:00", "02:74:61:75:74:01")
+# direction 0 and 1, each the destination of the other (dataplane/generator/probe.c).
+STATION_MACS = ("02:74:00:00:00:01", "02:74:00:00:00:02")
 
 
 @dataclass(frozen=True)

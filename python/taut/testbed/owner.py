@@ -1,7 +1,8 @@
 """owner.json: who owns a run's folder, and what must be undone when the owner is dead.
 
 A process is known by pid and start time, so that a pid used again is not mistaken for the owner;
-the boot id says whether both still mean anything.
+the boot id says whether both still mean anything. An owner in another PID namespace (a container
+that shares /run) cannot be looked up: it counts as alive.
 """
 
 import json
@@ -34,12 +35,17 @@ class Owner:
     pid: int
     start_time: int
     boot_id: str
+    pid_namespace: str
     hugepages: tuple[HugepageGrant, ...] = ()
     temporary: tuple[str, ...] = field(default=())
 
     def is_alive(self) -> bool:
         """Whether the process that wrote this still runs."""
-        return self.booted_here() and process_start_time(self.pid) == self.start_time
+        if not self.booted_here():
+            return False
+        if self.pid_namespace != pid_namespace():
+            return True
+        return process_start_time(self.pid) == self.start_time
 
     def booted_here(self) -> bool:
         """Whether the machine still runs the boot this was written in."""
@@ -56,7 +62,7 @@ def owner_of(run_id: str, pid: int) -> Owner:
     start_time = process_start_time(pid)
     if start_time is None:
         raise ProcessLookupError(f"process {pid} is not there")
-    return Owner(run_id, pid, start_time, boot_id())
+    return Owner(run_id, pid, start_time, boot_id(), pid_namespace())
 
 
 def read_owner(folder: Path) -> Owner | None:
@@ -88,3 +94,8 @@ def process_start_time(pid: int) -> int | None:
 def boot_id() -> str:
     """Give the kernel's name of this boot."""
     return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+
+
+def pid_namespace() -> str:
+    """Give the kernel's name of the namespace this process's pids are from."""
+    return str((_PROC / "self/ns/pid").readlink())
