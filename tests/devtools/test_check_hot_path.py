@@ -11,7 +11,7 @@ CHECKER = Path(__file__).parents[2] / "devtools" / "check_hot_path"
 CLEAN = {
     "forwarder": "void worker_run(void){} void x_send(void){} void x_drain(void){}",
     "nf": "void x_process(void){} void x_release(void){}",
-    "generator": "void generator_loop(void){}",
+    "generator": "void loop_send(void){} void loop_drain(void){}",
     "traffic": "void x_next(void){}",
 }
 
