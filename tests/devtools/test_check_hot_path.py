@@ -25,9 +25,7 @@ def check(build: Path, sources: dict[str, str]) -> subprocess.CompletedProcess[s
         target = build / "dataplane" / folder / f"lib{folder}.a.p"
         target.mkdir(parents=True)
         (target / "x.c").write_text(source)
-        subprocess.run(
-            [compiler, "-O2", "-w", "-c", "x.c", "-o", "x.c.o"], cwd=target, check=True
-        )
+        subprocess.run([compiler, "-O2", "-w", "-c", "x.c", "-o", "x.c.o"], cwd=target, check=True)
     return subprocess.run(
         [sys.executable, str(CHECKER), str(build)], capture_output=True, text=True, check=False
     )
@@ -43,14 +41,14 @@ def test_a_clean_tree_passes(tmp_path: Path) -> None:
     ("source", "finding"),
     [
         ("void *malloc(unsigned long); void *p; void x_next(void){p=malloc(9);}", "calls malloc"),
-        ("int printf(const char*,...); void x_next(void){printf(\"%d\",1);}", "calls printf"),
+        ('int printf(const char*,...); void x_next(void){printf("%d",1);}', "calls printf"),
         (
             "void free(void*); void*p; __attribute__((noinline)) static void f(void){free(p);"
             "p=0;} void x_next(void){f();}",
             "x_next -> f: calls free",
         ),
         ("int a,b; void x_next(void){a/=b;}", "integer division"),
-        ("void x_next(void){__asm__(\"syscall\");}", "system call"),
+        ('void x_next(void){__asm__("syscall");}', "system call"),
     ],
 )
 def test_a_planted_violation_is_found(tmp_path: Path, source: str, finding: str) -> None:

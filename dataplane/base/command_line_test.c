@@ -1,0 +1,103 @@
+#include "command_line.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct options {
+	uint64_t burst;
+	bool both;
+	struct option_list ports;
+	const char *out;
+};
+
+static const struct option_spec specs[] = {
+	{"burst", OPTION_UINT, offsetof(struct options, burst), "32", "packets", NULL, 1, 256},
+	{"both", OPTION_FLAG, offsetof(struct options, both), "off", "both ways", NULL, 0, 0},
+	{"port", OPTION_LIST, offsetof(struct options, ports), NULL, "a port", NULL, 0, 0},
+	{"out", OPTION_STRING, offsetof(struct options, out), NULL, "a folder", NULL, 0, 0},
+};
+
+static const struct command_line line = {
+	.program = "taut-x",
+	.summary = "test",
+	.usage = "--out DIR",
+	.version = "1",
+	.options = specs,
+	.n_options = sizeof(specs) / sizeof(specs[0]),
+};
+
+static char error[256];
+static struct options options;
+static int n_used;
+
+// Arguments after the program's name, NULL at the end.
+static int parse(const char *const *arguments)
+{
+	char *argv[16] = {(char *)"taut-x"};
+	int argc = 1;
+
+	for (; arguments[argc - 1] != NULL; argc++)
+		argv[argc] = (char *)arguments[argc - 1];
+	options = (struct options){0};
+	return command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+}
+
+static void test_values_stand_behind_a_space_or_an_equals_sign(void **state)
+{
+	const char *const arguments[] = {
+		"--burst", "8", "--out=a=b", "--both", "--port", "x", "--port=y", NULL};
+
+	assert_int_equal(parse(arguments), COMMAND_LINE_RUN);
+
+	assert_int_equal(options.burst, 8);
+	assert_true(options.both);
+	assert_string_equal(options.out, "a=b");
+	assert_int_equal(options.ports.n, 2);
+	assert_string_equal(options.ports.items[1], "y");
+	assert_int_equal(n_used, 8);
+}
+
+static void test_what_follows_the_dashes_is_left_to_eal(void **state)
+{
+	const char *const arguments[] = {"--out", "d", "--", "--burst", NULL};
+
+	assert_int_equal(parse(arguments), COMMAND_LINE_RUN);
+
+	assert_int_equal(n_used, 4);
+	assert_int_equal(options.burst, 32);
+}
+
+static void test_bad_input_is_one_line_that_names_it(void **state)
+{
+	static const struct {
+		const char *arguments[4];
+		const char *line;
+	} bad[] = {
+		{{"--bursts", "1"}, "--bursts: no such option; see --help"},
+		{{"burst"}, "burst: no such option; see --help"},
+		{{"--"}, "--out: missing; a folder"},
+		{{"--out"}, "--out: a value is missing; a folder"},
+		{{"--out=d", "--burst=0"}, "options: burst=0: accepted are 1 to 256"},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(parse(bad[i].arguments), -EINVAL);
+		assert_string_equal(error, bad[i].line);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values_stand_behind_a_space_or_an_equals_sign),
+		cmocka_unit_test(test_what_follows_the_dashes_is_left_to_eal),
+		cmocka_unit_test(test_bad_input_is_one_line_that_names_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
