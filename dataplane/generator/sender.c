@@ -214,22 +214,33 @@ uint32_t sender_run(struct sender *sender, uint64_t now_tsc)
 	return n;
 }
 
+// The sender's own fault, so it is void; there is no record of it.
+static void count_as_abandoned(struct counters *counters, const struct ready_frame *ready)
+{
+	bool is_cold = (ready->flags & IN_FLIGHT_COLD) != 0;
+
+	counters->due++;
+	counters->unsent++;
+	counters->abandoned++;
+	counters->void_++;
+	counters->cold += is_cold;
+	counters->void_cold += is_cold;
+}
+
 void sender_stop(struct sender *sender, bool count_abandoned)
 {
 	struct counters *counters = &sender->measurement->counters;
 	struct ready_frame ready;
-	uint64_t n = sender->n_ready;
 
-	for (uint32_t i = 0; i < sender->n_ready; i++)
-		rte_pktmbuf_free(sender->mbufs[(sender->head + i) & READY_MASK]);
+	for (uint32_t i = 0; i < sender->n_ready; i++) {
+		uint32_t at = (sender->head + i) & READY_MASK;
+		rte_pktmbuf_free(sender->mbufs[at]);
+		if (count_abandoned)
+			count_as_abandoned(counters, &sender->ready[at]);
+	}
+	while (count_abandoned && !sender->is_complete && next_departure(sender, &ready))
+		count_as_abandoned(counters, &ready);
+	sender->is_complete = true;
 	sender->n_ready = 0;
 	sender->next_tsc = UINT64_MAX;
-	if (!count_abandoned)
-		return;
-	while (!sender->is_complete && next_departure(sender, &ready))
-		n++;
-	sender->is_complete = true;
-	counters->due += n;
-	counters->unsent += n;
-	counters->abandoned += n;
 }

@@ -83,5 +83,5 @@ void sender_start(struct sender *sender, uint64_t epoch_tsc);
 uint32_t sender_run(struct sender *sender, uint64_t now_tsc);
 
 // After the loop: free what was built. With count_abandoned, departures of the schedule that were
-// never offered to the port are counted as due and unsent.
+// never offered to the port are counted as due, unsent, abandoned and void.
 void sender_stop(struct sender *sender, bool count_abandoned);
