@@ -9,6 +9,7 @@ interval of a single repetition is a lower bound of the doubt; repetitions show 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import pyarrow as pa
 from scipy.stats import binom
@@ -119,12 +120,12 @@ SELECT selection, value_ns, n,
 FROM ({chosen}) chosen"""
 
 
-# Decimals, because the square of a long latency times its count does not fit 64 bits.
+# Sums of values are exact decimals: they do not fit 64 bits.  Their squares do not fit 38 digits
+# either, so those are doubles: 1e0 is one in DuckDB and Spark, and exact in PostgreSQL.
 _MOMENTS = """
 SELECT selection, CAST(SUM(n) AS BIGINT) AS n, MIN(value_ns) AS least, MAX(value_ns) AS greatest,
     SUM(CAST(value_ns AS DECIMAL(19, 0)) * CAST(n AS DECIMAL(19, 0))) AS total,
-    SUM(CAST(value_ns AS DECIMAL(13, 0)) * CAST(value_ns AS DECIMAL(13, 0))
-        * CAST(n AS DECIMAL(12, 0))) AS squares
+    SUM((value_ns * 1e0) * (value_ns * 1e0) * n) AS squares
 FROM cumulated
 GROUP BY selection
 ORDER BY selection"""
@@ -181,11 +182,11 @@ def _values_at(
 
 
 def _summary(
-    moments: Mapping[str, int], ranks: Mapping[str, _Ranks], values: Mapping[int, int]
+    moments: Mapping[str, Any], ranks: Mapping[str, _Ranks], values: Mapping[int, int]
 ) -> Summary:
-    n, total, squares = int(moments["n"]), int(moments["total"]), int(moments["squares"])
-    # Exact integers up to here, so nothing cancels: n * squares - total**2 is the exact numerator.
-    variance = (n * squares - total * total) / (n * (n - 1)) if n > 1 else 0.0
+    n, total, squares = int(moments["n"]), int(moments["total"]), float(moments["squares"])
+    # Rounding of the squares must not make a constant's variance negative.
+    variance = max(squares - total * (total / n), 0.0) / (n - 1) if n > 1 else 0.0
     return Summary(
         n=n,
         least=int(moments["least"]),

@@ -1,0 +1,75 @@
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from made_packets import COLD, VOID, packet, write_packets
+from made_run import MadeTrial, make_raw_trial
+from taut.analysis import distribution, tables
+from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
+from taut.records.convert import convert_trial
+from taut.storage.engines import open_engine
+
+
+def measure(path, n_flows=1):
+    with open_engine("duckdb") as engine:
+        return measure_packets(engine, path, n_flows)
+
+
+@pytest.fixture
+def trial(tmp_path):
+    made = MadeTrial(n_flows=3, n_unsent=2, n_lost=40)
+    (tmp_path / "trial").mkdir()
+    make_raw_trial(tmp_path / "raw", made)
+    convert_trial(tmp_path / "raw", tmp_path / "trial")
+    return tmp_path / "trial"
+
+
+def test_chunks_do_not_change_a_number(trial, monkeypatch):
+    whole = measure(trial / "packets.parquet", 3)
+    monkeypatch.setattr(distribution, "chunks", lambda engine: tables.chunks(engine, size=777))
+    chunked = measure(trial / "packets.parquet", 3)
+
+    assert chunked.distribution.equals(whole.distribution)
+    assert chunked.counts == whole.counts
+
+
+def test_jitter_equals_a_loop_over_packets(trial):
+    rows = pq.read_table(trial / "packets.parquet").to_pylist()
+    own = {r["seq"]: r for r in rows if not r["flags"] & (4 | 8 | 128)}
+    latency = {
+        seq: r["received_ns"] - r["sent_ns"]
+        for seq, r in own.items()
+        if r["received_ns"] is not None
+    }
+    expected = sorted(abs(v - latency[s - 3]) for s, v in latency.items() if s - 3 in latency)
+
+    got = select_metric(measure(trial / "packets.parquet", 3).distribution, "jitter")
+
+    values = np.repeat(got["value_ns"].to_numpy(), got["n"].to_numpy())
+    assert sorted(values.tolist()) == expected
+
+
+def test_histogram_of_the_generator_gives_the_same_latency(trial):
+    with open_engine("duckdb") as engine:
+        coarse = measure_histogram(engine, trial / "histogram.parquet")
+    exact = measure(trial / "packets.parquet", 3)
+
+    for metric in ("latency", "latency_from_intent", "departure_error", "arrival_window"):
+        a, b = (select_metric(m.distribution, metric) for m in (coarse, exact))
+        a_values, b_values = (
+            np.sort(np.repeat(t["value_ns"].to_numpy(), t["n"].to_numpy())) for t in (a, b)
+        )
+        # Both stamps and their difference are rounded to nanoseconds on one of the two ways.
+        assert len(a_values) == len(b_values)
+        assert np.abs(a_values - b_values).max() <= 1
+    assert coarse.counts is None
+
+
+def test_a_pair_is_void_or_cold_when_either_packet_is(tmp_path):
+    rows = [packet(0, flags=COLD), packet(1), packet(2, flags=VOID), packet(3), packet(4)]
+    jitter = select_metric(
+        measure(write_packets(tmp_path / "p.parquet", rows)).distribution, "jitter"
+    ).to_pylist()
+
+    counted = {(r["is_void"], r["is_cold"]): r["n"] for r in jitter}
+    assert counted == {(False, True): 1, (True, False): 2, (False, False): 1}

@@ -1,0 +1,103 @@
+"""The HdrHistogram files, read back by HdrHistogram's own library."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+from made_run import VARIANTS, make_run
+from taut.analysis.hdr_export import RESOLUTION
+from taut.analysis.results import analyse_run
+from taut.analysis.statistics import PERCENTILES, percentile_rank
+from taut.records.rundir import RunDirectory
+
+JARS = sorted(Path("/usr/share/java").glob("[Hh]dr[Hh]istogram*.jar"))
+
+JAVA = """
+import java.io.File;
+import org.HdrHistogram.*;
+public class Read {
+	public static void main(String[] a) throws Exception {
+		HistogramLogReader reader = new HistogramLogReader(new File(a[0]));
+		Histogram total = new Histogram(3);
+		int n = 0;
+		EncodableHistogram next;
+		while ((next = reader.nextIntervalHistogram()) != null) {
+			total.add((Histogram) next);
+			n++;
+		}
+		System.out.println(n + " " + total.getTotalCount() + " "
+			+ total.getValueAtPercentile(99.99) + " " + total.getMaxValue());
+	}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory):
+    run = make_run(tmp_path_factory.mktemp("run") / "run", VARIANTS[1:2], repetitions=1)
+    result = analyse_run(RunDirectory(run))["trials"][0]
+    return run / "trials" / result["name"], result["latency_ns"]
+
+
+def test_python_library_reads_the_log(trial):
+    folder, latency = trial
+    total = HdrHistogram(1, 10**12, 3)
+
+    reader = HistogramLogReader(str(folder / "latency.hlog"), total)
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        total.add(interval)
+
+    assert total.get_total_count() == latency["n"]
+    # The package rounds a rank to the nearest where we (and Java) take the next: ask by rank.
+    rank = percentile_rank(latency["n"], PERCENTILES["p99.99"])
+    p9999 = total.get_value_at_percentile(100 * rank / latency["n"])
+    assert p9999 == pytest.approx(latency["p99.99"], rel=RESOLUTION)
+
+
+@pytest.mark.skipif(
+    not shutil.which("java") or not JARS,
+    reason="needs java and libhdrhistogram-java",
+)
+def test_java_library_reads_the_log(trial, tmp_path):
+    folder, latency = trial
+    (tmp_path / "Read.java").write_text(JAVA)
+
+    done = subprocess.run(
+        ["java", "-cp", str(JARS[0]), str(tmp_path / "Read.java"), str(folder / "latency.hlog")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "compiler" in done.stderr.lower() and "module" in done.stderr.lower():
+        pytest.skip("java without a compiler")
+
+    assert done.returncode == 0, done.stderr
+    _, n, p9999, highest = (int(word) for word in done.stdout.split())
+    assert n == latency["n"]
+    assert p9999 == pytest.approx(latency["p99.99"], rel=RESOLUTION)
+    assert highest == pytest.approx(latency["max"], rel=RESOLUTION)
+
+
+def test_percentile_text_ends_with_the_total(trial):
+    folder, latency = trial
+
+    text = (folder / "latency.hgrm").read_text()
+
+    total = re.search(r"TotalCount\s*=\s*([\d.]+)", text)
+    assert float(total[1]) == latency["n"]
+    assert "Percentile" in text.splitlines()[0]
+
+
+def test_log_header_has_version_and_base_time(trial):
+    folder, _ = trial
+
+    head = (folder / "latency.hlog").read_text().splitlines()[:5]
+
+    assert head[1] == "#[Histogram log format version 1.3]"
+    assert head[2].startswith("#[BaseTime: 17672")
+    assert head[4].startswith('"StartTimestamp"')

@@ -1,0 +1,126 @@
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from made_run import VARIANTS, make_run
+from taut.analysis.results import analyse_run
+from taut.analysis.statistics import PERCENTILES
+from taut.records.rundir import RunDirectory
+
+# The keys design.md promises to other programs.
+PROMISED = {
+    *("dut", "placement", "traffic", "frame", "offered_pps", "achieved_pps"),
+    *("sent", "received", "lost", "unsent", "duplicates", "out_of_sequence", "void"),
+    *("latency_ns", "latency_from_intent_ns", "jitter_ns", "floor_ns"),
+}
+LATENCY_KEYS = {"n", "min", "mean", "stdev", *PERCENTILES, "max"}
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory):
+    run = make_run(tmp_path_factory.mktemp("run") / "run", VARIANTS, repetitions=2, failed=True)
+    return run, analyse_run(RunDirectory(run))
+
+
+def trials_of(document, dut):
+    return [t for t in document["trials"] if t["dut"] == dut and t["status"] == "whole"]
+
+
+def test_results_json_is_a_list_with_the_promised_keys(analysed):
+    run, _ = analysed
+
+    results = json.loads((run / "results.json").read_text())
+
+    assert isinstance(results, list)
+    for trial in results:
+        assert set(trial) >= PROMISED
+        if trial["status"] == "whole":
+            assert set(trial["latency_ns"]) >= LATENCY_KEYS
+
+
+def test_every_sum_reconciles(analysed):
+    _, document = analysed
+
+    whole = [t for t in document["trials"] if t["status"] == "whole"]
+    assert whole
+    assert all(t["sums_reconcile"] for t in whole), [t["sums_failures"] for t in whole]
+
+
+def test_main_figures_leave_out_the_warm_up_and_keep_void(analysed):
+    run, document = analysed
+    trial = trials_of(document, "eager")[0]
+    rows = pq.read_table(run / "trials" / trial["name"] / "packets.parquet").to_pylist()
+    own = [r for r in rows if not r["flags"] & (4 | 8 | 128) and r["received_ns"] is not None]
+    warm = np.sort([r["received_ns"] - r["sent_ns"] for r in own if not r["flags"] & 64])
+    valid = [r for r in own if not r["flags"] & (64 | 1)]
+
+    assert trial["latency_ns"]["n"] == len(warm)
+    assert trial["latency_ns"]["p99"] == warm[int(np.ceil(len(warm) * 0.99)) - 1]
+    assert trial["latency_without_void_ns"]["n"] == len(valid) < len(warm)
+    assert trial["cold_metrics"]["latency_ns"]["n"] == len(own) - len(warm)
+
+
+def test_floor_is_the_loopback_of_the_same_link(analysed):
+    _, document = analysed
+    floor = next(v for v in document["variants"] if v["is_floor"])
+
+    assert trials_of(document, "eager")[0]["floor_ns"]["p50"] == floor["latency_ns"]["p50"]
+    assert trials_of(document, "linux_bridge")[0]["floor_ns"] is None
+
+
+def test_repetitions_are_pooled_by_adding_packets(analysed):
+    _, document = analysed
+    pooled = next(v for v in document["variants"] if v["dut"] == "eager")
+    each = trials_of(document, "eager")
+
+    assert pooled["latency_ns"]["n"] == sum(t["latency_ns"]["n"] for t in each)
+    assert pooled["latency_ns"]["max"] == max(t["latency_ns"]["max"] for t in each)
+    assert pooled["p50_of_repetitions"] == [t["latency_ns"]["p50"] for t in each]
+    assert not pooled["two_bands"]
+
+
+def test_planted_stall_is_an_episode_that_is_not_void(analysed):
+    _, document = analysed
+
+    worst = trials_of(document, "eager")[0]["episodes"]["worst"][0]
+
+    assert worst["duration_ns"] == pytest.approx(1_000_000, rel=0.05)
+    assert worst["packets"] == pytest.approx(100, abs=8)
+    assert worst["void"] == "none"
+
+
+def test_failed_trial_keeps_its_place(analysed):
+    _, document = analysed
+
+    failed = document["trials"][-1]
+
+    assert failed["status"] == "failed"
+    assert failed["latency_ns"] is None
+    assert failed["failure"]["log_tail"] == ["oops"]
+    assert document["n_failed"] == 1
+
+
+def test_void_above_one_percent_is_instrument_limited(analysed):
+    _, document = analysed
+
+    for trial in document["trials"]:
+        if trial["status"] == "whole":
+            assert trial["instrument_limited"] == (trial["void_share"] > 0.01)
+
+
+def test_histograms_alone_give_numbers_too(tmp_path):
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+    exact = analyse_run(RunDirectory(run))["trials"][0]
+    for meta in run.glob("trials/*/trial.json"):
+        document = json.loads(meta.read_text())
+        document["traffic"]["record"] = "none"
+        meta.write_text(json.dumps(document))
+
+    coarse = analyse_run(RunDirectory(run))["trials"][0]
+
+    assert coarse["resolution"].startswith("histogram")
+    assert coarse["episodes"] is None
+    assert coarse["latency_ns"]["p99.9"] == pytest.approx(exact["latency_ns"]["p99.9"], abs=1)
+    assert coarse["ipdv_ns"]["n"] == 0

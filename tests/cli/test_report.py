@@ -1,0 +1,42 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from made_run import VARIANTS, make_run
+from taut.cli.report import report
+from taut.core.errors import InputError
+
+
+@pytest.fixture
+def app():
+    app = typer.Typer()
+    app.command()(report)
+    return app
+
+
+def test_report_prints_the_table_and_writes_the_file(app, tmp_path):
+    run = make_run(tmp_path / "run", VARIANTS[:2], repetitions=1)
+
+    done = CliRunner().invoke(app, [str(run)])
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1] == f"Report: {run / 'report.html'}"
+    assert (run / "report.html").is_file()
+
+
+def test_report_json_is_one_document(app, tmp_path):
+    run = make_run(tmp_path / "run", VARIANTS[:2], repetitions=1)
+
+    done = CliRunner().invoke(app, [str(run), "--json", "--out", str(tmp_path / "r.html")])
+
+    document = json.loads(done.stdout)
+    assert document["report"] == str(tmp_path / "r.html")
+    assert len(document["runs"][0]["trials"]) == 2
+
+
+def test_what_is_not_a_run_is_bad_input(app, tmp_path):
+    done = CliRunner().invoke(app, [str(tmp_path / "nowhere")])
+
+    assert isinstance(done.exception, InputError)

@@ -1,0 +1,56 @@
+"""What every figure must do; a new figure is tested by being in the table."""
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from taut.analysis.load import loads_in_order
+from taut.report.chart import as_spec, write_images
+from taut.report.figures import FIGURES
+from taut.report.palette import LIGHT
+from taut.report.scene import make_scenes
+
+
+@pytest.fixture(scope="module")
+def scene(analysed):
+    return make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
+def test_figure_draws_a_small_chart_in_colour_tokens(figure, scene):
+    spec = as_spec(figure.draw(scene))
+
+    text = json.dumps(spec)
+    assert len(text) < 800_000
+    for colour in LIGHT.values():
+        assert colour not in text
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
+def test_figure_writes_svg_and_png(figure, scene, tmp_path):
+    write_images(as_spec(figure.draw(scene)), tmp_path / figure.id)
+
+    root = ET.parse(tmp_path / f"{figure.id}.svg").getroot()
+    assert root.tag.endswith("svg")
+    assert "@device" not in (tmp_path / f"{figure.id}.svg").read_text()
+    assert (tmp_path / f"{figure.id}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
+def test_figure_asks_a_question_and_says_how_to_read_it(figure):
+    assert figure.question.endswith("?")
+    assert figure.reading.endswith(".")
+
+
+def test_figures_that_compare_have_nothing_to_draw_for_one_trial(scene):
+    device = scene.devices[1]
+    alone = replace(device, trials=device.trials[:1])
+    small = replace(scene, devices=[alone], all_devices=[alone])
+
+    drawn = {figure.id: figure.draw(small) is not None for figure in FIGURES}
+
+    assert drawn["percentiles"]
+    assert not drawn["rate"]
+    assert not drawn["repetitions"]

@@ -1,0 +1,131 @@
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+from taut.report.html import write_html
+
+
+class Page(HTMLParser):
+    """Collects what a page loads and the words it shows."""
+
+    def __init__(self):
+        super().__init__()
+        self.loads, self.words, self.hidden = [], [], 0
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        if tag in ("script", "style"):
+            self.hidden += 1
+        if tag in ("script", "link", "img", "iframe") and (values.get("src") or values.get("href")):
+            self.loads.append(values.get("src") or values.get("href"))
+
+    def handle_endtag(self, tag):
+        if tag in ("script", "style"):
+            self.hidden -= 1
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def report(analysed, tmp_path_factory):
+    return write_html([analysed], tmp_path_factory.mktemp("out") / "sub" / "report.html")
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    page = Page()
+    page.feed(report.read_text(encoding="utf-8"))
+    return page
+
+
+def test_report_needs_no_network(report, page):
+    outside = [src for src in page.loads if not src.startswith(("figures/", "data:"))]
+
+    assert outside == []
+    assert report.stat().st_size < 5_000_000
+
+
+def test_report_opens_with_the_verdict_and_the_floor_stands_first(page):
+    words = " ".join(" ".join(page.words).split())
+
+    verdict = words.index("At 100 kpkt/s")
+    table = words.index("p99.99")
+    floor, eager = words.index("floor", table), words.index("eager", table)
+    assert verdict < table < floor < eager
+
+
+def test_report_shows_failures_counters_and_conditions(page):
+    words = " ".join(page.words)
+
+    assert "killed by SIGSEGV" in words
+    assert "oops" in words
+    assert "Made-up CPU" in words
+    assert "RFC 4689" in words
+    assert "NO" not in words.split()  # every sum reconciles
+
+
+def test_every_figure_lies_beside_as_svg_and_png(report):
+    drawn = set(re.findall(r'<figure id="([^"]+)"', report.read_text(encoding="utf-8")))
+
+    assert {"percentiles", "histogram", "rate", "percentiles-2"} <= drawn
+    for suffix in (".svg", ".png"):
+        assert drawn == {p.stem for p in (report.parent / "figures").glob(f"*{suffix}")}
+
+
+def test_names_cannot_inject_markup(analysed, tmp_path):
+    run, document = analysed
+    evil = "</script><script>alert(1)</script>"
+    changed = {
+        **document,
+        "variants": [
+            {**row, "dut": evil if row["dut"] == "eager" else row["dut"]}
+            for row in document["variants"]
+        ],
+        "verdict": evil,
+    }
+
+    text = write_html([(run, changed)], tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert "<script>alert" not in text
+
+
+def test_a_run_without_numbers_still_has_a_report(analysed, tmp_path):
+    run, document = analysed
+    failed = [t for t in document["trials"] if t["status"] != "whole"]
+    empty = {**document, "variants": [], "trials": failed, "verdict": "Nothing was measured."}
+
+    text = write_html([(run, empty)], tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert "Nothing was measured." in text
+    assert "killed by SIGSEGV" in text
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+@pytest.mark.parametrize("scheme", [0, 1], ids=["dark", "light"])
+def test_browser_draws_it_without_console_messages(report, tmp_path, scheme):
+    done = subprocess.run(
+        [
+            "chromium",
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            f"--user-data-dir={tmp_path}",
+            f"--blink-settings=preferredColorScheme={scheme}",
+            "--virtual-time-budget=10000",
+            "--dump-dom",
+            report.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert "CONSOLE" not in done.stderr
+    assert done.stdout.count("<canvas") >= 5

@@ -1,0 +1,42 @@
+import pytest
+
+from taut.report.palette import DARK, DEVICE_TOKENS, LIGHT, colour_devices, resolve
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_device_colours_stand_out_from_the_surface(theme):
+    for token in DEVICE_TOKENS:
+        assert contrast(theme[token], theme["@surface"]) >= 3, token
+    for token in ("@ink", "@muted"):
+        assert contrast(theme[token], theme["@surface"]) >= 4.5, token
+
+
+def test_both_themes_know_every_token():
+    assert set(LIGHT) == set(DARK)
+
+
+def test_floors_are_grey_and_devices_keep_their_order():
+    colours = colour_devices({"floor": True, "a": False, "b": False})
+
+    assert colours == {"floor": "@floor1", "a": "@device1", "b": "@device2"}
+
+
+def test_tokens_are_replaced_wherever_they_stand():
+    spec = {"a": ["@ink", {"b": "@surface"}], "n": 3, "text": "mail@ink"}
+
+    assert resolve(spec, {"@ink": "#000", "@surface": "#fff"}) == {
+        "a": ["#000", {"b": "#fff"}],
+        "n": 3,
+        "text": "mail@ink",
+    }

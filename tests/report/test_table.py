@@ -1,0 +1,54 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from taut.report.table import print_results
+
+
+def printed(analysed, width, *, terminal=False, report=None):
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=terminal, color_system="truecolor")
+    print_results([analysed], console, report)
+    return out.getvalue()
+
+
+def test_floor_is_the_first_row_of_each_load(analysed):
+    lines = printed(analysed, 160).splitlines()
+
+    rows = [
+        line.split()[0] for line in lines if "kpkt/s 64 B" in line and line[:2] not in ("At", "! ")
+    ]
+    assert rows[0] == "floor"
+    assert rows.count("floor") == 2
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 160])
+def test_table_fits_the_terminal(analysed, width):
+    lines = printed(analysed, width).splitlines()
+
+    assert max(len(line) for line in lines) <= width
+    header = next(line for line in lines if line.startswith("device"))
+    assert {"p50", "p99", "max", "lost"} <= set(header.split())
+
+
+def test_unsupported_percentiles_are_marked_and_explained(analysed):
+    text = printed(analysed, 160)
+
+    row = next(line for line in text.splitlines() if line.startswith("eager"))
+    assert "*" in row
+    assert "* fewer than 10 packets above it" in text
+
+
+def test_colour_only_on_a_terminal(analysed):
+    assert "\x1b[" not in printed(analysed, 120)
+    assert "\x1b[" in printed(analysed, 120, terminal=True)
+
+
+def test_failure_is_said_and_the_report_is_the_last_line(analysed, tmp_path):
+    path = tmp_path / ("long" * 40) / "report.html"
+
+    lines = printed(analysed, 80, report=path).splitlines()
+
+    assert lines[-1] == f"Report: {path}"
+    assert any("killed by SIGSEGV" in line for line in lines)
