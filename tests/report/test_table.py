@@ -8,7 +8,8 @@ from taut.report.table import print_results
 
 def printed(analysed, width, *, terminal=False, report=None):
     out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=terminal, color_system="truecolor")
+    colours = "truecolor" if terminal else "auto"
+    console = Console(file=out, width=width, force_terminal=terminal or None, color_system=colours)
     print_results([analysed], console, report)
     return out.getvalue()
 
@@ -16,9 +17,8 @@ def printed(analysed, width, *, terminal=False, report=None):
 def test_floor_is_the_first_row_of_each_load(analysed):
     lines = printed(analysed, 160).splitlines()
 
-    rows = [
-        line.split()[0] for line in lines if "kpkt/s 64 B" in line and line[:2] not in ("At", "! ")
-    ]
+    header = next(i for i, line in enumerate(lines) if line.startswith("device"))
+    rows = [line.split()[0] for line in lines[header + 1 :] if " kpkt/s 64 B " in line]
     assert rows[0] == "floor"
     assert rows.count("floor") == 2
 
@@ -51,4 +51,4 @@ def test_failure_is_said_and_the_report_is_the_last_line(analysed, tmp_path):
     lines = printed(analysed, 80, report=path).splitlines()
 
     assert lines[-1] == f"Report: {path}"
-    assert any("killed by SIGSEGV" in line for line in lines)
+    assert "killed by SIGSEGV" in " ".join(" ".join(lines).split())
