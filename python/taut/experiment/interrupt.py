@@ -19,9 +19,16 @@ def interruptible() -> Iterator[None]:
     removes the rest.
     """
     n_seen = 0
+    owner = os.getpid()
 
     def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
         nonlocal n_seen
+        if os.getpid() != owner:
+            # A fork of this process (pyroute2 makes them): it must not unwind, and clean up, our
+            # run. It dies as it would have without us.
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
         n_seen += 1
         if n_seen > 1:
             sys.stderr.write("taut: stopped at once; `taut doctor --clean` removes what is left\n")

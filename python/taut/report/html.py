@@ -136,7 +136,14 @@ def _run(run: RunDirectory, document: Mapping[str, Any]) -> dict[str, Any]:
         "failed": [t for t in document["trials"] if t["status"] != "whole"],
         "threshold": document["episode_threshold"],
         "conditions": conditions_of(manifest, document["trials"]),
+        "published": _published(run),
     }
+
+
+def _published(run: RunDirectory) -> list[dict[str, Any]]:
+    """Tables of published beside measured, where `taut reproduce` left some (reproduce/)."""
+    path = run.path / "published.json"
+    return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
 
 
 def _warnings(sections: Sequence[Section], runs: Sequence[AnalysedRun]) -> list[str]:
