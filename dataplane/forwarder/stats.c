@@ -31,10 +31,12 @@ static void print_nfs(FILE *out, const struct config *config, const struct worke
 	for (uint16_t i = 0; i < worker->pipeline.n_stages; i++) {
 		const struct pipeline_stage *stage = &worker->pipeline.stages[i];
 		// What a holding function took and never gave back was dropped, or is held still.
+		uint64_t n_overflown =
+			stage->ops->n_dropped != NULL ? stage->ops->n_dropped(stage->state) : 0;
 		fprintf(out, "%s{\"name\":\"%s\",\"in\":%lu,\"dropped\":%lu,\"held\":%lu}",
 			i > 0 ? "," : "", stage->ops->name, (unsigned long)stage->n_in,
-			(unsigned long)stage->n_dropped,
-			(unsigned long)(stage->n_held - stage->n_released));
+			(unsigned long)(stage->n_dropped + n_overflown),
+			(unsigned long)(stage->n_held - stage->n_released - n_overflown));
 	}
 	fprintf(out, "],");
 }

@@ -60,10 +60,10 @@ static int delay_init(
 	uint64_t capacity = wanted->capacity > 0 ? wanted->capacity
 						 : RTE_MIN(env->hold_max, (uint32_t)HOLD_DEFAULT);
 
-	if (capacity > env->hold_max) {
+	if (capacity == 0 || capacity > env->hold_max) {
 		snprintf(error, error_len,
-			"delay: capacity %lu is more than the receive pool can spare (%u); lower "
-			"it",
+			"delay: capacity %lu wanted, the receive pool can spare %u; change it, or "
+			"--hold",
 			(unsigned long)capacity, env->hold_max);
 		return -EINVAL;
 	}
@@ -119,6 +119,13 @@ static uint16_t delay_release(void *state, struct rte_mbuf **out, uint16_t max, 
 	return n;
 }
 
+static uint64_t delay_n_dropped(const void *state)
+{
+	const struct delay *delay = state;
+
+	return delay->n_dropped;
+}
+
 static void delay_fini(void *state)
 {
 	struct delay *delay = state;
@@ -138,5 +145,6 @@ const struct nf_ops nf_delay = {
 	.init = delay_init,
 	.process = delay_process,
 	.release = delay_release,
+	.n_dropped = delay_n_dropped,
 	.fini = delay_fini,
 };

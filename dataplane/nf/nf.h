@@ -53,6 +53,8 @@ struct nf_ops {
 	// packets whose time has come to out and returns how many. process() of such a function
 	// owns what it does not keep.
 	uint16_t (*release)(void *state, struct rte_mbuf **out, uint16_t max, uint64_t now_tsc);
+	// Only beside release: packets it could not hold and freed, since the start.
+	uint64_t (*n_dropped)(const void *state);
 	void (*fini)(void *state); // frees what is still held; NULL: nothing to do
 };
 
