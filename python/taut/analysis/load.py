@@ -48,8 +48,11 @@ def load_words(row: Mapping[str, Any]) -> str:
 
 
 def share_words(share: float) -> str:
-    """A share in percent; a small one keeps its first digits, only none is zero."""
-    return "0 %" if share == 0 else f"{100 * share:.2g} %"
+    """A share in percent with two digits that count; 0 % and 100 % only where they are meant."""
+    percent = 100 * share
+    if share in (0, 1) or percent < 10:
+        return f"{percent:.2g} %" if share != 1 else "100 %"
+    return f"{min(percent, 99.9):.0f} %" if percent < 99 else f"{min(percent, 99.9):.1f} %"
 
 
 def loads_in_order(variants: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:

@@ -15,6 +15,7 @@ from taut.analysis.distribution import (
     select_metric,
 )
 from taut.analysis.episode import Threshold, find_episodes
+from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
 from taut.analysis.reconcile import COUNTERS, failed_sums, total_counts
@@ -185,7 +186,7 @@ def _warnings(result: Mapping[str, Any], generator: Mapping[str, Any]) -> list[s
             f"{result['unsent']} unsent"
         )
     if result["instrument_limited"]:
-        found.append(f"instrument-limited: {100 * result['void_share']:.2g} % of packets are void")
+        found.append(f"instrument-limited: {share_words(result['void_share'])} of packets are void")
     least = result["latency_ns"]["min"]
     if least is not None and least < 0:
         found.append(f"negative latency: {least} ns; the clock or the stamps are wrong")

@@ -19,7 +19,19 @@ def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str
     devices = sorted((row for row in rows if not row["is_floor"]), key=_p50)
     parts = [_device(row, devices[0]) for row in devices]
     parts += [_floor(rows), *_trust(rows, results)]
-    return f"At {load_words(rows[0])}: {'; '.join(parts)}."
+    said = f"t {load_words(rows[0])}: {'; '.join(parts)}."
+    limited = _limited(rows)
+    return f"{limited}: a{said}" if limited else f"A{said}"
+
+
+def _limited(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """What a reader must know before the first number, if the generator was held up too often."""
+    names = [
+        "the floor" if r["is_floor"] else str(r["dut"]) for r in rows if r["instrument_limited"]
+    ]
+    if not names:
+        return None
+    return f"Instrument-limited ({', '.join(dict.fromkeys(names))}: over 1 % of packets void)"
 
 
 def _time(ns: int) -> str:
@@ -60,10 +72,7 @@ def _floor(rows: Sequence[Mapping[str, Any]]) -> str:
 def _trust(rows: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> list[str]:
     worst = max(float(row["void_share"]) for row in rows)
     found = [f"at most {share_words(worst)} void" if worst else "no void packets"]
-    limited = list(dict.fromkeys(str(row["dut"]) for row in rows if row["instrument_limited"]))
-    if limited:
-        found[0] += f", so instrument-limited: {', '.join(limited)}"
-    else:
+    if not any(row["instrument_limited"] for row in rows):
         found[0] += ", so not limited by the instrument"
     names = {name for row in rows for name in row["trials"]}
     if any((r["cores"] or {}).get("shared") for r in results if r["name"] in names):

@@ -16,6 +16,8 @@ from taut.report import cells
 from taut.report.cells import Cell
 from taut.report.scene import Device, make_scenes
 
+GUTTER = 2
+
 
 @dataclass(frozen=True)
 class Column:
@@ -66,7 +68,8 @@ def print_results(
 
 
 def _table(groups: Sequence[Sequence[Device]], columns: Sequence[Column]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    padding = (0, GUTTER, 0, 0)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=padding)
     for column in columns:
         left = column.title in ("device", "load")
         table.add_column(column.title, justify="left" if left else "right", no_wrap=True)
@@ -85,7 +88,7 @@ def _fitting(devices: Sequence[Device], width: int) -> list[Column]:
         column.title: max(len(column.title), *(len(column.cell(d).text) for d in devices))
         for column in columns
     }
-    while sum(widths[column.title] + 1 for column in columns) > width + 1:
+    while sum(widths[column.title] + GUTTER for column in columns) > width + GUTTER:
         least = max(columns, key=lambda column: column.rank)
         if least.rank == 0:
             break
