@@ -32,7 +32,6 @@ static int plug_in(struct port *port, char *error, size_t error_len)
 
 	if (err == 0)
 		err = rte_eal_hotplug_add("vdev", port->device, devargs);
-	port->is_plugged = err == 0;
 	return err;
 }
 
@@ -47,10 +46,11 @@ static int create_device(struct port *port, char *error, size_t error_len)
 		snprintf(port->device, sizeof(port->device), "%s", port->spec.name);
 	if (kind->devargs != NULL)
 		err = plug_in(port, error, error_len);
-	if (err == 0 && kind->create != NULL)
-		err = kind->create(&port->spec, &port->id);
-	else if (err == 0)
+	else if (kind->create != NULL)
+		err = kind->create(&port->spec, port->device, sizeof(port->device), &port->id);
+	if (kind->create == NULL && err == 0)
 		err = rte_eth_dev_get_port_by_name(port->device, &port->id);
+	port->is_plugged = err == 0 && !kind->is_pci;
 	if (err < 0 && error[0] == '\0')
 		port_fail(&port->spec, err, error, error_len, "driver %s refused it (%s); %s",
 			kind->driver, strerror(-err), kind->open_remedy);

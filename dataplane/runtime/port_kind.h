@@ -25,9 +25,9 @@ struct port_kind {
 	// The virtual device's arguments. Returns 0 or -errno with one line in error.
 	int (*devargs)(const struct port_spec *spec, char *out, size_t out_len, char *error,
 		size_t error_len);
-	// Instead of devargs, for devices made by a call: store the ethdev's number. Returns 0 or
-	// -errno.
-	int (*create)(const struct port_spec *spec, uint16_t *id);
+	// Instead of devargs, for virtual devices made by a call: store name and number. Returns 0
+	// or -errno.
+	int (*create)(const struct port_spec *spec, char *device, size_t device_len, uint16_t *id);
 	void (*destroy)(const struct port_spec *spec); // after the ethdev is closed; may be NULL
 	const char *open_remedy; // what to look at when the driver refuses
 };

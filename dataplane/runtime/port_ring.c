@@ -30,22 +30,21 @@ static void ring_name(const struct port_spec *spec, char *out, size_t len)
 }
 
 // The driver puts "net_ring_" before the name it is given.
-static void device_name(char *out, size_t len)
+static void choose_names(char *out, size_t len, char *device, size_t device_len)
 {
-	char device[64];
 	uint16_t id;
 
 	for (unsigned int i = 0; i < RTE_MAX_ETHPORTS; i++) {
 		snprintf(out, len, "port%u", i);
-		snprintf(device, sizeof(device), "net_ring_%s", out);
+		snprintf(device, device_len, "net_ring_%s", out);
 		if (rte_eth_dev_get_port_by_name(device, &id) < 0)
 			return;
 	}
 }
 
-static int ring_create(const struct port_spec *spec, uint16_t *id)
+static int ring_create(const struct port_spec *spec, char *device, size_t device_len, uint16_t *id)
 {
-	char name[RTE_RING_NAMESIZE], device[16];
+	char name[RTE_RING_NAMESIZE], short_name[16];
 	struct rte_ring *ring;
 
 	ring_name(spec, name, sizeof(name));
@@ -55,8 +54,8 @@ static int ring_create(const struct port_spec *spec, uint16_t *id)
 			name, RING_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	if (ring == NULL)
 		return -rte_errno;
-	device_name(device, sizeof(device));
-	int found = rte_eth_from_rings(device, &ring, 1, &ring, 1, rte_socket_id());
+	choose_names(short_name, sizeof(short_name), device, device_len);
+	int found = rte_eth_from_rings(short_name, &ring, 1, &ring, 1, rte_socket_id());
 	if (found < 0)
 		return rte_errno > 0 ? -rte_errno : -ENODEV;
 	*id = (uint16_t)found;

@@ -1,0 +1,239 @@
+// Port names and what can be wrong with them, without EAL.
+
+#include "port_kind.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char error[512];
+static char folder[] = "/tmp/port_spec_test.XXXXXX";
+
+static struct port_spec parsed(const char *text)
+{
+	struct port_spec spec;
+
+	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, error, sizeof(error)), 0);
+	return spec;
+}
+
+static void assert_refused(const char *text, const char *part)
+{
+	struct port_spec spec;
+
+	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, error, sizeof(error)), -EINVAL);
+	if (strstr(error, part) == NULL)
+		fail_msg("%s: %s", text, error);
+	assert_null(strchr(error, '\n'));
+}
+
+static void test_every_kind_is_named_and_its_defaults_parse(void **state)
+{
+	for (size_t i = 0; port_table[i] != NULL; i++) {
+		const struct port_kind *kind = port_table[i];
+		unsigned char options[PORT_OPTIONS_MAX];
+		assert_true(kind->options_size <= PORT_OPTIONS_MAX);
+		assert_true(strlen(kind->summary) > 0 && strlen(kind->open_remedy) > 0);
+		assert_int_equal(option_parse_list(kind->name, kind->options, kind->n_options, NULL,
+					 options, error, sizeof(error)),
+			0);
+		assert_true(kind->is_pci || (kind->devargs != NULL) != (kind->create != NULL));
+	}
+}
+
+static void test_name_ends_at_the_first_comma_and_may_hold_colons(void **state)
+{
+	assert_string_equal(parsed("memif:/run/x.sock,id=3").name, "/run/x.sock");
+	assert_string_equal(parsed("pci:0000:3b:00.0").name, "0000:3b:00.0");
+	assert_string_equal(parsed("veth:eth0,qdisc_bypass=off").name, "eth0");
+}
+
+static void test_bad_names_are_refused_with_the_port_and_the_remedy(void **state)
+{
+	assert_refused(
+		"foo:x", "port foo:x: unknown kind of port; write KIND:NAME, KIND one of memif");
+	assert_refused("memif", "port memif: unknown kind of port");
+	assert_refused("memif:", "no name after the colon; write memif:NAME");
+	assert_refused("memif:x,rsize=15", "rsize=15: accepted are 1 to 14");
+	assert_refused("memif:x,speed=1", "speed: no such option");
+	assert_refused("ring:x,a=1", "a: no such option; it has none");
+	assert_refused("null:x,size=59", "accepted are 60 to 1514");
+}
+
+static int devargs(const char *text, enum port_side side, char *out, size_t len)
+{
+	struct port_spec spec;
+
+	assert_int_equal(port_spec_parse(text, side, &spec, error, sizeof(error)), 0);
+	return spec.kind->devargs(&spec, out, len, error, sizeof(error));
+}
+
+static void test_device_listens_and_generator_connects_unless_told(void **state)
+{
+	char args[512];
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	assert_int_equal(devargs("memif:a", PORT_DEVICE, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "role=server"));
+	assert_non_null(strstr(args, folder));
+	assert_non_null(strstr(args, "/a.sock,"));
+	assert_int_equal(devargs("memif:a", PORT_GENERATOR, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "role=client"));
+	assert_int_equal(devargs("memif:/x/y,role=server", PORT_GENERATOR, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "role=server"));
+	assert_non_null(strstr(args, "socket=/x/y,"));
+}
+
+static void test_path_longer_than_a_socket_may_have_is_refused(void **state)
+{
+	char text[PORT_TEXT_MAX] = "memif:/";
+	char args[512];
+
+	memset(text + strlen(text), 'a', 120);
+	assert_int_equal(devargs(text, PORT_DEVICE, args, sizeof(args)), -ENAMETOOLONG);
+	assert_non_null(strstr(error, "at most 107 characters"));
+}
+
+static int check(const char *const *texts, size_t n)
+{
+	struct port_spec specs[4];
+
+	for (size_t i = 0; i < n; i++)
+		specs[i] = parsed(texts[i]);
+	error[0] = '\0';
+	return port_specs_check(specs, n, error, sizeof(error));
+}
+
+static void test_both_ends_of_a_memif_may_live_in_one_program(void **state)
+{
+	const char *const texts[] = {"memif:l,role=server", "memif:l,role=client"};
+	const char *const reversed[] = {"memif:l,role=client", "memif:l,role=server"};
+	const char *const twice[] = {"memif:l", "memif:l"};
+	const char *const ids[] = {"memif:l", "memif:l,id=1"};
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	assert_int_equal(check(texts, 2), 0);
+	assert_int_equal(check(ids, 2), 0);
+	assert_int_equal(check(reversed, 2), -EINVAL);
+	assert_non_null(strstr(error, "name the server first"));
+	assert_int_equal(check(twice, 2), -EADDRINUSE);
+	assert_non_null(strstr(error, "give it another id="));
+}
+
+// A socket file at name in the folder; returns the listening descriptor.
+static int listen_at(const char *name, struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	snprintf(address->sun_path, sizeof(address->sun_path), "%s/%s", folder, name);
+	assert_int_equal(bind(fd, (struct sockaddr *)address, sizeof(*address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static void test_socket_of_a_live_process_is_in_use(void **state)
+{
+	const char *const texts[] = {"memif:live"};
+	struct sockaddr_un address;
+	int fd = listen_at("live.sock", &address);
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	assert_int_equal(check(texts, 1), -EADDRINUSE);
+
+	assert_non_null(strstr(error, "port memif:live: socket "));
+	assert_non_null(strstr(error, "in use by another process"));
+	close(fd);
+	unlink(address.sun_path);
+}
+
+static void test_socket_file_of_a_dead_process_is_removed(void **state)
+{
+	const char *const texts[] = {"memif:dead"};
+	struct sockaddr_un address;
+	int fd = listen_at("dead.sock", &address);
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	close(fd);
+	assert_int_equal(access(address.sun_path, F_OK), 0);
+
+	assert_int_equal(check(texts, 1), 0);
+
+	assert_int_equal(access(address.sun_path, F_OK), -1);
+}
+
+static void test_file_that_is_no_socket_is_left_alone(void **state)
+{
+	const char *const texts[] = {"memif:file"};
+	char path[128];
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	snprintf(path, sizeof(path), "%s/file.sock", folder);
+	fclose(fopen(path, "w"));
+
+	assert_int_equal(check(texts, 1), -EEXIST);
+
+	assert_int_equal(access(path, F_OK), 0);
+	unlink(path);
+}
+
+static void test_folder_that_is_not_there_is_refused(void **state)
+{
+	const char *const texts[] = {"memif:/nonexistent/x.sock"};
+
+	assert_int_equal(check(texts, 1), -ENOENT);
+	assert_non_null(strstr(error, "/nonexistent"));
+}
+
+static void test_missing_interface_or_missing_rights_are_refused(void **state)
+{
+	const char *const kinds[][1] = {{"veth:nope0"}, {"xdp:nope0"}, {"pci:ffff:ff:1f.7"}};
+
+	for (size_t i = 0; i < 3; i++) {
+		int err = check(kinds[i], 1);
+		assert_int_equal(err, geteuid() == 0 ? -ENODEV : -EPERM);
+		assert_non_null(strstr(error, kinds[i][0]));
+	}
+}
+
+static void test_gap_limits_are_those_of_the_slowest_port(void **state)
+{
+	struct port_spec specs[2] = {parsed("ring:a"), parsed("veth:b")};
+
+	assert_int_equal(port_gap_limits(specs, 1).threshold_ns, 1000);
+	assert_int_equal(port_gap_limits(specs, 1).per_packet_ns, 100);
+	assert_int_equal(port_gap_limits(specs, 2).threshold_ns, 10000);
+	assert_int_equal(port_gap_limits(specs, 2).per_packet_ns, 10000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_kind_is_named_and_its_defaults_parse),
+		cmocka_unit_test(test_name_ends_at_the_first_comma_and_may_hold_colons),
+		cmocka_unit_test(test_bad_names_are_refused_with_the_port_and_the_remedy),
+		cmocka_unit_test(test_device_listens_and_generator_connects_unless_told),
+		cmocka_unit_test(test_path_longer_than_a_socket_may_have_is_refused),
+		cmocka_unit_test(test_both_ends_of_a_memif_may_live_in_one_program),
+		cmocka_unit_test(test_socket_of_a_live_process_is_in_use),
+		cmocka_unit_test(test_socket_file_of_a_dead_process_is_removed),
+		cmocka_unit_test(test_file_that_is_no_socket_is_left_alone),
+		cmocka_unit_test(test_folder_that_is_not_there_is_refused),
+		cmocka_unit_test(test_missing_interface_or_missing_rights_are_refused),
+		cmocka_unit_test(test_gap_limits_are_those_of_the_slowest_port),
+	};
+
+	if (mkdtemp(folder) == NULL)
+		return 1;
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(folder);
+	return failed;
+}

@@ -1,0 +1,168 @@
+// Ports that need neither root nor another process, opened for real on small pages.
+
+#include "eal.h"
+#include "pool.h"
+#include "port.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+	POOL_SIZE = 4095,
+	LINK_TIMEOUT_NS = 2000000000,
+	POLLS = 1000000, // until a packet must have come
+};
+
+static struct rte_mempool *pool;
+static char error[512];
+
+static struct port *opened(const char *text)
+{
+	struct port_spec spec;
+	struct port *port = NULL;
+
+	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, error, sizeof(error)), 0);
+	if (port_open(&spec, pool, &port, error, sizeof(error)) < 0)
+		fail_msg("%s", error);
+	return port;
+}
+
+static void send_numbers(struct port *port, uint16_t n)
+{
+	struct rte_mbuf *pkts[32];
+
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, pkts, n), 0);
+	for (uint16_t i = 0; i < n; i++)
+		*rte_pktmbuf_append(pkts[i], 60) = (char)i;
+	assert_int_equal(port_tx(port, pkts, n), n);
+}
+
+static void assert_numbers_arrive(struct port *port, uint16_t n)
+{
+	struct rte_mbuf *pkts[32];
+	uint16_t seen = 0;
+
+	for (int poll = 0; poll < POLLS && seen < n; poll++) {
+		uint16_t got = port_rx(port, pkts, 32);
+		for (uint16_t i = 0; i < got; i++) {
+			assert_int_equal(*rte_pktmbuf_mtod(pkts[i], char *), seen++);
+			rte_pktmbuf_free(pkts[i]);
+		}
+	}
+	assert_int_equal(seen, n);
+}
+
+static void test_two_ports_of_one_ring_name_share_it(void **state)
+{
+	struct port *a = opened("ring:shared");
+	struct port *b = opened("ring:shared");
+
+	send_numbers(a, 32);
+	assert_numbers_arrive(b, 32);
+
+	port_close(b);
+	port_close(a);
+}
+
+static void test_ring_is_empty_when_it_is_opened_again(void **state)
+{
+	struct rte_mbuf *pkt;
+	struct port *port = opened("ring:again");
+
+	send_numbers(port, 8);
+	port_close(port);
+	port = opened("ring:again");
+
+	assert_int_equal(port_rx(port, &pkt, 1), 0);
+	port_close(port);
+}
+
+static void test_null_port_gives_and_takes_without_end(void **state)
+{
+	struct rte_mbuf *pkts[32];
+	struct port *port = opened("null:x,size=100");
+
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(port_rx(port, pkts, 32), 32);
+		assert_int_equal(pkts[0]->data_len, 100);
+		assert_int_equal(port_tx(port, pkts, 32), 32);
+	}
+	port_close(port);
+}
+
+static void test_both_ends_of_a_memif_in_one_process(void **state)
+{
+	struct rte_mbuf *none[1];
+	struct port_stats stats;
+	struct port *server = opened("memif:test,role=server");
+	struct port *client = opened("memif:test,role=client");
+
+	assert_int_equal(port_wait_link(server, LINK_TIMEOUT_NS, NULL), 0);
+	assert_int_equal(port_wait_link(client, LINK_TIMEOUT_NS, NULL), 0);
+	send_numbers(client, 32);
+	assert_numbers_arrive(server, 32);
+	// A client's first poll hands the server empty buffers.
+	assert_int_equal(port_rx(client, none, 1), 0);
+	send_numbers(server, 32);
+	assert_numbers_arrive(client, 32);
+	port_stats(server, &stats);
+	assert_int_equal(stats.rx, 32);
+	assert_int_equal(stats.tx, 32);
+
+	port_close(client);
+	port_close(server);
+}
+
+static void test_waiting_for_a_peer_that_does_not_come_ends(void **state)
+{
+	volatile int stop = 1;
+	struct port *port = opened("memif:lonely");
+
+	assert_int_equal(port_wait_link(port, 5000000, NULL), -ETIMEDOUT);
+	assert_int_equal(port_wait_link(port, LINK_TIMEOUT_NS, &stop), -EINTR);
+	port_close(port);
+}
+
+static void test_port_may_be_closed_before_it_was_opened(void **state)
+{
+	port_close(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_ports_of_one_ring_name_share_it),
+		cmocka_unit_test(test_ring_is_empty_when_it_is_opened_again),
+		cmocka_unit_test(test_null_port_gives_and_takes_without_end),
+		cmocka_unit_test(test_both_ends_of_a_memif_in_one_process),
+		cmocka_unit_test(test_waiting_for_a_peer_that_does_not_come_ends),
+		cmocka_unit_test(test_port_may_be_closed_before_it_was_opened),
+	};
+	char no_huge[] = "--no-huge";
+	char *const extra[] = {no_huge};
+	const struct eal_config config = {
+		.program = argv[0],
+		.core = -1,
+		.memory_mb = pool_memory_mb(POOL_SIZE),
+		.extra = extra,
+		.n_extra = 1,
+	};
+	char folder[] = "/tmp/port_test.XXXXXX";
+	struct eal eal;
+
+	if (mkdtemp(folder) == NULL || setenv("TAUT_RUN_DIR", folder, 1) < 0)
+		return 1;
+	if (eal_start(&config, &eal, error, sizeof(error)) < 0)
+		return 77; // Meson: skipped
+	pool = pool_create("test", POOL_SIZE);
+	int failed = pool != NULL ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+	rte_mempool_free(pool);
+	eal_stop(&eal);
+	return rmdir(folder) < 0 ? 1 : failed; // a socket left behind is a failure
+}
