@@ -14,8 +14,11 @@ from taut.core.cpus import cpu_mask, format_cpu_list
 from taut.core.errors import TrialError
 from taut.testbed import netlink
 
-# /sys shows the namespace it was mounted in: mount one of our own, write, and read back.
-_WRITE_AND_READ = 'mount -t sysfs sysfs /sys && printf %s "$2" > "$1" && cat "$1"'
+# /sys shows the namespace it was mounted in: mount one of our own, write, and read back. Only /sys
+# is made private, for unshare's default, all from / on, fails in a chroot.
+_WRITE_AND_READ = (
+    'mount --make-rprivate /sys && mount -t sysfs sysfs /sys && printf %s "$2" > "$1" && cat "$1"'
+)
 _THREAD_TIMEOUT_S = 1.0
 
 
@@ -48,7 +51,8 @@ def thread_on(namespace: str, ifname: str, cores: Sequence[int]) -> str:
 
 def write_sysfs(namespace: str, path: str, value: str) -> str:
     """Write a file of a namespace's /sys and give what it says afterwards."""
-    command = ["nsenter", f"--net={netlink.NETNS_FOLDER / namespace}", "unshare", "--mount"]
+    command = ["nsenter", f"--net={netlink.NETNS_FOLDER / namespace}"]
+    command += ["unshare", "--mount", "--propagation", "unchanged"]
     ended = subprocess.run(
         [*command, "sh", "-c", _WRITE_AND_READ, "sh", path, value],
         capture_output=True,
