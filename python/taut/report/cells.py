@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from taut.analysis.load import share_words
+from taut.analysis.statistics import PERCENTILES, SUPPORT, percentile_rank
 from taut.core.units import format_ns
 
 UNSUPPORTED_MARK = "*"
@@ -45,10 +46,14 @@ def percentile(row: Mapping[str, Any], name: str) -> Cell:
 def without_void(row: Mapping[str, Any], name: str = "p99.9") -> Cell:
     """The same percentile of the packets during which the generator was not held up."""
     n = row["latency_without_void_ns"]["n"]
-    dim = name in row["unsupported_percentiles"]
     value = row["latency_without_void_ns"][name]
-    mark = UNSUPPORTED_MARK if dim and value is not None else ""
-    return Cell(time(value) + mark, dim=dim, note=f"of {count(n)} packets")
+    if value is None:
+        return Cell(NOTHING, note="every packet is void")
+    # Fewer packets support less than all of them do.
+    n_above = n - percentile_rank(n, PERCENTILES[name])
+    if n_above < SUPPORT:
+        return Cell(time(value) + UNSUPPORTED_MARK, dim=True, note=f"n above: {n_above}")
+    return Cell(time(value), note=f"of {count(n)} packets")
 
 
 def lost(row: Mapping[str, Any]) -> Cell:

@@ -6,6 +6,9 @@ from taut.analysis.worst import N_WORST
 from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis
 from taut.report.scene import Scene
 
+# Two strokes: stays a cross at three pixels, where the built-in one is a blob.
+_CROSS = "M-1,-1L1,1M-1,1L1,-1"
+
 
 class WorstOverTime:
     """The slowest packets by sending time."""
@@ -43,12 +46,12 @@ class WorstOverTime:
                 color=device_colour(domain, colours),
                 shape=alt.Shape(
                     "void:N",
-                    scale=alt.Scale(domain=["valid", "void"], range=["circle", "cross"]),
+                    scale=alt.Scale(domain=["valid", "void"], range=["circle", _CROSS]),
                     legend=None,
                 ),
                 size=alt.Size(
                     "void:O",
-                    scale=alt.Scale(domain=["valid", "void"], range=[10, 44]),
+                    scale=alt.Scale(domain=["valid", "void"], range=[10, 30]),
                     legend=None,
                 ),
                 opacity=alt.value(0.55),
