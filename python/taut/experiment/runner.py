@@ -98,7 +98,7 @@ def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
     run = RunDirectory(out)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: not a folder; give another --out")
-    if out.is_dir() and any(out.iterdir()):
+    if _holds_a_run(run):
         if not resume:
             raise InputError(f"{out}: not empty; give another --out, or --resume to complete it")
         stored = run.manifest().get("spec", {}).get("hash")
@@ -114,6 +114,16 @@ def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
             f"{out}: cannot be written: {error.strerror}; give another --out"
         ) from None
     return run
+
+
+def _holds_a_run(run: RunDirectory) -> bool:
+    """Whether there is anything to spoil: a run killed before its manifest left an empty folder."""
+    if not run.path.is_dir():
+        return False
+    trials = run.trials_path
+    return any(p != trials for p in run.path.iterdir()) or (
+        trials.is_dir() and any(trials.iterdir())
+    )
 
 
 @contextmanager

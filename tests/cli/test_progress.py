@@ -1,0 +1,94 @@
+"""What a run shows while it works."""
+
+import io
+
+from rich.console import Console
+
+from taut.cli.progress import TerminalProgress, TimeLeft, duration_words, trial_line
+from taut.experiment.plan import Plan, make_plan
+from taut.experiment.spec import parse_spec
+
+
+def make() -> Plan:
+    return make_plan(
+        parse_spec(
+            'name = "p"\nduration = "10s"\n[[device]]\ndriver = "taut_forward"\n'
+            '[[traffic]]\nrates = ["10kpps"]\n'
+        )
+    )
+
+
+GLANCE = {"p50_ns": 900, "p99_ns": 1500, "loss_ratio": 0.0, "unsent": 0, "void_ratio": 0.001}
+
+
+def test_a_whole_trial_is_one_line():
+    trial = make().trials[0]
+
+    line = trial_line(trial, {"status": "whole"}, GLANCE)
+
+    assert line == f"{trial.name}: p50 900 ns, p99 1.50 us, lost 0 %, void 0.1 %"
+
+
+def test_a_failed_trial_says_why():
+    trial = make().trials[0]
+
+    line = trial_line(trial, {"status": "failed", "failure": {"reason": "it died"}}, {})
+
+    assert line.endswith("FAILED: it died")
+
+
+def test_nothing_came_back():
+    line = trial_line(make().trials[0], {"status": "whole"}, {**GLANCE, "p50_ns": None})
+
+    assert "p50 none" in line
+
+
+def test_without_a_terminal_lines_are_plain():
+    stream = io.StringIO()
+    progress = TerminalProgress(Console(file=stream, width=200))
+    plan = make()
+
+    progress.started(plan, 0)
+    progress.warned("cores are shared")
+    for trial in plan.trials:
+        progress.trial_started(trial)
+        progress.ticked()
+        progress.trial_finished(trial, {"status": "whole"}, GLANCE)
+    progress.close()
+
+    lines = stream.getvalue().splitlines()
+    assert lines[0].startswith("p: 2 trials, about 28 s")
+    assert lines[1] == "warning: cores are shared"
+    assert len(lines) == 4
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_on_a_terminal_there_is_a_bar_with_the_time_left():
+    stream = io.StringIO()
+    progress = TerminalProgress(Console(file=stream, width=120, force_terminal=True))
+    plan = make()
+
+    progress.started(plan, 1)
+    progress.trial_started(plan.trials[1])
+    progress.close()
+
+    assert "1/2" in stream.getvalue()
+    assert "left" in stream.getvalue()
+
+
+def test_the_time_left_shrinks_with_each_trial():
+    plan = make()
+    clock = TimeLeft()
+
+    clock.start(plan, 0)
+    before = clock.left_ns()
+    clock.trial_started()
+    clock.trial_finished(plan.trials[0])
+
+    assert before > clock.left_ns() >= 0
+
+
+def test_durations_are_written_as_people_plan():
+    assert duration_words(200_000_000_000) == "3 min 20 s"
+    assert duration_words(59_400_000_000) == "59 s"
+    assert duration_words(2 * 3600 * 10**9) == "2 h 0 min"

@@ -1,0 +1,53 @@
+"""Ctrl-C once, twice, and in a fork."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from taut.experiment.interrupt import interruptible
+
+_TWICE = """
+import os, signal
+from taut.experiment.interrupt import interruptible
+with interruptible():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        os.kill(os.getpid(), signal.SIGINT)
+    print("not reached", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_is_an_exception(number: signal.Signals):
+    before = signal.getsignal(number)
+
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        os.kill(os.getpid(), number)
+
+    assert signal.getsignal(number) is before
+
+
+def test_the_second_ends_the_process_at_once():
+    done = subprocess.run([sys.executable, "-c", _TWICE], capture_output=True, text=True)
+
+    assert done.returncode == 130
+    assert done.stdout == ""
+    assert "taut doctor --clean" in done.stderr
+
+
+def test_a_fork_dies_without_unwinding_the_run():
+    with interruptible():
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            finally:
+                os._exit(99)
+        _, status = os.waitpid(pid, 0)
+
+    assert os.WIFSIGNALED(status)
+    assert os.WTERMSIG(status) == signal.SIGTERM

@@ -1,0 +1,117 @@
+"""The order is fair, stored, and the same every time."""
+
+from collections import Counter
+
+import pytest
+
+from taut.core.errors import InputError
+from taut.experiment.model import mean_frame_len
+from taut.experiment.plan import derive_seed, make_plan
+from taut.experiment.spec import Spec, parse_spec
+
+
+def spec_of(**changes: str) -> Spec:
+    text = """
+name = "planned"
+duration = "1s"
+repetitions = 4
+[[device]]
+driver = "taut_forward"
+name = "a"
+[[device]]
+driver = "taut_forward"
+name = "b"
+[[traffic]]
+rates = ["10kpps", "3Mpps"]
+"""
+    return parse_spec(text, [f"{key}={value}" for key, value in changes.items()])
+
+
+def test_the_matrix_is_complete_and_has_a_floor_for_each_load():
+    plan = make_plan(spec_of())
+
+    count = Counter((t.device.name, t.rate) for t in plan.trials)
+    assert set(count.values()) == {4}
+    assert {name for name, _ in count} == {"a", "b", "loopback_memif"}
+    assert [t.index for t in plan.trials] == list(range(len(plan.trials)))
+
+
+def test_floor_can_be_left_out():
+    assert {t.device.name for t in make_plan(spec_of(floor="false")).trials} == {"a", "b"}
+
+
+def test_two_devices_run_a_b_b_a():
+    plan = make_plan(spec_of(floor="false", **{"traffic.0.rates": '["10kpps"]'}))
+
+    names = [t.device.name for t in plan.trials]
+    assert names[:4] in (["a", "b", "b", "a"], ["b", "a", "a", "b"])
+    assert sorted(t.repetition for t in plan.trials) == [t.repetition for t in plan.trials]
+
+
+def test_devices_of_one_load_stay_together():
+    plan = make_plan(spec_of())
+
+    for at in range(0, len(plan.trials), 3):
+        assert len({(t.rate, t.repetition) for t in plan.trials[at : at + 3]}) == 1
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_another():
+    names = [t.name for t in make_plan(spec_of()).trials]
+
+    assert names == [t.name for t in make_plan(spec_of()).trials]
+    assert names != [t.name for t in make_plan(spec_of(seed="2")).trials]
+
+
+def test_all_devices_see_the_same_schedule_and_repetitions_do_not():
+    plan = make_plan(spec_of())
+
+    by_load: dict[tuple[str, int], set[int]] = {}
+    for trial in plan.trials:
+        by_load.setdefault((trial.rate, trial.repetition), set()).add(trial.seed)
+    assert all(len(seeds) == 1 for seeds in by_load.values())
+    assert len({seed for seeds in by_load.values() for seed in seeds}) == len(by_load)
+    assert derive_seed(1, "a") != derive_seed(2, "a")
+
+
+def test_names_sort_as_trials_run():
+    names = [t.name for t in make_plan(spec_of(repetitions="400")).trials]
+
+    assert len(names) == 2400
+    assert names == sorted(names)
+
+
+def test_a_name_says_what_ran():
+    assert make_plan(spec_of(order="listed", floor="false")).trials[0].name == (
+        "000-a-bare-constant_64-10kpps-r1"
+    )
+
+
+def test_records_are_left_out_where_the_writer_cannot_keep_up():
+    plan = make_plan(spec_of())
+
+    assert {(t.rate, t.record) for t in plan.trials} == {("10kpps", "all"), ("3Mpps", "none")}
+
+
+def test_a_count_takes_the_time_its_rate_needs():
+    spec = spec_of(**{"traffic.0.count": "5000", "traffic.0.rates": '["10kpps"]'})
+
+    trial = make_plan(spec).trials[0]
+    assert (trial.count, trial.duration_ns) == (5000, 500_000_000)
+
+
+def test_only_keeps_names_and_seeds():
+    plan = make_plan(spec_of())
+
+    kept = plan.only("b-*r2")
+    assert {t.device.name for t in kept.trials} == {"b"}
+    assert all(trial in plan.trials for trial in kept.trials)
+    with pytest.raises(InputError, match="matches none of 24 trials"):
+        plan.only("nothing")
+
+
+def test_bit_rates_count_the_mean_of_a_mix():
+    spec = spec_of(**{"traffic.0.rates": '["10Mbps"]', "traffic.0.frames": '["imix"]'})
+
+    mean = (7 * 64 + 4 * 570 + 1518) / 12
+    assert mean_frame_len("imix") == mean
+    assert make_plan(spec).trials[0].offered_pps == pytest.approx(10e6 / 8 / mean)

@@ -1,0 +1,180 @@
+"""The runner's promises: whole trials or none, failures told, runs resumed. The measuring is made
+up here; the acceptance tests do it for real."""
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_run import MadeTrial, make_raw_trial
+from taut.core.errors import InputError, TautError, TrialError
+from taut.core.files import write_json
+from taut.experiment.cores import Cores
+from taut.experiment.plan import Plan, Trial, make_plan
+from taut.experiment.progress import Silent
+from taut.experiment.runner import open_run, pinned_to, run_trials
+from taut.experiment.spec import parse_spec, spec_hash
+from taut.records.convert import convert_trial
+from taut.records.rundir import RunDirectory
+from taut.testbed.scope import RunScope
+
+TEXT = """
+name = "run"
+duration = "1s"
+[[device]]
+driver = "taut_forward"
+[[traffic]]
+rates = ["10kpps", "20kpps"]
+"""
+CORES = Cores(generator=0, device=0, writer=0, runner=0)
+
+
+class Recorder(Silent):
+    def __init__(self) -> None:
+        self.finished: list[tuple[str, str, dict[str, Any]]] = []
+        self.n_done = -1
+
+    def started(self, plan: Plan, n_done: int) -> None:
+        self.n_done = n_done
+
+    def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
+        self.finished.append((trial.name, meta["status"], glance))
+
+
+class Bench:
+    """Measures as if; `faults` maps the number of a call to what goes wrong."""
+
+    def __init__(self, faults: dict[int, BaseException] | None = None) -> None:
+        self.faults = faults or {}
+        self.called: list[str] = []
+
+    def __call__(self, trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+        self.called.append(trial.name)
+        (folder / "logs").mkdir()
+        (folder / "packets.parquet").write_text("half")
+        fault = self.faults.get(len(self.called) - 1)
+        if fault is not None:
+            raise fault
+        meta["generator"] = make_raw_trial(folder / "raw", MadeTrial(n_packets=2000, n_cold=100))
+        convert_trial(folder / "raw", folder)
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return make_plan(parse_spec(TEXT))
+
+
+@pytest.fixture
+def go(tmp_path: Path, plan: Plan) -> Iterator[Callable[..., tuple[RunDirectory, Recorder]]]:
+    with RunScope(tmp_path / "base") as scope:
+
+        def run(bench: Bench, resume: bool = False) -> tuple[RunDirectory, Recorder]:
+            out = tmp_path / "run"
+            directory = open_run(plan, out, resume)
+            write_json(out / "manifest.json", {"spec": {"hash": spec_hash(plan.spec)}})
+            recorder = Recorder()
+            run_trials(plan, directory, CORES, bench, scope, recorder)
+            return RunDirectory(out), recorder
+
+        yield run
+
+
+def test_every_trial_has_its_folder_and_its_line(go, plan: Plan):
+    run, recorder = go(Bench())
+
+    assert [t.name for t in run.trials()] == [t.name for t in plan.trials]
+    assert all(t.is_whole for t in run.trials())
+    glance = recorder.finished[0][2]
+    assert 0 < glance["p50_ns"] < glance["p99_ns"]
+    meta = run.trials()[0].meta
+    assert meta["traffic"]["seed"] == plan.trials[0].seed
+    assert meta["dut"]["driver"] in {"taut_forward", "loopback"}
+
+
+def test_a_failed_trial_is_told_and_the_next_goes_on(go):
+    run, recorder = go(Bench({1: TrialError("the device under test died", ["killed by SIGSEGV"])}))
+
+    assert [t.is_whole for t in run.trials()] == [True, False, True, True]
+    failed = run.trials()[1]
+    assert failed.meta["failure"] == {
+        "reason": "the device under test died",
+        "log_tail": ["killed by SIGSEGV"],
+    }
+    assert not failed.packets.exists()
+    assert recorder.finished[1][1] == "failed"
+
+
+def test_a_full_disk_fails_the_trial_and_leaves_the_earlier_ones(go):
+    run, _ = go(Bench({1: OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))}))
+
+    assert [t.is_whole for t in run.trials()] == [True, False, True, True]
+    assert "disk is full" in run.trials()[1].meta["failure"]["reason"]
+
+
+def test_ctrl_c_keeps_whole_trials_and_no_half_one(go, tmp_path: Path):
+    with pytest.raises(KeyboardInterrupt):
+        go(Bench({2: KeyboardInterrupt()}))
+
+    assert [t.is_whole for t in RunDirectory(tmp_path / "run").trials()] == [True, True]
+    assert not list((tmp_path / "run/trials").glob(".tmp-*"))
+    owner = json.loads(next((tmp_path / "base").glob("*/owner.json")).read_text())
+    assert owner["temporary"] == []
+
+
+def test_resume_runs_only_what_is_missing_or_failed(go, plan: Plan):
+    with pytest.raises(KeyboardInterrupt):
+        go(Bench({1: TrialError("x"), 3: KeyboardInterrupt()}))
+    bench = Bench()
+
+    run, recorder = go(bench, resume=True)
+
+    assert bench.called == [plan.trials[1].name, plan.trials[3].name]
+    assert recorder.n_done == 2
+    assert all(t.is_whole for t in run.trials())
+
+
+def test_another_experiment_is_not_mixed_in(go, tmp_path: Path):
+    run, _ = go(Bench())
+    other = make_plan(parse_spec(TEXT, ["seed=9"]))
+
+    with pytest.raises(InputError, match="holds another experiment"):
+        open_run(other, run.path, resume=True)
+    with pytest.raises(InputError, match="not empty; give another --out, or --resume"):
+        open_run(other, run.path, resume=False)
+
+
+def test_a_run_killed_before_its_manifest_can_be_resumed(plan: Plan, tmp_path: Path):
+    (tmp_path / "run/trials").mkdir(parents=True)
+
+    assert open_run(plan, tmp_path / "run", resume=True).path == tmp_path / "run"
+
+
+def test_out_that_is_a_file_is_one_line(plan: Plan, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(InputError, match="not a folder"):
+        open_run(plan, tmp_path / "file", resume=False)
+
+
+def test_bad_input_at_the_first_trial_ends_the_run(go):
+    with pytest.raises(InputError, match="clock"):
+        go(Bench({0: InputError("clock: not usable")}))
+
+
+def test_bad_input_of_one_device_later_is_its_failure(go):
+    run, _ = go(Bench({2: TautError("taut-clock: no answer")}))
+
+    assert [t.is_whole for t in run.trials()] == [True, True, False, True]
+
+
+def test_the_runner_is_pinned_and_set_free():
+    before = os.sched_getaffinity(0)
+    core = min(before)
+
+    with pinned_to(core):
+        assert os.sched_getaffinity(0) == {core}
+    assert os.sched_getaffinity(0) == before

@@ -1,0 +1,158 @@
+"""Every way a file can be wrong is one line that names the place and the remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from taut.core.errors import InputError
+from taut.experiment.spec import load_spec, parse_spec, spec_hash
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+
+GOOD = """
+name = "good"
+duration = "1s"
+[[device]]
+driver = "taut_forward"
+[[device]]
+driver = "taut_forward"
+name = "buffered"
+options = { transmit = "buffered:32,100us" }
+[[traffic]]
+rates = ["10kpps", "5Mbps"]
+frames = [64, "imix"]
+"""
+
+
+def line_of(text: str, *overrides: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parse_spec(text, overrides, source="f.toml")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert caught.value.exit_status == 2
+    return message
+
+
+def test_defaults_fill_in_names_and_links():
+    spec = parse_spec(GOOD)
+
+    assert [d.name for d in spec.device] == ["taut_forward", "buffered"]
+    assert {d.link for d in spec.device} == {"memif"}
+    assert spec.traffic[0].name == "constant"
+    assert spec.duration_ns == 1_000_000_000
+    assert spec.warm_up_ns == 1_000_000_000
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_is_valid(path: Path):
+    assert load_spec(path).name
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('duration = "1s"', 'durration = "1s"', "durration: unknown key; did you mean 'duration'?"),
+        ("frames =", "frame =", "traffic[0].frame: unknown key; did you mean 'frames'?"),
+        ("[64, ", "[60, ", "60 B: a frame holds headers, probe and FCS, 64 to 1518 B"),
+        ('"imix"', '"imax"', "write bytes, like 64, or 'imix'"),
+        ('"10kpps"', '"0pps"', "nothing would be sent; give a rate above 0"),
+        ('"10kpps"', '"10"', "not a number with a unit; write 100kpps or 50Mbps"),
+        ('"10kpps"', "10", "10 has no unit; write it as text, like '100kpps'"),
+        ('"1s"', '"0s"', "duration: nothing would be measured"),
+        ('"1s"', '"1 fortnight"', "not a number with a unit; write 10s"),
+        ('duration = "1s"', "", "traffic constant: no length; give duration or count"),
+        ('duration = "1s"', 'duration = "1s"\ncount = 5', "duration and count are both given"),
+        (
+            'driver = "taut_forward"\n[[',
+            'driver = "taut_foward"\n[[',
+            "did you mean 'taut_forward'",
+        ),
+        ('name = "buffered"', "", "two of device are called 'taut_forward'"),
+        ('name = "buffered"', 'name = "a-b"', "'a-b' is no name here"),
+        ('name = "buffered"', 'link = "memfi"', "unknown link 'memfi'; did you mean 'memif'?"),
+        ("transmit =", "transmitt =", "device[1]: options: transmitt: "),
+        ("[[traffic]]", '[[traffic]]\ndevices = ["x*"]', "devices ['x*'] matches no device"),
+        ('rates = ["10kpps", "5Mbps"]', "", "traffic[0].rates: missing"),
+        ("rates = [", "flows = 0\nrates = [", "traffic[0].flows: 0: "),
+        ('name = "good"', 'name = "a/b"', "name: 'a/b' is no name here"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(old: str, new: str, expected: str):
+    assert old in GOOD
+
+    message = line_of(GOOD.replace(old, new))
+
+    assert message.startswith("f.toml: ")
+    assert expected in message
+
+
+def test_a_bridge_cannot_use_memif():
+    text = GOOD.replace(
+        'driver = "taut_forward"\n[[', 'driver = "linux_bridge"\nlink = "memif"\n[['
+    )
+
+    assert "driver linux_bridge cannot use link 'memif'; it uses veth" in line_of(text)
+
+
+def test_a_toml_mistake_names_its_line():
+    assert "f.toml: not TOML: " in line_of('name = "x"\nduration = 1s\n')
+    assert "line 2" in line_of('name = "x"\nduration = 1s\n')
+
+
+def test_a_missing_file_is_named(tmp_path: Path):
+    with pytest.raises(InputError, match=r"nothing\.toml: no such file"):
+        load_spec(tmp_path / "nothing.toml")
+
+
+def test_overrides_reach_everything():
+    spec = parse_spec(
+        GOOD,
+        [
+            "duration=2s",
+            'traffic.0.rates=["20kpps"]',
+            "device.buffered.options.transmit=single",
+            "device.taut_forward.link=veth",
+            "traffic.constant.flows=4",
+            "cores.generator=1",
+        ],
+    )
+
+    assert spec.duration_ns == 2_000_000_000
+    assert spec.traffic[0].rates == ("20kpps",)
+    assert spec.traffic[0].flows == 4
+    assert spec.device[1].options == {"transmit": "single"}
+    assert spec.device[0].link == "veth"
+    assert spec.cores.generator == 1
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("duration", "write key=value"),
+        ("traffic.7.flows=1", "no entry '7'; there are 1, from 0"),
+        ("device.none.link=veth", "no entry 'none'"),
+        ("durration=2s", "did you mean 'duration'"),
+        ("name.x=1", "name is no table"),
+    ],
+)
+def test_a_wrong_override_is_one_line(override: str, expected: str):
+    assert expected in line_of(GOOD, override)
+
+
+def test_the_hash_is_of_the_experiment_not_of_its_file():
+    same = "# a comment\n" + GOOD
+
+    assert spec_hash(parse_spec(GOOD)) == spec_hash(parse_spec(same))
+    assert spec_hash(parse_spec(GOOD)) != spec_hash(parse_spec(GOOD, ["seed=2"]))
+
+
+def test_tables_of_one_name_add_loads_to_one_curve():
+    more = '[[traffic]]\nrates = ["1Mpps"]\ndevices = ["buffered"]\n'
+
+    assert len(parse_spec(GOOD + more).traffic) == 2
+    assert "gets 64 B at 10kpps twice" in line_of(GOOD + '[[traffic]]\nrates = ["10kpps"]\n')
+    assert "two of traffic are called" in line_of(GOOD + more.replace("]\n", "]\nflows = 2\n", 1))

@@ -1,0 +1,108 @@
+"""The published experiment is a valid one, and its comparison tells yes from no."""
+
+from typing import Any
+
+import pytest
+
+from taut.experiment.plan import make_plan
+from taut.experiment.spec import parse_spec
+from taut.reproduce import EXPERIMENTS
+from taut.reproduce.debs20 import DEBS20, FORWARDERS, SWEPT
+
+
+def row(dut: str, pps: float, p50_us: float, p90_us: float, **changes: Any) -> dict[str, Any]:
+    latency = {
+        "n": 1000,
+        "p50": p50_us * 1000,
+        "p90": p90_us * 1000,
+        "p99": p90_us * 1100,
+        "mean": p50_us * 1000.0,
+        "min": p50_us * 500,
+        "max": p90_us * 2000,
+        "stdev": 10.0,
+    }
+    return {
+        "dut": dut,
+        "asked_pps": pps,
+        "offered_pps": pps,
+        "achieved_pps": pps,
+        "loss_ratio": 0.0,
+        "latency_ns": latency,
+        "latency_without_void_ns": dict(latency),
+        **changes,
+    }
+
+
+def as_published() -> list[dict[str, Any]]:
+    return [
+        row("eager", 100_000, 1, 2),
+        row("linux_bridge", 100_000, 15, 20),
+        row("buffered", 100_000, 52, 92),
+        row("buffered_no_timer", 100_000, 150, 280),
+        row("l2fwd", 100_000, 50, 90),
+        row("eager", 10_000, 1, 2),
+        row("buffered", 10_000, 100, 100),
+        row("single", 8_000_000, 30, 60, achieved_pps=4e6),
+        row("buffered", 8_000_000, 30, 60, achieved_pps=7e6),
+    ]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("without", [[], ["l2fwd"]])
+def test_the_spec_is_valid_and_has_the_papers_forwarders(quick: bool, without: list[str]):
+    plan = make_plan(parse_spec(DEBS20.spec_text(quick=quick, without=without)))
+
+    main = {t.device.name for t in plan.trials if t.rate == "100kpps"}
+    wanted = {f.device for f in FORWARDERS} - set(without)
+    assert wanted <= main
+    assert {"loopback_memif", "loopback_veth"} <= main
+    assert {t.device.name for t in plan.trials if t.rate == "10kpps"} >= set(SWEPT)
+    assert {t.traffic.name for t in plan.trials} == {"constant"}
+
+
+def test_quick_is_quick():
+    plan = make_plan(parse_spec(DEBS20.spec_text(quick=True)))
+
+    assert plan.total_ns < 120e9
+
+
+def test_a_run_like_the_paper_has_its_shape():
+    table, shape, sweep = DEBS20.compare(as_published())
+
+    assert [r[-1] for r in shape.rows] == ["yes"] * 7
+    assert table.rows[0][1] == "16.8 / 7.8 / 45 / 3.1"
+    assert table.rows[0][-1] == "15"
+    assert [r[0] for r in sweep.rows] == ["10kpps", "100kpps", "8Mpps"]
+    assert "50 % sent" in sweep.rows[2][2]
+
+
+def test_a_run_unlike_the_paper_says_so():
+    rows = as_published()
+    rows[2] = row("buffered", 100_000, 3, 5)
+
+    _, shape, _ = DEBS20.compare(rows)
+
+    assert shape.rows[0][-1] == "no"
+    assert shape.rows[1][-1] == "no"
+
+
+def test_what_was_not_run_is_not_judged():
+    table, shape, sweep = DEBS20.compare([])
+
+    assert {r[-1] for r in shape.rows} == {"not run"}
+    assert {r[2] for r in table.rows} == {"not run"}
+    assert sweep.rows == ()
+
+
+def test_stalls_of_the_instrument_do_not_decide():
+    rows = as_published()
+    rows[0]["latency_ns"]["p50"] = 1e6
+
+    _, shape, _ = DEBS20.compare(rows)
+
+    assert shape.rows[0][-1] == "yes"
+
+
+def test_each_experiment_is_found_by_its_name():
+    assert all(name == experiment.name for name, experiment in EXPERIMENTS.items())
+    assert all(experiment.citation for experiment in EXPERIMENTS.values())
