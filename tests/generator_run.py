@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,7 @@ class Result:
 
 
 def command(out: Path, *arguments: str) -> list[str]:
-    return [str(find_binary("taut-generate")), *arguments, "--out", str(out)]
+    return [str(find_binary("taut-generate")), "--out", str(out), *arguments]
 
 
 def run(out: Path, *arguments: str, status: int = 0, **options) -> subprocess.CompletedProcess[str]:
@@ -46,6 +47,14 @@ def start(out: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command(out, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+def wait_until_sending(out: Path) -> None:
+    """Wait for the last thing that is opened before the run, and into the run."""
+    until = time.monotonic() + 20
+    while not (out / "packets.bin").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.4)
 
 
 def read_records(path: Path, dtype: np.dtype) -> tuple[np.void, np.ndarray]:

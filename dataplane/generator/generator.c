@@ -13,7 +13,7 @@ enum {
 	CLOCK_SPREAD_NS = 100000000, // 50 ns a point over 0.1 s: the rate is right to 1e-6
 	GAPS_LOGGED = 1 << 20, // 24 MiB: 17 minutes at 1000 a second
 	START_DELAY_NS = 1000000, // from setting the epoch to time 0
-	MAX_BEHIND_NS = 100000000, // longer than that the end of a run does not wait for a sender
+	MAX_BEHIND_NS = 1000000000, // how long the end of a run waits for a sender that is behind
 	NEAR_FLOOR_NS = 60,
 	SPARE_MBUFS = 2048, // built ahead, received, in the pool's cache
 };

@@ -20,6 +20,7 @@ from generator_run import (
     read_records,
     run,
     start,
+    wait_until_sending,
 )
 from taut.core.binaries import find_binary
 from taut.records import layout
@@ -48,7 +49,8 @@ def test_every_packet_is_accounted_for(tmp_path: Path, schedule: str, load: tupl
     assert_sums(result.summary)
     assert_records_agree(result)
     counters = result.summary["counters"]
-    assert counters["matched"] == counters["due"] > 0
+    # On a machine that takes the core away for long, some departures are abandoned.
+    assert counters["matched"] == counters["sent"] > 0
     assert counters["foreign"] == counters["orphans"] == counters["duplicates"] == 0
 
 
@@ -58,7 +60,8 @@ def test_memif_in_one_process_carries_both_directions(tmp_path: Path):
     result = read(tmp_path)
     assert_sums(result.summary)
     assert_records_agree(result)
-    assert [d["matched"] for d in result.summary["directions"]] == [10000, 10000]
+    assert [d["due"] for d in result.summary["directions"]] == [10000, 10000]
+    assert [d["lost"] for d in result.summary["directions"]] == [0, 0]
 
 
 def test_constant_rate_offers_exactly_what_was_asked(tmp_path: Path):
@@ -68,7 +71,8 @@ def test_constant_rate_offers_exactly_what_was_asked(tmp_path: Path):
     assert result.summary["counters"]["due"] == 10000
     assert result.summary["offered_pps"] == pytest.approx(50000)
     assert result.summary["stop"] == "duration"
-    assert np.abs(due_ns(result) - np.arange(1, 10001) * 20000).max() < 1
+    due = due_ns(result)
+    assert np.abs(due - np.arange(1, len(due) + 1) * 20000).max() < 1
 
 
 def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):
@@ -92,9 +96,11 @@ def test_one_seed_gives_one_schedule(tmp_path: Path):
             "--seed", seed)  # fmt: skip
 
     a, b, c = (read(tmp_path / name) for name in "abc")
-    assert np.abs(due_ns(a) - due_ns(b)).max() < 2
-    assert (a.packets["frame_len"] == b.packets["frame_len"]).all()
-    assert len(a.packets) != len(c.packets) or np.abs(due_ns(a) - due_ns(c)).max() > 1000
+    n = min(len(result.packets) for result in (a, b, c))
+    assert a.summary["counters"]["due"] == b.summary["counters"]["due"]
+    assert np.abs(due_ns(a)[:n] - due_ns(b)[:n]).max() < 2
+    assert (a.packets["frame_len"][:n] == b.packets["frame_len"][:n]).all()
+    assert np.abs(due_ns(a)[:n] - due_ns(c)[:n]).max() > 1000
 
 
 def test_imix_is_seven_to_four_to_one_and_sizes_arrive_as_sent(tmp_path: Path):
@@ -153,9 +159,10 @@ def test_record_keeps_what_was_asked_and_histograms_always(tmp_path: Path, mode:
     n_void = result.summary["counters"]["void"]
     is_void = (result.packets["flags"] & PacketFlag.VOID) > 0
     service = result.histograms[result.histograms["series"] == 0]
-    assert service["count"].sum() == 10000
+    assert service["count"].sum() == result.summary["counters"]["matched"] > 0
     assert result.summary["records"]["n"] == len(result.packets)
-    assert is_void.sum() == (n_void if mode == "tail" else 0)
+    n_abandoned = result.summary["counters"]["abandoned"]
+    assert is_void.sum() == (n_void - n_abandoned if mode == "tail" else 0)
     # On a busy machine much is void, and little is left to take a hundredth of.
     assert (~is_void).sum() <= (10000 - n_void) / 10 + 100
 
@@ -171,47 +178,50 @@ def test_json_prints_the_document_that_is_written(tmp_path: Path):
     assert printed["clock"]["residual_ns"] < 10_000
 
 
-def test_a_stopped_generator_makes_one_gap_whose_packets_are_void(tmp_path: Path):
-    process = start(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "50kpps")
-    time.sleep(0.8)  # start-up takes 0.2 s
+def stop_for_5_ms(out: Path):
+    process = start(out, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "50kpps")
+    wait_until_sending(out)
     process.send_signal(signal.SIGSTOP)
     time.sleep(0.005)
     process.send_signal(signal.SIGCONT)
     assert process.wait(timeout=30) == 0
+    return read(out)
 
-    result = read(tmp_path)
+
+def test_a_stopped_generator_makes_a_gap_whose_packets_are_void(tmp_path: Path):
+    result = stop_for_5_ms(tmp_path)
+
     assert_records_agree(result)
-    long = result.gaps[(result.gaps["end_tsc"] - result.gaps["start_tsc"]) > 12_000_000]
-    tsc_hz = result.summary["clock"]["nominal_tsc_hz"]
-    gaps_ns = (result.gaps["end_tsc"] - result.gaps["start_tsc"]) * 1e9 / tsc_hz
-    longest = result.gaps[gaps_ns.argmax()]
-    assert gaps_ns.max() >= 4_900_000, long
     packets = result.packets
-    in_gap = (packets["due_tsc"] > longest["start_tsc"]) & (packets["due_tsc"] < longest["end_tsc"])
     is_void = (packets["flags"] & PacketFlag.VOID) > 0
-    intent_ns = (packets["received_tsc"] - packets["due_tsc"]) * 1e9 / tsc_hz
-    service_ns = (packets["received_tsc"] - packets["sent_tsc"]) * 1e9 / tsc_hz
-    assert in_gap.sum() >= 240
-    assert is_void[in_gap].all()
-    assert intent_ns[in_gap].max() >= 4_500_000
+    ns = 1e9 / result.summary["clock"]["nominal_tsc_hz"]
+    intent_ns = (packets["received_tsc"] - packets["due_tsc"]) * ns
+    service_ns = (packets["received_tsc"] - packets["sent_tsc"]) * ns
+    most_due_in_a_gap = 0
+    for gap in result.gaps:
+        overlaps = (packets["due_tsc"] < gap["end_tsc"]) & (
+            packets["received_tsc"] > gap["start_tsc"]
+        )
+        assert is_void[overlaps].all()
+        due_in_gap = overlaps & (packets["due_tsc"] > gap["start_tsc"])
+        if due_in_gap.sum() > most_due_in_a_gap:
+            most_due_in_a_gap = due_in_gap.sum()
+            # The first of them was due within one interval, 20 us, of its start.
+            gap_ns = (gap["end_tsc"] - gap["start_tsc"]) * ns
+            assert intent_ns[due_in_gap].max() > gap_ns - 25_000
+    assert most_due_in_a_gap >= 240  # 5 ms at 50 kpkt/s, and a busy machine may add to it
     # What is not void knows nothing of the gap, nor of the backlog it left.
     assert intent_ns[~is_void].max() < 100_000
     assert service_ns[~is_void].max() < 100_000
 
 
 def test_a_late_sender_never_catches_up_in_a_burst(tmp_path: Path):
-    process = start(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "50kpps")
-    time.sleep(0.8)
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(0.005)
-    process.send_signal(signal.SIGCONT)
-    assert process.wait(timeout=30) == 0
+    result = stop_for_5_ms(tmp_path)
 
-    result = read(tmp_path)
     sent, together = np.unique(result.packets["sent_tsc"], return_counts=True)
     # Half a gap is 10 us, a quantum 1 us: no two packets may leave in one call.
     assert together.max() == 1
-    # Longest first: within any 100 us at most 100 us / half a gap packets and one leave.
+    # Nor may more leave within any 100 us than half gaps of 10 us put there.
     window = result.summary["clock"]["nominal_tsc_hz"] // 10_000
     in_window = np.searchsorted(sent, sent + window) - np.arange(len(sent))
     assert in_window.max() <= 12
@@ -220,7 +230,7 @@ def test_a_late_sender_never_catches_up_in_a_burst(tmp_path: Path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_whole_files(tmp_path: Path, number: signal.Signals):
     process = start(tmp_path, *LOOP, "--duration", "60s", "--rate", "50kpps")
-    time.sleep(0.8)
+    wait_until_sending(tmp_path)
     process.send_signal(number)
 
     assert process.wait(timeout=10) == 130
@@ -234,7 +244,8 @@ def test_an_interrupt_leaves_whole_files(tmp_path: Path, number: signal.Signals)
 def test_a_killed_generator_leaves_a_file_that_is_counted_by_size(tmp_path: Path):
     process = start(tmp_path, *LOOP, "--duration", "60s", "--rate", "200kpps",
                     "--record-ring", "1")  # fmt: skip
-    time.sleep(1.0)
+    wait_until_sending(tmp_path)
+    time.sleep(0.5)
     process.kill()
     process.wait()
 
@@ -247,8 +258,9 @@ def test_a_killed_generator_leaves_a_file_that_is_counted_by_size(tmp_path: Path
 
 def test_a_full_disk_stops_the_run_at_once(tmp_path: Path):
     begun = time.monotonic()
+    # Huge pages are files to the kernel: they would meet the limit first.
     done = run(tmp_path, *LOOP, "--duration", "30s", "--rate", "200kpps", "--record-ring", "1",
-               status=1, preexec_fn=limit_file_size)  # fmt: skip
+               "--", "--no-huge", status=1, preexec_fn=limit_file_size)  # fmt: skip
 
     assert time.monotonic() - begun < 15
     assert "packets.bin: File too large" in done.stderr
