@@ -44,6 +44,17 @@ def test_a_process_that_has_ended_but_was_not_waited_for_is_dead() -> None:
     process.wait()
 
 
+def test_another_versions_owner_is_understood(tmp_path: Path) -> None:
+    document = {"format": 1, "run_id": "ab12", "pid": 1, "start_time": 2, "boot_id": "b"}
+    document |= {"hugepages": [], "temporary": ["/x"], "colour": "red"}
+    (tmp_path / "owner.json").write_text(json.dumps(document))
+
+    owner = read_owner(tmp_path)
+
+    assert owner is not None
+    assert owner.temporary == ("/x",)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", json.dumps({"format": 99})])
 def test_what_is_no_owner_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "owner.json").write_text(text)

@@ -1,11 +1,13 @@
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from taut.core.errors import TautError
 from taut.testbed import cleanup
 from taut.testbed.owner import read_owner
 from taut.testbed.scope import RunScope
@@ -105,6 +107,21 @@ def test_a_folder_killed_before_its_owner_was_written_is_removed(tmp_path: Path)
     (tmp_path / ".new-ab12-999999999-1").mkdir()
 
     assert cleanup.clean(tmp_path) == [f"folder {tmp_path / '.new-ab12-999999999-1'}"]
+
+
+def test_a_folder_whose_owner_is_not_understood_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "ab12").mkdir()
+    (tmp_path / "ab12" / "owner.json").write_text('{"format": 99}')
+
+    assert cleanup.clean(tmp_path) == []
+    assert (tmp_path / "ab12").is_dir()
+
+
+def test_a_run_whose_folder_somebody_removed_says_so(tmp_path: Path) -> None:
+    with RunScope(tmp_path) as scope:
+        shutil.rmtree(scope.folder)
+        with pytest.raises(TautError, match="somebody removed the folder"):
+            scope.register_temp(tmp_path / "x")
 
 
 def test_a_folder_being_made_is_left_alone(tmp_path: Path) -> None:

@@ -13,7 +13,13 @@ from pathlib import Path
 
 from taut.testbed import hugepages, netlink
 from taut.testbed.lock import locked
-from taut.testbed.owner import HugepageGrant, Owner, process_start_time, read_owner
+from taut.testbed.owner import (
+    OWNER_FILE,
+    HugepageGrant,
+    Owner,
+    process_start_time,
+    read_owner,
+)
 
 NEW_PREFIX = ".new-"
 LINK_PREFIX = "tt"
@@ -26,9 +32,8 @@ def clean(base: Path) -> list[str]:
     if not base.is_dir():
         return removed
     for folder in sorted(base.iterdir()):
-        if not folder.is_dir() or is_alive(folder):
-            continue
-        removed += remove_run(folder)
+        if folder.is_dir() and not is_alive(folder):
+            removed += remove_run(folder)
     return removed
 
 
@@ -40,23 +45,25 @@ def live_runs(base: Path) -> list[Owner]:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the owner of a run's folder lives."""
+    """Whether the owner of a run's folder lives, or may live: what is not understood stays."""
     if folder.name.startswith(NEW_PREFIX):
         pid, start_time = folder.name.split("-")[-2:]
         return process_start_time(int(pid)) == int(start_time)
     owner = read_owner(folder)
-    return owner is not None and owner.is_alive()
+    if owner is None:
+        # Without owner.json: what a cleanup that was killed itself left of a folder.
+        return (folder / OWNER_FILE).exists()
+    return owner.is_alive()
 
 
 def remove_run(folder: Path) -> list[str]:
     """Undo one run, whoever owns it; a thing that is already gone is no error."""
-    removed: list[str] = []
     owner = read_owner(folder)
+    removed: list[str] = []
     if owner is not None:
-        run_id = owner.run_id
-        removed += _kill_processes(run_id)
-        removed += _remove_network(run_id)
-        removed += _remove_dpdk_files(run_id)
+        removed += _kill_processes(owner.run_id)
+        removed += _remove_network(owner.run_id)
+        removed += _remove_dpdk_files(owner.run_id)
         removed += _remove_temporary(owner)
         removed += _give_back_hugepages(folder, owner)
     if folder.exists():

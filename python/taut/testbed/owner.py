@@ -6,9 +6,9 @@ that shares /run) cannot be looked up: it counts as alive.
 """
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from taut.core.files import write_json
 
@@ -35,15 +35,15 @@ class Owner:
     pid: int
     start_time: int
     boot_id: str
-    pid_namespace: str
     hugepages: tuple[HugepageGrant, ...] = ()
-    temporary: tuple[str, ...] = field(default=())
+    temporary: tuple[str, ...] = ()
+    pid_namespace: str = ""  # empty: written by a taut that did not record it
 
     def is_alive(self) -> bool:
         """Whether the process that wrote this still runs."""
         if not self.booted_here():
             return False
-        if self.pid_namespace != pid_namespace():
+        if self.pid_namespace not in {"", pid_namespace()}:
             return True
         return process_start_time(self.pid) == self.start_time
 
@@ -62,20 +62,28 @@ def owner_of(run_id: str, pid: int) -> Owner:
     start_time = process_start_time(pid)
     if start_time is None:
         raise ProcessLookupError(f"process {pid} is not there")
-    return Owner(run_id, pid, start_time, boot_id(), pid_namespace())
+    return Owner(run_id, pid, start_time, boot_id(), pid_namespace=pid_namespace())
 
 
 def read_owner(folder: Path) -> Owner | None:
-    """Read owner.json; None when it is missing or no owner.json of this format."""
+    """Read owner.json; None when it is missing or not understood.
+
+    Keys of another version of taut are ignored: runs of two versions clean up after each other.
+    """
     try:
         document = json.loads((folder / OWNER_FILE).read_text(encoding="utf-8"))
-        if document.pop("format") != OWNER_FORMAT:
+        if document["format"] != OWNER_FORMAT:
             return None
-        owner = Owner(**document)
-        grants = tuple(HugepageGrant(**grant) for grant in document["hugepages"])
+        owner = Owner(**_known(Owner, document))
+        grants = tuple(HugepageGrant(**_known(HugepageGrant, g)) for g in document["hugepages"])
         return replace(owner, hugepages=grants, temporary=tuple(owner.temporary))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _known(kind: type, document: dict[str, Any]) -> dict[str, Any]:
+    names = {entry.name for entry in fields(kind)}
+    return {name: value for name, value in document.items() if name in names}
 
 
 def process_start_time(pid: int) -> int | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from taut.core.errors import TautError
 from taut.testbed import cleanup, hugepages, netlink
 from taut.testbed.lock import locked
 from taut.testbed.owner import Owner, owner_of
@@ -126,4 +127,9 @@ class RunScope:
         return self._owner
 
     def _write(self, owner: Owner) -> None:
-        self._owner = owner.write(self.folder)
+        try:
+            self._owner = owner.write(self.folder)
+        except FileNotFoundError:
+            raise TautError(
+                f"{self.folder}: somebody removed the folder of this run; start it again"
+            ) from None

@@ -15,7 +15,7 @@ from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.dpdk import dpdk_version
 from taut.testbed.link import Link
-from taut.testbed.process import child
+from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
 _PROGRAM = "dpdk-testpmd"
@@ -86,10 +86,15 @@ class TestpmdDriver:
                 process,
                 path=PATH_WORDS[links[0].kind],
                 notes=notes,
-                read_stats=lambda: parse_statistics(process.log_text()),
+                read_stats=lambda: _statistics(links[0].kind, process),
             )
             yield dut
             dut.stop()
+
+
+def _statistics(kind: str, process: Child) -> dict[str, Any]:
+    # A memif port forgets its counters when the generator leaves, which is before the end.
+    return {} if kind == "memif" else parse_statistics(process.log_text())
 
 
 def parse_statistics(log: str) -> dict[str, Any]:
