@@ -6,10 +6,12 @@
 #include "nf_table.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // As the options table sees it: what config.h holds decoded is text here.
 struct options {
@@ -140,6 +142,23 @@ static int parse_limit(const char *name, const char *text, uint64_t by_kind, uin
 			     : option_parse_value("options", &spec, text, out, error, error_len);
 }
 
+// Said before the run, not after it: the folder of a file to be written takes files.
+static int check_output(const char *option, const char *path, char *error, size_t error_len)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+
+	if (*path == '\0' || strcmp(path, "-") == 0)
+		return 0;
+	snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
+		slash != NULL ? path : ".");
+	if (access(folder, W_OK | X_OK) == 0)
+		return 0;
+	snprintf(error, error_len, "--%s %s: folder %s: %s; make it, or name another", option, path,
+		folder, strerror(errno));
+	return -EINVAL;
+}
+
 static int parse_ports(struct config *config, char *error, size_t error_len)
 {
 	size_t n = config->ports.n;
@@ -174,6 +193,10 @@ static int decode(
 		.stats_path = options->stats,
 	};
 	int err = parse_core(options->core, &config->core, error, error_len);
+	if (err == 0)
+		err = check_output("gaps", options->gaps, error, error_len);
+	if (err == 0)
+		err = check_output("stats", options->stats, error, error_len);
 	if (err == 0)
 		err = parse_ports(config, error, error_len);
 	if (err < 0)

@@ -1,0 +1,283 @@
+"""taut-forward over virtual ports: it forwards, stops when told, says one line when it cannot."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from taut.core.binaries import find_binary
+from taut.records import layout
+
+pytestmark = pytest.mark.smoke
+
+READY = "taut-forward: ready\n"
+TIMEOUT_S = 30
+
+
+@pytest.fixture
+def run_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where bare memif names live; short, because a socket's path may have 107 characters."""
+    folder = tmp_path_factory.mktemp("r")
+    monkeypatch.setenv("TAUT_RUN_DIR", str(folder))
+    monkeypatch.setenv("TAUT_RUN", "smok")
+    return folder
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """Start taut-forward and wait until it is ready."""
+    process = subprocess.Popen(
+        [str(find_binary("taut-forward")), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if line != READY:
+        process.kill()
+        pytest.fail(f"not ready: {process.communicate()}")
+    return process
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(find_binary("taut-forward")), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def stop(process: subprocess.Popen[str], number: signal.Signals = signal.SIGTERM) -> None:
+    process.send_signal(number)
+    process.communicate(timeout=TIMEOUT_S)
+
+
+def runtime_folders() -> Iterator[Path]:
+    """DPDK's runtime folders of this test's runs."""
+    bases = [Path("/run/dpdk"), Path("/tmp/dpdk")]
+    if "XDG_RUNTIME_DIR" in os.environ:
+        bases.append(Path(os.environ["XDG_RUNTIME_DIR"]) / "dpdk")
+    return (folder for base in bases for folder in base.glob("taut-smok-*"))
+
+
+def generate(out: Path, tx: str, rx: str, *arguments: str) -> dict:
+    """Send through ports and give the generator's summary."""
+    subprocess.run(
+        [
+            str(find_binary("taut-generate")),
+            *("--tx", tx, "--rx", rx, "--rate", "20kpps", "--frame", "64"),
+            *("--duration", "500ms", "--warm-up", "0s", "--out", str(out), *arguments),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=TIMEOUT_S,
+    )
+    return json.loads((out / "generator.json").read_text())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_it_with_whole_files_and_nothing_left(
+    run_dir: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
+    process = start(
+        *("--port", "memif:a", "--port", "ring:b"), "--gaps", str(gaps), "--stats", str(stats)
+    )
+
+    time.sleep(0.2)  # into the loop
+    stop(process, number)
+
+    assert process.returncode == 0
+    document = json.loads(stats.read_text())
+    assert document["stop"] == "signal"
+    assert document["iterations"] > 0
+    header = np.frombuffer(gaps.read_bytes(), layout.FILE_HEADER, count=1)[0]
+    records = np.frombuffer(gaps.read_bytes(), layout.GAP, offset=layout.FILE_HEADER.itemsize)
+    kept = document["gaps"]["n"] - document["gaps"]["not_logged"]
+    assert header["n_records"] == len(records) == kept
+    assert (records["end_tsc"] > records["start_tsc"]).all()
+    assert (records["thread"] == 1).all()
+    assert not list(run_dir.iterdir())
+    assert not list(runtime_folders())
+
+
+@pytest.mark.parametrize("transmit", ["eager", "single", "buffered:32,100us"])
+def test_every_packet_of_the_generator_comes_through(
+    run_dir: Path, tmp_path: Path, transmit: str
+) -> None:
+    stats = tmp_path / "stats.json"
+    process = start(
+        *("--port", "memif:a", "--port", "memif:b", "--nf", "null", "--transmit", transmit),
+        *("--stats", str(stats)),
+    )
+
+    sent = generate(tmp_path / "out", "memif:a", "memif:b")["counters"]
+    stop(process)
+
+    ports = json.loads(stats.read_text())["ports"]
+    assert sent["sent"] > 0
+    assert ports[0]["rx"] == sent["sent"]
+    assert ports[1]["tx"] == sent["matched"] + sent["late"]
+    assert ports[1]["tx"] + ports[1]["tx_refused"] == ports[0]["rx"]
+
+
+def test_delay_holds_each_packet_at_least_its_time(run_dir: Path, tmp_path: Path) -> None:
+    process = start("--port", "memif:a", "--port", "memif:b", "--nf", "delay:time=200us")
+
+    summary = generate(tmp_path / "out", "memif:a", "memif:b")
+    stop(process)
+
+    data = (tmp_path / "out" / "packets.bin").read_bytes()
+    packets = np.frombuffer(data, layout.PACKET, offset=layout.FILE_HEADER.itemsize)
+    arrived = packets[(packets["received_tsc"] > 0) & (packets["sent_tsc"] > 0)]
+    latency_ns = (arrived["received_tsc"] - arrived["sent_tsc"]) * 1e9 / summary["clock"]["tsc_hz"]
+    assert len(arrived) > 0
+    assert latency_ns.min() >= 200_000
+
+
+def test_duration_ends_it(run_dir: Path) -> None:
+    done = run("--port", "ring:a", "--duration", "100ms", "--stats", "-")
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout.removeprefix(READY))["stop"] == "duration"
+
+
+def test_killed_run_leaves_a_socket_that_the_next_removes(run_dir: Path) -> None:
+    process = start("--port", "memif:a", "--port", "memif:b")
+    process.kill()
+    process.communicate()
+    assert (run_dir / "a.sock").exists()
+
+    process = start("--port", "memif:a", "--port", "memif:b")
+    stop(process)
+
+    assert process.returncode == 0
+    for folder in runtime_folders():  # of the killed one: what `taut doctor --clean` finds
+        folder.rmdir()
+
+
+def test_socket_of_a_running_forwarder_is_in_use(run_dir: Path) -> None:
+    first = start("--port", "memif:a", "--port", "memif:b")
+
+    second = run("--port", "memif:a", "--port", "memif:c")
+    stop(first)
+
+    assert_one_line(second, "port memif:a: socket ", "in use")
+    assert first.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ([], ["--port: 0 given"]),
+        (["--port", "foo:x"], ["port foo:x: unknown kind of port", "memif"]),
+        (["--port", "memif:x,size=3"], ["size: no such option", "rsize"]),
+        (["--port", "memif:/nonexistent/x.sock"], ["folder /nonexistent", "make it"]),
+        (["--port", "ring:a", "--nf", "nope"], ["--nf nope: no such network function"]),
+        (["--port", "ring:a", "--nf", "delay:time=5"], ["time=5", "its unit"]),
+        (["--port", "ring:a", "--nf", "delay:capacity=9999"], ["capacity 9999", "--hold"]),
+        (["--port", "ring:a", "--nf", "delay", "--hold", "0"], ["capacity 0", "--hold"]),
+        (["--port", "ring:a", "--nf", "bridge"], ["bridge: ports 0 and 1 wanted"]),
+        (["--port", "ring:a", "--transmit", "lazy"], ["--transmit lazy", "eager"]),
+        (["--port", "ring:a", "--transmit", "buffered:0"], ["accepted are 1 to 256"]),
+        (["--port", "ring:a", "--burst", "257"], ["burst=257", "1 to 256"]),
+        (["--port", "ring:a", "--core", "999"], ["core 999: not a core"]),
+        (["--port", "ring:a", "--core", "x"], ["--core x"]),
+        (["--port", "ring:a", "--duration", "5"], ["duration=5", "its unit"]),
+        (["--port", "ring:a", "--duration", "10ms", "--gaps", "/nonexistent/g"], ["/nonexistent"]),
+        (["--prot", "ring:a"], ["--prot: no such option", "--help"]),
+        (["--port"], ["--port: a value is missing"]),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(
+    run_dir: Path, arguments: list[str], parts: list[str]
+) -> None:
+    assert_one_line(run(*arguments), *parts)
+
+
+@pytest.mark.root
+def test_missing_interface_is_named(run_dir: Path) -> None:
+    assert_one_line(run("--port", "veth:nope0"), "port veth:nope0: no interface nope0", "ip link")
+    assert_one_line(run("--port", "xdp:nope0"), "port xdp:nope0: no interface nope0")
+
+
+@pytest.mark.root
+def test_interface_that_another_packet_socket_reads_is_in_use(run_dir: Path) -> None:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as other:
+        other.bind(("lo", 0))
+        assert_one_line(run("--port", "veth:lo"), "port veth:lo: in use", "shared=on")
+
+
+@pytest.mark.root
+def test_without_root_memif_and_ring_work_and_veth_says_what_it_needs(tmp_path: Path) -> None:
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    binary = tmp_path_for_anyone(Path(find_binary("taut-forward")))
+    environment = {"PATH": os.environ["PATH"], "TAUT_RUN": "smok"}
+
+    def run_as_nobody(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*nobody, str(binary), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            env=environment,
+            check=False,
+        )
+
+    try:
+        works = run_as_nobody("--port", "memif:a", "--port", "ring:b", "--duration", "50ms")
+        refused = run_as_nobody("--port", "veth:lo")
+    finally:
+        binary.unlink()
+        binary.parent.rmdir()
+
+    assert works.returncode == 0, works.stderr
+    assert "4 kB pages" in works.stderr
+    assert_one_line(refused, "need root", "memif and ring do not")
+
+
+def tmp_path_for_anyone(binary: Path) -> Path:
+    """Copy a program to where another user may run it; a clone in /root is closed to others."""
+    folder = Path("/tmp") / f"taut-smoke-{os.getpid()}-{time.monotonic_ns()}"
+    folder.mkdir(mode=0o755)
+    copy = folder / binary.name
+    copy.write_bytes(binary.read_bytes())
+    copy.chmod(0o755)
+    return copy
+
+
+def assert_one_line(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+    """Check status 2 and that the one line which is no warning has all the parts."""
+    lines = [line for line in done.stderr.splitlines() if ": memory: " not in line]
+    assert done.returncode == 2, done.stderr
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("taut-forward: ")
+    for part in parts:
+        assert part in lines[0]
+
+
+def test_description_names_everything_there_is() -> None:
+    document = json.loads(run("--describe").stdout)
+
+    assert {nf["name"] for nf in document["network_functions"]} >= {
+        *("null", "mac_swap", "bridge", "delay")
+    }
+    assert [policy["name"] for policy in document["transmit"]] == ["eager", "single", "buffered"]
+    assert {port["name"] for port in document["ports"]} == {
+        *("memif", "veth", "xdp", "ring", "null", "pci")
+    }
+    assert {option["name"] for option in document["options"]} >= {"port", "nf", "burst"}
+
+
+def test_version_and_help_need_no_ports() -> None:
+    assert run("--version").stdout.startswith("taut-forward ")
+    assert "--transmit" in run("--help").stdout
