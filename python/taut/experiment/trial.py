@@ -101,17 +101,22 @@ class Testbench:
                     netns=netns,
                 )
             )
-            self._wait(program, dut)
+            self._wait(program, dut, raw)
             meta["generator"] = generator.read_result(program, raw)
             meta["dut"]["stats"] = dut.stop() or None
             meta["dut"]["notes"] = list(dut.notes)
             # The device's log is of the trial, wherever the driver put it.
             return [dut.gaps_file] if dut.gaps_file is not None else []
 
-    def _wait(self, program: Child, dut: RunningDut) -> None:
+    def _wait(self, program: Child, dut: RunningDut, raw: Path) -> None:
         """Sleep until the generator has ended; stop it when the device dies."""
         for _ in _wakes([program.pid, *([dut.pid] if dut.pid else [])], TICK_MS):
             if not program.alive():
+                return
+            if not dut.alive() and (raw / generator.RESULT).exists():
+                # It measured to the end. Then it closes its ports, and DPDK 22.11's memif may
+                # take a polling peer with it (seen with testpmd).
+                program.wait()
                 return
             if not dut.alive():
                 program.stop(signal.SIGINT)
