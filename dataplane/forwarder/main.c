@@ -105,6 +105,17 @@ static int open_ports(struct forwarder *forwarder, char *error, size_t error_len
 	return 0;
 }
 
+// A memif client starts when its server is there; the others are ready for a peer that comes later.
+static void wait_for_servers(struct worker *worker)
+{
+	static const uint64_t look_ns = 10000000; // how long a signal waits to be seen
+
+	for (uint16_t i = 0; i < worker->n_ports; i++)
+		while (!worker->ports[i]->started &&
+			!atomic_load_explicit(&stop, memory_order_relaxed))
+			(void)port_wait_link(worker->ports[i], look_ns, NULL);
+}
+
 static int prepare_worker(struct forwarder *forwarder, char *error, size_t error_len)
 {
 	const struct config *config = &forwarder->config;
@@ -171,6 +182,7 @@ static int run(struct forwarder *forwarder, char *error, size_t error_len)
 	struct worker *worker = forwarder->worker;
 	uint64_t duration_ns = forwarder->config.duration_ns;
 
+	wait_for_servers(worker);
 	clock_point_take(&forwarder->first);
 	uint64_t started_tsc = clock_tsc();
 	worker->end_tsc = duration_ns == 0

@@ -57,6 +57,17 @@ static int create_device(struct port *port, char *error, size_t error_len)
 	return err;
 }
 
+static int start(struct port *port)
+{
+	int err = rte_eth_dev_start(port->id);
+
+	port->started = err == 0;
+	// Probes carry addresses of their own; drivers that have no such mode need none.
+	if (port->started)
+		(void)rte_eth_promiscuous_enable(port->id);
+	return err;
+}
+
 static int start_device(struct port *port, struct rte_mempool *pool)
 {
 	struct rte_eth_conf conf = {0};
@@ -76,10 +87,9 @@ static int start_device(struct port *port, struct rte_mempool *pool)
 	if (err == 0)
 		err = rte_eth_tx_queue_setup(port->id, 0, n_tx, SOCKET_ID_ANY, NULL);
 	if (err == 0)
-		err = rte_eth_dev_start(port->id);
-	if (err == 0)
-		port->started = true;
-	return err;
+		err = start(port);
+	// The driver says -1 whatever the reason: that the peer is not there yet is the usual one.
+	return err == -1 && port->spec.kind->starts_with_peer ? 0 : err;
 }
 
 int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct port **out,
@@ -102,8 +112,6 @@ int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct por
 			spec->kind->open_remedy);
 		goto fail;
 	}
-	// Probes carry addresses of their own; drivers that have no such mode need none.
-	(void)rte_eth_promiscuous_enable(port->id);
 
 	*out = port;
 	return 0;
@@ -127,14 +135,21 @@ void port_close(struct port *port)
 	free(port);
 }
 
-int port_wait_link(const struct port *port, uint64_t timeout_ns, volatile const int *stop)
+static bool is_up(struct port *port)
+{
+	struct rte_eth_link link = {0};
+
+	if (!port->started && start(port) < 0)
+		return false;
+	return rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+int port_wait_link(struct port *port, uint64_t timeout_ns, volatile const int *stop)
 {
 	static const struct timespec pause = {.tv_nsec = 1000000};
 
 	for (uint64_t waited_ns = 0;; waited_ns += (uint64_t)pause.tv_nsec) {
-		struct rte_eth_link link = {0};
-		if (rte_eth_link_get_nowait(port->id, &link) == 0 &&
-			link.link_status == RTE_ETH_LINK_UP)
+		if (is_up(port))
 			return 0;
 		if (stop != NULL && *stop)
 			return -EINTR;

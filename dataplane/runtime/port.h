@@ -59,19 +59,22 @@ void port_describe(FILE *out);
 
 struct port {
 	uint16_t id; // of the ethdev
-	bool started, is_plugged; // plugged: EAL's virtual device, unplugged by port_close
+	bool started; // false: a memif client whose server is not there; port_wait_link starts it
+	bool is_plugged; // EAL's virtual device, unplugged by port_close
 	char device[PORT_TEXT_MAX]; // its name at EAL
 	struct port_spec spec;
 };
 
-// Create and start; pool feeds its receive queue. A memif's link may still be down: its peer may
-// come later. Returns 0 or -errno with one line in error; on failure nothing stays open.
+// Create and start; pool feeds its receive queue. A memif's link may still be down, and a client
+// not started, since its peer may come later: no rx or tx before it is. Returns 0 or -errno with
+// one line in error; on failure nothing stays open.
 int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct port **out,
 	char *error, size_t error_len);
 void port_close(struct port *port);
 
-// Returns 0, -ETIMEDOUT, or -EINTR when *stop (may be NULL) was set meanwhile.
-int port_wait_link(const struct port *port, uint64_t timeout_ns, volatile const int *stop);
+// Wait until the link is up, and start what could not start yet. Returns 0, -ETIMEDOUT, or -EINTR
+// when *stop (may be NULL) was set meanwhile.
+int port_wait_link(struct port *port, uint64_t timeout_ns, volatile const int *stop);
 
 struct port_stats {
 	uint64_t rx, tx; // packets, as the driver counts

@@ -16,6 +16,7 @@ struct port_kind {
 	const struct option_spec *options;
 	size_t n_options, options_size;
 	bool needs_root;
+	bool starts_with_peer; // refuses to start until its peer is there: tried again later
 	enum port_cost cost;
 	unsigned int n_mbufs; // its rings may hold
 	// May be NULL. Of the n_earlier specs of this program that came before: none may collide.

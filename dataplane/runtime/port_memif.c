@@ -204,6 +204,7 @@ const struct port_kind port_kind_memif = {
 	.options = memif_specs,
 	.n_options = sizeof(memif_specs) / sizeof(memif_specs[0]),
 	.options_size = sizeof(struct memif_options),
+	.starts_with_peer = true, // as a client
 	.cost = PORT_COST_USER_SPACE,
 	.n_mbufs = 1024,
 	.check = memif_check,

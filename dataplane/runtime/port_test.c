@@ -119,6 +119,21 @@ static void test_both_ends_of_a_memif_in_one_process(void **state)
 	port_close(server);
 }
 
+static void test_client_may_be_opened_before_its_server(void **state)
+{
+	struct port *client = opened("memif:late,role=client");
+
+	assert_int_equal(port_wait_link(client, 5000000, NULL), -ETIMEDOUT);
+	port_close(client); // in one process the driver wants the listener first
+	struct port *server = opened("memif:late,role=server");
+	client = opened("memif:late,role=client");
+
+	assert_int_equal(port_wait_link(client, LINK_TIMEOUT_NS, NULL), 0);
+
+	port_close(client);
+	port_close(server);
+}
+
 static void test_waiting_for_a_peer_that_does_not_come_ends(void **state)
 {
 	volatile int stop = 1;
@@ -141,6 +156,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_ring_is_empty_when_it_is_opened_again),
 		cmocka_unit_test(test_null_port_gives_and_takes_without_end),
 		cmocka_unit_test(test_both_ends_of_a_memif_in_one_process),
+		cmocka_unit_test(test_client_may_be_opened_before_its_server),
 		cmocka_unit_test(test_waiting_for_a_peer_that_does_not_come_ends),
 		cmocka_unit_test(test_port_may_be_closed_before_it_was_opened),
 	};
