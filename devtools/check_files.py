@@ -104,7 +104,8 @@ def is_other_member(path: Path, name: str) -> bool:
     implementation = path.parent / Path(name).with_suffix(".c")
     if implementation.stem == path.stem.removesuffix("_test") or not implementation.exists():
         return False
-    return f"const struct {path.parts[1]}_ops {path.parts[1]}_" in implementation.read_text()
+    ops = rf"^const struct {path.parts[1]}_ops \w+ = \{{"
+    return re.search(ops, implementation.read_text(), re.MULTILINE) is not None
 
 
 if __name__ == "__main__":
