@@ -22,8 +22,8 @@ def test_a_file_becomes_arguments(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('ports = ["ring:a"]\ntransmitt = "eager"\n', "unknown key 'transmitt'"),
-        ("burst = 4\n", "key 'ports' is missing"),
+        ('ports = ["ring:a"]\ntransmitt = "eager"\n', "transmitt"),
+        ("burst = 4\n", "ports: missing"),
         ("ports = []\n", "ports"),
         ("ports = [\n", "no TOML"),
     ],

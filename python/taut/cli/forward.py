@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taut.cli.hand_over import ANY_ARGUMENTS, arguments_after, become
 from taut.core.errors import InputError
-from taut.core.validation import explain
+from taut.experiment.words import explain
 
 # main.py registers the command with these.
 CONTEXT_SETTINGS = ANY_ARGUMENTS
@@ -26,6 +26,8 @@ class ForwardConfig(BaseModel):
     duration: str | None = None
     gaps: str | None = None
     gap_threshold: str | None = None
+    gap_per_packet: str | None = None
+    hold: int | None = None
     stats: str | None = None
     eal: tuple[str, ...] = ()
 
@@ -51,15 +53,14 @@ def read_config(path: Path) -> ForwardConfig:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: no TOML: {error}") from None
     except ValidationError as error:
-        raise explain(error, str(path)) from None
+        raise InputError(f"{path}: {explain(error, ForwardConfig)}") from None
 
 
 def to_arguments(config: ForwardConfig) -> list[str]:
     """Give taut-forward's arguments."""
     arguments = [part for port in config.ports for part in ("--port", port)]
     arguments += [part for nf in config.nf for part in ("--nf", nf)]
-    for name in ("transmit", "burst", "core", "duration", "gaps", "gap_threshold", "stats"):
-        value = getattr(config, name)
-        if value is not None:
-            arguments += [f"--{name.replace('_', '-')}", str(value)]
+    values = config.model_dump(exclude={"ports", "nf", "eal"}, exclude_none=True)
+    for name, value in values.items():
+        arguments += [f"--{name.replace('_', '-')}", str(value)]
     return [*arguments, "--", *config.eal] if config.eal else arguments

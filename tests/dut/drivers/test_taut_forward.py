@@ -1,9 +1,10 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from taut.dut.drivers.taut_forward import TautForwardOptions, _argv
+from taut.dut.drivers.taut_forward import TautForwardOptions, _argv, refused
 from taut.testbed.link import Link
 
 
@@ -32,3 +33,36 @@ def test_options_become_arguments() -> None:
 def test_a_burst_of_nothing_is_refused() -> None:
     with pytest.raises(ValidationError, match="burst"):
         TautForwardOptions(burst=0)
+
+
+_DESCRIBED = {
+    "network_functions": [
+        {"name": "null", "options": []},
+        {"name": "delay", "options": [{"name": "time"}]},
+    ],
+    "transmit": [
+        {"name": "eager", "options": []},
+        {"name": "buffered", "options": [{"name": "packets"}, {"name": "drain"}]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"nf": ("dely",)}, "nf 'dely': unknown; known are null, delay"),
+        ({"nf": ("delay:tme=5us",)}, "nf delay: unknown key 'tme'; known are time"),
+        ({"nf": ("null:x=1",)}, "nf null: unknown key 'x'; it has none"),
+        ({"transmit": "lazy"}, "transmit 'lazy': unknown; known are eager, buffered"),
+    ],
+)
+def test_words_the_program_does_not_know_are_refused_before_a_run(
+    options: dict[str, Any], words: str
+) -> None:
+    assert words in str(refused(TautForwardOptions(**options), _DESCRIBED))
+
+
+def test_words_the_program_knows_pass() -> None:
+    options = TautForwardOptions(nf=("null", "delay:time=10us"), transmit="buffered:32,100us")
+
+    assert refused(options, _DESCRIBED) is None

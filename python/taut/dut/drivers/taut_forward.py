@@ -1,14 +1,18 @@
 """taut_forward: taut's own forwarder, a chain of network functions on one core."""
 
-from collections.abc import Iterator, Sequence
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from pydantic import Field
 
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import CpuSet
+from taut.core.errors import MissingToolError
 from taut.core.version import taut_version
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
 from taut.dut.driver import DriverOptions
@@ -26,9 +30,17 @@ class TautForwardOptions(DriverOptions):
 
     nf: tuple[str, ...] = Field((), description="network functions in order: NAME[:key=value,...]")
     transmit: str = Field(
-        "eager", description="eager, single, or buffered[:PACKETS,DRAIN] as DPDK's l2fwd (32,100us)"
+        "eager",
+        description="eager, single, or buffered[:PACKETS,DRAIN] as DPDK's l2fwd (32,100us);"
+        " DRAIN none: no timer",
     )
-    burst: int = Field(32, ge=1, le=512, description="most packets taken from a port at once")
+    burst: int = Field(32, ge=1, le=256, description="most packets taken from a port at once")
+    hold: int | None = Field(
+        None, ge=1, description="packets network functions may hold (delay); default 8192"
+    )
+    gap_threshold: str | None = Field(
+        None, description="a loop iteration longer than this is a gap; default by the link"
+    )
     eal: tuple[str, ...] = Field((), description="EAL options appended after --")
 
 
@@ -41,11 +53,11 @@ class TautForwardDriver:
     link_kinds = ("memif", "veth", "xdp", "pci")
     options_type: type[DriverOptions] = TautForwardOptions
 
-    def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
-        """The program, when it is not built."""
+    def missing(self, options: DriverOptions) -> str | None:
+        """The program, when it is not built, or a network function it does not have."""
         if find_binary_or_none(_PROGRAM) is None:
             return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
-        return None
+        return refused(cast(TautForwardOptions, options), _describe())
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
@@ -85,6 +97,34 @@ class TautForwardDriver:
             dut.stop()
 
 
+def refused(options: TautForwardOptions, described: Mapping[str, Any]) -> str | None:
+    """Say which word of the options the program does not know: before a run, not in its trials."""
+    asked = [("nf", "network_functions", word) for word in options.nf]
+    for option, family, word in [*asked, ("transmit", "transmit", options.transmit)]:
+        name, _, values = word.partition(":")
+        members = {member["name"]: member for member in described.get(family, [])}
+        if name not in members:
+            return f"{_PROGRAM}: {option} {name!r}: unknown; known are {', '.join(members)}"
+        known = [entry["name"] for entry in members[name]["options"]]
+        for key in (part.partition("=")[0] for part in values.split(",") if "=" in part):
+            if key not in known:
+                wanted = f"known are {', '.join(known)}" if known else "it has none"
+                return f"{_PROGRAM}: {option} {name}: unknown key {key!r}; {wanted}"
+    return None
+
+
+@cache
+def _describe() -> dict[str, Any]:
+    ended = subprocess.run(
+        [str(find_binary(_PROGRAM)), "--describe"], capture_output=True, text=True, check=False
+    )
+    try:
+        described = json.loads(ended.stdout)
+    except json.JSONDecodeError:
+        raise MissingToolError(f"{_PROGRAM} --describe: no JSON; run `make build` again") from None
+    return described if isinstance(described, dict) else {}
+
+
 def _argv(
     links: Sequence[Link], cores: CpuSet, options: TautForwardOptions, stats: Path, gaps: Path
 ) -> list[str]:
@@ -94,6 +134,10 @@ def _argv(
     for nf in options.nf:
         argv += ["--nf", nf]
     argv += ["--transmit", options.transmit, "--burst", str(options.burst)]
+    if options.hold is not None:
+        argv += ["--hold", str(options.hold)]
+    if options.gap_threshold is not None:
+        argv += ["--gap-threshold", options.gap_threshold]
     argv += ["--core", str(cores[0]), "--gaps", str(gaps), "--stats", str(stats)]
     if options.eal:
         argv += ["--", *options.eal]
