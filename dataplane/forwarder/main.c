@@ -53,8 +53,9 @@ struct forwarder {
 static unsigned int pool_size(const struct config *config)
 {
 	// Each egress of the buffered policy may hold a burst.
-	return port_specs_mbufs(config->specs, config->ports.n) + config->hold +
-	       config->ports.n * BURST_MAX + POOL_SPARE;
+	return port_specs_mbufs(config->specs, config->ports.n) +
+	       (config->nfs.n > 0 ? (unsigned int)config->hold : 0) + config->ports.n * BURST_MAX +
+	       POOL_SPARE;
 }
 
 static int start_eal(struct forwarder *forwarder, char *program, char *error, size_t error_len)
@@ -220,11 +221,14 @@ int main(int argc, char **argv)
 	int err = config_parse(&forwarder.config, argc, argv, error, sizeof(error));
 	if (err == COMMAND_LINE_DONE)
 		return EXIT_SUCCESS;
-	if (err == 0)
-		err = start_eal(&forwarder, argv[0], error, sizeof(error));
 	if (err < 0) {
 		LOG(ERROR, "%s", error);
 		return EXIT_BAD_INPUT;
+	}
+	err = start_eal(&forwarder, argv[0], error, sizeof(error));
+	if (err < 0) {
+		LOG(ERROR, "%s", error);
+		return err == -EINVAL ? EXIT_BAD_INPUT : EXIT_FAILURE; // EAL options of the user's
 	}
 	catch_signals();
 	// After EAL: on its memory, hence on huge pages.

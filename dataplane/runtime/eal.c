@@ -8,10 +8,12 @@
 #include <rte_errno.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum {
@@ -41,17 +43,25 @@ __attribute__((format(printf, 2, 3))) static void add(
 	arguments->n++;
 }
 
-static unsigned int free_hugepages(void)
+// Opens the kernel's count of free huge pages and locks it until it is closed: between the count
+// and EAL's taking them, no other program of taut counts. -1: this kernel has none.
+static int lock_hugepages(void)
 {
-	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "re");
-	unsigned int n = 0;
+	int fd = open(
+		"/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", O_RDONLY | O_CLOEXEC);
 
-	if (file == NULL)
+	if (fd >= 0)
+		(void)flock(fd, LOCK_EX);
+	return fd;
+}
+
+static unsigned int free_hugepages(int fd)
+{
+	char text[32] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
 		return 0;
-	if (fscanf(file, "%u", &n) != 1)
-		n = 0;
-	fclose(file);
-	return n;
+	return (unsigned int)strtoul(text, NULL, 10);
 }
 
 static bool has_extra(const struct eal_config *config, const char *option)
@@ -62,10 +72,10 @@ static bool has_extra(const struct eal_config *config, const char *option)
 	return false;
 }
 
-static bool choose_hugepages(const struct eal_config *config)
+static bool choose_hugepages(const struct eal_config *config, int hugepages_fd)
 {
 	unsigned int wanted = config->memory_mb / HUGEPAGE_MB;
-	unsigned int available = free_hugepages();
+	unsigned int available = free_hugepages(hugepages_fd);
 
 	if (has_extra(config, "--no-huge"))
 		return false;
@@ -150,6 +160,14 @@ static void add_devices(const struct eal_config *config, struct arguments *argum
 		add(arguments, "--no-pci");
 }
 
+// Only if empty, and only a folder of this process: the prefix holds its id.
+static void remove_runtime_dir(struct eal *eal)
+{
+	if (strstr(eal->runtime_dir, "taut-") != NULL)
+		(void)rmdir(eal->runtime_dir);
+	eal->runtime_dir[0] = '\0';
+}
+
 int eal_start(const struct eal_config *config, struct eal *out, char *error, size_t error_len)
 {
 	struct arguments arguments = {0};
@@ -157,9 +175,10 @@ int eal_start(const struct eal_config *config, struct eal *out, char *error, siz
 
 	if (err < 0)
 		return err;
+	int hugepages_fd = lock_hugepages();
 	*out = (struct eal){
 		.core = config->core >= 0 ? config->core : last_allowed_core(),
-		.hugepages = choose_hugepages(config),
+		.hugepages = choose_hugepages(config, hugepages_fd),
 	};
 	add(&arguments, "%s", config->program);
 	add(&arguments, "-l");
@@ -172,22 +191,23 @@ int eal_start(const struct eal_config *config, struct eal *out, char *error, siz
 	for (int i = 0; i < config->n_extra; i++)
 		add(&arguments, "%s", config->extra[i]);
 
-	if (rte_eal_init(arguments.n, arguments.items) < 0) {
-		snprintf(error, error_len, "EAL: %s; add `-- --log-level=*:debug` to see why",
-			rte_strerror(rte_errno));
-		return rte_errno > 0 ? -rte_errno : -EIO;
-	}
+	bool started = rte_eal_init(arguments.n, arguments.items) >= 0;
+	err = rte_errno > 0 ? rte_errno : EIO;
+	if (hugepages_fd >= 0)
+		close(hugepages_fd);
 	snprintf(out->runtime_dir, sizeof(out->runtime_dir), "%s", rte_eal_get_runtime_dir());
-	return 0;
+	if (started)
+		return 0;
+	snprintf(error, error_len, "EAL: %s; add `-- --log-level=*:debug` to see why",
+		rte_strerror(err));
+	remove_runtime_dir(out);
+	return -err;
 }
 
 void eal_stop(struct eal *eal)
 {
 	(void)rte_eal_cleanup();
-	// Only if empty, and only a folder of this process: the prefix holds its id.
-	if (strstr(eal->runtime_dir, "taut-") != NULL)
-		(void)rmdir(eal->runtime_dir);
-	eal->runtime_dir[0] = '\0';
+	remove_runtime_dir(eal);
 }
 
 const char *eal_memory(const struct eal *eal)
