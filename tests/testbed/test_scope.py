@@ -72,7 +72,7 @@ def test_a_scope_left_by_an_error_leaves_nothing(tmp_path: Path) -> None:
 
 
 _KILLED = """
-import os, signal, subprocess, sys
+import os, signal, subprocess, sys, time
 from pathlib import Path
 from taut.testbed.scope import RunScope
 with RunScope(Path(sys.argv[1])) as scope:
@@ -82,6 +82,7 @@ with RunScope(Path(sys.argv[1])) as scope:
     (scope.folder / "link0.sock").touch()
     # No setpriv here: a child that would outlive its parent.
     subprocess.Popen(["sleep", "1000"], env={**os.environ, **scope.environment})
+    time.sleep(0.1)  # until the kernel shows its environment
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

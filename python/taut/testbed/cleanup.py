@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from taut.testbed import hugepages, netlink
-from taut.testbed.lock import locked
 from taut.testbed.owner import (
     OWNER_FILE,
     HugepageGrant,
@@ -142,7 +141,7 @@ def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
     if not owner.hugepages or not owner.booted_here() or not hugepages.may_change():
         return []
     removed = []
-    with locked(folder.parent):
+    with hugepages.locked():
         # Read again under the lock: another cleanup may have given them back already.
         current = read_owner(folder)
         while current is not None and current.hugepages:

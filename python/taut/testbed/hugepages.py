@@ -4,8 +4,10 @@ Pages are always added, never shared with free ones that are there: those belong
 reserved them, maybe another run whose program is just about to map them.
 """
 
+import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from taut.testbed.owner import HugepageGrant
@@ -16,6 +18,18 @@ NR_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
 def may_change() -> bool:
     """Whether this process may add hugepages."""
     return os.access(NR_HUGEPAGES, os.W_OK)
+
+
+@contextmanager
+def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
+    """Hold the machine's lock on the count, which is read, changed and written by several runs.
+
+    The lock is on the kernel's file itself, which runs in different base folders and containers
+    share; the kernel releases it when the holder dies.
+    """
+    with path.open(encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def intend(n_pages: int, path: Path = NR_HUGEPAGES) -> HugepageGrant:

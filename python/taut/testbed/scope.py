@@ -17,7 +17,6 @@ from typing import Self
 
 from taut.core.errors import TautError
 from taut.testbed import cleanup, hugepages, netlink
-from taut.testbed.lock import locked
 from taut.testbed.owner import Owner, owner_of
 
 ID_CHARACTERS = string.ascii_lowercase + string.digits
@@ -95,7 +94,7 @@ class RunScope:
         """
         if n_pages <= 0 or not hugepages.may_change():
             return 0
-        with locked(self.base):
+        with hugepages.locked():
             grant = hugepages.intend(n_pages)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages, grant)))
             grant = hugepages.take(grant)
