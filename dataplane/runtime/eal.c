@@ -1,6 +1,7 @@
 #include "eal.h"
 
 #include "cpu_list.h"
+#include "eal_restart.h"
 #include "log.h"
 #include "port_kind.h"
 
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#define HUGEPAGES "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 
 enum {
 	MAX_ARGS = 64,
@@ -43,25 +46,37 @@ __attribute__((format(printf, 2, 3))) static void add(
 	arguments->n++;
 }
 
-// Opens the kernel's count of free huge pages and locks it until it is closed: between the count
-// and EAL's taking them, no other program of taut counts. -1: this kernel has none.
+// Locks the kernel's count of free huge pages until it is closed: between the count and EAL's
+// taking them, no other program of taut counts. -1: this kernel has none.
 static int lock_hugepages(void)
 {
-	int fd = open(
-		"/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", O_RDONLY | O_CLOEXEC);
+	int fd = open(HUGEPAGES "free_hugepages", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0)
 		(void)flock(fd, LOCK_EX);
 	return fd;
 }
 
-static unsigned int free_hugepages(int fd)
+static unsigned int read_count(const char *path)
 {
-	char text[32] = "";
+	FILE *file = fopen(path, "re");
+	unsigned int n = 0;
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+	if (file == NULL)
 		return 0;
-	return (unsigned int)strtoul(text, NULL, 10);
+	if (fscanf(file, "%u", &n) != 1)
+		n = 0;
+	fclose(file);
+	return n;
+}
+
+// Pages mapped but not yet touched are counted as free, too.
+static unsigned int free_hugepages(void)
+{
+	unsigned int n_free = read_count(HUGEPAGES "free_hugepages");
+	unsigned int n_reserved = read_count(HUGEPAGES "resv_hugepages");
+
+	return n_free > n_reserved ? n_free - n_reserved : 0;
 }
 
 static bool has_extra(const struct eal_config *config, const char *option)
@@ -72,13 +87,18 @@ static bool has_extra(const struct eal_config *config, const char *option)
 	return false;
 }
 
-static bool choose_hugepages(const struct eal_config *config, int hugepages_fd)
+static bool choose_hugepages(const struct eal_config *config)
 {
 	unsigned int wanted = config->memory_mb / HUGEPAGE_MB;
-	unsigned int available = free_hugepages(hugepages_fd);
+	unsigned int available = free_hugepages();
 
 	if (has_extra(config, "--no-huge"))
 		return false;
+	if (getenv(eal_small_pages_variable) != NULL) {
+		LOG(WARNING, "memory: the free huge pages went to another program; running on 4 kB "
+			     "pages, which costs TLB misses: more jitter, lower maximum rate");
+		return false;
+	}
 	if (geteuid() == 0 && available >= wanted)
 		return true;
 	LOG(WARNING,
@@ -178,7 +198,7 @@ int eal_start(const struct eal_config *config, struct eal *out, char *error, siz
 	int hugepages_fd = lock_hugepages();
 	*out = (struct eal){
 		.core = config->core >= 0 ? config->core : last_allowed_core(),
-		.hugepages = choose_hugepages(config, hugepages_fd),
+		.hugepages = choose_hugepages(config),
 	};
 	add(&arguments, "%s", config->program);
 	add(&arguments, "-l");
@@ -201,6 +221,9 @@ int eal_start(const struct eal_config *config, struct eal *out, char *error, siz
 	snprintf(error, error_len, "EAL: %s; add `-- --log-level=*:debug` to see why",
 		rte_strerror(err));
 	remove_runtime_dir(out);
+	// Pages that were free a moment ago were taken, or given back, by another program.
+	if (out->hugepages && (err == ENOMEM || err == EACCES))
+		(void)eal_restart_on_small_pages();
 	return -err;
 }
 

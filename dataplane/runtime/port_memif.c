@@ -2,6 +2,7 @@
 // socket (server), the other connects (client).
 
 #include "port_kind.h"
+#include "unix_socket.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,12 +117,11 @@ static int check_folder(const struct port_spec *spec, const struct sockaddr_un *
 	return 0;
 }
 
-// A live listener answers a connect; the file of a dead one refuses and is removed.
+// The file of a dead listener is removed.
 static int check_listener(const struct port_spec *spec, const struct sockaddr_un *address,
 	char *error, size_t error_len)
 {
 	struct stat found;
-	int fd, err;
 
 	if (lstat(address->sun_path, &found) < 0)
 		return errno == ENOENT ? 0
@@ -131,15 +131,10 @@ static int check_listener(const struct port_spec *spec, const struct sockaddr_un
 		return port_fail(spec, -EEXIST, error, error_len,
 			"%s is there and is no socket; remove it, or name another",
 			address->sun_path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return port_fail(spec, -errno, error, error_len, "socket: %s", strerror(errno));
-	err = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? errno : 0;
-	close(fd);
-	if (err != ECONNREFUSED)
+	if (unix_socket_is_listening(address->sun_path))
 		return port_fail(spec, -EADDRINUSE, error, error_len,
-			"socket %s is in use by another process (%s); stop it, or name another",
-			address->sun_path, err == 0 ? "it answers" : strerror(err));
+			"socket %s is in use by another process; stop it, or name another",
+			address->sun_path);
 	if (unlink(address->sun_path) < 0 && errno != ENOENT)
 		return port_fail(spec, -errno, error, error_len,
 			"%s, left by a dead process, cannot be removed: %s", address->sun_path,
