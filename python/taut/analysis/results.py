@@ -5,6 +5,7 @@ variants with their repetitions pooled, and the rules that were applied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from taut.analysis.pooling import Variant, pool, variant_of
 from taut.analysis.trial_result import DISTRIBUTION, analyse_trial
 from taut.analysis.verdict import verdict
 from taut.core.files import write_json
+from taut.core.workers import spread
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engine import Engine
 from taut.storage.engines import open_engine
@@ -38,10 +40,11 @@ def analyse_run(
     """Analyse every trial, pool repetitions, judge the run; write and return the result."""
     threshold = threshold or Threshold()
     results = []
-    for trial in run.trials():
+    trials = run.trials()
+    one = partial(_analyse_one, engine_name, threshold)
+    for trial, result in zip(trials, spread(one, trials), strict=True):
         progress(trial.name)
-        with open_engine(engine_name) as engine:
-            results.append(analyse_trial(trial, engine, threshold))
+        results.append(result)
     with open_engine(engine_name) as engine:
         variants = _pool_variants(engine, run.trials(), results)
     _add_floors(results, variants)
@@ -59,6 +62,11 @@ def analyse_run(
     write_json(run.path / "results.json", results)
     write_json(run.path / "summary.json", document)
     return {**document, "trials": results}
+
+
+def _analyse_one(engine_name: str, threshold: Threshold, trial: TrialDirectory) -> dict[str, Any]:
+    with open_engine(engine_name) as engine:
+        return analyse_trial(trial, engine, threshold)
 
 
 def read_distribution(run: Path, trial: str) -> pa.Table:

@@ -98,7 +98,7 @@ def selections(directions: Sequence[int]) -> dict[str, str]:
 
 def summarise(engine: Engine, metric: str, populations: Mapping[str, str]) -> dict[str, Summary]:
     """Summarise one metric of the table `distribution` for each population."""
-    engine.define("cumulated", _cumulated_sql(metric, populations))
+    engine.materialise("cumulated", _cumulated_sql(metric, populations))
     moments = {row["selection"]: row for row in engine.query(_MOMENTS).to_pylist()}
     ranks = {name: _ranks(int(row["n"])) for name, row in moments.items()}
     values = _values_at(engine, ranks)

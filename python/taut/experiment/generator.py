@@ -1,6 +1,6 @@
 """taut-generate as one trial needs it: its command line, its results, how it failed."""
 
-from collections.abc import Sequence
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ PROGRAM = "taut-generate"
 HUGEPAGES = 64
 RESULT = "generator.json"
 
-_WORDS_OF_STOP = {"disk-full": "the disk is full; records are not whole"}
+_NO_ROOM_BYTES = 1 << 20
 
 
 def command_line(
@@ -52,16 +52,20 @@ def read_result(child: Child, out: Path) -> dict[str, Any]:
     path = out / RESULT
     status = child.exit_status
     if status != 0:
-        raise TrialError(_reason(child, path), child.tail())
+        raise TrialError(_reason(child, out), child.tail())
     if not path.exists():
         raise TrialError(f"{PROGRAM}: ended without {RESULT}", child.tail())
     return read_json(path)
 
 
-def _reason(child: Child, path: Path) -> str:
+def _reason(child: Child, out: Path) -> str:
     """Say why it failed: its own last word, else how it ended."""
-    stop = read_json(path).get("stop") if path.exists() else None
-    if stop in _WORDS_OF_STOP:
-        return f"{PROGRAM}: {_WORDS_OF_STOP[stop]}"
-    said: Sequence[str] = [line for line in child.tail() if line.startswith(f"{PROGRAM}:")]
-    return said[-1] if said else f"{PROGRAM}: {child.describe_end()}"
+    said = [line for line in child.tail() if line.startswith(f"{PROGRAM}:")]
+    if said:
+        return said[-1]
+    # What it says of a full disk it says into a log on that disk.
+    if out.is_dir() and shutil.disk_usage(out).free < _NO_ROOM_BYTES:
+        return (
+            f"{PROGRAM}: the disk is full; records are not whole; free space or --set record=tail"
+        )
+    return f"{PROGRAM}: {child.describe_end()}"

@@ -21,6 +21,9 @@ class Engine(Protocol):
     def define(self, name: str, select: str) -> None:
         """Name a SELECT (a view), replacing what had the name."""
 
+    def materialise(self, name: str, select: str) -> None:
+        """Name the rows of a SELECT as they are now: for what several queries read."""
+
     def query(self, select: str) -> pa.Table:
         """Run one SELECT."""
 

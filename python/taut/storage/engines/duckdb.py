@@ -40,6 +40,9 @@ class DuckdbEngine:
     def define(self, name: str, select: str) -> None:
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {select}")
 
+    def materialise(self, name: str, select: str) -> None:
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {select}")
+
     def query(self, select: str) -> pa.Table:
         return self._connection.sql(select).to_arrow_table()
 
