@@ -1,0 +1,127 @@
+"""Acceptance 6: whatever a killed taut leaves, the next `taut doctor --clean` removes."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance_run import TAUT, children_of, started
+from taut.testbed.cleanup import live_runs
+from taut.testbed.scope import default_base
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.root]
+
+SPEC = """
+name = "crash"
+duration = "300ms"
+warm_up = "100ms"
+deadline = "100ms"
+repetitions = 20
+[[device]]
+driver = "linux_bridge"
+[[device]]
+driver = "taut_forward"
+[[device]]
+driver = "taut_forward"
+name = "afxdp"
+link = "xdp"
+[[traffic]]
+rates = ["20kpps"]
+"""
+NR_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+MARK = "TAUT_ACCEPTANCE_CRASH"
+
+
+def machine_state() -> dict[str, Any]:
+    """What a run touches, without what runs of others that are alive now own."""
+    others = {owner.run_id for owner in live_runs(default_base())}
+
+    def names(folder: str) -> list[str]:
+        path = Path(folder)
+        found = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+        return sorted(name for name in found if not any(run in name for run in others))
+
+    state: dict[str, Any] = {
+        folder: names(folder)
+        for folder in ("/run/netns", "/sys/class/net", "/dev/hugepages", "/dev/shm", "/run/dpdk")
+    }
+    state["mounts"] = [
+        line for line in Path("/proc/mounts").read_text().splitlines() if "hugetlbfs" in line
+    ]
+    state["runs"] = [name for name in names(str(default_base())) if not name.startswith(".lock")]
+    if not others:
+        state["nr_hugepages"] = NR_HUGEPAGES.read_text()
+    return state
+
+
+def marked_processes(mark: str) -> list[int]:
+    """Processes of one test run, by their environment."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                environment = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if wanted in environment:
+                found.append(int(entry.name))
+    return found
+
+
+def clean() -> None:
+    done = subprocess.run([*TAUT, "doctor", "--clean"], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_6_nothing_is_left_after_kill_9(tmp_path: Path, attempt: int):
+    clean()
+    before = machine_state()
+    # Seeded, so that a moment that leaves something can be tried again.
+    moment_s = random.Random(attempt).uniform(0.8, 7)
+
+    with started(tmp_path, SPEC, **{MARK: f"{attempt}-{os.getpid()}"}) as taut:
+        time.sleep(moment_s)
+        assert taut.poll() is None, taut.stderr.read() if taut.stderr else ""
+        # Every second time the whole tree at once; else its children have to notice.
+        tree = children_of(taut.pid) if attempt % 2 else []
+        for pid in (taut.pid, *tree):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        taut.wait()
+    clean()
+
+    after = machine_state()
+    assert {k: after.get(k) for k in before if k in after} == {
+        k: before[k] for k in before if k in after
+    }
+    assert marked_processes(f"{attempt}-{os.getpid()}") == []
+    assert not list(tmp_path.glob("run/trials/.tmp-*"))
+
+
+def test_6_whole_trials_survive_and_the_run_can_be_completed(tmp_path: Path):
+    arguments = ("--set", "repetitions=1", "--set", "floor=false")
+    with started(tmp_path, SPEC, *arguments) as taut:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("run/trials/[0-9]*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        taut.kill()
+        taut.wait()
+    whole = {path.name: path.stat().st_ino for path in tmp_path.glob("run/trials/[0-9]*")}
+
+    with started(tmp_path, SPEC, *arguments, "--resume") as taut:
+        _, stderr = taut.communicate(timeout=120)
+
+    assert taut.returncode == 0, stderr
+    assert f"{len(whole)} of them whole from before" in stderr
+    trials = {path.name: path.stat().st_ino for path in (tmp_path / "run/trials").iterdir()}
+    assert len(trials) == 3
+    assert whole.items() <= trials.items()

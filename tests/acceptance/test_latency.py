@@ -1,0 +1,85 @@
+"""Acceptance 2 and 3: batching shows, sums come out, error bars are true."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acceptance_run import VOID, Run, passed, run_taut
+
+pytestmark = pytest.mark.acceptance
+
+HEAD = 'name = "acceptance"\nduration = "3s"\nwarm_up = "500ms"\ndeadline = "200ms"\n'
+FORWARDERS = """
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[device]]
+driver = "taut_forward"
+name = "buffered"
+options = { transmit = "buffered:32,100us" }
+"""
+
+
+def test_2_waiting_for_a_batch_costs_ten_times_the_median(tmp_path: Path):
+    load = '[[traffic]]\nrates = ["100kpps"]\n'
+
+    run = passed(run_taut(tmp_path, HEAD + FORWARDERS + load))
+
+    buffered, eager = (run.result(name)["latency_ns"]["p50"] for name in ("buffered", "eager"))
+    assert buffered >= 10 * eager
+    assert all(result["sums_reconcile"] for result in run.results)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        'schedule = "poisson"\nrates = ["50kpps"]\nboth = true\nflows = 5\nframes = ["imix"]',
+        'schedule = "burst"\nrates = ["100kpps"]\noptions = { size = 64 }\nframes = [64, 1500]',
+        'schedule = "jittered"\nrates = ["300Mbps"]\nframes = [256]\nrate_layer = "l1"',
+        'rates = ["20Mpps"]\nduration = "500ms"',
+    ],
+    ids=["poisson-both-imix", "burst", "jittered-bits", "overload"],
+)
+def test_2_sums_come_out_under_every_load(tmp_path: Path, load: str):
+    spec = HEAD + FORWARDERS + f"[[traffic]]\n{load}\n"
+
+    run = passed(run_taut(tmp_path, spec, "--set", "duration=1s" if "ms" not in load else "seed=1"))
+
+    for result in run.results:
+        assert result["sums_failures"] == [], result["name"]
+        assert result["due"] == result["sent"] + result["unsent"]
+        assert result["sent"] == result["matched"] + result["lost"]
+
+
+@pytest.mark.parametrize("set_us", [10, 50, 200])
+def test_3_a_known_delay_is_measured_within_its_error_bar(tmp_path: Path, set_us: int):
+    devices = "".join(
+        f'[[device]]\ndriver = "taut_forward"\nname = "delay{us}"\n'
+        f'options = {{ nf = ["delay:time={us}us"] }}\n'
+        for us in (0, set_us)
+    )
+    spec = (
+        HEAD + "floor = false\nrepetitions = 2\n" + devices + '[[traffic]]\nrates = ["100kpps"]\n'
+    )
+
+    run = passed(run_taut(tmp_path, spec))
+
+    none_ns, _ = latency_of_fair_packets(run, "delay0")
+    measured_ns, window_ns = latency_of_fair_packets(run, f"delay{set_us}")
+    error_ns = np.abs(measured_ns - np.median(none_ns) - set_us * 1000)
+    share = (error_ns <= window_ns + 200).mean()
+    assert share >= 0.99, f"{share:.4f} of {error_ns.size}, error p50 {np.median(error_ns)} ns"
+
+
+def latency_of_fair_packets(run: Run, dut: str) -> tuple[np.ndarray, np.ndarray]:
+    """Latency and arrival window of what no logged stall touched, all repetitions together."""
+    latency, window = [], []
+    for trial in run.trials:
+        if trial.meta["dut"]["name"] == dut:
+            packets = trial.packets
+            touched = trial.touched_by_gap("forwarder") | (packets["flags"] & VOID != 0)
+            latency.append((packets["received_ns"] - packets["sent_ns"])[~touched])
+            window.append(packets["arrival_window_ns"][~touched])
+    assert sum(map(len, latency)) > 1000, f"too noisy: hardly a packet of {dut} is free of stalls"
+    return np.concatenate(latency), np.concatenate(window)

@@ -1,0 +1,105 @@
+"""Acceptance 4 and 5: whoever stalls is blamed, and nobody else."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from acceptance_run import VOID, Run, Trial, child_of, finished, mono_raw_ns, started, wait_for
+
+pytestmark = pytest.mark.acceptance
+
+SPEC = """
+name = "stalls"
+duration = "4s"
+warm_up = "500ms"
+deadline = "500ms"
+floor = false
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["100kpps"]
+"""
+STALL_NS = 5_000_000
+N_STALLS = 10
+Window = tuple[int, int]
+
+
+def stalled(folder: Path, program: str) -> tuple[Run, Trial, list[Window]]:
+    """Stop a program for 5 ms, ten times in a trial; give when, in the trial's time."""
+    with started(folder, SPEC) as taut:
+        wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
+        pid = wait_for(program, lambda: child_of(taut.pid, program))
+        time.sleep(1.5)  # start, link, warm-up
+        stops = []
+        for _ in range(N_STALLS):
+            stops.append(stop_for_5_ms(pid, taut))
+            time.sleep(0.2)
+        run = finished(folder, taut)
+    assert run.status == 0, run.stderr
+    trial = run.trials[0]
+    windows = [(trial.at_ns(start), trial.at_ns(end)) for start, end in stops]
+    last_ns = int(trial.packets["due_ns"].max())
+    inside = [w for w in windows if w[0] > 600_000_000 and w[1] < last_ns - 50_000_000]
+    assert len(inside) >= N_STALLS // 2
+    return run, trial, inside
+
+
+def stop_for_5_ms(pid: int, taut: Popen[str]) -> Window:
+    """Stop a process; the times are those at which it surely stood."""
+    assert taut.poll() is None
+    os.kill(pid, signal.SIGSTOP)
+    start = mono_raw_ns()
+    # Asleep, not spinning: this process may share the core with what it stops.
+    time.sleep(STALL_NS / 1e9)
+    end = mono_raw_ns()
+    os.kill(pid, signal.SIGCONT)
+    return start, end
+
+
+def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
+    _, trial, windows = stalled(tmp_path, "taut-generate")
+
+    packets = trial.packets
+    is_void = packets["flags"] & VOID != 0
+    service = packets["received_ns"] - packets["sent_ns"]
+    intent = packets["received_ns"] - packets["due_ns"]
+    touched_by_device = trial.touched_by_gap("forwarder")
+    n_seen = 0
+    for start, end in windows:
+        # What was due while the generator stood, less the moment a signal takes.
+        due_in = (packets["due_ns"] > start + 200_000) & (packets["due_ns"] < end - 200_000)
+        if due_in.sum() < 300:
+            continue  # the device stood too: most of these could not be sent
+        n_seen += 1
+        assert is_void[due_in].all()
+        assert intent[due_in].max() > 0.9 * (end - start - 200_000)
+        near = (packets["due_ns"] > start - 5_000_000) & (packets["due_ns"] < end + 20_000_000)
+        others = near & ~is_void & ~touched_by_device
+        assert not (service[others] > STALL_NS // 2).any()
+    assert n_seen > 0, "too noisy: the device stood during every stop of the generator"
+
+
+def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
+    run, trial, windows = stalled(tmp_path, "taut-forward")
+
+    episodes = run.results[0]["episodes"]["worst"]
+    starts, ends = trial.gaps("generator")
+    long_ago = ends - starts > 50_000
+    n_undisturbed = 0
+    for start, end in windows:
+        if (long_ago & (starts < end + 1_000_000) & (ends > start - 1_000_000)).any():
+            continue  # the generator stalled too: a packet of this episode may be void
+        n_undisturbed += 1
+        hit = [e for e in episodes if e["start_ns"] < end and e["end_ns"] > start]
+        assert len(hit) == 1, (start, end, hit)
+        episode, stood_ns = hit[0], end - start
+        assert abs(episode["duration_ns"] - stood_ns) < 1_000_000
+        # 100 kpkt/s: one packet each 10 us; the last ones wait less than the threshold.
+        assert abs(episode["packets"] - stood_ns / 10_000) < 0.1 * stood_ns / 10_000
+        assert episode["void"] == "none"
+    assert n_undisturbed > 0, "too noisy: the generator stalled during every stop of the device"

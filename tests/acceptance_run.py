@@ -1,0 +1,173 @@
+"""What the acceptance tests share: a real `taut`, its children, its time, its records."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+TAUT = (sys.executable, "-m", "taut.cli.main")
+VOID, COLD, NOT_FIRST = 1, 64, 4 | 8 | 128  # bits of record_format.h: late, duplicate, orphan
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial as it lies on the disk."""
+
+    path: Path
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        return json.loads((self.path / "trial.json").read_text())
+
+    @cached_property
+    def packets(self) -> dict[str, Any]:
+        """Columns of the warm packets that came back once."""
+        table = pq.read_table(self.path / "packets.parquet")
+        table = table.filter(pc.is_valid(table["received_ns"]))
+        columns = {name: table[name].to_numpy().astype(np.int64) for name in table.column_names}
+        keep = columns["flags"] & (COLD | NOT_FIRST) == 0
+        return {name: values[keep] for name, values in columns.items()}
+
+    def gaps(self, thread: str) -> tuple[Any, Any]:
+        """Start and end of the logged gaps of one thread, in order."""
+        table = pq.read_table(self.path / "gaps.parquet", filters=[("thread", "=", thread)])
+        table = table.sort_by("start_ns")
+        return table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
+
+    def touched_by_gap(self, thread: str) -> np.ndarray:
+        """Whether a gap of a thread overlaps each packet's flight, in the order of `packets`."""
+        starts, ends = self.gaps(thread)
+        sent, received = self.packets["sent_ns"], self.packets["received_ns"]
+        if starts.size == 0:
+            return np.zeros(sent.size, bool)
+        # Gaps of one thread follow each other: the first that ends after the sending decides.
+        first_after = np.searchsorted(ends, sent, side="left")
+        at = np.minimum(first_after, starts.size - 1)
+        return (first_after < starts.size) & (starts[at] <= received)
+
+    def at_ns(self, mono_raw_ns: int) -> int:
+        """A reading of CLOCK_MONOTONIC_RAW as time of this trial."""
+        generator = self.meta["generator"]
+        clock = generator["clock"]
+        epoch_ns = (generator["epoch_tsc"] - clock["first"]["tsc"]) * 1e9 / clock["tsc_hz"]
+        return round(mono_raw_ns - clock["first"]["mono_raw_ns"] - epoch_ns)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory and how its taut ended."""
+
+    path: Path
+    status: int
+    stdout: str
+    stderr: str
+
+    @cached_property
+    def results(self) -> list[dict[str, Any]]:
+        return json.loads((self.path / "results.json").read_text())
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        return [Trial(path) for path in sorted((self.path / "trials").glob("[0-9]*"))]
+
+    def trial(self, dut: str) -> Trial:
+        return next(trial for trial in self.trials if trial.meta["dut"]["name"] == dut)
+
+    def result(self, dut: str) -> dict[str, Any]:
+        return next(result for result in self.results if result["dut"] == dut)
+
+
+def run_taut(folder: Path, spec: str, *arguments: str, **environment: str) -> Run:
+    """Run an experiment to its end."""
+    with started(folder, spec, *arguments, **environment) as taut:
+        return finished(folder, taut)
+
+
+@contextmanager
+def started(
+    folder: Path, spec: str, *arguments: str, **environment: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Start an experiment; it is dead when the block is left."""
+    file = folder / "spec.toml"
+    file.write_text(spec)
+    taut = subprocess.Popen(
+        [*TAUT, "run", str(file), "--out", str(folder / "run"), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+        start_new_session=True,
+    )
+    try:
+        yield taut
+    finally:
+        taut.kill()
+        taut.wait()
+
+
+def finished(folder: Path, taut: subprocess.Popen[str], timeout_s: float = 200) -> Run:
+    """Wait for its end."""
+    stdout, stderr = taut.communicate(timeout=timeout_s)
+    return Run(folder / "run", taut.returncode, stdout, stderr)
+
+
+def passed(run: Run) -> Run:
+    """Show what taut said when it did not end well."""
+    assert run.status == 0, run.stderr[-3000:]
+    return run
+
+
+def wait_for(what: str, look: Callable[[], Any], timeout_s: float = 60) -> Any:
+    """Look until there is something."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"{what}: not seen in {timeout_s} s")
+
+
+def child_of(pid: int, program: str) -> int | None:
+    """Find a process by its name below another."""
+    names = _processes()
+    return next((p for p in children_of(pid) if names.get(p, ("",))[0] == program[:15]), None)
+
+
+def children_of(pid: int) -> list[int]:
+    """All processes below another, as they are now."""
+    parents = {child: parent for child, (_, parent) in _processes().items()}
+    found, edge = [], {pid}
+    while edge:
+        edge = {child for child, parent in parents.items() if parent in edge}
+        found += sorted(edge)
+    return found
+
+
+def _processes() -> dict[int, tuple[str, int]]:
+    """Name and parent of every process."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue  # it has ended
+            name, rest = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :]
+            found[int(entry.name)] = (name, int(rest.split()[1]))
+    return found
+
+
+def mono_raw_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
