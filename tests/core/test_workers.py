@@ -1,5 +1,6 @@
 """Work spread over processes gives what one process gives, and leaves no process behind."""
 
+import math
 import os
 import signal
 import subprocess
@@ -12,19 +13,13 @@ import pytest
 from taut.core.workers import spread
 
 
-def fail_at_three(item: int) -> int:
-    if item == 3:
-        raise ValueError("three")
-    return item
-
-
 def test_results_come_in_order() -> None:
     assert list(spread(abs, range(-5, 5))) == [5, 4, 3, 2, 1, 0, 1, 2, 3, 4]
 
 
 def test_an_error_in_a_process_is_raised_here() -> None:
-    with pytest.raises(ValueError, match="three"):
-        list(spread(fail_at_three, range(8)))
+    with pytest.raises(ValueError, match="math domain error|nonnegative"):
+        list(spread(math.sqrt, [4, 1, 0, -1, 9]))
 
 
 def test_processes_die_with_a_killed_parent(tmp_path: Path) -> None:
