@@ -47,8 +47,6 @@ struct transmit_ops {
 	void (*drain)(struct transmit *transmit, uint64_t now_tsc);
 };
 
-extern const struct transmit_ops transmit_eager, transmit_single, transmit_buffered;
-
 extern const struct transmit_ops *const transmit_table[];
 extern const size_t transmit_table_size;
 

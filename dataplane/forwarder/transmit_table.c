@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The list itself stands in meson.build, so that adding a policy is one file and one line there.
+#define MEMBER(name) extern const struct transmit_ops transmit_##name;
+#include "transmit_members.h"
+#undef MEMBER
+
+#define MEMBER(name) &transmit_##name,
 const struct transmit_ops *const transmit_table[] = {
-	&transmit_eager, // the default: first
-	&transmit_single,
-	&transmit_buffered,
+#include "transmit_members.h"
 };
+#undef MEMBER
 
 const size_t transmit_table_size = RTE_DIM(transmit_table);
 

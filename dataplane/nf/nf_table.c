@@ -1,5 +1,5 @@
-// Every network function. A new one is a file beside this one and its name in meson.build, which
-// makes nf_list.h: one NF(name) a line.
+// Every network function. The list itself stands in meson.build, so that adding a function is one
+// file and one line there.
 
 #include "nf_table.h"
 
@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#define NF(name) extern const struct nf_ops nf_##name;
-#include "nf_list.h"
-#undef NF
+#define MEMBER(name) extern const struct nf_ops nf_##name;
+#include "nf_members.h"
+#undef MEMBER
 
-#define NF(name) &nf_##name,
+#define MEMBER(name) &nf_##name,
 const struct nf_ops *const nf_table[] = {
-#include "nf_list.h"
+#include "nf_members.h"
 };
-#undef NF
+#undef MEMBER
 
 const size_t nf_table_size = RTE_DIM(nf_table);
 
