@@ -5,6 +5,7 @@
 #include "config.h"
 #include "eal.h"
 #include "log.h"
+#include "poll_grace.h"
 #include "pool.h"
 #include "stats.h"
 #include "worker.h"
@@ -191,7 +192,9 @@ static int run(struct forwarder *forwarder, char *error, size_t error_len)
 				  : started_tsc + clock_ticks(duration_ns, forwarder->tsc_hz);
 	printf("taut-forward: ready\n");
 	fflush(stdout);
+	poll_grace_enter(&worker->n_iterations);
 	worker_run(worker);
+	poll_grace_leave();
 	uint64_t ticks = clock_tsc() - started_tsc;
 	transmit_fini(&worker->transmit);
 	return write_results(forwarder, ticks, error, error_len);

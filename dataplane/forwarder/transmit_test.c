@@ -80,6 +80,7 @@ static void test_eager_and_single_hold_nothing(void **state)
 		struct fixture *fixture = set_up(policies[i]);
 		transmit_packets(fixture, 5);
 		assert_int_equal(received(fixture), 5);
+		assert_int_equal(fixture->transmit.ops->burst_max, i);
 		assert_null(fixture->transmit.ops->drain);
 		tear_down(fixture);
 	}

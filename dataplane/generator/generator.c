@@ -1,6 +1,7 @@
 #include "generator.h"
 
 #include "log.h"
+#include "poll_grace.h"
 #include "pool.h"
 #include "result_files.h"
 
@@ -294,6 +295,7 @@ void generator_run(struct generator *g)
 	uint64_t deadline_ticks = clock_ticks(g->config->options.deadline_ns, g->tsc_hz);
 
 	start(g);
+	poll_grace_enter(&loop->n_iterations);
 	g->stop = loop_send(loop);
 	g->send_end_tsc = clock_tsc();
 	for (uint32_t i = 0; i < loop->n_senders; i++)
@@ -305,6 +307,7 @@ void generator_run(struct generator *g)
 		enum loop_stop drained = loop_drain(loop);
 		g->was_interrupted = g->stop == LOOP_SIGNAL || drained == LOOP_SIGNAL;
 	}
+	poll_grace_leave();
 	finish(g);
 	write_files(g);
 }

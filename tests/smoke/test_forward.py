@@ -58,7 +58,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def stop(process: subprocess.Popen[str], number: signal.Signals = signal.SIGTERM) -> None:
     process.send_signal(number)
-    process.communicate(timeout=TIMEOUT_S)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, (process.returncode, errors)
 
 
 def runtime_folders() -> Iterator[Path]:
