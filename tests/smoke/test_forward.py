@@ -70,7 +70,7 @@ def runtime_folders() -> Iterator[Path]:
     return (folder for base in bases for folder in base.glob("taut-smok-*"))
 
 
-def generate(out: Path, tx: str, rx: str, *arguments: str) -> dict:
+def generate(out: Path, tx: str, rx: str, *arguments: str) -> dict[str, dict[str, float]]:
     """Send through ports and give the generator's summary."""
     subprocess.run(
         [
@@ -82,7 +82,8 @@ def generate(out: Path, tx: str, rx: str, *arguments: str) -> dict:
         capture_output=True,
         timeout=TIMEOUT_S,
     )
-    return json.loads((out / "generator.json").read_text())
+    summary: dict[str, dict[str, float]] = json.loads((out / "generator.json").read_text())
+    return summary
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
