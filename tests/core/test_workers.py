@@ -18,7 +18,7 @@ def test_results_come_in_order() -> None:
 
 
 def test_an_error_in_a_process_is_raised_here() -> None:
-    with pytest.raises(ValueError, match="math domain error|nonnegative"):
+    with pytest.raises(ValueError, match=r"domain|nonnegative"):
         list(spread(math.sqrt, [4, 1, 0, -1, 9]))
 
 
