@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
 
@@ -29,16 +31,17 @@ N_STALLS = 10
 Window = tuple[int, int]
 
 
-def stalled(folder: Path, program: str) -> tuple[Run, Trial, list[Window]]:
+def stalled(folder: Path, program: str, *arguments: str) -> tuple[Run, Trial, list[Window]]:
     """Stop a program for 5 ms, ten times in a trial; give when, in the trial's time."""
-    with started(folder, SPEC) as taut:
+    with started(folder, SPEC, *arguments) as taut:
         wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
         pid = wait_for(program, lambda: child_of(taut.pid, program))
         time.sleep(1.5)  # start, link, warm-up
         stops = []
-        for _ in range(N_STALLS):
-            stops.append(stop_for_5_ms(pid, taut))
-            time.sleep(0.2)
+        with on_the_core_of(pid):
+            for _ in range(N_STALLS):
+                stops.append(stop_for_5_ms(pid, taut))
+                time.sleep(0.2)
         run = finished(folder, taut)
     assert run.status == 0, run.stderr
     trial = run.trials[0]
@@ -47,6 +50,17 @@ def stalled(folder: Path, program: str) -> tuple[Run, Trial, list[Window]]:
     inside = [w for w in windows if w[0] > 600_000_000 and w[1] < last_ns - 50_000_000]
     assert len(inside) >= N_STALLS // 2
     return run, trial, inside
+
+
+@contextmanager
+def on_the_core_of(pid: int) -> Iterator[None]:
+    """Disturb, by waking up, only the program that is stopped anyhow."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, os.sched_getaffinity(pid))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def stop_for_5_ms(pid: int, taut: Popen[str]) -> Window:
@@ -85,14 +99,15 @@ def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
 
 
 def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
-    run, trial, windows = stalled(tmp_path, "taut-forward")
+    # A packet that flies for 5 ms meets one of the gaps above 1 us that a virtual machine has a
+    # thousand of each second: what is void here is told by stalls that matter in 5 ms.
+    run, trial, windows = stalled(tmp_path, "taut-forward", "--set", "gap_threshold=50us")
 
     episodes = run.results[0]["episodes"]["worst"]
     starts, ends = trial.gaps("generator")
-    long_ago = ends - starts > 50_000
     n_undisturbed = 0
     for start, end in windows:
-        if (long_ago & (starts < end + 1_000_000) & (ends > start - 1_000_000)).any():
+        if ((starts < end + 1_000_000) & (ends > start - 1_000_000)).any():
             continue  # the generator stalled too: a packet of this episode may be void
         n_undisturbed += 1
         hit = [e for e in episodes if e["start_ns"] < end and e["end_ns"] > start]
