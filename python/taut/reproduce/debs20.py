@@ -40,8 +40,8 @@ SWEPT = ("eager", "single", "buffered", "linux_bridge")
 _SWEEPS = (
     (
         ("eager", "single", "buffered"),
-        ("10kpps", "30kpps", "300kpps", "1Mpps", "3Mpps", "6Mpps", "10Mpps"),
-        ("10kpps", "1Mpps", "3Mpps", "8Mpps"),
+        ("10kpps", "30kpps", "300kpps", "1Mpps", "3Mpps", "6Mpps", "10Mpps", "16Mpps"),
+        ("10kpps", "1Mpps", "8Mpps", "16Mpps"),
     ),
     (("linux_bridge",), ("10kpps", "30kpps", "300kpps", "1Mpps"), ("10kpps", "300kpps", "1Mpps")),
 )
@@ -95,7 +95,7 @@ class Debs20:
         devices = {name: text for name, text in _DEVICES.items() if name not in without}
         tables = [_HEAD_QUICK if quick else _HEAD]
         tables += [f'[[device]]\nname = "{name}"\n{text}' for name, text in devices.items()]
-        tables.append(_traffic([MAIN_RATE], [d for d in devices if not quick or d != "single"]))
+        tables.append(_traffic([MAIN_RATE], list(devices)))
         length = _SWEEP_QUICK if quick else _SWEEP
         for names, rates, quick_rates in _SWEEPS:
             tables.append(_traffic(quick_rates if quick else rates, names) + length)
