@@ -14,7 +14,7 @@ enum in_flight_state {
 };
 
 enum in_flight_flag {
-	IN_FLIGHT_VOID = 1 << 0, // sent late because of the backlog that a gap left
+	IN_FLIGHT_VOID = 1 << 0, // sent late or stuck in the call because of a gap, or its backlog
 	IN_FLIGHT_COLD = 1 << 1,
 	IN_FLIGHT_FIRST = 1 << 2, // no packet was sent before: no inter-departure time
 };

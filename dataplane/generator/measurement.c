@@ -156,16 +156,16 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	entry->flow = packet->flow;
 	entry->frame_len = packet->frame_len;
 	entry->flags = packet->flags;
+	// A gap between due and the return of the transmit call: sent late, or stuck in the call.
+	if (__builtin_expect(gap_watch_since(m->gaps, packet->due_tsc), 0))
+		entry->flags |= IN_FLIGHT_VOID;
 	m->counters.due++;
 
 	if (__builtin_expect(packet->sent_tsc == 0, 0)) {
 		entry->state = IN_FLIGHT_UNSENT;
 		entry->inter_departure_ticks = 0;
 		m->counters.unsent++;
-		uint16_t flags = flags_of(entry) | PACKET_UNSENT;
-		if (gap_watch_since(m->gaps, entry->due_tsc))
-			flags |= PACKET_VOID;
-		conclude(m, seq, entry, 0, 0, flags);
+		conclude(m, seq, entry, 0, 0, flags_of(entry) | PACKET_UNSENT);
 		return;
 	}
 	entry->state = IN_FLIGHT_SENT;
@@ -212,7 +212,9 @@ static inline void conclude_matched(
 	uint64_t service_ticks = packet->received_tsc - entry->sent_tsc;
 	uint16_t flags = flags_of(entry);
 
-	if (gap_watch_since(m->gaps, entry->due_tsc))
+	// A gap that ended before the arrival window began was over while the packet was still in
+	// the device: it cannot have changed the latency, however long the flight.
+	if (gap_watch_since(m->gaps, packet->received_tsc - packet->arrival_window))
 		flags |= PACKET_VOID;
 	entry->state = IN_FLIGHT_RECEIVED;
 	m->counters.matched++;

@@ -231,24 +231,29 @@ static void gap(uint64_t from, uint64_t until)
 	gap_watch_check(&gaps, until);
 }
 
-static void test_what_a_gap_overlaps_is_void(void **state)
+static void test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
-	struct packet_record records[4];
+	struct packet_record records[5];
 
 	gap(due_of(0) - 500, due_of(0) - 100);
 	send(m, 3);
 	receive(m, 0, 300); // due after the gap
 	gap(due_of(1) + 100, due_of(1) + 200);
-	receive(m, 1, 300); // in flight in the gap
-	receive(m, 2, 300);
+	receive(m, 1, 300); // the gap was over before its arrival window: it was in the device
+	gap(due_of(2) + 250, due_of(2) + 308);
+	receive(m, 2, 300); // its arrival window begins at 305
+	gap(due_of(3) - 50, due_of(3) + 5);
+	send(m, 1); // was due while the loop stood
+	receive(m, 3, 300);
 
-	assert_int_equal(m->counters.void_, 1);
-	assert_int_equal(m->histograms.sets[0][1][SERIES_SERVICE].counts[300], 1);
-	assert_int_equal(finish(m, records, 4), 3);
+	assert_int_equal(m->counters.void_, 2);
+	assert_int_equal(m->histograms.sets[0][1][SERIES_SERVICE].counts[300], 2);
+	assert_int_equal(finish(m, records, 5), 4);
 	assert_int_equal(records[0].flags, 0);
-	assert_int_equal(records[1].flags, PACKET_VOID);
-	assert_int_equal(records[2].flags, 0);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, PACKET_VOID);
 }
 
 static void test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back(void **state)
@@ -349,7 +354,7 @@ int main(void)
 		cmocka_unit_test(test_duplicates_orphans_and_strangers_are_told_apart),
 		cmocka_unit_test(test_what_the_ring_overtakes_is_lost_and_then_late),
 		cmocka_unit_test(test_a_refused_packet_is_unsent_and_no_loss),
-		cmocka_unit_test(test_what_a_gap_overlaps_is_void),
+		cmocka_unit_test(test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void),
 		cmocka_unit_test(test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back),
 		cmocka_unit_test(test_flags_of_the_sender_reach_record_and_histogram),
 		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),

@@ -41,7 +41,7 @@ struct record_file_header {
 };
 
 enum packet_flag {
-	PACKET_VOID = 1 << 0, // send, flight or receive overlaps a gap of the generator
+	PACKET_VOID = 1 << 0, // a gap of the generator overlaps its sending or its arrival window
 	PACKET_UNSENT = 1 << 1, // due, but the transmit call refused it: sent_tsc = 0
 	PACKET_LATE = 1 << 2, // received after its deadline: one more record, sent_tsc = 0
 	PACKET_DUPLICATE = 1 << 3, // received again: one more record

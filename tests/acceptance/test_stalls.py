@@ -99,16 +99,17 @@ def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
 
 
 def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
-    # A packet that flies for 5 ms meets one of the gaps above 1 us that a virtual machine has a
-    # thousand of each second: what is void here is told by stalls that matter in 5 ms.
-    run, trial, windows = stalled(tmp_path, "taut-forward", "--set", "gap_threshold=50us")
+    run, trial, windows = stalled(tmp_path, "taut-forward")
 
     episodes = run.results[0]["episodes"]["worst"]
+    packets = trial.packets
+    is_void = packets["flags"] & VOID != 0
     starts, ends = trial.gaps("generator")
     n_undisturbed = 0
     for start, end in windows:
-        if ((starts < end + 1_000_000) & (ends > start - 1_000_000)).any():
-            continue  # the generator stalled too: a packet of this episode may be void
+        near = (starts < end + 1_000_000) & (ends > start - 1_000_000)
+        if (ends - starts)[near].max(initial=0) > 200_000:
+            continue  # the generator stalled too: the schedule was not what the device saw
         n_undisturbed += 1
         hit = [e for e in episodes if e["start_ns"] < end and e["end_ns"] > start]
         assert len(hit) == 1, (start, end, hit)
@@ -116,5 +117,8 @@ def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
         assert abs(episode["duration_ns"] - stood_ns) < 1_000_000
         # 100 kpkt/s: one packet each 10 us; the last ones wait less than the threshold.
         assert abs(episode["packets"] - stood_ns / 10_000) < 0.1 * stood_ns / 10_000
-        assert episode["void"] == "none"
+        # Only what the generator sent late by itself: a tick or two, some packets each.
+        due_in = (packets["due_ns"] > start) & (packets["due_ns"] < end)
+        assert is_void[due_in].mean() < 0.1
+        assert episode["void"] != "all"
     assert n_undisturbed > 0, "too noisy: the generator stalled during every stop of the device"
