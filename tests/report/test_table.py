@@ -18,9 +18,11 @@ def test_floor_is_the_first_row_of_each_load(analysed):
     lines = printed(analysed, 160).splitlines()
 
     header = next(i for i, line in enumerate(lines) if line.startswith("device"))
-    rows = [line.split()[0] for line in lines[header + 1 :] if " kpkt/s 64 B " in line]
-    assert rows[0] == "floor"
-    assert rows.count("floor") == 2
+    loads = [
+        i for i, line in enumerate(lines) if i > header and line.strip().endswith(" kpkt/s 64 B")
+    ]
+    assert len(loads) == 2
+    assert all(lines[i + 1].startswith("floor") for i in loads)
 
 
 @pytest.mark.parametrize("width", [80, 90, 100, 160])

@@ -49,7 +49,8 @@ def _device(row: Mapping[str, Any], fastest: Mapping[str, Any]) -> str:
         return f"{row['dut']} returned no packet"
     ratio = ""
     if row is not fastest and fastest["latency_ns"]["p50"]:
-        ratio = f", {latency['p50'] / fastest['latency_ns']['p50']:.3g} times {fastest['dut']}"
+        times = f"{latency['p50'] / fastest['latency_ns']['p50']:.3g}"
+        ratio = f", as {fastest['dut']}" if times == "1" else f", {times} times {fastest['dut']}"
         ratio += "" if row["link"] == fastest["link"] else " though over another path"
     tail = [f"{p} {_time(latency[p])}" for p in _TAIL if p not in row["unsupported_percentiles"]]
     inside = ", ".join([*tail[:1], f"max {_time(latency['max'])}", _loss(row)])

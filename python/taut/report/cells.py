@@ -76,14 +76,14 @@ def flags(row: Mapping[str, Any]) -> list[str]:
     """What a reader must know about a variant before using its numbers."""
     found = []
     if row["instrument_limited"]:
-        found.append("instrument-limited: more than 1 % of a repetition's packets are void")
+        found.append("instrument-limited (more than 1 % of a repetition's packets void)")
     if row["two_bands"]:
         medians = ", ".join(time(p50) for p50 in row["p50_of_repetitions"])
         found.append(f"two bands: the repetitions' medians differ ({medians})")
     if not row["rate_ok"]:
         achieved = row["achieved_pps"] / row["offered_pps"] if row["offered_pps"] else 0
         unsent = f", {count(row['unsent'])} packets unsent" if row["unsent"] else ""
-        found.append(f"rate: {100 * achieved:.4g} % of the offered rate achieved{unsent}")
+        found.append(f"rate: {100 * achieved:.4g} % of what was offered{unsent}")
     if not row["sums_reconcile"]:
         found.append("the counters do not reconcile")
     return found

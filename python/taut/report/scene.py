@@ -100,7 +100,7 @@ def list_devices(runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]) -> list
     for run, document in runs:
         by_name = {trial["name"]: trial for trial in document["trials"]}
         for row in document["variants"]:
-            label = _label(row, row["dut"] in ambiguous)
+            label = _label(row, _name(row) in ambiguous)
             if len(runs) > 1:
                 label += f" ({run.path.resolve().name})"
             trials = [by_name[name] for name in row["trials"]]
@@ -115,19 +115,23 @@ def _ambiguous_names(runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]) -> 
     for _, document in runs:
         rows = document["variants"]
         for load in {load_of(row) for row in rows}:
-            names = [row["dut"] for row in rows_of(rows, load)]
+            names = [_name(row) for row in rows_of(rows, load)]
             found |= {name for name in names if names.count(name) > 1}
     return found
 
 
+def _name(row: Mapping[str, Any]) -> str:
+    return "floor" if row["is_floor"] else str(row["dut"])
+
+
 def _label(row: Mapping[str, Any], ambiguous: bool) -> str:
-    name = "floor" if row["is_floor"] else str(row["dut"])
+    name = _name(row)
     if not ambiguous:
         return name
     where = (
         row["link"] if row["placement"] in (None, "bare") else f"{row['link']}, {row['placement']}"
     )
-    return f"{name}, {where}"
+    return f"{name} ({where})"
 
 
 def _has_packets(device: Device) -> bool:

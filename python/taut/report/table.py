@@ -18,6 +18,9 @@ from taut.report.scene import Device, make_scenes
 
 GUTTER = 2
 
+_DETAILED = ("rate", "two bands")
+"""Warnings that say something else of each device."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -30,7 +33,6 @@ class Column:
 
 COLUMNS: tuple[Column, ...] = (
     Column("device", lambda d: Cell(d.label)),
-    Column("load", lambda d: Cell(_load(d.row))),
     Column("packets", lambda d: Cell(cells.count(d.row["latency_ns"]["n"])), rank=3),
     Column("lost", lambda d: cells.lost(d.row)),
     Column("p50", lambda d: cells.percentile(d.row, "p50")),
@@ -68,16 +70,16 @@ def print_results(
 
 
 def _table(groups: Sequence[Sequence[Device]], columns: Sequence[Column]) -> Table:
+    """One block a load, the load above it."""
     padding = (0, GUTTER, 0, 0)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=padding)
     for column in columns:
-        left = column.title in ("device", "load")
+        left = column is columns[0]
         table.add_column(column.title, justify="left" if left else "right", no_wrap=True)
     for group in groups:
+        table.add_row(Text(_load(group[0].row), style="bold"))
         for device in group:
             table.add_row(*(_text(column.cell(device), device) for column in columns))
-        if group is not groups[-1]:
-            table.add_row()
     return table
 
 
@@ -88,6 +90,7 @@ def _fitting(devices: Sequence[Device], width: int) -> list[Column]:
         column.title: max(len(column.title), *(len(column.cell(d).text) for d in devices))
         for column in columns
     }
+    widths["device"] = max(widths["device"], *(len(_load(d.row)) for d in devices))
     while sum(widths[column.title] + GUTTER for column in columns) > width + GUTTER:
         least = max(columns, key=lambda column: column.rank)
         if least.rank == 0:
@@ -124,10 +127,17 @@ def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[Text]:
 def _warnings(
     devices: Sequence[Device], runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]
 ) -> list[str]:
+    """One line a kind of warning, with all it is true of."""
+    concerned: dict[str, dict[str, list[str]]] = {}
+    for device in devices:
+        for flag in cells.flags(device.row):
+            kind, _, detail = flag.partition(": ")
+            who = f"{device.label} ({detail})" if kind in _DETAILED else device.label
+            loads = concerned.setdefault(kind if kind in _DETAILED else flag, {})
+            loads.setdefault(_load(device.row), []).append(who)
     found = [
-        f"{device.label} at {_load(device.row)}: {flag}"
-        for device in devices
-        for flag in cells.flags(device.row)
+        f"{kind}: " + "; ".join(f"{load}: {', '.join(who)}" for load, who in loads.items())
+        for kind, loads in concerned.items()
     ]
     for _, document in runs:
         for trial in document["trials"]:
