@@ -56,7 +56,7 @@ def test_loss_is_a_count_and_a_share():
     [
         ({"instrument_limited": True}, "instrument-limited"),
         ({"two_bands": True}, "900 ns, 1.50 µs"),
-        ({"rate_ok": False}, "99 % of the offered rate"),
+        ({"rate_ok": False}, "99 % of what was offered"),
         ({"sums_reconcile": False}, "reconcile"),
     ],
 )

@@ -23,7 +23,7 @@ def test_floors_over_two_links_are_told_apart(tmp_path):
 
     labels = [d.label for d in list_devices([(run, analyse_run(run))])]
 
-    assert labels == ["floor, memif", "floor, veth"]
+    assert labels == ["floor (memif)", "floor (veth)"]
 
 
 def test_devices_of_two_runs_carry_the_run(analysed):
