@@ -184,7 +184,10 @@ def open_folder() -> Iterator[Path]:
 def test_without_root_memif_works_and_veth_says_what_it_needs(open_folder: Path):
     tmp_path = open_folder
     (tmp_path / "spec.toml").write_text(SPEC)
-    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *TAUT, "run"]
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*nobody, *TAUT, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip("this clone lies where only root can read it")
+    command = [*nobody, *TAUT, "run"]
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
 
     def as_nobody(out: str, *arguments: str) -> subprocess.CompletedProcess[str]:

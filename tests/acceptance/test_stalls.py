@@ -110,6 +110,8 @@ def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
         near = (starts < end + 1_000_000) & (ends > start - 1_000_000)
         if (ends - starts)[near].max(initial=0) > 200_000:
             continue  # the generator stalled too: the schedule was not what the device saw
+        if ((starts < end + 1_000_000) & (ends > end - 100_000)).any():
+            continue  # all packets came back at once, in a gap of the generator: void, rightly
         n_undisturbed += 1
         hit = [e for e in episodes if e["start_ns"] < end and e["end_ns"] > start]
         assert len(hit) == 1, (start, end, hit)
