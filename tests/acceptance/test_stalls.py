@@ -28,6 +28,9 @@ rates = ["100kpps"]
 """
 STALL_NS = 5_000_000
 N_STALLS = 10
+# The machine stalls too, and a foreign stall beside a planted one is another case. A tool that
+# blames the wrong side does so three times.
+NOISY = pytest.mark.flaky(reruns=2)
 Window = tuple[int, int]
 
 
@@ -75,6 +78,7 @@ def stop_for_5_ms(pid: int, taut: Popen[str]) -> Window:
     return start, end
 
 
+@NOISY
 def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
     _, trial, windows = stalled(tmp_path, "taut-generate")
 
@@ -98,6 +102,7 @@ def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
     assert n_seen > 0, "too noisy: the device stood during every stop of the generator"
 
 
+@NOISY
 def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
     run, trial, windows = stalled(tmp_path, "taut-forward")
 

@@ -188,6 +188,7 @@ def stop_for_5_ms(out: Path):
     return read(out)
 
 
+@pytest.mark.flaky(reruns=2)  # another stall of a busy machine beside the planted one
 def test_a_stopped_generator_makes_a_gap_whose_packets_are_void(tmp_path: Path):
     result = stop_for_5_ms(tmp_path)
 
@@ -216,6 +217,7 @@ def test_a_stopped_generator_makes_a_gap_whose_packets_are_void(tmp_path: Path):
     assert service_ns[~is_void].max() < 100_000
 
 
+@pytest.mark.flaky(reruns=2)
 def test_a_late_sender_never_catches_up_in_a_burst(tmp_path: Path):
     result = stop_for_5_ms(tmp_path)
 
