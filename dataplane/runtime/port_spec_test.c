@@ -209,7 +209,7 @@ static void test_gap_limits_are_those_of_the_slowest_port(void **state)
 	struct port_spec specs[2] = {parsed("ring:a"), parsed("veth:b")};
 
 	assert_int_equal(port_gap_limits(specs, 1).threshold_ns, 1000);
-	assert_int_equal(port_gap_limits(specs, 1).per_packet_ns, 100);
+	assert_int_equal(port_gap_limits(specs, 1).per_packet_ns, 250);
 	assert_int_equal(port_gap_limits(specs, 2).threshold_ns, 10000);
 	assert_int_equal(port_gap_limits(specs, 2).per_packet_ns, 10000);
 }

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
 
+import numpy as np
 import pytest
 
 from acceptance_run import VOID, Run, Trial, child_of, finished, mono_raw_ns, started, wait_for
@@ -110,22 +111,20 @@ def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
     packets = trial.packets
     is_void = packets["flags"] & VOID != 0
     starts, ends = trial.gaps("generator")
-    n_undisturbed = 0
+    void_shares = []
     for start, end in windows:
         near = (starts < end + 1_000_000) & (ends > start - 1_000_000)
         if (ends - starts)[near].max(initial=0) > 200_000:
             continue  # the generator stalled too: the schedule was not what the device saw
-        if ((starts < end + 1_000_000) & (ends > end - 100_000)).any():
-            continue  # all packets came back at once, in a gap of the generator: void, rightly
-        n_undisturbed += 1
         hit = [e for e in episodes if e["start_ns"] < end and e["end_ns"] > start]
         assert len(hit) == 1, (start, end, hit)
         episode, stood_ns = hit[0], end - start
         assert abs(episode["duration_ns"] - stood_ns) < 1_000_000
         # 100 kpkt/s: one packet each 10 us; the last ones wait less than the threshold.
         assert abs(episode["packets"] - stood_ns / 10_000) < 0.1 * stood_ns / 10_000
-        # Only what the generator sent late by itself: a tick or two, some packets each.
         due_in = (packets["due_ns"] > start) & (packets["due_ns"] < end)
-        assert is_void[due_in].mean() < 0.1
-        assert episode["void"] != "all"
-    assert n_undisturbed > 0, "too noisy: the generator stalled during every stop of the device"
+        void_shares.append(is_void[due_in].mean())
+    assert void_shares, "too noisy: the generator stalled during every stop of the device"
+    # Void is what the generator sent late by itself, a tick or two of some packets each. A stop
+    # whose packets all came back in a gap of the generator is void as a whole, rightly, but rare.
+    assert np.median(void_shares) < 0.1
