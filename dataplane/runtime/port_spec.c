@@ -86,8 +86,8 @@ int port_specs_check(const struct port_spec *specs, size_t n, char *error, size_
 
 struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n)
 {
-	// Handling a packet of a burst that came after a pause, with cold caches and the other end
-	// on a distant core, takes 125 to 215 ns over memif: work, not a gap.
+	// Handling a packet of a burst that came after a pause took 125 to 215 ns over memif on the
+	// machine of docs/benchmarks.md: work, not a gap.
 	struct port_gap_limits limits = {.threshold_ns = 1000, .per_packet_ns = 250};
 
 	for (size_t i = 0; i < n; i++)
