@@ -27,7 +27,7 @@ static int add_series(struct batch *batch, const struct histogram *histogram,
 	for (size_t cursor = 0; err == 0 && histogram_next(histogram, &cursor, &bucket);) {
 		struct histogram_record *record = &batch->records[batch->n++];
 		*record = *labels;
-		record->value_ticks = bucket.value;
+		record->value_ticks = (int64_t)bucket.value;
 		record->width_ticks = bucket.width;
 		record->count = bucket.count;
 		if (batch->n == BATCH)
@@ -42,7 +42,7 @@ static int add_measurement(struct batch *batch, const struct measurement *m)
 
 	for (uint8_t set = 0; set < 4; set++) {
 		const struct histogram *series = m->histograms.sets[set / 2][set % 2];
-		for (uint16_t i = 0; err == 0 && series != NULL && i < N_SERIES; i++) {
+		for (uint16_t i = 0; err == 0 && series != NULL && i < N_GENERATOR_SERIES; i++) {
 			const struct histogram_record labels = {
 				.series = i,
 				.is_void = set % 2,

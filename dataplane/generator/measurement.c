@@ -26,7 +26,7 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 		goto fail;
 	for (int cold = 0; cold < (config->has_warm_up ? 2 : 1); cold++) {
 		for (int is_void = 0; is_void < 2; is_void++) {
-			m->histograms.sets[cold][is_void] = histogram_array_create(N_SERIES);
+			m->histograms.sets[cold][is_void] = histogram_array_create(N_GENERATOR_SERIES);
 			err = -ENOMEM;
 			if (m->histograms.sets[cold][is_void] == NULL)
 				goto fail;
@@ -41,7 +41,7 @@ fail:
 void measurement_fini(struct measurement *m)
 {
 	for (int set = 0; set < 4; set++) {
-		histogram_array_destroy(m->histograms.sets[set / 2][set % 2], N_SERIES);
+		histogram_array_destroy(m->histograms.sets[set / 2][set % 2], N_GENERATOR_SERIES);
 		m->histograms.sets[set / 2][set % 2] = NULL;
 	}
 	in_flight_fini(&m->in_flight);

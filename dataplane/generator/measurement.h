@@ -18,7 +18,7 @@ enum record_mode {
 	RECORD_MODE_NONE,
 };
 
-// Histograms of a direction: [cold][void] sets of N_SERIES. The cold sets exist only with a
+// Histograms of a direction: [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with a
 // warm-up.
 struct histogram_sets {
 	struct histogram *sets[2][2];

@@ -107,6 +107,17 @@ static const struct field histogram_record[] = {
 	FIELD(histogram_record, reserved),
 };
 
+static const struct field frame_record[] = {
+	FIELD(frame_record, pos),
+	FIELD(frame_record, ts_ns),
+	FIELD(frame_record, clock_ns),
+	FIELD(frame_record, wire_len),
+	FIELD(frame_record, cap_len),
+	FIELD(frame_record, n_bytes),
+	FIELD(frame_record, flags),
+	FIELD(frame_record, reserved),
+};
+
 static const struct layout layouts[] = {
 	LAYOUT(clock_point, clock_point),
 	LAYOUT(record_file_header, record_file_header),
@@ -114,6 +125,7 @@ static const struct layout layouts[] = {
 	LAYOUT(gap_record, gap_record),
 	LAYOUT(event_record, event_record),
 	LAYOUT(histogram_record, histogram_record),
+	LAYOUT(frame_record, frame_record),
 };
 
 static const struct constant record_kind[] = {
@@ -121,6 +133,7 @@ static const struct constant record_kind[] = {
 	CONSTANT(RECORD_GAP),
 	CONSTANT(RECORD_EVENT),
 	CONSTANT(RECORD_HISTOGRAM),
+	CONSTANT(RECORD_FRAME),
 };
 
 static const struct constant packet_flag[] = {
@@ -132,6 +145,8 @@ static const struct constant packet_flag[] = {
 	CONSTANT(PACKET_HW_STAMPED),
 	CONSTANT(PACKET_COLD),
 	CONSTANT(PACKET_ORPHAN),
+	CONSTANT(PACKET_AMBIGUOUS),
+	CONSTANT(PACKET_TRUNCATED),
 };
 
 static const struct constant gap_thread[] = {
@@ -146,6 +161,12 @@ static const struct constant histogram_series[] = {
 	CONSTANT(SERIES_DEPARTURE_ERROR),
 	CONSTANT(SERIES_INTER_DEPARTURE),
 	CONSTANT(SERIES_ARRIVAL_WINDOW),
+	CONSTANT(SERIES_IPDV),
+	CONSTANT(SERIES_INTER_ARRIVAL),
+};
+
+static const struct constant frame_flag[] = {
+	CONSTANT(FRAME_TRUNCATED),
 };
 
 static const struct enumeration enumerations[] = {
@@ -153,6 +174,7 @@ static const struct enumeration enumerations[] = {
 	ENUMERATION(packet_flag, packet_flag),
 	ENUMERATION(gap_thread, gap_thread),
 	ENUMERATION(histogram_series, histogram_series),
+	ENUMERATION(frame_flag, frame_flag),
 };
 
 static_assert(sizeof(histogram_series) / sizeof(histogram_series[0]) == N_SERIES,

@@ -16,6 +16,8 @@ size_t record_size_of(enum record_kind kind)
 		return sizeof(struct event_record);
 	case RECORD_HISTOGRAM:
 		return sizeof(struct histogram_record);
+	case RECORD_FRAME:
+		return sizeof(struct frame_record);
 	}
 	return 0;
 }
@@ -48,7 +50,9 @@ int record_file_create(struct record_file *file, const char *path, enum record_k
 	memcpy(file->header.magic, RECORD_MAGIC, sizeof(file->header.magic));
 	file->header.version = RECORD_VERSION;
 	file->header.kind = (uint16_t)kind;
-	file->header.record_size = (uint32_t)record_size_of(kind);
+	// Only records of frames have a size of their own: bytes follow them.
+	if (kind != RECORD_FRAME || header->record_size == 0)
+		file->header.record_size = (uint32_t)record_size_of(kind);
 	file->header.n_records = 0;
 
 	int err = write_all(file->fd, &file->header, sizeof(file->header));

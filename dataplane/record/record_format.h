@@ -12,7 +12,7 @@
 #define RECORD_MAGIC "TAUTREC"
 
 enum record_version {
-	RECORD_VERSION = 1,
+	RECORD_VERSION = 2,
 };
 
 enum record_kind {
@@ -20,6 +20,7 @@ enum record_kind {
 	RECORD_GAP = 2,
 	RECORD_EVENT = 3,
 	RECORD_HISTOGRAM = 4,
+	RECORD_FRAME = 5,
 };
 
 // Written when the file is opened, again with last and n_records when it is closed. A header
@@ -49,6 +50,10 @@ enum packet_flag {
 	PACKET_HW_STAMPED = 1 << 5,
 	PACKET_COLD = 1 << 6, // due during the declared warm-up
 	PACKET_ORPHAN = 1 << 7, // received, never sent by this run: one more record, sent_tsc = 0
+	// Captures only (docs/matching.md): such a frame is neither sent nor received as a packet. Its
+	// record has sent_tsc (an ingress frame) or received_tsc (an egress frame), never both.
+	PACKET_AMBIGUOUS = 1 << 8,
+	PACKET_TRUNCATED = 1 << 9,
 };
 
 // One packet. Times are raw TSC; received_tsc = 0 means never received.
@@ -87,7 +92,7 @@ struct event_record {
 
 // One bucket of one series. Buckets of width_ticks 1 are exact.
 struct histogram_record {
-	uint64_t value_ticks; // lowest value of the bucket
+	int64_t value_ticks; // lowest value of the bucket; below 0 only in captures
 	uint64_t width_ticks;
 	uint64_t count;
 	uint16_t series; // enum histogram_series
@@ -104,7 +109,28 @@ enum histogram_series {
 	SERIES_DEPARTURE_ERROR = 3, // sent - due
 	SERIES_INTER_DEPARTURE = 4, // sent - previous sent
 	SERIES_ARRIVAL_WINDOW = 5,
+	N_GENERATOR_SERIES, // the generator counts those above, captures have others as well
+	SERIES_IPDV = N_GENERATOR_SERIES, // signed difference of successive latencies
+	SERIES_INTER_ARRIVAL, // received - received before it
 	N_SERIES,
+};
+
+// One frame of a capture (docs/matching.md), for the engines and for the search by content. Bytes
+// of the frame follow: its key or its head, whichever the file was written for. How many follow is
+// record_size of the file's header minus sizeof(struct frame_record), the same for every record.
+struct frame_record {
+	uint64_t pos; // counts from 0 in the file
+	int64_t ts_ns;
+	int64_t clock_ns; // greatest ts_ns up to here
+	uint32_t wire_len;
+	uint32_t cap_len;
+	uint16_t n_bytes; // of the bytes that follow: those that are the frame's; others are 0
+	uint16_t flags; // enum frame_flag
+	uint32_t reserved;
+};
+
+enum frame_flag {
+	FRAME_TRUNCATED = 1 << 0, // no key
 };
 
 static_assert(sizeof(struct clock_point) == 24, "part of record_file_header");
@@ -113,3 +139,4 @@ static_assert(sizeof(struct packet_record) == 48, "read by records/layout.py");
 static_assert(sizeof(struct gap_record) == 24, "read by records/layout.py");
 static_assert(sizeof(struct event_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct histogram_record) == 32, "read by records/layout.py");
+static_assert(sizeof(struct frame_record) == 40, "read by records/layout.py");

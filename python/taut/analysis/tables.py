@@ -14,7 +14,9 @@ CHUNK_PACKETS = 1 << 22
 
 # Bits of record_format.h, enum packet_flag.
 _VOID, _UNSENT, _LATE, _DUPLICATE, _OUT_OF_SEQUENCE, _COLD, _ORPHAN = 1, 2, 4, 8, 16, 64, 128
-_EXTRA = _LATE | _DUPLICATE | _ORPHAN
+_AMBIGUOUS, _TRUNCATED = 256, 512
+# Rows that are no packet of their own: further receipts, and frames of captures without a packet.
+_EXTRA = _LATE | _DUPLICATE | _ORPHAN | _AMBIGUOUS | _TRUNCATED
 
 _COLUMNS = f"""
     CAST(seq AS BIGINT) AS seq,

@@ -8,7 +8,7 @@ from enum import IntEnum, IntFlag
 import numpy as np
 
 MAGIC = b"TAUTREC\0"
-VERSION = 1
+VERSION = 2
 
 
 class RecordKind(IntEnum):
@@ -18,6 +18,7 @@ class RecordKind(IntEnum):
     GAP = 2
     EVENT = 3
     HISTOGRAM = 4
+    FRAME = 5
 
 
 class PacketFlag(IntFlag):
@@ -31,6 +32,14 @@ class PacketFlag(IntFlag):
     HW_STAMPED = 1 << 5
     COLD = 1 << 6
     ORPHAN = 1 << 7
+    AMBIGUOUS = 1 << 8
+    TRUNCATED = 1 << 9
+
+
+class FrameFlag(IntFlag):
+    """Flags of one frame record."""
+
+    TRUNCATED = 1 << 0
 
 
 # Position is the value of enum gap_thread and enum histogram_series.
@@ -42,6 +51,8 @@ SERIES = (
     "departure_error",
     "inter_departure",
     "arrival_window",
+    "ipdv",
+    "inter_arrival",
 )
 
 CLOCK_POINT = np.dtype([("tsc", "<u8"), ("mono_raw_ns", "<u8"), ("width_ticks", "<u8")])
@@ -85,7 +96,7 @@ EVENT = np.dtype([("tsc", "<u8"), ("cpu", "<u4"), ("id", "<u4"), ("args", "<u8",
 
 HISTOGRAM = np.dtype(
     [
-        ("value_ticks", "<u8"),
+        ("value_ticks", "<i8"),
         ("width_ticks", "<u8"),
         ("count", "<u8"),
         ("series", "<u2"),
@@ -93,6 +104,20 @@ HISTOGRAM = np.dtype(
         ("is_cold", "u1"),
         ("direction", "u1"),
         ("reserved", "V3"),
+    ]
+)
+
+# Bytes of the frame follow: as many as record_size of the file's header says.
+FRAME = np.dtype(
+    [
+        ("pos", "<u8"),
+        ("ts_ns", "<i8"),
+        ("clock_ns", "<i8"),
+        ("wire_len", "<u4"),
+        ("cap_len", "<u4"),
+        ("n_bytes", "<u2"),
+        ("flags", "<u2"),
+        ("reserved", "V4"),
     ]
 )
 
@@ -104,6 +129,7 @@ STRUCTS = {
     "gap_record": GAP,
     "event_record": EVENT,
     "histogram_record": HISTOGRAM,
+    "frame_record": FRAME,
 }
 
 RECORDS = {
@@ -111,4 +137,5 @@ RECORDS = {
     RecordKind.GAP: GAP,
     RecordKind.EVENT: EVENT,
     RecordKind.HISTOGRAM: HISTOGRAM,
+    RecordKind.FRAME: FRAME,
 }

@@ -27,13 +27,20 @@ class RawFile:
     n_records: int
     is_complete: bool  # False: the writer died; the records are those that reached the disk
 
+    @property
+    def dtype(self) -> np.dtype[np.void]:
+        """The records' type; bytes of the frame follow a frame record, as field `bytes`."""
+        plain = RECORDS[self.kind]
+        extra = int(self.header["record_size"]) - plain.itemsize
+        return np.dtype([*plain.descr, ("bytes", "u1", (extra,))]) if extra else plain
+
     def chunks(self, n: int = CHUNK_RECORDS) -> Iterator[Records]:
         """Give the records in order, n at a time."""
         with self.path.open("rb") as file:
             file.seek(FILE_HEADER.itemsize)
             left = self.n_records
             while left > 0:
-                records = np.fromfile(file, RECORDS[self.kind], min(n, left))
+                records = np.fromfile(file, self.dtype, min(n, left))
                 if len(records) == 0:
                     return
                 left -= len(records)
@@ -53,7 +60,8 @@ def open_raw(path: Path, kind: RecordKind) -> RawFile:
 
 
 def _checked(path: Path, kind: RecordKind, header: np.void, size_bytes: int) -> RawFile:
-    record_size = RECORDS[kind].itemsize
+    wanted_size = RECORDS[kind].itemsize
+    record_size = int(header["record_size"])
     if header["magic"] != MAGIC.rstrip(b"\0"):
         raise InputError(f"{path}: no record file of taut (magic {bytes(header['magic'])!r})")
     if header["version"] != VERSION:
@@ -61,10 +69,11 @@ def _checked(path: Path, kind: RecordKind, header: np.void, size_bytes: int) -> 
             f"{path}: record version {header['version']}, this taut reads {VERSION};"
             " convert it with the taut that wrote it"
         )
-    if header["kind"] != kind or header["record_size"] != record_size:
+    fits = record_size >= wanted_size if kind is RecordKind.FRAME else record_size == wanted_size
+    if header["kind"] != kind or not fits:
         raise InputError(
-            f"{path}: kind {header['kind']} of {header['record_size']} bytes,"
-            f" wanted {kind.value} ({kind.name.lower()}) of {record_size}; the file is misplaced"
+            f"{path}: kind {header['kind']} of {record_size} bytes,"
+            f" wanted {kind.value} ({kind.name.lower()}) of {wanted_size}; the file is misplaced"
         )
     in_file = (size_bytes - FILE_HEADER.itemsize) // record_size
     said = int(header["n_records"])

@@ -8,4 +8,5 @@ METRIC = Metric(
     definition="latency minus the latency of the packet before it in the same flow, signed "
     "(RFC 5481 4.1)",
     sql=distribution_sql("latency_ns - previous_latency_ns", "is_pair", table="successive"),
+    series="ipdv",
 )

@@ -1,0 +1,1 @@
+"""Capture pairs: from two files to a run directory (docs/matching.md)."""
