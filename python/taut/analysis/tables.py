@@ -12,6 +12,9 @@ from taut.storage.engine import Engine
 
 CHUNK_PACKETS = 1 << 22
 
+REORDER_CONTEXT = 1 << 16
+"""Packets around a chunk that are sorted with it: order of receipt crosses its borders."""
+
 # Bits of record_format.h, enum packet_flag.
 _VOID, _UNSENT, _LATE, _DUPLICATE, _OUT_OF_SEQUENCE, _COLD, _ORPHAN = 1, 2, 4, 8, 16, 64, 128
 _AMBIGUOUS, _TRUNCATED = 256, 512
@@ -64,18 +67,21 @@ def chunks(engine: Engine, size: int = CHUNK_PACKETS) -> Iterator[Chunk]:
 
 
 def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:
-    """Name `packet` and `successive` for one chunk, or for the whole trial."""
+    """Name `packet`, `successive` and `arrival` for one chunk, or for the whole trial."""
     own = f"(CAST(flags AS INTEGER) & {_EXTRA}) = 0"
     if chunk is None:
-        within, context, first_seq = own, own, 0
+        within, context, around, first_seq = own, own, own, 0
     else:
         # The packets before the chunk's first one are the other half of its first pairs.
         before = chunk.first_seq - max(n_flows, 1)
         within = f"{own} AND seq >= {chunk.first_seq} AND seq < {chunk.last_seq}"
         context = f"{own} AND seq >= {max(before, 0)} AND seq < {chunk.last_seq}"
+        around = f"{own} AND seq >= {max(chunk.first_seq - REORDER_CONTEXT, 0)}"
+        around += f" AND seq < {chunk.last_seq + REORDER_CONTEXT}"
         first_seq = chunk.first_seq
     engine.define("packet", f"SELECT {_COLUMNS} FROM record WHERE {within}")
     engine.define("successive", _successive_sql(context, first_seq, max(n_flows, 1)))
+    engine.define("arrival", _arrival_sql(around, first_seq, chunk.last_seq if chunk else None))
 
 
 def _successive_sql(context: str, first_seq: int, n_flows: int) -> str:
@@ -107,3 +113,28 @@ FROM (
     ) numbered
 ) paired
 WHERE seq >= {first_seq}"""
+
+
+def _arrival_sql(around: str, first_seq: int, last_seq: int | None) -> str:
+    """Pair each packet received with the one received before it; both count as void or cold.
+
+    Exact while fewer than REORDER_CONTEXT packets in a row are lost or out of order.
+    """
+    order = "PARTITION BY direction ORDER BY received_ns, seq"
+    until = "" if last_seq is None else f" AND seq < {last_seq}"
+    return f"""
+SELECT direction, is_void OR previous_is_void AS is_void, is_cold OR previous_is_cold AS is_cold,
+    received_ns, previous_received_ns
+FROM (
+    SELECT seq, direction, is_void, is_cold, received_ns,
+        COALESCE(LAG(is_void) OVER ({order}), FALSE) AS previous_is_void,
+        COALESCE(LAG(is_cold) OVER ({order}), FALSE) AS previous_is_cold,
+        LAG(received_ns) OVER ({order}) AS previous_received_ns
+    FROM (
+        SELECT {_COLUMNS}
+        FROM record
+        WHERE {around}
+    ) numbered
+    WHERE received_ns IS NOT NULL
+) paired
+WHERE seq >= {first_seq}{until}"""

@@ -38,6 +38,7 @@ DISTRIBUTIONS = {
     "pdv": [0, 50, 100, 150, 300],
     "departure_error": [20, 20, 20, 20, 20, 30],
     "inter_departure": [9990, 10_000, 10_000, 10_010],
+    "inter_arrival": [9900, 10_310, 19_790, 20_050],
     "arrival_window": [50, 50, 50, 50, 50],
 }
 COUNTERS = {

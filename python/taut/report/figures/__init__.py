@@ -2,6 +2,7 @@
 
 from taut.report.figure import Figure
 from taut.report.figures.histogram import Histogram
+from taut.report.figures.inter_arrival import InterArrival
 from taut.report.figures.inter_departure import InterDeparture
 from taut.report.figures.percentiles import Percentiles
 from taut.report.figures.rate import LatencyAgainstRate
@@ -15,4 +16,5 @@ FIGURES: tuple[Figure, ...] = (
     LatencyAgainstRate(),
     Repetitions(),
     InterDeparture(),
+    InterArrival(),
 )

@@ -1,0 +1,23 @@
+"""The load as it came back: what the device made of the distances between packets."""
+
+from taut.report.binned import draw_bins, log_bins
+from taut.report.chart import Chart
+from taut.report.scene import Scene
+
+
+class InterArrival:
+    """Share of receipts by their distance."""
+
+    id = "inter_arrival"
+    question = "At what distances did the packets come back?"
+    reading = (
+        "Time between two successive receipts. The dashed line is the mean the schedule asks for; "
+        "a device that holds packets back and sends them together moves them to the left of it."
+    )
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """One step line a device."""
+        rows = [r for d in scene.devices for r in log_bins(d.label, *d.counts("inter_arrival"))]
+        offered_pps = scene.devices[0].row["offered_pps"]
+        wanted_us = 1e6 / offered_pps if offered_pps else None
+        return draw_bins(scene, rows, "time between receipts", wanted_us)
