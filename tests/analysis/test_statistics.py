@@ -1,9 +1,20 @@
+import subprocess
+import sys
+from fractions import Fraction
+from math import sqrt
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from taut.analysis.statistics import EMPTY, PERCENTILES, percentile_rank, selections, summarise
-from taut.storage.engines import open_engine
+from taut.analysis.statistics import (
+    EMPTY,
+    PERCENTILES,
+    percentile_rank,
+    selections,
+    summarise,
+    summary_of,
+)
 
 
 def distribution(values, *, cold=False, void=False, direction=0, metric="latency"):
@@ -22,9 +33,7 @@ def distribution(values, *, cold=False, void=False, direction=0, metric="latency
 
 
 def summaries(*tables, directions=(0,)):
-    with open_engine("duckdb") as engine:
-        engine.load({"distribution": pa.concat_tables(tables)})
-        return summarise(engine, "latency", selections(directions))
+    return summarise(pa.concat_tables(tables), "latency", selections(directions))
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 1000, 20_001])
@@ -98,3 +107,39 @@ def test_long_latencies_do_not_overflow():
 
     assert main.mean == thirty_seconds / 2
     assert main.stdev == pytest.approx(thirty_seconds / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("scale", "times"), [(1, 1), (2**31, 3), (2**40, 2), (2**62, 1), (10, 2**31)]
+)
+def test_moments_are_exact_fractions_rounded_once(scale, times):
+    values = [v * scale for v in (-2, -1, 0, 0, 1)]
+    n = [times * k for k in (1, 2, 3, 1, 7)]
+
+    got = summary_of(np.array(values), np.array(n), intervals=False)
+
+    total = sum(n)
+    first = sum(Fraction(v * k) for v, k in zip(values, n, strict=True))
+    second = sum(Fraction(v * v * k) for v, k in zip(values, n, strict=True))
+    assert got.mean == float(first / total)
+    assert got.stdev == sqrt((second - first * first / total) / (total - 1))
+
+
+def test_order_and_repeated_values_do_not_matter():
+    rng = np.random.default_rng(3)
+    values, n = rng.integers(-50, 10**10, 500), rng.integers(0, 9, 500)
+    shuffled = rng.permutation(500)
+
+    got = summary_of(values[shuffled], n[shuffled])
+
+    assert got == summary_of(np.sort(np.repeat(values, n)), np.ones(n.sum(), np.int64))
+
+
+def test_without_intervals_neither_scipy_nor_pyarrow_is_imported():
+    code = (
+        "import sys, numpy; from taut.analysis.statistics import summary_of; "
+        "summary_of(numpy.array([1]), numpy.array([1]), intervals=False); "
+        "sys.exit(bool({'scipy', 'pyarrow', 'duckdb'} & set(sys.modules)))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,6 +4,7 @@ Everything later (percentiles, figures, merging repetitions) is computed from th
 Tables of several trials are merged by concatenating them and summing n.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +26,7 @@ SCHEMA = pa.schema(
         ("n", pa.int64()),
     ]
 )
-_KEYS = "metric, direction, is_void, is_cold, value_ns"
-_MERGE = f"""
-SELECT {_KEYS}, CAST(SUM(n) AS BIGINT) AS n
-FROM unmerged
-GROUP BY {_KEYS}
-ORDER BY {_KEYS}"""
+_KEYS = SCHEMA.names[:-1]
 
 Counts = dict[tuple[int, bool], dict[str, int]]
 """Counters by (direction, is_cold)."""
@@ -63,7 +59,7 @@ def measure_packets(engine: Engine, packets: Path, n_flows: int) -> Measured:
     for metric in METRICS:
         if metric.name == "extra_receipts":
             _add_counts(counts, engine.query(metric.sql))
-    return Measured(_derive(engine, merge(engine, parts)), counts)
+    return Measured(_derive(engine, merge(parts)), counts)
 
 
 def measure_histogram(engine: Engine, histogram: Path) -> Measured:
@@ -77,19 +73,20 @@ def measure_histogram(engine: Engine, histogram: Path) -> Measured:
         for metric in METRICS
         if metric.series is not None
     ]
-    return Measured(_derive(engine, merge(engine, parts)), None)
+    return Measured(_derive(engine, merge(parts)), None)
 
 
-def merge(engine: Engine, parts: list[pa.Table]) -> pa.Table:
+def merge(parts: Sequence[pa.Table]) -> pa.Table:
     """Add up distributions of chunks, trials or machines."""
-    engine.load({"unmerged": pa.concat_tables(parts) if parts else SCHEMA.empty_table()})
-    return engine.query(_MERGE).cast(SCHEMA)
+    unmerged = pa.concat_tables([SCHEMA.empty_table(), *parts])
+    merged = unmerged.group_by(_KEYS).aggregate([("n", "sum")]).rename_columns(SCHEMA.names)
+    return merged.sort_by([(key, "ascending") for key in _KEYS])
 
 
 def _derive(engine: Engine, distribution: pa.Table) -> pa.Table:
     engine.load({"distribution": distribution})
     parts = [_labelled(m, engine.query(m.sql)) for m in METRICS if m.derived]
-    return merge(engine, [distribution, *parts])
+    return merge([distribution, *parts])
 
 
 def _labelled(metric: Metric, rows: pa.Table) -> pa.Table:

@@ -13,7 +13,6 @@ import pyarrow as pa
 from taut.analysis.distribution import merge
 from taut.analysis.reconcile import COUNTERS
 from taut.analysis.statistics import MAIN, WITHOUT_VOID, selections, summarise
-from taut.storage.engine import Engine
 
 LOOPBACK = "loopback"
 """The driver without a device: the instrument's floor."""
@@ -46,12 +45,10 @@ def variant_of(result: Mapping[str, Any]) -> Variant:
     return Variant(str(result["dut"]), str(result["driver"]), condition)
 
 
-def pool(
-    engine: Engine, results: Sequence[Mapping[str, Any]], distributions: Sequence[pa.Table]
-) -> dict[str, Any]:
+def pool(results: Sequence[Mapping[str, Any]], distributions: Sequence[pa.Table]) -> dict[str, Any]:
     """Make the table row of one variant from its whole trials."""
     first = results[0]
-    engine.load({"distribution": merge(engine, list(distributions))})
+    distribution = merge(distributions)
     row: dict[str, Any] = {
         name: first.get(name)
         for name in ("dut", "driver", "link", "placement", "path", "traffic", "schedule", "frame")
@@ -61,7 +58,7 @@ def pool(
     row |= {name: sum(r[name] or 0 for r in results) for name in COUNTERS}
     row |= _rates(results)
     for metric in POOLED_METRICS:
-        summaries = summarise(engine, metric, selections([0]))
+        summaries = summarise(distribution, metric, selections([0]), intervals=False)
         row[f"{metric}_ns"] = summaries[MAIN].as_json()
         row[f"{metric}_without_void_ns"] = summaries[WITHOUT_VOID].as_json()
         if metric == "latency":

@@ -20,7 +20,6 @@ from taut.analysis.verdict import verdict
 from taut.core.files import write_json
 from taut.core.workers import spread
 from taut.records.rundir import RunDirectory, TrialDirectory
-from taut.storage.engine import Engine
 from taut.storage.engines import open_engine
 
 RESULTS_FORMAT = 1
@@ -45,8 +44,7 @@ def analyse_run(
     for trial, result in zip(trials, spread(one, trials), strict=True):
         progress(trial.name)
         results.append(result)
-    with open_engine(engine_name) as engine:
-        variants = _pool_variants(engine, run.trials(), results)
+    variants = _pool_variants(run.trials(), results)
     _add_floors(results, variants)
     document = {
         "format": RESULTS_FORMAT,
@@ -80,7 +78,7 @@ def is_measured(result: Mapping[str, Any]) -> bool:
 
 
 def _pool_variants(
-    engine: Engine, trials: Sequence[TrialDirectory], results: Sequence[Mapping[str, Any]]
+    trials: Sequence[TrialDirectory], results: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     groups: dict[Variant, list[tuple[TrialDirectory, Mapping[str, Any]]]] = {}
     for trial, result in zip(trials, results, strict=True):
@@ -88,7 +86,6 @@ def _pool_variants(
             groups.setdefault(variant_of(result), []).append((trial, result))
     rows = [
         pool(
-            engine,
             [result for _, result in members],
             [pq.read_table(trial.path / DISTRIBUTION) for trial, _ in members],
         )

@@ -4,17 +4,22 @@ Percentile p is percentile_disc: the smallest observed value whose cumulative sh
 95 % confidence interval comes from order statistics: the ranks between which the true quantile
 lies with 95 % probability if packets were independent.  Packets of one stall are not, so the
 interval of a single repetition is a lower bound of the doubt; repetitions show the rest.
+
+Everything is computed from exact integers, rounded once at the end: whatever counted the values,
+and in whatever order they come, the numbers are the same to the last digit.  Nothing heavy is
+imported before it is needed: `taut analyze --json` is done before scipy would have started.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from scipy.stats import binom
+import numpy as np
+import numpy.typing as npt
 
-from taut.storage.engine import Engine
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PERCENTILES: Mapping[str, tuple[int, int]] = {
     "p50": (50, 100),
@@ -25,7 +30,7 @@ PERCENTILES: Mapping[str, tuple[int, int]] = {
     "p99.999": (99_999, 100_000),
     "p99.9999": (999_999, 1_000_000),
 }
-"""Each as an exact fraction, so that ranks are integers and no engine rounds."""
+"""Each as an exact fraction, so that ranks are integers and nothing rounds."""
 
 SUPPORT = 10
 """A percentile with fewer packets above it than this says more about luck than about the path."""
@@ -36,6 +41,8 @@ MAIN = "main"
 WITHOUT_VOID = "without_void"
 COLD = "cold"
 
+Integers = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -45,10 +52,12 @@ class Summary:
     least: int | None
     mean: float | None
     stdev: float | None
+    """Of a sample: n - 1."""
     greatest: int | None
     percentiles: Mapping[str, int | None]
     n_above: Mapping[str, int]
     intervals: Mapping[str, tuple[int | None, int | None]]
+    """Empty when not asked for."""
 
     def unsupported(self) -> list[str]:
         """Percentiles with fewer than SUPPORT packets ranked above them."""
@@ -78,72 +87,84 @@ EMPTY = Summary(
 )
 
 
-def selections(directions: Sequence[int]) -> dict[str, str]:
+@dataclass(frozen=True)
+class Population:
+    """Which packets are summarised together; None: with and without, or all directions."""
+
+    is_cold: bool
+    is_void: bool | None = None
+    direction: int | None = None
+
+
+def selections(directions: Sequence[int]) -> dict[str, Population]:
     """Name the populations: main and without void packets, cold; each direction if there are two.
 
     The main figures exclude the declared warm-up and include void packets.
     """
     named = {
-        MAIN: "NOT is_cold",
-        WITHOUT_VOID: "NOT is_cold AND NOT is_void",
-        COLD: "is_cold",
+        MAIN: Population(is_cold=False),
+        WITHOUT_VOID: Population(is_cold=False, is_void=False),
+        COLD: Population(is_cold=True),
     }
     if len(directions) > 1:
         for direction in directions:
-            only = f"direction = {direction}"
-            named[f"{MAIN}_{direction}"] = f"NOT is_cold AND {only}"
-            named[f"{WITHOUT_VOID}_{direction}"] = f"NOT is_cold AND NOT is_void AND {only}"
+            named[f"{MAIN}_{direction}"] = Population(False, None, direction)
+            named[f"{WITHOUT_VOID}_{direction}"] = Population(False, False, direction)
     return named
 
 
-def summarise(engine: Engine, metric: str, populations: Mapping[str, str]) -> dict[str, Summary]:
-    """Summarise one metric of the table `distribution` for each population."""
-    engine.materialise("cumulated", _cumulated_sql(metric, populations))
-    moments = {row["selection"]: row for row in engine.query(_MOMENTS).to_pylist()}
-    ranks = {name: _ranks(int(row["n"])) for name, row in moments.items()}
-    values = _values_at(engine, ranks)
-    return {
-        name: _summary(moments[name], ranks[name], values[name]) if name in moments else EMPTY
-        for name in populations
-    }
+def summarise(
+    distribution: "pa.Table",
+    metric: str,
+    populations: Mapping[str, Population],
+    *,
+    intervals: bool = True,
+) -> dict[str, Summary]:
+    """Summarise one metric of a table of distributions for each population."""
+    import pyarrow.compute as pc
+
+    rows = distribution.filter(pc.field("metric") == metric)
+    names = ("direction", "is_void", "is_cold", "value_ns", "n")
+    column = {name: rows[name].to_numpy() for name in names}
+    found = {}
+    for name, of in populations.items():
+        chosen = column["is_cold"] == of.is_cold
+        if of.is_void is not None:
+            chosen &= column["is_void"] == of.is_void
+        if of.direction is not None:
+            chosen &= column["direction"] == of.direction
+        values, n = column["value_ns"][chosen], column["n"][chosen]
+        found[name] = summary_of(values, n, intervals=intervals)
+    return found
 
 
-def _cumulated_sql(metric: str, populations: Mapping[str, str]) -> str:
-    chosen = "\nUNION ALL\n".join(
-        f"SELECT '{name}' AS selection, value_ns, CAST(SUM(n) AS BIGINT) AS n\n"
-        f"FROM distribution WHERE metric = '{metric}' AND {condition}\nGROUP BY value_ns"
-        for name, condition in populations.items()
+def summary_of(values: Integers, n: Integers, *, intervals: bool = True) -> Summary:
+    """Summarise one population: each value in any order, and how often it occurred."""
+    values, n = values[n > 0], n[n > 0]
+    if not len(values):
+        return EMPTY
+    if (values[1:] < values[:-1]).any():
+        order = np.argsort(values, kind="stable")
+        values, n = values[order], n[order]
+    upto = np.cumsum(n)
+    total = int(upto[-1])
+    ranks = {name: percentile_rank(total, of) for name, of in PERCENTILES.items()}
+
+    def value_at(rank: int) -> int | None:
+        return int(values[np.searchsorted(upto, rank)]) if 1 <= rank <= total else None
+
+    ends = _interval_ranks(total) if intervals else {}
+    mean, stdev = _moments(values, n, total)
+    return Summary(
+        n=total,
+        least=int(values[0]),
+        mean=mean,
+        stdev=stdev,
+        greatest=int(values[-1]),
+        percentiles={name: value_at(rank) for name, rank in ranks.items()},
+        n_above={name: total - rank for name, rank in ranks.items()},
+        intervals={name: (value_at(low), value_at(high)) for name, (low, high) in ends.items()},
     )
-    return f"""
-SELECT selection, value_ns, n,
-    CAST(SUM(n) OVER (PARTITION BY selection ORDER BY value_ns) AS BIGINT) AS upto
-FROM ({chosen}) chosen"""
-
-
-# Sums of values are exact decimals: they do not fit 64 bits.  Their squares do not fit 38 digits
-# either, so those are doubles: 1e0 is one in DuckDB and Spark, and exact in PostgreSQL.
-_MOMENTS = """
-SELECT selection, CAST(SUM(n) AS BIGINT) AS n, MIN(value_ns) AS least, MAX(value_ns) AS greatest,
-    SUM(CAST(value_ns AS DECIMAL(19, 0)) * CAST(n AS DECIMAL(19, 0))) AS total,
-    SUM((value_ns * 1e0) * (value_ns * 1e0) * n) AS squares
-FROM cumulated
-GROUP BY selection
-ORDER BY selection"""
-
-_VALUES = """
-SELECT w.selection AS selection, w.wanted AS wanted, MIN(c.value_ns) AS value_ns
-FROM wanted w
-JOIN cumulated c
-    ON c.selection = w.selection AND c.upto >= w.wanted AND c.upto - c.n < w.wanted
-GROUP BY w.selection, w.wanted
-ORDER BY w.selection, w.wanted"""
-
-
-@dataclass(frozen=True)
-class _Ranks:
-    at: int
-    low: int
-    high: int
 
 
 def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
@@ -152,48 +173,40 @@ def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
     return max(1, -(-n * over // under))
 
 
-def _ranks(n: int) -> dict[str, _Ranks]:
-    ranks = {}
+def _interval_ranks(n: int) -> dict[str, tuple[int, int]]:
+    """The ranks of each percentile's interval; those outside 1..n have no value."""
+    from scipy.stats import binom
+
     tail = (1 - _CONFIDENCE) / 2
-    for name, (over, under) in PERCENTILES.items():
-        p = over / under
-        low, high = binom.ppf(tail, n, p), binom.ppf(1 - tail, n, p) + 1
-        ranks[name] = _Ranks(percentile_rank(n, (over, under)), int(low), int(high))
-    return ranks
-
-
-def _values_at(
-    engine: Engine, ranks: Mapping[str, Mapping[str, _Ranks]]
-) -> dict[str, dict[int, int]]:
-    """Look up the values at all ranks wanted; ranks outside 1..n have none."""
-    rows = {
-        (name, rank)
-        for name, of in ranks.items()
-        for r in of.values()
-        for rank in (r.at, r.low, r.high)
+    return {
+        name: (
+            int(binom.ppf(tail, n, over / under)),
+            int(binom.ppf(1 - tail, n, over / under)) + 1,
+        )
+        for name, (over, under) in PERCENTILES.items()
     }
-    names, wanted = zip(*sorted(rows), strict=True) if rows else ((), ())
-    table = {"selection": pa.array(names, pa.string()), "wanted": pa.array(wanted, pa.int64())}
-    engine.load({"wanted": pa.table(table)})
-    found: dict[str, dict[int, int]] = {name: {} for name in ranks}
-    for row in engine.query(_VALUES).to_pylist():
-        found[row["selection"]][int(row["wanted"])] = int(row["value_ns"])
-    return found
 
 
-def _summary(
-    moments: Mapping[str, Any], ranks: Mapping[str, _Ranks], values: Mapping[int, int]
-) -> Summary:
-    n, total, squares = int(moments["n"]), int(moments["total"]), float(moments["squares"])
-    # Rounding of the squares must not make a constant's variance negative.
-    variance = max(squares - total * (total / n), 0.0) / (n - 1) if n > 1 else 0.0
-    return Summary(
-        n=n,
-        least=int(moments["least"]),
-        mean=total / n,
-        stdev=sqrt(variance),
-        greatest=int(moments["greatest"]),
-        percentiles={name: values[r.at] for name, r in ranks.items()},
-        n_above={name: n - r.at for name, r in ranks.items()},
-        intervals={name: (values.get(r.low), values.get(r.high)) for name, r in ranks.items()},
-    )
+def _moments(values: Integers, n: Integers, total: int) -> tuple[float, float]:
+    """Mean and sample deviation: integers until one correctly rounded division each."""
+    least = int(values[0])
+    # Distances from the least fit 64 unsigned bits, whatever the values are.
+    distance = values.astype(np.uint64) - np.uint64(least % 2**64)
+    small = distance < np.uint64(2**32)
+    if total >= 2**32:
+        small[:] = False
+    near, n_near = distance[small], n[small].astype(np.uint64)
+    first, second = _dot(near, n_near), _dot(near * near, n_near)
+    for d, count in zip(distance[~small].tolist(), n[~small].tolist(), strict=True):
+        first += d * count
+        second += d * d * count
+    squares = total * second - first * first
+    stdev = sqrt(squares / (total * (total - 1))) if total > 1 else 0.0
+    return (least * total + first) / total, stdev
+
+
+def _dot(values: npt.NDArray[np.uint64], n: npt.NDArray[np.uint64]) -> int:
+    """The exact sum of values times n, for a sum of n below 2**32: neither half overflows."""
+    half = np.uint64(32)
+    high, low = values >> half, values & np.uint64(2**32 - 1)
+    return (int((high * n).sum()) << 32) + int((low * n).sum())

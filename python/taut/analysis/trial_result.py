@@ -42,7 +42,7 @@ def analyse_trial(trial: TrialDirectory, engine: Engine, threshold: Threshold) -
     measured = _measure(trial, engine)
     pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
     result |= _counters(generator, measured)
-    result |= _metrics(engine, measured)
+    result |= _metrics(measured)
     result |= _episodes(trial, engine, threshold, measured, result["latency_ns"]["p50"])
     result["warnings"] = _warnings(result, generator)
     _export(trial, engine, measured)
@@ -133,14 +133,16 @@ def _resolution(generator: Mapping[str, Any], measured: Measured) -> str:
     )
 
 
-def _metrics(engine: Engine, measured: Measured) -> dict[str, Any]:
-    engine.load({"distribution": measured.distribution})
+def _metrics(measured: Measured) -> dict[str, Any]:
     directions = sorted({int(d.as_py()) for d in measured.distribution["direction"].unique()})
     populations = statistics.selections(directions)
     found: dict[str, Any] = {"by_direction": {str(d): {} for d in directions}}
     cold: dict[str, Any] = {}
     for metric in _distributions():
-        summaries = statistics.summarise(engine, metric.name, populations)
+        is_latency = metric.name == "latency"
+        summaries = statistics.summarise(
+            measured.distribution, metric.name, populations, intervals=is_latency
+        )
         found[f"{metric.name}_ns"] = summaries[MAIN].as_json()
         found[f"{metric.name}_without_void_ns"] = summaries[WITHOUT_VOID].as_json()
         cold[f"{metric.name}_ns"] = summaries[COLD].as_json()
@@ -149,7 +151,7 @@ def _metrics(engine: Engine, measured: Measured) -> dict[str, Any]:
                 into = found["by_direction"][str(d)]
                 into[f"{metric.name}_ns"] = summaries[f"{MAIN}_{d}"].as_json()
                 into[f"{metric.name}_without_void_ns"] = summaries[f"{WITHOUT_VOID}_{d}"].as_json()
-        if metric.name == "latency":
+        if is_latency:
             found |= _doubt(summaries[MAIN])
     found["jitter_ns"]["definition"] = "RFC 4689"
     if len(directions) < 2:
