@@ -14,6 +14,7 @@ from pathlib import Path
 MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "base": (set(), False),
     "record": ({"base"}, False),
+    "capture": ({"base", "record"}, False),
     "traffic": ({"base"}, False),
     "clock": ({"base"}, False),
     "nf": ({"base"}, True),
