@@ -58,6 +58,18 @@ static const struct option_spec *find(const struct command_line *line, const cha
 	return NULL;
 }
 
+// A word without a name: the next of the positional options, or NULL.
+static const struct option_spec *next_positional(
+	const struct command_line *line, const char *arg, size_t *n_words)
+{
+	bool is_word = arg[0] != '-' || arg[1] == '\0'; // "-" is standard input
+
+	if (!is_word || line->positionals == NULL || line->positionals[*n_words] == NULL)
+		return NULL;
+	const char *name = line->positionals[(*n_words)++];
+	return find(line, name, strlen(name));
+}
+
 // One option at argv[*at]; moves *at behind it and its value.
 static int parse_option(const struct command_line *line, int argc, char *const *argv, int *at,
 	void *options, const struct option_spec **found, char *error, size_t error_len)
@@ -86,6 +98,7 @@ int command_line_parse(const struct command_line *line, int argc, char *const *a
 	int *n_used, char *error, size_t error_len)
 {
 	uint64_t seen = 0; // one bit an option; no program has 64
+	size_t n_words = 0;
 	int at = 1;
 
 	option_defaults(line->options, line->n_options, options);
@@ -93,7 +106,13 @@ int command_line_parse(const struct command_line *line, int argc, char *const *a
 		const struct option_spec *spec;
 		if (answer(line, argv[at]))
 			return COMMAND_LINE_DONE;
-		int err = parse_option(line, argc, argv, &at, options, &spec, error, error_len);
+		int err;
+		spec = next_positional(line, argv[at], &n_words);
+		if (spec != NULL)
+			err = option_parse_value(
+				"options", spec, argv[at++], options, error, error_len);
+		else
+			err = parse_option(line, argc, argv, &at, options, &spec, error, error_len);
 		if (err < 0)
 			return err;
 		seen |= UINT64_C(1) << (spec - line->options);

@@ -14,6 +14,8 @@ struct command_line {
 	const char *version;
 	const struct option_spec *options;
 	size_t n_options;
+	// Options that words without a name fill in turn, NULL-terminated; NULL: no such words.
+	const char *const *positionals;
 	void (*describe)(FILE *out); // prints further members, each after a comma; NULL: none
 };
 

@@ -1,0 +1,293 @@
+#include "frame_stream.h"
+
+#include "record_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_BATCHES = 6 };
+
+// Frame records of one file, collected and written a batch at a time.
+struct frame_file {
+	struct record_file file; // fd -1: not wanted
+	uint8_t *records; // FRAME_BATCH of them
+	size_t record_size;
+};
+
+struct frame_stream {
+	struct frame_stream_config config;
+	struct capture *capture;
+	pthread_t thread;
+	bool is_started;
+
+	// Reader's own.
+	struct capture_frame frames[FRAME_BATCH];
+	uint64_t n_frames;
+	int64_t clock_ns, correction_base_ns;
+	struct frame_totals totals;
+	struct frame_file keys, heads;
+	int error;
+
+	// Shared: batches [n_taken, n_filled) are full, the others free. The batch before n_taken
+	// is the caller's still.
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint64_t n_filled, n_taken;
+	bool stop;
+	struct frame_batch batches[N_BATCHES];
+};
+
+static int frame_file_open(struct frame_file *out, const char *path, size_t n_bytes)
+{
+	struct record_file_header header = {.nominal_tsc_hz = 1000000000};
+
+	if (path == NULL)
+		return 0;
+	out->record_size = sizeof(struct frame_record) + n_bytes;
+	header.record_size = (uint32_t)out->record_size;
+	out->records = calloc(FRAME_BATCH, out->record_size);
+	if (out->records == NULL)
+		return -ENOMEM;
+	return record_file_create(&out->file, path, RECORD_FRAME, &header);
+}
+
+static int frame_file_close(struct frame_file *out)
+{
+	struct clock_point last = {.tsc = 1};
+	int err = record_file_close(&out->file, &last);
+
+	free(out->records);
+	out->records = NULL;
+	return err;
+}
+
+static void fill_record(struct frame_file *out, const struct frame_batch *batch, uint32_t i,
+	const struct capture_frame *frame, const uint8_t *bytes, uint32_t n_bytes)
+{
+	uint8_t *at = out->records + i * out->record_size;
+	struct frame_record record = {
+		.pos = batch->first_pos + i,
+		.ts_ns = batch->ts_ns[i],
+		.clock_ns = batch->clock_ns[i],
+		.wire_len = frame->wire_len,
+		.cap_len = frame->cap_len,
+		.n_bytes = (uint16_t)n_bytes,
+		.flags = batch->is_truncated[i] ? FRAME_TRUNCATED : 0,
+	};
+
+	memset(at, 0, out->record_size);
+	memcpy(at, &record, sizeof(record));
+	memcpy(at + sizeof(record), bytes, n_bytes);
+}
+
+static int write_records(struct frame_stream *stream, const struct frame_batch *batch)
+{
+	uint32_t stride = stream->config.key->stride;
+	int err = 0;
+
+	for (uint32_t i = 0; stream->keys.file.fd >= 0 && i < batch->n; i++) {
+		const uint8_t *key = batch->keys + (size_t)i * stride;
+		uint32_t len = 0;
+		if (!batch->is_truncated[i])
+			memcpy(&len, key + stride - sizeof(len), sizeof(len));
+		fill_record(&stream->keys, batch, i, &stream->frames[i], key, len);
+	}
+	for (uint32_t i = 0; stream->heads.file.fd >= 0 && i < batch->n; i++) {
+		const struct capture_frame *frame = &stream->frames[i];
+		uint32_t len = frame->cap_len < HEAD_BYTES ? frame->cap_len : HEAD_BYTES;
+		fill_record(&stream->heads, batch, i, frame, frame->data, len);
+	}
+	if (stream->keys.file.fd >= 0)
+		err = record_file_append(&stream->keys.file, stream->keys.records, batch->n);
+	if (err == 0 && stream->heads.file.fd >= 0)
+		err = record_file_append(&stream->heads.file, stream->heads.records, batch->n);
+	return err;
+}
+
+static void finish_records(struct frame_stream *stream)
+{
+	int err = frame_file_close(&stream->keys);
+
+	if (err == 0)
+		err = frame_file_close(&stream->heads);
+	if (stream->error == 0)
+		stream->error = err;
+}
+
+static int64_t corrected(const struct frame_stream *stream, int64_t ts_ns)
+{
+	const struct frame_correction *by = &stream->config.correction;
+	double drift_ns = by->drift_ppb * (double)(ts_ns - stream->correction_base_ns) / 1e9;
+
+	return ts_ns - by->offset_ns - llrint(drift_ns);
+}
+
+// Hot path: stamps, clocks, keys and hashes of the frames just read.
+static void fill_batch(struct frame_stream *stream, struct frame_batch *batch)
+{
+	const struct frame_stream_config *config = &stream->config;
+	bool corrects = config->correction.offset_ns != 0 || config->correction.drift_ppb != 0;
+	uint32_t stride = config->key->stride;
+	uint64_t n_truncated = 0;
+
+	batch->first_pos = stream->n_frames;
+	if (stream->n_frames == 0) {
+		stream->correction_base_ns = stream->frames[0].ts_ns;
+		stream->clock_ns = INT64_MIN;
+	}
+	for (uint32_t i = 0; i < batch->n; i++) {
+		const struct capture_frame *frame = &stream->frames[i];
+		uint8_t *key = batch->keys + (size_t)i * stride;
+		int64_t ts_ns = corrects ? corrected(stream, frame->ts_ns) : frame->ts_ns;
+
+		if (ts_ns > stream->clock_ns)
+			stream->clock_ns = ts_ns;
+		batch->ts_ns[i] = ts_ns;
+		batch->clock_ns[i] = stream->clock_ns;
+		batch->wire_len[i] = frame->wire_len;
+		bool has_key = key_extract(config->key, frame, key);
+		batch->is_truncated[i] = !has_key;
+		n_truncated += !has_key;
+		batch->hash[i] = key_hash(key, stride, config->seed);
+	}
+	if (stream->n_frames == 0)
+		stream->totals.first_ns = batch->ts_ns[0];
+	stream->totals.last_ns = batch->ts_ns[batch->n - 1];
+	stream->totals.n_truncated += n_truncated;
+	stream->n_frames += batch->n;
+}
+
+// The next free batch, or NULL when the matcher wants no more.
+static struct frame_batch *wait_for_free(struct frame_stream *stream)
+{
+	struct frame_batch *batch = NULL;
+
+	pthread_mutex_lock(&stream->lock);
+	// One batch is in the caller's hands.
+	while (!stream->stop && stream->n_filled - stream->n_taken >= N_BATCHES - 1)
+		pthread_cond_wait(&stream->changed, &stream->lock);
+	if (!stream->stop)
+		batch = &stream->batches[stream->n_filled % N_BATCHES];
+	pthread_mutex_unlock(&stream->lock);
+	return batch;
+}
+
+static void *read_frames(void *argument)
+{
+	struct frame_stream *stream = argument;
+	struct frame_batch *batch;
+
+	while ((batch = wait_for_free(stream)) != NULL) {
+		batch->n = (uint32_t)capture_read(stream->capture, stream->frames, FRAME_BATCH);
+		if (batch->n > 0) {
+			fill_batch(stream, batch);
+			int err = write_records(stream, batch);
+			if (stream->error == 0)
+				stream->error = err;
+		}
+		bool is_end = batch->n == 0;
+		if (is_end)
+			finish_records(stream);
+		pthread_mutex_lock(&stream->lock);
+		stream->n_filled++;
+		pthread_cond_signal(&stream->changed);
+		pthread_mutex_unlock(&stream->lock);
+		if (is_end)
+			break;
+	}
+	return NULL;
+}
+
+const struct frame_batch *frame_stream_next(struct frame_stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	while (stream->n_filled == stream->n_taken)
+		pthread_cond_wait(&stream->changed, &stream->lock);
+	const struct frame_batch *batch = &stream->batches[stream->n_taken % N_BATCHES];
+	// The end stays: asked again, it is given again.
+	if (batch->n > 0)
+		stream->n_taken++;
+	pthread_cond_signal(&stream->changed);
+	pthread_mutex_unlock(&stream->lock);
+	return batch;
+}
+
+int frame_stream_open(const struct frame_stream_config *config, struct frame_stream **out,
+	char *error, size_t error_len)
+{
+	struct frame_stream *stream = calloc(1, sizeof(*stream));
+	int err = -ENOMEM;
+
+	if (stream == NULL)
+		return -ENOMEM;
+	stream->config = *config;
+	stream->keys.file.fd = stream->heads.file.fd = -1;
+	pthread_mutex_init(&stream->lock, NULL);
+	pthread_cond_init(&stream->changed, NULL);
+	snprintf(error, error_len, "%s: out of memory", config->path);
+	for (size_t i = 0; i < N_BATCHES; i++) {
+		stream->batches[i].keys = calloc(FRAME_BATCH, config->key->stride);
+		if (stream->batches[i].keys == NULL)
+			goto fail;
+	}
+	err = capture_open(config->path, &stream->capture, error, error_len);
+	if (err < 0)
+		goto fail;
+	err = frame_file_open(&stream->keys, config->keys_path, config->key->n_bytes);
+	if (err == 0)
+		err = frame_file_open(&stream->heads, config->heads_path, HEAD_BYTES);
+	if (err == 0)
+		err = -pthread_create(&stream->thread, NULL, read_frames, stream);
+	if (err < 0) {
+		snprintf(error, error_len, "%s: cannot write frames beside it: %s", config->path,
+			strerror(-err));
+		goto fail;
+	}
+	stream->is_started = true;
+	*out = stream;
+	return 0;
+fail:
+	frame_stream_close(stream);
+	return err;
+}
+
+int frame_stream_error(const struct frame_stream *stream)
+{
+	return stream->error;
+}
+
+const struct capture_report *frame_stream_report(const struct frame_stream *stream)
+{
+	return capture_report(stream->capture);
+}
+
+const struct frame_totals *frame_stream_totals(const struct frame_stream *stream)
+{
+	return &stream->totals;
+}
+
+void frame_stream_close(struct frame_stream *stream)
+{
+	if (stream == NULL)
+		return;
+	if (stream->is_started) {
+		pthread_mutex_lock(&stream->lock);
+		stream->stop = true;
+		pthread_cond_signal(&stream->changed);
+		pthread_mutex_unlock(&stream->lock);
+		pthread_join(stream->thread, NULL);
+	}
+	frame_file_close(&stream->keys);
+	frame_file_close(&stream->heads);
+	for (size_t i = 0; i < N_BATCHES; i++)
+		free(stream->batches[i].keys);
+	capture_close(stream->capture);
+	pthread_cond_destroy(&stream->changed);
+	pthread_mutex_destroy(&stream->lock);
+	free(stream);
+}

@@ -1,0 +1,64 @@
+#pragma once
+
+// Reads one capture ahead in a thread of its own: frames in file order, in batches, each with its
+// clock, key and hash. The thread and the matcher exchange a few batches in turn, so memory does
+// not depend on the file.
+
+#include "capture.h"
+#include "key.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FRAME_BATCH = 1024 };
+
+struct frame_batch {
+	uint32_t n; // 0: the end
+	uint64_t first_pos; // of frame 0
+	int64_t ts_ns[FRAME_BATCH];
+	int64_t clock_ns[FRAME_BATCH];
+	uint64_t hash[FRAME_BATCH];
+	uint32_t wire_len[FRAME_BATCH];
+	uint8_t is_truncated[FRAME_BATCH];
+	uint8_t *keys; // FRAME_BATCH * stride
+};
+
+// A correction of time stamps: ts - offset_ns - drift_ppb * (ts - first ts) / 10^9.
+struct frame_correction {
+	int64_t offset_ns;
+	double drift_ppb;
+};
+
+struct frame_stream_config {
+	const char *path;
+	const struct key_spec *key;
+	uint64_t seed; // of the hashes
+	struct frame_correction correction;
+	const char *keys_path; // write frame records with keys here; NULL: not
+	const char *heads_path; // write frame records with the first HEAD_BYTES here; NULL: not
+};
+
+enum { HEAD_BYTES = 128 };
+
+struct frame_stream;
+
+// What a stream says at its end, besides its capture_report.
+struct frame_totals {
+	uint64_t n_truncated; // frames without a key
+	int64_t first_ns, last_ns; // time stamps of the first and the last frame; 0 without
+};
+
+// Open the file and start reading. Returns 0 or -errno with one line in error.
+int frame_stream_open(const struct frame_stream_config *config, struct frame_stream **out,
+	char *error, size_t error_len);
+
+// The next batch, with n = 0 at the end. It is the caller's until the next call.
+const struct frame_batch *frame_stream_next(struct frame_stream *stream);
+
+// 0, or -errno of a record file that could not be written. Valid at the end, as the next two.
+int frame_stream_error(const struct frame_stream *stream);
+const struct capture_report *frame_stream_report(const struct frame_stream *stream);
+const struct frame_totals *frame_stream_totals(const struct frame_stream *stream);
+
+// Stops reading where it is. NULL is a no-op.
+void frame_stream_close(struct frame_stream *stream);

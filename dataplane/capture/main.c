@@ -1,0 +1,371 @@
+// taut-match: finds each frame of one capture in another, in one pass over both, and writes what
+// became of it: match.json, histograms.bin and, if asked, packets.bin and the frames' keys or
+// heads. docs/matching.md defines the result.
+
+#include "command_line.h"
+#include "frame_stream.h"
+#include "log.h"
+#include "match.h"
+#include "match_report.h"
+#include "match_results.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+	EXIT_BAD_INPUT = 2,
+	PATH_LEN = 4096,
+	PROGRESS_INTERVAL_NS = 250000000,
+};
+
+struct match_options {
+	const char *ingress, *egress, *key, *out, *egress_offset;
+	uint64_t window_ns, skip_ns;
+	double egress_drift_ppb;
+	bool packets, keys, heads, progress;
+};
+
+#define OPTION(member) .offset = offsetof(struct match_options, member)
+
+static const struct option_spec options_table[] = {
+	{.name = "ingress",
+		.type = OPTION_STRING,
+		OPTION(ingress),
+		.default_text = NULL,
+		.help = "capture before the device: pcap or pcapng, plain, gzip or zstd; -: stdin"},
+	{.name = "egress",
+		.type = OPTION_STRING,
+		OPTION(egress),
+		.default_text = NULL,
+		.help = "capture after the device"},
+	{.name = "key",
+		.type = OPTION_STRING,
+		OPTION(key),
+		.default_text = "default",
+		.help = "what makes two frames one packet: default, routed, probe, or offsets as "
+			"26-33,42-45/ffff0000"},
+	{.name = "window",
+		.type = OPTION_DURATION,
+		OPTION(window_ns),
+		.default_text = "5s",
+		.min = 1,
+		.max = UINT64_C(3600000000000),
+		.help = "packets take less than this; memory grows with it"},
+	{.name = "skip",
+		.type = OPTION_DURATION,
+		OPTION(skip_ns),
+		.default_text = "0s",
+		.max = UINT64_C(1) << 62,
+		.help = "warm-up at the start, kept apart"},
+	{.name = "out",
+		.type = OPTION_STRING,
+		OPTION(out),
+		.default_text = ".",
+		.help = "folder for the results; made if missing"},
+	{.name = "packets",
+		.type = OPTION_FLAG,
+		OPTION(packets),
+		.default_text = "off",
+		.help = "write packets.bin: a record of every packet"},
+	{.name = "keys",
+		.type = OPTION_FLAG,
+		OPTION(keys),
+		.default_text = "off",
+		.help = "write ingress_keys.bin and egress_keys.bin: every frame's key"},
+	{.name = "heads",
+		.type = OPTION_FLAG,
+		OPTION(heads),
+		.default_text = "off",
+		.help = "write ingress_heads.bin: the first 128 bytes of every frame"},
+	{.name = "egress-offset",
+		.type = OPTION_STRING,
+		OPTION(egress_offset),
+		.default_text = "0",
+		.help = "nanoseconds to take off egress time stamps"},
+	{.name = "egress-drift",
+		.type = OPTION_DOUBLE,
+		OPTION(egress_drift_ppb),
+		.default_text = "0",
+		.help = "nanoseconds a second to take off egress time stamps"},
+	{.name = "progress",
+		.type = OPTION_FLAG,
+		OPTION(progress),
+		.default_text = "off",
+		.help = "say on standard error how many bytes of each file are done"},
+};
+
+static const char *const positionals[] = {"ingress", "egress", NULL};
+
+static const struct command_line line = {
+	.program = "taut-match",
+	.summary = "find each frame of one capture in another",
+	.usage = "INGRESS EGRESS [--key KEY] [--window 5s] [--out DIR]",
+	.version = TAUT_VERSION,
+	.options = options_table,
+	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+	.positionals = positionals,
+};
+
+// One side of the merge: the batch at hand and the next frame in it.
+struct side {
+	struct frame_stream *stream;
+	const struct frame_batch *batch;
+	uint32_t at;
+};
+
+struct run {
+	struct match_options options;
+	struct key_spec key;
+	struct frame_correction correction;
+	uint64_t seed;
+	struct side ingress, egress;
+	struct match *match;
+	struct match_results results;
+	uint64_t next_progress_ns;
+};
+
+static void next_batch(struct side *side)
+{
+	side->batch = frame_stream_next(side->stream);
+	side->at = 0;
+}
+
+static bool is_over(const struct side *side)
+{
+	return side->batch->n == 0;
+}
+
+static struct match_frame frame_of(const struct side *side, uint32_t stride)
+{
+	const struct frame_batch *batch = side->batch;
+	uint32_t i = side->at;
+
+	return (struct match_frame){
+		.ts_ns = batch->ts_ns[i],
+		.clock_ns = batch->clock_ns[i],
+		.key = batch->is_truncated[i] ? NULL : batch->keys + (size_t)i * stride,
+		.hash = batch->hash[i],
+		.wire_len = batch->wire_len[i],
+	};
+}
+
+// Hot path: feed frames in order until one of the two batches is used up.
+static int feed_batches(struct run *run)
+{
+	struct side *ingress = &run->ingress;
+	struct side *egress = &run->egress;
+	uint32_t stride = run->key.stride;
+	int err = 0;
+
+	while (err == 0 && ingress->at < ingress->batch->n && egress->at < egress->batch->n) {
+		const struct frame_batch *batch = ingress->batch;
+		if (batch->clock_ns[ingress->at] <= egress->batch->clock_ns[egress->at]) {
+			struct match_frame frame = frame_of(ingress, stride);
+			if (++ingress->at + MATCH_PREFETCH_AHEAD < batch->n)
+				match_prefetch(run->match,
+					batch->hash[ingress->at + MATCH_PREFETCH_AHEAD]);
+			err = match_feed_ingress(run->match, &frame);
+		} else {
+			struct match_frame frame = frame_of(egress, stride);
+			egress->at++;
+			err = match_feed_egress(run->match, &frame);
+		}
+	}
+	return err;
+}
+
+// The other file is over: what is left of this batch comes now.
+static int feed_rest(struct run *run, struct side *side)
+{
+	int err = 0;
+
+	for (; err == 0 && side->at < side->batch->n; side->at++) {
+		struct match_frame frame = frame_of(side, run->key.stride);
+		err = side == &run->ingress ? match_feed_ingress(run->match, &frame)
+					    : match_feed_egress(run->match, &frame);
+	}
+	return err;
+}
+
+// For a program that shows it; the reports are the readers', so a byte count may be a batch old.
+static void say_progress(struct run *run)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (now_ns < run->next_progress_ns)
+		return;
+	run->next_progress_ns = now_ns + PROGRESS_INTERVAL_NS;
+	fprintf(stderr, "progress %" PRIu64 " %" PRIu64 "\n",
+		frame_stream_report(run->ingress.stream)->n_bytes,
+		frame_stream_report(run->egress.stream)->n_bytes);
+}
+
+static int match_frames(struct run *run)
+{
+	int err = 0;
+
+	next_batch(&run->ingress);
+	next_batch(&run->egress);
+	if (!is_over(&run->ingress))
+		run->results.first_ingress_ns = run->ingress.batch->ts_ns[0];
+	if (!is_over(&run->egress))
+		run->results.first_egress_ns = run->egress.batch->ts_ns[0];
+	while (err == 0 && !(is_over(&run->ingress) && is_over(&run->egress))) {
+		if (is_over(&run->ingress))
+			err = feed_rest(run, &run->egress);
+		else if (is_over(&run->egress))
+			err = feed_rest(run, &run->ingress);
+		else
+			err = feed_batches(run);
+		if (!is_over(&run->ingress) && run->ingress.at == run->ingress.batch->n)
+			next_batch(&run->ingress);
+		if (!is_over(&run->egress) && run->egress.at == run->egress.batch->n)
+			next_batch(&run->egress);
+		if (run->options.progress)
+			say_progress(run);
+	}
+	if (err == 0)
+		match_end(run->match);
+	return err;
+}
+
+static int open_side(struct run *run, bool is_ingress, struct side *side, char *error, size_t len)
+{
+	const struct match_options *options = &run->options;
+	char keys[PATH_LEN];
+	char heads[PATH_LEN];
+	const char *name = is_ingress ? "ingress" : "egress";
+
+	snprintf(keys, sizeof(keys), "%s/%s_keys.bin", options->out, name);
+	snprintf(heads, sizeof(heads), "%s/%s_heads.bin", options->out, name);
+	struct frame_stream_config config = {
+		.path = is_ingress ? options->ingress : options->egress,
+		.key = &run->key,
+		.seed = run->seed,
+		.keys_path = options->keys ? keys : NULL,
+		.heads_path = options->heads && is_ingress ? heads : NULL,
+	};
+	if (!is_ingress)
+		config.correction = run->correction;
+	return frame_stream_open(&config, &side->stream, error, len);
+}
+
+static int run_open(struct run *run, char *error, size_t len)
+{
+	struct match_config config = {.window_ns = (int64_t)run->options.window_ns};
+	char *end;
+
+	run->correction.offset_ns = strtoll(run->options.egress_offset, &end, 10);
+	run->correction.drift_ppb = run->options.egress_drift_ppb;
+	if (*end != '\0' || end == run->options.egress_offset) {
+		snprintf(error, len, "--egress-offset %s: not a number of nanoseconds",
+			run->options.egress_offset);
+		return -EINVAL;
+	}
+	int err = key_spec_parse(run->options.key, &run->key, error, len);
+	if (err < 0)
+		return err;
+	// A seed nobody knows, so that nobody can make keys collide.
+	if (getrandom(&run->seed, sizeof(run->seed), 0) < 0)
+		run->seed = (uint64_t)time(NULL);
+	if (mkdir(run->options.out, 0777) < 0 && errno != EEXIST) {
+		snprintf(error, len, "--out %s: %s", run->options.out, strerror(errno));
+		return -EINVAL;
+	}
+	err = open_side(run, true, &run->ingress, error, len);
+	if (err == 0)
+		err = open_side(run, false, &run->egress, error, len);
+	if (err < 0)
+		return err;
+	err = match_results_init(&run->results, run->options.out, (int64_t)run->options.skip_ns,
+		run->options.packets);
+	config.key_stride = run->key.stride;
+	config.key_seed = run->seed;
+	struct match_sink sink = match_results_sink(&run->results);
+	if (err == 0)
+		err = match_create(&config, &sink, &run->match);
+	if (err < 0)
+		snprintf(error, len, "out of memory");
+	return err;
+}
+
+static int write_results(struct run *run)
+{
+	struct match_report report = {
+		.ingress = {run->options.ingress, frame_stream_report(run->ingress.stream),
+			frame_stream_totals(run->ingress.stream)},
+		.egress = {run->options.egress, frame_stream_report(run->egress.stream),
+			frame_stream_totals(run->egress.stream)},
+		.counts = match_counts(run->match),
+		.results = &run->results,
+		.key = &run->key,
+		.window_ns = (int64_t)run->options.window_ns,
+		.skip_ns = (int64_t)run->options.skip_ns,
+		.correction = run->correction,
+	};
+	int err = match_results_finish(&run->results);
+
+	if (err == 0)
+		err = frame_stream_error(run->ingress.stream);
+	if (err == 0)
+		err = frame_stream_error(run->egress.stream);
+	return err == 0 ? match_report_write(&report, run->options.out) : err;
+}
+
+static void run_close(struct run *run)
+{
+	frame_stream_close(run->ingress.stream);
+	frame_stream_close(run->egress.stream);
+	match_results_fini(&run->results);
+	match_destroy(run->match);
+}
+
+static int run_match(struct run *run)
+{
+	char error[PATH_LEN] = "";
+
+	if (run_open(run, error, sizeof(error)) < 0) {
+		LOG(ERROR, "%s", error);
+		return EXIT_BAD_INPUT;
+	}
+	if (match_frames(run) < 0) {
+		LOG(ERROR, "out of memory: the window holds too many frames; lower --window");
+		return EXIT_FAILURE;
+	}
+	int err = write_results(run);
+	if (err < 0)
+		LOG(ERROR, "%s: results not written: %s", run->options.out, strerror(-err));
+	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	char text[256];
+	int n_used;
+
+	log_start(line.program, LOG_LEVEL_WARNING);
+	if (run == NULL)
+		return EXIT_FAILURE;
+	run->results.packets.fd = -1;
+	int err = command_line_parse(&line, argc, argv, &run->options, &n_used, text, sizeof(text));
+	int status = EXIT_SUCCESS;
+	if (err < 0) {
+		LOG(ERROR, "%s", text);
+		status = EXIT_BAD_INPUT;
+	} else if (err == COMMAND_LINE_RUN) {
+		status = run_match(run);
+		run_close(run);
+	}
+	free(run);
+	return status;
+}

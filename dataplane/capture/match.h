@@ -1,0 +1,93 @@
+#pragma once
+
+// Matches the frames of two captures in one pass: docs/matching.md is what it computes. Frames are
+// fed in the order defined there; each comes back once when nothing can change it any more, the
+// ingress frames in their order, the egress frames in theirs. Memory: keys for two windows, stamps
+// for three.
+
+#include "key.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct match;
+
+struct match_config {
+	uint32_t key_stride; // key_spec.stride
+	uint64_t key_seed; // of the hashes fed in
+	int64_t window_ns;
+};
+
+// A frame as fed: its position is the number of frames of its side before it.
+struct match_frame {
+	int64_t ts_ns;
+	int64_t clock_ns; // never below the one fed before, on either side
+	const uint8_t *key; // NULL: truncated
+	uint64_t hash; // key_hash of key; unused without
+	uint32_t wire_len;
+};
+
+enum match_class {
+	MATCH_MATCHED,
+	MATCH_LOST, // ingress only
+	MATCH_DUPLICATE, // egress only, as the next two
+	MATCH_BEYOND_WINDOW,
+	MATCH_ORPHAN,
+	MATCH_AMBIGUOUS,
+	MATCH_TRUNCATED,
+	N_MATCH_CLASSES,
+};
+
+struct match_ingress {
+	uint64_t pos;
+	int64_t ts_ns;
+	int64_t egress_ts_ns; // MATCH_MATCHED
+	uint32_t wire_len;
+	enum match_class class;
+	bool is_out_of_sequence; // MATCH_MATCHED: RFC 4737
+};
+
+struct match_egress {
+	uint64_t pos;
+	// Of the ingress frame: MATCH_MATCHED, MATCH_DUPLICATE and MATCH_BEYOND_WINDOW; otherwise
+	// 0.
+	uint64_t ingress_pos;
+	int64_t ts_ns;
+	int64_t ingress_ts_ns; // MATCH_MATCHED
+	uint32_t wire_len;
+	enum match_class class;
+};
+
+// Who takes the results. Both are called from match_feed_* and match_end.
+struct match_sink {
+	void (*ingress)(void *context, const struct match_ingress *frame);
+	void (*egress)(void *context, const struct match_egress *frame);
+	void *context;
+};
+
+struct match_counts {
+	uint64_t ingress[N_MATCH_CLASSES], egress[N_MATCH_CLASSES]; // frames by class
+	uint64_t duplicate_keys; // runs of ambiguous ingress frames
+	uint64_t negative; // matched with a latency below zero
+	uint64_t out_of_sequence;
+};
+
+// Returns 0 or -ENOMEM.
+int match_create(
+	const struct match_config *config, const struct match_sink *sink, struct match **out);
+void match_destroy(struct match *match);
+
+enum { MATCH_PREFETCH_AHEAD = 8 }; // how many frames ahead that pays
+
+// Hot path: tell that an ingress frame with this hash comes soon.
+void match_prefetch(const struct match *match, uint64_t hash);
+
+// Feed the next frame of a side. Returns 0 or -ENOMEM: window times rate is more than memory holds.
+int match_feed_ingress(struct match *match, const struct match_frame *frame);
+int match_feed_egress(struct match *match, const struct match_frame *frame);
+
+// No frame comes any more: give all that are left.
+void match_end(struct match *match);
+
+const struct match_counts *match_counts(const struct match *match);

@@ -1,0 +1,69 @@
+#pragma once
+
+// What becomes of matched frames: exact distributions (histograms.bin), a record of each packet
+// (packets.bin) and the lower envelope of the latency. Both files are record_format.h's.
+
+#include "exact_counts.h"
+#include "match.h"
+#include "record_file.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ENVELOPE_BINS = 4096 };
+
+enum capture_series {
+	CAPTURE_LATENCY,
+	CAPTURE_JITTER,
+	CAPTURE_IPDV,
+	CAPTURE_INTER_DEPARTURE,
+	CAPTURE_INTER_ARRIVAL,
+	N_CAPTURE_SERIES,
+};
+
+// The smallest latency of each stretch of ingress time.
+struct envelope {
+	int64_t width_ns; // of a bin; doubles when the bins do not suffice
+	uint32_t n; // bins up to the last one used
+	struct {
+		int64_t least_ns, at_ns; // at: of that packet, from the first ingress time stamp
+		uint64_t n; // packets in the bin; 0: the others mean nothing
+	} bins[ENVELOPE_BINS];
+};
+
+struct match_results {
+	const char *folder;
+	int64_t skip_ns;
+	int64_t first_ingress_ns, first_egress_ns; // time stamps of the sides' first frames
+
+	struct exact_counts series[2][N_CAPTURE_SERIES]; // [cold]
+	struct envelope envelope;
+	uint64_t n_cold_matched;
+
+	struct {
+		uint64_t pos;
+		int64_t ts_ns, latency_ns;
+		bool is_any, is_matched, is_cold;
+	} previous; // of the ingress frames that are packets
+	struct {
+		int64_t ts_ns;
+		bool is_any, is_cold;
+	} previous_arrival;
+
+	bool wants_packets;
+	struct record_file packets; // opened with the first record: its header has the epoch
+	struct packet_record *records;
+	size_t n_records;
+	int error; // -errno of the first failed write
+};
+
+// folder must outlive the results. Returns 0 or -errno.
+int match_results_init(
+	struct match_results *results, const char *folder, int64_t skip_ns, bool wants_packets);
+
+// The functions and context for match_create.
+struct match_sink match_results_sink(struct match_results *results);
+
+// After match_end: write what is left and the distributions. Returns 0 or the first -errno.
+int match_results_finish(struct match_results *results);
+void match_results_fini(struct match_results *results);
