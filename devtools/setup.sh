@@ -11,8 +11,10 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # libdpdk-dev: headers and libraries; dpdk-dev: testpmd; dpdk-doc: the source of l2fwd.
+# postgresql, default-jre-headless: servers the tests start for the engines postgres and spark.
 packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev dpdk-doc
-	libcmocka-dev iproute2 kmod procps python3 python3-venv util-linux"
+	libcmocka-dev iproute2 kmod procps python3 python3-venv util-linux
+	postgresql default-jre-headless"
 lint_packages="clang-format clang-tidy"
 [ "${1:-}" = lint ] && packages="$packages $lint_packages"
 
