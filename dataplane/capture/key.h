@@ -2,8 +2,10 @@
 
 // What makes two captured frames the same packet: some bytes of it, in full. The default is the
 // published pipeline's (docs/matching.md): the first 64 bytes without the MAC addresses, with the
-// IPv4 header checksum and the TCP or UDP checksum zeroed. VLAN tags and IPv4 options are walked
-// to find them.
+// IPv4 header checksum and the TCP, UDP or UDP-Lite checksum zeroed. A stack of VLAN tags (0x8100,
+// 0x88a8, 0x9100) and IPv4 options are walked to find them; a fragment other than the first has no
+// checksum but IPv4's. ICMP's and SCTP's stay: forwarding changes nothing they cover. What has no
+// sound IPv4 or IPv6 header stays as it is.
 
 #include "capture.h"
 
@@ -14,6 +16,7 @@
 enum {
 	KEY_MAX_BYTES = 124, // so that key and length fit 128
 	KEY_MAX_RANGES = 16,
+	KEY_TEXT_LEN = 512,
 };
 
 struct key_range {
@@ -35,15 +38,15 @@ struct key_spec {
 	uint8_t mask[KEY_MAX_BYTES]; // one byte a key byte; 0xff where nothing is masked
 	uint32_t n_bytes; // the longest key: 52 for the default
 	uint32_t stride; // bytes of a stored key: n_bytes and a u32 length, rounded up to 8; 56
-	uint32_t frame_bytes; // bytes of the frame a key needs: 64 for the default
+	uint32_t frame_bytes; // bytes of the frame a key needs: 64; a probe's 54 and its tags
 };
 
-// text: "default", "routed", "probe", or frame offsets "26-33,42-45", each with an optional mask
-// in hex digits, two a byte, after a slash: "14-15/0fff". NULL: default. Returns 0 or -EINVAL with
-// one line in error.
+// text: "default", "routed", "probe", or frame offsets "26-33,42-45" in any order, each with an
+// optional mask in hex digits, two a byte, after a slash: "14-15/0fff"; "23" is "23-23". NULL:
+// default. Returns 0 or -EINVAL with one line in error.
 int key_spec_parse(const char *text, struct key_spec *out, char *error, size_t error_len);
 
-// The spec as text that key_spec_parse reads back.
+// The spec as text that key_spec_parse reads back; KEY_TEXT_LEN bytes hold any.
 void key_spec_text(const struct key_spec *spec, char *text, size_t len);
 
 // Hot path. Write spec->stride bytes to key (8-byte aligned): the key's bytes, zeros, and in the

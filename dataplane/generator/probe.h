@@ -1,10 +1,9 @@
 #pragma once
 
-// The frame a generator sends: Ethernet, IPv4, UDP and an 18-byte probe, which with the FCS the
-// port adds is just the 64-byte minimum. Little endian:
-//   magic u16 | run id u32 | seq u48 | due u48 (ticks since the epoch)
-// Bit 47 of seq is the direction, so that a frame the device under test sends back where it came
-// from is no packet of the other direction. The flow is the UDP source port.
+// The frame a generator sends: Ethernet, IPv4, UDP and an 18-byte probe (probe_format.h), which
+// with the FCS the port adds is just the 64-byte minimum. The flow is the UDP source port.
+
+#include "probe_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,13 +12,9 @@
 enum probe_layout {
 	PROBE_FCS_LEN = 4,
 	PROBE_UDP_SOURCE_OFFSET = 14 + 20,
-	PROBE_OFFSET = 14 + 20 + 8,
-	PROBE_LEN = 18,
 	PROBE_HEAD_LEN = PROBE_OFFSET + PROBE_LEN, // what is written and read of a frame: 60
 	PROBE_FIRST_SOURCE_PORT = 1024,
 	PROBE_MAX_FLOWS = 65536 - PROBE_FIRST_SOURCE_PORT,
-	PROBE_DIRECTION_BIT = 47,
-	PROBE_MAGIC = 0x7a54,
 };
 
 struct probe {
