@@ -1,0 +1,190 @@
+"""The engines' join against the reference, on pairs made to meet every rule, and the real pair."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capture import reference
+from capture.pairs import SMALL_PAIRS, assert_latencies_are, expected, real_pair, rows_of
+from made_captures import (
+    Frame,
+    default_key,
+    frames_table,
+    made_frame,
+    made_pair,
+    planted_pair,
+    shift_clock,
+    tangled_pair,
+)
+from taut.capture.matching import class_counts, match_in_engine
+from taut.core.errors import InputError
+from taut.records.convert import PACKET_SCHEMA
+from taut.records.layout import PacketFlag
+from taut.storage.engine import Engine
+from taut.storage.engines import open_engine
+
+WINDOW_NS = 20_000_000  # of planted_pair
+
+
+def matched_rows(engine: Engine) -> Counter[tuple[int | None, ...]]:
+    names = ", ".join(PACKET_SCHEMA.names)
+    return rows_of(engine.query(f"SELECT {names} FROM matched_record ORDER BY seq"))
+
+
+def assert_agrees(
+    engine: Engine,
+    ingress: list[Frame],
+    egress: list[Frame],
+    window_ns: int,
+    skip_ns: int = 0,
+) -> reference.Matching:
+    expected = reference.match_frames(ingress, egress, window_ns)
+
+    match_in_engine(engine, frames_table(ingress), frames_table(egress), window_ns, skip_ns)
+
+    assert matched_rows(engine) == reference.rows(expected, skip_ns)
+    assert class_counts(engine) == reference.counts(expected, skip_ns)
+    return expected
+
+
+@pytest.fixture(scope="module")
+def duckdb() -> Iterator[Engine]:
+    with open_engine("duckdb") as engine:
+        yield engine
+
+
+@settings(max_examples=300, deadline=None)
+@given(pair=SMALL_PAIRS, window_ns=st.integers(1, 12), skip_ns=st.integers(0, 30))
+def test_duckdb_agrees_with_the_reference_on_small_pairs(
+    duckdb: Engine, pair: tuple[list[Frame], list[Frame]], window_ns: int, skip_ns: int
+) -> None:
+    assert_agrees(duckdb, *pair, window_ns, skip_ns)
+
+
+@pytest.mark.parametrize(("n_keys", "window_ns"), [(3, 5), (200, 40), (600, 50), (2_000, 400)])
+def test_duckdb_agrees_with_the_reference_on_tangled_pairs(
+    duckdb: Engine, n_keys: int, window_ns: int
+) -> None:
+    pair = tangled_pair(n_keys, 1_500, n_keys)
+
+    matching = assert_agrees(duckdb, *pair, window_ns, skip_ns=500)
+
+    assert len({frame.fate for frame in matching.ingress + matching.egress}) >= 4
+
+
+def test_planted_faults_are_counted_as_they_were_planted(duckdb: Engine) -> None:
+    pair = planted_pair(WINDOW_NS)
+
+    assert_agrees(duckdb, pair.ingress, pair.egress, WINDOW_NS)
+
+    found = class_counts(duckdb)
+    assert {name: n for name, n in found.items() if n} == dict(pair.truth)
+
+
+def test_counts_reconcile_with_the_frames(duckdb: Engine) -> None:
+    pair = planted_pair(WINDOW_NS)
+
+    match_in_engine(duckdb, frames_table(pair.ingress), frames_table(pair.egress), WINDOW_NS)
+
+    n = class_counts(duckdb)
+    assert n["ingress_frames"] == len(pair.ingress)
+    assert n["ingress_frames"] == (
+        n["matched"] + n["lost"] + n["ambiguous_ingress"] + n["truncated_ingress"]
+    )
+    assert n["egress_frames"] == len(pair.egress)
+    assert n["egress_frames"] == (
+        n["matched"]
+        + n["duplicates"]
+        + n["beyond_window"]
+        + n["orphans"]
+        + n["ambiguous_egress"]
+        + n["truncated_egress"]
+    )
+
+
+def test_an_egress_clock_behind_the_ingress_clock_gives_negative_latencies(
+    duckdb: Engine,
+) -> None:
+    pair = made_pair(100)
+    shift_clock(pair, -5_000)
+
+    match_in_engine(duckdb, frames_table(pair.ingress), frames_table(pair.egress), WINDOW_NS)
+
+    found = class_counts(duckdb)
+    assert (found["matched"], found["negative"], found["lost"]) == (100, 100, 0)
+    assert {row[7] - row[6] for row in matched_rows(duckdb)} == {3175 - 5_000}
+
+
+@pytest.mark.parametrize(("n_ingress", "n_egress"), [(0, 0), (3, 0), (0, 3)])
+def test_an_empty_side_is_no_fault(duckdb: Engine, n_ingress: int, n_egress: int) -> None:
+    pair = made_pair(3)
+
+    assert_agrees(duckdb, pair.ingress[:n_ingress], pair.egress[:n_egress], WINDOW_NS)
+
+
+def test_out_of_sequence_is_seen_across_the_blocks_of_its_running_maximum(
+    duckdb: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from taut.capture import matching
+
+    blocks = matching._SEQUENCED_PAIR.replace(str(matching._BLOCK_FRAMES), "4")
+    monkeypatch.setattr(matching, "_SEQUENCED_PAIR", blocks)
+    pair = made_pair(40)
+    early = pair.egress.pop(30)
+    pair.egress.insert(38, pair.egress.pop(10))  # last but one in the file
+    pair.egress.insert(2, early)  # so that 2 to 29 are out of sequence, 10 among them
+
+    matching = assert_agrees(duckdb, pair.ingress, pair.egress, WINDOW_NS)
+
+    assert reference.counts(matching)["out_of_sequence"] == 28
+
+
+def test_many_frames_of_one_key_take_no_quadratic_time(duckdb: Engine) -> None:
+    n = 200_000
+    ts_ns = np.arange(n) * 1_000
+    key = pa.array([default_key(made_frame(0, 7))] * n, pa.binary())
+    table = frames_table([made_frame(0, 7)]).schema.empty_table()
+    table = pa.table([np.arange(n), ts_ns, ts_ns, key, np.full(n, 100, np.int32)], table.schema)
+
+    match_in_engine(duckdb, table, table, WINDOW_NS)
+
+    found = class_counts(duckdb)
+    assert (found["ambiguous_ingress"], found["ambiguous_egress"]) == (n, n)
+    assert found["duplicate_keys"] == 1
+
+
+def test_a_window_of_nothing_is_refused(duckdb: Engine) -> None:
+    table = frames_table([])
+
+    with pytest.raises(InputError, match="window of 0 ns: must be above 0"):
+        match_in_engine(duckdb, table, table, 0)
+
+
+@pytest.fixture(scope="module")
+def real_tables() -> tuple[pa.Table, pa.Table]:
+    ingress, egress = real_pair()
+    return frames_table(ingress), frames_table(egress)
+
+
+@pytest.mark.parametrize(
+    ("skip_ns", "block"), [(0, "unfiltered"), (10**9, "filtered"), (15 * 10**9, "after15s")]
+)
+def test_the_real_pair_gives_what_is_known_of_it(
+    duckdb: Engine, real_tables: tuple[pa.Table, pa.Table], skip_ns: int, block: str
+) -> None:
+    match_in_engine(duckdb, *real_tables, 5 * 10**9, skip_ns)
+
+    found = {name: n for name, n in class_counts(duckdb).items() if n}
+    skipped = expected()["unfiltered"]["n"] - expected()[block]["n"]
+    assert found.pop("skipped_warmup", 0) == skipped
+    assert found == {"ingress_frames": 300_000, "egress_frames": 300_000, "matched": 300_000}
+    latencies = duckdb.query(
+        "SELECT received_ns - sent_ns AS latency_ns FROM matched_record"
+        f" WHERE (flags & {PacketFlag.COLD}) = 0 ORDER BY latency_ns"
+    )
+    assert_latencies_are(latencies.column("latency_ns").to_numpy(), expected()[block])
