@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "run an experiment: devices x loads, every packet timed, a table and a report",
     "reproduce": "repeat a published experiment and print published beside measured",
     "report": "analyse runs again and write one report of them",
+    "compare": "compare two runs: relative improvement per percentile, and whether it is shown",
     "doctor": "say what this machine can and cannot do; --clean removes what a crash left",
     "generate": "send and time packets (taut-generate)",
     "forward": "forward packets (taut-forward)",

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path
@@ -12,13 +12,15 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from taut.analysis.load import load_words, loads_in_order
+from taut.analysis.compare import Comparison
+from taut.analysis.load import load_of, load_words, loads_in_order
 from taut.analysis.metrics import METRICS
+from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import analyse_run
 from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.core.files import write_whole
 from taut.records.rundir import RunDirectory
-from taut.report import cells
+from taut.report import cells, comparison
 from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import conditions_of
 from taut.report.figure import Figure
@@ -26,10 +28,8 @@ from taut.report.figures import FIGURES
 from taut.report.palette import DARK, LIGHT
 from taut.report.scene import Scene, make_scenes
 
-AnalysedRun = tuple[RunDirectory, Mapping[str, Any]]
-
 # Under the loads after the first only these are drawn, folded: the file must stay small.
-_FIGURES_OF_OTHER_LOADS = ("percentiles", "histogram")
+_FIGURES_OF_OTHER_LOADS = ("improvement", "percentiles", "histogram")
 _WORST_EPISODES = 20
 
 
@@ -55,14 +55,21 @@ def write_report(runs: Sequence[RunDirectory], out: Path, engine_name: str = "du
     return write_html([(run, analyse_run(run, engine_name)) for run in runs], out)
 
 
-def write_html(runs: Sequence[AnalysedRun], out: Path) -> Path:
-    """Write the report of analysed runs to `out`, and figures/ beside it."""
+def write_html(runs: Sequence[AnalysedRun], out: Path, compared: Comparison | None = None) -> Path:
+    """Write the report of analysed runs to `out`, and figures/ beside it.
+
+    With `compared` it opens with what the comparison of two runs shows.
+    """
     variants = [row for _, document in runs for row in document["variants"]]
-    scenes = make_scenes(runs, loads_in_order(variants))
+    pairs = compared.pairs if compared else ()
+    scenes = [
+        replace(scene, pairs=[pair for pair in pairs if load_of(pair.a) == scene.load])
+        for scene in make_scenes(runs, loads_in_order(variants))
+    ]
     sections = [_section(scene, is_main=i == 0, number=i) for i, scene in enumerate(scenes)]
     out.parent.mkdir(parents=True, exist_ok=True)
     _write_images(sections, out.parent / "figures")
-    write_whole(out, _page(runs, sections))
+    write_whole(out, _page(runs, sections, compared))
     return out
 
 
@@ -85,7 +92,9 @@ def _write_images(sections: Sequence[Section], folder: Path) -> None:
             write_images(drawn.spec, folder / drawn.id)
 
 
-def _page(runs: Sequence[AnalysedRun], sections: Sequence[Section]) -> str:
+def _page(
+    runs: Sequence[AnalysedRun], sections: Sequence[Section], compared: Comparison | None
+) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -97,11 +106,13 @@ def _page(runs: Sequence[AnalysedRun], sections: Sequence[Section]) -> str:
         title=" and ".join(run.path.resolve().name for run, _ in runs),
         runs=[_run(run, document) for run, document in runs],
         sections=sections,
+        compared=compared,
+        comparison=comparison,
         cells=cells,
         percentiles=list(PERCENTILES),
         support=SUPPORT,
         metrics=METRICS,
-        warnings=_warnings(sections, runs),
+        warnings=[*(compared.warnings if compared else ()), *_warnings(sections, runs)],
         episodes=_episodes(runs),
         css=Markup(_asset("report.css")),  # noqa: S704 our own file
         script=Markup(_asset("report.js")),  # noqa: S704 our own file

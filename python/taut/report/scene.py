@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from taut.analysis.compare import Pair
 from taut.analysis.load import load_of, load_words, rows_of
 from taut.analysis.results import read_distribution
 from taut.analysis.worst import worst_packets
@@ -72,6 +73,8 @@ class Scene:
     colours: Mapping[str, str]
     """A colour token for each label of the run, so that a device keeps its colour."""
     all_devices: Sequence[Device]
+    pairs: Sequence[Pair] = ()
+    """Devices of two runs that are compared under this load."""
 
     def colour_scale(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:
         """Domain and range for the labels drawn."""

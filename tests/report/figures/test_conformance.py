@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from taut.analysis.load import loads_in_order
+from taut.analysis.compare import compare_runs
+from taut.analysis.load import load_of, loads_in_order
 from taut.report.chart import as_spec, write_images
 from taut.report.figures import FIGURES
 from taut.report.palette import LIGHT
@@ -15,7 +16,10 @@ from taut.report.scene import make_scenes
 
 @pytest.fixture(scope="module")
 def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
+    """The main load, compared with itself."""
+    scene = make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
+    pairs = compare_runs(analysed, analysed).pairs
+    return replace(scene, pairs=[p for p in pairs if load_of(p.a) == scene.load])
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
@@ -47,10 +51,11 @@ def test_figure_asks_a_question_and_says_how_to_read_it(figure):
 def test_figures_that_compare_have_nothing_to_draw_for_one_trial(scene):
     device = scene.devices[1]
     alone = replace(device, trials=device.trials[:1])
-    small = replace(scene, devices=[alone], all_devices=[alone])
+    small = replace(scene, devices=[alone], all_devices=[alone], pairs=())
 
     drawn = {figure.id: figure.draw(small) is not None for figure in FIGURES}
 
     assert drawn["percentiles"]
+    assert not drawn["improvement"]
     assert not drawn["rate"]
     assert not drawn["repetitions"]

@@ -2,6 +2,7 @@
 
 from taut.report.figure import Figure
 from taut.report.figures.histogram import Histogram
+from taut.report.figures.improvement import Improvement
 from taut.report.figures.inter_arrival import InterArrival
 from taut.report.figures.inter_departure import InterDeparture
 from taut.report.figures.percentiles import Percentiles
@@ -10,6 +11,7 @@ from taut.report.figures.repetitions import Repetitions
 from taut.report.figures.worst_over_time import WorstOverTime
 
 FIGURES: tuple[Figure, ...] = (
+    Improvement(),
     Percentiles(),
     Histogram(),
     WorstOverTime(),

@@ -1,0 +1,60 @@
+"""`taut compare A B`: whether the second run is faster, as far as packets and repetitions show."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from taut.analysis.compare import compare_runs
+from taut.analysis.pairing import AnalysedRun, read_analysis
+from taut.core.errors import InputError
+from taut.records.rundir import RunDirectory
+from taut.report.comparison import differing_conditions, print_comparison
+from taut.report.html import write_html
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="The run directory to compare with.")],
+    b: Annotated[Path, typer.Argument(help="The run directory that is compared.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Also write an HTML report of both here.")
+    ] = None,
+    without_void: Annotated[
+        bool,
+        typer.Option("--without-void", help="Leave out packets the generator itself held up."),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead.")
+    ] = False,
+) -> None:
+    """Compare two runs of taut, or two analysed captures: relative improvement per percentile."""
+    runs = [_analysed(path) for path in (a, b)]
+    comparison = compare_runs(*runs, without_void=without_void)
+    differing = differing_conditions(*runs)
+    if out is not None:
+        write_html(runs, out, comparison)
+    if as_json:
+        document = {
+            "a": str(a),
+            "b": str(b),
+            "report": None if out is None else str(out),
+            **comparison.as_json(),
+            "differing_conditions": [
+                {"name": name, "a": in_a, "b": in_b} for name, in_a, in_b in differing
+            ],
+        }
+        json.dump(document, sys.stdout)
+        sys.stdout.write("\n")
+    else:
+        print_comparison(comparison, (str(a), str(b)), differing, Console(), out)
+
+
+def _analysed(path: Path) -> AnalysedRun:
+    run = RunDirectory(path)
+    if path.is_file() or not run.trials():
+        raise InputError(f"{path}: no trials; give a run directory of `taut run` or `taut analyze`")
+    with Console(stderr=True).status(f"reading {path}"):
+        return run, read_analysis(run)

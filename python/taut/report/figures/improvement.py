@@ -1,0 +1,103 @@
+"""How much of each percentile's latency the second run saves: the papers' figure."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from taut.analysis.compare import Pair
+from taut.analysis.difference import Shown
+from taut.analysis.statistics import PERCENTILES
+from taut.report.chart import Chart, alt, column_data, device_colour, layered
+from taut.report.palette import colour_devices
+from taut.report.scene import Scene
+
+_ROOM = 0.15
+_HEIGHT = 320
+_SIGNED = "datum.value == 0 ? '0' : format(datum.value, '+,') + ' %'"
+_CLAIMED = "shown"
+_OPEN = "no difference shown"
+
+
+class Improvement:
+    """Relative improvement per percentile, with intervals."""
+
+    id = "improvement"
+    question = "How much faster is B than A, for typical packets and for slow ones?"
+    reading = (
+        "(A - B) / A of each percentile: above zero B is faster. The bar is the 95 % interval; "
+        "filled marks are claimed, hollow ones are not, because their interval holds zero. "
+        "Percentiles without support are left out, and bars that reach far out are cut."
+    )
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """One line a pair of devices."""
+        rows = [row for pair in scene.pairs for row in _rows(pair)]
+        if not rows:
+            return None
+        colours = colour_devices({pair.label: pair.a["is_floor"] for pair in scene.pairs})
+        low, high = _domain(rows)
+        base = alt.Chart(column_data(rows)).encode(
+            x=alt.X(
+                "percentile:N",
+                scale=alt.Scale(domain=list(PERCENTILES)),
+                axis=alt.Axis(title="percentile of service latency", labelAngle=0),
+            ),
+            xOffset=alt.XOffset("device:N"),
+            color=device_colour(list(colours), list(colours.values())),
+            tooltip=[
+                alt.Tooltip("device:N", title="devices"),
+                alt.Tooltip("percentile:N"),
+                alt.Tooltip("percent:Q", format="+.2f", title="improvement (%)"),
+                alt.Tooltip("low:Q", format="+.2f", title="from (%)"),
+                alt.Tooltip("high:Q", format="+.2f", title="to (%)"),
+                alt.Tooltip("claim:N"),
+            ],
+        )
+        y = alt.Y(
+            "percent:Q",
+            scale=alt.Scale(domain=[low, high], nice=True),
+            axis=alt.Axis(title="improvement", labelExpr=_SIGNED),
+        )
+        bars = base.mark_rule(strokeWidth=2, clip=True).encode(
+            y=alt.Y("low:Q", scale=alt.Scale(domain=[low, high], nice=True)), y2="high:Q"
+        )
+        marks = base.mark_point(size=70, strokeWidth=2, opacity=1, clip=True).encode(
+            y=y,
+            fillOpacity=alt.FillOpacity(
+                "claim:O", scale=alt.Scale(domain=[_CLAIMED, _OPEN], range=[1, 0]), legend=None
+            ),
+            fill=alt.Fill(
+                "device:N",
+                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+                legend=None,
+            ),
+        )
+        zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
+        none = zero.mark_rule(color="@muted", strokeDash=[4, 3]).encode(y="zero:Q")
+        return layered(none, bars, marks, height=_HEIGHT)
+
+
+def _rows(pair: Pair) -> Iterator[dict[str, Any]]:
+    for one in pair.differences:
+        if one.improvement is None or one.improvement_interval is None:
+            continue
+        if one.name not in PERCENTILES:
+            continue
+        low, high = one.improvement_interval
+        yield {
+            "device": pair.label,
+            "percentile": one.name,
+            "percent": 100 * one.improvement,
+            "low": 100 * low,
+            "high": 100 * high,
+            "claim": _OPEN if one.shown is Shown.NOTHING else _CLAIMED,
+        }
+
+
+def _domain(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """Every mark and zero; of the bars as much again as the marks take, at least ten percent."""
+    marks = [float(row["percent"]) for row in rows] + [0.0]
+    reach = max(max(marks) - min(marks), 10.0)
+    low = max(min(min(float(row["low"]) for row in rows), 0.0), min(marks) - reach)
+    high = min(max(max(float(row["high"]) for row in rows), 0.0), max(marks) + reach)
+    room = _ROOM * max(high - low, 1e-3)
+    return low - room, high + room

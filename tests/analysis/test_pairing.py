@@ -1,0 +1,114 @@
+"""What is compared with what, and the one line when nothing is."""
+
+from pathlib import Path
+
+import pytest
+
+from taut.analysis.pairing import match_variants
+from taut.core.errors import InputError
+from taut.records.rundir import RunDirectory
+
+
+def row(dut="eager", pps=100_000.0, **changes):
+    return {
+        "dut": dut,
+        "is_floor": False,
+        "link": "memif",
+        "placement": "bare",
+        "traffic": "constant",
+        "schedule": "constant",
+        "frame": "64",
+        "both": False,
+        "asked_pps": pps,
+        "achieved_pps": pps,
+        "latency_ns": {"n": 1000},
+        **changes,
+    }
+
+
+def run(*rows, name="a"):
+    return RunDirectory(Path(name)), {"variants": list(rows)}
+
+
+def names(a, b):
+    matches, unmatched = match_variants(a, run(*b[1]["variants"], name="b"))
+    return [(m.a["dut"], m.b["dut"]) for m in matches], unmatched
+
+
+def refusal(a, b):
+    with pytest.raises(InputError) as caught:
+        match_variants(a, run(*b[1]["variants"], name="b"))
+    return str(caught.value)
+
+
+def test_the_only_devices_are_compared_whatever_they_are_called():
+    assert names(run(row("stock")), run(row("tuned"))) == ([("stock", "tuned")], [])
+
+
+def test_several_devices_are_compared_by_name_and_the_others_are_said():
+    matched, unmatched = names(run(row("x"), row("y")), run(row("y"), row("z")))
+
+    assert matched == [("y", "y")]
+    assert unmatched == ["only in A: x at 100 kpkt/s, 64 B", "only in B: z at 100 kpkt/s, 64 B"]
+
+
+def test_loads_are_matched_one_by_one():
+    a = run(row(pps=10_000.0), row(pps=20_000.0))
+    b = run(row(pps=20_000.0), row(pps=30_000.0))
+
+    matched, unmatched = names(a, b)
+
+    assert len(matched) == 1
+    assert [word.split()[:3] for word in unmatched] == [["only", "in", "A:"], ["only", "in", "B:"]]
+
+
+def test_measured_rates_of_captures_agree_nearly():
+    a, b = row("capture", None, achieved_pps=9_999.8), row("capture", None, achieved_pps=10_001.0)
+
+    assert names(run(a), run(b))[0] == [("capture", "capture")]
+    assert "no load in common" in refusal(run(a), run({**b, "achieved_pps": 11_000.0}))
+
+
+def test_floors_are_compared_over_the_same_link_only():
+    floors = [
+        row("loopback_memif", is_floor=True),
+        row("loopback_veth", is_floor=True, link="veth"),
+    ]
+
+    matched, _ = names(run(*floors, row()), run(*reversed(floors), row()))
+
+    assert matched == [("eager", "eager"), *[(f["dut"], f["dut"]) for f in floors]]
+
+
+def test_one_device_over_two_links_is_told_apart():
+    both = [row(), row(link="veth")]
+    matches, _ = match_variants(run(*both), run(*reversed(both), name="b"))
+
+    assert [(m.a["link"], m.b["link"]) for m in matches] == [("memif", "memif"), ("veth", "veth")]
+
+
+def test_other_loads_are_refused_with_both_lists():
+    text = refusal(run(row()), run(row(pps=10_000.0), row(frame="256")))
+
+    assert text.startswith(
+        "a and b: not comparable: no load in common (A: 100 kpkt/s, 64 B; B: 10 "
+    )
+    assert "measure both under one load" in text
+
+
+def test_other_devices_are_refused_although_the_floors_agree():
+    floor = row("loopback", is_floor=True)
+
+    text = refusal(run(floor, row("x"), row("y")), run(floor, row("z")))
+
+    assert "no device in common at 100 kpkt/s, 64 B (A: " in text
+
+
+def test_a_card_is_never_set_beside_virtual_ports():
+    text = refusal(run(row(link="pci")), run(row(link="memif")))
+
+    assert "A over pci, B over memif" in text
+
+
+def test_a_run_without_latencies_is_refused():
+    assert "B has no packet" in refusal(run(row()), run(row(latency_ns={"n": 0})))

@@ -1,0 +1,59 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from made_run import VARIANTS, make_run
+from taut.cli.main import run_command
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    faster = replace(VARIANTS[1], name="tuned", trial=replace(VARIANTS[1].trial, base_ns=600))
+    return (
+        make_run(folder / "a", VARIANTS[1:2], repetitions=1),
+        make_run(folder / "b", (faster,), repetitions=1),
+        make_run(folder / "other", VARIANTS[1:2], rates_pps=(10_000.0,), repetitions=1),
+    )
+
+
+def test_compare_prints_the_verdict_first(runs, capsys):
+    assert run_command(["compare", str(runs[0]), str(runs[1])]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("B is faster at ")
+    assert "eager → tuned at 100 kpkt/s, 64 B" in lines
+    assert any("fewer than 3 repetitions" in line for line in lines)
+
+
+def test_json_is_one_document_and_out_a_report(runs, tmp_path, capsys):
+    page = tmp_path / "c.html"
+
+    assert run_command(["compare", *map(str, runs[:2]), "--json", "--out", str(page)]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"].startswith("B is faster")
+    assert document["report"] == str(page)
+    assert document["differing_conditions"] == [
+        {"name": "path", "a": "eager: memif, made up", "b": "tuned: memif, made up"}
+    ]
+    assert '<figure id="improvement">' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [("other", "not comparable: no load in common"), ("nowhere", "no such run directory")],
+)
+def test_what_cannot_be_compared_is_one_line_and_2(runs, other, said, capsys):
+    assert run_command(["compare", str(runs[0]), str(runs[0].parent / other)]) == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_folder_without_trials_is_no_run(runs, tmp_path, capsys):
+    assert run_command(["compare", str(runs[0]), str(tmp_path)]) == 2
+    assert "no trials" in capsys.readouterr().err
