@@ -1,59 +1,148 @@
 """What every engine must do; a new engine is tested by being in the table."""
 
+import sys
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from taut.core.errors import InputError
-from taut.storage.engines import ENGINES, open_engine
+import servers
+from taut.core.errors import InputError, MissingToolError
+from taut.storage.engines import open_engine
 
 TABLE = pa.table(
     {"value": pa.array([3, 1, 2], pa.int64()), "flags": pa.array([1, 2, 3], pa.uint16())}
 )
+EVERY_TYPE = pa.table(
+    {
+        "row": pa.array([0, 1, 2, 3], pa.uint8()),
+        "whole": pa.array([-(2**63), 2**63 - 1, 0, None], pa.int64()),
+        "large": pa.array([2**64 - 1, 0, 1, None], pa.uint64()),
+        "yes": pa.array([True, False, None, None]),
+        "word": pa.array(["", 'a,"b"\n\\N', "ü", None]),
+        "thread": pa.array(["x", None, "x", "y"]).dictionary_encode(),
+        "key": pa.array([b"", b"\x00\xff\n", b"\\x41", None], pa.binary()),
+        "real": pa.array([0.1, -1e300, 2**-1074, None], pa.float64()),
+        "sum": pa.array([Decimal(10**37), Decimal(-1), Decimal(0), None], pa.decimal128(38, 0)),
+    }
+)
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_parquet_and_arrow_answer_alike(name, tmp_path):
-    pq.write_table(TABLE, tmp_path / "it's.parquet")
+@pytest.fixture
+def engine(engine_at):
+    with open_engine(*engine_at) as engine:
+        yield engine
 
-    with open_engine(name) as engine:
-        engine.load({"from_file": tmp_path / "it's.parquet", "from_memory": TABLE})
-        answers = [
-            engine.query(f"SELECT value FROM {table} ORDER BY value").column("value").to_pylist()
-            for table in ("from_file", "from_memory")
-        ]
+
+def test_parquet_and_arrow_answer_alike(engine, tmp_path):
+    file = tmp_path / "it's [one] 50%.parquet"
+    pq.write_table(TABLE, file)
+
+    engine.load({"from_file": file, "from_memory": TABLE})
+    answers = [
+        engine.query(f"SELECT value FROM {table} ORDER BY value").column("value").to_pylist()
+        for table in ("from_file", "from_memory")
+    ]
 
     assert answers == [[1, 2, 3], [1, 2, 3]]
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_name_can_be_given_again(name, tmp_path):
+@pytest.mark.parametrize("source", ["file", "memory"])
+def test_every_type_comes_back_as_it_went_in(engine, source, tmp_path):
+    pq.write_table(EVERY_TYPE, tmp_path / "t.parquet")
+
+    engine.load({"t": tmp_path / "t.parquet" if source == "file" else EVERY_TYPE})
+    columns = ", ".join(f"t.{name} AS {name}" for name in EVERY_TYPE.column_names)
+    got = engine.query(f"SELECT {columns} FROM t ORDER BY t.row")
+
+    assert got.to_pylist() == EVERY_TYPE.to_pylist()
+
+
+def test_a_table_of_no_rows_keeps_its_columns(engine):
+    engine.load({"t": EVERY_TYPE.slice(0, 0)})
+
+    got = engine.query("SELECT t.word AS word, t.whole AS whole, t.key AS key FROM t ORDER BY 1")
+
+    assert got.num_rows == 0
+    assert got.schema.types == [pa.string(), pa.int64(), pa.binary()]
+
+
+def test_a_row_that_is_one_null_is_a_row(engine):
+    got = engine.query("SELECT CAST(NULL AS BIGINT) AS nothing ORDER BY nothing")
+
+    assert got.to_pylist() == [{"nothing": None}]
+
+
+def test_a_name_can_be_given_again(engine, tmp_path):
     pq.write_table(TABLE, tmp_path / "t.parquet")
 
-    with open_engine(name) as engine:
-        engine.load({"t": TABLE})
-        engine.load({"t": TABLE.slice(0, 1)})
-        engine.define("v", "SELECT value FROM t")
-        engine.load({"t": tmp_path / "t.parquet"})
-        engine.define("v", "SELECT value + 1 AS value FROM t")
-        rows = engine.query("SELECT value FROM v ORDER BY value").to_pylist()
+    engine.load({"t": TABLE})
+    engine.load({"t": TABLE.slice(0, 1)})
+    engine.define("v", "SELECT value FROM t")
+    engine.load({"t": tmp_path / "t.parquet"})
+    engine.define("v", "SELECT value + 1 AS value, flags FROM t")
+    rows = engine.query("SELECT value FROM v ORDER BY value").to_pylist()
 
     assert rows == [{"value": 2}, {"value": 3}, {"value": 4}]
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_sums_beyond_64_bits_are_exact(name):
+def test_materialised_rows_stay_as_they_were(engine):
+    engine.load({"t": TABLE})
+    engine.materialise("kept", "SELECT value FROM t WHERE value > 1")
+    engine.load({"t": TABLE.slice(0, 0)})
+    before = engine.query("SELECT value FROM kept ORDER BY value").column("value").to_pylist()
+    engine.materialise("kept", "SELECT value FROM t")
+    after = engine.query("SELECT value FROM kept ORDER BY value").column("value").to_pylist()
+
+    assert (before, after) == ([2, 3], [])
+
+
+def test_sums_beyond_64_bits_are_exact(engine):
     big = pa.table({"value": pa.array([2**62, 2**62, 2**62], pa.int64())})
 
-    with open_engine(name) as engine:
-        engine.load({"big": big})
-        total = engine.query(
-            "SELECT SUM(CAST(value AS DECIMAL(19, 0))) AS total FROM big ORDER BY 1"
-        )
+    engine.load({"big": big})
+    total = engine.query("SELECT SUM(CAST(value AS DECIMAL(19, 0))) AS total FROM big ORDER BY 1")
 
     assert int(total.column("total")[0].as_py()) == 3 * 2**62
+
+
+def test_two_engines_do_not_see_each_other(engine_at):
+    with open_engine(*engine_at) as one, open_engine(*engine_at) as other:
+        one.load({"t": TABLE})
+        other.load({"t": TABLE.slice(0, 1)})
+
+        assert one.query("SELECT COUNT(*) AS n FROM t ORDER BY n").to_pylist() == [{"n": 3}]
+        assert other.query("SELECT COUNT(*) AS n FROM t ORDER BY n").to_pylist() == [{"n": 1}]
 
 
 def test_unknown_engine_names_the_known_ones():
     with pytest.raises(InputError, match="duckdb"):
         open_engine("access")
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "words"),
+    [
+        ("duckdb", "x", "takes no URL"),
+        ("postgres", "postgresql://taut@127.0.0.1:{port}/x", "refused.*--engine-url postgresql"),
+        ("postgres", "mysql://127.0.0.1", "--engine-url postgresql"),
+        ("spark", "spark://127.0.0.1:{port}", "refused.*--engine-url spark"),
+        ("spark", "mesos://127.0.0.1:1", "local"),
+    ],
+)
+def test_a_url_that_leads_nowhere_is_one_line_with_the_remedy(name, url, words):
+    with pytest.raises(InputError, match=words) as caught:
+        open_engine(name, url.format(port=servers.free_port()))
+
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("name", "package"), [("postgres", "psycopg"), ("spark", "pyspark")])
+def test_a_missing_extra_says_how_to_get_it(name, package, monkeypatch):
+    for module in [m for m in list(sys.modules) if m.startswith("taut.storage.engines.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(MissingToolError, match=rf"pip install taut\[{name}\]"):
+        open_engine(name)

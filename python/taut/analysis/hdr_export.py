@@ -27,15 +27,15 @@ _NO_START = "1970-01-01T00:00:00+00:00"
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Values and how often each occurred."""
 
-# The cast to a decimal makes the division exact in every engine.
+# MOD of integers is exact in every engine, division is not; the second MOD rounds negative times
+# down as well.
+_START = f"sent_ns - MOD(MOD(sent_ns, {_INTERVAL_NS}) + {_INTERVAL_NS}, {_INTERVAL_NS})"
 _BY_SECOND = f"""
-SELECT CAST(FLOOR(sent_ns / CAST({_INTERVAL_NS} AS DECIMAL(12, 1))) AS BIGINT) AS interval_no,
-    received_ns - sent_ns AS value_ns, COUNT(*) AS n
+SELECT {_START} AS start_ns, received_ns - sent_ns AS value_ns, COUNT(*) AS n
 FROM packet
 WHERE received_ns IS NOT NULL AND NOT is_cold
-GROUP BY CAST(FLOOR(sent_ns / CAST({_INTERVAL_NS} AS DECIMAL(12, 1))) AS BIGINT),
-    received_ns - sent_ns
-ORDER BY interval_no, value_ns"""
+GROUP BY {_START}, received_ns - sent_ns
+ORDER BY start_ns, value_ns"""
 
 
 def intervals(engine: Engine) -> dict[int, Counts]:
@@ -44,7 +44,8 @@ def intervals(engine: Engine) -> dict[int, Counts]:
     for chunk in list(chunks(engine)):
         open_chunk(engine, chunk, n_flows=1)
         rows = engine.query(_BY_SECOND)
-        numbers, values, n = (rows[name].to_numpy() for name in ("interval_no", "value_ns", "n"))
+        starts, values, n = (rows[name].to_numpy() for name in ("start_ns", "value_ns", "n"))
+        numbers = starts // _INTERVAL_NS
         for number in np.unique(numbers):
             inside = numbers == number
             found[int(number)] = _add(found.get(int(number)), (values[inside], n[inside]))

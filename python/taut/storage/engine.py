@@ -13,7 +13,12 @@ import pyarrow as pa
 
 
 class Engine(Protocol):
-    """One private database, empty when entered and gone when left."""
+    """One private database, empty when entered and gone when left.
+
+    A view stands on the names it reads as they were when it was defined: after a name is given
+    again, views over it have to be defined again.  A column is at most a 64-bit integer, a
+    boolean, a double, text, bytes or a decimal.
+    """
 
     def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
         """Name Parquet files or Arrow tables, replacing what had the name."""

@@ -1,18 +1,63 @@
-"""The engines by name. To add one: a file here and a line in ENGINES."""
+"""The engines by name. To add one: a file here and a line in ENGINES.
+
+A library is imported when its engine is opened: PostgreSQL's and Spark's are extras.
+"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from taut.core.errors import InputError
+from taut.core.errors import InputError, MissingToolError
 from taut.storage.engine import Engine
-from taut.storage.engines.duckdb import DuckdbEngine
 
-ENGINES: Mapping[str, Callable[[], Engine]] = {
-    "duckdb": DuckdbEngine,
+
+def _duckdb(url: str | None) -> Engine:
+    from taut.storage.engines.duckdb import DuckdbEngine
+
+    if url is not None:
+        raise InputError("engine duckdb: runs inside taut and takes no URL; leave it out")
+    return DuckdbEngine()
+
+
+def _postgres(url: str | None) -> Engine:
+    from taut.storage.engines.postgres import PostgresEngine
+
+    return PostgresEngine(url)
+
+
+def _spark(url: str | None) -> Engine:
+    from taut.storage.engines.spark import SparkEngine
+
+    return SparkEngine(url)
+
+
+@dataclass(frozen=True)
+class EngineKind:
+    """How an engine is opened, and whether each of taut's processes may have its own."""
+
+    open: Callable[[str | None], Engine]
+    is_embedded: bool
+
+
+ENGINES: Mapping[str, EngineKind] = {
+    "duckdb": EngineKind(_duckdb, is_embedded=True),
+    "postgres": EngineKind(_postgres, is_embedded=False),
+    "spark": EngineKind(_spark, is_embedded=False),
 }
 
 
-def open_engine(name: str) -> Engine:
-    """Return the engine of that name, or say which there are."""
+def engine_kind(name: str) -> EngineKind:
+    """Return the kind of that name, or say which there are."""
     if name not in ENGINES:
         raise InputError(f"engine {name}: not known; choose one of {', '.join(ENGINES)}")
-    return ENGINES[name]()
+    return ENGINES[name]
+
+
+def open_engine(name: str, url: str | None = None) -> Engine:
+    """Open the engine of that name: at the URL of its server, or where it is by default."""
+    kind = engine_kind(name)
+    try:
+        return kind.open(url)
+    except ModuleNotFoundError as error:
+        raise MissingToolError(
+            f"engine {name}: the Python package {error.name} is missing; pip install taut[{name}]"
+        ) from None

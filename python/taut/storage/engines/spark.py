@@ -1,0 +1,176 @@
+"""Spark: in this process (`local[*]`) or at a cluster's master, which reads Parquet where it lies.
+
+Files must have the same path on every worker; small Arrow tables travel with the query.  The
+driver starts once, taking seconds, and ends with taut: engines share it, each with its own session.
+This is the only file that imports pyspark.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import pyarrow as pa
+from pyspark.conf import SparkConf
+from pyspark.context import SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import DataFrame, SparkSession
+
+from taut.core.errors import InputError, MissingToolError, TautError
+
+LOCAL = "local[*]"
+
+_CONNECT_TIMEOUT_S = 5
+_SETTINGS = {
+    "spark.app.name": "taut",
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # An overflow is an error, never a wrong number.
+    "spark.sql.ansi.enabled": "true",
+}
+_MASTER = re.compile(r"local(\[.+\])?|spark://[^/]+|yarn|k8s://.+")
+_GLOB = re.compile(r"([\[\]{}*?\\])")
+
+
+class SparkEngine:
+    """A session of its own: its views are nobody else's."""
+
+    def __init__(self, url: str | None = None) -> None:
+        self._session = _driver(url or LOCAL).newSession()
+        self._kept: dict[str, DataFrame] = {}
+
+    def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
+        for name, source in tables.items():
+            if isinstance(source, Path):
+                # Spark would take brackets and stars of a path for a pattern.
+                path = _GLOB.sub(r"\\\1", str(source.resolve()))
+                self._name(name, self._session.read.parquet(f"file://{path}"))
+            else:
+                self._name(name, self._session.createDataFrame(_signed(source)))
+
+    def define(self, name: str, select: str) -> None:
+        self._name(name, self._session.sql(select))
+
+    def materialise(self, name: str, select: str) -> None:
+        rows = self._session.sql(select).persist()
+        rows.count()
+        self._name(name, rows)
+        self._kept[name] = rows
+
+    def query(self, select: str) -> pa.Table:
+        return self._session.sql(select).toArrow()
+
+    def _name(self, name: str, rows: DataFrame) -> None:
+        rows.createOrReplaceTempView(name)
+        if name in self._kept:
+            self._kept.pop(name).unpersist()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for rows in self._kept.values():
+            rows.unpersist()
+        for view in self._session.catalog.listTables():
+            self._session.catalog.dropTempView(view.name)
+
+
+def _driver(url: str) -> SparkSession:
+    """The session all engines of this process come from: the one there is, or a new one."""
+    if not _MASTER.fullmatch(url):
+        raise InputError(f"engine spark: {url} is no master; say spark://HOST:PORT or {LOCAL}")
+    active = SparkSession.getActiveSession()
+    if active is not None and active.sparkContext.master == url:
+        return active
+    if active is not None:
+        active.stop()
+    conf = SparkConf(loadDefaults=False).setMaster(url)
+    for host, port in _addresses(url):
+        _check_reachable(url, host, port)
+    if all(host in ("127.0.0.1", "localhost", "::1") for host, _ in _addresses(url)):
+        conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
+    for key, value in _SETTINGS.items():
+        conf.set(key, value)
+    gateway, log = _gateway()
+    try:
+        return SparkSession(SparkContext(gateway=gateway, conf=conf))
+    except Exception as error:
+        raise TautError(f"engine spark: {url}: {_last_line(log) or error}") from error
+
+
+def _addresses(url: str) -> list[tuple[str, int]]:
+    """Where the masters of a standalone cluster listen."""
+    if not url.startswith("spark://"):
+        return []
+    found = []
+    for master in url.removeprefix("spark://").split(","):
+        host, _, port = master.rpartition(":")
+        if not host or not port.isdigit():
+            raise InputError(f"engine spark: {url}: a master is HOST:PORT")
+        found.append((host, int(port)))
+    return found
+
+
+def _check_reachable(url: str, host: str, port: int) -> None:
+    """Spark itself would try for a minute and say it in fifty lines."""
+    try:
+        socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        raise InputError(
+            f"engine spark: {url}: {error.strerror or error}; start the master, or say where "
+            "it is: --engine-url spark://HOST:PORT"
+        ) from None
+
+
+@cache
+def _gateway() -> tuple[Any, IO[bytes]]:
+    """Start Java, once a process; what it says goes to a file without a name."""
+    java = Path(os.environ["JAVA_HOME"], "bin/java") if "JAVA_HOME" in os.environ else "java"
+    if shutil.which(java) is None:
+        raise MissingToolError(
+            f"engine spark: {java} is missing; install Java 17 or newer (default-jre-headless)"
+        )
+    log = tempfile.TemporaryFile(prefix="taut-spark-")  # noqa: SIM115 - it lives as long as Java
+    conf = SparkConf(loadDefaults=False)
+    for key, value in _SETTINGS.items():
+        conf.set(key, value)
+    try:
+        said = {"stdout": log, "stderr": subprocess.STDOUT}
+        return launch_gateway(conf, said), log  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError:
+        raise MissingToolError(
+            f"engine spark: Java did not start ({_last_line(log)}); it needs Java 17 or newer"
+        ) from None
+
+
+def _last_line(log: IO[bytes]) -> str:
+    log.seek(0)
+    lines = log.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
+def _signed(table: pa.Table) -> pa.Table:
+    """Spark has no unsigned integers: 64 bits become a decimal, fewer a wider integer."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_unsigned_integer(field.type):
+            kind = pa.decimal128(20, 0) if pa.types.is_uint64(field.type) else pa.int64()
+        elif pa.types.is_dictionary(field.type):
+            kind = field.type.value_type
+        else:
+            continue
+        table = table.set_column(i, field.name, table.column(i).cast(kind))
+    return table

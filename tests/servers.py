@@ -1,0 +1,230 @@
+"""Real servers for tests: PostgreSQL and a standalone Spark cluster, on free ports of loopback.
+
+Each is a context manager that gives a URL; what it started is ended and its folder removed when
+it is left, and dies with the tests when those are killed.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+START_S = 60.0
+STOP_S = 10.0
+
+
+def missing_postgres() -> str | None:
+    """Why PostgreSQL cannot be run here."""
+    if find_spec("psycopg") is None:
+        return "needs psycopg: make setup"
+    return None if _postgres_bin() else "needs PostgreSQL's server: make setup"
+
+
+def missing_spark() -> str | None:
+    """Why Spark cannot be run here."""
+    if find_spec("pyspark") is None:
+        return "needs pyspark: make setup"
+    if "JAVA_HOME" in os.environ or shutil.which("java"):
+        return None
+    return "needs Java: make setup"
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """Run Debian's PostgreSQL with a data folder of its own; give its URL."""
+    bin_dir = _postgres_bin()
+    assert bin_dir is not None
+    folder = Path(tempfile.mkdtemp(prefix="taut-pg-"))
+    # The server refuses to run as root.
+    as_user: list[str] = []
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+    try:
+        subprocess.run(
+            [
+                *as_user,
+                *(bin_dir / "initdb", "-D", folder / "data", "-U", "taut", "--auth=trust"),
+                *("--no-sync", "--encoding=UTF8", "--locale=C"),
+            ],
+            check=True,
+            capture_output=True,
+            cwd=folder,
+        )
+        port = free_port()
+        options = {
+            "listen_addresses": "127.0.0.1",
+            "port": port,
+            "unix_socket_directories": folder,
+            "fsync": "off",
+            "max_connections": 20,
+        }
+        command = [*as_user, bin_dir / "postgres", "-D", folder / "data"]
+        for name, value in options.items():
+            command += ["-c", f"{name}={value}"]
+        # SIGINT: end sessions and stop; SIGQUIT, when the tests are gone: stop at once.
+        with _running(command, folder, signal.SIGINT, dies_by="QUIT") as server:
+            ready = [bin_dir / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+            _wait(server, lambda: subprocess.run(ready, check=False).returncode == 0)
+            yield f"postgresql://taut@127.0.0.1:{port}/postgres"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def spark_cluster(n_workers: int = 2) -> Iterator[str]:
+    """Run a master and workers of one core each; give the master's URL."""
+    spark = Path(_package_folder("pyspark"))
+    folder = Path(tempfile.mkdtemp(prefix="taut-spark-"))
+    url = f"spark://127.0.0.1:{free_port()}"
+    ui_port = free_port()
+    env = os.environ | {
+        "SPARK_HOME": str(spark),
+        "SPARK_CONF_DIR": str(folder),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "512m",
+    }
+    run = [spark / "bin/spark-class"]
+    kinds = "org.apache.spark.deploy"
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(_spark_settings(folder))
+            master = stack.enter_context(
+                _running(
+                    [
+                        *(*run, f"{kinds}.master.Master", "--host", "127.0.0.1"),
+                        *("--port", url.rpartition(":")[2], "--webui-port", str(ui_port)),
+                    ],
+                    folder,
+                    signal.SIGTERM,
+                    env=env,
+                )
+            )
+            _wait(master, lambda: _alive_workers(ui_port) == 0)
+            for i in range(n_workers):
+                work = folder / f"work{i}"
+                work.mkdir()
+                stack.enter_context(
+                    _running(
+                        [
+                            *(*run, f"{kinds}.worker.Worker", "--host", "127.0.0.1", "--cores"),
+                            *("1", "--memory", "1g", "--webui-port", "0", "--work-dir", work, url),
+                        ],
+                        work,
+                        signal.SIGTERM,
+                        env=env,
+                    )
+                )
+            _wait(master, lambda: _alive_workers(ui_port) == n_workers)
+            stack.callback(_stop_driver)
+            yield url
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    """A port of loopback nobody listens at."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+@contextmanager
+def _running(
+    command: Sequence[str | Path],
+    folder: Path,
+    stop_by: signal.Signals,
+    *,
+    dies_by: str = "KILL",
+    env: dict[str, str] | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server; its log is the file `log` of its folder."""
+    bound = ["setpriv", f"--pdeathsig={dies_by}"]
+    # One setpriv does both: a second one, changing the user, would clear the signal.
+    full = [*bound, *command[1:]] if command[0] == "setpriv" else [*bound, *command]
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen(
+            full, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=env
+        )
+    try:
+        yield server
+    finally:
+        server.send_signal(stop_by)
+        try:
+            server.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _wait(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
+    until = time.monotonic() + START_S
+    while not is_ready():
+        if server.poll() is not None or time.monotonic() > until:
+            log = Path(f"/proc/{server.pid}/cwd/log")
+            said = log.read_text(errors="replace")[-2000:] if log.exists() else "(it ended)"
+            raise RuntimeError(f"{server.args}: did not start: {said}")
+        time.sleep(0.1)
+
+
+@contextmanager
+def _spark_settings(folder: Path) -> Iterator[None]:
+    """Settings of the drivers the tests start: two partitions and small executors."""
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.executor.memory": "512m",
+        "spark.local.dir": str(folder),
+    }
+    lines = [f"{name} {value}\n" for name, value in settings.items()]
+    (folder / "spark-defaults.conf").write_text("".join(lines))
+    before = os.environ.get("SPARK_CONF_DIR")
+    os.environ["SPARK_CONF_DIR"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SPARK_CONF_DIR"]
+        else:
+            os.environ["SPARK_CONF_DIR"] = before
+
+
+def _alive_workers(ui_port: int) -> int | None:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{ui_port}/json/", timeout=2) as answer:
+            return int(json.load(answer)["aliveworkers"])
+    except OSError:
+        return None
+
+
+def _stop_driver() -> None:
+    """End the application the engine started in this process, before its cluster ends."""
+    if "pyspark" in sys.modules:
+        from pyspark.sql import SparkSession
+
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            active.stop()
+
+
+def _postgres_bin() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if found:
+        return found[-1].parent
+    initdb = shutil.which("initdb")
+    return Path(initdb).resolve().parent if initdb else None
+
+
+def _package_folder(name: str) -> str:
+    spec = find_spec(name)
+    assert spec is not None and spec.origin is not None
+    return str(Path(spec.origin).parent)
