@@ -168,24 +168,30 @@ static void source_end(struct byte_source *source, ssize_t status)
 	}
 }
 
-// What is left goes to the front of the block, which grows if want bytes do not fit.
-static int make_room(struct byte_source *source, size_t want)
+// What is left goes to the front of the block.
+static void move_to_front(struct byte_source *source)
 {
 	size_t left = byte_source_left(source);
 
 	memmove(source->block, source->next, left);
 	source->next = source->block;
 	source->end = source->block + left;
-	if (want <= source->capacity)
-		return 0;
+}
 
-	uint8_t *grown = want <= BYTE_SOURCE_MAX ? realloc(source->block, want) : NULL;
-	if (grown == NULL)
+// To twice what is wanted, so that wanting a little more each time does not move all each time.
+static int grow(struct byte_source *source, size_t want)
+{
+	uint8_t *block = want <= BYTE_SOURCE_MAX ? malloc(2 * want) : NULL;
+	size_t left = byte_source_left(source);
+
+	if (block == NULL)
 		return -ENOMEM;
-	source->block = grown;
-	source->capacity = want;
-	source->next = grown;
-	source->end = grown + left;
+	memcpy(block, source->next, left);
+	free(source->block);
+	source->block = block;
+	source->capacity = 2 * want;
+	source->next = block;
+	source->end = block + left;
 	return 0;
 }
 
@@ -193,10 +199,10 @@ size_t byte_source_more(struct byte_source *source, size_t want)
 {
 	if (byte_source_left(source) >= want || source->state != BYTE_SOURCE_OPEN)
 		return byte_source_left(source);
-	if (make_room(source, want) < 0) {
+	if (want <= source->capacity)
+		move_to_front(source);
+	else if (grow(source, want) < 0)
 		source_end(source, -ENOMEM);
-		return byte_source_left(source);
-	}
 	while (byte_source_left(source) < want && source->state == BYTE_SOURCE_OPEN) {
 		uint8_t *dst = source->block + byte_source_left(source);
 		size_t room = source->capacity - byte_source_left(source);

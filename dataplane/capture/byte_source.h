@@ -9,7 +9,7 @@
 
 enum {
 	BYTE_SOURCE_BLOCK = 512 * 1024,
-	BYTE_SOURCE_MAX = 80 << 20, // the window never grows beyond
+	BYTE_SOURCE_MAX = 64 << 20, // the window never grows beyond
 };
 
 enum byte_source_state {

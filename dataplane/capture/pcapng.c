@@ -1,0 +1,330 @@
+// pcapng: blocks, each with its length in front and behind. Sections may differ in byte order,
+// interfaces in link type and time resolution.
+// https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html
+
+#include "capture_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	BLOCK_INTERFACE = 1,
+	BLOCK_OBSOLETE_PACKET = 2,
+	BLOCK_SIMPLE_PACKET = 3,
+	BLOCK_NAMES = 4,
+	BLOCK_STATISTICS = 5,
+	BLOCK_ENHANCED_PACKET = 6,
+	BLOCK_SECRETS = 10,
+	BLOCK_CUSTOM = 0xbad,
+	BLOCK_CUSTOM_NO_COPY = 0x40000bad,
+	BLOCK_SECTION = 0x0a0d0d0a, // the same in either byte order
+
+	BLOCK_MIN_BYTES = 12,
+	BLOCK_HEADER_BYTES = 8,
+	SECTION_MIN_BYTES = 28,
+	INTERFACE_MIN_BYTES = 20,
+	PACKET_MIN_BYTES = 32,
+	PACKET_HEADER_BYTES = 28, // of an enhanced or obsolete packet block
+	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
+
+	OPTION_END = 0,
+	OPTION_RESOLUTION = 9,
+	OPTION_TIME_OFFSET = 14,
+	MAX_INTERFACES = 65536,
+};
+
+// A time stamp t is (t * scale >> shift) / divisor ns since offset_s.
+struct interface {
+	uint32_t link_type;
+	uint32_t scale;
+	uint8_t shift;
+	uint64_t divisor;
+	int64_t offset_s;
+};
+
+struct pcapng {
+	bool is_swapped; // this section
+	size_t n_interfaces, room;
+	struct interface interfaces[];
+};
+
+struct block {
+	uint32_t type, len;
+	bool is_swapped;
+};
+
+// The byte order of a section stands in its own header.
+static struct judgement judge_section(
+	const struct byte_source *source, const uint8_t *at, bool *is_swapped)
+{
+	if (source->end - at < SECTION_MIN_BYTES) {
+		bool is_end = source->state != BYTE_SOURCE_OPEN;
+		return (struct judgement){
+			is_end ? RECORD_ENDS_EARLY : RECORD_TOO_SHORT, SECTION_MIN_BYTES, false};
+	}
+	*is_swapped = load_u32(at + BLOCK_HEADER_BYTES, false) != BYTE_ORDER_MAGIC;
+	bool is_sound = load_u32(at + BLOCK_HEADER_BYTES, *is_swapped) == BYTE_ORDER_MAGIC &&
+			load_u16(at + BLOCK_HEADER_BYTES + 4, *is_swapped) == 1;
+	return (struct judgement){.verdict = is_sound ? RECORD_SOUND : RECORD_BROKEN};
+}
+
+static inline struct judgement judge_block(
+	const struct capture *capture, const uint8_t *at, struct block *block)
+{
+	const struct pcapng *pcapng = capture->state;
+	const struct byte_source *source = capture->source;
+	size_t left = (size_t)(source->end - at);
+	bool is_end = source->state != BYTE_SOURCE_OPEN;
+	bool is_swapped = pcapng->is_swapped;
+
+	if (left < BLOCK_MIN_BYTES)
+		return (struct judgement){
+			is_end ? RECORD_ENDS_EARLY : RECORD_TOO_SHORT, BLOCK_MIN_BYTES, false};
+	if (load_u32(at, false) == BLOCK_SECTION) {
+		struct judgement section = judge_section(source, at, &is_swapped);
+		if (section.verdict != RECORD_SOUND)
+			return section;
+	}
+	*block = (struct block){load_u32(at, is_swapped), load_u32(at + 4, is_swapped), is_swapped};
+	if (block->len < BLOCK_MIN_BYTES || block->len % 4 != 0 || block->len > CAPTURE_MAX_LEN)
+		return (struct judgement){.verdict = RECORD_BROKEN};
+	if (left < block->len)
+		return (struct judgement){
+			is_end ? RECORD_ENDS_EARLY : RECORD_TOO_SHORT, block->len, true};
+	if (load_u32(at + block->len - 4, is_swapped) != block->len)
+		return (struct judgement){.verdict = RECORD_BROKEN};
+	return (struct judgement){.verdict = RECORD_SOUND};
+}
+
+static struct judgement pcapng_judge(const struct capture *capture, const uint8_t *at)
+{
+	struct block block;
+
+	return judge_block(capture, at, &block);
+}
+
+static bool is_known(uint32_t type)
+{
+	return (type >= BLOCK_INTERFACE && type <= BLOCK_ENHANCED_PACKET) ||
+	       type == BLOCK_SECRETS || type == BLOCK_CUSTOM || type == BLOCK_CUSTOM_NO_COPY ||
+	       type == BLOCK_SECTION;
+}
+
+// A known type and the same length twice: bytes that are no block hardly look like that. A type
+// that only seems to be there must not ask for many bytes to be read ahead.
+static struct judgement pcapng_judge_restart(const struct capture *capture, const uint8_t *at)
+{
+	const struct pcapng *pcapng = capture->state;
+	struct block block;
+	struct judgement found;
+
+	if (capture->source->end - at >= 4 && !is_known(load_u32(at, pcapng->is_swapped)))
+		return (struct judgement){.verdict = RECORD_BROKEN};
+	found = judge_block(capture, at, &block);
+	if (found.verdict == RECORD_ENDS_EARLY || found.want > CAPTURE_SEARCH_BYTES)
+		found.verdict = RECORD_BROKEN;
+	return found;
+}
+
+static void pcapng_note_broken(struct capture *capture)
+{
+	const struct pcapng *pcapng = capture->state;
+	const uint8_t *at = capture->source->next;
+
+	capture_note(capture, CAPTURE_BAD_LENGTH, byte_source_offset(capture->source, at),
+		load_u32(at + 4, pcapng->is_swapped));
+}
+
+// if_tsresol: a power of 10, or with the upper bit set of 2, finer than a second.
+static void set_resolution(struct interface *interface, uint8_t resolution)
+{
+	unsigned exponent = resolution & 0x7f;
+	bool is_binary = resolution & 0x80;
+
+	interface->scale = 1000000000;
+	interface->shift = is_binary ? (uint8_t)exponent : 0;
+	interface->divisor = 1;
+	if (is_binary)
+		return;
+	for (; exponent > 0 && interface->scale > 1; exponent--)
+		interface->scale /= 10;
+	// Above 19 digits below the nanosecond no 64-bit number reaches one.
+	if (exponent > 19)
+		interface->scale = 0;
+	else
+		for (; exponent > 0; exponent--)
+			interface->divisor *= 10;
+}
+
+static void read_options(
+	struct interface *interface, const uint8_t *at, const uint8_t *end, bool is_swapped)
+{
+	while (end - at >= 4) {
+		uint16_t code = load_u16(at, is_swapped);
+		uint16_t len = load_u16(at + 2, is_swapped);
+		const uint8_t *value = at + 4;
+		if (code == OPTION_END || end - value < len)
+			return;
+		if (code == OPTION_RESOLUTION && len == 1) {
+			set_resolution(interface, *value);
+		} else if (code == OPTION_TIME_OFFSET && len == 8) {
+			uint64_t first = load_u32(value, is_swapped);
+			uint64_t second = load_u32(value + 4, is_swapped);
+			uint64_t high = is_swapped ? first : second;
+			interface->offset_s = (int64_t)(high << 32 | (is_swapped ? second : first));
+		}
+		size_t padded = (len + 3u) & ~3u;
+		if ((size_t)(end - value) < padded)
+			return;
+		at = value + padded;
+	}
+}
+
+static int add_interface(struct capture *capture, const uint8_t *at, uint32_t len)
+{
+	struct pcapng *pcapng = capture->state;
+
+	if (pcapng->n_interfaces == pcapng->room) {
+		size_t room = 2 * pcapng->room;
+		struct pcapng *grown =
+			realloc(pcapng, sizeof(*pcapng) + room * sizeof(pcapng->interfaces[0]));
+		if (grown == NULL)
+			return -ENOMEM;
+		capture->state = pcapng = grown;
+		pcapng->room = room;
+	}
+	struct interface *interface = &pcapng->interfaces[pcapng->n_interfaces++];
+	*interface = (struct interface){.link_type = load_u16(at + 8, pcapng->is_swapped)};
+	set_resolution(interface, 6);
+	read_options(interface, at + 16, at + len - 4, pcapng->is_swapped);
+	return 0;
+}
+
+static bool interface_time(const struct interface *interface, uint64_t stamp, int64_t *ts_ns)
+{
+	unsigned __int128 units = (unsigned __int128)stamp * interface->scale >> interface->shift;
+	__int128 ns = (__int128)interface->offset_s * 1000000000;
+
+	if (interface->divisor > 1)
+		units /= interface->divisor;
+	ns += (__int128)units;
+	*ts_ns = (int64_t)ns;
+	return ns == (__int128)*ts_ns;
+}
+
+// An enhanced or an obsolete packet block: they differ in how wide the interface's number is.
+// Returns whether it gives a frame.
+static inline bool give_packet(struct capture *capture, const struct block *block,
+	const uint8_t *at, struct capture_frame *frame)
+{
+	const struct pcapng *pcapng = capture->state;
+	const bool is_swapped = pcapng->is_swapped;
+	uint64_t offset = byte_source_offset(capture->source, at);
+	uint32_t cap_len, number;
+	uint64_t stamp;
+
+	if (block->len < PACKET_MIN_BYTES) {
+		capture_note(capture, CAPTURE_BAD_LENGTH, offset, block->len);
+		return false;
+	}
+	number = block->type == BLOCK_ENHANCED_PACKET ? load_u32(at + 8, is_swapped)
+						      : load_u16(at + 8, is_swapped);
+	stamp = (uint64_t)load_u32(at + 12, is_swapped) << 32 | load_u32(at + 16, is_swapped);
+	cap_len = load_u32(at + 20, is_swapped);
+	if (cap_len > block->len - PACKET_MIN_BYTES) {
+		capture_note(capture, CAPTURE_BAD_LENGTH, offset, cap_len);
+		return false;
+	}
+	if (number >= pcapng->n_interfaces ||
+		pcapng->interfaces[number].link_type != CAPTURE_LINK_ETHERNET) {
+		capture_note(capture, CAPTURE_OTHER_LINK_TYPE, offset,
+			number < pcapng->n_interfaces ? pcapng->interfaces[number].link_type
+						      : CAPTURE_NO_INTERFACE);
+		return false;
+	}
+	struct capture_frame given = {
+		.data = at + PACKET_HEADER_BYTES,
+		.cap_len = cap_len,
+		.wire_len = load_u32(at + 24, is_swapped),
+	};
+	if (!interface_time(&pcapng->interfaces[number], stamp, &given.ts_ns)) {
+		capture_note(capture, CAPTURE_BAD_TIME, offset, stamp);
+		return false;
+	}
+	capture_give(capture, &given, at, frame);
+	return true;
+}
+
+// A block that is no packet with a time stamp. Unknown ones are passed over, as the format wants.
+static void take_block(struct capture *capture, const struct block *block, const uint8_t *at)
+{
+	struct pcapng *pcapng = capture->state;
+	uint64_t offset = byte_source_offset(capture->source, at);
+
+	if (block->type == BLOCK_SECTION) {
+		pcapng->is_swapped = block->is_swapped;
+		pcapng->n_interfaces = 0;
+	} else if (block->type == BLOCK_SIMPLE_PACKET) {
+		// It has no time stamp, and without one a frame is of no use here.
+		capture_note(capture, CAPTURE_BAD_TIME, offset, 0);
+	} else if (block->type == BLOCK_INTERFACE) {
+		if (block->len < INTERFACE_MIN_BYTES)
+			capture_note(capture, CAPTURE_BAD_LENGTH, offset, block->len);
+		else if (pcapng->n_interfaces < MAX_INTERFACES)
+			(void)add_interface(capture, at, block->len);
+	}
+}
+
+static size_t pcapng_walk(struct capture *capture, struct capture_frame *frames, size_t max)
+{
+	struct byte_source *source = capture->source;
+	struct block block;
+	size_t n = 0;
+
+	while (n < max) {
+		const uint8_t *at = source->next;
+		if (judge_block(capture, at, &block).verdict != RECORD_SOUND)
+			break;
+		if (block.type == BLOCK_ENHANCED_PACKET || block.type == BLOCK_OBSOLETE_PACKET)
+			n += give_packet(capture, &block, at, &frames[n]);
+		else
+			take_block(capture, &block, at);
+		source->next = at + block.len;
+	}
+	return n;
+}
+
+bool pcapng_recognises(uint32_t magic)
+{
+	return magic == BLOCK_SECTION;
+}
+
+static int pcapng_open(struct capture *capture, char *error, size_t error_len)
+{
+	enum { ROOM = 4 };
+	struct byte_source *source = capture->source;
+	struct pcapng *pcapng = calloc(1, sizeof(*pcapng) + ROOM * sizeof(pcapng->interfaces[0]));
+	bool is_swapped;
+
+	capture->state = pcapng;
+	if (pcapng == NULL)
+		return -ENOMEM;
+	pcapng->room = ROOM;
+	byte_source_more(source, SECTION_MIN_BYTES);
+	if (judge_section(source, source->next, &is_swapped).verdict == RECORD_BROKEN) {
+		snprintf(error, error_len,
+			"is no pcapng file of version 1; rewrite it with editcap -F pcapng");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+const struct capture_format capture_pcapng = {
+	.name = "pcapng",
+	.open = pcapng_open,
+	.walk = pcapng_walk,
+	.judge = pcapng_judge,
+	.judge_restart = pcapng_judge_restart,
+	.note_broken = pcapng_note_broken,
+};
