@@ -22,6 +22,9 @@ class ClockFit:
 
     def spans_ns(self, ticks: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Distances in ticks as nanoseconds, to the nearest."""
+        if self.ns_per_tick == 1:
+            # Captures count nanoseconds: nothing to convert, nothing to round.
+            return ticks.astype(np.int64)
         return np.rint(ticks.astype(np.float64) * self.ns_per_tick).astype(np.int64)
 
 

@@ -1,0 +1,110 @@
+"""How the clocks of two capture files stand to each other, from the lower envelope.
+
+The smallest latency of each stretch of time is the path with nothing in the way.  If it changes
+steadily, the clocks drift: the line below all those points that touches the most central edge of
+their lower convex hull is the estimate of Moon, Skelly and Towsley ("Estimation and removal of
+clock skew from network delay measurements", INFOCOM 1999).  A constant offset cannot be told from a
+constant latency: what is printed as offset is the line's value at the first packet, which is the
+offset plus the smallest latency of the path.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Point = tuple[int, int]
+"""Time and smallest latency there, both ns."""
+
+_LEAST_POINTS = 8
+"""Fewer stretches of time say nothing about drift."""
+
+
+@dataclass(frozen=True)
+class ClockEstimate:
+    """The line below all latencies; None where there is too little to say."""
+
+    drift_ppb: float | None
+    """How much faster the egress clock runs, in ns a second."""
+    drift_uncertainty_ppb: float | None
+    offset_ns: int | None
+    offset_uncertainty_ns: int | None
+    n_points: int
+
+    @property
+    def is_drift_shown(self) -> bool:
+        """Whether the drift is larger than its uncertainty."""
+        return (
+            self.drift_ppb is not None
+            and self.drift_uncertainty_ppb is not None
+            and abs(self.drift_ppb) > self.drift_uncertainty_ppb
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """The block `clocks` of `taut analyze --json`."""
+        return {
+            "method": "lower envelope",
+            "drift_ppb": self.drift_ppb,
+            "drift_uncertainty_ppb": self.drift_uncertainty_ppb,
+            "offset_plus_least_latency_ns": self.offset_ns,
+            "offset_uncertainty_ns": self.offset_uncertainty_ns,
+            "n_points": self.n_points,
+        }
+
+
+def estimate_clocks(envelope: Mapping[str, Any]) -> ClockEstimate:
+    """Estimate from the envelope of match.json.
+
+    The uncertainty is how far the smallest latencies stray from the line (their 90th percentile):
+    the line may be tilted by that much from one end to the other.
+    """
+    points = [(int(at), int(least)) for at, least, _ in envelope["bins"]]
+    if not points:
+        return ClockEstimate(None, None, None, None, 0)
+    points.sort()
+    span_ns = points[-1][0] - points[0][0]
+    if len(points) < _LEAST_POINTS or span_ns <= 0:
+        least = min(latency for _, latency in points)
+        return ClockEstimate(None, None, least, None, len(points))
+    left, right = _central_edge(lower_hull(points))
+    slope = (right[1] - left[1]) / (right[0] - left[0])
+    strays = sorted(at_latency - _line(left, slope, at) for at, at_latency in points)
+    stray_ns = strays[(9 * len(strays)) // 10]
+    return ClockEstimate(
+        drift_ppb=1e9 * slope,
+        drift_uncertainty_ppb=1e9 * 2 * stray_ns / span_ns,
+        offset_ns=round(_line(left, slope, 0)),
+        offset_uncertainty_ns=round(stray_ns),
+        n_points=len(points),
+    )
+
+
+def lower_hull(points: Sequence[Point]) -> list[Point]:
+    """The lower convex hull of points in order of time (Andrew's monotone chain)."""
+    hull: list[Point] = []
+    for point in points:
+        while len(hull) > 1 and _turns_down(hull[-2], hull[-1], point):
+            hull.pop()
+        if hull and hull[-1][0] == point[0]:
+            if hull[-1][1] <= point[1]:
+                continue
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def _turns_down(a: Point, b: Point, c: Point) -> bool:
+    """Whether b lies on or above the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+
+
+def _central_edge(hull: Sequence[Point]) -> tuple[Point, Point]:
+    """The edge over the middle of the time: the line that leaves the least above it."""
+    middle = (hull[0][0] + hull[-1][0]) / 2
+    for left, right in zip(hull, hull[1:], strict=False):
+        if left[0] <= middle <= right[0]:
+            return left, right
+    raise AssertionError("a hull of a span above 0 has an edge over its middle")
+
+
+def _line(through: Point, slope: float, at: int) -> float:
+    return through[1] + slope * (at - through[0])

@@ -1,0 +1,162 @@
+"""Run taut-match over a pair of captures and read what it found; docs/matching.md defines it."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from taut.core.binaries import find_binary
+from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.records.layout import SERIES, RecordKind
+from taut.records.raw_file import open_raw
+
+PROGRAM = "taut-match"
+PACKETS = "packets.bin"
+HISTOGRAMS = "histograms.bin"
+REPORT = "match.json"
+
+DEFAULT_WINDOW_NS = 5_000_000_000
+
+Integers = npt.NDArray[np.int64]
+Counts = tuple[Integers, Integers]
+"""Values, ascending, and how often each occurred."""
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes done of the ingress and of the egress file, decompressed."""
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class MatchOptions:
+    """How a pair is matched."""
+
+    key: str = "default"
+    window_ns: int = DEFAULT_WINDOW_NS
+    skip_ns: int = 0
+    egress_offset_ns: int = 0
+    """Taken off every egress time stamp."""
+    egress_drift_ppb: float = 0.0
+    """Nanoseconds a second, taken off as well, counted from the first egress time stamp."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What taut-match wrote, read back."""
+
+    folder: Path
+    report: Mapping[str, Any] = field(repr=False)  # match.json: JSON has no narrower type
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Frames of each class and the like; docs/matching.md says how they add up."""
+        counts: Mapping[str, int] = self.report["counts"]
+        return counts
+
+    @property
+    def notes(self) -> list[str]:
+        """What was wrong with the files, a line each, the file's name in front."""
+        return [
+            note["text"] for side in ("ingress", "egress") for note in self.report[side]["notes"]
+        ]
+
+    def series(self, name: str, *, is_cold: bool = False) -> Counts:
+        """The exact distribution of a series of records/layout.py."""
+        return self._series.get((name, is_cold), (_NONE, _NONE))
+
+    @cached_property
+    def _series(self) -> dict[tuple[str, bool], Counts]:
+        return _read_series(self.folder / HISTOGRAMS)
+
+
+_NONE: Integers = np.empty(0, np.int64)
+
+
+def run_match(
+    ingress: Path,
+    egress: Path,
+    options: MatchOptions,
+    folder: Path,
+    *,
+    write: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Matched:
+    """Match two captures; `write` names what else taut-match leaves: packets, keys, heads."""
+    argv = [
+        str(find_binary(PROGRAM)),
+        *("--ingress", str(ingress), "--egress", str(egress), "--out", str(folder)),
+        *("--key", options.key),
+        *("--window", f"{options.window_ns}ns", "--skip", f"{options.skip_ns}ns"),
+        *("--egress-offset", str(options.egress_offset_ns)),
+        f"--egress-drift={options.egress_drift_ppb!r}",
+        *(f"--{name}" for name in write),
+        *(["--progress"] if progress else []),
+    ]
+    status, lines = _run(argv, progress)
+    if status == 2:
+        raise InputError(_words_of(lines))
+    if status == -signal.SIGINT:
+        raise InterruptedRun("interrupted; nothing was kept")
+    if status != 0:
+        ended = f"ended by signal {-status}" if status < 0 else _words_of(lines)
+        raise TautError(f"{PROGRAM}: {ended}")
+    text = (folder / REPORT).read_text(encoding="utf-8", errors="surrogateescape")
+    return Matched(folder, json.loads(text))
+
+
+def _run(argv: Sequence[str], progress: Progress | None) -> tuple[int, list[str]]:
+    """Run to the end; give exit status and what was said on standard error but progress."""
+    said: list[str] = []
+    with subprocess.Popen(
+        argv, stdin=None, stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=_die_along
+    ) as process:
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                words = line.split()
+                if progress and len(words) == 3 and words[0] == "progress":
+                    progress(int(words[1]), int(words[2]))
+                else:
+                    said.append(line.strip())
+        except BaseException:
+            process.kill()
+            raise
+        return process.wait(), said
+
+
+def _die_along() -> None:
+    """In the child: never outlive taut (docs/architecture.md, after a crash)."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == 1:
+        os._exit(1)
+
+
+def _words_of(lines: Sequence[str]) -> str:
+    text = lines[-1] if lines else "failed without a word"
+    return text.removeprefix(f"{PROGRAM}: ").removeprefix("error: ")
+
+
+def _read_series(path: Path) -> dict[tuple[str, bool], Counts]:
+    """The distributions of histograms.bin: taut-match writes them ascending, one after another."""
+    file = open_raw(path, RecordKind.HISTOGRAM)
+    chunks = list(file.chunks())
+    if not chunks:
+        return {}
+    rows = np.concatenate(chunks)
+    label = rows["series"].astype(np.int64) * 2 + rows["is_cold"]
+    found = {}
+    for value in np.unique(label).tolist():
+        part = rows[label == value]
+        counts = (part["value_ticks"].astype(np.int64), part["count"].astype(np.int64))
+        found[SERIES[value // 2], bool(value % 2)] = counts
+    return found
