@@ -38,12 +38,8 @@ class Pair:
     @property
     def verdict(self) -> str:
         """What is claimed of this pair, in words."""
-        said = [
-            f"{what} at {_figures(of)}"
-            for what, of in (("faster", Shown.FASTER), ("slower", Shown.SLOWER))
-            for of in [self.shown(of)]
-            if of
-        ]
+        claims = {what: self.shown(what) for what in (Shown.FASTER, Shown.SLOWER)}
+        said = [f"{what} at {_figures(figures)}" for what, figures in claims.items() if figures]
         same = ", ".join(d.name for d in self.shown(Shown.NOTHING))
         if not said:
             return "no difference shown" if same else "too few packets to say anything"
