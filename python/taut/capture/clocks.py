@@ -10,6 +10,7 @@ offset plus the smallest latency of the path.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 Point = tuple[int, int]
@@ -100,7 +101,7 @@ def _turns_down(a: Point, b: Point, c: Point) -> bool:
 def _central_edge(hull: Sequence[Point]) -> tuple[Point, Point]:
     """The edge over the middle of the time: the line that leaves the least above it."""
     middle = (hull[0][0] + hull[-1][0]) / 2
-    for left, right in zip(hull, hull[1:], strict=False):
+    for left, right in pairwise(hull):
         if left[0] <= middle <= right[0]:
             return left, right
     raise AssertionError("a hull of a span above 0 has an edge over its middle")
