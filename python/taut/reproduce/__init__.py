@@ -2,5 +2,6 @@
 
 from taut.reproduce.debs20 import DEBS20
 from taut.reproduce.experiment import PublishedExperiment
+from taut.reproduce.hipnet21 import HIPNET21
 
-EXPERIMENTS: dict[str, PublishedExperiment] = {e.name: e for e in (DEBS20,)}
+EXPERIMENTS: dict[str, PublishedExperiment] = {e.name: e for e in (DEBS20, HIPNET21)}

@@ -85,6 +85,7 @@ class Debs20:
         "Stylianopoulos et al., On the Performance of Commodity Hardware for Low Latency and Low "
         "Jitter Packet Processing, DEBS 2020"
     )
+    skip_of_captures = None
 
     def optional_devices(self) -> Mapping[str, str]:
         """Give l2fwd: it is built from DPDK's sources, which may not be there."""

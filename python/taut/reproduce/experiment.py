@@ -40,6 +40,11 @@ class PublishedExperiment(Protocol):
         """Who published it, where."""
         ...
 
+    @property
+    def skip_of_captures(self) -> str | None:
+        """What its published captures are analysed without at their start; None: it has none."""
+        ...
+
     def spec_text(self, *, quick: bool, without: Sequence[str] = ()) -> str:
         """Give the experiment as TOML, without the devices this machine cannot run."""
         ...

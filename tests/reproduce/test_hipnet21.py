@@ -1,0 +1,140 @@
+"""The published table is the data's, the spec is valid, the comparison tells yes from no."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from taut.experiment.plan import make_plan
+from taut.experiment.spec import parse_spec
+from taut.reproduce.hipnet21 import FIGURES, HIPNET21, PUBLISHED_NS, PUBLISHED_PACKETS
+
+DATA = Path(__file__).parents[3] / "shared/data/hipnet21"
+
+
+def row(pps, values, **changes):
+    latency = dict(zip(FIGURES, values, strict=True)) | {"n": 290_000, "mean": 3179.8}
+    return {
+        "dut": "capture",
+        "driver": "capture",
+        "asked_pps": float(pps),
+        "sent": PUBLISHED_PACKETS.get(pps, 30 * pps),
+        "lost": 0,
+        "latency_ns": latency,
+        "latency_without_void_ns": dict(latency),
+        "unsupported_percentiles": [],
+        **changes,
+    }
+
+
+def as_published(**changes):
+    return [row(pps, values, **changes) for pps, values in PUBLISHED_NS.items()]
+
+
+def answers(section):
+    return {line[0].split(":")[0]: line[-1] for line in section.rows}
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/hipnet21")
+def test_the_table_is_the_published_one():
+    published = json.loads((DATA / "published.json").read_text())
+
+    assert tuple(published["columns"]) == FIGURES
+    table = {int(pps): entry for pps, entry in published["dpdk-l2fwd-hw-filtered"].items()}
+    assert {pps: tuple(entry["v"]) for pps, entry in table.items()} == PUBLISHED_NS
+    assert {pps: entry["pre"] for pps, entry in table.items()} == PUBLISHED_PACKETS
+
+
+@pytest.mark.parametrize("without", [[], ["l2fwd"]])
+def test_the_spec_has_the_papers_rates(without):
+    plan = make_plan(parse_spec(HIPNET21.spec_text(quick=False, without=without)))
+
+    assert {t.rate for t in plan.trials} == {f"{n}kpps" for n in range(10, 121, 10)}
+    assert {t.duration_ns for t in plan.trials} == {30_000_000_000}
+    assert {t.traffic.schedule for t in plan.trials} == {"constant"}
+    assert ("l2fwd" in {t.device.name for t in plan.trials}) is (not without)
+
+
+def test_quick_is_quick():
+    plan = make_plan(parse_spec(HIPNET21.spec_text(quick=True)))
+
+    assert plan.total_ns < 150e9
+
+
+def test_captures_like_the_papers_have_every_number_and_the_shape():
+    table, shape = HIPNET21.compare(as_published())
+
+    assert set(answers(shape).values()) == {"yes"}
+    assert ("every number is the published one", "12 of 12 rates", "12 of 12 rates", "yes") in (
+        shape.rows
+    )
+    assert ("3.2 us / 3.4 us / 4.1 us") in shape.rows[0]
+    differs = [line for line in table.rows if line[1] == "differs"]
+    assert len(differs) == 12
+    assert {cell for line in differs for cell in line[2:-1]} == {"="}
+    assert "No pair" not in table.note
+    assert "Snort" in table.note
+
+
+def test_a_number_that_differs_is_named_and_counts():
+    rows = as_published()
+    rows[0]["latency_ns"] |= {"p99.99": 4_112}
+
+    table, shape = HIPNET21.compare(rows)
+
+    assert table.rows[2][table.columns.index("p99.99")] == "+12"
+    assert answers(shape)["every number is the published one"] == "no"
+    assert answers(shape)["levels at 3.2, 3.4 and 4.1 us at 10 kpkt/s"] == "yes"
+
+
+def test_one_pair_is_compared_and_the_others_are_said_to_be_missing():
+    table, shape = HIPNET21.compare(as_published()[:1])
+
+    assert [line[1] for line in table.rows[:4]] == ["published", "measured", "differs", "published"]
+    assert "No pair of captures was given for 20kpps, 30kpps" in table.note
+    assert answers(shape)["the median is flat over the rate"] == "not run"
+
+
+def test_a_rate_that_was_not_published_is_measured_only():
+    table, _ = HIPNET21.compare([row(15_000, PUBLISHED_NS[10_000])])
+
+    assert ("15kpps", "measured") in {line[:2] for line in table.rows}
+
+
+def test_captures_unlike_the_papers_say_so():
+    rows = as_published()
+    rows[-1] = row(120_000, (9_000, *PUBLISHED_NS[120_000][1:-1], 90_000), lost=3)
+
+    shape = answers(HIPNET21.compare(rows)[1])
+
+    assert shape["the median is flat over the rate"] == "no"
+    assert shape["max is at most 1.4 x the median"] == "no"
+    assert shape["nothing is lost"] == "no"
+
+
+def test_a_live_run_is_judged_by_its_shape_alone():
+    rows = as_published(dut="forwarder", driver="taut_forward")
+    rows += as_published(dut="loopback_memif", driver="loopback")
+
+    table, shape = HIPNET21.compare(rows)
+
+    assert table.rows[0][:2] == ("10kpps", "3,175 | 3,175")
+    assert set(answers(shape).values()) == {"yes"}
+    assert "every number is the published one" not in answers(shape)
+
+
+def test_stalls_of_the_instrument_and_percentiles_without_support_do_not_decide():
+    rows = as_published(
+        dut="forwarder", driver="taut_forward", unsupported_percentiles=["p99.99", "p99.999"]
+    )
+    rows[0]["latency_ns"]["p99.9"] = 900_000
+    rows[0]["latency_without_void_ns"]["p99.99"] = 900_000
+
+    shape = answers(HIPNET21.compare(rows)[1])
+
+    assert shape["p99.9 is at most 1.5 x the median"] == "yes"
+    assert shape["p99.99 is at most 2 x the median"] == "not run"
+
+
+def test_nothing_measured_is_said():
+    assert HIPNET21.compare([])[0].rows == (("nothing",),)
