@@ -90,7 +90,7 @@ def pcap_bytes(frames: Iterable[Frame], order: str = "<", ticks_per_s: int = 10*
 
 @dataclass(frozen=True)
 class Interface:
-    """A pcapng interface: its clock as the file writes it (if_tsresol, if_tsoffset)."""
+    """A pcapng interface: how it writes its clock (if_tsresol, if_tsoffset), a nanosecond or finer."""
 
     tsresol: int = 9  # 10^-9 s; with the highest bit set a power of 2
     tsoffset_s: int = 0
@@ -113,7 +113,8 @@ def pcapng_bytes(
     for index, frame in enumerate(frames):
         turn = index % len(interfaces)
         of_file_ns = frame.ts_ns - interfaces[turn].tsoffset_s * 10**9
-        ticks = of_file_ns * interfaces[turn].ticks_per_s // 10**9
+        # Rounded up: a reader that rounds down to nanoseconds gets the same one back.
+        ticks = -(-of_file_ns * interfaces[turn].ticks_per_s // 10**9)
         head = (turn, ticks >> 32, ticks & 0xFFFFFFFF, len(frame.data), frame.wire_len)
         padding = bytes(-len(frame.data) % 4)
         parts.append(_block(order, 6, struct.pack(order + "5I", *head) + frame.data + padding))
@@ -162,7 +163,7 @@ FORMATS: dict[str, tuple[str, Callable[[Iterable[Frame]], bytes]]] = {
     "pcapng_interfaces": (
         "a.pcapng.zst",
         lambda frames: pcapng_bytes(
-            frames, "<", (Interface(), Interface(12, 7), Interface(0x80 | 34))
+            frames, "<", (Interface(), Interface(12, -7), Interface(0x80 | 34))
         ),
     ),
 }

@@ -137,9 +137,11 @@ def _order(frame: Seen) -> tuple[int, int, int]:
 
 
 def _mark_out_of_sequence(egress: list[Seen]) -> None:
-    owners = [frame.partner for frame in egress if frame.fate == "matched"]
-    for index, owner in enumerate(owners):
-        owner.is_out_of_sequence = any(owner.pos < earlier.pos for earlier in owners[:index])
+    highest = -1
+    for frame in egress:
+        if frame.fate == "matched":
+            frame.partner.is_out_of_sequence = frame.partner.pos < highest
+            highest = max(highest, frame.partner.pos)
 
 
 def match_frames(ingress: Sequence[Frame], egress: Sequence[Frame], window_ns: int) -> Matching:
