@@ -1,0 +1,83 @@
+"""Is it the content, or the moment? A class is held against other moments at the same distance.
+
+Shift the class by d packets: if content matters, the packets d away are no slower than any. If
+they are in the tail nearly as often as the class, a burst (d near) or a timer (d a period) made the
+class slow. After the class (d > 0) packets may wait behind it; a batch delays those before and
+after it. So near by only the least of the 16 packets before counts, and farther away every
+distance that a timer may have: 50 ms, with ticks of 1, 4 and 10 ms several times in it.
+
+A class that repeats itself with such a period covers its own shifts: it cannot be controlled, and
+a timer in step with it would look the same. It is not reported as a class, but said.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from taut.analysis.content.heads import Ints
+from taut.analysis.content.layers import Mask
+from taut.analysis.content.tails import Floats
+
+Spectrum = npt.NDArray[np.complex128]
+
+TIMER_SPAN_NS = 50_000_000
+_MIN_SPAN, _MAX_SPAN = 256, 65_536
+_NEAR, _FAR = 16, 32
+_AS_OFTEN = 0.67  # of the class's own excess in the tail
+_PERIODIC, _FORGOTTEN = 0.5, 0.2
+
+
+def span_packets(time_ns: Ints) -> int:
+    """How many packets are as far apart as the longest period of a timer looked for."""
+    n, duration_ns = len(time_ns), max(int(time_ns[-1] - time_ns[0]), 1)
+    span = n * TIMER_SPAN_NS // duration_ns
+    return int(min(max(span, _MIN_SPAN), _MAX_SPAN, n // 8))
+
+
+def work_of_time(is_member: Mask, in_tail: Mask, span: int) -> str | None:
+    """Say why a class cannot be told from its moment; None if it can."""
+    n, m = len(is_member), int(np.count_nonzero(is_member))
+    size = 1 << (n + span).bit_length()
+    member = np.fft.rfft(is_member, size)
+    own = _shifted(member, member, size, span)
+    period = _period(own[span + 1 :] / m, m / n)
+    if period:
+        return f"repeats every {period} packets, as a timer would"
+    tail = np.fft.rfft(in_tail & ~is_member, size)
+    hits = _shifted(member, tail, size, span)
+    shift = np.arange(-span, span + 1)
+    others = _inside(is_member, shift) - own
+    can_tell = others >= max(2, m / 4)
+    base = np.count_nonzero(in_tail) / n
+    limit = base + _AS_OFTEN * (np.count_nonzero(in_tail & is_member) / m - base)
+    share = np.where(can_tell, hits / np.maximum(others, 1), np.nan)
+    far = share[(np.abs(shift) >= _FAR) & can_tell]
+    before = share[(shift < 0) & (shift >= -_NEAR) & can_tell]
+    if len(far) == 0:
+        return "covers whole stretches of time"
+    if far.max() > limit or (len(before) and before.min() > limit):
+        return "packets at other moments of the same burst or timer are as slow or fast"
+    return None
+
+
+def _shifted(members: Spectrum, others: Spectrum, size: int, span: int) -> Ints:
+    """Count members i for which i + d is one of the others, d from -span to span."""
+    counts = np.rint(np.fft.irfft(np.conj(members) * others, size)).astype(np.int64)
+    return np.concatenate([counts[size - span :], counts[: span + 1]])
+
+
+def _inside(is_member: Mask, shift: Ints) -> Ints:
+    """Count members whose shifted place is still in the capture."""
+    at = np.flatnonzero(is_member)
+    before = np.searchsorted(at, -shift)  # of these i + d is negative
+    after = len(at) - np.searchsorted(at, len(is_member) - shift)
+    return np.asarray(len(at) - before - after)
+
+
+def _period(own_share: Floats, by_chance: float) -> int | None:
+    """The first distance at which a class meets itself again after having lost itself."""
+    skill = (own_share - by_chance) / (1 - by_chance)
+    forgotten = np.flatnonzero(skill < _FORGOTTEN)
+    if len(forgotten) == 0:
+        return None
+    again = np.flatnonzero(skill[forgotten[0] :] > _PERIODIC)
+    return int(forgotten[0] + again[0]) + 1 if len(again) else None

@@ -1,0 +1,84 @@
+"""How much slower or faster a class is, in figures a reader can use."""
+
+from collections.abc import Sequence
+from math import comb, sqrt
+from typing import Any
+
+import numpy as np
+
+from taut.analysis.content.heads import Ints, MatchedFrames
+from taut.analysis.content.layers import Mask
+from taut.analysis.content.result import MAX_LISTED, ContentClass, ListedPacket, TailShare
+from taut.analysis.content.screen import Candidate
+from taut.analysis.content.tails import Tail, TimeBlocks
+
+_EXACT_UP_TO = 100
+_MAX_ALSO = 8
+
+
+def tail_share(tail: Tail, depth: int, is_member: Mask, alive: Mask) -> TailShare:
+    """Share of class and tail in each other, among the packets not yet explained."""
+    in_tail = tail.holds(depth) & alive
+    n_tail, n = int(np.count_nonzero(in_tail)), int(np.count_nonzero(alive))
+    m, n_both = int(np.count_nonzero(is_member)), int(np.count_nonzero(in_tail & is_member))
+    rest = (n_tail - n_both) / max(n - m, 1)
+    return TailShare(n_tail, n_both, n_both / m, n_both / max(n_tail, 1), rest)
+
+
+def describe(
+    frames: MatchedFrames,
+    blocks: TimeBlocks,
+    candidate: Candidate,
+    is_member: Mask,
+    alive: Mask,
+    **found: Any,
+) -> ContentClass:
+    """Put a class into figures; the rest are the packets that no class explains."""
+    members, rest = np.flatnonzero(is_member), np.flatnonzero(alive & ~is_member)
+    own = np.sort(blocks.residual[members])
+    others = np.sort(blocks.residual[rest])
+    own_low, own_high = median_interval(own)
+    rest_low, rest_high = median_interval(others)
+    return ContentClass(
+        field=candidate.field,
+        value=candidate.value,
+        n_packets=len(members),
+        median_ns=_median(np.sort(frames.latency_ns[members])),
+        rest_median_ns=_median(np.sort(frames.latency_ns[rest])),
+        shift_ns=_median(own) - _median(others),
+        shift_interval_ns=(own_low - rest_high, own_high - rest_low),
+        packets=_listed(frames, members),
+        **found,
+    )
+
+
+def also_called(candidate: Candidate, same: Sequence[Candidate]) -> list[str]:
+    """Other descriptions of the same packets, the plainest first."""
+    names = [f"{c.field} = {c.value}" for c in same if c is not candidate]
+    return names[:_MAX_ALSO]
+
+
+def _listed(frames: MatchedFrames, members: Ints) -> list[ListedPacket]:
+    return [
+        ListedPacket(int(frames.position[i]), int(frames.time_ns[i]), int(frames.latency_ns[i]))
+        for i in members[:MAX_LISTED]
+    ]
+
+
+def _median(ordered: Ints) -> int:
+    return int(ordered[(len(ordered) - 1) // 2])
+
+
+def median_interval(ordered: Ints) -> tuple[int, int]:
+    """Bound the median by order statistics: 95 %, or the extremes of fewer than 6 values."""
+    n = len(ordered)
+    if n > _EXACT_UP_TO:
+        rank = int(n / 2 - 1.96 * sqrt(n) / 2)
+    else:
+        # The greatest rank r with P(Binomial(n, 1/2) <= r) at most 2.5 %.
+        below, rank = 0, -1
+        while below + comb(n, rank + 1) <= 0.025 * 2**n:
+            rank += 1
+            below += comb(n, rank)
+        rank = max(rank, 0)
+    return int(ordered[rank]), int(ordered[n - 1 - rank])

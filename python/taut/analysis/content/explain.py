@@ -1,0 +1,122 @@
+"""From candidates to classes: take the best, take away what it explains, look again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.analysis.content.control import span_packets, work_of_time
+from taut.analysis.content.effect import also_called, describe, tail_share
+from taut.analysis.content.fields import Kind
+from taut.analysis.content.heads import MatchedFrames
+from taut.analysis.content.layers import Mask
+from taut.analysis.content.result import ContentClass
+from taut.analysis.content.screen import Candidate
+from taut.analysis.content.tails import Evidence, Tail, TimeBlocks, Witnesses
+
+ALLOWED_ERROR = 1e-3
+MAX_CLASSES = 10
+_MAX_CONFIRMED = 50
+_SAME = 0.9  # Jaccard's index of two descriptions of the same packets
+_AS_GOOD = 1 - 1e-9  # of the log of p: the same but for rounding
+_MIN_LIFT = 1.5  # a class is in its tail at least half as often again as the rest
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate, what speaks for it, and the log of its corrected p-value."""
+
+    candidate: Candidate
+    evidence: Evidence
+    log_p: float
+
+
+class Explanation:
+    """Takes classes one by one; each is judged without the packets of those before it."""
+
+    def __init__(
+        self,
+        frames: MatchedFrames,
+        blocks: TimeBlocks,
+        tails: Sequence[Tail],
+        n_tests: Mapping[Kind, int],
+    ) -> None:
+        self._frames = frames
+        self._blocks = blocks
+        self._tails = {tail.direction: tail for tail in tails}
+        self._log_n_tests = {kind: np.log(max(n, 1) * len(n_tests)) for kind, n in n_tests.items()}
+        self._span = span_packets(frames.time_ns)
+        self._alive = np.ones(len(frames.position), bool)
+        self.work_of_time: dict[str, str] = {}
+        """Classes that stand out and cannot be told from their moments, and why."""
+
+    def classes(self, candidates: Sequence[Candidate]) -> Iterator[ContentClass]:
+        """Give up to MAX_CLASSES classes, the most certain first."""
+        judged = self._judge(candidates)
+        n_found = 0
+        for _ in range(_MAX_CONFIRMED):
+            if not judged or n_found == MAX_CLASSES:
+                return
+            same, others = _alike(judged)
+            found = self._confirm(same)
+            judged = others
+            if found:
+                n_found += 1
+                yield found
+                judged = self._judge([j.candidate for j in others])
+
+    def _judge(self, candidates: Sequence[Candidate]) -> list[Judged]:
+        """Those to believe, the best first; what is said by exclusion after all others."""
+        witnesses = Witnesses(self._blocks, tuple(self._tails.values()), self._alive)
+        judged = []
+        for candidate in candidates:
+            evidence = witnesses.judge(candidate.members)
+            log_p = min(evidence.log_p + self._log_n_tests[candidate.kind], 0.0)
+            if log_p < np.log(ALLOWED_ERROR):
+                judged.append(Judged(candidate, evidence, log_p))
+        return sorted(judged, key=lambda j: (j.candidate.is_exclusion, j.log_p))
+
+    def _confirm(self, same: Sequence[Judged]) -> ContentClass | None:
+        chosen = _plainest(same)
+        candidate, evidence = chosen.candidate, chosen.evidence
+        tail = self._tails[evidence.direction]
+        is_member = candidate.mask & self._alive
+        share = tail_share(tail, evidence.depth, is_member, self._alive)
+        if share.of_class < _MIN_LIFT * share.of_rest:
+            return None
+        in_tail = tail.holds(evidence.depth) & self._alive
+        reason = work_of_time(is_member, in_tail, self._span)
+        if reason:
+            self.work_of_time[f"{candidate.field} = {candidate.value}"] = reason
+            return None
+        found = describe(
+            self._frames,
+            self._blocks,
+            candidate,
+            is_member,
+            self._alive,
+            direction=evidence.direction,
+            tail=share,
+            p_corrected=float(np.exp(chosen.log_p)),
+            also=also_called(candidate, [j.candidate for j in same]),
+        )
+        self._alive &= ~is_member
+        return found
+
+
+def _alike(judged: Sequence[Judged]) -> tuple[list[Judged], list[Judged]]:
+    """Split into those that describe the packets of the first, and the others."""
+    first = judged[0].candidate
+    mask: Mask = first.mask
+    same: list[Judged] = [judged[0]]
+    others: list[Judged] = []
+    for other in judged[1:]:
+        is_same = other.candidate.overlap(mask, first.n_members) > _SAME
+        (same if is_same else others).append(other)
+    return sorted(same, key=lambda j: j.candidate.plainness), others
+
+
+def _plainest(same: Sequence[Judged]) -> Judged:
+    """Of those that fit best; before correction the same packets have the same p."""
+    best = min(j.evidence.log_p for j in same)
+    return next(j for j in same if j.evidence.log_p <= _AS_GOOD * best)
