@@ -40,3 +40,21 @@ def test_what_is_not_a_run_is_bad_input(app, tmp_path):
     done = CliRunner().invoke(app, [str(tmp_path / "nowhere")])
 
     assert isinstance(done.exception, InputError)
+
+
+def test_report_asks_the_server_it_is_told(app, tmp_path, postgres_url):
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+    where = ["--engine", "postgres", "--engine-url", postgres_url]
+
+    done = CliRunner().invoke(app, [str(run), *where, "--json"])
+
+    document = json.loads(done.stdout)
+    assert document["runs"][0]["trials"][0]["latency_ns"]["n"] > 0
+
+
+def test_an_engine_that_is_not_there_is_bad_input(app, tmp_path):
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+
+    done = CliRunner().invoke(app, [str(run), "--engine", "duckdb", "--engine-url", "x"])
+
+    assert isinstance(done.exception, InputError)

@@ -4,7 +4,7 @@ results.json is the list of trials.  summary.json holds what belongs to the run:
 variants with their repetitions pooled, and the rules that were applied.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from taut.analysis.verdict import verdict
 from taut.core.files import write_json
 from taut.core.workers import spread
 from taut.records.rundir import RunDirectory, TrialDirectory
-from taut.storage.engines import open_engine
+from taut.storage.engines import engine_kind, open_engine
 
 RESULTS_FORMAT = 1
 
@@ -35,16 +35,18 @@ def analyse_run(
     engine_name: str = "duckdb",
     threshold: Threshold | None = None,
     progress: Progress = lambda _: None,
+    *,
+    engine_url: str | None = None,
 ) -> dict[str, Any]:
     """Analyse every trial, pool repetitions, judge the run; write and return the result."""
     threshold = threshold or Threshold()
     results = []
     trials = run.trials()
-    one = partial(_analyse_one, engine_name, threshold)
-    for trial, result in zip(trials, spread(one, trials), strict=True):
+    analysed = _analyse_all(trials, engine_name, engine_url, threshold)
+    for trial, result in zip(trials, analysed, strict=True):
         progress(trial.name)
         results.append(result)
-    variants = _pool_variants(run.trials(), results)
+    variants = _pool_variants(trials, results)
     _add_floors(results, variants)
     document = {
         "format": RESULTS_FORMAT,
@@ -62,8 +64,22 @@ def analyse_run(
     return {**document, "trials": results}
 
 
-def _analyse_one(engine_name: str, threshold: Threshold, trial: TrialDirectory) -> dict[str, Any]:
-    with open_engine(engine_name) as engine:
+def _analyse_all(
+    trials: Sequence[TrialDirectory], engine_name: str, url: str | None, threshold: Threshold
+) -> Iterator[dict[str, Any]]:
+    """One trial a core inside taut; a server is asked for one trial after the other."""
+    if engine_kind(engine_name).is_embedded:
+        yield from spread(partial(_analyse_one, engine_name, url, threshold), trials)
+        return
+    with open_engine(engine_name, url) as engine:
+        for trial in trials:
+            yield analyse_trial(trial, engine, threshold)
+
+
+def _analyse_one(
+    engine_name: str, url: str | None, threshold: Threshold, trial: TrialDirectory
+) -> dict[str, Any]:
+    with open_engine(engine_name, url) as engine:
         return analyse_trial(trial, engine, threshold)
 
 

@@ -12,12 +12,23 @@ from taut.analysis.results import analyse_run
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
 from taut.report.table import print_results
+from taut.storage.engines import ENGINES
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run directories that `taut run` wrote.")],
     out: Annotated[
         Path | None, typer.Option(help="The HTML file; default: report.html in the first run.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help=f"The SQL engine that analyses: {', '.join(ENGINES)}.")
+    ] = "duckdb",
+    engine_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Where it is: postgresql://USER@HOST:PORT/DATABASE (default: as PGHOST and the "
+            "other PG* say); spark://HOST:PORT (default: local[*])."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the analysis as one JSON document instead.")
@@ -30,7 +41,7 @@ def report(
         run = RunDirectory(path)
         n_trials = len(run.trials())
         with notes.status(f"analysing {path}: {n_trials} trials"):
-            analysed.append((run, analyse_run(run)))
+            analysed.append((run, analyse_run(run, engine, engine_url=engine_url)))
     with notes.status("drawing figures"):
         written = write_html(analysed, out or runs[0] / "report.html")
     if as_json:

@@ -50,10 +50,10 @@ def sql_type(column: str, kind: pa.DataType) -> str:
     raise InputError(f"column {column}: a table cannot hold {kind}; convert it first")
 
 
-def arrow_type(column: str, oid: int, modifier: int) -> pa.DataType:
+def arrow_type(column: str, oid: int, scale: int | None) -> pa.DataType:
     """The type a column of the server has here; a numeric of no declared scale must be whole."""
     if oid == _NUMERIC:
-        return pa.decimal128(38, 0 if modifier < 0 else (modifier - 4) & 0xFFFF)
+        return pa.decimal128(38, scale or 0)
     if oid not in _ARROW_TYPES:
         raise InputError(f"column {column}: type {oid} of PostgreSQL is not known; add a CAST")
     return _ARROW_TYPES[oid]

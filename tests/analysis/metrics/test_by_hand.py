@@ -15,7 +15,7 @@ from made_packets import (
 from taut.analysis.distribution import measure_packets, select_metric
 from taut.analysis.metric import Shape
 from taut.analysis.metrics import METRICS
-from taut.storage.engines import ENGINES, open_engine
+from taut.storage.engines import open_engine
 
 ROWS = [
     packet(0, 1000),
@@ -48,10 +48,11 @@ COUNTERS = {
 }
 
 
-@pytest.fixture(params=ENGINES)
-def measured(request, tmp_path):
-    with open_engine(request.param) as engine:
-        return measure_packets(engine, write_packets(tmp_path / "p.parquet", ROWS), 1)
+@pytest.fixture(scope="module")
+def measured(engine_at, tmp_path_factory):
+    packets = write_packets(tmp_path_factory.mktemp("by_hand") / "p.parquet", ROWS)
+    with open_engine(*engine_at) as engine:
+        return measure_packets(engine, packets, 1)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda m: m.name)

@@ -93,16 +93,10 @@ class PostgresEngine:
         self._kinds[name] = kind
 
     def _describe(self, select: str) -> pa.Schema:
-        """The columns of a SELECT, without running it."""
-        server = self._connection.pgconn
-        result = server.prepare(b"", select.encode())
-        if result.status == psycopg.pq.ExecStatus.FATAL_ERROR:
-            raise psycopg.ProgrammingError(result.error_message.decode())
-        result = server.describe_prepared(b"")
-        names = [(result.fname(i) or b"").decode() for i in range(result.nfields)]
+        """The columns of a SELECT: of its first no rows, which costs only planning."""
+        none = self._connection.execute(f"SELECT * FROM ({select}) AS rows LIMIT 0".encode())
         return pa.schema(
-            (name, arrow_type(name, result.ftype(i), result.fmod(i)))
-            for i, name in enumerate(names)
+            (c.name, arrow_type(c.name, c.type_code, c.scale)) for c in none.description or []
         )
 
     def _execute(self, statement: str) -> None:

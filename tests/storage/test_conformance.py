@@ -1,0 +1,188 @@
+"""The same records give the same numbers, to the last digit, whatever engine is asked.
+
+DuckDB's answers are the measure; other tests work them out by hand.  What this suite is not told
+of (a new metric, a new engine) it covers by reading the tables.
+"""
+
+import pyarrow.parquet as pq
+import pytest
+
+from made_packets import (
+    COLD,
+    DUPLICATE,
+    LATE,
+    ORPHAN,
+    OUT_OF_SEQUENCE,
+    UNSENT,
+    VOID,
+    extra,
+    packet,
+    write_gaps,
+    write_packets,
+)
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis import distribution, hdr_export, tables
+from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
+from taut.analysis.episode import find_episodes
+from taut.analysis.metric import Shape
+from taut.analysis.metrics import METRICS
+from taut.analysis.results import analyse_run
+from taut.analysis.worst import worst_packets
+from taut.records.rundir import RunDirectory
+from taut.storage.engines import open_engine
+
+N_FLOWS = 3
+RUN = (
+    MadeVariant("floor", "loopback", MadeTrial(4_000, n_cold=200, device_stall=None)),
+    MadeVariant(
+        "device",
+        "taut_forward",
+        MadeTrial(
+            6_000,
+            n_flows=N_FLOWS,
+            n_cold=500,
+            n_lost=40,
+            n_unsent=3,
+            n_duplicates=5,
+            n_orphans=2,
+            device_stall=(20_000_000, 21_000_000),
+            generator_gap=(20_500_000, 20_800_000),
+        ),
+    ),
+)
+# What made runs do not have: stamps before the start, both directions, captures without a due
+# time, negative latencies, overtaking, episodes of equal length, numbers beyond 63 bits.
+ROWS = [
+    *(packet(s, 1000 - 300 * s, flags=COLD, gap_ns=-(10**9)) for s in range(5)),
+    *(packet(s, 1000 + 7 * (s % 13), direction=s % 2, n_flows=2) for s in range(5, 300)),
+    *(packet(s, 90_000, flags=VOID * (s % 3 == 0)) for s in range(300, 305)),
+    *(packet(s, 90_000, direction=1) for s in range(310, 315)),
+    packet(320, None),
+    packet(321, None, flags=UNSENT),
+    packet(322, 400_000, flags=OUT_OF_SEQUENCE),
+    *(packet(s, -50) | {"due_ns": None} for s in range(330, 340)),
+    packet(341, 2**40),
+    extra(5, LATE),
+    extra(6, DUPLICATE | COLD),
+    extra(0, ORPHAN, received_ns=1) | {"seq": 2**64 - 1},
+]
+GAPS = [(3_000_000, 3_050_000, "forwarder"), (3_040_000, 3_060_000, "generator"), (0, 1, "x")]
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory):
+    """A trial written by hand, with gaps."""
+    folder = tmp_path_factory.mktemp("hard")
+    write_gaps(folder / "gaps.parquet", GAPS)
+    return write_packets(folder / "packets.parquet", ROWS)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("conformance") / "run", RUN, repetitions=1)
+
+
+@pytest.fixture(scope="module", params=["made", "hard"])
+def packets(request, run, hard):
+    if request.param == "hard":
+        return hard
+    return next(run.glob("trials/*device*")) / "packets.parquet"
+
+
+def both(ask, engine_at):
+    """What DuckDB answers, and what the engine does."""
+    answers = []
+    for at in (("duckdb", None), engine_at):
+        with open_engine(*at) as engine:
+            answers.append(ask(engine))
+    return answers
+
+
+@pytest.fixture(scope="module")
+def measured(packets, engine_at):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(distribution, "chunks", lambda e: tables.chunks(e, size=4_000))
+        return both(lambda e: measure_packets(e, packets, N_FLOWS), engine_at)
+
+
+@pytest.mark.parametrize(
+    "metric", [m for m in METRICS if m.shape is Shape.DISTRIBUTION], ids=lambda m: m.name
+)
+def test_metric_is_the_same(metric, measured):
+    expected, got = (select_metric(m.distribution, metric.name) for m in measured)
+
+    assert expected.num_rows > 0
+    assert got.equals(expected)
+
+
+def test_every_distribution_and_counter_is_the_same(measured):
+    expected, got = measured
+
+    assert got.distribution.equals(expected.distribution)
+    assert got.distribution.num_rows > 100
+    assert got.counts == expected.counts
+
+
+def test_generators_histogram_is_the_same(run, engine_at):
+    histogram = next(run.glob("trials/*device*")) / "histogram.parquet"
+
+    expected, got = both(lambda e: measure_histogram(e, histogram), engine_at)
+
+    assert got.distribution.equals(expected.distribution)
+
+
+def test_episodes_are_the_same(packets, engine_at):
+    def ask(engine):
+        tables.load_packets(engine, packets)
+        return find_episodes(engine, packets.parent / "gaps.parquet", 21_000)
+
+    expected, got = both(ask, engine_at)
+
+    assert got == expected
+    assert expected["n"] > 0
+    assert any(episode["gaps"] for episode in expected["worst"])
+
+
+def test_worst_packets_are_the_same(packets, engine_at):
+    expected, got = both(lambda e: worst_packets(e, packets, n=500), engine_at)
+
+    assert got.to_pylist() == expected.to_pylist()
+    assert expected.num_rows > 100
+
+
+def test_intervals_are_the_same(packets, engine_at):
+    def ask(engine):
+        tables.load_packets(engine, packets)
+        return {
+            number: [column.tolist() for column in counts]
+            for number, counts in hdr_export.intervals(engine).items()
+        }
+
+    expected, got = both(ask, engine_at)
+
+    assert got == expected
+
+
+def test_a_whole_run_is_the_same(run, engine_at):
+    def ask(name, url):
+        document = analyse_run(RunDirectory(run), name, engine_url=url)
+        files = {
+            path.relative_to(run): path.read_bytes()
+            for path in sorted(run.glob("trials/*/latency.*"))
+        }
+        exact = [pq.read_table(path) for path in sorted(run.glob("trials/*/distribution.parquet"))]
+        return document, files, exact
+
+    expected = ask("duckdb", None)
+    got = ask(*engine_at)
+
+    assert got == expected
+    assert len(expected[0]["trials"]) == len(RUN)
+
+
+def test_large_numbers_keep_every_digit(engine_at):
+    select = "SELECT CAST(9223372036854775807 AS BIGINT) - 1 AS whole ORDER BY whole"
+
+    expected, got = both(lambda e: e.query(select).to_pylist(), engine_at)
+
+    assert got == expected == [{"whole": 2**63 - 2}]
