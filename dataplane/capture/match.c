@@ -240,7 +240,7 @@ static void settle_waiting(struct match *match, uint64_t index, const struct mat
 	struct ingress_state *owner = ingress_at(match, index);
 
 	for (uint64_t at = keyed_ring_find(waiting, frame->hash, frame->key); at != 0;
-		at = keyed_ring_older(waiting, at, frame->key)) {
+		at = keyed_ring_older(waiting, at, frame->hash, frame->key)) {
 		uint64_t *egress = &match->waiting_egress[at & match->waiting_mask];
 		if (*egress == 0)
 			return;
