@@ -34,26 +34,10 @@ void capture_finish(struct capture *capture, size_t n_left)
 	capture->has_ended = true;
 }
 
-// A first look at the file decides the format. Nothing to look at is no error: no frame.
-static int begin(struct capture *capture, char *error, size_t error_len)
-{
-	struct byte_source *source = capture->source;
-	size_t n = byte_source_more(source, sizeof(uint32_t));
-	uint32_t magic;
+enum { MAGIC_BYTES = 4 };
 
-	capture->latest_ns = INT64_MIN;
-	capture->report.compression = source->compression;
-	capture->report.format = "none";
-	if (source->state == BYTE_SOURCE_FAILED && n < sizeof(magic)) {
-		snprintf(error, error_len, "cannot be read: %s; name a pcap or pcapng file",
-			source->failure == EBADMSG ? "damaged data" : strerror(source->failure));
-		return -source->failure;
-	}
-	if (n == 0) {
-		capture_finish(capture, 0);
-		return 0;
-	}
-	magic = n < sizeof(magic) ? 0 : load_u32(source->next, false);
+static int choose_format(struct capture *capture, uint32_t magic, char *error, size_t error_len)
+{
 	if (pcap_recognises(magic)) {
 		capture->format = &capture_pcap;
 	} else if (pcapng_recognises(magic)) {
@@ -67,6 +51,37 @@ static int begin(struct capture *capture, char *error, size_t error_len)
 	}
 	capture->report.format = capture->format->name;
 	return capture->format->open(capture, error, error_len);
+}
+
+// A first look at the file decides the format. Nothing to look at is no error: no frame.
+static int begin(struct capture *capture, char *error, size_t error_len)
+{
+	struct byte_source *source = capture->source;
+	size_t n = byte_source_more(source, MAGIC_BYTES);
+
+	capture->latest_ns = INT64_MIN;
+	capture->report.compression = source->compression;
+	capture->report.format = "none";
+	if (source->state == BYTE_SOURCE_FAILED && n < MAGIC_BYTES) {
+		if (source->failure == EBADMSG)
+			snprintf(error, error_len,
+				"cannot be read: damaged %s data; name a pcap or pcapng file",
+				source->compression);
+		else
+			snprintf(error, error_len, "cannot be read: %s; name a pcap or pcapng file",
+				strerror(source->failure));
+		return -source->failure;
+	}
+	if (n == 0) {
+		capture_finish(capture, 0);
+		return 0;
+	}
+	if (n < MAGIC_BYTES) {
+		snprintf(error, error_len,
+			"is no capture: shorter than any; name a pcap or pcapng file");
+		return -EINVAL;
+	}
+	return choose_format(capture, load_u32(source->next, false), error, error_len);
 }
 
 int capture_open_source(struct byte_source *source, const char *name, struct capture **out,
@@ -96,6 +111,7 @@ int capture_open(const char *path, struct capture **out, char *error, size_t err
 	struct byte_source *source;
 	int err = byte_source_open(path, &source, error, error_len);
 
+	*out = NULL;
 	if (err < 0)
 		return err;
 	return capture_open_source(source, path, out, error, error_len);

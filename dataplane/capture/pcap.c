@@ -86,7 +86,8 @@ static struct judgement vouch(const struct pcap *pcap, const struct byte_source 
 		if (left < pcap->header_len && is_end)
 			return (struct judgement){.verdict = RECORD_SOUND};
 		if (left < pcap->header_len)
-			return (struct judgement){RECORD_TOO_SHORT, next - at + pcap->header_len};
+			return (struct judgement){
+				.verdict = RECORD_TOO_SHORT, .want = next - at + pcap->header_len};
 
 		struct record follower = load_record(next, pcap->is_swapped);
 		if (i == 0 && is_possible(pcap, &follower) && follower.wire_len > 0 &&
@@ -98,8 +99,8 @@ static struct judgement vouch(const struct pcap *pcap, const struct byte_source 
 		if (left < follower.cap_len && is_end)
 			return (struct judgement){.verdict = RECORD_SOUND};
 		if (left < follower.cap_len)
-			return (struct judgement){
-				RECORD_TOO_SHORT, next - at + pcap->header_len + follower.cap_len};
+			return (struct judgement){.verdict = RECORD_TOO_SHORT,
+				.want = next - at + pcap->header_len + follower.cap_len};
 		next += pcap->header_len + follower.cap_len;
 	}
 	return (struct judgement){.verdict = RECORD_SOUND};
@@ -194,7 +195,8 @@ static struct judgement pcap_judge_restart(const struct capture *capture, const 
 		if (left < want && is_end)
 			return (struct judgement){.verdict = i > 0 ? RECORD_SOUND : RECORD_BROKEN};
 		if (left < want)
-			return (struct judgement){RECORD_TOO_SHORT, next - at + want};
+			return (struct judgement){
+				.verdict = RECORD_TOO_SHORT, .want = next - at + want};
 		next += want;
 	}
 	return (struct judgement){.verdict = RECORD_SOUND};
