@@ -51,6 +51,7 @@ tidy: build ## clang-tidy over the data plane (a minute or two)
 bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; 20 minutes)
 	@$(VENV)/python bench/forwarder.py
 	@$(VENV)/python bench/generator.py
+	@$(VENV)/python bench/captures.py
 
 docs: build ## write docs/reference.md from the binaries and the Python tables
 	@$(VENV)/python devtools/reference.py

@@ -138,8 +138,8 @@ def _departures(rng: np.random.Generator, pair: Pair) -> Iterator[tuple[int, Int
 
 def _ns(ticks: Integers) -> Integers:
     """Round ticks of 12.5 ns."""
-    doubled: Integers = 25 * ticks + 1
-    return doubled // 2
+    ns: Integers = (25 * ticks + 1) // 2
+    return ns
 
 
 @cache
@@ -151,7 +151,8 @@ def _latency_table() -> Integers:
     second = np.clip(rng.normal(267, 2.2, n_second), 258, 275)
     slow = rng.uniform(313, 336, n_slow)
     slow[0] = 342
-    return np.rint(np.concatenate([usual, second, slow])).astype(np.int64)
+    ticks: Integers = np.rint(np.concatenate([usual, second, slow])).astype(np.int64)
+    return ticks
 
 
 def _through_device(

@@ -1,0 +1,64 @@
+"""Time one process, or look at the memory of it and of what it starts."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SAMPLE_S = 0.01
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a process took, and the JSON it printed."""
+
+    seconds: float
+    document: Mapping[str, Any]
+    peak_kib: int
+    """Peaks of all its processes added up: what they can have had at most. 0: not sampled."""
+
+
+def run_process(command: Sequence[str], folder: Path, *, sampled: bool = False) -> Run:
+    """Run a command to its end; sampled: look at its memory, which costs it time."""
+    with (folder / "stdout").open("w+") as stdout, (folder / "stderr").open("w+") as stderr:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
+        peak_kib = _sampled_peak_kib(process) if sampled else 0
+        status = process.wait()
+        seconds = time.perf_counter() - start
+        if status != 0:
+            stderr.seek(0)
+            sys.exit(f"bench: {' '.join(command)} failed:\n{stderr.read()[-2000:]}")
+        stdout.seek(0)
+        return Run(seconds, json.load(stdout), peak_kib)
+
+
+def _sampled_peak_kib(process: subprocess.Popen[bytes]) -> int:
+    peaks: dict[int, int] = {}
+    while process.poll() is None:
+        for pid in _tree(process.pid):
+            status = _read(Path(f"/proc/{pid}/status"))
+            line = next((row for row in status.splitlines() if row.startswith("VmHWM")), None)
+            if line is not None:
+                peaks[pid] = max(peaks.get(pid, 0), int(line.split()[1]))
+        time.sleep(SAMPLE_S)
+    return sum(peaks.values())
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in _read(children).split():
+            yield from _tree(int(child))
+
+
+def _read(path: Path) -> str:
+    """Give nothing of a process that has ended meanwhile."""
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
