@@ -18,6 +18,7 @@ ALLOWED_ERROR = 1e-3
 MAX_CLASSES = 10
 _MAX_CONFIRMED = 50
 _SAME = 0.9  # Jaccard's index of two descriptions of the same packets
+_PART, _INSIDE = 0.9, 0.9  # a part is smaller than this, and lies inside to this share
 _AS_GOOD = 1 - 1e-9  # of the log of p: the same but for rounding
 _MIN_LIFT = 1.5  # a class is in its tail at least half as often again as the rest
 
@@ -57,7 +58,7 @@ class Explanation:
         for _ in range(_MAX_CONFIRMED):
             if not judged or n_found == MAX_CLASSES:
                 return
-            same, others = _alike(judged)
+            same, others = _alike(judged, self._narrowed(judged))
             found = self._confirm(same)
             judged = others
             if found:
@@ -76,13 +77,33 @@ class Explanation:
                 judged.append(Judged(candidate, evidence, log_p))
         return sorted(judged, key=lambda j: (j.candidate.is_exclusion, j.log_p))
 
+    def _narrowed(self, judged: Sequence[Judged]) -> Judged:
+        """Give the best, or the part of it to which it owes all that stands out."""
+        best = judged[0]
+        mask = best.candidate.mask
+        for part in judged[1:]:
+            n_part = part.candidate.n_members
+            if n_part > _PART * best.candidate.n_members:
+                continue
+            part_mask = part.candidate.mask
+            if np.count_nonzero(mask & part_mask) < _INSIDE * n_part:
+                continue
+            if not self._stands_out(best, mask & ~part_mask):
+                return part
+        return best
+
+    def _stands_out(self, judged: Judged, is_member: Mask) -> bool:
+        tail = self._tails[judged.evidence.direction]
+        share = tail_share(tail, judged.evidence.depth, is_member & self._alive, self._alive)
+        return share.of_class >= _MIN_LIFT * share.of_rest
+
     def _confirm(self, same: Sequence[Judged]) -> ContentClass | None:
         chosen = _plainest(same)
         candidate, evidence = chosen.candidate, chosen.evidence
         tail = self._tails[evidence.direction]
         is_member = candidate.mask & self._alive
         share = tail_share(tail, evidence.depth, is_member, self._alive)
-        if share.of_class < _MIN_LIFT * share.of_rest:
+        if not self._stands_out(chosen, is_member):
             return None
         in_tail = tail.holds(evidence.depth) & self._alive
         reason = work_of_time(is_member, in_tail, self._span)
@@ -104,14 +125,13 @@ class Explanation:
         return found
 
 
-def _alike(judged: Sequence[Judged]) -> tuple[list[Judged], list[Judged]]:
-    """Split into those that describe the packets of the first, and the others."""
-    first = judged[0].candidate
-    mask: Mask = first.mask
-    same: list[Judged] = [judged[0]]
+def _alike(judged: Sequence[Judged], best: Judged) -> tuple[list[Judged], list[Judged]]:
+    """Split into those that describe the packets of the best, and the others."""
+    mask: Mask = best.candidate.mask
+    same: list[Judged] = []
     others: list[Judged] = []
-    for other in judged[1:]:
-        is_same = other.candidate.overlap(mask, first.n_members) > _SAME
+    for other in judged:
+        is_same = other.candidate.overlap(mask, best.candidate.n_members) > _SAME
         (same if is_same else others).append(other)
     return sorted(same, key=lambda j: j.candidate.plainness), others
 
