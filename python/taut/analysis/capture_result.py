@@ -4,55 +4,70 @@ Nothing heavy is imported: for nine million packets a side, pyarrow and an engin
 to start than the matching takes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from taut.analysis.statistics import Summary, summary_of
+from taut.analysis.statistics import Integers, summary_of
 from taut.capture.clocks import ClockEstimate, estimate_clocks
-from taut.capture.native import Matched
 
 HISTOGRAM_BIN_NS = 100
 
-_SERIES = {
-    "jitter_ns": ("jitter", "RFC 4689"),
-    "ipdv_ns": ("ipdv", "RFC 5481"),
-    "inter_departure_ns": ("inter_departure", "ingress time stamp minus the one before it"),
-    "inter_arrival_ns": ("inter_arrival", "egress time stamp minus the one before it"),
+Report = Mapping[str, Any]
+"""What taut-match found: match.json."""
+
+Series = Callable[[str], tuple[Integers, Integers]]
+"""Values of a metric, ascending, and how often each occurred; the warm-up is left out."""
+
+_METRICS = {
+    "jitter": "RFC 4689",
+    "ipdv": "RFC 5481",
+    "inter_departure": "ingress time stamp minus that of the packet before it",
+    "inter_arrival": "egress time stamp minus that of the packet received before it",
 }
 
 
-def capture_document(matched: Matched, *, intervals: bool = False) -> dict[str, Any]:
-    """Make the document of `taut analyze --json`; intervals cost the start of scipy."""
-    counts = matched.counts
-    latency = summary_of(*matched.series("service"), intervals=intervals)
-    clocks = estimate_clocks(matched.report["envelope"])
+def capture_document(
+    report: Report, counts: Mapping[str, int], series: Series, *, intervals: bool = False
+) -> dict[str, Any]:
+    """Make the document of `taut analyze --json`; intervals cost the start of scipy.
+
+    `counts` and `series` come from the native matcher or from an engine: the same numbers.
+    """
+    latency = summary_of(*series("latency"), intervals=intervals)
+    clocks = estimate_clocks(report["envelope"])
     document: dict[str, Any] = {
-        "ingress": _side(matched.report["ingress"]),
-        "egress": _side(matched.report["egress"]),
-        **{name: counts[name] for name in ("matched", "lost", "duplicate_keys", "duplicates")},
-        **{name: counts[name] for name in ("orphans", "negative", "beyond_window")},
-        "out_of_sequence": counts["out_of_sequence"],
-        "ambiguous": {"ingress": counts["ambiguous_ingress"], "egress": counts["ambiguous_egress"]},
+        "ingress": _side(report["ingress"]),
+        "egress": _side(report["egress"]),
+        **classes(counts),
         "skipped_warmup": counts["skipped_warmup"],
         "transfer_rate": transfer_rate(counts),
         "latency_ns": latency.as_json(),
         "unsupported_percentiles": latency.unsupported(),
     }
-    for name, (series, definition) in _SERIES.items():
-        document[name] = {"definition": definition, **_moments(matched, series, intervals)}
+    for name, definition in _METRICS.items():
+        summary = summary_of(*series(name), intervals=False)
+        document[f"{name}_ns"] = {"definition": definition, **summary.as_json()}
     document |= {
-        "histogram_ns": {"bin": HISTOGRAM_BIN_NS, "counts": histogram(matched)},
+        "histogram_ns": {"bin": HISTOGRAM_BIN_NS, "counts": histogram(*series("latency"))},
         "clocks": clocks.as_json(),
-        "key": matched.report["key"],
-        "window_ns": matched.report["window_ns"],
-        "skip_ns": matched.report["skip_ns"],
-        "egress_offset_ns": matched.report["egress_offset_ns"],
-        "egress_drift_ppb": matched.report["egress_drift_ppb"],
-        "warnings": warnings(matched, latency, clocks),
+        **{name: report[name] for name in ("key", "window_ns", "skip_ns")},
+        **{name: report[name] for name in ("egress_offset_ns", "egress_drift_ppb")},
+        "warnings": warnings(report, counts, clocks),
     }
     if intervals:
         document["confidence_intervals"] = {p: list(i) for p, i in latency.intervals.items()}
+    if counts["matched"] and not latency.n:
+        document["warnings"].append("every matched packet is within --skip: nothing is measured")
     return document
+
+
+def classes(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Frames by class, under the names of the document."""
+    plain = ("matched", "lost", "duplicate_keys", "duplicates", "orphans", "negative")
+    return {
+        **{name: counts[name] for name in (*plain, "beyond_window", "out_of_sequence")},
+        "ambiguous": {"ingress": counts["ambiguous_ingress"], "egress": counts["ambiguous_egress"]},
+    }
 
 
 def transfer_rate(counts: Mapping[str, int]) -> float | None:
@@ -61,10 +76,9 @@ def transfer_rate(counts: Mapping[str, int]) -> float | None:
     return counts["matched"] / sent if sent else None
 
 
-def histogram(matched: Matched) -> list[list[int]]:
+def histogram(values: Integers, n: Integers) -> list[list[int]]:
     """Packets by latency in bins of HISTOGRAM_BIN_NS: lower edge and count, empty bins left out."""
     bins: dict[int, int] = {}
-    values, n = matched.series("service")
     for value, count in zip((values // HISTOGRAM_BIN_NS).tolist(), n.tolist(), strict=True):
         bins[value * HISTOGRAM_BIN_NS] = bins.get(value * HISTOGRAM_BIN_NS, 0) + count
     return [[edge, count] for edge, count in sorted(bins.items())]
@@ -86,10 +100,11 @@ def failed_sums(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def warnings(matched: Matched, latency: Summary, clocks: ClockEstimate) -> list[str]:
+def warnings(report: Report, counts: Mapping[str, int], clocks: ClockEstimate) -> list[str]:
     """What a reader must know before believing the numbers, a line each."""
-    counts, report = matched.counts, matched.report
-    found = [*matched.notes, *(f"sums do not reconcile: {s}" for s in failed_sums(counts))]
+    sides = (report["ingress"], report["egress"])
+    found = [str(note["text"]) for side in sides for note in side["notes"]]
+    found += [f"sums do not reconcile: {failure}" for failure in failed_sums(counts)]
     if not counts["matched"]:
         found.append(_nothing_matched(report))
     if counts["negative"]:
@@ -114,12 +129,10 @@ def warnings(matched: Matched, latency: Summary, clocks: ClockEstimate) -> list[
             f"the clocks drift by {clocks.drift_ppb:.3g} ± {clocks.drift_uncertainty_ppb:.2g} ns "
             "a second: --remove drift takes it off"
         )
-    if counts["matched"] and not latency.n:
-        found.append("every matched packet is within --skip: nothing is left to measure")
     return found
 
 
-def _nothing_matched(report: Mapping[str, Any]) -> str:
+def _nothing_matched(report: Report) -> str:
     ingress, egress = report["ingress"], report["egress"]
     if not ingress["frames"] or not egress["frames"]:
         return "nothing matched: a file has no frames"
@@ -132,7 +145,7 @@ def _nothing_matched(report: Mapping[str, Any]) -> str:
     return "nothing matched: the device changes bytes of the key; give --key those it leaves alone"
 
 
-def _side(report: Mapping[str, Any]) -> dict[str, Any]:
+def _side(report: Report) -> dict[str, Any]:
     """One file: `truncated` is frames too short for the key and a last record cut off."""
     return {
         "path": report["path"],
@@ -144,7 +157,3 @@ def _side(report: Mapping[str, Any]) -> dict[str, Any]:
         "format": report["format"],
         "compression": report["compression"],
     }
-
-
-def _moments(matched: Matched, series: str, intervals: bool) -> dict[str, object]:
-    return summary_of(*matched.series(series), intervals=intervals).as_json()

@@ -43,9 +43,14 @@ class Measured:
 
 def measure_packets(engine: Engine, packets: Path, n_flows: int) -> Measured:
     """Compute every metric from the record of every packet."""
+    load_packets(engine, packets)
+    return measure_records(engine, n_flows)
+
+
+def measure_records(engine: Engine, n_flows: int) -> Measured:
+    """Compute every metric from the table `record` and those over it."""
     parts: list[pa.Table] = []
     counts: Counts = {}
-    load_packets(engine, packets)
     for chunk in list(chunks(engine)):
         open_chunk(engine, chunk, n_flows)
         for metric in METRICS:
@@ -60,6 +65,16 @@ def measure_packets(engine: Engine, packets: Path, n_flows: int) -> Measured:
         if metric.name == "extra_receipts":
             _add_counts(counts, engine.query(metric.sql))
     return Measured(_derive(engine, merge(parts)), counts)
+
+
+def measure_capture(engine: Engine, packets: Path, histogram: Path) -> Measured:
+    """Take the exact distributions a matched pair of captures comes with; count its packets."""
+    load_packets(engine, packets)
+    counts: Counts = {}
+    for metric in METRICS:
+        if metric.shape is Shape.COUNTS:
+            _add_counts(counts, engine.query(metric.sql))
+    return Measured(measure_histogram(engine, histogram).distribution, counts)
 
 
 def measure_histogram(engine: Engine, histogram: Path) -> Measured:

@@ -46,8 +46,13 @@ class Chunk:
 
 
 def load_packets(engine: Engine, packets: Path) -> None:
-    """Name the records, and `extra`, the rows beyond each packet's own one."""
+    """Name the records of a Parquet file and the tables over them."""
     engine.load({"record": packets})
+    name_tables(engine)
+
+
+def name_tables(engine: Engine) -> None:
+    """Name the tables over `record`; `extra` is the rows beyond each packet's own one."""
     engine.define(
         "extra",
         f"SELECT {_COLUMNS} FROM record WHERE (CAST(flags AS INTEGER) & {_EXTRA}) <> 0",
@@ -73,7 +78,7 @@ def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:
         within, context, around, first_seq = own, own, own, 0
     else:
         # The packets before the chunk's first one are the other half of its first pairs.
-        before = chunk.first_seq - max(n_flows, 1)
+        before = chunk.first_seq - max(n_flows, REORDER_CONTEXT)
         within = f"{own} AND seq >= {chunk.first_seq} AND seq < {chunk.last_seq}"
         context = f"{own} AND seq >= {max(before, 0)} AND seq < {chunk.last_seq}"
         around = f"{own} AND seq >= {max(chunk.first_seq - REORDER_CONTEXT, 0)}"

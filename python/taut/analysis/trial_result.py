@@ -8,8 +8,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.analysis import hdr_export, statistics
+from taut.analysis.capture_result import classes, transfer_rate, warnings
 from taut.analysis.distribution import (
     Measured,
+    measure_capture,
     measure_histogram,
     measure_packets,
     select_metric,
@@ -20,10 +22,12 @@ from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
 from taut.analysis.reconcile import COUNTERS, failed_sums, total_counts
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
-from taut.records.rundir import TrialDirectory
+from taut.capture.clocks import estimate_clocks
+from taut.records.rundir import TrialDirectory, read_json
 from taut.storage.engine import Engine
 
 DISTRIBUTION = "distribution.parquet"
+CONTENT = "content.json"
 
 INSTRUMENT_LIMIT = 0.01
 """A larger share of void packets makes a trial one of the generator, not of the device."""
@@ -33,18 +37,26 @@ RATE_TOLERANCE = 0.001
 _EXACT = "exact: every packet"
 
 
-def analyse_trial(trial: TrialDirectory, engine: Engine, threshold: Threshold) -> dict[str, Any]:
-    """Measure one trial; a failed one keeps its place with empty numbers."""
+def analyse_trial(
+    trial: TrialDirectory, engine: Engine, threshold: Threshold, *, trust_histograms: bool = True
+) -> dict[str, Any]:
+    """Measure one trial; a failed one keeps its place with empty numbers.
+
+    The exact distributions of a capture pair are counted when it is matched; `trust_histograms`
+    takes them from there, otherwise the engine counts them again, packet by packet.
+    """
     result = _identity(trial)
     generator = trial.meta.get("generator")
     if not trial.is_whole or not generator:
         return result
-    measured = _measure(trial, engine)
+    measured = _measure(trial, engine, trust_histograms)
     pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
     result |= _counters(generator, measured)
     result |= _metrics(measured)
     result |= _episodes(trial, engine, threshold, measured, result["latency_ns"]["p50"])
     result["warnings"] = _warnings(result, generator)
+    if "capture" in trial.meta:
+        result |= _capture(trial, result)
     _export(trial, engine, measured)
     return result
 
@@ -85,9 +97,11 @@ def _distributions() -> list[Metric]:
     return [m for m in METRICS if m.shape is Shape.DISTRIBUTION]
 
 
-def _measure(trial: TrialDirectory, engine: Engine) -> Measured:
+def _measure(trial: TrialDirectory, engine: Engine, trust_histograms: bool) -> Measured:
     """Use every packet when every packet was recorded, else the generator's histograms."""
     traffic = trial.meta["traffic"]
+    if "capture" in trial.meta and trust_histograms:
+        return measure_capture(engine, trial.packets, trial.histogram)
     if traffic.get("record", "all") == "all" and trial.packets.is_file():
         return measure_packets(engine, trial.packets, int(traffic.get("flows") or 1))
     return measure_histogram(engine, trial.histogram)
@@ -198,6 +212,27 @@ def _warnings(result: Mapping[str, Any], generator: Mapping[str, Any]) -> list[s
     if not result["matched"]:
         found.append("no packet came back")
     return found
+
+
+def _capture(trial: TrialDirectory, result: Mapping[str, Any]) -> dict[str, Any]:
+    """What only a pair of captures has: classes, clocks, the search by content."""
+    report = trial.meta["capture"]
+    clocks = estimate_clocks(report["envelope"])
+    content = trial.path / CONTENT
+    return {
+        "capture": {
+            **classes(report["counts"]),
+            "truncated": {s: report["counts"][f"truncated_{s}"] for s in ("ingress", "egress")},
+            "transfer_rate": transfer_rate(report["counts"]),
+            "clocks": clocks.as_json(),
+            "key": report["key"],
+            "window_ns": report["window_ns"],
+            "skip_ns": report["skip_ns"],
+            "content": read_json(content) if content.is_file() else None,
+        },
+        "warnings": warnings(report, report["counts"], clocks)
+        + [w for w in result["warnings"] if not w.startswith("negative latency")],
+    }
 
 
 def _export(trial: TrialDirectory, engine: Engine, measured: Measured) -> None:

@@ -7,17 +7,11 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, InterruptedRun, TautError
-from taut.records.layout import SERIES, RecordKind
-from taut.records.raw_file import open_raw
 
 PROGRAM = "taut-match"
 PACKETS = "packets.bin"
@@ -25,10 +19,6 @@ HISTOGRAMS = "histograms.bin"
 REPORT = "match.json"
 
 DEFAULT_WINDOW_NS = 5_000_000_000
-
-Integers = npt.NDArray[np.int64]
-Counts = tuple[Integers, Integers]
-"""Values, ascending, and how often each occurred."""
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done of the ingress and of the egress file, decompressed."""
@@ -62,24 +52,6 @@ class Matched:
         """Frames of each class and the like; docs/matching.md says how they add up."""
         counts: Mapping[str, int] = self.report["counts"]
         return counts
-
-    @property
-    def notes(self) -> list[str]:
-        """What was wrong with the files, a line each, the file's name in front."""
-        return [
-            note["text"] for side in ("ingress", "egress") for note in self.report[side]["notes"]
-        ]
-
-    def series(self, name: str, *, is_cold: bool = False) -> Counts:
-        """The exact distribution of a series of records/layout.py."""
-        return self._series.get((name, is_cold), (_NONE, _NONE))
-
-    @cached_property
-    def _series(self) -> dict[tuple[str, bool], Counts]:
-        return _read_series(self.folder / HISTOGRAMS)
-
-
-_NONE: Integers = np.empty(0, np.int64)
 
 
 def run_match(
@@ -144,19 +116,3 @@ def _die_along() -> None:
 def _words_of(lines: Sequence[str]) -> str:
     text = lines[-1] if lines else "failed without a word"
     return text.removeprefix(f"{PROGRAM}: ").removeprefix("error: ")
-
-
-def _read_series(path: Path) -> dict[tuple[str, bool], Counts]:
-    """The distributions of histograms.bin: taut-match writes them ascending, one after another."""
-    file = open_raw(path, RecordKind.HISTOGRAM)
-    chunks = list(file.chunks())
-    if not chunks:
-        return {}
-    rows = np.concatenate(chunks)
-    label = rows["series"].astype(np.int64) * 2 + rows["is_cold"]
-    found = {}
-    for value in np.unique(label).tolist():
-        part = rows[label == value]
-        counts = (part["value_ticks"].astype(np.int64), part["count"].astype(np.int64))
-        found[SERIES[value // 2], bool(value % 2)] = counts
-    return found

@@ -18,6 +18,7 @@ from taut.core.version import taut_version
 COMMANDS = {
     "run": "run an experiment: devices x loads, every packet timed, a table and a report",
     "reproduce": "repeat a published experiment and print published beside measured",
+    "analyze": "match two captures, before and after a device, and measure every packet",
     "report": "analyse runs again and write one report of them",
     "compare": "compare two runs: relative improvement per percentile, and whether it is shown",
     "doctor": "say what this machine can and cannot do; --clean removes what a crash left",

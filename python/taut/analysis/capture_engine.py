@@ -1,0 +1,64 @@
+"""A pair of captures measured, and if asked matched, inside an engine: the same numbers.
+
+For captures that outgrow one machine, and for those who keep their captures in a database anyway.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from taut.analysis.distribution import measure_records, select_metric
+from taut.analysis.statistics import Integers
+from taut.analysis.tables import load_packets, name_tables
+from taut.capture.frames import write_frames
+from taut.capture.matching import class_counts, match_in_engine
+from taut.capture.native import Matched
+from taut.core.errors import TautError
+from taut.records.convert import convert_trial
+from taut.storage.engine import Engine
+
+
+@dataclass(frozen=True)
+class TableSeries:
+    """Gives the distribution of a metric after the warm-up from distribution.parquet's table."""
+
+    distribution: pa.Table
+
+    def __call__(self, metric: str) -> tuple[Integers, Integers]:
+        rows = select_metric(self.distribution, metric)
+        rows = rows.filter(pc.invert(rows["is_cold"]))
+        return rows["value_ns"].to_numpy(), rows["n"].to_numpy()
+
+
+def measure_matched(engine: Engine, matched: Matched) -> TableSeries:
+    """Measure the packets taut-match wrote (packets.bin) in the engine."""
+    convert_trial(matched.folder, matched.folder)
+    load_packets(engine, matched.folder / "packets.parquet")
+    return TableSeries(measure_records(engine, n_flows=1).distribution)
+
+
+def match_and_measure(
+    engine: Engine, matched: Matched, window_ns: int, skip_ns: int
+) -> tuple[Mapping[str, int], TableSeries]:
+    """Match the frames taut-match read (--keys) by a join in the engine, and measure them there.
+
+    The engine's counts are held against those of the native matcher.
+    """
+    sides: dict[str, Path] = {}
+    for side in ("ingress", "egress"):
+        raw = matched.folder / f"{side}_keys.bin"
+        sides[side] = matched.folder / f"{side}_frames.parquet"
+        write_frames(raw, sides[side])
+        # The Parquet file holds it all; room for both is not always there.
+        raw.unlink()
+    match_in_engine(engine, sides["ingress"], sides["egress"], window_ns, skip_ns)
+    counts = class_counts(engine)
+    native = {name: matched.counts[name] for name in counts}
+    if counts != native:
+        raise TautError(f"the engine counts {counts}, the native matcher {native}: a bug of taut")
+    engine.define("record", "SELECT * FROM matched_record")
+    name_tables(engine)
+    return counts, TableSeries(measure_records(engine, n_flows=1).distribution)

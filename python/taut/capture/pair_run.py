@@ -1,0 +1,199 @@
+"""A run directory made of capture pairs: the same files a live run leaves, one trial a pair."""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from taut.capture.native import Matched, MatchOptions, Progress, run_match
+from taut.core.errors import InputError
+from taut.core.files import write_json
+from taut.core.manifest import make_manifest, write_manifest
+from taut.host.fingerprint import fingerprint
+from taut.host.host import Host
+from taut.records.convert import convert_trial
+from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory
+
+DRIVER = "capture"
+TRIAL_FORMAT = 1
+
+HEADS = "ingress_heads.bin"
+"""Beside the packets until the search by content has read it."""
+
+RATE_DIGITS = 3
+"""A measured rate names the load with so many digits, so that two captures of one load agree."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two captures of the same packets."""
+
+    name: str
+    ingress: Path
+    egress: Path
+    offered_pps: float | None = None
+    """None: take the rate from the ingress time stamps."""
+
+
+def analyse_pairs(
+    pairs: Sequence[Pair],
+    out: Path,
+    options: MatchOptions,
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    bytes_done: Progress | None = None,
+    with_heads: bool = True,
+    command_line: Sequence[str] = (),
+) -> RunDirectory:
+    """Match every pair into a new run directory; analysis.results.analyse_run does the rest.
+
+    A trial appears under its name when it is whole; a new directory that got none is removed.
+    """
+    run = RunDirectory(out)
+    if out.exists() and any(out.iterdir()):
+        raise InputError(f"{out}: not empty; give --out a new directory")
+    run.trials_path.mkdir(parents=True)
+    try:
+        for index, pair in enumerate(pairs, 1):
+            progress(f"matching {pair.name}")
+            _match_pair(run, pair, index, options, bytes_done, with_heads)
+        write_manifest(out, _manifest(pairs, options, command_line))
+    except BaseException:
+        shutil.rmtree(out, ignore_errors=True)
+        raise
+    return run
+
+
+def _match_pair(
+    run: RunDirectory,
+    pair: Pair,
+    index: int,
+    options: MatchOptions,
+    bytes_done: Progress | None,
+    with_heads: bool,
+) -> None:
+    name = f"{index:03d}-{pair.name}-capture-r1"
+    temporary = run.trials_path / f"{TEMPORARY_PREFIX}{name}"
+    raw = temporary / "raw"
+    raw.mkdir(parents=True)
+    write = ["packets", *(["heads"] if with_heads else [])]
+    matched = run_match(pair.ingress, pair.egress, options, raw, write=write, progress=bytes_done)
+    convert_trial(raw, temporary)
+    if with_heads:
+        (raw / HEADS).rename(temporary / HEADS)
+    write_json(temporary / "trial.json", _trial_document(pair, name, index, matched, temporary))
+    shutil.rmtree(raw)
+    temporary.rename(run.trials_path / name)
+
+
+def _manifest(
+    pairs: Sequence[Pair], options: MatchOptions, command_line: Sequence[str]
+) -> dict[str, object]:
+    document = make_manifest(
+        host=fingerprint(Host(), []),
+        spec={
+            "name": DRIVER,
+            "pairs": [[str(pair.ingress), str(pair.egress)] for pair in pairs],
+            "options": vars(options).copy(),
+        },
+        seeds={},
+        command_line=command_line,
+    )
+    document["warnings"] = [
+        "the host above is where the captures were analysed, not where they were taken"
+    ]
+    return document
+
+
+def _trial_document(
+    pair: Pair, name: str, index: int, matched: Matched, folder: Path
+) -> dict[str, Any]:
+    """Make trial.json of a pair; the captures stand where a live run has its generator."""
+    report, counts = matched.report, matched.counts
+    rate_pps = measured_pps(report["ingress"])
+    duration_ns = max(report["ingress"]["last_ns"] - report["ingress"]["first_ns"], 0)
+    named_pps = float(f"{rate_pps:.{RATE_DIGITS}g}") if rate_pps else None
+    return {
+        "format": TRIAL_FORMAT,
+        "index": index,
+        "name": name,
+        "status": "whole",
+        "failure": None,
+        "repetition": 1,
+        "started_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "dut": {
+            "name": pair.name,
+            "driver": DRIVER,
+            "version": None,
+            "options": {},
+            "link": DRIVER,
+            "placement": None,
+            "path": f"{pair.ingress} to {pair.egress}",
+            "notes": [],
+            "stats": None,
+        },
+        "traffic": {
+            "name": DRIVER,
+            "schedule": None,
+            "options": {},
+            "frame": frame_sizes(folder / "packets.parquet"),
+            "flows": 1,
+            "both": False,
+            "rate": None,
+            "rate_layer": None,
+            "offered_pps": pair.offered_pps or named_pps,
+            "duration_ns": duration_ns,
+            "warm_up_ns": report["skip_ns"],
+            "seed": None,
+            "record": "all",
+        },
+        "cores": None,
+        "clock": {"before": None, "after": None},
+        "generator": {
+            "counters": packet_counters(counts),
+            "offered_pps": rate_pps,
+            "achieved_pps": rate_pps,
+        },
+        "capture": dict(report),
+        "logs": [],
+    }
+
+
+def measured_pps(side: Mapping[str, Any]) -> float:
+    """The mean rate of a file by its time stamps; 0 where it cannot be told."""
+    span_ns = side["last_ns"] - side["first_ns"]
+    return (side["frames"] - 1) * 1e9 / span_ns if side["frames"] > 1 and span_ns > 0 else 0.0
+
+
+def packet_counters(counts: Mapping[str, int]) -> dict[str, int]:
+    """A live run's counters: frames without a packet (ambiguous, truncated) are in none of them."""
+    sent = counts["matched"] + counts["lost"]
+    extra = counts["duplicates"] + counts["orphans"] + counts["beyond_window"]
+    return {
+        "due": sent,
+        "sent": sent,
+        "unsent": 0,
+        "received": counts["matched"] + extra,
+        "matched": counts["matched"],
+        "lost": counts["lost"],
+        "late": counts["beyond_window"],
+        "duplicates": counts["duplicates"],
+        "orphans": counts["orphans"],
+        "out_of_sequence": counts["out_of_sequence"],
+        "void": 0,
+    }
+
+
+def frame_sizes(packets: Path) -> str:
+    """The frame size in bytes, or "mixed"; read from the file's statistics, not its rows."""
+    metadata = pq.ParquetFile(packets).metadata
+    column = metadata.schema.names.index("frame_len")
+    found: set[int] = set()
+    for group in range(metadata.num_row_groups):
+        statistics = metadata.row_group(group).column(column).statistics
+        found |= {statistics.min, statistics.max}
+    return str(found.pop()) if len(found) == 1 else "mixed"

@@ -1,0 +1,173 @@
+"""What `taut analyze` does with a pair of captures, after its options are read.
+
+Libraries are imported where they are needed: `--json` alone is done before the others would load.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from taut.capture.native import Matched, MatchOptions, Progress, run_match
+from taut.core.errors import InputError
+
+
+class Remove(StrEnum):
+    """What of the clocks' difference is taken off the egress time stamps."""
+
+    DRIFT = "drift"
+    OFFSET = "offset"
+    BOTH = "both"
+
+
+@dataclass(frozen=True)
+class CaptureJob:
+    """One pair of captures and how it is to be analysed."""
+
+    name: str
+    ingress: Path
+    egress: Path
+    options: MatchOptions
+    engine: str
+    engine_url: str | None
+    wants_content: bool
+
+    def without(self, remove: Remove) -> "CaptureJob":
+        """Match once to see how the clocks differ, and take that off the egress time stamps."""
+        from taut.capture.clocks import estimate_clocks
+
+        with _scratch() as folder:
+            clocks = estimate_clocks(self._match(folder, []).report["envelope"])
+        drift_ppb, offset_ns = clocks.drift_ppb, clocks.offset_ns
+        if remove is not Remove.OFFSET and drift_ppb is None:
+            raise InputError(
+                f"--remove {remove}: too few packets matched to see a drift; leave it out"
+            )
+        if remove is not Remove.DRIFT and offset_ns is None:
+            raise InputError(f"--remove {remove}: nothing matched; give --offset")
+        options = self.options
+        if remove is not Remove.OFFSET:
+            options = replace(options, egress_drift_ppb=drift_ppb or 0.0)
+        if remove is not Remove.DRIFT:
+            both = options.egress_offset_ns + (offset_ns or 0)
+            options = replace(options, egress_offset_ns=both)
+        return replace(self, options=options)
+
+    def document(self, *, match_in_engine: bool) -> dict[str, Any]:
+        """Measure without leaving anything but the document."""
+        with _scratch() as folder:
+            if match_in_engine or self.engine != "duckdb":
+                return self._document_of_engine(folder, match_in_engine)
+            write = ["packets", "heads"] if self.wants_content else []
+            matched = self._match(folder, write)
+
+            from taut.analysis.capture_result import capture_document
+            from taut.capture.series import NativeSeries
+
+            document = capture_document(matched.report, matched.counts, NativeSeries(folder))
+            document["content"] = self._content(matched) if self.wants_content else None
+            return document
+
+    def run(self, out: Path | None, *, as_json: bool) -> dict[str, Any]:
+        """Leave a run directory with a report; print the table unless JSON is wanted."""
+        from rich.console import Console
+
+        from taut.analysis.capture_engine import TableSeries
+        from taut.analysis.capture_result import capture_document
+        from taut.analysis.content import search_capture
+        from taut.analysis.results import analyse_run, read_distribution
+        from taut.analysis.trial_result import CONTENT
+        from taut.capture.pair_run import HEADS, Pair, analyse_pairs
+        from taut.cli.journey import default_out
+        from taut.core.files import write_json
+        from taut.report.html import write_html
+        from taut.report.table import print_results
+
+        notes = Console(stderr=True)
+        with _bytes_shown(self.ingress, self.egress) as progress:
+            run = analyse_pairs(
+                [Pair(self.name, self.ingress, self.egress)],
+                out or default_out(self.name),
+                self.options,
+                bytes_done=progress,
+                with_heads=self.wants_content,
+                command_line=sys.argv,
+            )
+        [trial] = run.trials()
+        if self.wants_content:
+            with notes.status("searching for content classes"):
+                found = search_capture(trial.path, trial.packets)
+            write_json(trial.path / CONTENT, found.as_json())
+            (trial.path / HEADS).unlink()
+        with notes.status("analysing"):
+            analysed = analyse_run(run, self.engine, engine_url=self.engine_url)
+        with notes.status("drawing figures"):
+            report = write_html([(run, analysed)], run.path / "report.html")
+        capture = trial.meta["capture"]
+        series = TableSeries(read_distribution(run.path, trial.name))
+        document = capture_document(capture, capture["counts"], series)
+        document |= {"content": analysed["trials"][0]["capture"]["content"], "run": str(run.path)}
+        if not as_json:
+            print_results([(run, analysed)], Console(), report)
+        return document
+
+    def _match(self, folder: Path, write: Sequence[str]) -> Matched:
+        with _bytes_shown(self.ingress, self.egress) as progress:
+            return run_match(
+                self.ingress, self.egress, self.options, folder, write=write, progress=progress
+            )
+
+    def _document_of_engine(self, folder: Path, match_in_engine: bool) -> dict[str, Any]:
+        from taut.analysis.capture_engine import match_and_measure, measure_matched
+        from taut.analysis.capture_result import capture_document
+        from taut.storage.engines import open_engine
+
+        with open_engine(self.engine, self.engine_url) as engine:
+            needs = ["keys"] if match_in_engine else ["packets"]
+            heads = ["packets", "heads"] if self.wants_content else []
+            matched = self._match(folder, sorted({*needs, *heads}))
+            content = self._content(matched) if self.wants_content else None
+            counts = matched.counts
+            if match_in_engine:
+                counts, series = match_and_measure(
+                    engine, matched, self.options.window_ns, self.options.skip_ns
+                )
+            else:
+                series = measure_matched(engine, matched)
+            return {**capture_document(matched.report, counts, series), "content": content}
+
+    def _content(self, matched: Matched) -> dict[str, Any]:
+        from taut.analysis.content import search_capture
+        from taut.records.convert import convert_trial
+
+        convert_trial(matched.folder, matched.folder)
+        return search_capture(matched.folder, matched.folder / "packets.parquet").as_json()
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder that is gone afterwards, also after Ctrl-C."""
+    with tempfile.TemporaryDirectory(prefix="taut-analyze-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _bytes_shown(ingress: Path, egress: Path) -> Iterator[Progress | None]:
+    """Show on a terminal how far the matcher is; decompressed bytes have no total."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    plain = all(p.is_file() and p.suffix not in (".gz", ".zst") for p in (ingress, egress))
+    total = f" of {_megabytes(sum(p.stat().st_size for p in (ingress, egress)))}" if plain else ""
+    with Console(stderr=True).status("matching") as status:
+        yield lambda a, b: status.update(f"matching: {_megabytes(a + b)}{total}")
+
+
+def _megabytes(n: int) -> str:
+    return f"{n / 1e6:,.0f} MB"
