@@ -4,8 +4,8 @@ Each is a context manager that gives a URL; what it started is ended and its fol
 it is left, and dies with the tests when those are killed.
 """
 
-import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,14 +13,18 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-START_S = 60.0
+START_S = 120.0
 STOP_S = 10.0
+
+_MASTER_URL = r"Starting Spark master at (spark://\S+)"
+# Nothing here runs long enough to be worth compiling twice.
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def missing_postgres() -> str | None:
@@ -75,7 +79,7 @@ def postgres_server() -> Iterator[str]:
         # SIGINT: end sessions and stop; SIGQUIT, when the tests are gone: stop at once.
         with _running(command, folder, signal.SIGINT, dies_by="QUIT") as server:
             ready = [bin_dir / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
-            _wait(server, lambda: subprocess.run(ready, check=False).returncode == 0)
+            _wait(server, folder, lambda: subprocess.run(ready, check=False).returncode == 0)
             yield f"postgresql://taut@127.0.0.1:{port}/postgres"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -84,48 +88,31 @@ def postgres_server() -> Iterator[str]:
 @contextmanager
 def spark_cluster(n_workers: int = 2) -> Iterator[str]:
     """Run a master and workers of one core each; give the master's URL."""
-    spark = Path(_package_folder("pyspark"))
     folder = Path(tempfile.mkdtemp(prefix="taut-spark-"))
-    url = f"spark://127.0.0.1:{free_port()}"
-    ui_port = free_port()
     env = os.environ | {
-        "SPARK_HOME": str(spark),
+        "SPARK_HOME": _package_folder("pyspark"),
         "SPARK_CONF_DIR": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "512m",
+        "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
     }
-    run = [spark / "bin/spark-class"]
-    kinds = "org.apache.spark.deploy"
+    run = [Path(env["SPARK_HOME"], "bin/spark-class")]
+    listen = ("--host", "127.0.0.1", "--webui-port", "0", "--port", "0")
+    said = partial(_said, folder / "log")
     try:
         with ExitStack() as stack:
             stack.enter_context(_spark_settings(folder))
-            master = stack.enter_context(
-                _running(
-                    [
-                        *(*run, f"{kinds}.master.Master", "--host", "127.0.0.1"),
-                        *("--port", url.rpartition(":")[2], "--webui-port", str(ui_port)),
-                    ],
-                    folder,
-                    signal.SIGTERM,
-                    env=env,
-                )
-            )
-            _wait(master, lambda: _alive_workers(ui_port) == 0)
+            command = [*run, "org.apache.spark.deploy.master.Master", *listen]
+            master = stack.enter_context(_running(command, folder, signal.SIGTERM, env=env))
+            _wait(master, folder, lambda: said(_MASTER_URL) != [])
+            url = said(_MASTER_URL)[0]
             for i in range(n_workers):
                 work = folder / f"work{i}"
                 work.mkdir()
-                stack.enter_context(
-                    _running(
-                        [
-                            *(*run, f"{kinds}.worker.Worker", "--host", "127.0.0.1", "--cores"),
-                            *("1", "--memory", "1g", "--webui-port", "0", "--work-dir", work, url),
-                        ],
-                        work,
-                        signal.SIGTERM,
-                        env=env,
-                    )
-                )
-            _wait(master, lambda: _alive_workers(ui_port) == n_workers)
+                command = [*run, "org.apache.spark.deploy.worker.Worker", *listen, url]
+                command += ["--cores", "1", "--memory", "1g", "--work-dir", work]
+                stack.enter_context(_running(command, work, signal.SIGTERM, env=env))
+            _wait(master, folder, lambda: len(said("Registering worker")) == n_workers)
             stack.callback(_stop_driver)
             yield url
     finally:
@@ -167,14 +154,18 @@ def _running(
             server.wait()
 
 
-def _wait(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
+def _wait(server: subprocess.Popen[bytes], folder: Path, is_ready: Callable[[], bool]) -> None:
     until = time.monotonic() + START_S
     while not is_ready():
         if server.poll() is not None or time.monotonic() > until:
-            log = Path(f"/proc/{server.pid}/cwd/log")
-            said = log.read_text(errors="replace")[-2000:] if log.exists() else "(it ended)"
-            raise RuntimeError(f"{server.args}: did not start: {said}")
+            log = (folder / "log").read_text(errors="replace")
+            raise RuntimeError(f"{server.args}: did not start: {log[-2000:]}")
         time.sleep(0.1)
+
+
+def _said(log: Path, pattern: str) -> list[str]:
+    """What a log says so far: ports are chosen by the servers, so that none is taken."""
+    return re.findall(pattern, log.read_text(errors="replace"))
 
 
 @contextmanager
@@ -184,6 +175,8 @@ def _spark_settings(folder: Path) -> Iterator[None]:
         "spark.sql.shuffle.partitions": "2",
         "spark.executor.memory": "512m",
         "spark.local.dir": str(folder),
+        "spark.driver.extraJavaOptions": _QUICK_JAVA,
+        "spark.executor.extraJavaOptions": _QUICK_JAVA,
     }
     lines = [f"{name} {value}\n" for name, value in settings.items()]
     (folder / "spark-defaults.conf").write_text("".join(lines))
@@ -196,14 +189,6 @@ def _spark_settings(folder: Path) -> Iterator[None]:
             del os.environ["SPARK_CONF_DIR"]
         else:
             os.environ["SPARK_CONF_DIR"] = before
-
-
-def _alive_workers(ui_port: int) -> int | None:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{ui_port}/json/", timeout=2) as answer:
-            return int(json.load(answer)["aliveworkers"])
-    except OSError:
-        return None
 
 
 def _stop_driver() -> None:
