@@ -9,10 +9,12 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv/bin
 BUILD := build
 SANITIZE := build-sanitize
+# Of each target, all at the same time.
+FUZZ_SECONDS ?= 60
 # PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
 PYTEST_ARGS ?=
 
-.PHONY: help setup build demo test lint tidy smoke sanitize bench docs l2fwd clean
+.PHONY: help setup build demo test lint tidy smoke sanitize fuzz bench docs l2fwd clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -40,6 +42,10 @@ sanitize: setup ## C unit tests under the address and undefined-behaviour saniti
 	@devtools/build $(SANITIZE) --buildtype=debug -Db_sanitize=address,undefined -Db_lundef=false
 	@ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 devtools/meson_test $(SANITIZE)
 
+fuzz: setup ## libFuzzer over the readers of captures (FUZZ_SECONDS, 60)
+	@devtools/setup.sh fuzz
+	@devtools/fuzz $(FUZZ_SECONDS)
+
 lint: build ## every rule a tool can check
 	@devtools/setup.sh lint
 	@devtools/lint $(BUILD)
@@ -60,4 +66,4 @@ l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
 	@devtools/build_l2fwd
 
 clean: ## remove what was built; .venv and ~/.cache/taut stay
-	@rm -rf $(BUILD) $(SANITIZE) bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf $(BUILD) $(SANITIZE) build-fuzz bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -3,6 +3,7 @@
 #
 #   devtools/setup.sh         what building, measuring and testing need
 #   devtools/setup.sh lint    also the C formatter and linter
+#   devtools/setup.sh fuzz    also the compiler that has libFuzzer
 #
 # Installs only what is missing, so a second run costs a fraction of a second. Python packages
 # come from requirements.lock, every file checked against its hash, into .venv of this clone.
@@ -13,10 +14,12 @@ cd "$(dirname "$0")/.."
 # libdpdk-dev: headers and libraries; dpdk-dev: testpmd; dpdk-doc: the source of l2fwd.
 # postgresql, default-jre-headless: servers the tests start for the engines postgres and spark.
 packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev dpdk-doc
-	libcmocka-dev iproute2 kmod procps python3 python3-venv util-linux
+	libcmocka-dev zlib1g-dev libzstd-dev iproute2 kmod procps python3 python3-venv util-linux
 	postgresql default-jre-headless"
 lint_packages="clang-format clang-tidy"
+fuzz_packages="clang libclang-rt-14-dev"
 [ "${1:-}" = lint ] && packages="$packages $lint_packages"
+[ "${1:-}" = fuzz ] && packages="$packages $fuzz_packages"
 
 say() { echo "setup: $*" >&2; }
 fail() {

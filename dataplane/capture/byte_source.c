@@ -103,11 +103,14 @@ static int source_new(size_t block_bytes, struct byte_source **out)
 	*out = source;
 	if (source == NULL)
 		return -ENOMEM;
-	source->block = malloc(block_bytes);
-	source->raw = calloc(1, sizeof(*source->raw));
-	if (source->block == NULL || source->raw == NULL)
+	source->raw = malloc(sizeof(*source->raw));
+	if (source->raw == NULL)
 		return -ENOMEM;
 	source->raw->fd = -1;
+	source->raw->at = source->raw->len = source->raw->memory_len = 0;
+	source->block = malloc(block_bytes);
+	if (source->block == NULL)
+		return -ENOMEM;
 	source->capacity = block_bytes;
 	source->next = source->end = source->block;
 	return 0;
@@ -178,41 +181,45 @@ static void move_to_front(struct byte_source *source)
 	source->end = source->block + left;
 }
 
-// To twice what is wanted, so that wanting a little more each time does not move all each time.
-static int grow(struct byte_source *source, size_t want)
+// Only once the block is full: a damaged length asks for more than the file has.
+static int grow(struct byte_source *source)
 {
-	uint8_t *block = want <= BYTE_SOURCE_MAX ? malloc(2 * want) : NULL;
 	size_t left = byte_source_left(source);
+	uint8_t *block = realloc(source->block, 2 * source->capacity);
 
 	if (block == NULL)
 		return -ENOMEM;
-	memcpy(block, source->next, left);
-	free(source->block);
 	source->block = block;
-	source->capacity = 2 * want;
+	source->capacity *= 2;
 	source->next = block;
 	source->end = block + left;
 	return 0;
+}
+
+static void fill(struct byte_source *source)
+{
+	size_t left = byte_source_left(source);
+	ssize_t n = source->decoder->read(
+		source->decoder_state, source->raw, source->block + left, source->capacity - left);
+
+	if (n <= 0) {
+		source_end(source, n);
+		return;
+	}
+	source->end += n;
+	source->end_offset += (uint64_t)n;
 }
 
 size_t byte_source_more(struct byte_source *source, size_t want)
 {
 	if (byte_source_left(source) >= want || source->state != BYTE_SOURCE_OPEN)
 		return byte_source_left(source);
-	if (want <= source->capacity)
-		move_to_front(source);
-	else if (grow(source, want) < 0)
-		source_end(source, -ENOMEM);
+	move_to_front(source);
 	while (byte_source_left(source) < want && source->state == BYTE_SOURCE_OPEN) {
-		uint8_t *dst = source->block + byte_source_left(source);
-		size_t room = source->capacity - byte_source_left(source);
-		ssize_t n = source->decoder->read(source->decoder_state, source->raw, dst, room);
-		if (n <= 0) {
-			source_end(source, n);
-		} else {
-			source->end += n;
-			source->end_offset += (uint64_t)n;
-		}
+		if (byte_source_left(source) < source->capacity)
+			fill(source);
+		else if (2 * source->capacity > BYTE_SOURCE_MAX || grow(source) < 0)
+			source_end(source, -ENOMEM);
 	}
 	return byte_source_left(source);
 }

@@ -1,0 +1,73 @@
+"""Write what the fuzzers begin with: small sound captures, keys and frames.
+
+python devtools/fuzz_seeds.py DIR writes DIR/fuzz_pcap, DIR/fuzz_pcapng and DIR/fuzz_key.
+The first byte of each file is the target's own choice (dataplane/fuzz).
+"""
+
+import struct
+import sys
+from pathlib import Path
+
+UDP_FRAME = bytes.fromhex(
+    "020000000002020000000001080045000056000140004011265e0a0000010a0000020400003500420000"
+) + bytes(range(58))
+VLAN_FRAME = UDP_FRAME[:12] + bytes.fromhex("8100000a") + UDP_FRAME[12:]
+IPV6_FRAME = UDP_FRAME[:12] + bytes.fromhex("86dd6000000000141140") + bytes(32) + UDP_FRAME[34:]
+FRAMES = [UDP_FRAME, VLAN_FRAME, IPV6_FRAME, UDP_FRAME[:60]]
+
+
+def main() -> int:
+    """Write all seeds below the folder named on the command line."""
+    root = Path(sys.argv[1])
+    save(root / "fuzz_pcap", [bytes([i]) + pcap(i % 2 == 1) for i in range(6)])
+    save(root / "fuzz_pcapng", [bytes([order]) + pcapng("<>"[1 - order]) for order in (0, 1)])
+    texts = [b"26-33,42-45\n", b"14-15/0fff,26-33\n", b"default\n", b"probe\n"]
+    keys = [bytes([choice, 0]) + frame for choice in (0, 1, 2) for frame in FRAMES]
+    keys += [bytes([3, 4]) + text + frame for text in texts for frame in FRAMES]
+    save(root / "fuzz_key", keys)
+    return 0
+
+
+def save(folder: Path, seeds: list[bytes]) -> None:
+    """Write one file a seed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(seeds):
+        (folder / f"seed-{number}").write_bytes(seed)
+
+
+def pcap(is_swapped: bool) -> bytes:
+    """Return a pcap file of each frame twice, the second snapped."""
+    order = ">" if is_swapped else "<"
+    out = struct.pack(order + "IHHiIII", 0, 2, 4, 0, 0, 262144, 1)
+    for number, frame in enumerate(FRAMES * 2):
+        cap_len = len(frame) - (4 if number >= len(FRAMES) else 0)
+        out += struct.pack(order + "IIII", 1000, number * 10, cap_len, len(frame)) + frame[:cap_len]
+    return out
+
+
+def pcapng(order: str) -> bytes:
+    """Return a pcapng file of two interfaces and every kind of packet block."""
+    out = block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    resolution = struct.pack(order + "HHB3x", 9, 1, 9)
+    offset = struct.pack(order + "HHq", 14, 8, 1_700_000_000)
+    out += block(order, 1, struct.pack(order + "HHI", 1, 0, 0) + resolution + offset)
+    out += block(order, 1, struct.pack(order + "HHI", 113, 0, 0))
+    for number, frame in enumerate(FRAMES):
+        lengths = struct.pack(order + "II", len(frame), len(frame))
+        stamp = struct.pack(order + "II", 0, number * 10)
+        interface = struct.pack(order + "I", number // 3)
+        out += block(order, 6, interface + stamp + lengths + frame)
+        out += block(order, 2, struct.pack(order + "HH", 0, 0) + stamp + lengths + frame)
+    out += block(order, 3, struct.pack(order + "I", len(UDP_FRAME)) + UDP_FRAME)
+    return out + block(order, 5, struct.pack(order + "III", 0, 0, 0))
+
+
+def block(order: str, kind: int, body: bytes) -> bytes:
+    """Frame a block's body with its type and both lengths."""
+    body += bytes(-len(body) % 4)
+    length = struct.pack(order + "I", len(body) + 12)
+    return struct.pack(order + "I", kind) + length + body + length
+
+
+if __name__ == "__main__":
+    sys.exit(main())
