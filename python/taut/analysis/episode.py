@@ -37,7 +37,9 @@ def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> dict[
     rows = engine.query("SELECT * FROM episode ORDER BY start_ns, direction").to_pylist()
     overlaps = _overlaps(engine, gaps)
     worst = [
-        {**{k: int(v) for k, v in row.items()}, "void": _void_word(row), **_gaps_of(row, overlaps)}
+        # Captures do not say when a packet was due.
+        {k: None if v is None else int(v) for k, v in row.items()}
+        | {"void": _void_word(row), **_gaps_of(row, overlaps)}
         for row in rows
     ]
     worst.sort(key=lambda e: (-int(str(e["duration_ns"])), int(str(e["start_ns"]))))

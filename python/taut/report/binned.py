@@ -1,33 +1,73 @@
-"""Packets in bins of equal ratio, and the chart that draws them."""
+"""Packets in bins, of equal ratio or of equal width, and the chart that draws them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis, layered
+from taut.report.chart import (
+    Chart,
+    alt,
+    column_data,
+    decades,
+    device_colour,
+    is_wide,
+    layered,
+    time_axis,
+    time_scale,
+)
 from taut.report.scene import Ints, Scene
 
 BINS_PER_DECADE = 40
-_LEAST_NS = 1
+LINEAR_BINS = 40
+"""At least half as many, since a width is 1, 2 or 5 times a power of ten."""
+
 _HEIGHT = 280
 
 
-def log_bins(label: str, values: Ints, n: Ints) -> list[dict[str, Any]]:
+def draw_bins(scene: Scene, metric: str, title: str, mark_us: float | None = None) -> Chart | None:
+    """Step lines over an axis of times; the share axis is log, so that one packet shows."""
+    counts = [(device.label, *device.counts(metric)) for device in scene.devices]
+    counts = [one for one in counts if len(one[1])]
+    if not counts:
+        return None
+    least_ns = min(int(values[0]) for _, values, _ in counts)
+    greatest_ns = max(int(values[-1]) for _, values, _ in counts)
+    if least_ns == 0:
+        # A log axis has no zero: packets of one burst are drawn at the least there is.
+        counts = [(label, np.maximum(values, 1), n) for label, values, n in counts]
+    edges_ns = edges_for(least_ns or 1, greatest_ns)
+    rows = [row for one in counts for row in bin_rows(*one, edges_ns)]
+    return _draw(scene, rows, [label for label, _, _ in counts], title, mark_us)
+
+
+def edges_for(least_ns: int, greatest_ns: int) -> npt.NDArray[np.float64]:
+    """The lower edges of all bins, an empty one on either side."""
+    if is_wide(least_ns, greatest_ns):
+        first = int(np.floor(np.log10(least_ns) * BINS_PER_DECADE)) - 1
+        last = int(np.floor(np.log10(greatest_ns) * BINS_PER_DECADE)) + 1
+        edges: npt.NDArray[np.float64] = 10 ** (np.arange(first, last + 1) / BINS_PER_DECADE)
+        return edges
+    wanted = max((greatest_ns - least_ns) / LINEAR_BINS, 1)
+    decade = 10 ** int(np.floor(np.log10(wanted)))
+    width = next(step * decade for step in (1, 2, 5, 10) if step * decade >= wanted)
+    return np.arange(least_ns // width - 1, greatest_ns // width + 2) * float(width)
+
+
+def bin_rows(
+    label: str, values: Ints, n: Ints, edges_ns: npt.NDArray[np.float64]
+) -> list[dict[str, Any]]:
     """The share of packets in each bin; a run of empty bins is one step down and one up."""
-    if not len(values):
-        return []
-    number = np.floor(np.log10(np.maximum(values, _LEAST_NS)) * BINS_PER_DECADE).astype(np.int64)
-    first = int(number[0]) - 1
-    counts = np.zeros(int(number[-1]) - first + 2, np.int64)
-    np.add.at(counts, number - first, n)
+    counts = np.zeros(len(edges_ns), np.int64)
+    np.add.at(counts, np.searchsorted(edges_ns, values, side="right") - 1, n)
     total = int(counts.sum())
     padded = np.concatenate([[0], counts, [0]])
     near = (padded[:-2] > 0) | (padded[1:-1] > 0) | (padded[2:] > 0)
     return [
         {
             "device": label,
-            "from_us": 10 ** ((first + i) / BINS_PER_DECADE) / 1e3,
+            "from_us": float(edges_ns[i]) / 1e3,
             "share": counts[i] / total,
             "packets": int(counts[i]),
         }
@@ -35,25 +75,23 @@ def log_bins(label: str, values: Ints, n: Ints) -> list[dict[str, Any]]:
     ]
 
 
-def draw_bins(
-    scene: Scene, rows: Sequence[dict[str, Any]], title: str, mark_us: float | None = None
-) -> Chart | None:
-    """Step lines over a log axis of times; the share axis is log too, so one packet shows."""
-    seen = [row for row in rows if row["packets"]]
-    if not seen:
-        return None
-    labels = [d.label for d in scene.devices if any(r["device"] == d.label for r in seen)]
+def _draw(
+    scene: Scene,
+    rows: Sequence[dict[str, Any]],
+    labels: Sequence[str],
+    title: str,
+    mark_us: float | None,
+) -> Chart:
     domain, colours = scene.colour_scale(labels)
-    low = min(float(row["from_us"]) for row in seen)
-    high = max(float(row["from_us"]) for row in seen)
-    least = min(float(row["share"]) for row in seen)
+    drawn_us = [float(row["from_us"]) for row in rows if row["packets"]]
+    drawn_us += [mark_us] if mark_us is not None else []
+    low, high = min(drawn_us), max(drawn_us)
+    least = min(float(row["share"]) for row in rows if row["packets"])
     # Zero has no place on a log axis: empty bins are drawn at the bottom edge.
     bottom = least / 2
     drawn = [{**row, "share": max(float(row["share"]), bottom)} for row in rows]
     x = alt.X(
-        "from_us:Q",
-        scale=alt.Scale(type="log", domain=[low / 1.3, high * 1.5], nice=False),
-        axis=latency_axis(title, decades(low, high)),
+        "from_us:Q", scale=time_scale(low, high, 1 / 1.3, 1.5), axis=time_axis(title, low, high)
     )
     base = alt.Chart(column_data(drawn)).encode(
         x=x,

@@ -22,9 +22,11 @@ __all__ = [
     "column_data",
     "decades",
     "device_colour",
+    "is_wide",
     "javascript",
-    "latency_axis",
     "layered",
+    "time_axis",
+    "time_scale",
     "write_images",
 ]
 
@@ -33,13 +35,14 @@ Chart = alt.LayerChart | alt.Chart
 _VEGALITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 _IMAGE_WIDTH = 860
 _PNG_SCALE = 2.0
+_LINEAR_ROOM = 0.05
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 # Axis labels in the unit that fits, from a value in microseconds.
 LATENCY_LABEL = (
-    "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' s'"
-    " : datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' ms'"
-    " : datum.value >= 1 ? format(datum.value, '~g') + ' µs'"
+    "datum.value == 0 ? '0' : abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' s'"
+    " : abs(datum.value) >= 1e3 ? format(datum.value / 1e3, '~g') + ' ms'"
+    " : abs(datum.value) >= 1 ? format(datum.value, '~g') + ' µs'"
     " : format(datum.value * 1e3, '~g') + ' ns'"
 )
 
@@ -72,9 +75,25 @@ _CONFIG: Mapping[str, Any] = {
 }
 
 
-def latency_axis(title: str, values: Sequence[float] | None = None) -> alt.Axis:
-    """A logarithmic axis of times: a label a decade, in the unit that fits."""
-    more: dict[str, Any] = {"values": list(values)} if values else {}
+def is_wide(least: float, greatest: float) -> bool:
+    """Whether times want a log axis: over more than a decade, and all above zero."""
+    return 0 < 10 * least < greatest
+
+
+def time_scale(least_us: float, greatest_us: float, below: float, above: float) -> alt.Scale:
+    """Scale an axis of times with room on both sides: factors where it is logarithmic."""
+    if is_wide(least_us, greatest_us):
+        domain = [least_us * below, greatest_us * above]
+        return alt.Scale(type="log", domain=domain, nice=False)
+    room = max((greatest_us - least_us) * _LINEAR_ROOM, 1e-3)
+    domain = [least_us - room, greatest_us + room]
+    return alt.Scale(type="linear", domain=domain, nice=False, zero=False)
+
+
+def time_axis(title: str, least_us: float, greatest_us: float) -> alt.Axis:
+    """Label an axis of times in the unit that fits; a label a decade where it is logarithmic."""
+    wide = is_wide(least_us, greatest_us)
+    more: dict[str, Any] = {"values": decades(least_us, greatest_us)} if wide else {"tickCount": 6}
     return alt.Axis(title=title, labelExpr=LATENCY_LABEL, labelFlush=False, **more)
 
 

@@ -1,6 +1,6 @@
 """The load as it came back: what the device made of the distances between packets."""
 
-from taut.report.binned import draw_bins, log_bins
+from taut.report.binned import draw_bins
 from taut.report.chart import Chart
 from taut.report.scene import Scene
 
@@ -17,7 +17,6 @@ class InterArrival:
 
     def draw(self, scene: Scene) -> Chart | None:
         """One step line a device."""
-        rows = [r for d in scene.devices for r in log_bins(d.label, *d.counts("inter_arrival"))]
         offered_pps = scene.devices[0].row["offered_pps"]
         wanted_us = 1e6 / offered_pps if offered_pps else None
-        return draw_bins(scene, rows, "time between receipts", wanted_us)
+        return draw_bins(scene, "inter_arrival", "time between receipts", wanted_us)

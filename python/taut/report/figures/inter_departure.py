@@ -1,6 +1,6 @@
 """The load as it left: the instrument's own precision, before anything is said of a device."""
 
-from taut.report.binned import draw_bins, log_bins
+from taut.report.binned import draw_bins
 from taut.report.chart import Chart
 from taut.report.scene import Scene
 
@@ -17,7 +17,6 @@ class InterDeparture:
 
     def draw(self, scene: Scene) -> Chart | None:
         """One step line a device: each trial had its own departures."""
-        rows = [r for d in scene.devices for r in log_bins(d.label, *d.counts("inter_departure"))]
         offered_pps = scene.devices[0].row["offered_pps"]
         wanted_us = 1e6 / offered_pps if offered_pps else None
-        return draw_bins(scene, rows, "time between departures", wanted_us)
+        return draw_bins(scene, "inter_departure", "time between departures", wanted_us)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from taut.analysis.statistics import SUPPORT
-from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis
+from taut.report.chart import Chart, alt, column_data, decades, device_colour, time_axis, time_scale
 from taut.report.scene import Device, Ints, Scene
 
 POINTS_PER_DECADE = 60
@@ -39,7 +39,7 @@ class Percentiles:
         labels = [device.label for device in scene.devices]
         domain, colours = scene.colour_scale(labels)
         slowest = max(float(row["latency_us"]) for row in rows)
-        fastest = max(min(float(row["latency_us"]) for row in rows), 1e-3)
+        fastest = min(float(row["latency_us"]) for row in rows)
         most = max(float(row["one_in"]) for row in rows)
         chart: Chart = (
             alt.Chart(column_data(rows))
@@ -57,8 +57,8 @@ class Percentiles:
                 ),
                 y=alt.Y(
                     "latency_us:Q",
-                    scale=alt.Scale(type="log", domain=[fastest * 0.85, slowest * 1.2], nice=False),
-                    axis=latency_axis("service latency", decades(fastest, slowest)),
+                    scale=time_scale(fastest, slowest, 0.85, 1.2),
+                    axis=time_axis("service latency", fastest, slowest),
                 ),
                 color=device_colour(domain, colours),
                 strokeDash=alt.StrokeDash(

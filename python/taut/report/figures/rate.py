@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from taut.analysis.knee import LOSS, P50_FACTOR, find_knee
-from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis, layered
+from taut.report.chart import Chart, alt, column_data, device_colour, layered, time_axis, time_scale
 from taut.report.scene import Device, Scene
 
 _SHOWN = ("p50", "p99", "p99.9")
@@ -31,7 +31,7 @@ class LatencyAgainstRate:
         labels = list(dict.fromkeys(d.label for d in devices))
         domain, colours = scene.colour_scale(labels)
         color = device_colour(domain, colours)
-        least = max(min(float(r["latency_us"]) for r in rows), 1e-3)
+        least = min(float(r["latency_us"]) for r in rows)
         most = max(float(r["latency_us"]) for r in rows)
         x = alt.X(
             "rate_pps:Q",
@@ -45,8 +45,8 @@ class LatencyAgainstRate:
         )
         y = alt.Y(
             "latency_us:Q",
-            scale=alt.Scale(type="log", domain=[least * 0.8, most * 1.6], nice=False),
-            axis=latency_axis("service latency", decades(least, most)),
+            scale=time_scale(least, most, 0.8, 1.6),
+            axis=time_axis("service latency", least, most),
         )
         dash = alt.StrokeDash(
             "percentile:N",

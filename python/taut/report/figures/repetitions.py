@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from taut.report.chart import Chart, alt, column_data, decades, latency_axis, layered
+from taut.report.chart import Chart, alt, column_data, layered, time_axis, time_scale
 from taut.report.scene import Scene
 
 _SHOWN = ("p50", "p99", "p99.9", "max")
@@ -26,7 +26,7 @@ class Repetitions:
             return None
         labels = [device.label for device in scene.devices]
         domain, colours = scene.colour_scale(labels)
-        least = max(min(float(r["latency_us"]) for r in rows), 1e-3)
+        least = min(float(r["latency_us"]) for r in rows)
         most = max(float(r["latency_us"]) for r in rows)
         base = alt.Chart(column_data(rows)).encode(
             y=alt.Y("trial:N", sort=names, axis=alt.Axis(title=None, labelLimit=170, grid=True)),
@@ -34,8 +34,8 @@ class Repetitions:
         )
         x = alt.X(
             "latency_us:Q",
-            scale=alt.Scale(type="log", domain=[least * 0.8, most * 1.3], nice=False),
-            axis=latency_axis("service latency", decades(least, most)),
+            scale=time_scale(least, most, 0.8, 1.3),
+            axis=time_axis("service latency", least, most),
         )
         points = base.mark_point(filled=True, size=64, opacity=0.95).encode(
             x=x,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from taut.analysis.worst import N_WORST
-from taut.report.chart import Chart, alt, column_data, decades, device_colour, latency_axis
+from taut.report.chart import Chart, alt, column_data, device_colour, time_axis, time_scale
 from taut.report.scene import Scene
 
 # Two strokes: stays a cross at three pixels, where the built-in one is a blob.
@@ -27,7 +27,7 @@ class WorstOverTime:
             return None
         labels = [d.label for d in scene.devices if any(r["device"] == d.label for r in rows)]
         domain, colours = scene.colour_scale(labels)
-        fastest = max(min(float(row["latency_us"]) for row in rows), 1e-3)
+        fastest = min(float(row["latency_us"]) for row in rows)
         slowest = max(float(row["latency_us"]) for row in rows)
         chart: Chart = (
             alt.Chart(column_data(rows))
@@ -40,8 +40,8 @@ class WorstOverTime:
                 ),
                 y=alt.Y(
                     "latency_us:Q",
-                    scale=alt.Scale(type="log", domain=[fastest * 0.8, slowest * 1.3], nice=False),
-                    axis=latency_axis("service latency", decades(fastest, slowest)),
+                    scale=time_scale(fastest, slowest, 0.8, 1.3),
+                    axis=time_axis("service latency", fastest, slowest),
                 ),
                 color=device_colour(domain, colours),
                 shape=alt.Shape(

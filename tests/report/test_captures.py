@@ -1,0 +1,100 @@
+"""Runs made of captures: nobody knows when packets were due, and latencies may be negative."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis.load import loads_in_order
+from taut.analysis.results import analyse_run
+from taut.analysis.worst import N_WORST
+from taut.records.rundir import RunDirectory
+from taut.report.chart import as_spec
+from taut.report.figures import FIGURES
+from taut.report.html import write_html
+from taut.report.scene import make_scenes
+
+TRIAL = MadeTrial(n_cold=0, n_duplicates=0, n_orphans=0, generator_gap=None)
+
+
+def capture_run(path, clock_offset_ns):
+    make_run(path, (MadeVariant("capture", "capture", TRIAL, "capture"),), repetitions=1)
+    for trial in path.glob("trials/*"):
+        rows = pq.read_table(trial / "packets.parquet")
+        due, received = (rows.schema.get_field_index(n) for n in ("due_ns", "received_ns"))
+        rows = rows.set_column(due, rows.schema.field(due), pa.nulls(len(rows), pa.int64()))
+        shifted = pc.subtract(rows["received_ns"], clock_offset_ns)
+        rows = rows.set_column(received, rows.schema.field(received), shifted)
+        pq.write_table(rows, trial / "packets.parquet")
+        meta = json.loads((trial / "trial.json").read_text())
+        meta |= {"cores": None, "clock": None}
+        meta["traffic"] |= {"rate": None, "offered_pps": None, "schedule": None, "name": "capture"}
+        (trial / "trial.json").write_text(json.dumps(meta))
+    run = RunDirectory(path)
+    return run, analyse_run(run)
+
+
+@pytest.fixture(scope="module", params=[0, 1_000, 5_000_000], ids=["plain", "some", "all"])
+def captures(request, tmp_path_factory):
+    """With none, some and all latencies below zero."""
+    return capture_run(tmp_path_factory.mktemp("captures") / "run", request.param)
+
+
+def scene_of(captures):
+    return make_scenes([captures], loads_in_order(captures[1]["variants"]))[0]
+
+
+def drawn(scene):
+    return {f.id: as_spec(c) for f in FIGURES for c in [f.draw(scene)] if c is not None}
+
+
+def domain_and_type(spec, channel):
+    layer = spec.get("layer", [spec])[0]
+    scale = layer["encoding"][channel]["scale"]
+    return scale["domain"], scale["type"]
+
+
+def test_figures_draw_a_run_without_floor_void_or_due_times(captures):
+    figures = drawn(scene_of(captures))
+
+    assert set(figures) == {
+        "percentiles",
+        "histogram",
+        "worst_over_time",
+        "inter_departure",
+        "inter_arrival",
+    }
+
+
+def test_axes_hold_every_latency_and_are_logarithmic_only_above_zero(captures):
+    scene = scene_of(captures)
+    figures = drawn(scene)
+    latency = captures[1]["trials"][0]["latency_ns"]
+    worst = [packet["latency_ns"] for packet in scene.devices[0].worst(N_WORST)]
+
+    for name, channel, least, greatest in (
+        ("percentiles", "y", latency["min"], latency["max"]),
+        ("worst_over_time", "y", min(worst), max(worst)),
+        ("histogram", "x", latency["min"], latency["min"]),  # bins are drawn from their low end
+    ):
+        (low, high), kind = domain_and_type(figures[name], channel)
+        assert kind == ("log" if least > 0 else "linear")
+        assert low * 1e3 <= least <= greatest <= high * 1e3
+
+
+def test_the_worst_packets_are_all_there(captures):
+    [data] = drawn(scene_of(captures))["worst_over_time"]["datasets"].values()
+    lines = data.splitlines()
+
+    assert len(lines) == 1 + N_WORST
+    assert all(line.endswith(",valid") for line in lines[1:])
+
+
+def test_report_and_episodes_do_without_due_times(captures, tmp_path):
+    episodes = captures[1]["trials"][0]["episodes"]
+
+    assert all(episode["due_ns"] is None for episode in episodes["worst"])
+    assert write_html([captures], tmp_path / "r.html").is_file()
