@@ -13,14 +13,19 @@ UDP_FRAME = bytes.fromhex(
 ) + bytes(range(58))
 VLAN_FRAME = UDP_FRAME[:12] + bytes.fromhex("8100000a") + UDP_FRAME[12:]
 IPV6_FRAME = UDP_FRAME[:12] + bytes.fromhex("86dd6000000000141140") + bytes(32) + UDP_FRAME[34:]
+SHORT = bytes(range(14))  # in a small file a mutation often hits a length
 FRAMES = [UDP_FRAME, VLAN_FRAME, IPV6_FRAME, UDP_FRAME[:60]]
 
 
 def main() -> int:
     """Write all seeds below the folder named on the command line."""
     root = Path(sys.argv[1])
-    save(root / "fuzz_pcap", [bytes([i]) + pcap(i % 2 == 1) for i in range(6)])
-    save(root / "fuzz_pcapng", [bytes([order]) + pcapng("<>"[1 - order]) for order in (0, 1)])
+    save(root / "fuzz_pcap", [bytes([i]) + pcap(i % 2 == 1, FRAMES) for i in range(6)])
+    save(root / "fuzz_pcap", [bytes([i]) + pcap(i % 2 == 1, [SHORT]) for i in range(6)], "short")
+    save(root / "fuzz_pcapng", [bytes([i]) + pcapng("><"[i], FRAMES, [1, 113]) for i in (0, 1)])
+    save(
+        root / "fuzz_pcapng", [bytes([i]) + pcapng("><"[i], [SHORT], [1]) for i in (0, 1)], "short"
+    )
     texts = [b"26-33,42-45\n", b"14-15/0fff,26-33\n", b"default\n", b"probe\n"]
     keys = [bytes([choice, 0]) + frame for choice in (0, 1, 2) for frame in FRAMES]
     keys += [bytes([3, 4]) + text + frame for text in texts for frame in FRAMES]
@@ -28,38 +33,41 @@ def main() -> int:
     return 0
 
 
-def save(folder: Path, seeds: list[bytes]) -> None:
+def save(folder: Path, seeds: list[bytes], name: str = "seed") -> None:
     """Write one file a seed."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(seeds):
-        (folder / f"seed-{number}").write_bytes(seed)
+        (folder / f"{name}-{number}").write_bytes(seed)
 
 
-def pcap(is_swapped: bool) -> bytes:
+def pcap(is_swapped: bool, frames: list[bytes]) -> bytes:
     """Return a pcap file of each frame twice, the second snapped."""
     order = ">" if is_swapped else "<"
     out = struct.pack(order + "IHHiIII", 0, 2, 4, 0, 0, 262144, 1)
-    for number, frame in enumerate(FRAMES * 2):
-        cap_len = len(frame) - (4 if number >= len(FRAMES) else 0)
+    for number, frame in enumerate(frames * 2):
+        cap_len = len(frame) - (4 if number >= len(frames) else 0)
         out += struct.pack(order + "IIII", 1000, number * 10, cap_len, len(frame)) + frame[:cap_len]
     return out
 
 
-def pcapng(order: str) -> bytes:
-    """Return a pcapng file of two interfaces and every kind of packet block."""
+def pcapng(order: str, frames: list[bytes], link_types: list[int]) -> bytes:
+    """Return a pcapng file: every kind of block, or for one frame only the ones it needs."""
     out = block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
     resolution = struct.pack(order + "HHB3x", 9, 1, 9)
     offset = struct.pack(order + "HHq", 14, 8, 1_700_000_000)
-    out += block(order, 1, struct.pack(order + "HHI", 1, 0, 0) + resolution + offset)
-    out += block(order, 1, struct.pack(order + "HHI", 113, 0, 0))
-    for number, frame in enumerate(FRAMES):
+    for link_type in link_types:
+        body = struct.pack(order + "HHI", link_type, 0, 0)
+        out += block(order, 1, body + resolution + offset)
+    for number, frame in enumerate(frames):
         lengths = struct.pack(order + "II", len(frame), len(frame))
         stamp = struct.pack(order + "II", 0, number * 10)
-        interface = struct.pack(order + "I", number // 3)
+        if len(frames) > 1:
+            out += block(order, 2, struct.pack(order + "HH", 0, 0) + stamp + lengths + frame)
+            out += block(order, 3, struct.pack(order + "I", len(frame)) + frame)
+            out += block(order, 5, struct.pack(order + "III", 0, 0, 0))
+        interface = struct.pack(order + "I", number % len(link_types))
         out += block(order, 6, interface + stamp + lengths + frame)
-        out += block(order, 2, struct.pack(order + "HH", 0, 0) + stamp + lengths + frame)
-    out += block(order, 3, struct.pack(order + "I", len(UDP_FRAME)) + UDP_FRAME)
-    return out + block(order, 5, struct.pack(order + "III", 0, 0, 0))
+    return out
 
 
 def block(order: str, kind: int, body: bytes) -> bytes:

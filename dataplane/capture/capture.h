@@ -23,9 +23,11 @@ struct capture_frame {
 enum capture_note_kind {
 	CAPTURE_EMPTY, // no byte, or a header and no frame
 	CAPTURE_CUT_OFF, // the last record (or block, or compressed stream) ends early
-	CAPTURE_BAD_LENGTH, // a record that claims an impossible length
+	CAPTURE_BAD_LENGTH, // a record that claims an impossible length; if only more than was on
+			    // the wire, its frame is given, with wire_len raised to cap_len
 	CAPTURE_RESYNCHRONISED, // bytes passed over until records made sense again
-	CAPTURE_BAD_TIME, // a fraction of a second that is none
+	CAPTURE_BAD_TIME, // a fraction of a second that is none, no time stamp at all (simple
+			  // packet blocks), or one beyond 64 bits of ns: no frame
 	CAPTURE_OTHER_LINK_TYPE, // frames of an interface that is not Ethernet
 	CAPTURE_BACKWARDS, // time stamps below one before them in the file
 	CAPTURE_SNAPPED, // fewer bytes in the file than on the wire
