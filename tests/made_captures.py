@@ -90,7 +90,7 @@ def pcap_bytes(frames: Iterable[Frame], order: str = "<", ticks_per_s: int = 10*
 
 @dataclass(frozen=True)
 class Interface:
-    """A pcapng interface: how it writes its clock (if_tsresol, if_tsoffset), a nanosecond or finer."""
+    """A pcapng interface: how it writes time (if_tsresol, if_tsoffset), to 1 ns or finer."""
 
     tsresol: int = 9  # 10^-9 s; with the highest bit set a power of 2
     tsoffset_s: int = 0

@@ -28,7 +28,8 @@ int match_results_init(
 {
 	memset(results, 0, sizeof(*results));
 	results->folder = folder;
-	results->skip_ns = skip_ns;
+	// Without a warm-up nothing is cold, even where time runs back to before the first frame.
+	results->skip_ns = skip_ns > 0 ? skip_ns : INT64_MIN;
 	results->wants_packets = wants_packets;
 	results->packets.fd = -1;
 	results->envelope.width_ns = FIRST_BIN_NS;

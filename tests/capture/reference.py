@@ -165,7 +165,7 @@ def rows(matching: Matching, skip_ns: int = 0) -> Counter[Row]:
             continue
         flags = FLAGS[frame.fate]
         flags += OUT_OF_SEQUENCE if frame.is_out_of_sequence else 0
-        flags += COLD if frame.ts_ns - first_ns[frame.side] < skip_ns else 0
+        flags += COLD if _is_cold(frame, first_ns[frame.side], skip_ns) else 0
         own_ns = frame.ts_ns - first_ns[0]
         if frame.side == 0:
             received_ns = frame.partner.ts_ns - first_ns[0] if frame.partner else None
@@ -176,12 +176,17 @@ def rows(matching: Matching, skip_ns: int = 0) -> Counter[Row]:
     return found
 
 
+def _is_cold(frame: Seen, first_ns: int, skip_ns: int) -> bool:
+    """Where no warm-up is declared, nothing is cold, even if time runs backwards."""
+    return skip_ns > 0 and frame.ts_ns - first_ns < skip_ns
+
+
 def counts(matching: Matching, skip_ns: int = 0) -> dict[str, int]:
     """Give the counts of match.json."""
     ingress = Counter(frame.fate for frame in matching.ingress)
     egress = Counter(frame.fate for frame in matching.egress)
     matched = [frame for frame in matching.ingress if frame.fate == "matched"]
-    warm_ns = matching.ingress[0].ts_ns + skip_ns if matching.ingress else 0
+    first_ns = matching.ingress[0].ts_ns if matching.ingress else 0
     return {
         "ingress_frames": len(matching.ingress),
         "egress_frames": len(matching.egress),
@@ -197,5 +202,5 @@ def counts(matching: Matching, skip_ns: int = 0) -> dict[str, int]:
         "out_of_sequence": sum(frame.is_out_of_sequence for frame in matched),
         "truncated_ingress": ingress["truncated"],
         "truncated_egress": egress["truncated"],
-        "skipped_warmup": sum(frame.ts_ns < warm_ns for frame in matched),
+        "skipped_warmup": sum(_is_cold(frame, first_ns, skip_ns) for frame in matched),
     }

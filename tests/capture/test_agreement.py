@@ -27,6 +27,7 @@ from made_captures import (
     FORMATS,
     Frame,
     frames_table,
+    made_frame,
     planted_pair,
     shift_clock,
     tangled_pair,
@@ -116,6 +117,13 @@ def test_an_empty_side(tmp_path: Path, n_ingress: int, n_egress: int) -> None:
     pair = planted_pair(WINDOW_NS)
 
     assert_agrees(tmp_path, (pair.ingress[:n_ingress], pair.egress[:n_egress]), WINDOW_NS)
+
+
+def test_time_before_the_first_frame_is_warm_without_a_warm_up(tmp_path: Path) -> None:
+    ingress = [made_frame(1_000, 0), made_frame(990, 1), made_frame(1_010, 2)]
+    egress = [made_frame(1_001, 0, 1), made_frame(995, 1, 1), made_frame(990, 7, 1)]
+
+    assert_agrees(tmp_path, (ingress, egress), window_ns=100)
 
 
 def test_the_keys_it_writes_are_what_the_engines_match(tmp_path: Path) -> None:

@@ -144,6 +144,15 @@ def test_an_empty_side_is_no_fault(engine: Engine, n_ingress: int, n_egress: int
     assert_agrees(engine, pair.ingress[:n_ingress], pair.egress[:n_egress], WINDOW_NS)
 
 
+def test_time_before_the_first_frame_is_warm_without_a_warm_up(duckdb: Engine) -> None:
+    ingress = [made_frame(1_000, 0), made_frame(990, 1), made_frame(1_010, 2)]
+    egress = [made_frame(1_001, 0, 1), made_frame(995, 1, 1), made_frame(990, 7, 1)]
+
+    assert_agrees(duckdb, ingress, egress, window_ns=100)
+
+    assert all(row[4] & PacketFlag.COLD == 0 for row in matched_rows(duckdb))
+
+
 def test_out_of_sequence_is_seen_across_the_blocks_of_its_running_maximum(
     duckdb: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

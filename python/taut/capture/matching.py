@@ -137,9 +137,9 @@ def match_in_engine(
     engine.materialise("pair", _PAIR)
     engine.materialise("sequenced_pair", _SEQUENCED_PAIR)
     origin_ns = _first_ns(engine, "ingress_frame")
-    ingress_rows = _ingress_rows_sql(origin_ns, warm_ns=origin_ns + skip_ns)
-    warm_ns = _first_ns(engine, "egress_frame") + skip_ns
-    egress_rows = _egress_rows_sql(origin_ns, warm_ns)
+    ingress_rows = _ingress_rows_sql(origin_ns, _cold_sql("i.ts_ns", origin_ns, skip_ns))
+    first_ns = _first_ns(engine, "egress_frame")
+    egress_rows = _egress_rows_sql(origin_ns, _cold_sql("ts_ns", first_ns, skip_ns))
     engine.materialise("matched_record", f"{ingress_rows}\nUNION ALL\n{egress_rows}")
 
 
@@ -192,13 +192,20 @@ FROM (
 ) egress"""
 
 
-def _ingress_rows_sql(origin_ns: int, warm_ns: int) -> str:
+def _cold_sql(ts_ns: str, first_ns: int, skip_ns: int) -> str:
+    """Flag the warm-up. Where none is declared, even time before the first frame is warm."""
+    if skip_ns == 0:
+        return "0"
+    return f"CASE WHEN {ts_ns} < {first_ns + skip_ns} THEN {PacketFlag.COLD} ELSE 0 END"
+
+
+def _ingress_rows_sql(origin_ns: int, cold: str) -> str:
     return f"""
 SELECT i.pos AS seq, 0 AS direction, 0 AS flow, i.frame_len,
     CASE WHEN i.key IS NULL THEN {PacketFlag.TRUNCATED}
         WHEN place.is_ambiguous THEN {PacketFlag.AMBIGUOUS} ELSE 0 END
     + CASE WHEN p.is_out_of_sequence THEN {PacketFlag.OUT_OF_SEQUENCE} ELSE 0 END
-    + CASE WHEN i.ts_ns < {warm_ns} THEN {PacketFlag.COLD} ELSE 0 END AS flags,
+    + {cold} AS flags,
     CAST(NULL AS BIGINT) AS due_ns,
     i.ts_ns - {origin_ns} AS sent_ns,
     e.ts_ns - {origin_ns} AS received_ns,
@@ -209,11 +216,11 @@ LEFT JOIN sequenced_pair p ON p.ingress_pos = i.pos
 LEFT JOIN egress_frame e ON e.pos = p.egress_pos"""
 
 
-def _egress_rows_sql(origin_ns: int, warm_ns: int) -> str:
+def _egress_rows_sql(origin_ns: int, cold: str) -> str:
     """Frames of egress that are not matched; rules 3 to 5 say why."""
     return f"""
 SELECT seq, 0 AS direction, 0 AS flow, frame_len,
-    kind + CASE WHEN ts_ns < {warm_ns} THEN {PacketFlag.COLD} ELSE 0 END AS flags,
+    kind + {cold} AS flags,
     CAST(NULL AS BIGINT) AS due_ns,
     CAST(NULL AS BIGINT) AS sent_ns,
     ts_ns - {origin_ns} AS received_ns,
