@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
-from taut.cli.journey import default_out, print_plan, travel
+from taut.cli.journey import default_out, finish, print_plan, travel
 from taut.core.errors import InputError
 from taut.core.files import write_json
+from taut.core.units import parse_duration_ns
 from taut.dut.drivers import DRIVERS
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
@@ -25,7 +26,14 @@ PUBLISHED_FILE = "published.json"
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="The experiment: debs20.")],
+    name: Annotated[str, typer.Argument(help="The experiment: debs20 or hipnet21.")],
+    captures: Annotated[
+        Path | None,
+        typer.Option(
+            help="Measure the published captures in this folder instead: pairs of files named "
+            "NAME-RATE-pre and NAME-RATE-post, RATE like 10kpps (pcap, pcapng; .gz, .zst)."
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Under three minutes, once each: shows, proves nothing.")
     ] = False,
@@ -49,6 +57,18 @@ def reproduce(
     if name not in EXPERIMENTS:
         raise InputError(f"unknown experiment {name!r}{did_you_mean(name, EXPERIMENTS)}")
     experiment = EXPERIMENTS[name]
+
+    def publish(run: RunDirectory, document: dict[str, Any]) -> None:
+        sections = experiment.compare(document["variants"])
+        write_json(run.path / PUBLISHED_FILE, [section.as_json() for section in sections])
+        print_sections(sections, Console(stderr=as_json))
+
+    if captures is not None:
+        if quick or resume or dry_run or overrides:
+            raise InputError("--captures: nothing is sent, so it takes --out and --json alone")
+        run = _match_captures(experiment, captures, out or default_out(name))
+        finish(run, as_json=as_json, publish=publish)
+        return
     missing = missing_devices(experiment)
     notes = Console(stderr=True)
     for device, reason in missing.items():
@@ -63,14 +83,24 @@ def reproduce(
     if resume and out is None:
         raise InputError("--resume: which run? give its directory with --out")
     origin = Origin(text, f"taut reproduce {name}", tuple(overrides or ()), tuple(sys.argv))
-
-    def publish(run: RunDirectory, document: dict[str, Any]) -> None:
-        sections = experiment.compare(document["variants"])
-        write_json(run.path / PUBLISHED_FILE, [section.as_json() for section in sections])
-        print_sections(sections, Console(stderr=as_json))
-
     travel(
         plan, out or default_out(spec.name), origin, resume=resume, as_json=as_json, publish=publish
+    )
+
+
+def _match_captures(experiment: PublishedExperiment, folder: Path, out: Path) -> RunDirectory:
+    """Match every pair of a folder; give the run they become."""
+    if experiment.skip_of_captures is None:
+        raise InputError(f"--captures: {experiment.name} has published none; leave it out")
+    # Here, not above: a live run needs neither.
+    from taut.capture.native import MatchOptions
+    from taut.capture.pair_run import analyse_pairs
+    from taut.reproduce.capture_pairs import find_pairs
+
+    options = MatchOptions(skip_ns=parse_duration_ns(experiment.skip_of_captures))
+    notes = Console(stderr=True)
+    return analyse_pairs(
+        find_pairs(folder), out, options, notes.print, with_heads=False, command_line=sys.argv
     )
 
 
@@ -88,11 +118,14 @@ def print_sections(sections: list[Section], console: Console) -> None:
     """Print published beside measured."""
     for section in sections:
         table = Table(
-            *section.columns,
+            # Folded, not cut: no digit of a number may be missing.
+            *(Column(name, overflow="fold") for name in section.columns),
             title=section.title,
             title_justify="left",
             title_style="bold",
             box=None,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
         )
         for row in section.rows:
             table.add_row(*row)

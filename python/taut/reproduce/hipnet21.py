@@ -9,10 +9,12 @@ only the shape can.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from taut.core.units import format_rate
 from taut.reproduce.experiment import Section, Variants
 
 FIGURES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "max")
+
+PUBLISHED_NAME = "dpdk-l2fwd-hw"
+"""What the captures of the table are called."""
 
 PUBLISHED_NS: Mapping[int, tuple[int, ...]] = {
     10_000: (3175, 3213, 3350, 3400, 4100, 4250, 4275, 4275),
@@ -28,7 +30,7 @@ PUBLISHED_NS: Mapping[int, tuple[int, ...]] = {
     110_000: (3125, 3162, 3300, 3337, 3362, 3999, 4037, 4062),
     120_000: (3124, 3162, 3300, 3337, 3362, 3999, 4112, 4237),
 }
-"""FIGURES at each rate of `dpdk-l2fwd-hw`: bare metal, nohz_full, the first second left out."""
+"""FIGURES at each rate: bare metal, nohz_full, the first second left out."""
 
 PUBLISHED_PACKETS = {pps: 30 * pps for pps in PUBLISHED_NS} | {110_000: 3_251_664}
 """In the file before the device and, as many, in the one after it."""
@@ -44,17 +46,18 @@ _NOT_YET = (
     "not part of this yet."
 )
 _CAPTURES_NOTE = (
-    "ns. Published is the authors' table of dpdk-l2fwd-hw, filtered: the first second left out, as "
-    "is done here (their cut is at the smallest time stamp of all captures in their database). "
-    "`packets` are those before the device. Lost packets, negative and late ones are dropped there "
-    "and counted here; their jitter is the distance of arrivals, which taut calls inter_arrival. "
+    f"ns. Published is the authors' table of {PUBLISHED_NAME}, filtered: the first second left "
+    "out, as is done here (their cut is at the smallest time stamp of all captures in their "
+    "database). `packets` are those before the device. Lost, negative and late packets are dropped "
+    "there and counted here; their jitter is the distance of arrivals, which taut calls "
+    "inter_arrival. "
     f"{_NOT_YET}"
 )
 _LIVE_NOTE = (
-    "ns: published | measured, without packets that overlap a stall of the generator. Published: "
-    "hardware stamps of a card; measured: this machine's virtual ports, so compare the shape, not "
-    "the values (a card: --set device.forwarder.link=pci and links.pci). The published captures "
-    f"themselves: --captures DIR. {_NOT_YET}"
+    "ns, here without packets that overlap a stall of the generator. Paper: hardware stamps of a "
+    "card; here: this machine's virtual ports, so compare the shape, not the values (a card: "
+    "--set device.forwarder.link=pci and links.pci). The published captures themselves: "
+    f"--captures DIR. {_NOT_YET}"
 )
 _SHAPE_NOTE = "Each at the rate where it is worst."
 
@@ -86,12 +89,15 @@ class Hipnet21:
         """Set published beside measured: number by number for captures, else the shape."""
         captures = [row for row in variants if row["driver"] == "capture"]
         if captures:
-            return [_captures_table(captures), _shape("captures", captures, _CAPTURE_CHECKS)]
+            return _captures(captures)
         sections = []
         for name, label in (("forwarder", "taut-forward"), ("l2fwd", "DPDK's l2fwd")):
             rows = [r for r in variants if r["dut"] == name and r["latency_ns"]["n"]]
             if rows:
-                sections += [_live_table(label, rows), _shape(label, rows, _LIVE_CHECKS)]
+                sections += [
+                    _table(f"{label} here", rows, _LIVE_NOTE, _value),
+                    _shape(label, rows, _LIVE_CHECKS),
+                ]
         return sections or [Section("HiPNet 2021", ("measured",), (("nothing",),), _NOT_YET)]
 
 
@@ -115,56 +121,70 @@ warm_up = "500ms"
 deadline = "200ms\""""
 
 
-def _captures_table(rows: Variants) -> Section:
-    columns = ("offered", "", "packets", *FIGURES, "mean")
-    lines: list[tuple[str, ...]] = []
-    by_rate = {round(row["asked_pps"] or 0): row for row in rows}
-    for pps in sorted({*PUBLISHED_NS, *by_rate}):
-        published, row = PUBLISHED_NS.get(pps), by_rate.get(pps)
-        if published:
-            numbers = [_count(n) for n in (PUBLISHED_PACKETS[pps], *published)]
-            lines.append((format_rate(pps), "published", *numbers, ""))
-        if row:
-            numbers = [_count(row["sent"]), *(_count(row["latency_ns"][f]) for f in FIGURES)]
-            mean = f"{row['latency_ns']['mean']:,.1f}"
-            lines.append(("" if published else format_rate(pps), "measured", *numbers, mean))
-        if published and row:
-            lines.append(("", "differs", *_differences(pps, row), ""))
+def _captures(rows: Variants) -> list[Section]:
+    """Set the published table beside its captures, or the only ones there are."""
+    names = sorted({row["dut"] for row in rows})
+    name = PUBLISHED_NAME if PUBLISHED_NAME in names else names[0]
+    mine = [row for row in rows if row["dut"] == name]
     note = _CAPTURES_NOTE
-    missing = [format_rate(pps) for pps in PUBLISHED_NS if pps not in by_rate]
+    missing = set(PUBLISHED_NS) - {round(row["asked_pps"]) for row in mine}
     if missing:
-        note += f" No pair of captures was given for {', '.join(missing)}."
-    return Section("HiPNet 2021: DPDK l2fwd, the published captures", columns, tuple(lines), note)
+        note += f" No captures were given for {_listed(sorted(missing))} kpkt/s."
+    if len(names) > 1:
+        note += f" Without published numbers: {', '.join(n for n in names if n != name)}."
+    table = _table(f"captures of {name}", mine, note, lambda row, figure: row["latency_ns"][figure])
+    return [table, _shape("captures", mine, _CAPTURE_CHECKS)]
 
 
-def _differences(pps: int, row: Mapping[str, Any]) -> list[str]:
-    pairs = [(row["sent"], PUBLISHED_PACKETS[pps])]
-    pairs += [(row["latency_ns"][f], p) for f, p in zip(FIGURES, PUBLISHED_NS[pps], strict=True)]
-    return ["=" if ours == theirs else f"{ours - theirs:+,}" for ours, theirs in pairs]
+def _listed(rates_pps: Sequence[int]) -> str:
+    return ", ".join(f"{pps // 1000}" for pps in rates_pps)
 
 
-def _live_table(label: str, rows: Variants) -> Section:
-    columns = ("offered", *FIGURES)
-    lines = []
+_ValueOf = Callable[[Mapping[str, Any], str], float | None]
+
+
+def _table(label: str, rows: Variants, note: str, value_of: _ValueOf) -> Section:
+    lines: list[tuple[str, ...]] = []
     for row in sorted(rows, key=lambda r: float(r["asked_pps"])):
-        published = PUBLISHED_NS.get(round(row["asked_pps"]), ("",) * len(FIGURES))
-        cells = (
-            f"{_count(theirs)} | {_count(_value(row, figure))}"
-            for figure, theirs in zip(FIGURES, published, strict=True)
-        )
-        lines.append((format_rate(row["asked_pps"]), *cells))
-    title = f"HiPNet 2021: DPDK l2fwd on bare metal | {label} here"
-    return Section(title, columns, tuple(lines), _LIVE_NOTE)
+        ours = [row["sent"], *(value_of(row, figure) for figure in (*FIGURES, "mean"))]
+        lines += _lines(row["asked_pps"], ours)
+    return Section(f"HiPNet 2021: DPDK l2fwd, {label}", _COLUMNS, tuple(lines), note)
 
 
-def _count(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+_COLUMNS = ("kpkt/s", "", "packets", *FIGURES, "mean")
 
 
-def _value(row: Mapping[str, Any], figure: str) -> int | None:
+def _lines(pps: float, ours: Sequence[float | None]) -> list[tuple[str, ...]]:
+    """One rate: what is published, what is measured, and by how much it differs."""
+    theirs = _published(pps)
+    rate = f"{pps / 1000:g}"
+    here = ("here", *("" if n is None else f"{n:.0f}" for n in ours))
+    if theirs is None:
+        return [(rate, *here)]
+    return [
+        (rate, "paper", *map(str, theirs), ""),
+        ("", *here),
+        ("", "diff", *_differences(theirs, ours), ""),
+    ]
+
+
+def _published(pps: float) -> tuple[int, ...] | None:
+    """Packets and figures of the table at this rate."""
+    key = round(pps)
+    return (PUBLISHED_PACKETS[key], *PUBLISHED_NS[key]) if key in PUBLISHED_NS else None
+
+
+def _differences(theirs: Sequence[int], ours: Sequence[float | None]) -> list[str]:
+    return [
+        "" if o is None else "=" if o == t else f"{o - t:+.0f}"
+        for t, o in zip(theirs, ours, strict=False)
+    ]
+
+
+def _value(row: Mapping[str, Any], figure: str) -> float | None:
     """Give a figure without void packets, where any is left: the device, not the instrument."""
     population = "latency_without_void_ns" if row["latency_without_void_ns"]["n"] else "latency_ns"
-    value: int | None = row[population][figure]
+    value: float | None = row[population][figure]
     return value
 
 
@@ -186,7 +206,7 @@ def _shape(label: str, rows: Variants, checks: Sequence[_Check]) -> Section:
 
 def _levels(rows: Variants) -> _Judged:
     """Look for the steps at 10 kpkt/s, each to the digit that is published."""
-    row = next((r for r in rows if round(r["asked_pps"] or 0) == min(PUBLISHED_NS)), None)
+    row = next((r for r in rows if round(r["asked_pps"]) == min(PUBLISHED_NS)), None)
     if row is None or any(p in row["unsupported_percentiles"] for p in LEVELS_US):
         return None
     found = [round(row["latency_ns"][p] / 1000, 1) for p in LEVELS_US]
@@ -195,9 +215,13 @@ def _levels(rows: Variants) -> _Judged:
 
 def _equal(rows: Variants) -> _Judged:
     """Count the rates at which every number is the published one."""
-    known = [(pps, r) for r in rows for pps in [round(r["asked_pps"] or 0)] if pps in PUBLISHED_NS]
-    equal = sum(set(_differences(pps, row)) == {"="} for pps, row in known)
-    return (f"{equal} of {len(known)} rates", equal == len(known)) if known else None
+    known = equal = 0
+    for row in rows:
+        theirs = _published(row["asked_pps"])
+        if theirs is not None:
+            ours = (row["sent"], *(row["latency_ns"][figure] for figure in FIGURES))
+            known, equal = known + 1, equal + (ours == theirs)
+    return (f"{equal} of {known} rates", equal == known) if known else None
 
 
 def _flat(limit: float) -> Callable[[Variants], _Judged]:

@@ -1,0 +1,101 @@
+"""`taut reproduce NAME --captures DIR`: pairs of files in, published beside measured out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from made_captures import made_pair, pcap_bytes, plant_loss, write_capture
+from taut.cli.main import run_command
+from taut.core.binaries import find_binary_or_none
+
+DATA = Path(__file__).parents[3] / "shared/data/hipnet21"
+
+needs_matcher = pytest.mark.skipif(
+    find_binary_or_none("taut-match") is None, reason="needs taut-match: make build"
+)
+
+
+def write_pair(folder, name, pps, n_lost=0):
+    pair = made_pair(2_000 + pps, gap_ns=10**9 // pps, latency_ns=3_000 + pps // 10)
+    plant_loss(pair, n_lost)
+    write_capture(folder / f"{name}-{pps}pps-pre.pcap", pcap_bytes(pair.ingress))
+    write_capture(folder / f"{name}-{pps}pps-post.pcap.zst", pcap_bytes(pair.egress))
+
+
+@needs_matcher
+def test_each_pair_becomes_a_trial_without_its_first_second(tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    write_pair(tmp_path / "in", "made", 1_000)
+    write_pair(tmp_path / "in", "made", 10_000, n_lost=5)
+    out = tmp_path / "out"
+
+    status = run_command(
+        ["reproduce", "hipnet21", "--captures", str(tmp_path / "in"), "--out", str(out)]
+    )
+
+    assert status == 0
+    shown = capsys.readouterr().out
+    assert "10     paper 300000" in shown
+    assert "5 of 15,000" in shown
+    table, _ = json.loads((out / "published.json").read_text())
+    assert [row[:4] for row in table["rows"]] == [
+        ["1", "here", "3000", "3100"],
+        ["10", "paper", "300000", "3175"],
+        ["", "here", "12000", "4000"],
+        ["", "diff", "-288000", "+825"],
+    ]
+    results = json.loads((out / "results.json").read_text())
+    assert [trial["cold"]["due"] for trial in results] == [1_000, 10_000]
+
+
+@needs_matcher
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data/hipnet21")
+def test_the_published_captures_give_the_published_numbers(tmp_path, capsys):
+    out = tmp_path / "out"
+
+    assert run_command(["reproduce", "hipnet21", "--captures", str(DATA), "--out", str(out)]) == 0
+
+    table, shape = json.loads((out / "published.json").read_text())
+    assert table["rows"][2][2:] == ["="] * 9 + [""]
+    judged = {row[0]: row[3] for row in shape["rows"]}
+    assert judged["levels at 3.2, 3.4 and 4.1 us at 10 kpkt/s"] == "yes"
+    assert set(judged.values()) == {"yes", "not run"}
+    assert "HiPNet 2021" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@needs_matcher
+def test_json_is_one_document(tmp_path, capsys):
+    write_pair(tmp_path, "made", 1_000)
+
+    run_command(
+        [
+            "reproduce",
+            "hipnet21",
+            "--captures",
+            str(tmp_path),
+            "--json",
+            "--out",
+            str(tmp_path / "out"),
+        ]
+    )
+
+    [trial] = json.loads(capsys.readouterr().out)
+    assert (trial["dut"], trial["asked_pps"]) == ("made", 1_000)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["debs20", "--captures", "."], "debs20 has published none"),
+        (["hipnet21", "--captures", ".", "--quick"], "nothing is sent"),
+        (["hipnet21", "--captures", "nowhere"], "nowhere: no such folder"),
+    ],
+)
+def test_captures_that_cannot_be_are_one_line_and_2(arguments, said, capsys):
+    assert run_command(["reproduce", *arguments]) == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
