@@ -38,9 +38,8 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("n_planted", [4, 50])
+@pytest.mark.parametrize(("n_planted", "shift_ns"), [(4, 1000), (4, 20_000), (50, 1000)])
 @pytest.mark.parametrize(("offset", "value", "name"), PLANTED)
-@pytest.mark.parametrize("shift_ns", [1000, 20_000])
 def test_slow_packets_are_named(stream, n_planted, offset, value, name, shift_ns):
     packets = stream.pick(n_planted)
     stream.write(packets, offset, value)

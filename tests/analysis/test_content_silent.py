@@ -198,3 +198,10 @@ def test_classes_planted_in_the_real_pair_are_found(n_planted):
     (only,) = result.classes
     assert (only.field, only.value) == ("ipv4 tos", "0x10")
     assert [p.position for p in only.packets] == packets.tolist()
+
+
+def test_latencies_all_alike_are_not_searched_and_said():
+    stream = Stream(N)
+    stream.latency_ns[:] = 3200
+
+    assert stream.search().not_searched == "no packet is slower than others"

@@ -22,7 +22,7 @@ def tail_share(tail: Tail, depth: int, is_member: Mask, alive: Mask) -> TailShar
     n_tail, n = int(np.count_nonzero(in_tail)), int(np.count_nonzero(alive))
     m, n_both = int(np.count_nonzero(is_member)), int(np.count_nonzero(in_tail & is_member))
     rest = (n_tail - n_both) / max(n - m, 1)
-    return TailShare(n_tail, n_both, n_both / m, n_both / max(n_tail, 1), rest)
+    return TailShare(n_tail, n_both, n_both / max(m, 1), n_both / max(n_tail, 1), rest)
 
 
 def describe(

@@ -16,7 +16,7 @@ from taut.analysis.content.tails import Evidence, Tail, TimeBlocks, Witnesses
 
 ALLOWED_ERROR = 1e-3
 MAX_CLASSES = 10
-_MAX_CONFIRMED = 50
+_MAX_JUDGED, _MAX_CONFIRMED = 200, 50
 _SAME = 0.9  # Jaccard's index of two descriptions of the same packets
 _PART, _INSIDE = 0.9, 0.9  # a part is smaller than this, and lies inside to this share
 _AS_GOOD = 1 - 1e-9  # of the log of p: the same but for rounding
@@ -32,6 +32,11 @@ class Judged:
     log_p: float
 
 
+def log_correction(n_tests: int) -> float:
+    """What many tests of one kind, and the other kinds, add to the log of p."""
+    return float(np.log(max(n_tests, 1) * len(Kind)))
+
+
 class Explanation:
     """Takes classes one by one; each is judged without the packets of those before it."""
 
@@ -45,7 +50,7 @@ class Explanation:
         self._frames = frames
         self._blocks = blocks
         self._tails = {tail.direction: tail for tail in tails}
-        self._log_n_tests = {kind: np.log(max(n, 1) * len(n_tests)) for kind, n in n_tests.items()}
+        self._log_n_tests = {kind: log_correction(n) for kind, n in n_tests.items()}
         self._span = span_packets(frames.time_ns)
         self._alive = np.ones(len(frames.position), bool)
         self.work_of_time: dict[str, str] = {}
@@ -75,7 +80,8 @@ class Explanation:
             log_p = min(evidence.log_p + self._log_n_tests[candidate.kind], 0.0)
             if log_p < np.log(ALLOWED_ERROR):
                 judged.append(Judged(candidate, evidence, log_p))
-        return sorted(judged, key=lambda j: (j.candidate.is_exclusion, j.log_p))
+        judged.sort(key=lambda j: (j.candidate.is_exclusion, j.log_p))
+        return judged[:_MAX_JUDGED]
 
     def _narrowed(self, judged: Sequence[Judged]) -> Judged:
         """Give the best, or the part of it to which it owes all that stands out."""

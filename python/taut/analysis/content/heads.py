@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
-from taut.records.layout import FrameFlag, PacketFlag, RecordKind
+from taut.records.layout import PacketFlag, RecordKind
 from taut.records.raw_file import open_raw
 
 Ints = npt.NDArray[np.int64]
@@ -123,7 +123,6 @@ def join_heads(path: Path, stamps: MatchedStamps) -> MatchedFrames:
         at = np.searchsorted(stamps.position, positions)
         at[at == n] = 0
         hit = (stamps.position[at] == positions) if n else np.zeros(len(at), bool)
-        hit &= (records["flags"] & FrameFlag.TRUNCATED) == 0
         at = at[hit]
         columns[:, at] = records["bytes"][hit].T
         n_bytes[at], wire_len[at] = records["n_bytes"][hit], records["wire_len"][hit]

@@ -33,7 +33,10 @@ class TailShare:
 
 @dataclass(frozen=True)
 class ContentClass:
-    """Packets with one value of one field that are slower, or faster, than those around them."""
+    """Packets with one value of one field that are slower, or faster, than those around them.
+
+    Packets that a class found before it explains are left out everywhere: of class, tail and rest.
+    """
 
     field: str
     value: str

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from taut.analysis.content.fields import Column, Kind
 from taut.analysis.content.heads import Ints
 from taut.analysis.content.layers import Mask, Values
-from taut.analysis.content.tails import Floats, Tail
+from taut.analysis.content.tails import LARGEST_CLASS, Floats, Tail
 
 _LARGE_CLASS = 64
 _SMALL_TAIL = 16  # small classes are looked for in the slowest 1 / 16
@@ -34,6 +34,8 @@ class Candidate:
     """All packets but those of one value."""
     n_members: int
     n_packets: int
+    log_p: float
+    """By the screen: too small rather than too large."""
     _packed: npt.NDArray[np.uint8]  # one bit a packet: hundreds of classes stay small
 
     @property
@@ -72,7 +74,7 @@ class Screen:
         codes, self._values = self._encode()
         self._codes = codes
         self._m = np.bincount(codes[codes >= 0], minlength=len(self._values))
-        self._n_values = int(np.count_nonzero((self._m >= 2) & (2 * self._m <= self._n)))
+        self._n_values = int(np.count_nonzero(self._is_class(self._m)))
         self._bits = self._splitting_bits()
 
     @property
@@ -81,7 +83,7 @@ class Screen:
         return (
             max(self._n_values, self._n_repeated)
             + (self._main_value() is not None)
-            + len(self._bits)
+            + 2 * len(self._bits)
         )
 
     def _encode(self) -> tuple[Ints, Values]:
@@ -110,6 +112,9 @@ class Screen:
             parts.append(found[counts >= 2])
         return np.intersect1d(known, np.concatenate(parts))
 
+    def _is_class(self, m: Ints) -> Mask:
+        return (m >= 2) & (m <= LARGEST_CLASS * self._n)
+
     def _main_value(self) -> int | None:
         """The value of more than half the packets, if at least two have others."""
         main = int(self._m.argmax()) if len(self._m) else 0
@@ -129,23 +134,30 @@ class Screen:
 
     def candidates(self) -> Iterator[Candidate]:
         """Give the classes that stand out on the scale of the whole capture."""
-        codes, bits, wants_rest = set(), set(), False
+        # What stands out in any tail, and how much.
+        codes: dict[int, float] = {}
+        bits: dict[tuple[int, int], float] = {}
+        rest = 0.0
         for tail in self._tails:
             hits, known = self._hits(tail)
             strengths = _log_p(hits, self._m[known], tail.depths, self._n)
+            strengths[~self._is_class(self._m[known])] = 0.0
             best = np.argsort(strengths)[:_BEST_OF_COLUMN]
-            codes |= {int(known[i]) for i in best if strengths[i] < _LOG_P_SCREEN}
-            if self._bits:
-                bits |= set(self._standing_bits(tail, hits))
-            wants_rest = wants_rest or self._rest_stands(tail, hits, known)
-        for code in sorted(codes):
-            value = self.column.show(int(self._values[code]))
-            yield self._candidate(self._codes == code, value)
-        for bit, is_set in sorted(bits):
-            mask = self._is_valid & ((self.column.values >> bit & 1) == is_set)
-            yield self._candidate(mask, "set" if is_set else "clear", bit=bit)
-        if wants_rest:
-            yield self._rest()
+            for code, log_p in zip(known[best].tolist(), strengths[best], strict=True):
+                codes[code] = min(codes.get(code, 0.0), log_p)
+            for side, log_p in self._bit_strengths(tail, hits):
+                bits[side] = min(bits.get(side, 0.0), log_p)
+            rest = min(rest, self._rest_strength(tail, hits, known))
+        for code, log_p in sorted(codes.items()):
+            if log_p < _LOG_P_SCREEN:
+                value = self.column.show(int(self._values[code]))
+                yield self._candidate(self._codes == code, value, log_p)
+        for (number, is_set), log_p in sorted(bits.items()):
+            if log_p < _LOG_P_SCREEN:
+                mask = self._is_valid & ((self.column.values >> number & 1) == is_set)
+                yield self._candidate(mask, "set" if is_set else "clear", log_p, bit=number)
+        if rest < _LOG_P_SCREEN:
+            yield self._rest(rest)
 
     def _hits(self, tail: Tail) -> tuple[Ints, Ints]:
         """Packets of each code in the tail (one column a depth), and the codes that count."""
@@ -168,35 +180,40 @@ class Screen:
         counts = np.bincount(cell, minlength=len(known) * n_depths)
         return np.cumsum(counts.reshape(len(known), n_depths), axis=1), known
 
-    def _standing_bits(self, tail: Tail, hits: Ints) -> Iterator[tuple[int, int]]:
+    def _bit_strengths(self, tail: Tail, hits: Ints) -> Iterator[tuple[tuple[int, int], float]]:
         for bit in self._bits:
             for is_set in (0, 1):
                 has = self._has_bit(bit) == bool(is_set)
                 m = self._m[has].sum(keepdims=True)
-                if 2 * m[0] <= self._n_valid:
+                if self._is_class(m)[0]:
                     of_bit = hits[has].sum(axis=0, keepdims=True)
-                    if _log_p(of_bit, m, tail.depths, self._n)[0] < _LOG_P_SCREEN:
-                        yield bit, is_set
+                    yield (bit, is_set), float(_log_p(of_bit, m, tail.depths, self._n)[0])
 
-    def _rest_stands(self, tail: Tail, hits: Ints, known: Ints) -> bool:
+    def _rest_strength(self, tail: Tail, hits: Ints, known: Ints) -> float:
         main = self._main_value()
         if main is None:
-            return False
+            return 0.0
         is_valid = self._is_valid[tail.rows]
         n_valid = np.cumsum(np.bincount(tail.row_depth[is_valid], minlength=len(tail.depths)))
         of_rest = n_valid - hits[np.flatnonzero(known == main)[0]]
         m = np.array([self._n_valid - self._m[main]])
-        return bool(_log_p(of_rest[None, :], m, tail.depths, self._n)[0] < _LOG_P_SCREEN)
+        return float(_log_p(of_rest[None, :], m, tail.depths, self._n)[0])
 
-    def _rest(self) -> Candidate:
+    def _rest(self, log_p: float) -> Candidate:
         main = self._main_value()
         assert main is not None
         mask = self._is_valid & (self._codes != main)
         value = self.column.show(int(self._values[main]))
-        return self._candidate(mask, f"not {value}", is_exclusion=True)
+        return self._candidate(mask, f"not {value}", log_p, is_exclusion=True)
 
     def _candidate(
-        self, mask: Mask, value: str, *, bit: int | None = None, is_exclusion: bool = False
+        self,
+        mask: Mask,
+        value: str,
+        log_p: float,
+        *,
+        bit: int | None = None,
+        is_exclusion: bool = False,
     ) -> Candidate:
         return Candidate(
             field=self.column.name if bit is None else f"{self.column.name} bit {bit}",
@@ -206,6 +223,7 @@ class Screen:
             is_exclusion=is_exclusion,
             n_members=int(np.count_nonzero(mask)),
             n_packets=self._n,
+            log_p=log_p,
             _packed=np.packbits(mask),
         )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from taut.analysis.content.columns import searchable_columns
-from taut.analysis.content.explain import Explanation
+from taut.analysis.content.explain import ALLOWED_ERROR, Explanation, log_correction
 from taut.analysis.content.fields import Kind
 from taut.analysis.content.heads import (
     HEADS_FILE,
@@ -30,6 +30,7 @@ from taut.analysis.content.tails import Tail, TimeBlocks
 MAX_PACKETS = 2_000_000
 MIN_PACKETS = 1000
 _N_METHODS = 2
+_SCREEN_SHARE = 0.6  # of the log of p needed
 _MAX_EXCLUDED = 40
 
 
@@ -77,6 +78,8 @@ def _search(frames: MatchedFrames) -> ContentSearch:
     blocks = TimeBlocks(frames.latency_ns)
     both = (Tail(blocks, "slower"), Tail(blocks, "faster"))
     tails = [tail for tail in both if len(tail.depths)]
+    if not tails:
+        return ContentSearch(len(frames.position), not_searched="no packet is slower than others")
     n_depths = sum(len(tail.depths) for tail in tails)
     excluded: dict[str, str] = {}
     n_tests = dict.fromkeys(Kind, 0)
@@ -84,7 +87,9 @@ def _search(frames: MatchedFrames) -> ContentSearch:
     for column in searchable_columns(frames.heads, excluded):
         screen = Screen(column, tails)
         n_tests[column.kind] += screen.n_classes * n_depths * _N_METHODS
-        candidates += screen.candidates()
+        # The screen is generous: what falls short by far in it needs no exact test.
+        needed = np.log(ALLOWED_ERROR) - log_correction(n_tests[column.kind])
+        candidates += [c for c in screen.candidates() if c.log_p < _SCREEN_SHARE * needed]
     explanation = Explanation(frames, blocks, tails, n_tests)
     classes = sorted(
         explanation.classes(candidates), key=lambda c: (-c.tail.of_tail, -abs(c.shift_ns))

@@ -12,7 +12,7 @@ Two tests use nothing but what happens inside blocks, and count a block once:
   hit is the exact product. Made for few packets: 4 in 4 blocks have p of about (1/4096)^4.
 - *excess per block*: packets of the class in the tail less the expected m*k/n, summed over blocks
   and divided by the root of the sum of squares. For block sums that are symmetric, or skewed
-  upwards (m and k below n/2), exp(-z^2/2) bounds the upper tail whatever the shape or the
+  upwards (m and k not much above n/2), exp(-z^2/2) bounds the upper tail whatever the shape or the
   dependence inside a block. Made for large classes, which hit every block anyway.
 """
 
@@ -30,7 +30,9 @@ Floats = npt.NDArray[np.float64]
 
 _MIN_BLOCK, _MAX_BLOCK, _WANTED_BLOCKS = 64, 4096, 64
 _DEEPEST = 4  # the deepest tail is 1 / 4 of all
-_SKEW_LIMIT = 0.6
+# Of n packets. The bound of the excess, exp(-1/2) = 0.607 for a block that can only be hit or
+# missed, holds up to here; what is larger is told by the packets that are not of it.
+LARGEST_CLASS = 0.6
 
 
 class TimeBlocks:
@@ -176,8 +178,7 @@ def log_upper_tail(p: Floats, n_hit: int) -> float:
 
 
 def _excess(hits: Ints, m: Ints, k: Ints, n: Ints) -> float:
-    # Above half of a block the block's sum is skewed the wrong way.
-    fit = (m > 0) & (m <= _SKEW_LIMIT * n) & (k <= _SKEW_LIMIT * n)
+    fit = (m > 0) & (m <= LARGEST_CLASS * n) & (k <= LARGEST_CLASS * n)
     excess = hits[fit] - m[fit] * k[fit] / n[fit]
     total, squares = float(excess.sum()), float((excess**2).sum())
     return -(total**2) / (2 * squares) if total > 0 else 0.0
