@@ -18,7 +18,10 @@ def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str
     rows = [row for row in variants if load_of(row) == load]
     devices = sorted((row for row in rows if not row["is_floor"]), key=_p50)
     parts = [_device(row, devices[0]) for row in devices]
-    parts += [_floor(rows), *_trust(rows, results)]
+    captured = all(row["driver"] == "capture" for row in rows)
+    # Captures have no generator: no floor, nothing void.
+    parts += [] if captured else [_floor(rows), *_void(rows)]
+    parts += _trust(rows, results)
     said = f"t {load_words(rows[0])}: {'; '.join(parts)}."
     limited = _limited(rows)
     return f"{limited}: a{said}" if limited else f"A{said}"
@@ -70,11 +73,16 @@ def _floor(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"the instrument's own floor is {' and '.join(words)}"
 
 
-def _trust(rows: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> list[str]:
+def _void(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     worst = max(float(row["void_share"]) for row in rows)
-    found = [f"at most {share_words(worst)} void" if worst else "no void packets"]
+    found = f"at most {share_words(worst)} void" if worst else "no void packets"
     if not any(row["instrument_limited"] for row in rows):
-        found[0] += ", so not limited by the instrument"
+        found += ", so not limited by the instrument"
+    return [found]
+
+
+def _trust(rows: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> list[str]:
+    found = []
     names = {name for row in rows for name in row["trials"]}
     if any((r["cores"] or {}).get("shared") for r in results if r["name"] in names):
         found.append("generator and device shared cores, so tails are not the device's alone")

@@ -45,6 +45,12 @@ def _traffic(trial: Mapping[str, Any]) -> str:
     if trial["duration_ns"] is None:
         return ""
     both = ", both directions" if trial["both"] else ""
+    if trial.get("capture"):
+        skipped = cells.time(trial["capture"]["skip_ns"])
+        return (
+            f"captured, {cells.time(trial['duration_ns'])}, warm-up {skipped}, key "
+            f"{trial['capture']['key']}, window {cells.time(trial['capture']['window_ns'])}"
+        )
     return (
         f"{trial['schedule']}, {trial['frame']} B, {cells.count(trial['flows'])} flows{both}, "
         f"{cells.time(trial['duration_ns'])} a trial"

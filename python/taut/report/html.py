@@ -20,7 +20,7 @@ from taut.analysis.results import analyse_run
 from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.core.files import write_whole
 from taut.records.rundir import RunDirectory
-from taut.report import cells, comparison
+from taut.report import captures, cells, comparison
 from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import conditions_of
 from taut.report.figure import Figure
@@ -98,7 +98,12 @@ def _page(
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"time": cells.time, "count": cells.count}
+    environment.filters |= {
+        "time": cells.time,
+        "count": cells.count,
+        "class_row": captures.class_row,
+        "content_rows": captures.content_rows,
+    }
     template = environment.from_string(_asset("report.html.j2"))
     return template.render(
         version=metadata.version("taut"),
@@ -109,6 +114,8 @@ def _page(
         compared=compared,
         comparison=comparison,
         cells=cells,
+        captures=[t for _, document in runs for t in captures.captures_of(document["trials"])],
+        words=captures,
         percentiles=list(PERCENTILES),
         support=SUPPORT,
         metrics=METRICS,

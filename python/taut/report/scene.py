@@ -15,6 +15,7 @@ from taut.analysis.load import load_of, load_words, rows_of
 from taut.analysis.results import read_distribution
 from taut.analysis.worst import worst_packets
 from taut.records.rundir import RunDirectory
+from taut.report.captures import is_capture
 from taut.report.palette import colour_devices
 from taut.storage.engines import open_engine
 
@@ -75,6 +76,11 @@ class Scene:
     all_devices: Sequence[Device]
     pairs: Sequence[Pair] = ()
     """Devices of two runs that are compared under this load."""
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether all its packets come from captures: no generator, no floor."""
+        return all(is_capture(device.row) for device in self.devices)
 
     def colour_scale(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:
         """Domain and range for the labels drawn."""

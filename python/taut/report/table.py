@@ -13,6 +13,14 @@ from taut.analysis.load import frame_words, loads_in_order, rate_words
 from taut.analysis.statistics import SUPPORT
 from taut.records.rundir import RunDirectory
 from taut.report import cells
+from taut.report.captures import (
+    CONTENT_COLUMNS,
+    captures_of,
+    clock_words,
+    content_rows,
+    content_words,
+    is_capture,
+)
 from taut.report.cells import Cell
 from taut.report.scene import Device, make_scenes
 
@@ -57,16 +65,32 @@ def print_results(
     scenes = make_scenes(runs, loads_in_order(variants))
     devices = [device for scene in scenes for device in scene.devices]
     if devices:
-        columns = _fitting(devices, console.width)
+        columns = _fitting(devices, console.width, _columns_for(devices))
         console.print()
         console.print(_table([list(scene.devices) for scene in scenes], columns))
         for line in _legend(devices, columns):
             console.print(line)
+    for trial in (t for _, document in runs for t in captures_of(document["trials"])):
+        console.print(Text(f"{clock_words(trial)}."))
+        console.print(Text(f"{content_words(trial)}."))
+        _print_content(trial, console)
     for warning in _warnings(devices, runs):
         console.print(Text(f"! {warning}", style="yellow"))
     if report is not None:
         # soft_wrap: a path cut in two cannot be opened.
         console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _print_content(trial: Mapping[str, Any], console: Console) -> None:
+    for row in content_rows(trial):
+        said = dict(zip(CONTENT_COLUMNS, row, strict=True))
+        console.print(
+            Text(
+                f"  {said['packets']} packets with {said['field']} = {said['value']} are "
+                f"{said['is']} by {said['by (95 %)']}: {said['first packets']}",
+                style="yellow",
+            )
+        )
 
 
 def _table(groups: Sequence[Sequence[Device]], columns: Sequence[Column]) -> Table:
@@ -83,9 +107,15 @@ def _table(groups: Sequence[Sequence[Device]], columns: Sequence[Column]) -> Tab
     return table
 
 
-def _fitting(devices: Sequence[Device], width: int) -> list[Column]:
+def _columns_for(devices: Sequence[Device]) -> list[Column]:
+    """Captures have no generator that could have been held up."""
+    captured = all(is_capture(device.row) for device in devices)
+    return [column for column in COLUMNS if not (captured and "void" in column.title)]
+
+
+def _fitting(devices: Sequence[Device], width: int, wanted: Sequence[Column]) -> list[Column]:
     """Leave out columns, the least needed first, until the table fits."""
-    columns = list(COLUMNS)
+    columns = list(wanted)
     widths = {
         column.title: max(len(column.title), *(len(column.cell(d).text) for d in devices))
         for column in columns
@@ -109,16 +139,23 @@ def _load(row: Mapping[str, Any]) -> str:
     return f"{words} both" if row["both"] else words
 
 
+_GENERATED = (
+    "Service latency (received - sent), every packet, repetitions pooled, warm-up left out. "
+    "void: the generator itself was held up."
+)
+_CAPTURED = (
+    "Latency (egress time stamp - ingress time stamp), every matched packet, warm-up left out."
+)
+
+
 def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[Text]:
-    lines = [
-        "Service latency (received - sent), every packet, repetitions pooled, warm-up left out. "
-        "void: the generator itself was held up."
-    ]
+    captured = all(is_capture(device.row) for device in devices)
+    lines = [_CAPTURED if captured else _GENERATED]
     if any(column.cell(device).dim for device in devices for column in columns):
         lines.append(
             f"{cells.UNSUPPORTED_MARK} fewer than {SUPPORT} packets above it: luck, not the device."
         )
-    left_out = [column.title for column in COLUMNS if column not in columns]
+    left_out = [c.title for c in _columns_for(devices) if c not in columns]
     if left_out:
         lines.append(f"No room here for {', '.join(left_out)}: the report has them.")
     return [Text(line, style="dim") for line in lines]
@@ -141,6 +178,8 @@ def _warnings(
     ]
     for _, document in runs:
         for trial in document["trials"]:
+            if trial.get("capture"):
+                found += trial["warnings"]
             if trial["status"] != "whole":
                 reason = (trial["failure"] or {}).get("reason", "no reason recorded")
                 found.append(f"{trial['name']} failed: {reason}")
