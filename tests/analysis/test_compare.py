@@ -40,7 +40,7 @@ def test_a_planted_difference_is_claimed_in_words(analysed):
     assert p50.shown is Shown.FASTER
     assert p50.a.value_ns - p50.b.value_ns == pytest.approx(300, abs=5)
     assert comparison.verdict.startswith("B is faster at ")
-    assert "p50 (latency -29 %, 95 % interval -29..-29 %)" in comparison.verdict
+    assert "p50 (latency -29 %, 95 % interval -30..-29 %)" in comparison.verdict
     assert "p99.9999" not in comparison.verdict
 
 

@@ -133,7 +133,14 @@ def test_the_wider_of_both_intervals_counts():
     narrow = Side(100.0, (99.0, 101.0), 500, [100.0, 100.0])
     other = Side(90.0, (80.0, 95.0), 500, [90.0, 90.0])
 
-    assert difference("p50", narrow, other).interval_ns == (4.0, 21.0)
+    assert difference("p50", narrow, other).interval_ns == (2.0, 23.0)
+
+
+@pytest.mark.parametrize(("shift", "shown"), [(1, Shown.NOTHING), (-3, Shown.FASTER)])
+def test_what_rounding_of_stamps_explains_is_not_claimed(shift, shown):
+    grid = np.repeat([3162, 3175, 3213], 20_000)
+
+    assert differences(grid, grid + shift)["p90"].shown is shown
 
 
 @pytest.mark.parametrize(

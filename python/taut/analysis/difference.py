@@ -5,6 +5,8 @@ only where the interval of A - B excludes zero.  That interval is the widest tha
 intervals allow: lower end of A less upper end of B, and the other way round.  Where both are about
 as wide it errs once in 200 times, so the eight figures of a table together about once in 20.
 
+Both stamps of a latency are rounded to nanoseconds, so neither side is known better than to one.
+
 Order statistics take packets as independent, which packets of one stall are not.  So where
 repetitions were made, their spread (Welch's interval of the difference of means) must agree: the
 interval covers both.
@@ -22,6 +24,9 @@ from scipy.stats import t as student_t
 from taut.analysis.statistics import PERCENTILES, SUPPORT, Summary
 
 Interval = tuple[float, float]
+
+ROUNDING_NS = 1
+"""Half a nanosecond for each of the two stamps."""
 
 _QUANTILE = 0.975
 _NORMAL = 1.96  # the same quantile of the normal distribution
@@ -129,7 +134,8 @@ def difference(name: str, a: Side, b: Side) -> Difference:
     """Set one figure of two runs side by side."""
     if a.interval_ns is None or b.interval_ns is None or not (a.is_supported and b.is_supported):
         return Difference(name, a, b, None)
-    low, high = a.interval_ns[0] - b.interval_ns[1], a.interval_ns[1] - b.interval_ns[0]
+    low = a.interval_ns[0] - b.interval_ns[1] - 2 * ROUNDING_NS
+    high = a.interval_ns[1] - b.interval_ns[0] + 2 * ROUNDING_NS
     spread = repetition_interval(a.repetitions_ns, b.repetitions_ns)
     if spread is not None:
         low, high = min(low, spread[0]), max(high, spread[1])

@@ -25,7 +25,7 @@ LEGEND = (
 Difference3 = tuple[str, str, str]
 
 _CLAIMS = {Shown.FASTER: "bold green", Shown.SLOWER: "bold red"}
-_EXPECTED = ("started", "seeds")
+_EXPECTED = ("started", "seeds.", "host.uptime_s", "host.load_average", "host.memory.MemAvailable")
 """Conditions that differ between any two runs."""
 
 
@@ -58,7 +58,7 @@ def differing_conditions(a: AnalysedRun, b: AnalysedRun) -> list[Difference3]:
     sides = [dict(conditions_of(run.manifest(), doc["trials"])) for run, doc in (a, b)]
     for name in dict.fromkeys([*sides[0], *sides[1]]):
         values = [side.get(name, cells.NOTHING) for side in sides]
-        if values[0] != values[1] and name.partition(".")[0] not in _EXPECTED:
+        if values[0] != values[1] and not name.startswith(_EXPECTED):
             found.append((name, values[0], values[1]))
     return found
 

@@ -60,20 +60,15 @@ class Improvement:
         bars = base.mark_rule(strokeWidth=2, clip=True).encode(
             y=alt.Y("low:Q", scale=alt.Scale(domain=[low, high], nice=True)), y2="high:Q"
         )
-        marks = base.mark_point(size=70, strokeWidth=2, opacity=1, clip=True).encode(
-            y=y,
-            fillOpacity=alt.FillOpacity(
-                "claim:O", scale=alt.Scale(domain=[_CLAIMED, _OPEN], range=[1, 0]), legend=None
-            ),
-            fill=alt.Fill(
-                "device:N",
-                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=None,
-            ),
-        )
+        marks = [
+            base.transform_filter(alt.datum.claim == claim)
+            .mark_point(size=70, strokeWidth=2, opacity=1, clip=True, filled=claim == _CLAIMED)
+            .encode(y=y)
+            for claim in (_CLAIMED, _OPEN)
+        ]
         zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
         none = zero.mark_rule(color="@muted", strokeDash=[4, 3]).encode(y="zero:Q")
-        return layered(none, bars, marks, height=_HEIGHT)
+        return layered(none, bars, *marks, height=_HEIGHT)
 
 
 def _rows(pair: Pair) -> Iterator[dict[str, Any]]:
