@@ -48,22 +48,24 @@ def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[st
 
     InputError where nothing, or nothing but the instrument's floor, is comparable.
     """
-    rows = [[row for row in run[1]["variants"] if row["latency_ns"]["n"]] for run in (a, b)]
+    rows_a, rows_b = (
+        [row for row in run[1]["variants"] if row["latency_ns"]["n"]] for run in (a, b)
+    )
     pairs = [
         Match(row, partner)
-        for row in sorted(rows[0], key=lambda row: bool(row["is_floor"]))
-        for partner in [_partner(row, *rows)]
+        for row in sorted(rows_a, key=lambda row: bool(row["is_floor"]))
+        for partner in [_partner(row, rows_a, rows_b)]
         if partner is not None
     ]
     matches = [pair for pair in pairs if not _crosses_paths(pair)]
-    only_floors = all(row["is_floor"] for side in rows for row in side)
+    only_floors = all(row["is_floor"] for row in (*rows_a, *rows_b))
     if not any(only_floors or not match.a["is_floor"] for match in matches):
-        reason = _why_not(*rows, pairs)
+        reason = _why_not(rows_a, rows_b, pairs)
         raise InputError(f"{a[0].path} and {b[0].path}: not comparable: {reason}")
     taken = [{id(match.a) for match in matches}, {id(match.b) for match in matches}]
     unmatched = [
         f"only in {name}: {'floor' if row['is_floor'] else row['dut']} at {load_words(row)}"
-        for name, side, seen in zip("AB", rows, taken, strict=True)
+        for name, side, seen in zip("AB", (rows_a, rows_b), taken, strict=True)
         for row in side
         if id(row) not in seen
     ]
