@@ -8,7 +8,8 @@ from taut.analysis.metrics import METRICS
 
 # Words PostgreSQL or Spark does not have, or reads differently.
 NOT_PORTABLE = re.compile(
-    r"\b(QUALIFY|EXCLUDE|FILTER|LIST|STRUCT|UNNEST|ASOF|DOUBLE|UBIGINT|HUGEINT|quantile\w*)\b|//|::"
+    r"\b(QUALIFY|EXCLUDE|FILTER|LIST|STRUCT|UNNEST|ASOF|DOUBLE|UBIGINT|HUGEINT|quantile\w*)\b|::"
+    r"|\b(FLOOR|ROUND|AVG|STDDEV\w*)\b|/"
     r"|GROUP BY ALL|SELECT \*",
     re.IGNORECASE,
 )
