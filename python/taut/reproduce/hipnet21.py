@@ -9,6 +9,7 @@ only the shape can.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from taut.core.units import format_ns
 from taut.reproduce.experiment import Section, Variants
 
 FIGURES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "max")
@@ -54,7 +55,7 @@ _CAPTURES_NOTE = (
     f"{_NOT_YET}"
 )
 _LIVE_NOTE = (
-    "ns, here without packets that overlap a stall of the generator. Paper: hardware stamps of a "
+    "Here without packets that overlap a stall of the generator. Paper: hardware stamps of a "
     "card; here: this machine's virtual ports, so compare the shape, not the values (a card: "
     "--set device.forwarder.link=pci and links.pci). The published captures themselves: "
     f"--captures DIR. {_NOT_YET}"
@@ -95,7 +96,7 @@ class Hipnet21:
             rows = [r for r in variants if r["dut"] == name and r["latency_ns"]["n"]]
             if rows:
                 sections += [
-                    _table(f"{label} here", rows, _LIVE_NOTE, _value),
+                    _live_table(label, rows),
                     _shape(label, rows, _LIVE_CHECKS),
                 ]
         return sections or [Section("HiPNet 2021", ("measured",), (("nothing",),), _NOT_YET)]
@@ -132,7 +133,9 @@ def _captures(rows: Variants) -> list[Section]:
         note += f" No captures were given for {_listed(sorted(missing))} kpkt/s."
     if len(names) > 1:
         note += f" Without published numbers: {', '.join(n for n in names if n != name)}."
-    table = _table(f"captures of {name}", mine, note, lambda row, figure: row["latency_ns"][figure])
+    lines = [line for row in _by_rate(mine) for line in _capture_lines(row)]
+    title = f"HiPNet 2021: DPDK l2fwd, captures of {name}"
+    table = Section(title, ("kpkt/s", "", "packets", *FIGURES, "mean"), tuple(lines), note)
     return [table, _shape("captures", mine, _CAPTURE_CHECKS)]
 
 
@@ -140,24 +143,15 @@ def _listed(rates_pps: Sequence[int]) -> str:
     return ", ".join(f"{pps // 1000}" for pps in rates_pps)
 
 
-_ValueOf = Callable[[Mapping[str, Any], str], float | None]
+def _by_rate(rows: Variants) -> Variants:
+    return sorted(rows, key=lambda row: float(row["asked_pps"]))
 
 
-def _table(label: str, rows: Variants, note: str, value_of: _ValueOf) -> Section:
-    lines: list[tuple[str, ...]] = []
-    for row in sorted(rows, key=lambda r: float(r["asked_pps"])):
-        ours = [row["sent"], *(value_of(row, figure) for figure in (*FIGURES, "mean"))]
-        lines += _lines(row["asked_pps"], ours)
-    return Section(f"HiPNet 2021: DPDK l2fwd, {label}", _COLUMNS, tuple(lines), note)
-
-
-_COLUMNS = ("kpkt/s", "", "packets", *FIGURES, "mean")
-
-
-def _lines(pps: float, ours: Sequence[float | None]) -> list[tuple[str, ...]]:
+def _capture_lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """One rate: what is published, what is measured, and by how much it differs."""
-    theirs = _published(pps)
-    rate = f"{pps / 1000:g}"
+    ours = [row["sent"], *(row["latency_ns"][figure] for figure in (*FIGURES, "mean"))]
+    theirs = _published(row["asked_pps"])
+    rate = f"{row['asked_pps'] / 1000:g}"
     here = ("here", *("" if n is None else f"{n:.0f}" for n in ours))
     if theirs is None:
         return [(rate, *here)]
@@ -166,6 +160,21 @@ def _lines(pps: float, ours: Sequence[float | None]) -> list[tuple[str, ...]]:
         ("", *here),
         ("", "diff", *_differences(theirs, ours), ""),
     ]
+
+
+def _live_table(label: str, rows: Variants) -> Section:
+    lines: list[tuple[str, ...]] = []
+    for row in _by_rate(rows):
+        rate = f"{row['asked_pps'] / 1000:g}"
+        theirs = _published(row["asked_pps"])
+        if theirs is not None:
+            lines.append((rate, "paper", *map(format_ns, theirs[1:])))
+        ours = (_value(row, figure) for figure in FIGURES)
+        lines.append(
+            ("" if theirs else rate, "here", *("" if n is None else format_ns(n) for n in ours))
+        )
+    title = f"HiPNet 2021: DPDK l2fwd on bare metal, and {label} here"
+    return Section(title, ("kpkt/s", "", *FIGURES), tuple(lines), _LIVE_NOTE)
 
 
 def _published(pps: float) -> tuple[int, ...] | None:
