@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from taut.analysis import hdr_export, statistics
 from taut.analysis.capture_result import classes, transfer_rate, warnings
+from taut.analysis.content import search_capture
 from taut.analysis.distribution import (
     Measured,
     measure_capture,
@@ -23,6 +24,8 @@ from taut.analysis.metrics import METRICS
 from taut.analysis.reconcile import COUNTERS, failed_sums, total_counts
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
 from taut.capture.clocks import estimate_clocks
+from taut.capture.native import HEADS
+from taut.core.files import write_json
 from taut.records.rundir import TrialDirectory, read_json
 from taut.storage.engine import Engine
 
@@ -218,7 +221,6 @@ def _capture(trial: TrialDirectory, result: Mapping[str, Any]) -> dict[str, Any]
     """What only a pair of captures has: classes, clocks, the search by content."""
     report = trial.meta["capture"]
     clocks = estimate_clocks(report["envelope"])
-    content = trial.path / CONTENT
     return {
         "capture": {
             **classes(report["counts"]),
@@ -228,11 +230,20 @@ def _capture(trial: TrialDirectory, result: Mapping[str, Any]) -> dict[str, Any]
             "key": report["key"],
             "window_ns": report["window_ns"],
             "skip_ns": report["skip_ns"],
-            "content": read_json(content) if content.is_file() else None,
+            "content": _content(trial),
         },
         "warnings": warnings(report, report["counts"], clocks)
         + [w for w in result["warnings"] if not w.startswith("negative latency")],
     }
+
+
+def _content(trial: TrialDirectory) -> dict[str, Any] | None:
+    """Search by content while the frames' heads are there, which is once; None: not asked for."""
+    heads, content = trial.path / HEADS, trial.path / CONTENT
+    if heads.is_file():
+        write_json(content, search_capture(trial.path, trial.packets).as_json())
+        heads.unlink()
+    return read_json(content) if content.is_file() else None
 
 
 def _export(trial: TrialDirectory, engine: Engine, measured: Measured) -> None:

@@ -18,7 +18,7 @@ def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str
     rows = [row for row in variants if load_of(row) == load]
     devices = sorted((row for row in rows if not row["is_floor"]), key=_p50)
     parts = [_device(row, devices[0]) for row in devices]
-    captured = all(row["driver"] == "capture" for row in rows)
+    captured = all(row.get("driver") == "capture" for row in rows)
     # Captures have no generator: no floor, nothing void.
     parts += [] if captured else [_floor(rows), *_void(rows)]
     parts += _trust(rows, results)

@@ -17,6 +17,7 @@ PROGRAM = "taut-match"
 PACKETS = "packets.bin"
 HISTOGRAMS = "histograms.bin"
 REPORT = "match.json"
+HEADS = "ingress_heads.bin"
 
 DEFAULT_WINDOW_NS = 5_000_000_000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from taut.capture.native import Matched, MatchOptions, Progress, run_match
+from taut.capture.native import HEADS, Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
 from taut.core.files import write_json
 from taut.core.manifest import make_manifest, write_manifest
@@ -20,9 +20,6 @@ from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory
 
 DRIVER = "capture"
 TRIAL_FORMAT = 1
-
-HEADS = "ingress_heads.bin"
-"""Beside the packets until the search by content has read it."""
 
 RATE_DIGITS = 3
 """A measured rate names the load with so many digits, so that two captures of one load agree."""
@@ -84,6 +81,7 @@ def _match_pair(
     matched = run_match(pair.ingress, pair.egress, options, raw, write=write, progress=bytes_done)
     convert_trial(raw, temporary)
     if with_heads:
+        # Beside the packets until the search by content has read it.
         (raw / HEADS).rename(temporary / HEADS)
     write_json(temporary / "trial.json", _trial_document(pair, name, index, matched, temporary))
     shutil.rmtree(raw)

@@ -78,12 +78,9 @@ class CaptureJob:
 
         from taut.analysis.capture_engine import TableSeries
         from taut.analysis.capture_result import capture_document
-        from taut.analysis.content import search_capture
         from taut.analysis.results import analyse_run, read_distribution
-        from taut.analysis.trial_result import CONTENT
-        from taut.capture.pair_run import HEADS, Pair, analyse_pairs
+        from taut.capture.pair_run import Pair, analyse_pairs
         from taut.cli.journey import default_out
-        from taut.core.files import write_json
         from taut.report.html import write_html
         from taut.report.table import print_results
 
@@ -98,11 +95,6 @@ class CaptureJob:
                 command_line=sys.argv,
             )
         [trial] = run.trials()
-        if self.wants_content:
-            with notes.status("searching for content classes"):
-                found = search_capture(trial.path, trial.packets)
-            write_json(trial.path / CONTENT, found.as_json())
-            (trial.path / HEADS).unlink()
         with notes.status("analysing"):
             analysed = analyse_run(run, self.engine, engine_url=self.engine_url)
         with notes.status("drawing figures"):

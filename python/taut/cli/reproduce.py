@@ -99,9 +99,7 @@ def _match_captures(experiment: PublishedExperiment, folder: Path, out: Path) ->
 
     options = MatchOptions(skip_ns=parse_duration_ns(experiment.skip_of_captures))
     notes = Console(stderr=True)
-    return analyse_pairs(
-        find_pairs(folder), out, options, notes.print, with_heads=False, command_line=sys.argv
-    )
+    return analyse_pairs(find_pairs(folder), out, options, notes.print, command_line=sys.argv)
 
 
 def missing_devices(experiment: PublishedExperiment) -> dict[str, str]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from taut.capture.native import HEADS
 from taut.core.errors import InputError
 from taut.records.layout import PacketFlag, RecordKind
 from taut.records.raw_file import open_raw
@@ -16,7 +17,6 @@ from taut.records.raw_file import open_raw
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
-HEADS_FILE = "ingress_heads.bin"
 # 4096 rows of 128 bytes stay in the second-level cache while they are turned.
 _TURN_ROWS = 4096
 
@@ -68,7 +68,7 @@ class MatchedStamps:
 def read_heads(raw: Path, packets_parquet: Path) -> MatchedFrames:
     """Join the frames' heads in the folder `raw` with the matched, not cold packets."""
     stamps = read_stamps(packets_parquet)
-    return join_heads(raw / HEADS_FILE, stamps)
+    return join_heads(raw / HEADS, stamps)
 
 
 def count_matched(packets_parquet: Path) -> int:

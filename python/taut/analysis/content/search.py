@@ -15,7 +15,6 @@ from taut.analysis.content.columns import searchable_columns
 from taut.analysis.content.explain import ALLOWED_ERROR, Explanation, log_correction
 from taut.analysis.content.fields import Kind
 from taut.analysis.content.heads import (
-    HEADS_FILE,
     FrameHeads,
     Ints,
     MatchedFrames,
@@ -26,6 +25,7 @@ from taut.analysis.content.heads import (
 from taut.analysis.content.result import ContentSearch, Excluded
 from taut.analysis.content.screen import Candidate, Screen
 from taut.analysis.content.tails import Tail, TimeBlocks
+from taut.capture.native import HEADS
 
 MAX_PACKETS = 2_000_000
 MIN_PACKETS = 1000
@@ -41,7 +41,7 @@ def search_capture(
     n = count_matched(packets_parquet)
     if n > max_packets:
         return _not_searched(n, max_packets)
-    frames = join_heads(raw / HEADS_FILE, read_stamps(packets_parquet))
+    frames = join_heads(raw / HEADS, read_stamps(packets_parquet))
     return find_content_classes(
         frames.heads, frames.latency_ns, frames.time_ns, frames.position, max_packets=max_packets
     )
