@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-enum { N_BATCHES = 6 };
+enum { N_BATCHES = 6, READER_NICE = 10 };
 
 // Frame records of one file, collected and written a batch at a time.
 struct frame_file {
@@ -182,6 +183,9 @@ static void *read_frames(void *argument)
 	struct frame_stream *stream = argument;
 	struct frame_batch *batch;
 
+	// Where three threads share two cores the matcher must not wait: it is the one all wait
+	// for.
+	setpriority(PRIO_PROCESS, 0, READER_NICE);
 	while ((batch = wait_for_free(stream)) != NULL) {
 		batch->n = (uint32_t)capture_read(stream->capture, stream->frames, FRAME_BATCH);
 		if (batch->n > 0) {

@@ -8,10 +8,10 @@ enum { FIRST_CAPACITY = 1 << 12 };
 static int allocate(struct keyed_ring *ring, uint64_t capacity)
 {
 	ring->mask = capacity - 1;
-	ring->head_mask = 2 * capacity - 1;
+	ring->head_mask = 4 * capacity - 1;
 	ring->keys = malloc(capacity * ring->stride);
 	ring->links = calloc(capacity, sizeof(*ring->links));
-	ring->heads = calloc(2 * capacity, sizeof(*ring->heads));
+	ring->heads = calloc(4 * capacity, sizeof(*ring->heads));
 	if (ring->keys != NULL && ring->links != NULL && ring->heads != NULL)
 		return 0;
 	keyed_ring_fini(ring);

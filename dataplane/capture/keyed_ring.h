@@ -18,7 +18,7 @@ struct keyed_ring {
 	uint8_t *keys;
 	uint64_t *links; // the next older entry of the chain: hash tag, index
 	uint64_t *heads; // the newest entry of each chain, likewise
-	uint64_t mask, head_mask; // capacities - 1; as many chains as entries at least
+	uint64_t mask, head_mask; // capacities - 1; four chains an entry
 	uint64_t first, next; // live entries: first <= index < next
 	uint64_t seed;
 	uint32_t stride;
@@ -56,6 +56,15 @@ static inline bool keyed_ring_same(
 	const uint8_t *own = ring->keys + (index & ring->mask) * ring->stride;
 
 	return ring->stride == 56 ? memcmp(own, key, 56) == 0 : memcmp(own, key, ring->stride) == 0;
+}
+
+// Some frames after keyed_ring_prefetch of the same hash: the chain's next link. Where the first
+// entry is another key's, which is in one chain of six, the link is needed, and old.
+static inline void keyed_ring_prefetch_link(const struct keyed_ring *ring, uint64_t hash)
+{
+	uint64_t index = keyed_ring_live(ring, ring->heads[hash & ring->head_mask]);
+
+	__builtin_prefetch(&ring->links[index & ring->mask]);
 }
 
 // From a link on to older entries: the first live one with this key, or 0.

@@ -168,9 +168,9 @@ static int feed_batches(struct run *run)
 		const struct frame_batch *batch = ingress->batch;
 		if (batch->clock_ns[ingress->at] <= egress->batch->clock_ns[egress->at]) {
 			struct match_frame frame = frame_of(ingress, stride);
-			if (++ingress->at + MATCH_PREFETCH_AHEAD < batch->n)
-				match_prefetch(run->match,
-					batch->hash[ingress->at + MATCH_PREFETCH_AHEAD]);
+			if (++ingress->at + MATCH_FAR < batch->n)
+				match_prefetch(run->match, batch->hash[ingress->at + MATCH_FAR],
+					batch->hash[ingress->at + MATCH_NEAR]);
 			err = match_feed_ingress(run->match, &frame);
 		} else {
 			struct match_frame frame = frame_of(egress, stride);

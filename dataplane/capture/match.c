@@ -43,12 +43,14 @@ struct match {
 	uint64_t egress_mask, egress_first, egress_next;
 
 	int64_t window_ns;
+	int64_t settled_ns; // clock when final frames were last looked for
+	uint64_t settle_every_ns;
 	uint64_t highest_matched; // of the egress frames given: for reordering
 	struct match_sink sink;
 	struct match_counts counts;
 };
 
-enum { FIRST_CAPACITY = 1 << 12 };
+enum { FIRST_CAPACITY = 1 << 12, SETTLE_PER_WINDOW = 1024 };
 
 int match_create(
 	const struct match_config *config, const struct match_sink *sink, struct match **out)
@@ -58,6 +60,8 @@ int match_create(
 	if (match == NULL)
 		return -ENOMEM;
 	match->window_ns = config->window_ns;
+	match->settled_ns = INT64_MIN;
+	match->settle_every_ns = (uint64_t)config->window_ns / SETTLE_PER_WINDOW;
 	match->sink = *sink;
 	match->ingress_first = match->ingress_next = 1;
 	match->egress_first = match->egress_next = 1;
@@ -87,9 +91,10 @@ void match_destroy(struct match *match)
 	free(match);
 }
 
-void match_prefetch(const struct match *match, uint64_t hash)
+void match_prefetch(const struct match *match, uint64_t far_hash, uint64_t near_hash)
 {
-	keyed_ring_prefetch(&match->keys, hash);
+	keyed_ring_prefetch(&match->keys, far_hash);
+	keyed_ring_prefetch_link(&match->keys, near_hash);
 }
 
 const struct match_counts *match_counts(const struct match *match)
@@ -122,7 +127,7 @@ static int grow(void **ring, uint64_t *mask, size_t element_size)
 	return 0;
 }
 
-static int make_room(struct match *match)
+static int make_ingress_room(struct match *match)
 {
 	int err = 0;
 
@@ -130,7 +135,14 @@ static int make_room(struct match *match)
 		err = keyed_ring_grow(&match->keys);
 	if (err == 0 && match->ingress_next - match->ingress_first > match->ingress_mask)
 		err = grow((void **)&match->ingress, &match->ingress_mask, sizeof(*match->ingress));
-	if (err == 0 && match->egress_next - match->egress_first > match->egress_mask)
+	return err;
+}
+
+static int make_egress_room(struct match *match)
+{
+	int err = 0;
+
+	if (match->egress_next - match->egress_first > match->egress_mask)
 		err = grow((void **)&match->egress, &match->egress_mask, sizeof(*match->egress));
 	if (err == 0 && keyed_ring_full(&match->waiting))
 		err = keyed_ring_grow(&match->waiting);
@@ -210,7 +222,7 @@ static inline uint64_t age(int64_t now_ns, int64_t clock_ns)
 
 // Forget and give what nothing from `now` on can change. Egress frames first: they look at owners
 // at most one window older than themselves, which are given a window later than they are.
-static void advance(struct match *match, int64_t now_ns)
+static void settle(struct match *match, int64_t now_ns)
 {
 	uint64_t window = (uint64_t)match->window_ns;
 
@@ -230,6 +242,15 @@ static void advance(struct match *match, int64_t now_ns)
 	while (match->ingress_first < match->ingress_next &&
 		age(now_ns, ingress_at(match, match->ingress_first)->clock_ns) >= 3 * window)
 		give_ingress(match);
+}
+
+// Hot path: many frames at a time are settled faster than each by itself.
+static inline void advance(struct match *match, int64_t now_ns)
+{
+	if (age(now_ns, match->settled_ns) < match->settle_every_ns)
+		return;
+	match->settled_ns = now_ns;
+	settle(match, now_ns);
 }
 
 // The first ingress frame after egress frames that wait for one with this key. Chains run from new
@@ -267,7 +288,7 @@ static void settle_waiting(struct match *match, uint64_t index, const struct mat
 int match_feed_ingress(struct match *match, const struct match_frame *frame)
 {
 	advance(match, frame->clock_ns);
-	int err = make_room(match);
+	int err = make_ingress_room(match);
 	if (err < 0)
 		return err;
 	uint64_t index = match->ingress_next++;
@@ -303,7 +324,7 @@ static void wait_for_owner(struct match *match, uint64_t index, const struct mat
 int match_feed_egress(struct match *match, const struct match_frame *frame)
 {
 	advance(match, frame->clock_ns);
-	int err = make_room(match);
+	int err = make_egress_room(match);
 	if (err < 0)
 		return err;
 	uint64_t index = match->egress_next++;
@@ -321,7 +342,10 @@ int match_feed_egress(struct match *match, const struct match_frame *frame)
 	}
 	struct ingress_state *owner = ingress_at(match, state->owner);
 	uint64_t distance = age(frame->clock_ns, owner->clock_ns);
-	if (distance >= (uint64_t)match->window_ns) {
+	if (distance >= 2 * (uint64_t)match->window_ns) {
+		state->owner = 0; // not forgotten yet, but it should be
+		wait_for_owner(match, index, frame);
+	} else if (distance >= (uint64_t)match->window_ns) {
 		state->flags |= STATE_BEYOND;
 		state->distance_ns = distance;
 		wait_for_owner(match, index, frame);

@@ -2,7 +2,8 @@
 
 // Matches the frames of two captures in one pass: docs/matching.md is what it computes. Frames are
 // fed in the order defined there; each comes back once when nothing can change it any more, the
-// ingress frames in their order, the egress frames in theirs. Memory: keys for two windows, stamps
+// ingress frames in their order, the egress frames in theirs (a little later than they could: what
+// is final is looked for a thousand times a window). Memory: keys for two windows, stamps
 // for three.
 
 #include "key.h"
@@ -78,10 +79,10 @@ int match_create(
 	const struct match_config *config, const struct match_sink *sink, struct match **out);
 void match_destroy(struct match *match);
 
-enum { MATCH_PREFETCH_AHEAD = 8 }; // how many frames ahead that pays
-
-// Hot path: tell that an ingress frame with this hash comes soon.
-void match_prefetch(const struct match *match, uint64_t hash);
+// Hot path: tell that ingress frames with these hashes come soon: in MATCH_FAR and in MATCH_NEAR
+// frames of that side.
+enum { MATCH_FAR = 12, MATCH_NEAR = 6 };
+void match_prefetch(const struct match *match, uint64_t far_hash, uint64_t near_hash);
 
 // Feed the next frame of a side. Returns 0 or -ENOMEM: window times rate is more than memory holds.
 int match_feed_ingress(struct match *match, const struct match_frame *frame);

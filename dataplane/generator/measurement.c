@@ -26,7 +26,8 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 		goto fail;
 	for (int cold = 0; cold < (config->has_warm_up ? 2 : 1); cold++) {
 		for (int is_void = 0; is_void < 2; is_void++) {
-			m->histograms.sets[cold][is_void] = histogram_array_create(N_GENERATOR_SERIES);
+			m->histograms.sets[cold][is_void] =
+				histogram_array_create(N_GENERATOR_SERIES);
 			err = -ENOMEM;
 			if (m->histograms.sets[cold][is_void] == NULL)
 				goto fail;

@@ -18,8 +18,8 @@ enum record_mode {
 	RECORD_MODE_NONE,
 };
 
-// Histograms of a direction: [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with a
-// warm-up.
+// Histograms of a direction: [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with
+// a warm-up.
 struct histogram_sets {
 	struct histogram *sets[2][2];
 };
