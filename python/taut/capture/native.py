@@ -63,8 +63,12 @@ def run_match(
     *,
     write: Sequence[str] = (),
     progress: Progress | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Matched:
-    """Match two captures; `write` names what else taut-match leaves: packets, keys, heads."""
+    """Match two captures; `write` names what else taut-match leaves: packets, keys, heads.
+
+    `meanwhile` is called once, while taut-match works: for imports that take long.
+    """
     argv = [
         str(find_binary(PROGRAM)),
         *("--ingress", str(ingress), "--egress", str(egress), "--out", str(folder)),
@@ -75,7 +79,7 @@ def run_match(
         *(f"--{name}" for name in write),
         *(["--progress"] if progress else []),
     ]
-    status, lines = _run(argv, progress)
+    status, lines = _run(argv, progress, meanwhile)
     if status == 2:
         raise InputError(_words_of(lines))
     if status == -signal.SIGINT:
@@ -87,7 +91,9 @@ def run_match(
     return Matched(folder, json.loads(text))
 
 
-def _run(argv: Sequence[str], progress: Progress | None) -> tuple[int, list[str]]:
+def _run(
+    argv: Sequence[str], progress: Progress | None, meanwhile: Callable[[], None] | None
+) -> tuple[int, list[str]]:
     """Run to the end; give exit status and what was said on standard error but progress."""
     said: list[str] = []
     with subprocess.Popen(
@@ -95,6 +101,8 @@ def _run(argv: Sequence[str], progress: Progress | None) -> tuple[int, list[str]
     ) as process:
         assert process.stderr is not None
         try:
+            if meanwhile:
+                meanwhile()
             for line in process.stderr:
                 words = line.split()
                 if progress and len(words) == 3 and words[0] == "progress":

@@ -1,5 +1,6 @@
 """The exact distributions taut-match counted."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,10 @@ def read_series(path: Path) -> dict[tuple[str, bool], Counts]:
     if not chunks:
         return {}
     rows = np.concatenate(chunks)
-    label = rows["series"].astype(np.int64) * 2 + rows["is_cold"]
     found = {}
-    for value in np.unique(label).tolist():
-        part = rows[label == value]
-        counts = (part["value_ticks"].astype(np.int64), part["count"].astype(np.int64))
-        found[SERIES[value // 2], bool(value % 2)] = counts
+    for (number, name), is_cold in product(enumerate(SERIES), (False, True)):
+        part = rows[(rows["series"] == number) & (rows["is_cold"] == is_cold)]
+        if len(part):
+            counts = (part["value_ticks"].astype(np.int64), part["count"].astype(np.int64))
+            found[name, is_cold] = counts
     return found

@@ -5,7 +5,7 @@ Libraries are imported where they are needed: `--json` alone is done before the 
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -63,7 +63,7 @@ class CaptureJob:
             if match_in_engine or self.engine != "duckdb":
                 return self._document_of_engine(folder, match_in_engine)
             write = ["packets", "heads"] if self.wants_content else []
-            matched = self._match(folder, write)
+            matched = self._match(folder, write, _load_measuring)
 
             from taut.analysis.capture_result import capture_document
             from taut.capture.series import NativeSeries
@@ -107,10 +107,18 @@ class CaptureJob:
             print_results([(run, analysed)], Console(), report)
         return document
 
-    def _match(self, folder: Path, write: Sequence[str]) -> Matched:
+    def _match(
+        self, folder: Path, write: Sequence[str], meanwhile: Callable[[], None] | None = None
+    ) -> Matched:
         with _bytes_shown(self.ingress, self.egress) as progress:
             return run_match(
-                self.ingress, self.egress, self.options, folder, write=write, progress=progress
+                self.ingress,
+                self.egress,
+                self.options,
+                folder,
+                write=write,
+                progress=progress,
+                meanwhile=meanwhile,
             )
 
     def _document_of_engine(self, folder: Path, match_in_engine: bool) -> dict[str, Any]:
@@ -138,6 +146,11 @@ class CaptureJob:
 
         convert_trial(matched.folder, matched.folder)
         return search_capture(matched.folder, matched.folder / "packets.parquet").as_json()
+
+
+def _load_measuring() -> None:
+    import taut.analysis.capture_result
+    import taut.capture.series  # noqa: F401
 
 
 @contextmanager

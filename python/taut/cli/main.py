@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
+import click
 import typer
 
 from taut.core.errors import InputError, InterruptedRun, TautError
@@ -75,9 +76,9 @@ def _call(name: str, arguments: list[str]) -> int:
     command = typer.main.get_command(command_app(name))
     try:
         status = command.main(arguments, prog_name=f"taut {name}", standalone_mode=False)
-    except typer.Abort:
+    except click.Abort:
         return _fail("interrupted", _INTERRUPTED)
-    except typer.TyperException as error:
+    except click.ClickException as error:
         raise InputError(f"{name}: {_one_line(error.format_message())}") from None
     # Without standalone mode typer.Exit(n) comes back as n.
     return status if isinstance(status, int) else 0
