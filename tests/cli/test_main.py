@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from taut.cli import main as module
-from taut.cli.main import COMMANDS, command_app, run_command
+from taut.cli.main import COMMANDS, GROUPS, command_app, run_command
 from taut.core.errors import InterruptedRun, MissingToolError, RequirementError, TautError
 
 
@@ -69,9 +69,13 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]):
     assert all(f"  {name} " in out for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_there(name: str):
-    assert command_app(name).registered_commands[0].name == name
+@pytest.mark.parametrize(
+    "names",
+    [(name,) for name in COMMANDS if name not in GROUPS]
+    + [(group, name) for group, commands in GROUPS.items() for name in commands],
+)
+def test_every_command_is_there(names: tuple[str, ...]):
+    assert command_app(*names).registered_commands[0].name == names[-1]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]):

@@ -39,3 +39,9 @@ def cpu_mask(cores: Iterable[int]) -> str:
         words.append(f"{mask & 0xFFFFFFFF:x}" if mask < 1 << 32 else f"{mask & 0xFFFFFFFF:08x}")
         mask >>= 32
     return ",".join(reversed(words))
+
+
+def parse_cpu_mask(text: str) -> CpuSet:
+    """Turn `3,0000ff00` into cores, whatever the number of leading zeros; ValueError: no mask."""
+    mask = int("".join(word.strip().zfill(8) for word in text.strip().split(",")), 16)
+    return tuple(core for core in range(mask.bit_length()) if mask >> core & 1)

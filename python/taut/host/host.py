@@ -1,12 +1,19 @@
 """Host: read access to what a machine says of itself in /proc, /sys and /etc.
 
-Tests give a folder as root. Nothing here writes.
+Tests give a folder as root; a folder copied from another machine works as well. Nothing here
+writes.
 """
 
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from taut.core.cpus import CpuSet, parse_cpu_list
+
+COMMANDS = "commands"
+"""Folder of a copied machine that holds what programs printed, one file per command line."""
+
+_COMMAND_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -15,17 +22,58 @@ class Host:
 
     root: Path = Path("/")
 
+    @property
+    def is_live(self) -> bool:
+        """Whether this is the machine we run on, not a copy of one."""
+        return self.root == Path("/")
+
     def read(self, path: str) -> str | None:
         """Give a file's text without surrounding blanks; None when there is none to read."""
+        data = self.read_bytes(path)
+        return None if data is None else data.decode(errors="replace").strip("\0 \t\n")
+
+    def read_exactly(self, path: str) -> str | None:
+        """Give a file's text byte for byte, as a journal keeps it; None when there is none."""
+        data = self.read_bytes(path)
+        return None if data is None else data.decode(errors="surrogateescape")
+
+    def read_bytes(self, path: str) -> bytes | None:
+        """Give what is in a file; None when there is none to read."""
         try:
-            return self._at(path).read_text(encoding="utf-8", errors="replace").strip("\0 \t\n")
+            return self._at(path).read_bytes()
         except OSError:
             return None
+
+    def is_denied(self, path: str) -> bool:
+        """Whether a file may be there but this user may not read it: root would know more."""
+        try:
+            with self._at(path).open("rb"):
+                return False
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+
+    def is_there(self, path: str) -> bool:
+        """Whether there is such a file or folder, as far as this user may see."""
+        try:
+            self._at(path).lstat()
+        except OSError:
+            return False
+        return True
 
     def names(self, folder: str) -> list[str]:
         """Names in a folder, sorted; none when there is no such folder."""
         try:
             return sorted(path.name for path in self._at(folder).iterdir())
+        except OSError:
+            return []
+
+    def paths(self, pattern: str) -> list[str]:
+        """Paths that match a pattern such as /proc/irq/*/smp_affinity, sorted."""
+        try:
+            found = self.root.glob(pattern.lstrip("/"))
+            return sorted(f"/{path.relative_to(self.root)}" for path in found)
         except OSError:
             return []
 
@@ -35,6 +83,22 @@ class Host:
             return self._at(path).readlink().name
         except OSError:
             return None
+
+    def command(self, *argv: str) -> str | None:
+        """What a program that only reads prints; None when it is absent or fails.
+
+        Of a copied machine: the file named as the command line, `/` written as `_`.
+        """
+        if not self.is_live:
+            return self.read(f"/{COMMANDS}/{' '.join(argv).replace('/', '_')}")
+        try:
+            ended = subprocess.run(
+                argv, capture_output=True, text=True, errors="replace", timeout=_COMMAND_SECONDS
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        # `systemctl is-active` answers on standard output and fails for "inactive".
+        return ended.stdout.strip() if ended.returncode == 0 or ended.stdout.strip() else None
 
     def online_cores(self) -> CpuSet:
         """Cores the kernel runs."""
@@ -48,6 +112,13 @@ class Host:
         """A file that holds a list of cores; none when it is empty or not there."""
         text = self.read(path) or ""
         return parse_cpu_list(text) if text[:1].isdigit() else ()
+
+    def number(self, path: str) -> int | None:
+        """A file that holds one whole number, decimal or 0x; None when it does not."""
+        try:
+            return int(self.read(path) or "", 0)
+        except ValueError:
+            return None
 
     def fields(self, path: str) -> dict[str, str]:
         """Lines `name: value` of a file; the first of each name counts."""

@@ -1,0 +1,1 @@
+"""What makes settings last: kernel parameters and files that are read while a machine boots."""

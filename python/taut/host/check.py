@@ -1,0 +1,169 @@
+"""What a check is: it reads a host, judges one thing, and proposes remedies. It never writes.
+
+To add one: a file in the folder of its group that ends in `CHECK = ...`, and its line in the list
+of that folder's `__init__.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Protocol
+
+from taut.core.cpus import CpuSet
+from taut.host.boot.item import BootItem
+from taut.host.host import Host
+from taut.host.setting import Change
+from taut.host.situation import Situation
+
+
+class State(StrEnum):
+    """Of a check."""
+
+    PASS = "PASS"  # noqa: S105 - no password
+    FAIL = "FAIL"
+    NOT_APPLICABLE = "NOT_APPLICABLE"
+    UNKNOWN = "UNKNOWN"
+
+
+class Severity(IntEnum):
+    """What a failure costs the tail at worst; orders the table."""
+
+    CRITICAL = 4  # milliseconds, or numbers that are wrong
+    MAJOR = 3  # tens of microseconds and more
+    MINOR = 2  # microseconds
+    NOTE = 1  # nothing by itself: worth knowing
+
+
+class Profile(IntEnum):
+    """How far a plan goes; each holds the smaller ones."""
+
+    MINIMAL = 1  # large effects that are proven
+    RECOMMENDED = 2  # what costs little besides power
+    EXTREME = 3  # the last microsecond, whatever it costs
+
+
+class Rollback(StrEnum):
+    """How a remedy is taken back."""
+
+    WRITE_BACK = "write back the old value"
+    REBOOT = "remove the parameter and reboot"
+    CLOSE = "end the holder"
+    NEVER = "not without a reboot"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What makes a check pass: changes now, items at boot, or words for where taut cannot go."""
+
+    id: str
+    """The check's id, and `now`, `boot` or `by-hand`: R06-now."""
+    summary: str
+    """Imperative: "set vm.stat_interval to 120 s"."""
+    changes: Sequence[Change] = ()
+    """In the order they are made."""
+    boot: Sequence[BootItem] = ()
+    by_hand: str = ""
+    """Where taut cannot: "in the BIOS: ...", "on the KVM host: ..."."""
+    profile: Profile = Profile.RECOMMENDED
+    """The smallest profile that takes it."""
+    risk: str = ""
+    cost: str = ""
+    """Power, security, throughput."""
+    measure: str = ""
+    """Whose advice contradicts this: then measure it (`taut host effect`)."""
+    rollback: Rollback = Rollback.WRITE_BACK
+    after: Sequence[str] = ()
+    """Ids of remedies that go first."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check saw. UNKNOWN says in `needs` what would be needed to know."""
+
+    state: State
+    observed: str
+    wanted: str = ""
+    needs: str = ""
+    cores: CpuSet = ()
+    """Cores it matters to; none: the whole host."""
+
+
+class HostCheck(Protocol):
+    """One row of the catalogue. Pure: the same host and situation give the same answer."""
+
+    @property
+    def id(self) -> str:
+        """As in the catalogue: R06."""
+
+    @property
+    def title(self) -> str:
+        """A few words."""
+
+    @property
+    def severity(self) -> Severity:
+        """Of a failure, at worst."""
+
+    @property
+    def why(self) -> str:
+        """What it does to the tail, with the size of the effect where known."""
+
+    @property
+    def source(self) -> str:
+        """Who says so."""
+
+    @property
+    def watches(self) -> Sequence[str]:
+        """Patterns of files to read twice; {pid}: of each polling process. Situation.watched."""
+
+    @property
+    def traces(self) -> Sequence[str]:
+        """Kernel events to record, as timer/tick_stop. Situation.events."""
+
+    def inspect(self, host: Host, situation: Situation) -> Finding:
+        """Judge."""
+
+    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+        """Propose, for a check that failed; what is in force already may be among it."""
+
+
+class Check:
+    """What most checks share; a check is a subclass with an `inspect`."""
+
+    id: str
+    title: str
+    severity: Severity
+    why: str
+    source: str
+    watches: Sequence[str] = ()
+    traces: Sequence[str] = ()
+
+    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+        """Nothing that taut could propose."""
+        return ()
+
+
+def passed(observed: str, wanted: str = "", cores: CpuSet = ()) -> Finding:
+    """As it should be."""
+    return Finding(State.PASS, observed, wanted, cores=cores)
+
+
+def failed(observed: str, wanted: str, cores: CpuSet = ()) -> Finding:
+    """Not as it should be."""
+    return Finding(State.FAIL, observed, wanted, cores=cores)
+
+
+def unknown(observed: str, needs: str, wanted: str = "") -> Finding:
+    """Cannot be seen; `needs` says what would be needed."""
+    return Finding(State.UNKNOWN, observed, wanted, needs)
+
+
+def not_applicable(why: str) -> Finding:
+    """Nothing to judge on this host or in this role."""
+    return Finding(State.NOT_APPLICABLE, why)
+
+
+def unreadable(host: Host, path: str, wanted: str = "") -> Finding:
+    """For a file that should be there and is not: forbidden, or not on this kernel."""
+    if host.is_denied(path):
+        return unknown(f"{path}: permission denied", "run as root", wanted)
+    return not_applicable(f"no {path} on this kernel")

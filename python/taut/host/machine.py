@@ -1,0 +1,79 @@
+"""What kind of machine a host is, as far as checks ask."""
+
+import re
+from dataclasses import dataclass
+
+from taut.host.fingerprint import hypervisor
+from taut.host.host import Host
+
+_VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "HygonGenuine": "amd"}
+# What marks a container: files its runtime leaves, and the environment of its first process.
+_CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Processor, kernel, and what lies below."""
+
+    vendor: str
+    """intel, amd, arm or other."""
+    family: int
+    model: int
+    flags: frozenset[str]
+    kernel: tuple[int, int]
+    """Major and minor version."""
+    is_realtime: bool
+    """PREEMPT_RT."""
+    hypervisor: str | None
+    container: str | None
+    """Name of the runtime, where we run inside a container."""
+
+    @property
+    def is_x86(self) -> bool:
+        """Intel or AMD."""
+        return self.vendor in ("intel", "amd")
+
+
+def read_machine(host: Host) -> Machine:
+    """Read it; numbers the machine does not tell are 0."""
+    fields = host.fields("/proc/cpuinfo")
+    return Machine(
+        vendor="arm"
+        if "CPU implementer" in fields
+        else _VENDORS.get(fields.get("vendor_id", ""), "other"),
+        family=_number(fields.get("cpu family")),
+        model=_number(fields.get("model")),
+        flags=frozenset((fields.get("flags") or fields.get("Features") or "").split()),
+        kernel=kernel_version(host),
+        is_realtime=is_realtime(host),
+        hypervisor=hypervisor(host),
+        container=container(host),
+    )
+
+
+def kernel_version(host: Host) -> tuple[int, int]:
+    """Give major and minor of the running kernel."""
+    found = re.match(r"(\d+)\.(\d+)", host.read("/proc/sys/kernel/osrelease") or "")
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def is_realtime(host: Host) -> bool:
+    """Whether the kernel is PREEMPT_RT."""
+    if host.read("/sys/kernel/realtime") == "1":
+        return True
+    return "PREEMPT_RT" in (host.read("/proc/sys/kernel/version") or "")
+
+
+def container(host: Host) -> str | None:
+    """Name of the container runtime we run in; None outside."""
+    for path, name in _CONTAINER_FILES.items():
+        if host.is_there(path):
+            return name
+    for word in (host.read("/proc/1/environ") or "").split("\0"):
+        if word.startswith("container="):
+            return word.removeprefix("container=") or "unknown"
+    return None
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdigit() else 0

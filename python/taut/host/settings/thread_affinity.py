@@ -1,0 +1,54 @@
+"""The cores a thread may run on."""
+
+import errno
+from dataclasses import dataclass
+from typing import ClassVar
+
+from taut.core.cpus import parse_cpu_list
+from taut.host.host import Host
+from taut.host.writer import Writer
+
+
+@dataclass(frozen=True)
+class ThreadAffinity:
+    """The value is a list of cores, as Cpus_allowed_list. A thread that is gone has none."""
+
+    kind: ClassVar[str] = "thread-affinity"
+
+    thread: int
+    comm: str
+    start_ticks: int
+    """Field 22 of its stat (proc(5)): tells it from a later thread of the same number."""
+
+    @property
+    def name(self) -> str:
+        """With its name."""
+        return f"affinity of {self.comm} ({self.thread})"
+
+    def read(self, host: Host) -> str | None:
+        """Give the cores; None once the thread is gone."""
+        if start_ticks(host, self.thread) != self.start_ticks:
+            return None
+        return host.fields(f"/proc/{self.thread}/status").get("Cpus_allowed_list")
+
+    def write(self, writer: Writer, value: str | None) -> None:
+        """Move it, if it is still there."""
+        if value is not None and self.read(writer.host) is not None:
+            writer.set_affinity(self.thread, parse_cpu_list(value))
+
+    def agrees(self, in_force: str | None, value: str | None) -> bool:
+        """As sets; a thread that is gone agrees with everything."""
+        if in_force is None or value is None:
+            return True
+        return parse_cpu_list(in_force) == parse_cpu_list(value)
+
+    def unmovable(self, error: OSError) -> str | None:
+        """EINVAL: PF_NO_SETAFFINITY, a thread bound to its core (kthread_bind)."""
+        return "bound to its core" if error.errno == errno.EINVAL else None
+
+
+def start_ticks(host: Host, thread: int) -> int | None:
+    """When a thread started; None when there is none."""
+    # The name before it may hold blanks and parentheses.
+    fields = (host.read(f"/proc/{thread}/stat") or "").rpartition(")")[2].split()
+    return int(fields[19]) if len(fields) > 19 and fields[19].isdigit() else None

@@ -1,0 +1,79 @@
+"""Writer: the only code of taut that changes a host. Apply and undo alone hold one.
+
+Tests give one that does to a folder what the kernel would do.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from taut.core.cpus import CpuSet
+from taut.host.host import Host
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Changes the machine a Host reads. Every method raises OSError when the machine refuses."""
+
+    host: Host
+
+    def write_file(self, path: str, text: str) -> None:
+        """Write a file that is there, in one write(2): the kernel takes a value whole or not."""
+        self._write(path, text, os.O_WRONLY)
+
+    def put_file(self, path: str, text: str) -> None:
+        """Make a file or replace it, whole: under another name first."""
+        target = self._at(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f".{target.name}.taut")
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            partial.chmod(target.stat().st_mode & 0o7777)
+        partial.rename(target)
+
+    def remove_file(self, path: str) -> None:
+        """Remove a file."""
+        self._at(path).unlink()
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder whose parent is there: a cgroup, a resctrl group."""
+        self._at(path).mkdir()
+
+    def remove_folder(self, path: str) -> None:
+        """Remove an empty folder; of a cgroup, what the kernel shows in it does not count."""
+        self._at(path).rmdir()
+
+    def set_affinity(self, thread: int, cores: CpuSet) -> None:
+        """Let a thread run on these cores only."""
+        os.sched_setaffinity(thread, cores)
+
+    def set_scheduler(self, thread: int, policy: int, priority: int) -> None:
+        """Give a thread a policy (SCHED_FIFO ...) and a priority."""
+        os.sched_setscheduler(thread, policy, os.sched_param(priority))
+
+    def command(self, argv: Sequence[str]) -> None:
+        """Run a program that changes something: systemctl, ethtool, swapoff."""
+        try:
+            ended = subprocess.run(
+                argv, capture_output=True, text=True, errors="replace", check=False
+            )
+        except FileNotFoundError as error:
+            raise OSError(error.errno, f"no program {argv[0]}") from error
+        if ended.returncode != 0:
+            said = (ended.stderr.strip() or f"ended with status {ended.returncode}").splitlines()
+            raise OSError(0, f"{' '.join(argv)}: {said[-1]}")
+
+    def _write(self, path: str, text: str, flags: int) -> None:
+        descriptor = os.open(self._at(path), flags)
+        try:
+            os.write(descriptor, text.encode("utf-8", errors="surrogateescape"))
+        finally:
+            os.close(descriptor)
+
+    def _at(self, path: str) -> Path:
+        return self.host.root / path.lstrip("/")
