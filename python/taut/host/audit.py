@@ -1,0 +1,218 @@
+"""Audit: every check of the catalogue over one host, in one situation. Reads only."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.errors import InputError
+from taut.host.check import Finding, HostCheck, Remedy, Severity, State
+from taut.host.checks import CHECKS
+from taut.host.host import Host
+from taut.host.machine import Machine, read_machine
+from taut.host.polling import find_polling, runs_guests
+from taut.host.situation import Role, Situation, TraceEvent, Watched
+
+FORMAT = 1
+"""Of the JSON document."""
+
+_ISOLATED = (
+    "/sys/devices/system/cpu/isolated",
+    "/sys/fs/cgroup/cpuset.cpus.isolated",
+    "/sys/devices/system/cpu/nohz_full",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check, what it found, and what would help where it failed."""
+
+    check: HostCheck
+    finding: Finding
+    remedies: Sequence[Remedy] = ()
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All checks, in the catalogue's order."""
+
+    situation: Situation
+    rows: Sequence[Row]
+
+    def count(self, state: State) -> int:
+        """How many checks are in a state."""
+        return sum(row.finding.state is state for row in self.rows)
+
+    def failures(self, least: Severity = Severity.NOTE) -> list[Row]:
+        """Give what failed, the worst first."""
+        found = [
+            row
+            for row in self.rows
+            if row.finding.state is State.FAIL and row.check.severity >= least
+        ]
+        return sorted(found, key=lambda row: -row.check.severity)
+
+
+def find_situation(
+    host: Host,
+    role: Role | None = None,
+    cores: CpuSet | None = None,
+    interfaces: Sequence[str] | None = None,
+) -> Situation:
+    """Find out what was not said; InputError for cores that cannot poll."""
+    machine = read_machine(host)
+    online = host.online_cores()
+    polling = find_polling(host)
+    if cores is not None:
+        check_cores(cores, online)
+    return Situation(
+        role=role or find_role(host, machine),
+        machine=machine,
+        online=online,
+        cores=_poll_cores(host, online, polling.cores) if cores is None else cores,
+        processes=polling.processes,
+        interfaces=tuple(interfaces) if interfaces is not None else _interfaces(host),
+    )
+
+
+def find_role(host: Host, machine: Machine) -> Role:
+    """Container, guest, host of guests, or bare metal."""
+    if machine.container:
+        return Role.CONTAINER
+    if machine.hypervisor:
+        return Role.KVM_GUEST
+    return Role.KVM_HOST if runs_guests(host) else Role.POLL_CORE
+
+
+def check_cores(cores: CpuSet, online: CpuSet) -> None:
+    """Poll cores are online, and leave one for everything else."""
+    absent = [core for core in cores if core not in online]
+    if absent:
+        raise InputError(
+            f"cores {format_cpu_list(cores)}: {format_cpu_list(absent)} not online; "
+            f"this machine has {format_cpu_list(online)}"
+        )
+    if cores and set(cores) == set(online):
+        raise InputError(
+            f"cores {format_cpu_list(cores)}: every core of this machine; "
+            "leave one for housekeeping (interrupts, kernel threads, everything else)"
+        )
+
+
+def run_audit(
+    host: Host,
+    situation: Situation,
+    *,
+    checks: Sequence[HostCheck] = CHECKS,
+    watch_s: float = 0.0,
+    trace: Callable[[Sequence[str], CpuSet, float], Sequence[TraceEvent] | None] | None = None,
+) -> Audit:
+    """Inspect everything; watch counters for some seconds before, and trace if given a tracer."""
+    situation = observe(host, situation, checks, watch_s, trace)
+    return Audit(situation, [_row(check, host, situation) for check in checks])
+
+
+def observe(
+    host: Host,
+    situation: Situation,
+    checks: Iterable[HostCheck],
+    watch_s: float,
+    trace: Callable[[Sequence[str], CpuSet, float], Sequence[TraceEvent] | None] | None = None,
+) -> Situation:
+    """Give the situation with what checks want watched and traced."""
+    if watch_s <= 0:
+        return situation
+    patterns = sorted({pattern for check in checks for pattern in check.watches})
+    events = sorted({event for check in checks for event in check.traces})
+    before = _contents(host, situation, patterns)
+    start_ns = time.monotonic_ns()
+    seen = trace(events, situation.cores or situation.online, watch_s) if trace else None
+    rest_s = watch_s - (time.monotonic_ns() - start_ns) / 1e9
+    time.sleep(max(0.0, rest_s))
+    seconds = (time.monotonic_ns() - start_ns) / 1e9
+    after = _contents(host, situation, patterns)
+    return replace(situation, watched=Watched(seconds, before, after), events=seen)
+
+
+def as_document(audit: Audit) -> dict[str, Any]:
+    """Give the audit as `taut host audit --json` prints it and the manifest stores it."""
+    situation = audit.situation
+    return {
+        "format": FORMAT,
+        "role": situation.role,
+        "cores": format_cpu_list(situation.cores),
+        "online": format_cpu_list(situation.online),
+        "processes": list(situation.processes),
+        "interfaces": list(situation.interfaces),
+        "watched_s": round(situation.watched.seconds, 3),
+        "traced": situation.events is not None,
+        "counts": {state: audit.count(state) for state in State},
+        "checks": [_row_document(row) for row in audit.rows],
+    }
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    check, finding = row.check, row.finding
+    return {
+        "id": check.id,
+        "title": check.title,
+        "state": finding.state,
+        "severity": check.severity.name.lower(),
+        "observed": finding.observed,
+        "wanted": finding.wanted,
+        "needs": finding.needs,
+        "cores": format_cpu_list(finding.cores),
+        "why": check.why,
+        "source": check.source,
+        "remedies": [
+            {
+                "id": remedy.id,
+                "summary": remedy.summary,
+                "by_hand": remedy.by_hand,
+                "profile": remedy.profile.name.lower(),
+                "measure": remedy.measure,
+            }
+            for remedy in row.remedies
+        ],
+    }
+
+
+def _row(check: HostCheck, host: Host, situation: Situation) -> Row:
+    finding = check.inspect(host, situation)
+    remedies = check.remedies(host, situation) if finding.state is State.FAIL else ()
+    return Row(check, finding, remedies)
+
+
+def _poll_cores(host: Host, online: CpuSet, polled: CpuSet) -> CpuSet:
+    """Cores that are isolated; else those something polls on."""
+    for path in _ISOLATED:
+        isolated = tuple(core for core in host.cores(path) if core in online)
+        if isolated and isolated != online:
+            return isolated
+    return polled if set(polled) != set(online) else ()
+
+
+def _interfaces(host: Host) -> tuple[str, ...]:
+    """Interfaces of devices, not bridges or veth."""
+    folder = "/sys/class/net"
+    return tuple(name for name in host.names(folder) if host.is_there(f"{folder}/{name}/device"))
+
+
+def _contents(host: Host, situation: Situation, patterns: Sequence[str]) -> Mapping[str, str]:
+    found = {}
+    for pattern in patterns:
+        for path in _expanded(host, situation, pattern):
+            text = host.read(path)
+            if text is not None:
+                found[path] = text
+    return found
+
+
+def _expanded(host: Host, situation: Situation, pattern: str) -> Iterable[str]:
+    filled = (
+        [pattern.format(pid=process) for process in situation.processes]
+        if "{pid}" in pattern
+        else [pattern]
+    )
+    return [path for text in filled for path in (host.paths(text) if "*" in text else [text])]

@@ -1,0 +1,70 @@
+"""Finds the processes that poll on this machine: taut's own, other DPDK programs, and guests."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from taut.core.cpus import CpuSet, parse_cpu_list
+from taut.core.errors import InputError
+from taut.host.host import Host
+
+# What EAL calls its workers (DPDK 22.11: rte-worker-N; before lcore-worker-N, then dpdk-worker-N).
+_WORKER = re.compile(r"(rte|lcore|dpdk)-worker")
+# Threads of EAL and of memif that wait, not poll.
+_WAITS = re.compile(r"(eal-|rte_mp|dpdk-intr|dpdk-mp|rte-intr|rte-mp|telemetry|memif|iou-)")
+_PROGRAMS = ("taut-forward", "taut-generate", "taut-noise", "dpdk-")
+# QEMU's threads of virtual CPUs are named `CPU 0/KVM`.
+_VIRTUAL_CPU = re.compile(r"CPU \d+/KVM")
+
+
+@dataclass(frozen=True)
+class Polling:
+    """Processes that poll, and the cores their threads are pinned to one by one."""
+
+    processes: tuple[int, ...]
+    cores: CpuSet
+
+
+def find_polling(host: Host) -> Polling:
+    """Look at every process."""
+    processes: list[int] = []
+    cores: set[int] = set()
+    for process in _processes(host):
+        threads = dict(_threads(host, process))
+        name = host.read(f"/proc/{process}/comm") or ""
+        if not name.startswith(_PROGRAMS) and not any(map(_WORKER.match, threads.values())):
+            continue
+        processes.append(process)
+        for thread, comm in threads.items():
+            allowed = _allowed(host, process, thread)
+            if len(allowed) == 1 and not _WAITS.match(comm):
+                cores.update(allowed)
+    return Polling(tuple(processes), tuple(sorted(cores)))
+
+
+def runs_guests(host: Host) -> bool:
+    """Whether a process here is a virtual machine."""
+    return any(
+        _VIRTUAL_CPU.match(comm)
+        for process in _processes(host)
+        if (host.read(f"/proc/{process}/comm") or "").startswith(("qemu", "kvm", "cloud-hyp"))
+        for _, comm in _threads(host, process)
+    )
+
+
+def _processes(host: Host) -> list[int]:
+    return sorted(int(name) for name in host.names("/proc") if name.isdigit())
+
+
+def _threads(host: Host, process: int) -> Iterator[tuple[int, str]]:
+    for name in host.names(f"/proc/{process}/task"):
+        if name.isdigit():
+            yield int(name), host.read(f"/proc/{process}/task/{name}/comm") or ""
+
+
+def _allowed(host: Host, process: int, thread: int) -> CpuSet:
+    fields = host.fields(f"/proc/{process}/task/{thread}/status")
+    try:
+        return parse_cpu_list(fields.get("Cpus_allowed_list", ""))
+    except InputError:
+        return ()

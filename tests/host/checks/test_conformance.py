@@ -1,0 +1,95 @@
+"""What every check must do, whatever the machine shows."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from host_tree import POLL, put, tree
+from taut.host.check import HostCheck, Severity, State
+from taut.host.checks import CHECKS
+from taut.host.host import Host
+from taut.host.settings import KINDS
+from taut.host.situation import Role
+
+CATALOGUE = [
+    *(f"HW{n:02}" for n in range(1, 16)),
+    *(f"K{n:02}" for n in range(1, 29)),
+    *(f"R{n:02}" for n in range(1, 33)),
+    *(f"A{n:02}" for n in range(1, 11)),
+    *(f"V{n:02}" for n in range(1, 13)),
+    *(f"G{n:02}" for n in range(1, 9)),
+    *(f"C{n:02}" for n in range(1, 7)),
+]
+
+each_check = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+# What a file may hold that no check expects.
+ODD = ("", "\n", "-1\n", "N/A\n", "(null)\n", "\x00\xff\n", "99999999999999999999\n", "a b c\n")
+
+
+def test_every_row_of_the_catalogue_has_one_check_in_its_order() -> None:
+    assert [check.id for check in CHECKS] == CATALOGUE
+
+
+@each_check
+def test_it_says_what_and_why_and_who_says_so(check: HostCheck) -> None:
+    assert check.title and check.why and check.source
+    assert check.severity in Severity
+
+
+@each_check
+@pytest.mark.parametrize("role", Role)
+def test_a_machine_that_shows_nothing_is_judged(
+    check: HostCheck, role: Role, tmp_path: Path
+) -> None:
+    host = tree(tmp_path, {})
+
+    finding = check.inspect(host, replace(POLL, role=role))
+
+    assert finding.observed
+    assert finding.needs or finding.state is not State.UNKNOWN
+    check.remedies(host, replace(POLL, role=role))
+
+
+@each_check
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_contents_are_judged_and_never_pass_for_numbers(
+    check: HostCheck, odd: str, tmp_path: Path
+) -> None:
+    """Every file the check reads of a bare tree, found by watching it read, gets the content."""
+    for _ in range(4):
+        wanted = _Listening(tmp_path)
+        check.inspect(wanted, POLL)
+        for path in wanted.asked:
+            if not (tmp_path / path.lstrip("/")).exists():
+                put(tmp_path, path, odd)
+
+    finding = check.inspect(Host(tmp_path), POLL)
+
+    assert finding.observed
+    for remedy in check.remedies(Host(tmp_path), POLL):
+        for change in remedy.changes:
+            change.setting.read(Host(tmp_path))
+
+
+@each_check
+def test_remedies_bear_its_id_and_known_settings(check: HostCheck, tmp_path: Path) -> None:
+    for remedy in check.remedies(tree(tmp_path, {}), POLL):
+        assert remedy.id.startswith(f"{check.id}-")
+        assert remedy.summary
+        assert remedy.changes or remedy.boot or remedy.by_hand
+        assert all(change.setting.kind in KINDS for change in remedy.changes)
+
+
+class _Listening(Host):
+    """Remembers which files were asked for."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        object.__setattr__(self, "asked", [])
+
+    asked: list[str]
+
+    def read_bytes(self, path: str) -> bytes | None:
+        self.asked.append(path)
+        return super().read_bytes(path)

@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import pytest
+
+from host_tree import BARE_METAL, POLL, tree
+from taut.core.errors import InputError
+from taut.host.audit import as_document, find_role, find_situation, run_audit
+from taut.host.check import Check, Finding, HostCheck, Severity, State, failed, passed
+from taut.host.host import Host
+from taut.host.machine import read_machine
+from taut.host.situation import Role, Situation
+
+CORES = {"/sys/devices/system/cpu/online": "0-3\n"}
+GUEST = {"/proc/cpuinfo": "vendor_id\t: GenuineIntel\nflags\t\t: tsc hypervisor\n"}
+# Forty fields, as proc(5) says; only names and masks count here.
+POLLER = {
+    "/proc/70/comm": "dpdk-testpmd\n",
+    "/proc/70/task/70/comm": "dpdk-testpmd\n",
+    "/proc/70/task/70/status": "Cpus_allowed_list:\t1\n",
+    "/proc/70/task/71/comm": "rte-worker-2\n",
+    "/proc/70/task/71/status": "Cpus_allowed_list:\t2\n",
+    "/proc/70/task/72/comm": "eal-intr-thread\n",
+    "/proc/70/task/72/status": "Cpus_allowed_list:\t3\n",
+}
+
+
+class _Counts(Check):
+    id, title, severity, why, source = "X1", "counter", Severity.MAJOR, "why", "source"
+    watches = ("/proc/count*",)
+
+    def inspect(self, host: Host, situation: Situation) -> Finding:
+        watched = situation.watched
+        if watched.before == watched.after == {"/proc/count1": "5"} and watched.seconds > 0:
+            return passed("still")
+        return failed(f"{watched}", "still")
+
+
+def test_a_machine_with_a_hypervisor_is_a_guest(tmp_path: Path) -> None:
+    host = tree(tmp_path, GUEST)
+
+    assert find_role(host, read_machine(host)) is Role.KVM_GUEST
+
+
+def test_a_machine_that_runs_guests_is_their_host(tmp_path: Path) -> None:
+    files = {"/proc/9/comm": "qemu-system-x86\n", "/proc/9/task/10/comm": "CPU 0/KVM\n"}
+    host = tree(tmp_path, files)
+
+    assert find_role(host, read_machine(host)) is Role.KVM_HOST
+    assert find_role(Host(tmp_path / "bare"), BARE_METAL) is Role.POLL_CORE
+
+
+def test_a_container_is_one_also_in_a_guest(tmp_path: Path) -> None:
+    host = tree(tmp_path, {**GUEST, "/.dockerenv": ""})
+
+    assert find_role(host, read_machine(host)) is Role.CONTAINER
+
+
+def test_isolated_cores_poll(tmp_path: Path) -> None:
+    files = {**CORES, **POLLER, "/sys/devices/system/cpu/isolated": "3\n"}
+
+    assert find_situation(tree(tmp_path, files)).cores == (3,)
+
+
+def test_else_cores_with_a_polling_thread_poll(tmp_path: Path) -> None:
+    situation = find_situation(tree(tmp_path, {**CORES, **POLLER}))
+
+    assert situation.cores == (1, 2)
+    assert situation.processes == (70,)
+    assert situation.housekeeping == (0, 3)
+
+
+@pytest.mark.parametrize(("cores", "word"), [((0, 1, 2, 3), "housekeeping"), ((4,), "not online")])
+def test_cores_that_cannot_poll_are_refused(
+    cores: tuple[int, ...], word: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=word):
+        find_situation(tree(tmp_path, CORES), cores=cores)
+
+
+def test_watched_files_are_read_twice(tmp_path: Path) -> None:
+    check: HostCheck = _Counts()
+    host = tree(tmp_path, {"/proc/count1": "5\n"})
+
+    audit = run_audit(host, POLL, checks=[check], watch_s=0.01)
+
+    assert audit.rows[0].finding.state is State.PASS
+
+
+def test_the_document_counts_states_and_names_each_check(tmp_path: Path) -> None:
+    document = as_document(run_audit(tree(tmp_path, {}), POLL, checks=[_Counts()]))
+
+    assert document["counts"]["FAIL"] == 1
+    [row] = document["checks"]
+    assert (row["id"], row["state"], row["severity"]) == ("X1", "FAIL", "major")
