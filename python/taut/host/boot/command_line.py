@@ -1,0 +1,153 @@
+"""The kernel's command line: wishes of many checks become one list of parameters.
+
+The kernel takes most parameters once: of `isolcpus=` twice it keeps one. So the same parameter
+from two checks is merged, and what cannot be merged is an error here, not a surprise at boot.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list
+from taut.core.errors import InputError
+from taut.host.boot.item import KernelParameter
+from taut.host.boot.wish import Wish
+
+# Cores that are taken away from everybody else: wishes are added up.
+_ISOLATING = ("isolcpus", "nohz_full", "rcu_nocbs")
+# Cores that everybody else shall keep to: only what all wishes allow is left.
+_HOUSEKEEPING = ("irqaffinity", "kthread_cpus", "workqueue.unbound_cpus", "systemd.cpu_affinity")
+# kernel/sched/isolation.c knows these three; a list without any means domain.
+_ISOLCPUS_FLAGS = ("nohz", "domain", "managed_irq")
+# Keeps the time of the machine: the kernel takes it out of nohz_full by itself (x86).
+_BOOT_CORE = 0
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """A parameter and why it is there."""
+
+    parameter: KernelParameter
+    reason: str
+
+
+def merge_parameters(wishes: Iterable[Wish], online: CpuSet) -> list[Reasoned]:
+    """Give each parameter once, in the order of the first wish; other items are left out.
+
+    InputError: wishes that exclude each other, or that leave no core for housekeeping.
+    """
+    merged: dict[str, tuple[KernelParameter, list[str]]] = {}
+    for wish in wishes:
+        if not isinstance(wish.item, KernelParameter):
+            continue
+        parameter = _with_cores(wish.item)
+        key = _key(parameter.name)
+        if key in merged:
+            before, reasons = merged[key]
+            parameter = _merge(before, reasons[0], parameter, wish.reason)
+        else:
+            reasons = []
+        if wish.reason not in reasons:
+            reasons.append(wish.reason)
+        merged[key] = (parameter, reasons)
+    found = [
+        _without_boot_core(Reasoned(parameter, "; ".join(reasons)))
+        for parameter, reasons in merged.values()
+    ]
+    _check_cores(found, online)
+    return found
+
+
+def command_line(parameters: Sequence[Reasoned]) -> str:
+    """Write them as the boot loader passes them on."""
+    return " ".join(str(reasoned.parameter) for reasoned in parameters)
+
+
+def replaced(text: str, parameters: Sequence[Reasoned]) -> str:
+    """Give a command line with these parameters, instead of those of the same name in it."""
+    ours = {_key(reasoned.parameter.name) for reasoned in parameters}
+    kept = [word for word in text.split() if _key(word.partition("=")[0]) not in ours]
+    return " ".join([*kept, *filter(None, [command_line(parameters)])])
+
+
+def _key(name: str) -> str:
+    """The kernel takes - and _ for the same (kernel/params.c)."""
+    return name.replace("-", "_")
+
+
+def _with_cores(parameter: KernelParameter) -> KernelParameter:
+    """Read the cores and flags of a known list out of its value, if they stand there."""
+    if parameter.name not in (*_ISOLATING, *_HOUSEKEEPING) or not parameter.value:
+        return parameter
+    words = parameter.value.split(",")
+    flags = tuple(word for word in words if word and not word[0].isdigit())
+    cores = parse_cpu_list(",".join(word for word in words if word[:1].isdigit()))
+    return KernelParameter(
+        parameter.name,
+        flags=(*parameter.flags, *flags),
+        cores=tuple(sorted({*parameter.cores, *cores})),
+    )
+
+
+def _merge(
+    one: KernelParameter, its_reason: str, other: KernelParameter, reason: str
+) -> KernelParameter:
+    if one.value != other.value:
+        raise InputError(
+            f"kernel parameters {one} ({its_reason}) and {other} ({reason}) exclude each other;"
+            " leave one of the two remedies out"
+        )
+    if one.name in _HOUSEKEEPING:
+        cores = tuple(core for core in one.cores if core in other.cores)
+        if not cores:
+            raise InputError(
+                f"kernel parameters {one} ({its_reason}) and {other} ({reason}) leave no core;"
+                " leave one of the two remedies out"
+            )
+    else:
+        cores = tuple(sorted({*one.cores, *other.cores}))
+    return replace(one, flags=_merge_flags(one, other), cores=cores)
+
+
+def _merge_flags(one: KernelParameter, other: KernelParameter) -> tuple[str, ...]:
+    if one.name != "isolcpus":
+        return tuple(dict.fromkeys((*one.flags, *other.flags)))
+    flags = {flag for parameter in (one, other) for flag in parameter.flags or ("domain",)}
+    known = [flag for flag in _ISOLCPUS_FLAGS if flag in flags]
+    return (*known, *sorted(flags.difference(known)))
+
+
+def _without_boot_core(reasoned: Reasoned) -> Reasoned:
+    parameter = reasoned.parameter
+    if parameter.name != "nohz_full" or _BOOT_CORE not in parameter.cores:
+        return reasoned
+    cores = tuple(core for core in parameter.cores if core != _BOOT_CORE)
+    if not cores:
+        raise InputError(
+            f"{parameter}: core {_BOOT_CORE} boots the machine and keeps its time, it cannot run"
+            " without a tick; name another core with --cores"
+        )
+    note = f"core {_BOOT_CORE} left out: it keeps the time"
+    return Reasoned(replace(parameter, cores=cores), f"{reasoned.reason}; {note}")
+
+
+def _check_cores(found: Sequence[Reasoned], online: CpuSet) -> None:
+    isolating = [each.parameter for each in found if each.parameter.name in _ISOLATING]
+    taken = {core for parameter in isolating for core in parameter.cores}
+    if absent := taken.difference(online):
+        raise InputError(
+            f"cores {format_cpu_list(absent)} are not online;"
+            f" this machine has {format_cpu_list(online)}"
+        )
+    if taken and taken.issuperset(online):
+        names = " ".join(str(parameter) for parameter in isolating)
+        raise InputError(
+            f"{names}: no core is left for housekeeping; leave one of"
+            f" {format_cpu_list(online)} out of --cores"
+        )
+    for each in found:
+        shared = taken.intersection(each.parameter.cores)
+        if each.parameter.name in _HOUSEKEEPING and shared:
+            raise InputError(
+                f"{each.parameter}: keeps core {format_cpu_list(shared)} for housekeeping, which"
+                f" {isolating[0]} takes away; leave one of the two remedies out"
+            )
