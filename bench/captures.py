@@ -41,7 +41,7 @@ class Variant:
     command: tuple[str, ...]  # the two files follow
     matches: bool = True
     tells_classes: bool = False
-    writes: bool = False  # takes --out DIR
+    writes: str = ""  # the option that names what it writes
 
 
 @dataclass(frozen=True)
@@ -133,11 +133,13 @@ def wanted_of(variants: list[Variant], options: argparse.Namespace) -> list[Vari
 
 def find_variants(programs: Path) -> list[Variant]:
     """Give the variants that can run here, and say which cannot."""
-    analyze = (str(TAUT), "analyze", "--json")
+    # Small files would be searched by content as well: nobody else does that.
+    analyze = (str(TAUT), "analyze", "--json", "--no-content")
     found = [
         Variant("walk", compiled(programs, "walk"), matches=False),
         Variant("taut", analyze, tells_classes=True),
-        Variant("taut --out", analyze, tells_classes=True, writes=True),
+        Variant("taut --parquet", analyze, tells_classes=True, writes="--parquet"),
+        Variant("taut --out", analyze, tells_classes=True, writes="--out"),
         Variant("DuckDB", (*PEERS, "duckdb")),
     ]
     if Path("/usr/include/pcap/pcap.h").exists():
@@ -163,7 +165,7 @@ def run(variant: Variant, files: Files, *, sampled: bool = False) -> Run:
     """Run one variant over a pair and look at what it found."""
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=files.folder))
     command = [*variant.command, *map(str, files.paths)]
-    command += ["--out", str(folder / "out")] if variant.writes else []
+    command += [variant.writes, str(folder / "out")] if variant.writes else []
     result = run_process(command, folder, sampled=sampled)
     shutil.rmtree(folder)
     check(variant, files, result.document)
@@ -213,7 +215,8 @@ def seconds_and_rate(files: Files, runs: Sequence[Run]) -> list[str]:
 
 
 LEGEND = """ walk and libpcap only read the
-records; `taut --out` writes Parquet of all packets as well; the others know frames of one length
+records; `taut --parquet` writes Parquet of all packets as well, `taut --out` a run directory with
+every metric, figures and a report; the others know frames of one length
 only and tell no classes apart."""
 
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from acceptance_run import TAUT
@@ -284,6 +286,23 @@ def test_a_run_directory_holds_what_a_live_run_leaves(tmp_path: Path) -> None:
     again = analyze(before, after, "--out", out)
     assert again.returncode == 2
     assert str(out) in again.stderr
+
+
+def test_every_packet_is_written_to_one_file_when_asked(tmp_path: Path) -> None:
+    ingress, egress = frames_of(5000)
+    before = write_capture(tmp_path / "in.pcap", pcap_bytes(ingress))
+    after = write_capture(tmp_path / "out.pcap", pcap_bytes(egress))
+    packets = tmp_path / "packets.parquet"
+
+    found = document(before, after, "--parquet", packets)
+
+    table = pq.read_table(packets)
+    assert table.num_rows == found["matched"] == 5000
+    latency = np.subtract(table["received_ns"].to_numpy(), table["sent_ns"].to_numpy())
+    assert latency.max() == found["latency_ns"]["max"]
+    refused = analyze(before, after, "--parquet", packets)
+    assert refused.returncode == 2
+    assert "--parquet: goes with --json" in refused.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

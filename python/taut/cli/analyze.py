@@ -68,6 +68,9 @@ def analyze(
         Path | None,
         typer.Option(help="The run directory; default: runs/NAME-TIME, none with --json alone."),
     ] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(help="With --json: also write every packet to this file.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else there.")
     ] = False,
@@ -85,10 +88,12 @@ def analyze(
     )
     if match is MatchIn.ENGINE and (out is not None or not as_json):
         raise InputError("--match engine: gives a document, no run directory; use it with --json")
+    if parquet is not None:
+        _check_parquet(parquet, is_alone=as_json and out is None and match is MatchIn.NATIVE)
     if remove is not None and not (ingress.is_file() and egress.is_file()):
         raise InputError("--remove: reads both captures twice; store them in files first")
     wants_content = content if content is not None else _is_small(ingress)
-    job = CaptureJob(name, ingress, egress, options, engine, engine_url, wants_content)
+    job = CaptureJob(name, ingress, egress, options, engine, engine_url, wants_content, parquet)
     if remove is not None:
         job = job.without(remove)
     if out is None and as_json:
@@ -103,6 +108,13 @@ def analyze(
 def _signed_ns(text: str) -> int:
     sign = -1 if text.startswith("-") else 1
     return sign * parse_duration_ns(text.removeprefix("-").removeprefix("+"))
+
+
+def _check_parquet(parquet: Path, *, is_alone: bool) -> None:
+    if not is_alone:
+        raise InputError("--parquet: goes with --json; a run directory (--out) has packets.parquet")
+    if not parquet.absolute().parent.is_dir():
+        raise InputError(f"--parquet {parquet}: no such folder; make it first")
 
 
 def _is_small(ingress: Path) -> bool:

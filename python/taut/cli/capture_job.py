@@ -35,6 +35,8 @@ class CaptureJob:
     engine: str
     engine_url: str | None
     wants_content: bool
+    parquet: Path | None = None
+    """Where `document` leaves every packet, if anywhere."""
 
     def without(self, remove: Remove) -> "CaptureJob":
         """Match once to see how the clocks differ, and take that off the egress time stamps."""
@@ -62,7 +64,8 @@ class CaptureJob:
         with _scratch() as folder:
             if match_in_engine or self.engine != "duckdb":
                 return self._document_of_engine(folder, match_in_engine)
-            write = ["packets", "heads"] if self.wants_content else []
+            write = ["packets"] if self.wants_content or self.parquet else []
+            write += ["heads"] if self.wants_content else []
             matched = self._match(folder, write, _load_measuring)
 
             from taut.analysis.capture_result import capture_document
@@ -70,6 +73,7 @@ class CaptureJob:
 
             document = capture_document(matched.report, matched.counts, NativeSeries(folder))
             document["content"] = self._content(matched) if self.wants_content else None
+            self._keep_packets(folder)
             return document
 
     def run(self, out: Path | None, *, as_json: bool) -> dict[str, Any]:
@@ -129,8 +133,10 @@ class CaptureJob:
         with open_engine(self.engine, self.engine_url) as engine:
             needs = ["keys"] if match_in_engine else ["packets"]
             heads = ["packets", "heads"] if self.wants_content else []
+            heads += ["packets"] if self.parquet else []
             matched = self._match(folder, sorted({*needs, *heads}))
             content = self._content(matched) if self.wants_content else None
+            self._keep_packets(folder)
             counts = matched.counts
             if match_in_engine:
                 counts, series = match_and_measure(
@@ -139,6 +145,12 @@ class CaptureJob:
             else:
                 series = measure_matched(engine, matched)
             return {**capture_document(matched.report, counts, series), "content": content}
+
+    def _keep_packets(self, folder: Path) -> None:
+        if self.parquet is not None:
+            from taut.records.convert import convert_packets
+
+            convert_packets(folder, self.parquet)
 
     def _content(self, matched: Matched) -> dict[str, Any]:
         from taut.analysis.content import search_capture

@@ -74,6 +74,17 @@ def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[Path] = ()) -> N
     _write(trial / "histogram.parquet", HISTOGRAM_SCHEMA, _histogram_tables([histograms], fit))
 
 
+def convert_packets(raw: Path, out: Path) -> None:
+    """Write only packets.bin of `raw`, as Parquet, to `out`: whole or not at all."""
+    packets = open_raw(raw / PACKETS_FILE, RecordKind.PACKET)
+    partial = out.with_name(f".tmp-{out.name}")
+    try:
+        _write(partial, PACKET_SCHEMA, _packet_tables([packets], fit_of(packets.header)))
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def _open_if_there(path: Path, kind: RecordKind) -> RawFile | None:
     return open_raw(path, kind) if path.exists() else None
 
