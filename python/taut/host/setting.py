@@ -10,6 +10,9 @@ from typing import ClassVar, Protocol
 from taut.host.host import Host
 from taut.host.writer import Writer
 
+HALF_MADE = "half made"
+"""What `read` gives of a setting of several steps whose writer died between them."""
+
 
 class Setting(Protocol):
     """One place. Implementations are frozen dataclasses of JSON values: the journal stores them."""

@@ -4,10 +4,13 @@ Tests give one that does to a folder what the kernel would do.
 """
 
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from taut.core.cpus import CpuSet
 from taut.host.host import Host
@@ -67,6 +70,30 @@ class Writer:
         if ended.returncode != 0:
             said = (ended.stderr.strip() or f"ended with status {ended.returncode}").splitlines()
             raise OSError(0, f"{' '.join(argv)}: {said[-1]}")
+
+    def start_process(self, argv: Sequence[str]) -> IO[bytes]:
+        """Start a program that outlives taut; give its standard input, its word to go on.
+
+        Should we die before we say so it reads the end of the file, and shall end too.
+        """
+        # Nobody waits for it: it is to live on, and init takes it over.
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+            bufsize=0,
+        )
+        if child.stdin is None:
+            raise OSError(0, f"{argv[0]}: no standard input")
+        return child.stdin
+
+    def end_process(self, process: int) -> None:
+        """Ask a process to end; one that is gone is as well."""
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
 
     def _write(self, path: str, text: str, flags: int) -> None:
         descriptor = os.open(self._at(path), flags)

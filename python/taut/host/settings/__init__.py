@@ -3,8 +3,12 @@
 from typing import Any
 
 from taut.host.setting import Setting
+from taut.host.settings.cpuset_partition import CpusetController, CpusetPartition
+from taut.host.settings.ethtool import EthtoolSetting
 from taut.host.settings.file import FileSetting
+from taut.host.settings.held_latency import HeldLatency
 from taut.host.settings.placed_file import PlacedFile
+from taut.host.settings.swap import SwapArea
 from taut.host.settings.systemd_unit import SystemdUnit
 from taut.host.settings.thread_affinity import ThreadAffinity
 from taut.host.settings.thread_scheduler import ThreadScheduler
@@ -12,8 +16,13 @@ from taut.host.settings.thread_scheduler import ThreadScheduler
 KINDS: dict[str, type[Any]] = {
     kind.kind: kind
     for kind in (
+        CpusetController,
+        CpusetPartition,
+        EthtoolSetting,
         FileSetting,
+        HeldLatency,
         PlacedFile,
+        SwapArea,
         SystemdUnit,
         ThreadAffinity,
         ThreadScheduler,
@@ -22,9 +31,14 @@ KINDS: dict[str, type[Any]] = {
 
 __all__ = [
     "KINDS",
+    "CpusetController",
+    "CpusetPartition",
+    "EthtoolSetting",
     "FileSetting",
+    "HeldLatency",
     "PlacedFile",
     "Setting",
+    "SwapArea",
     "SystemdUnit",
     "ThreadAffinity",
     "ThreadScheduler",
