@@ -18,6 +18,7 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "fuzz": ({"capture"}, False),
     "traffic": ({"base"}, False),
     "clock": ({"base"}, False),
+    "noise": ({"base", "record"}, False),
     "nf": ({"base"}, True),
     "runtime": ({"base"}, True),
     "forwarder": ({"base", "record", "runtime", "nf"}, True),

@@ -45,7 +45,7 @@ def document() -> Iterator[str]:
     yield from members("Schedules (`taut-generate --schedule`)", generate["schedules"])
     yield from members("Ports (both programs)", forward["ports"])
     yield from python_tables()
-    for program in (forward, generate, describe("taut-clock")):
+    for program in (forward, generate, describe("taut-clock"), describe("taut-noise")):
         yield f"## {program['program']}\n"
         yield f"{program['summary']}.\n"
         yield from options(program["options"], "--")

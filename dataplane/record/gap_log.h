@@ -1,8 +1,8 @@
 #pragma once
 
 // Iterations of a polling loop that took longer than the work in them explains: time stolen by
-// the kernel, the hypervisor or the firmware. Forwarder and generator keep one each, written to a
-// file after the run. Memory is taken and touched before it.
+// the kernel, the hypervisor or the firmware. Forwarder, generator and each core of taut-noise keep
+// one, written to a file after the run. Memory is taken and touched before it.
 
 #include "record_file.h"
 

@@ -152,6 +152,7 @@ static const struct constant packet_flag[] = {
 static const struct constant gap_thread[] = {
 	CONSTANT(GAP_GENERATOR),
 	CONSTANT(GAP_FORWARDER),
+	CONSTANT(GAP_NOISE),
 };
 
 static const struct constant histogram_series[] = {
@@ -163,6 +164,7 @@ static const struct constant histogram_series[] = {
 	CONSTANT(SERIES_ARRIVAL_WINDOW),
 	CONSTANT(SERIES_IPDV),
 	CONSTANT(SERIES_INTER_ARRIVAL),
+	CONSTANT(SERIES_POLL_PERIOD),
 };
 
 static const struct constant frame_flag[] = {

@@ -81,6 +81,7 @@ struct gap_record {
 enum gap_thread {
 	GAP_GENERATOR = 0,
 	GAP_FORWARDER = 1,
+	GAP_NOISE = 2,
 };
 
 struct event_record {
@@ -112,6 +113,7 @@ enum histogram_series {
 	N_GENERATOR_SERIES, // the generator counts those above, captures have others as well
 	SERIES_IPDV = N_GENERATOR_SERIES, // signed difference of successive latencies
 	SERIES_INTER_ARRIVAL, // received - received before it
+	SERIES_POLL_PERIOD, // of taut-noise: between two readings of the clock
 	N_SERIES,
 };
 

@@ -43,7 +43,7 @@ class FrameFlag(IntFlag):
 
 
 # Position is the value of enum gap_thread and enum histogram_series.
-GAP_THREADS = ("generator", "forwarder")
+GAP_THREADS = ("generator", "forwarder", "noise")
 SERIES = (
     "service",
     "intent",
@@ -53,6 +53,7 @@ SERIES = (
     "arrival_window",
     "ipdv",
     "inter_arrival",
+    "poll_period",
 )
 
 CLOCK_POINT = np.dtype([("tsc", "<u8"), ("mono_raw_ns", "<u8"), ("width_ticks", "<u8")])

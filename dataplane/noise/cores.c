@@ -1,0 +1,109 @@
+#include "cores.h"
+
+#include "cpu_list.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char system_folder[] = "/sys/devices/system/cpu";
+
+// A file that holds a list of cores; false when there is none to read.
+static bool read_list(const char *folder, const char *name, cpu_set_t *out)
+{
+	char path[CORES_FOLDER_LEN + 32];
+	char text[4096] = "";
+
+	CPU_ZERO(out);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	bool is_read = fgets(text, sizeof(text), file) != NULL;
+	(void)fclose(file);
+	return is_read && cpu_list_parse(text, out) == 0;
+}
+
+// An isolated core is in nobody's mask, and yet may be had: only trying tells.
+static bool may_use(size_t core, const cpu_set_t *before)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(core, &one);
+	bool may = sched_setaffinity(0, sizeof(one), &one) == 0;
+	(void)sched_setaffinity(0, sizeof(*before), before);
+	return may;
+}
+
+static int check(const char *folder, const cpu_set_t *cores, const cpu_set_t *allowed, char *error,
+	size_t error_len)
+{
+	cpu_set_t online;
+	char list[256];
+	bool is_known = read_list(folder, "online", &online);
+
+	for (size_t core = 0; core < CPU_SETSIZE; core++) {
+		if (!CPU_ISSET(core, cores))
+			continue;
+		if (is_known && !CPU_ISSET(core, &online)) {
+			snprintf(error, error_len, "--cores: core %zu is not online; online are %s",
+				core, cpu_list_format(&online, list, sizeof(list)));
+			return -EINVAL;
+		}
+		if (!may_use(core, allowed)) {
+			snprintf(error, error_len,
+				"--cores: core %zu is not for this process (its cpuset); it may "
+				"use %s",
+				core, cpu_list_format(allowed, list, sizeof(list)));
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static void choose_default(const char *folder, const cpu_set_t *allowed, cpu_set_t *out)
+{
+	cpu_set_t found;
+
+	CPU_ZERO(out);
+	if (read_list(folder, "isolated", &found))
+		for (size_t core = 0; core < CPU_SETSIZE; core++)
+			if (CPU_ISSET(core, &found) && may_use(core, allowed))
+				CPU_SET(core, out);
+	if (CPU_COUNT(out) > 0)
+		return;
+	*out = *allowed;
+	for (size_t core = 0; core < CPU_SETSIZE && CPU_COUNT(allowed) > 1; core++) {
+		if (CPU_ISSET(core, allowed)) {
+			CPU_CLR(core, out);
+			return;
+		}
+	}
+}
+
+int cores_choose(
+	const char *text, const char *folder, cpu_set_t *out, char *error, size_t error_len)
+{
+	cpu_set_t allowed;
+	int err = cpu_list_allowed(&allowed);
+
+	if (folder == NULL)
+		folder = system_folder;
+	if (err < 0) {
+		snprintf(error, error_len, "cannot read the cores of this process: %s",
+			strerror(-err));
+		return -EINVAL;
+	}
+	if (*text == '\0') {
+		choose_default(folder, &allowed, out);
+		return 0;
+	}
+	if (cpu_list_parse(text, out) < 0) {
+		snprintf(error, error_len, "--cores %s: not a list of cores; write it as 0-3,7",
+			text);
+		return -EINVAL;
+	}
+	return check(folder, out, &allowed, error, error_len);
+}

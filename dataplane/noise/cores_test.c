@@ -1,0 +1,133 @@
+#include "cores.h"
+#include "cpu_list.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/cores_test.XXXXXX";
+static char error[256];
+
+static void put(const char *name, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int make_folder(void **state)
+{
+	return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+static int remove_folder(void **state)
+{
+	put("online", "");
+	put("isolated", "");
+	char path[64];
+	snprintf(path, sizeof(path), "%s/online", folder);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/isolated", folder);
+	unlink(path);
+	return rmdir(folder);
+}
+
+static size_t first_allowed(void)
+{
+	cpu_set_t allowed;
+	size_t core = 0;
+
+	assert_int_equal(cpu_list_allowed(&allowed), 0);
+	while (!CPU_ISSET(core, &allowed))
+		core++;
+	return core;
+}
+
+static void isolated_cores_are_the_default(void **state)
+{
+	cpu_set_t cores;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%zu\n", first_allowed());
+	put("online", text);
+	put("isolated", text);
+
+	assert_int_equal(cores_choose("", folder, &cores, error, sizeof(error)), 0);
+
+	assert_int_equal(CPU_COUNT(&cores), 1);
+	assert_true(CPU_ISSET(first_allowed(), &cores));
+}
+
+static void without_isolation_the_first_allowed_core_is_left_out(void **state)
+{
+	cpu_set_t allowed, cores;
+
+	put("isolated", "\n");
+	assert_int_equal(cpu_list_allowed(&allowed), 0);
+
+	assert_int_equal(cores_choose("", folder, &cores, error, sizeof(error)), 0);
+
+	int n = CPU_COUNT(&allowed);
+	assert_int_equal(CPU_COUNT(&cores), n > 1 ? n - 1 : 1);
+	assert_int_equal(CPU_ISSET(first_allowed(), &cores) != 0, n == 1);
+}
+
+static void a_core_that_is_not_online_is_refused_by_name(void **state)
+{
+	cpu_set_t cores;
+
+	put("online", "0-3\n");
+
+	assert_int_equal(cores_choose("1000", folder, &cores, error, sizeof(error)), -EINVAL);
+
+	assert_non_null(strstr(error, "core 1000 is not online; online are 0-3"));
+}
+
+static void a_core_this_process_may_not_have_is_refused(void **state)
+{
+	cpu_set_t before, after, cores;
+
+	put("online", "0-1023\n");
+	assert_int_equal(cpu_list_allowed(&before), 0);
+
+	assert_int_equal(cores_choose("1023", folder, &cores, error, sizeof(error)), -EINVAL);
+
+	assert_non_null(strstr(error, "core 1023 is not for this process"));
+	assert_int_equal(cpu_list_allowed(&after), 0);
+	assert_true(CPU_EQUAL(&before, &after));
+}
+
+static void what_is_no_list_is_refused(void **state)
+{
+	static const char *const bad[] = {"x", "3-1", "0,,1", "0-", "-1", "4096"};
+	cpu_set_t cores;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(
+			cores_choose(bad[i], folder, &cores, error, sizeof(error)), -EINVAL);
+		assert_non_null(strstr(error, bad[i]));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(isolated_cores_are_the_default),
+		cmocka_unit_test(without_isolation_the_first_allowed_core_is_left_out),
+		cmocka_unit_test(a_core_that_is_not_online_is_refused_by_name),
+		cmocka_unit_test(a_core_this_process_may_not_have_is_refused),
+		cmocka_unit_test(what_is_no_list_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,189 @@
+// taut-noise: what a core that only polls is kept from. One thread a core reads the clock and
+// notes each gap: time stolen by the kernel, the hypervisor or the firmware. Prints one JSON
+// document; --out keeps gaps and histograms as well.
+
+#include "clock.h"
+#include "command_line.h"
+#include "cores.h"
+#include "log.h"
+#include "noise.h"
+#include "report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_BAD_INPUT = 2,
+	EXIT_INTERRUPTED = 130,
+};
+
+struct noise_options {
+	const char *cores, *out;
+	uint64_t duration_ns, threshold_ns, priority, records;
+	bool accept_unstable_clock;
+};
+
+#define OPTION(member) .offset = offsetof(struct noise_options, member)
+
+static const struct option_spec options_table[] = {
+	{.name = "cores",
+		.type = OPTION_STRING,
+		OPTION(cores),
+		.default_text = "",
+		.help = "to poll on, as 0-3,7; default: the isolated ones, else all allowed but "
+			"the first"},
+	{.name = "duration",
+		.type = OPTION_DURATION,
+		OPTION(duration_ns),
+		.default_text = "10s",
+		.min = 1000000,
+		.max = UINT64_C(86400000000000),
+		.help = "how long; Ctrl-C ends it early with what was measured"},
+	{.name = "threshold",
+		.type = OPTION_DURATION,
+		OPTION(threshold_ns),
+		.default_text = "1us",
+		.min = 100,
+		.max = UINT64_C(60000000000),
+		.help = "a longer time between two readings of the clock is a gap: logged, and "
+			"stolen time"},
+	{.name = "out",
+		.type = OPTION_STRING,
+		OPTION(out),
+		.default_text = "",
+		.help = "folder for noise.json, gaps_N.bin and histogram_N.bin of each core N; "
+			"made if missing"},
+	{.name = "priority",
+		.type = OPTION_UINT,
+		OPTION(priority),
+		.default_text = "0",
+		.max = 99,
+		.help = "poll as SCHED_FIFO with this priority; 0: as the caller"},
+	{.name = "records",
+		.type = OPTION_UINT,
+		OPTION(records),
+		.default_text = "262144",
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.help = "gaps kept of each core, 24 bytes each; more are counted only"},
+	{.name = "accept-unstable-clock",
+		.type = OPTION_FLAG,
+		OPTION(accept_unstable_clock),
+		.default_text = "off",
+		.help = "measure though the time stamp counter is not constant"},
+};
+
+static const struct command_line line = {
+	.program = "taut-noise",
+	.summary = "poll on cores and measure what keeps them from it",
+	.usage = "[--cores LIST] [--duration 10s] [--threshold 1us] [--out DIR] [--priority N]",
+	.version = TAUT_VERSION,
+	.options = options_table,
+	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+};
+
+static volatile int n_signals; // written by on_signal only
+
+static void on_signal(int number)
+{
+	n_signals++;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	// A file size limit is then an error of the write, not the end.
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+static int check_clock(bool accept_unstable, char *error, size_t len)
+{
+	char why[200];
+
+	if (clock_is_usable(NULL, NULL, why, sizeof(why)))
+		return 0;
+	if (accept_unstable) {
+		LOG(WARNING, "%s (accepted)", why);
+		return 0;
+	}
+	snprintf(error, len, "%s, or --accept-unstable-clock and do not trust the times", why);
+	return -EINVAL;
+}
+
+static int make_out(const char *path, char *error, size_t len)
+{
+	struct stat status;
+
+	if (*path == '\0' || mkdir(path, 0755) == 0)
+		return 0;
+	int err = errno;
+	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return 0;
+	snprintf(error, len, "--out %s: %s; name a folder that can be made", path, strerror(err));
+	return -err;
+}
+
+// Measured and written. Returns the exit status.
+static int measure(const struct noise_config *config, const char *out)
+{
+	struct noise noise;
+	char error[256] = "";
+	int status = EXIT_FAILED;
+	int err = noise_open(&noise, config, error, sizeof(error));
+
+	if (err == 0)
+		err = noise_run(&noise, error, sizeof(error));
+	if (err < 0) {
+		LOG(ERROR, "%s", error);
+		status = err == -EPERM ? EXIT_BAD_INPUT : EXIT_FAILED;
+	} else {
+		bool was_interrupted = n_signals > 0;
+		report_print(stdout, &noise, was_interrupted);
+		err = *out == '\0' ? 0 : report_write(&noise, out, was_interrupted);
+		if (err < 0)
+			LOG(ERROR, "%s: results not written: %s", out, strerror(-err));
+		else if (fflush(stdout) == 0)
+			status = was_interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
+	}
+	noise_close(&noise);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct noise_options options = {0};
+	struct noise_config config = {.stop = &n_signals};
+	char error[512];
+	int n_used;
+
+	log_start(line.program, LOG_LEVEL_WARNING);
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+	if (err == COMMAND_LINE_DONE)
+		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+	if (err == 0)
+		err = check_clock(options.accept_unstable_clock, error, sizeof(error));
+	if (err == 0)
+		err = cores_choose(options.cores, NULL, &config.cores, error, sizeof(error));
+	if (err == 0)
+		err = make_out(options.out, error, sizeof(error));
+	if (err < 0) {
+		LOG(ERROR, "%s", error);
+		return EXIT_BAD_INPUT;
+	}
+	config.duration_ns = options.duration_ns;
+	config.threshold_ns = options.threshold_ns;
+	config.capacity = options.records;
+	config.priority = (int)options.priority;
+	catch_signals();
+	return measure(&config, options.out);
+}
