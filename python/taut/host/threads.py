@@ -1,0 +1,116 @@
+"""The threads of a machine, as /proc tells of them. What vanishes while read is left out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from taut.core.cpus import CpuSet, parse_cpu_list
+from taut.core.errors import InputError
+from taut.host.host import Host
+
+_PF_KTHREAD = 0x00200000
+_PF_NO_SETAFFINITY = 0x04000000
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One thread; numbers are those of its stat (proc(5))."""
+
+    pid: int
+    tid: int
+    comm: str
+    start_ticks: int
+    flags: int
+    last_core: int
+    priority: int
+    """Real-time priority; 0: none."""
+    policy: int
+    minor_faults: int
+    major_faults: int
+    allowed: CpuSet
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it is the kernel's own."""
+        return bool(self.flags & _PF_KTHREAD)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the kernel refuses to move it (kthread_bind)."""
+        return bool(self.flags & _PF_NO_SETAFFINITY)
+
+    def __str__(self) -> str:
+        return f"{self.comm} ({self.tid})"
+
+
+def all_threads(host: Host) -> Iterator[Thread]:
+    """Every thread this user may see, in the order of process numbers."""
+    pids = sorted(int(name) for name in host.names("/proc") if name.isdecimal())
+    for pid in pids:
+        yield from threads_of(host, pid)
+
+
+def threads_of(host: Host, pid: int) -> Iterator[Thread]:
+    """Those of one process."""
+    tids = sorted(int(name) for name in host.names(f"/proc/{pid}/task") if name.isdecimal())
+    for tid in tids or (pid,):
+        thread = read_thread(host, pid, tid)
+        if thread is not None:
+            yield thread
+
+
+def read_thread(host: Host, pid: int, tid: int) -> Thread | None:
+    """Read one; None when it is gone or what /proc says makes no sense."""
+    stat = read_of_thread(host, pid, tid, "stat") or ""
+    status = read_of_thread(host, pid, tid, "status") or ""
+    # The name may hold blanks and parentheses.
+    head, _, tail = stat.rpartition(")")
+    fields = tail.split()
+    allowed = core_set(status_field(status, "Cpus_allowed_list"))
+    if allowed is None or len(fields) < 39:
+        return None
+    try:
+        return Thread(
+            pid=pid,
+            tid=tid,
+            comm=head.partition("(")[2],
+            start_ticks=int(fields[19]),
+            flags=int(fields[6]),
+            last_core=int(fields[36]),
+            priority=int(fields[37]),
+            policy=int(fields[38]),
+            minor_faults=int(fields[7]),
+            major_faults=int(fields[9]),
+            allowed=allowed,
+        )
+    except ValueError:
+        return None
+
+
+def read_of_thread(host: Host, pid: int, tid: int, name: str) -> str | None:
+    """Give a file of a thread: /proc/TID is not listed but there; a copied machine may lack it."""
+    text = host.read(f"/proc/{tid}/{name}")
+    return host.read(f"/proc/{pid}/task/{tid}/{name}") if text is None else text
+
+
+def status_field(status: str, name: str) -> str | None:
+    """Give one line of a status file."""
+    for line in status.splitlines():
+        if line.startswith(f"{name}:"):
+            return line.partition(":")[2].strip()
+    return None
+
+
+def core_set(text: str | None) -> CpuSet | None:
+    """Turn a list of cores into cores; None where it is none."""
+    if not text:
+        return None
+    try:
+        return parse_cpu_list(text) or None
+    except (InputError, ValueError):
+        return None
+
+
+def some(names: list[str], most: int = 4) -> str:
+    """Name the first few: "a, b and 3 more"."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
