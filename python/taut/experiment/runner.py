@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from taut.experiment.plan import Plan, Trial
 from taut.experiment.progress import Progress, Silent
 from taut.experiment.spec import spec_hash
 from taut.experiment.trial import Testbench
+from taut.host.audit import as_document, find_situation, run_audit
 from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
 from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory
@@ -61,7 +62,7 @@ def run_plan(
         with pinned_to(cores.runner):
             bench.check_clock()
             bench.add_hugepages()
-            _write_manifest(run, plan, origin, host, warnings)
+            _write_manifest(run, plan, origin, host, cores, warnings)
             for warning in warnings:
                 progress.warned(warning)
             run_trials(plan, run, cores, bench.measure, scope, progress)
@@ -251,7 +252,12 @@ def trial_document(trial: Trial, cores: Cores) -> dict[str, Any]:
 
 
 def _write_manifest(
-    run: RunDirectory, plan: Plan, origin: Origin, host: Host, warnings: Sequence[str]
+    run: RunDirectory,
+    plan: Plan,
+    origin: Origin,
+    host: Host,
+    cores: Cores,
+    warnings: Sequence[str],
 ) -> None:
     """Write manifest.json; a resumed run keeps the first one and appends what differs now."""
     document = make_manifest(
@@ -270,6 +276,7 @@ def _write_manifest(
     )
     document["order"] = [trial.name for trial in plan.trials]
     document["warnings"] = list(warnings)
+    document["audit"] = _audit(host, cores)
     if (run.path / "manifest.json").exists():
         first = run.manifest()
         resumed = [*first.get("resumed", []), {k: v for k, v in document.items() if k != "spec"}]
@@ -277,6 +284,12 @@ def _write_manifest(
         added = [warning for warning in warnings if warning not in known]
         document = {**first, "resumed": resumed, "warnings": [*known, *added]}
     write_manifest(run.path, document)
+
+
+def _audit(host: Host, cores: Cores) -> dict[str, Any]:
+    """Every check of the host for the cores of this run; counters are not watched."""
+    polled = tuple(sorted({cores.generator, cores.device}))
+    return as_document(run_audit(host, replace(find_situation(host), cores=polled)))
 
 
 def _pci_addresses(plan: Plan) -> list[str]:

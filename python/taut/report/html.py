@@ -20,7 +20,7 @@ from taut.analysis.results import analyse_run
 from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.core.files import write_whole
 from taut.records.rundir import RunDirectory
-from taut.report import captures, cells, comparison
+from taut.report import captures, cells, comparison, host
 from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import conditions_of
 from taut.report.figure import Figure
@@ -116,6 +116,7 @@ def _page(
         cells=cells,
         captures=[t for _, document in runs for t in captures.captures_of(document["trials"])],
         words=captures,
+        host=host,
         percentiles=list(PERCENTILES),
         support=SUPPORT,
         metrics=METRICS,
@@ -144,8 +145,7 @@ def _json(document: object) -> Markup:
 
 
 def _run(run: RunDirectory, document: Mapping[str, Any]) -> dict[str, Any]:
-    manifest_path = run.path / "manifest.json"
-    manifest = run.manifest() if manifest_path.is_file() else {}
+    manifest = _manifest(run)
     return {
         "name": run.path.resolve().name,
         # A number and its unit stay on one line.
@@ -154,8 +154,13 @@ def _run(run: RunDirectory, document: Mapping[str, Any]) -> dict[str, Any]:
         "failed": [t for t in document["trials"] if t["status"] != "whole"],
         "threshold": document["episode_threshold"],
         "conditions": conditions_of(manifest, document["trials"]),
+        "audit": manifest.get("audit"),
         "published": _published(run),
     }
+
+
+def _manifest(run: RunDirectory) -> dict[str, Any]:
+    return run.manifest() if (run.path / "manifest.json").is_file() else {}
 
 
 def _published(run: RunDirectory) -> list[dict[str, Any]]:
@@ -172,7 +177,8 @@ def _warnings(sections: Sequence[Section], runs: Sequence[AnalysedRun]) -> list[
         for flag in cells.flags(device.row)
     ]
     found += _empty_variants(runs)
-    for _, document in runs:
+    for run, document in runs:
+        found += host.warnings(_manifest(run).get("audit"))
         if any((t["cores"] or {}).get("shared") for t in document["trials"]):
             found.append("generator and device shared cores: tails are not the device's alone")
         for trial in document["trials"]:
