@@ -24,10 +24,11 @@ _BOOT_CORE = 0
 
 @dataclass(frozen=True)
 class Reasoned:
-    """A parameter and why it is there."""
+    """A parameter, why it is there, and who wants it."""
 
     parameter: KernelParameter
     reason: str
+    by: str
 
 
 def merge_parameters(wishes: Iterable[Wish], online: CpuSet) -> list[Reasoned]:
@@ -35,24 +36,14 @@ def merge_parameters(wishes: Iterable[Wish], online: CpuSet) -> list[Reasoned]:
 
     InputError: wishes that exclude each other, or that leave no core for housekeeping.
     """
-    merged: dict[str, tuple[KernelParameter, list[str]]] = {}
+    merged: dict[str, Reasoned] = {}
     for wish in wishes:
         if not isinstance(wish.item, KernelParameter):
             continue
-        parameter = _with_cores(wish.item)
-        key = _key(parameter.name)
-        if key in merged:
-            before, reasons = merged[key]
-            parameter = _merge(before, reasons[0], parameter, wish.reason)
-        else:
-            reasons = []
-        if wish.reason not in reasons:
-            reasons.append(wish.reason)
-        merged[key] = (parameter, reasons)
-    found = [
-        _without_boot_core(Reasoned(parameter, "; ".join(reasons)))
-        for parameter, reasons in merged.values()
-    ]
+        ours = Reasoned(_with_cores(wish.item), wish.reason, wish.wisher)
+        before = merged.get(key := _key(wish.item.name))
+        merged[key] = ours if before is None else _merge(before, ours)
+    found = [_without_boot_core(reasoned) for reasoned in merged.values()]
     _check_cores(found, online)
     return found
 
@@ -88,24 +79,26 @@ def _with_cores(parameter: KernelParameter) -> KernelParameter:
     )
 
 
-def _merge(
-    one: KernelParameter, its_reason: str, other: KernelParameter, reason: str
-) -> KernelParameter:
+def _merge(before: Reasoned, new: Reasoned) -> Reasoned:
+    one, other = before.parameter, new.parameter
+    pair = f"kernel parameters {one} ({before.by}) and {other} ({new.by})"
     if one.value != other.value:
-        raise InputError(
-            f"kernel parameters {one} ({its_reason}) and {other} ({reason}) exclude each other;"
-            " leave one of the two remedies out"
-        )
+        raise InputError(f"{pair} exclude each other; leave one of the two remedies out")
     if one.name in _HOUSEKEEPING:
         cores = tuple(core for core in one.cores if core in other.cores)
         if not cores:
-            raise InputError(
-                f"kernel parameters {one} ({its_reason}) and {other} ({reason}) leave no core;"
-                " leave one of the two remedies out"
-            )
+            raise InputError(f"{pair} leave no core; leave one of the two remedies out")
     else:
         cores = tuple(sorted({*one.cores, *other.cores}))
-    return replace(one, flags=_merge_flags(one, other), cores=cores)
+    return Reasoned(
+        replace(one, flags=_merge_flags(one, other), cores=cores),
+        _both(before.reason, new.reason, "; "),
+        _both(before.by, new.by, ", "),
+    )
+
+
+def _both(before: str, new: str, joint: str) -> str:
+    return before if new in before.split(joint) else f"{before}{joint}{new}"
 
 
 def _merge_flags(one: KernelParameter, other: KernelParameter) -> tuple[str, ...]:
@@ -127,7 +120,11 @@ def _without_boot_core(reasoned: Reasoned) -> Reasoned:
             " without a tick; name another core with --cores"
         )
     note = f"core {_BOOT_CORE} left out: it keeps the time"
-    return Reasoned(replace(parameter, cores=cores), f"{reasoned.reason}; {note}")
+    return replace(
+        reasoned,
+        parameter=replace(parameter, cores=cores),
+        reason=f"{reasoned.reason}; {note}",
+    )
 
 
 def _check_cores(found: Sequence[Reasoned], online: CpuSet) -> None:

@@ -1,6 +1,6 @@
 """What somebody wants at boot, and why: the input of every form of boot configuration."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,26 +14,36 @@ V = TypeVar("V", Sysctl, SysfsValue, ModuleOption, UnitState)
 
 @dataclass(frozen=True)
 class Wish:
-    """One item and the reason for it, in a few words."""
+    """One item and the reason for it."""
 
     item: BootItem
     reason: str
+    by: str = ""
+    """Who wants it, in a word: the remedy's id. Errors name it."""
+
+    @property
+    def wisher(self) -> str:
+        """For errors."""
+        return self.by or self.reason
 
 
 def wishes_of(wishes: Iterable[Wish], kind: type[V]) -> list[tuple[V, str]]:
     """Give the items of one kind, each once, with their reasons; InputError where two differ."""
-    found: dict[str, tuple[V, list[str]]] = {}
-    for item, reason in _of_kind(wishes, kind):
+    found: dict[str, tuple[V, str, list[str]]] = {}
+    for wish in wishes:
+        item = wish.item
+        if not isinstance(item, kind):
+            continue
         name = name_of(item)
-        first, reasons = found.setdefault(name, (item, []))
+        first, wisher, reasons = found.setdefault(name, (item, wish.wisher, []))
         if first != item:
             raise InputError(
-                f"{name}: {value_of(first)} ({reasons[0]}) and {value_of(item)} ({reason}) exclude"
+                f"{name}: {value_of(first)} ({wisher}) and {value_of(item)} ({wish.wisher}) exclude"
                 " each other; leave one of the two remedies out"
             )
-        if reason not in reasons:
-            reasons.append(reason)
-    return [(item, "; ".join(reasons)) for item, reasons in found.values()]
+        if wish.reason not in reasons:
+            reasons.append(wish.reason)
+    return [(item, "; ".join(reasons)) for item, _, reasons in found.values()]
 
 
 def name_of(item: Valued) -> str:
@@ -54,9 +64,3 @@ def value_of(item: Valued) -> str:
     if isinstance(item, UnitState):
         return "enabled" if item.is_enabled else "disabled"
     return item.value
-
-
-def _of_kind(wishes: Iterable[Wish], kind: type[V]) -> Iterator[tuple[V, str]]:
-    for wish in wishes:
-        if isinstance(wish.item, kind):
-            yield wish.item, wish.reason

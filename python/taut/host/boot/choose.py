@@ -1,0 +1,54 @@
+"""What a host should do at every boot: from the checks that failed, and from what already helps."""
+
+from collections.abc import Sequence
+
+from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
+from taut.host.boot.systemd import hold_back_path
+from taut.host.boot.wish import Wish
+from taut.host.check import HostCheck, Profile, State
+from taut.host.host import Host
+from taut.host.situation import Situation
+
+
+def choose_wishes(
+    checks: Sequence[HostCheck], host: Host, situation: Situation, profile: Profile
+) -> list[Wish]:
+    """Give every boot item of the profile.
+
+    Of a check that passes, what is in force stays: after a reboot with taut's parameters the
+    same ones are chosen again, and not none.
+    """
+    wishes = []
+    for check in checks:
+        state = check.inspect(host, situation).state
+        if state not in (State.FAIL, State.PASS):
+            continue
+        for remedy in check.remedies(host, situation):
+            if remedy.profile > profile:
+                continue
+            wishes += [
+                Wish(item, check.why, remedy.id)
+                for item in remedy.boot
+                if state is State.FAIL or is_in_force(host, item)
+            ]
+    return wishes
+
+
+def is_in_force(host: Host, item: BootItem) -> bool:
+    """Whether a host has an item already; of a parameter, whether it was booted with its name."""
+    match item:
+        case KernelParameter():
+            words = (host.read("/proc/cmdline") or "").replace("-", "_").split()
+            return item.name.replace("-", "_") in {word.partition("=")[0] for word in words}
+        case Sysctl():
+            return host.read(f"/proc/sys/{item.key.replace('.', '/')}") == item.value
+        case SysfsValue():
+            return host.read(item.path) == item.value
+        case ModuleOption():
+            folder = f"/sys/module/{item.module.replace('-', '_')}/parameters"
+            return host.read(f"{folder}/{item.option}") == item.value
+        case _:
+            state = host.command("systemctl", "is-enabled", item.unit)
+            if item.is_enabled:
+                return state == "enabled"
+            return state in ("disabled", "masked") or host.is_there(hold_back_path(item.unit))

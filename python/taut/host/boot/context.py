@@ -1,0 +1,32 @@
+"""What forms of boot configuration must know besides the items."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from taut.core.cpus import CpuSet
+from taut.host.situation import Role
+
+
+@dataclass(frozen=True)
+class BootContext:
+    """One host, as far as its boot configuration asks. Read once; the forms are pure."""
+
+    role: Role
+    online: CpuSet
+    cores: CpuSet
+    """That poll; of a KVM host, those that run the guest's virtual CPUs."""
+    profile: str = "recommended"
+    program: str = "/usr/bin/taut"
+    """Absolute path of taut itself: units start it."""
+    cmdline: str = ""
+    """That the machine boots with: /etc/kernel/cmdline, else /proc/cmdline."""
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """BLS entries (loader/entries/*.conf), by path."""
+    tuned_folder: str = "/etc/tuned"
+    """Where tuned looks for profiles: /etc/tuned/profiles since 2.23."""
+    guest_memory_mib: int = 4096
+
+    @property
+    def housekeeping(self) -> CpuSet:
+        """The other cores."""
+        return tuple(core for core in self.online if core not in self.cores)

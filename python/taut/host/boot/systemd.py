@@ -1,0 +1,112 @@
+"""What systemd does at boot: two units of taut's, and fragments for sysctl, tmpfiles and modprobe.
+
+Everything is a file, so taking it back is removing files. Units are neither enabled nor disabled,
+which would leave links: drop-ins of multi-user.target start them, or a condition holds them back.
+"""
+
+from collections.abc import Sequence
+
+from taut.core.cpus import format_cpu_list
+from taut.host.boot.context import BootContext
+from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
+from taut.host.boot.wish import Wish, wishes_of
+
+NAME = "90-taut"
+_UNITS = "/etc/systemd/system"
+_TARGET = f"{_UNITS}/multi-user.target.d/{NAME}.conf"
+SYSCTL = f"/etc/sysctl.d/{NAME}.conf"
+TMPFILES = f"/etc/tmpfiles.d/{NAME}.conf"
+MODPROBE = f"/etc/modprobe.d/{NAME}.conf"
+HOLD_UNIT = "taut-host-hold.service"
+APPLY_UNIT = "taut-host-apply.service"
+
+_HOLD = """\
+[Unit]
+Description=Keep the exit latency of idle states low (taut)
+
+[Service]
+# /dev/cpu_dma_latency counts only while it is open: this process keeps it so.
+ExecStart={program} host hold
+Restart=on-failure
+RestartSec=1
+CPUAffinity={housekeeping}
+"""
+_APPLY = """\
+[Unit]
+Description=Tune this machine for latency (taut)
+After=systemd-sysctl.service systemd-tmpfiles-setup.service network.target
+
+[Service]
+# What no parameter and no fragment can: interrupts, threads and devices that appear late.
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={program} host apply --role {role}{cores} --profile {profile} --yes
+ExecStop={program} host undo
+CPUAffinity={housekeeping}
+"""
+_HELD_BACK = """\
+# {reason}
+[Unit]
+# Never true: the unit is skipped at boot. To start it again, remove this file.
+ConditionPathExists=!/
+"""
+
+
+def systemd_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
+    """Give everything but the kernel parameters."""
+    files = {
+        f"{_UNITS}/{HOLD_UNIT}": _unit(_HOLD, context),
+        f"{_UNITS}/{APPLY_UNIT}": _unit(_APPLY, context),
+    }
+    started = [HOLD_UNIT, APPLY_UNIT]
+    for state, reason in wishes_of(wishes, UnitState):
+        if state.is_enabled:
+            started.append(state.unit)
+        else:
+            files[hold_back_path(state.unit)] = _HELD_BACK.format(reason=reason)
+    files[_TARGET] = f"[Unit]\nWants={' '.join(started)}\n"
+    return {**files, **fragments(wishes)}
+
+
+def fragments(wishes: Sequence[Wish]) -> dict[str, str]:
+    """Give sysctl.d, tmpfiles.d and modprobe.d; only those with something in them."""
+    texts = {
+        SYSCTL: _lines([(f"{s.key} = {s.value}", why) for s, why in wishes_of(wishes, Sysctl)]),
+        TMPFILES: _lines(
+            [
+                # w: write if it is there; % begins a specifier, so it stands twice.
+                (f"w {s.path} - - - - {s.value}".replace("%", "%%"), why)
+                for s, why in wishes_of(wishes, SysfsValue)
+            ]
+        ),
+        MODPROBE: _lines(
+            [
+                (f"options {m.module} {m.option}={m.value}", why)
+                for m, why in wishes_of(wishes, ModuleOption)
+            ]
+        ),
+    }
+    return {path: text for path, text in texts.items() if text}
+
+
+def hold_back_path(unit: str) -> str:
+    """Where the drop-in stands that keeps a unit from starting at boot."""
+    return f"{_UNITS}/{unit}.d/{NAME}.conf"
+
+
+def _unit(text: str, context: BootContext) -> str:
+    cores = f" --cores {format_cpu_list(context.cores)}" if context.cores else ""
+    # A unit must run somewhere even where nothing is said of the cores.
+    housekeeping = format_cpu_list(context.housekeeping or context.online)
+    filled = text.format(
+        program=context.program,
+        role=context.role,
+        cores=cores,
+        profile=context.profile,
+        housekeeping=housekeeping,
+    )
+    return f"{filled}\n[Install]\nWantedBy=multi-user.target\n"
+
+
+def _lines(pairs: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"# {reason}\n{line}\n" for line, reason in pairs)

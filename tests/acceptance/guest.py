@@ -1,0 +1,290 @@
+"""Boot a small guest: Debian's kernel, busybox, this Python and this taut, and nothing on a disk.
+
+The guest's file system is an initramfs made of the running system's files, so what runs in the
+guest is the taut under test. Kernels are fetched with apt and unpacked, not installed.
+"""
+
+import io
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import taut
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "taut" / "guest"
+PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "apt-get", "apt-cache", "dpkg-deb")
+AT_INIT = "taut-guest: init"
+
+# Of the standard library: large, and nothing a command of taut would load.
+_LEFT_OUT = (
+    "config-*",
+    "test",
+    "tests",
+    "lib2to3",
+    "idlelib",
+    "distutils",
+    "pydoc_data",
+    "ensurepip",
+)
+# What a command needs besides the standard library: found by loading it.
+_FIND_PACKAGES = """
+import sys
+from importlib import import_module
+for name in {modules!r}: import_module(name)
+tops = {{module.partition(".")[0] for module in sys.modules}}
+for top in sorted(tops):
+    file = getattr(sys.modules.get(top), "__file__", None) or ""
+    if "site-packages" in file: print(top, file)
+"""
+_INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mount -t debugfs debugfs /sys/kernel/debug
+mount -t tracefs tracefs /sys/kernel/tracing
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+echo "+cpuset +cpu +memory" >/sys/fs/cgroup/cgroup.subtree_control
+echo "{at_init}"
+export PATH=/bin:/usr/bin PYTHONPATH=/taut PYTHONDONTWRITEBYTECODE=1 TERM=dumb COLUMNS=160 HOME=/
+mkdir -p /out
+cut -d " " -f 1 /proc/uptime >/out/init_s
+for command in /commands/*; do
+	name=${{command##*/}}
+	sh "$command" >"/out/$name.out" 2>"/out/$name.err" </dev/null
+	echo $? >"/out/$name.status"
+	cut -d " " -f 1 /proc/uptime >"/out/$name.end_s"
+done
+dmesg >/out/dmesg
+stty -F /dev/ttyS1 raw
+tar -c -C /out . >/dev/ttyS1
+sync
+poweroff -f
+"""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One flavour of Debian's kernel, unpacked."""
+
+    release: str
+    image: Path
+    config: Path
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one command printed in the guest."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One boot, from the start of QEMU to its end."""
+
+    parameters: str
+    accelerator: str
+    console: str
+    results: Mapping[str, Result]
+    dmesg: str
+    to_init_s: float
+    """By the host's clock, from QEMU's start to the first line of the guest's init."""
+    guest_init_s: float
+    """By the guest's clock, at the same line."""
+    total_s: float
+
+
+def missing_programs() -> str | None:
+    """Say what this machine lacks; None: nothing."""
+    lacking = [name for name in PROGRAMS if shutil.which(name) is None]
+    return f"no {', '.join(lacking)}: devtools/setup.sh guest" if lacking else None
+
+
+def fetch_kernel(flavour: str, cache: Path = CACHE) -> Kernel:
+    """Give Debian's current kernel of a flavour: amd64 or rt-amd64."""
+    package = _newest_package(f"linux-image-{flavour}")
+    release = package.removeprefix("linux-image-")
+    folder = cache / release
+    kernel = Kernel(release, folder / f"boot/vmlinuz-{release}", folder / f"boot/config-{release}")
+    if kernel.image.exists() and kernel.config.exists():
+        return kernel
+    folder.mkdir(parents=True, exist_ok=True)
+    _run(["apt-get", "download", package], folder)
+    (archive,) = folder.glob("*.deb")
+    # tar ends once it has the two; the rest of the package, 400 MB of modules, is not unpacked.
+    wanted = [f"./boot/{file.name}" for file in (kernel.image, kernel.config)]
+    unpack = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE)
+    _run(["tar", "-x", "--occurrence=1", *wanted], folder, stdin=unpack.stdout)
+    unpack.kill()
+    unpack.wait()
+    archive.unlink()
+    return kernel
+
+
+def make_initramfs(
+    kernel: Kernel, commands: Mapping[str, str], modules: Sequence[str], folder: Path
+) -> Path:
+    """Make a guest that runs some shell commands in the order of their names, then powers off.
+
+    `modules`: of taut, that the commands load.
+    """
+    root = folder / "root"
+    for name in ("proc", "sys", "dev", "bin", "commands", "tmp", "run", "etc", "boot", "taut"):
+        (root / name).mkdir(parents=True)
+    shutil.copy(kernel.config, root / "boot")
+    shutil.copy(shutil.which("busybox") or "", root / "bin/busybox")
+    init = root / "init"
+    init.write_text(_INIT.format(at_init=AT_INIT))
+    init.chmod(init.stat().st_mode | stat.S_IXUSR)
+    for name, text in commands.items():
+        (root / "commands" / name).write_text(f"{text}\n")
+    _copy_python(root)
+    _copy_taut(root / "taut", modules)
+    image = folder / "initramfs"
+    names = "\n".join(sorted(str(path.relative_to(root)) for path in root.rglob("*")))
+    with image.open("wb") as file:
+        # Not compressed: under emulation unpacking takes longer than copying.
+        command = ["cpio", "--create", "--format=newc", "--quiet", "--owner=0:0"]
+        subprocess.run(command, cwd=root, input=names.encode(), stdout=file, check=True)
+    return image
+
+
+def boot(
+    kernel: Kernel,
+    initramfs: Path,
+    parameters: str,
+    folder: Path,
+    *,
+    accelerator: str = "tcg,thread=multi",
+    limit_s: float = 120,
+) -> Boot:
+    """Boot two cores until they power off; TimeoutError shows the console's last lines."""
+    folder.mkdir(parents=True, exist_ok=True)
+    console, sent = folder / "console", folder / "sent.tar"
+    console.write_bytes(b"")
+    command = [
+        *("qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", "2", "-m", "1024"),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-kernel", str(kernel.image), "-initrd", str(initramfs)),
+        *("-append", f"console=ttyS0 panic=-1 {parameters}".strip()),
+        *("-serial", f"file:{console}", "-serial", f"file:{sent}"),
+    ]
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    to_init_s = 0.0
+    try:
+        while process.poll() is None:
+            if not to_init_s and AT_INIT.encode() in console.read_bytes():
+                to_init_s = time.monotonic() - start
+            if time.monotonic() - start > limit_s:
+                raise TimeoutError(f"after {limit_s} s:\n{_tail(console)}")
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        _, said = process.communicate()
+    total_s = time.monotonic() - start
+    if not to_init_s:
+        raise TimeoutError(f"no init: {said.decode(errors='replace')}\n{_tail(console)}")
+    files = _unpack(sent)
+    return Boot(
+        parameters,
+        accelerator,
+        console.read_text(errors="replace"),
+        _results(files),
+        files["dmesg"],
+        to_init_s,
+        float(files["init_s"]),
+        total_s,
+    )
+
+
+def _newest_package(meta: str) -> str:
+    """Name the package a meta package stands for today."""
+    command = ["apt-cache", "depends", "--important", meta]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return next(
+        line.split()[-1]
+        for line in said.splitlines()
+        if line.split()[-1].startswith("linux-image-6")
+    )
+
+
+def _copy_python(root: Path) -> None:
+    python = Path(sys.executable).resolve()
+    library = Path(sysconfig.get_path("stdlib"))
+    _copy(python, root)
+    (root / "usr/bin/python3").symlink_to(python.name)
+    ignored = shutil.ignore_patterns(*_LEFT_OUT)
+    shutil.copytree(library, _under(root, library), ignore=ignored, symlinks=True)
+    loaded = [python, *(library / "lib-dynload").glob("*.so")]
+    said = subprocess.run(["ldd", *loaded], capture_output=True, text=True, check=False).stdout
+    for word in sorted({word for word in said.split() if word.startswith("/lib")}):
+        if Path(word).is_file():
+            _copy(Path(word), root)
+
+
+def _copy_taut(target: Path, modules: Sequence[str]) -> None:
+    source = Path(taut.__file__).parent
+    shutil.copytree(source, target / "taut", ignore=shutil.ignore_patterns("__pycache__"))
+    script = _FIND_PACKAGES.format(modules=("taut.cli.main", *modules))
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+    for line in said.splitlines():
+        file = Path(line.partition(" ")[2])
+        if file.name == "__init__.py":
+            shutil.copytree(file.parent, target / file.parent.name)
+        else:
+            shutil.copy(file, target)
+
+
+def _copy(file: Path, root: Path) -> None:
+    """To the same place under the root; what a link points to, under the link's name."""
+    target = _under(root, file)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, target)
+
+
+def _under(root: Path, path: Path) -> Path:
+    return root / str(path).lstrip("/")
+
+
+def _unpack(sent: Path) -> dict[str, str]:
+    """Read what the guest sent over its second serial line."""
+    with tarfile.open(fileobj=io.BytesIO(sent.read_bytes())) as archive:
+        found = {}
+        for member in archive.getmembers():
+            if (file := archive.extractfile(member)) is not None:
+                found[member.name.removeprefix("./")] = file.read().decode(errors="replace")
+    return found
+
+
+def _results(files: Mapping[str, str]) -> dict[str, Result]:
+    names = [name.removesuffix(".status") for name in files if name.endswith(".status")]
+    return {
+        name: Result(int(files[f"{name}.status"]), files[f"{name}.out"], files[f"{name}.err"])
+        for name in names
+    }
+
+
+def _tail(console: Path) -> str:
+    return "\n".join(console.read_text(errors="replace").splitlines()[-15:])
+
+
+def _run(command: Sequence[str], folder: Path, stdin: object = None) -> None:
+    ended = subprocess.run(
+        command, cwd=folder, stdin=stdin, capture_output=True, text=True, check=False
+    )
+    if ended.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip()}")
