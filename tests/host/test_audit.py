@@ -55,6 +55,12 @@ def test_a_container_is_one_also_in_a_guest(tmp_path: Path) -> None:
     assert find_role(host, read_machine(host)) is Role.CONTAINER
 
 
+def test_a_machine_whose_root_came_from_an_image_is_no_container(tmp_path: Path) -> None:
+    host = tree(tmp_path, {**GUEST, "/.dockerenv": "", "/proc/2/comm": "kthreadd\n"})
+
+    assert find_role(host, read_machine(host)) is Role.KVM_GUEST
+
+
 def test_isolated_cores_poll(tmp_path: Path) -> None:
     files = {**CORES, **POLLER, "/sys/devices/system/cpu/isolated": "3\n"}
 

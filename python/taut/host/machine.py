@@ -66,6 +66,10 @@ def is_realtime(host: Host) -> bool:
 
 def container(host: Host) -> str | None:
     """Name of the container runtime we run in; None outside."""
+    # A machine whose root was made from an image keeps the image's files; but kernel threads are
+    # seen only from the first PID namespace. (A container that shares it: --role container.)
+    if host.read("/proc/2/comm") == "kthreadd":
+        return None
     for path, name in _CONTAINER_FILES.items():
         if host.is_there(path):
             return name
