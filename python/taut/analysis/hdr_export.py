@@ -69,24 +69,30 @@ def write_hgrm(path: Path, by_interval: Mapping[int, Counts]) -> None:
     path.write_bytes(text.getvalue())
 
 
-def write_hlog(path: Path, by_interval: Mapping[int, Counts], started_utc: str | None) -> None:
+def write_hlog(
+    path: Path,
+    by_interval: Mapping[int, Counts],
+    started_utc: str | None,
+    *,
+    what: str = "service latency",
+    interval_ns: int = _INTERVAL_NS,
+) -> None:
     """Write the interval log, HdrHistogram V2 encoding; times are seconds from the base time."""
     start = datetime.fromisoformat(started_utc or _NO_START)
     start = start if start.tzinfo else start.replace(tzinfo=UTC)
     seconds = start.timestamp()
     lines = [
-        "#[service latency in nanoseconds, written by taut]",
+        f"#[{what} in nanoseconds, written by taut]",
         "#[Histogram log format version 1.3]",
         f"#[BaseTime: {seconds:.3f} (seconds since epoch)]",
         f"#[StartTime: {seconds:.3f} (seconds since epoch), {start.isoformat()}]",
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
-        *_interval_lines(by_interval),
+        *_interval_lines(by_interval, interval_ns / 1e9),
     ]
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-def _interval_lines(by_interval: Mapping[int, Counts]) -> Iterable[str]:
-    length = _INTERVAL_NS / 1e9
+def _interval_lines(by_interval: Mapping[int, Counts], length: float) -> Iterable[str]:
     for number in sorted(by_interval):
         histogram = _histogram(by_interval[number])
         payload = histogram.encode().decode("ascii")

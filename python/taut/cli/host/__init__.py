@@ -4,4 +4,5 @@
 COMMANDS: dict[str, str] = {
     "audit": "check this machine: what is wrong, why it matters, what helps",
     "cmdline": "the kernel parameters for a role and its cores, a reason each",
+    "noise": "poll on cores and measure what keeps them from it",
 }

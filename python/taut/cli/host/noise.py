@@ -1,0 +1,157 @@
+"""`taut host noise`: poll on cores and say what kept them from it.
+
+What oslat (rt-tests), sysjitter (Solarflare) and hiccups (rigtorp) do. Names are theirs where they
+agree: `core` and `max` are all three's (Core and Maximum of oslat, int_max of sysjitter, max_ns of
+hiccups), `threshold`, `runtime` and `total %` are sysjitter's; a gap is sysjitter's interrupt and
+the hiccup of hiccups. Percentiles are of all times between two readings of the clock, as oslat's
+buckets, not of gaps only, as sysjitter's.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from taut.core.cpus import format_cpu_list, parse_cpu_list
+from taut.core.errors import InputError, InterruptedRun
+from taut.core.units import format_ns, parse_duration_ns
+from taut.host.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
+
+FORMAT = 1
+"""Of the JSON document."""
+
+_CORES_A_TABLE = 6
+
+
+def noise(
+    cores: Annotated[
+        str | None,
+        typer.Option(help="To poll on, as 2-3; default: isolated, else all but the first."),
+    ] = None,
+    duration: Annotated[str, typer.Option(help="How long; Ctrl-C ends it early.")] = "10s",
+    threshold: Annotated[
+        str, typer.Option(help="A longer time between two readings of the clock is a gap.")
+    ] = "1us",
+    priority: Annotated[
+        int, typer.Option(min=0, max=99, help="SCHED_FIFO with this priority; 0: as taut runs.")
+    ] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for every gap with its time, and the histograms.")
+    ] = None,
+    hdr: Annotated[
+        Path | None, typer.Option(help="Folder for core_N.hgrm and core_N.hlog (HdrHistogram).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Poll on cores and measure what keeps them from it: kernel, hypervisor, firmware, others."""
+    if hdr is not None:
+        _make_folder(hdr)
+    is_kept = out is not None or hdr is None
+    with nullcontext(out) if is_kept else tempfile.TemporaryDirectory(prefix="taut-") as folder:
+        request = NoiseRequest(
+            duration_ns=parse_duration_ns(duration),
+            threshold_ns=parse_duration_ns(threshold),
+            cores=parse_cpu_list(cores) if cores is not None else (),
+            priority=priority,
+            out=Path(folder) if folder is not None else None,
+        )
+        started = datetime.now(UTC).isoformat()
+        found = measure_noise(request)
+        if hdr is not None and request.out is not None:
+            _write_hdr(found, request.out, hdr, started)
+    if as_json:
+        typer.echo(json.dumps(as_document(found), indent=1))
+    else:
+        _print(found)
+    if found.was_interrupted:
+        raise InterruptedRun("interrupted: the figures are of the time until then")
+
+
+def as_document(found: Noise) -> dict[str, Any]:
+    """Give what was measured as `--json` prints it."""
+    return {
+        "format": FORMAT,
+        "threshold_ns": found.threshold_ns,
+        "priority": found.priority,
+        "interrupted": found.was_interrupted,
+        "cores": [
+            {
+                "core": row.core,
+                "runtime_ns": row.duration_ns,
+                "samples": row.samples,
+                "gaps": row.n_gaps,
+                "gaps_not_logged": row.not_logged,
+                "total_ns": row.stolen_ns,
+                "total_percent": 100 * row.stolen_share,
+                "max_ns": row.worst_ns,
+                "max_at_ns": row.worst_at_ns,
+                "period_ns": dict(row.period_ns),
+                "gaps_over_ns": {str(ns): n for ns, n in row.over.items()},
+            }
+            for row in found.cores
+        ],
+    }
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--hdr {folder}: {error.strerror}; name a folder to write to") from None
+
+
+def _write_hdr(found: Noise, raw: Path, folder: Path, started_utc: str) -> None:
+    from taut.analysis.hdr_export import write_hgrm, write_hlog  # heavy, and seldom wanted
+
+    for row in found.cores:
+        counts = {0: read_periods(raw, row.core)}
+        write_hgrm(folder / f"core_{row.core}.hgrm", counts)
+        write_hlog(
+            folder / f"core_{row.core}.hlog",
+            counts,
+            started_utc,
+            what="time between two readings of the clock",
+            interval_ns=row.duration_ns,
+        )
+
+
+def _print(found: Noise) -> None:
+    console = Console()
+    how = f"SCHED_FIFO {found.priority}" if found.priority else "ordinary priority"
+    polled = format_cpu_list(row.core for row in found.cores)
+    console.print(f"Polled on {polled}, {how}; threshold {format_ns(found.threshold_ns)}.")
+    for at in range(0, len(found.cores), _CORES_A_TABLE):
+        console.print(_table(found.cores[at : at + _CORES_A_TABLE]))
+    not_logged = sum(row.not_logged for row in found.cores)
+    if not_logged:
+        console.print(f"{not_logged} gaps are counted, but were too many to keep one by one.")
+
+
+def _table(rows: Sequence[CoreNoise]) -> Table:
+    """One column a core, as oslat prints it."""
+    table = Table("core", box=None)
+    for row in rows:
+        table.add_column(str(row.core), justify="right")
+    for name, cells in _lines(rows):
+        table.add_row(name, *cells)
+    return table
+
+
+def _lines(rows: Sequence[CoreNoise]) -> Iterator[tuple[str, list[str]]]:
+    yield "runtime", [format_ns(row.duration_ns) for row in rows]
+    yield "samples", [str(row.samples) for row in rows]
+    for name in rows[0].period_ns:
+        yield f"period {name}", [format_ns(row.period_ns[name]) for row in rows]
+    yield "max", [format_ns(row.worst_ns) for row in rows]
+    yield "max at", [f"{row.worst_at_ns / 1e9:.3f} s" for row in rows]
+    for ns in rows[0].over:
+        yield f"gaps over {format_ns(ns)}", [str(row.over[ns]) for row in rows]
+    yield "total", [format_ns(row.stolen_ns) for row in rows]
+    yield "total %", [f"{100 * row.stolen_share:.4g}" for row in rows]

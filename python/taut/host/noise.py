@@ -1,0 +1,186 @@
+"""What keeps a polling core from its work, as taut-noise measures it."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from taut.core.binaries import find_binary
+from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.errors import InputError, TautError
+from taut.records.clock import fit_of
+from taut.records.layout import RecordKind
+from taut.records.raw_file import open_raw
+
+_PROGRAM = "taut-noise"
+_BAD_INPUT = 2
+_GRACE_S = 30
+"""Beyond the duration: taking memory before it, writing files after it."""
+
+Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Values in nanoseconds and how often each occurred."""
+
+
+@dataclass(frozen=True)
+class NoiseRequest:
+    """What to measure. Nothing said: as taut-noise does without options."""
+
+    duration_ns: int
+    threshold_ns: int = 1_000
+    """A longer time between two readings of the clock is a gap."""
+    cores: CpuSet = ()
+    priority: int = 0
+    """SCHED_FIFO, 1 to 99; 0: as we run."""
+    out: Path | None = None
+    """Folder for gaps and histograms."""
+    launcher: Sequence[str] = ()
+    """A program that starts taut-noise, in a control group for instance."""
+
+
+@dataclass(frozen=True)
+class CoreNoise:
+    """One core. A gap is a time between two readings of the clock above the threshold."""
+
+    core: int
+    samples: int
+    """Times the clock was read."""
+    duration_ns: int
+    period_ns: Mapping[str, int]
+    """min, p50 ... p99.9999 of the time between two readings."""
+    over: Mapping[int, int]
+    """Gaps over each threshold in nanoseconds."""
+    n_gaps: int
+    stolen_ns: int
+    """All gaps together."""
+    not_logged: int
+    """Gaps that are counted but not in the file."""
+    worst_ns: int
+    worst_at_ns: int
+    """When it began, since the start."""
+
+    @property
+    def stolen_share(self) -> float:
+        """Of the time polled."""
+        return self.stolen_ns / self.duration_ns if self.duration_ns else 0.0
+
+
+@dataclass(frozen=True)
+class Noise:
+    """All cores over the same time."""
+
+    cores: tuple[CoreNoise, ...]
+    threshold_ns: int
+    priority: int
+    was_interrupted: bool
+    document: Mapping[str, Any]
+    """As taut-noise printed it."""
+
+
+def measure_noise(request: NoiseRequest) -> Noise:
+    """Run taut-noise. Ctrl-C ends it early: what was measured comes back, was_interrupted."""
+    command = _command(request)
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    except OSError as error:
+        raise TautError(f"{command[0]}: cannot be started: {error.strerror}") from None
+    timeout_s = request.duration_ns / 1e9 + _GRACE_S
+    try:
+        out, said, was_interrupted = _wait(process, timeout_s)
+    finally:
+        # Only where something else went wrong is it still there.
+        process.kill()
+        process.wait()
+    return _read(command, process.returncode, out, said, was_interrupted=was_interrupted)
+
+
+def read_periods(out: Path, core: int) -> Counts:
+    """Read how often each period of a core occurred, from the folder that was asked for."""
+    path = out / f"histogram_{core}.bin"
+    raw = open_raw(path, RecordKind.HISTOGRAM)
+    rows = list(raw.chunks())
+    if not rows:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    records = np.concatenate(rows)
+    return fit_of(raw.header).spans_ns(records["value_ticks"]), records["count"].astype(np.int64)
+
+
+def parse_noise(document: Mapping[str, Any]) -> Noise:
+    """Turn what taut-noise printed into values."""
+    return Noise(
+        cores=tuple(_core(row) for row in document["cores"]),
+        threshold_ns=document["threshold_ns"],
+        priority=document["priority"],
+        was_interrupted=document["stop"] == "signal",
+        document=document,
+    )
+
+
+def _core(row: Mapping[str, Any]) -> CoreNoise:
+    return CoreNoise(
+        core=row["core"],
+        samples=row["samples"],
+        duration_ns=row["duration_ns"],
+        period_ns=row["period_ns"],
+        over={over["threshold_ns"]: over["gaps"] for over in row["over"]},
+        n_gaps=row["gaps"]["n"],
+        stolen_ns=row["gaps"]["total_ns"],
+        not_logged=row["gaps"]["not_logged"],
+        worst_ns=row["worst"]["ns"],
+        worst_at_ns=row["worst"]["at_ns"],
+    )
+
+
+def _command(request: NoiseRequest) -> list[str]:
+    # Should we be killed, a poller at a real-time priority must not outlive us.
+    command = ["setpriv", "--pdeathsig", "KILL", "--", *request.launcher]
+    command += [str(find_binary(_PROGRAM)), "--duration", f"{request.duration_ns}ns"]
+    command += ["--threshold", f"{request.threshold_ns}ns", "--priority", str(request.priority)]
+    if request.cores:
+        command += ["--cores", format_cpu_list(request.cores)]
+    if request.out is not None:
+        command += ["--out", str(request.out)]
+    return command
+
+
+def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str, bool]:
+    """Give both outputs, and whether we were told to stop meanwhile."""
+    try:
+        return *process.communicate(timeout=timeout_s), False
+    except KeyboardInterrupt:
+        # Of a terminal it got the signal as well; a second one does no harm.
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        return *process.communicate(timeout=_GRACE_S), True
+    except subprocess.TimeoutExpired:
+        raise TautError(f"{_PROGRAM}: no end after {timeout_s:.0f} s") from None
+
+
+def _read(
+    command: Sequence[str], status: int, out: str, said: str, *, was_interrupted: bool
+) -> Noise:
+    try:
+        document = json.loads(out)
+    except json.JSONDecodeError:
+        document = None
+    if isinstance(document, dict) and status in (0, 130):
+        return parse_noise(document)
+    if was_interrupted:
+        raise KeyboardInterrupt
+    lines = said.strip().splitlines()[-1:] or [f"exit status {status}"]
+    reason = lines[0].removeprefix(f"{_PROGRAM}: ")
+    if status == _BAD_INPUT:
+        raise InputError(f"noise: {reason}")
+    raise TautError(f"noise: {reason}; run {' '.join(command)}")
