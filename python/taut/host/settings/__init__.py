@@ -7,7 +7,9 @@ from taut.host.settings.cpuset_partition import CpusetController, CpusetPartitio
 from taut.host.settings.ethtool import EthtoolSetting
 from taut.host.settings.file import FileSetting
 from taut.host.settings.held_latency import HeldLatency
+from taut.host.settings.irq_placement import IrqPlacement
 from taut.host.settings.placed_file import PlacedFile
+from taut.host.settings.placed_folder import PlacedFolder
 from taut.host.settings.swap import SwapArea
 from taut.host.settings.systemd_unit import SystemdUnit
 from taut.host.settings.thread_affinity import ThreadAffinity
@@ -21,7 +23,9 @@ KINDS: dict[str, type[Any]] = {
         EthtoolSetting,
         FileSetting,
         HeldLatency,
+        IrqPlacement,
         PlacedFile,
+        PlacedFolder,
         SwapArea,
         SystemdUnit,
         ThreadAffinity,
@@ -36,7 +40,9 @@ __all__ = [
     "EthtoolSetting",
     "FileSetting",
     "HeldLatency",
+    "IrqPlacement",
     "PlacedFile",
+    "PlacedFolder",
     "Setting",
     "SwapArea",
     "SystemdUnit",

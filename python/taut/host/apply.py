@@ -1,0 +1,166 @@
+"""Apply: the only code of taut, with undo, that changes a host.
+
+Every old value is in the journal, on the disk, before the first write. After each write the
+effective state is read again.
+"""
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from taut.core.errors import TautError
+from taut.host.host import Host
+from taut.host.journal import Journal
+from taut.host.journal_lines import Entry, Kept
+from taut.host.setting import Change, Setting
+from taut.host.settings.irq_placement import IrqPlacement, is_within
+from taut.host.side_effects import side_effects
+from taut.host.undo import UndoReport, undo
+from taut.host.writer import Writer
+
+# A device or thread that went away between the audit and the write.
+_GONE = {errno.ENOENT, errno.ESRCH, errno.ENODEV}
+
+
+class Outcome(StrEnum):
+    """Of one change."""
+
+    IN_FORCE = "in force"
+    ALREADY = "already in force"
+    OTHER_VALUE = "took another value"
+    UNMOVABLE = "unmovable"
+    GONE = "not there"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A change, and the remedy that asks for it."""
+
+    remedy: str
+    change: Change
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one wish."""
+
+    wish: Wish
+    old: str | None
+    in_force: str | None
+    outcome: Outcome
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ApplyReport:
+    """What became of all; `undone` where a failure had everything taken back."""
+
+    results: Sequence[Result]
+    undone: UndoReport | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether everything that can be is in force."""
+        bad = (Outcome.FAILED, Outcome.OTHER_VALUE)
+        return not any(result.outcome in bad for result in self.results)
+
+
+def apply_changes(
+    host: Host, writer: Writer, wishes: Sequence[Wish], *, keep_going: bool = False
+) -> ApplyReport:
+    """Make the changes, in order. A failure takes all of them back, unless told to keep going."""
+    journal = Journal(host)
+    with journal.locked():
+        contents = journal.load()
+        if contents.complaints:
+            raise TautError(f"{contents.complaints[0]}; call `taut host undo` first")
+        already, open_wishes = _split(host, wishes)
+        if not open_wishes:
+            return ApplyReport(already)
+        entries = journal.begin([_record(host, wish) for wish in open_wishes])
+        results = []
+        for wish, entry in zip(open_wishes, entries, strict=True):
+            results.append(_apply(host, writer, journal, wish, entry))
+            if results[-1].outcome is Outcome.FAILED and not keep_going:
+                taken_back = undo(host, writer, journal, generations=[entry.generation])
+                return ApplyReport([*already, *results], taken_back)
+        _settle(host, journal, entries, results)
+        return ApplyReport([*already, *results])
+
+
+def _split(host: Host, wishes: Sequence[Wish]) -> tuple[list[Result], list[Wish]]:
+    """Tell what is in force from what is to do; of two wishes for one setting the first counts."""
+    already, todo = [], []
+    seen: set[Setting] = set()
+    for wish in wishes:
+        setting = wish.change.setting
+        if setting in seen:
+            continue
+        seen.add(setting)
+        old = setting.read(host)
+        if setting.agrees(old, wish.change.wanted):
+            already.append(Result(wish, old, old, Outcome.ALREADY))
+        else:
+            todo.append(wish)
+    return already, todo
+
+
+def _record(host: Host, wish: Wish) -> tuple[str, Kept, str, tuple[Kept, ...]]:
+    setting = wish.change.setting
+    others = tuple(Kept(other, other.read(host)) for other in side_effects(host, setting))
+    return wish.remedy, Kept(setting, setting.read(host)), wish.change.wanted, others
+
+
+def _apply(host: Host, writer: Writer, journal: Journal, wish: Wish, entry: Entry) -> Result:
+    outcome, note = Outcome.IN_FORCE, ""
+    try:
+        entry.setting.write(writer, entry.wanted)
+    except OSError as error:
+        outcome, note = _refusal(entry.setting, error)
+    entry = _read_again(host, replace(entry, refusal=note))
+    journal.wrote(entry)
+    if outcome is Outcome.IN_FORCE:
+        outcome, note = _judged(entry)
+    return Result(wish, entry.old, entry.in_force, outcome, note)
+
+
+def _refusal(setting: Setting, error: OSError) -> tuple[Outcome, str]:
+    if error.errno in _GONE:
+        return Outcome.GONE, error.strerror or str(error)
+    why = setting.unmovable(error)
+    if why is not None:
+        return Outcome.UNMOVABLE, why
+    return Outcome.FAILED, error.strerror or str(error)
+
+
+def _judged(entry: Entry) -> tuple[Outcome, str]:
+    """Compare what is in force with what was wanted; of interrupts the core that serves too."""
+    if not entry.setting.agrees(entry.in_force, entry.wanted):
+        return Outcome.OTHER_VALUE, f"wrote {entry.wanted}"
+    for kept, now in zip(entry.side_effects, entry.others_in_force, strict=True):
+        is_its_own = isinstance(kept.setting, IrqPlacement) and len(entry.side_effects) == 1
+        if is_its_own and now is not None and not is_within(now):
+            return Outcome.IN_FORCE, f"{now} until it next fires"
+    return Outcome.IN_FORCE, ""
+
+
+def _settle(
+    host: Host, journal: Journal, entries: Sequence[Entry], results: Sequence[Result]
+) -> None:
+    """Say what is in force at the end: later changes may have moved earlier ones."""
+    for entry, result in zip(entries, results, strict=True):
+        is_accepted = result.outcome in (Outcome.IN_FORCE, Outcome.OTHER_VALUE)
+        refusal = "" if is_accepted else result.note
+        journal.wrote(_read_again(host, replace(entry, refusal=refusal)))
+    journal.settled(entries[0].generation)
+
+
+def _read_again(host: Host, entry: Entry) -> Entry:
+    return replace(
+        entry,
+        is_written=True,
+        in_force=entry.setting.read(host),
+        others_in_force=tuple(kept.setting.read(host) for kept in entry.side_effects),
+    )

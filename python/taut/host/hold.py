@@ -1,0 +1,80 @@
+"""Hold the limit on wake-up latency: the kernel keeps it as long as a process has the file open."""
+
+import os
+import select
+import signal
+import struct
+import sys
+from pathlib import Path
+from types import FrameType
+
+from taut.core.errors import InputError, TautError
+from taut.host.host import Host
+from taut.host.settings.held_latency import DEVICE, PID_FILE, Holder, find_holder
+from taut.host.settings.thread_affinity import start_ticks
+
+_LARGEST_US = 2**31 - 1
+
+
+def hold(host: Host, latency_us: int, *, seconds: float | None, waits_for_go: bool) -> None:
+    """Hold it until SIGTERM or SIGINT, or for some seconds. One holder at a time."""
+    if not 0 <= latency_us <= _LARGEST_US:
+        raise InputError(f"latency {latency_us}: microseconds from 0 to {_LARGEST_US}")
+    other = find_holder(host)
+    if other is not None:
+        raise InputError(
+            f"process {other.process} holds {other.latency_us} us already; end it first"
+        )
+    stop = _signals_to_pipe()
+    descriptor = _open(host)
+    file = host.root / PID_FILE.lstrip("/")
+    try:
+        os.write(descriptor, struct.pack("=i", latency_us))
+        _register(host, file, latency_us)
+        if waits_for_go and not _told_to_go(stop):
+            return
+        select.select([stop], [], [], seconds)
+    finally:
+        _unregister(host, file)
+        os.close(descriptor)
+
+
+def _open(host: Host) -> int:
+    try:
+        return os.open(host.root / DEVICE.lstrip("/"), os.O_WRONLY)
+    except PermissionError:
+        raise InputError(f"{DEVICE}: permission denied; run as root") from None
+    except OSError as error:
+        raise TautError(f"{DEVICE}: {error.strerror}; this kernel has no PM QoS") from None
+
+
+def _register(host: Host, file: Path, latency_us: int) -> None:
+    process = os.getpid()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.{process}")
+    partial.write_text(str(Holder(process, start_ticks(host, process) or 0, latency_us)))
+    partial.rename(file)
+
+
+def _unregister(host: Host, file: Path) -> None:
+    holder = find_holder(host)
+    if holder is not None and holder.process == os.getpid():
+        file.unlink(missing_ok=True)
+
+
+def _told_to_go(stop: int) -> bool:
+    """Whether the apply that started us wrote its word; it died if the input ends before."""
+    ready, _, _ = select.select([stop, sys.stdin.fileno()], [], [])
+    return stop not in ready and bool(os.read(sys.stdin.fileno(), 1))
+
+
+def _signals_to_pipe() -> int:
+    """Give a descriptor that can be read once a signal asks us to end."""
+    reader, writer = os.pipe()
+
+    def wake(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as signal(2) calls it
+        os.write(writer, b"!")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, wake)
+    return reader

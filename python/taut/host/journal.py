@@ -1,0 +1,169 @@
+"""The journal: what every changed value was before, kept so that a crash loses none of it.
+
+One JSON object per line, each with a checksum. An apply adds a generation whole, before its first
+write: a `header` and its `change`s, each with the old value. Afterwards single lines say how far
+it came: `wrote` and `refused` while it writes, `settled` at its end, `undoing` and `undone` when
+it is taken back. Those need no fsync: a killed process loses none of them, and a crash of the
+machine takes the values they tell of with it, except placed files, which are compared as they are.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from taut.core.errors import InputError, TautError
+from taut.core.files import write_whole
+from taut.core.version import taut_version
+from taut.host.host import Host
+from taut.host.journal_lines import (
+    FORMAT,
+    Contents,
+    Entry,
+    Kept,
+    Reader,
+    change_record,
+    make_line,
+    place_record,
+)
+
+FOLDER = "/var/lib/taut/host"
+
+
+class Journal:
+    """The journal of one machine."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.folder = host.root / FOLDER.lstrip("/")
+        self.path = self.folder / "journal"
+
+    @property
+    def is_there(self) -> bool:
+        """Whether something may be to undo."""
+        return self.path.exists()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other applies and undos out; the kernel lets go should we die."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise TautError(
+                    "another `taut host apply` or `undo` is at work; wait for its end"
+                ) from None
+            yield
+
+    def load(self) -> Contents:
+        """Read it; InputError: it is another machine's."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return Contents()
+        contents = Reader().read(data)
+        machine = machine_id(self._host)
+        for entry in contents.entries:
+            if entry.machine != machine:
+                raise InputError(
+                    f"{self.path}: journal of another machine ({entry.machine[:8]}..., this is "
+                    f"{machine[:8]}...); undo it there, or remove the file"
+                )
+        return contents
+
+    def begin(self, changes: Sequence[tuple[str, Kept, str, tuple[Kept, ...]]]) -> list[Entry]:
+        """Add a generation, whole or not at all: (remedy, setting and old, wanted, others)."""
+        self._cut_tornmake_line()
+        generation = self.load().last_generation + 1
+        machine, boot = machine_id(self._host), boot_id(self._host)
+        entries = [
+            Entry(generation, index, remedy, kept.setting, kept.old, wanted, others, machine, boot)
+            for index, (remedy, kept, wanted, others) in enumerate(changes)
+        ]
+        header = {
+            "record": "header",
+            "format": FORMAT,
+            "generation": generation,
+            "n_changes": len(entries),
+            "taut": taut_version(),
+            "utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        lines = [make_line(header), *(make_line(change_record(entry)) for entry in entries)]
+        before = self.path.read_text(encoding="ascii") if self.is_there else ""
+        write_whole(self.path, before + "".join(lines))
+        self._sync_folder()
+        return entries
+
+    def wrote(self, entry: Entry) -> None:
+        """Say what is in force after a write, or that the machine refused."""
+        self._append(
+            {
+                "record": "wrote",
+                **place_record(entry),
+                "in_force": entry.in_force,
+                "others": list(entry.others_in_force),
+                "refusal": entry.refusal,
+            }
+        )
+
+    def settled(self, generation: int) -> None:
+        """Say that an apply came to its end."""
+        self._append({"record": "settled", "generation": generation})
+
+    def undoing(self, entry: Entry) -> None:
+        """Say that an undo is about to write."""
+        self._append({"record": "undoing", **place_record(entry)})
+
+    def undone(self, generation: int) -> None:
+        """Say that a generation is taken back."""
+        self._append({"record": "undone", "generation": generation})
+
+    def archive(self, word: str) -> Path:
+        """Put it aside under a name with the time."""
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        target = self.path.with_name(f"journal.{word}-{stamp}")
+        self.path.rename(target)
+        self._sync_folder()
+        return target
+
+    def _append(self, record: Mapping[str, Any]) -> None:
+        self._cut_tornmake_line()
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(descriptor, make_line(record).encode())
+        finally:
+            os.close(descriptor)
+
+    def _cut_tornmake_line(self) -> None:
+        """A last line without its end is what a crash leaves of a line that says how far."""
+        if not self.is_there:
+            return
+        with self.path.open("rb+") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size == 0:
+                return
+            file.seek(size - 1)
+            if file.read(1) != b"\n":
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+
+    def _sync_folder(self) -> None:
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def machine_id(host: Host) -> str:
+    """Tell this machine from others (machine-id(5)); some have none."""
+    return host.read("/etc/machine-id") or host.read("/sys/class/dmi/id/product_uuid") or "unknown"
+
+
+def boot_id(host: Host) -> str:
+    """Tell this boot from others."""
+    return host.read("/proc/sys/kernel/random/boot_id") or "unknown"

@@ -1,0 +1,196 @@
+"""What stands in the lines of a journal: one JSON object each, with a checksum."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from taut.host.setting import Setting
+from taut.host.settings import KINDS
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A setting and its old value."""
+
+    setting: Setting
+    old: str | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change of one generation, and what became of it."""
+
+    generation: int
+    index: int
+    remedy: str
+    setting: Setting
+    old: str | None
+    wanted: str
+    side_effects: tuple[Kept, ...]
+    machine: str
+    boot: str
+    is_written: bool = False
+    """The write came back, whatever it said; else it never began, or taut died in it."""
+    in_force: str | None = None
+    """After the write, once it is written."""
+    others_in_force: tuple[str | None, ...] = ()
+    refusal: str = ""
+    is_undoing: bool = False
+    """An undo began with it: it may have any value between."""
+    is_settled: bool = False
+    """The apply ended: what is in force now is known of all its settings."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A journal as read."""
+
+    entries: Sequence[Entry] = ()
+    """Of generations that are not undone, in the order they were written."""
+    complaints: Sequence[str] = ()
+    """What cannot be read, with line numbers."""
+    last_generation: int = 0
+
+
+class Reader:
+    """Puts lines together; a line that cannot be read costs only itself."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[int, int], Entry] = {}
+        self.n_changes: dict[int, int] = {}
+        self.undone: set[int] = set()
+        self.complaints: list[str] = []
+
+    def read(self, data: bytes) -> Contents:
+        """Read a whole journal."""
+        lines = data.split(b"\n")
+        # The last piece has no end: empty, or torn by a crash; what counts is told by n_changes.
+        for number, line in enumerate(lines[:-1], start=1):
+            try:
+                self._take(_parsed(line))
+            except (ValueError, KeyError, TypeError) as error:
+                self.complaints.append(f"line {number} of the journal is corrupt ({error})")
+        self._count()
+        last = max([*self.n_changes, *(generation for generation, _ in self.entries)], default=0)
+        ordered = [self.entries[place] for place in sorted(self.entries)]
+        kept = [entry for entry in ordered if entry.generation not in self.undone]
+        return Contents(kept, self.complaints, last)
+
+    def _take(self, record: dict[str, Any]) -> None:
+        generation = int(record["generation"])
+        match record["record"]:
+            case "header":
+                if record["format"] != FORMAT:
+                    raise ValueError(f"format {record['format']}, this taut knows {FORMAT}")
+                self.n_changes[generation] = int(record["n_changes"])
+            case "change":
+                self.entries[generation, int(record["index"])] = _entry(record)
+            case "wrote":
+                self._update(
+                    record,
+                    is_written=True,
+                    in_force=record["in_force"],
+                    others_in_force=tuple(record["others"]),
+                    refusal=record["refusal"],
+                )
+            case "undoing":
+                self._update(record, is_undoing=True)
+            case "settled":
+                for place in [place for place in self.entries if place[0] == generation]:
+                    self.entries[place] = replace(self.entries[place], is_settled=True)
+            case "undone":
+                self.undone.add(generation)
+            case other:
+                raise ValueError(f"unknown record {other!r}")
+
+    def _update(self, record: dict[str, Any], **news: Any) -> None:
+        place = (int(record["generation"]), int(record["index"]))
+        if place in self.entries:  # Else its change is corrupt, and told.
+            self.entries[place] = replace(self.entries[place], **news)
+
+    def _count(self) -> None:
+        generations = {generation for generation, _ in self.entries} | set(self.n_changes)
+        for generation in sorted(generations - self.undone):
+            n_read = sum(place[0] == generation for place in self.entries)
+            wanted = self.n_changes.get(generation)
+            if wanted is None:
+                self.complaints.append(f"the header of apply {generation} is missing")
+            elif n_read < wanted:
+                self.complaints.append(
+                    f"{wanted - n_read} of {wanted} changes of apply {generation} cannot be read: "
+                    "they stay as they are"
+                )
+
+
+def change_record(entry: Entry) -> dict[str, Any]:
+    """Give the line of a change, before it is made."""
+    return {
+        "record": "change",
+        **place_record(entry),
+        "remedy": entry.remedy,
+        **_setting_record(entry.setting),
+        "old": entry.old,
+        "wanted": entry.wanted,
+        "others": [
+            {**_setting_record(kept.setting), "old": kept.old} for kept in entry.side_effects
+        ],
+        "machine": entry.machine,
+        "boot": entry.boot,
+    }
+
+
+def _entry(record: dict[str, Any]) -> Entry:
+    others = tuple(Kept(_setting(other), other["old"]) for other in record["others"])
+    return Entry(
+        generation=int(record["generation"]),
+        index=int(record["index"]),
+        remedy=record["remedy"],
+        setting=_setting(record),
+        old=record["old"],
+        wanted=record["wanted"],
+        side_effects=others,
+        machine=record["machine"],
+        boot=record["boot"],
+    )
+
+
+def place_record(entry: Entry) -> dict[str, Any]:
+    """Name an entry."""
+    return {"generation": entry.generation, "index": entry.index}
+
+
+def _setting_record(setting: Setting) -> dict[str, Any]:
+    # Every setting is a dataclass; the protocol cannot say so.
+    return {"kind": setting.kind, "setting": asdict(setting)}  # type: ignore[call-overload]
+
+
+def _setting(record: dict[str, Any]) -> Setting:
+    kind = KINDS.get(record["kind"])
+    if kind is None:
+        raise ValueError(f"unknown kind of setting {record['kind']!r}")
+    setting: Setting = kind(**record["setting"])
+    return setting
+
+
+def make_line(record: Mapping[str, Any]) -> str:
+    """Write one line."""
+    return json.dumps({**record, "sum": _sum(record)}) + "\n"
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        raise ValueError("no JSON") from None
+    if not isinstance(record, dict) or record.pop("sum", None) != _sum(record):
+        raise ValueError("checksum differs")
+    return record
+
+
+def _sum(record: Mapping[str, Any]) -> str:
+    text = json.dumps(record, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

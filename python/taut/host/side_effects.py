@@ -1,0 +1,152 @@
+"""What the kernel changes by itself when a setting is written, so that undo restores it too."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from taut.host.host import Host
+from taut.host.setting import Setting
+from taut.host.settings.cpuset_partition import CpusetController, CpusetPartition
+from taut.host.settings.ethtool import EthtoolSetting, ethtool_options
+from taut.host.settings.file import FileSetting
+from taut.host.settings.irq_placement import IrqPlacement
+from taut.host.settings.placed_file import PlacedFile
+from taut.host.settings.placed_folder import PlacedFolder
+
+_CPU = "/sys/devices/system/cpu"
+_QUEUE_FILES = ("rx-*/rps_cpus", "rx-*/rps_flow_cnt", "tx-*/xps_cpus", "tx-*/xps_rxqs")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A file, and patterns of files that change with it; {1} is the first group of the match."""
+
+    path: str
+    others: Sequence[str]
+    interrupts: bool = False
+    """Interrupts move too."""
+
+
+RULES = (
+    # mm/khugepaged.c: set_recommended_min_free_kbytes().
+    Rule(r"/sys/kernel/mm/transparent_hugepage/enabled", ["/proc/sys/vm/min_free_kbytes"]),
+    # kernel/watchdog.c: `watchdog` is both others.
+    Rule(
+        r"/proc/sys/kernel/(nmi_|soft_|)watchdog",
+        [
+            "/proc/sys/kernel/watchdog",
+            "/proc/sys/kernel/nmi_watchdog",
+            "/proc/sys/kernel/soft_watchdog",
+        ],
+    ),
+    # mm/page-writeback.c: setting one makes the other 0.
+    Rule(
+        r"/proc/sys/vm/dirty_(|background_)(?:ratio|bytes)",
+        ["/proc/sys/vm/dirty_{1}ratio", "/proc/sys/vm/dirty_{1}bytes"],
+    ),
+    # Pages come from all nodes in turn and go to them in turn.
+    Rule(
+        r"/proc/sys/vm/nr_hugepages",
+        ["/sys/devices/system/node/node*/hugepages/*/nr_hugepages"],
+    ),
+    Rule(
+        r"/sys/kernel/mm/hugepages/([^/]+)/nr_hugepages",
+        ["/sys/devices/system/node/node*/hugepages/{1}/nr_hugepages"],
+    ),
+    # Another driver starts from its defaults.
+    Rule(
+        rf"{_CPU}/(?:intel_pstate|amd_pstate)/status",
+        [
+            f"{_CPU}/cpufreq/policy*/scaling_governor",
+            f"{_CPU}/cpufreq/policy*/energy_performance_preference",
+            f"{_CPU}/cpufreq/policy*/scaling_max_freq",
+            f"{_CPU}/cpufreq/policy*/scaling_min_freq",
+        ],
+    ),
+    Rule(
+        rf"({_CPU}/cpufreq/policy\d+|{_CPU}/cpu\d+/cpufreq)/scaling_governor",
+        ["{1}/energy_performance_preference", "{1}/scaling_max_freq", "{1}/scaling_min_freq"],
+    ),
+    Rule(
+        rf"{_CPU}/(?:intel_pstate/no_turbo|cpufreq/boost)",
+        [f"{_CPU}/cpufreq/policy*/scaling_max_freq"],
+    ),
+    # A core that goes takes itself out of masks and, with cgroup v1, out of cpusets for good.
+    Rule(
+        rf"{_CPU}/(?:smt/control|cpu\d+/online)",
+        ["/sys/fs/cgroup/cpuset/*/cpuset.cpus", "/sys/fs/cgroup/cpuset/*/*/cpuset.cpus"],
+        interrupts=True,
+    ),
+)
+
+
+def side_effects(host: Host, setting: Setting) -> Sequence[Setting]:
+    """Settings that may change with one, in the order they are restored after it."""
+    rule = _BY_KIND.get(setting.kind)
+    return [other for other in rule(host, setting) if other != setting] if rule else []
+
+
+def _of_file(host: Host, setting: Setting) -> list[Setting]:
+    if not isinstance(setting, FileSetting):
+        return []
+    interrupt = re.fullmatch(r"/proc/irq/(\d+)/smp_affinity(?:_list)?", setting.path)
+    if interrupt:
+        return [IrqPlacement(int(interrupt[1]))]
+    for rule in RULES:
+        match = re.fullmatch(rule.path, setting.path)
+        if match:
+            patterns = [
+                other.replace("{1}", match[1] if match.re.groups else "") for other in rule.others
+            ]
+            found = [path for pattern in patterns for path in _existing(host, pattern)]
+            moved = _interrupts(host) if rule.interrupts else []
+            return [*(FileSetting(path) for path in found if path != setting.path), *moved]
+    return []
+
+
+def _of_ethtool(host: Host, setting: Setting) -> list[Setting]:
+    if not isinstance(setting, EthtoolSetting):
+        return []
+    name, group = setting.interface, setting.group
+    others = [EthtoolSetting(name, group, option) for option in ethtool_options(host, name, group)]
+    if group != "channels":
+        return list(others)
+    folder = f"/sys/class/net/{name}/queues"
+    files = [path for file in _QUEUE_FILES for path in host.paths(f"{folder}/{file}")]
+    return [*others, *(FileSetting(path, "mask") for path in files), *_interrupts(host)]
+
+
+def _of_cpuset(host: Host, setting: Setting) -> list[Setting]:  # noqa: ARG001 - as the others
+    balance = "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance"
+    files = [FileSetting(path) for path in _existing(host, balance)]
+    return [CpusetController(), *files]
+
+
+def _of_placed_file(host: Host, setting: Setting) -> list[Setting]:
+    """The name it is written under first, and the folders that were not there."""
+    if not isinstance(setting, PlacedFile):
+        return []
+    folder, _, name = setting.path.rpartition("/")
+    found: list[Setting] = [PlacedFile(f"{folder}/.{name}.taut")]
+    while folder and not host.is_there(folder):
+        found.append(PlacedFolder(folder))
+        folder = folder.rpartition("/")[0]
+    return found
+
+
+def _interrupts(host: Host) -> list[IrqPlacement]:
+    return [IrqPlacement(int(name)) for name in host.names("/proc/irq") if name.isdigit()]
+
+
+def _existing(host: Host, pattern: str) -> list[str]:
+    if "*" in pattern:
+        return host.paths(pattern)
+    return [pattern] if host.is_there(pattern) else []
+
+
+_BY_KIND: dict[str, Callable[[Host, Setting], list[Setting]]] = {
+    FileSetting.kind: _of_file,
+    EthtoolSetting.kind: _of_ethtool,
+    CpusetPartition.kind: _of_cpuset,
+    PlacedFile.kind: _of_placed_file,
+}

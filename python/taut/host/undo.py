@@ -1,0 +1,241 @@
+"""Undo: puts back what the journal holds, in reverse order, byte for byte.
+
+First everything is compared: a value that is neither the old one nor what taut put there was
+changed by somebody else, and then nothing is written unless forced. Undo can die too and be called
+again.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from taut.host.host import Host
+from taut.host.journal import Journal, boot_id
+from taut.host.journal_lines import Contents, Entry
+from taut.host.setting import HALF_MADE, Setting
+from taut.host.settings.file import FileSetting
+from taut.host.settings.held_latency import HeldLatency
+from taut.host.settings.placed_file import PlacedFile
+from taut.host.settings.placed_folder import PlacedFolder
+from taut.host.writer import Writer
+
+OUTLIVE_A_BOOT = frozenset({PlacedFile.kind, PlacedFolder.kind})
+"""Kinds whose values are still there after a reboot."""
+
+# Of these None is a value: there is no such file, folder or holder. Else the device is gone.
+_CAN_BE_ABSENT = OUTLIVE_A_BOOT | {HeldLatency.kind}
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A value that somebody else changed, or that could not be put back."""
+
+    setting: Setting
+    old: str | None
+    in_force: str | None
+    why: str = ""
+
+
+@dataclass
+class UndoReport:
+    """What undo did, or found in its way."""
+
+    restored: list[Setting] = field(default_factory=list)
+    was_as_before: list[Setting] = field(default_factory=list)
+    by_reboot: list[Touched] = field(default_factory=list)
+    """Gone with the boot it was set in."""
+    gone: list[Setting] = field(default_factory=list)
+    """Threads and devices that are no longer there."""
+    strangers: list[Touched] = field(default_factory=list)
+    """Changed by somebody else: nothing was written, unless forced."""
+    failed: list[Touched] = field(default_factory=list)
+    complaints: Sequence[str] = ()
+    archive: Path | None = None
+    is_refused: bool = False
+    was_empty: bool = False
+
+    @property
+    def is_good(self) -> bool:
+        """Whether everything is as it was."""
+        return not (self.is_refused or self.failed or self.complaints)
+
+
+def undo(
+    host: Host,
+    writer: Writer,
+    journal: Journal,
+    *,
+    force: bool = False,
+    generations: Collection[int] | None = None,
+) -> UndoReport:
+    """Take back what the journal holds, or some applies of it. The caller holds its lock."""
+    contents = journal.load()
+    report = UndoReport(complaints=contents.complaints)
+    report.was_empty = not contents.entries and not contents.complaints
+    entries = [
+        entry
+        for entry in reversed(contents.entries)
+        if generations is None or entry.generation in generations
+    ]
+    ours = _of_this_boot(host, entries, report)
+    report.strangers = find_strangers(host, ours)
+    if report.strangers and not force:
+        report.is_refused = True
+        return report
+    for entry in ours:
+        _restore(host, writer, journal, entry, report)
+    _verify(host, writer, ours, report)
+    _close(journal, contents, entries, report, force=force)
+    return report
+
+
+def find_strangers(host: Host, entries: Sequence[Entry]) -> list[Touched]:
+    """Give what somebody else changed; the entries come last first."""
+    expected: dict[Setting, str | None] = {}
+    moving = _moving(entries)
+    found = []
+    for entry in entries:
+        setting = entry.setting
+        now = expected[setting] if setting in expected else setting.read(host)
+        expected[setting] = entry.old
+        if _is_gone(setting, now) or setting in moving:
+            continue
+        if now != entry.old and not _is_ours(entry, now):
+            found.append(Touched(setting, entry.old, now))
+    return [*found, *_strange_side_effects(host, entries, {*expected, *moving})]
+
+
+def _strange_side_effects(
+    host: Host, entries: Sequence[Entry], known: set[Setting]
+) -> list[Touched]:
+    """Files that moved with a setting, and were changed by somebody else since."""
+    found = []
+    for entry in entries:
+        for kept, after in zip(entry.side_effects, entry.others_in_force, strict=False):
+            if kept.setting in known or kept.setting.kind != FileSetting.kind:
+                continue
+            known.add(kept.setting)
+            now = kept.setting.read(host)
+            if now not in (kept.old, after, None):
+                found.append(Touched(kept.setting, kept.old, now))
+    return found
+
+
+def _of_this_boot(host: Host, entries: Sequence[Entry], report: UndoReport) -> list[Entry]:
+    """Leave what a reboot took back already."""
+    boot = boot_id(host)
+    ours = []
+    for entry in entries:
+        if entry.boot == boot or entry.setting.kind in OUTLIVE_A_BOOT:
+            ours.append(entry)
+        else:
+            now = entry.setting.read(host)
+            report.by_reboot.append(Touched(entry.setting, entry.old, now))
+    return ours
+
+
+def _moving(entries: Sequence[Entry]) -> set[Setting]:
+    """Settings that an apply or an undo that died may have moved as a side effect."""
+    return {
+        kept.setting
+        for entry in entries
+        if not entry.is_settled or entry.is_undoing
+        for kept in entry.side_effects
+    }
+
+
+def _is_ours(entry: Entry, now: str | None) -> bool:
+    """Whether taut put it there, or died while it did."""
+    setting = entry.setting
+    if entry.is_undoing or now == HALF_MADE:
+        return True
+    if entry.is_written:
+        return now == entry.in_force or setting.agrees(now, entry.in_force)
+    return setting.agrees(now, entry.wanted)
+
+
+def _is_gone(setting: Setting, now: str | None) -> bool:
+    return now is None and setting.kind not in _CAN_BE_ABSENT
+
+
+def _restore(
+    host: Host, writer: Writer, journal: Journal, entry: Entry, report: UndoReport
+) -> None:
+    """Write what differs: the setting, then what moved with it."""
+    now = entry.setting.read(host)
+    is_gone = _is_gone(entry.setting, now) and entry.old is not None
+    others = [kept for kept in entry.side_effects if kept.setting.read(host) != kept.old]
+    if is_gone:
+        report.gone.append(entry.setting)
+    elif now == entry.old and not others:
+        report.was_as_before.append(entry.setting)
+        return
+    journal.undoing(entry)
+    if not is_gone and now != entry.old:
+        _put(writer, entry.setting, entry.old)
+        report.restored.append(entry.setting)
+    for kept in entry.side_effects:
+        if not _is_exact(kept.setting, kept.setting.read(host), kept.old):
+            _put(writer, kept.setting, kept.old)
+
+
+def _verify(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoReport) -> None:
+    """Read all again: what one setting moved in another is put back once more."""
+    truth = _truth(entries)
+    why = {
+        setting: _put(writer, setting, old)
+        for setting, old in truth.items()
+        if not _is_exact(setting, setting.read(host), old)
+    }
+    for setting, old in truth.items():
+        now = setting.read(host)
+        if not _is_exact(setting, now, old) and not _is_good_enough(setting, now, old):
+            report.failed.append(Touched(setting, old, now, why.get(setting, "")))
+
+
+def _truth(entries: Sequence[Entry]) -> dict[Setting, str | None]:
+    """What every setting was before the first of these applies; the entries come last first."""
+    found: dict[Setting, str | None] = {}
+    for entry in entries:
+        found[entry.setting] = entry.old
+        found |= {kept.setting: kept.old for kept in entry.side_effects}
+    return found
+
+
+def _is_exact(setting: Setting, now: str | None, old: str | None) -> bool:
+    return now == old or _is_gone(setting, now)
+
+
+def _is_good_enough(setting: Setting, now: str | None, old: str | None) -> bool:
+    """Of files only the same text will do; other kinds know what is beyond their power."""
+    return setting.kind != FileSetting.kind and setting.agrees(now, old)
+
+
+def _put(writer: Writer, setting: Setting, value: str | None) -> str:
+    """Write; give why not, if not. Whether it took is read afterwards."""
+    try:
+        setting.write(writer, value)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _close(
+    journal: Journal,
+    contents: Contents,
+    entries: Sequence[Entry],
+    report: UndoReport,
+    *,
+    force: bool,
+) -> None:
+    """Mark what is taken back; put the journal aside once nothing is left in it."""
+    if report.failed or report.was_empty:
+        return
+    done = {entry.generation for entry in entries}
+    left = {entry.generation for entry in contents.entries} - done
+    if not contents.complaints:
+        for generation in sorted(done):
+            journal.undone(generation)
+    if left or not journal.is_there or (contents.complaints and not force):
+        return
+    report.archive = journal.archive("corrupt" if contents.complaints else "undone")
