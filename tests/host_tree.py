@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list, parse_cpu_mask
 from taut.host.check import Finding, HostCheck, Remedy, State
@@ -22,6 +24,18 @@ BARE_METAL = Machine(
     hypervisor=None,
     container=None,
 )
+HOLDER = 4711
+"""Process that holds a latency."""
+# Of version 2, and of version 1.
+_CGROUP_FILES: tuple[dict[str, str], dict[str, str]] = (
+    {"cgroup.procs": "", "cpuset.cpus": "\n", "cpuset.cpus.partition": "member\n"},
+    {
+        "cgroup.procs": "",
+        "cpuset.cpus": "\n",
+        "cpuset.mems": "\n",
+        "cpuset.sched_load_balance": "1\n",
+    },
+)
 POLL = Situation(Role.POLL_CORE, BARE_METAL, online=(0, 1, 2, 3), cores=(2, 3))
 """Four cores of which the last two poll."""
 
@@ -32,10 +46,41 @@ class TreeWriter(Writer):
 
     refusals: Mapping[str, int] = field(default_factory=dict)
 
+    def make_folder(self, path: str) -> None:
+        """A control group is born with files in it."""
+        self._refuse(path)
+        super().make_folder(path)
+        if path.startswith("/sys/fs/cgroup/"):
+            for name, text in _CGROUP_FILES[path.startswith("/sys/fs/cgroup/cpuset/")].items():
+                put(self.host.root, f"{path}/{name}", text)
+
+    def remove_folder(self, path: str) -> None:
+        """The files of a control group do not keep it."""
+        self._refuse(path)
+        if path.startswith("/sys/fs/cgroup/"):
+            for file in self._at(path).iterdir():
+                file.unlink()
+        super().remove_folder(path)
+
+    def start_process(self, argv: Sequence[str]) -> IO[bytes]:
+        """Only holders are started: one registers at once."""
+        self._refuse("start")
+        put(self.host.root, f"/proc/{HOLDER}/stat", f"{HOLDER} (taut) S {'1 ' * 18}77 0 0\n")
+        microseconds = argv[argv.index("--latency") + 1]
+        put(self.host.root, "/run/taut-host/cpu_dma_latency", f"{HOLDER} 77 {microseconds}\n")
+        return BytesIO()
+
+    def end_process(self, process: int) -> None:
+        """It goes, and what it registered."""
+        self._at(f"/proc/{process}/stat").unlink()
+        self._at("/run/taut-host/cpu_dma_latency").unlink()
+
     def write_file(self, path: str, text: str) -> None:
         """Keep the form the file has: brackets of a choice, leading zeros of a mask."""
         self._refuse(path)
         before = self.host.read_exactly(path)
+        if path.endswith("/cgroup.subtree_control"):
+            text = _controllers(before or "", text)
         super()._write(path, "", 0o1001)  # O_WRONLY | O_TRUNC
         super().write_file(path, _in_form(before or "", text))
         self._also(path, text)
@@ -80,8 +125,11 @@ class TreeWriter(Writer):
         cores = parse_cpu_list(text) if name.endswith("_list") else parse_cpu_mask(text)
         for other in ("smp_affinity", "smp_affinity_list"):
             self._show(f"{folder}/{other}", cores)
+        # The kernel leaves an interrupt where it is while its mask has that core.
+        serving = self.host.cores(f"{folder}/effective_affinity_list")
+        stays = len(serving) == 1 and serving[0] in cores
         for other in ("effective_affinity", "effective_affinity_list"):
-            self._show(f"{folder}/{other}", cores[:1])
+            self._show(f"{folder}/{other}", serving if stays else cores[:1])
 
     def _show(self, path: str, cores: CpuSet) -> None:
         before = self.host.read_exactly(path)
@@ -143,6 +191,12 @@ def remedied(
     for setting, old in reversed(olds):
         setting.write(hand, old)
     assert snapshot(root) == before
+
+
+def _controllers(before: str, text: str) -> str:
+    """Give cgroup.subtree_control after `+cpuset` or `-cpuset`."""
+    words = [word for word in before.split() if word != text.strip()[1:]]
+    return " ".join([*words, *([text.strip()[1:]] if text.startswith("+") else [])]) + "\n"
 
 
 def _in_form(before: str, text: str) -> str:

@@ -11,12 +11,12 @@ from enum import StrEnum
 
 from taut.core.errors import TautError
 from taut.host.host import Host
-from taut.host.journal import Journal
+from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Entry, Kept
 from taut.host.setting import Change, Setting
 from taut.host.settings.irq_placement import IrqPlacement, is_within
 from taut.host.side_effects import side_effects
-from taut.host.undo import UndoReport, undo
+from taut.host.undo import OUTLIVE_A_BOOT, UndoReport, undo
 from taut.host.writer import Writer
 
 # A device or thread that went away between the audit and the write.
@@ -76,6 +76,8 @@ def apply_changes(
         contents = journal.load()
         if contents.complaints:
             raise TautError(f"{contents.complaints[0]}; call `taut host undo` first")
+        if contents.entries and not any(_outlives(host, entry) for entry in contents.entries):
+            journal.archive("rebooted")
         already, open_wishes = _split(host, wishes)
         if not open_wishes:
             return ApplyReport(already)
@@ -105,6 +107,11 @@ def _split(host: Host, wishes: Sequence[Wish]) -> tuple[list[Result], list[Wish]
         else:
             todo.append(wish)
     return already, todo
+
+
+def _outlives(host: Host, entry: Entry) -> bool:
+    """Whether a reboot has not taken it back."""
+    return entry.boot == boot_id(host) or entry.setting.kind in OUTLIVE_A_BOOT
 
 
 def _record(host: Host, wish: Wish) -> tuple[str, Kept, str, tuple[Kept, ...]]:

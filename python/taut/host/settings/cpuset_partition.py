@@ -142,7 +142,8 @@ def _read_unified(host: Host, folder: str) -> str:
 
 
 def _make_unified(writer: Writer, folder: str, cores: str) -> None:
-    CpusetController().write(writer, "on")
+    if CpusetController().read(writer.host) != "on":
+        CpusetController().write(writer, "on")
     writer.make_folder(folder)
     writer.write_file(f"{folder}/cpuset.cpus", f"{cores}\n")
     writer.write_file(f"{folder}/cpuset.cpus.partition", "isolated\n")
