@@ -1,0 +1,106 @@
+"""Device interrupts: what they are called, where they are delivered, and how often they fire."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+
+from taut.core.cpus import CpuSet
+from taut.host.checks.runtime._cores import cores_of_list, cores_of_mask
+from taut.host.host import Host
+from taut.host.situation import Watched
+
+COUNTS = "/proc/interrupts"
+
+# Of a GIC, hardware numbers below 32 are private to each core (arm64: arch_timer, arm-pmu).
+_GIC_PRIVATE = 32
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """One that a driver asked for. Its number may change at boot; action and hwirq name it."""
+
+    number: int
+    action: str
+    hwirq: str
+    cores: CpuSet | None
+    """Where it is delivered; None: the kernel does not say, or nothing that can be read."""
+    allowed: CpuSet
+    """Where it may be delivered."""
+    is_managed: bool
+    """Known to be spread by its driver: writes are refused. Only debugfs tells before a write."""
+
+    def __str__(self) -> str:
+        hwirq = f", hwirq {self.hwirq}" if self.hwirq else ""
+        return f"{self.action} (IRQ {self.number}{hwirq})"
+
+
+def device_interrupts(host: Host) -> list[Interrupt]:
+    """All that have an action, by number."""
+    numbers = sorted(int(name) for name in host.names("/proc/irq") if name.isdecimal())
+    found = (_interrupt(host, number) for number in numbers)
+    return [interrupt for interrupt in found if interrupt is not None]
+
+
+def counts(text: str) -> dict[str, dict[int, int]]:
+    """Give /proc/interrupts by row and core; the header names the cores that are online."""
+    lines = text.splitlines() or [""]
+    words = [word.removeprefix("CPU") for word in lines[0].split()]
+    cores = [int(word) for word in words if word.isdecimal()]
+    found = {}
+    for line in lines[1:]:
+        label, _, rest = line.partition(":")
+        numbers = takewhile(str.isdecimal, rest.split()[: len(cores)])
+        found[label.strip()] = dict(zip(cores, map(int, numbers), strict=False))
+    return found
+
+
+def fired(watched: Watched) -> Mapping[int, Mapping[int, int]] | None:
+    """How often each interrupt fired on each core while watched; None where nobody watched."""
+    if COUNTS not in watched.before or COUNTS not in watched.after:
+        return None
+    before, after = counts(watched.before[COUNTS]), counts(watched.after[COUNTS])
+    return {
+        int(label): {
+            core: count - before.get(label, {}).get(core, 0) for core, count in row.items()
+        }
+        for label, row in after.items()
+        if label.isdecimal()
+    }
+
+
+def _interrupt(host: Host, number: int) -> Interrupt | None:
+    action = _action(host, number)
+    if not action or _is_private(host, number):
+        return None
+    allowed = cores_of_list(host.read(f"/proc/irq/{number}/smp_affinity_list"))
+    return Interrupt(
+        number=number,
+        action=action,
+        hwirq=host.read(f"/sys/kernel/irq/{number}/hwirq") or "",
+        cores=_delivered(host, number) or allowed or None,
+        allowed=allowed or (),
+        is_managed="IRQD_AFFINITY_MANAGED"
+        in (host.read(f"/sys/kernel/debug/irq/irqs/{number}") or ""),
+    )
+
+
+def _action(host: Host, number: int) -> str:
+    actions = host.read(f"/sys/kernel/irq/{number}/actions")
+    if actions is not None:
+        return actions
+    # Kernels without that file show each action as a folder.
+    folder = f"/proc/irq/{number}"
+    return ",".join(name for name in host.names(folder) if host.read(f"{folder}/{name}") is None)
+
+
+def _is_private(host: Host, number: int) -> bool:
+    chip = host.read(f"/sys/kernel/irq/{number}/chip_name") or ""
+    hwirq = host.number(f"/sys/kernel/irq/{number}/hwirq")
+    return chip.startswith("GIC") and hwirq is not None and hwirq < _GIC_PRIVATE
+
+
+def _delivered(host: Host, number: int) -> CpuSet | None:
+    """In force: of the cores an interrupt may go to, most chips take one."""
+    folder = f"/proc/irq/{number}"
+    cores = cores_of_list(host.read(f"{folder}/effective_affinity_list"))
+    return cores or cores_of_mask(host.read(f"{folder}/effective_affinity"))

@@ -1,0 +1,23 @@
+"""Network interfaces that a kernel driver runs."""
+
+from taut.host.host import Host
+from taut.host.situation import Situation
+
+NET = "/sys/class/net"
+
+
+def physical(host: Host) -> list[str]:
+    """Interfaces with a device below them, as opposed to bridges and tunnels."""
+    return [name for name in host.names(NET) if host.is_there(f"{NET}/{name}/device")]
+
+
+def carrying(host: Host, situation: Situation) -> list[str]:
+    """Interfaces that carry the traffic, as far as the kernel runs them; all where nobody said."""
+    if situation.interfaces:
+        return [name for name in situation.interfaces if host.is_there(f"{NET}/{name}")]
+    return physical(host)
+
+
+def n_receive_queues(host: Host, interface: str) -> int:
+    """How many queues the kernel receives from."""
+    return sum(name.startswith("rx-") for name in host.names(f"{NET}/{interface}/queues"))
