@@ -22,7 +22,7 @@ def thread_files(
     `scheduler`: policy and priority; `faults`: minor and major.
     """
     stat = stat_line(tid, comm, flags, last_core, scheduler, faults)
-    shown = f"Name:\t{comm}\n{status}Cpus_allowed_list:\t{allowed}\n"
+    shown = f"Name:\t{comm}\nTgid:\t{pid or tid}\n{status}Cpus_allowed_list:\t{allowed}\n"
     folder = f"/proc/{pid or tid}/task/{tid}"
     files = {f"/proc/{tid}/stat": stat, f"/proc/{tid}/status": shown}
     return files | {f"{folder}/comm": f"{comm}\n"}

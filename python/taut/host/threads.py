@@ -44,9 +44,13 @@ class Thread:
 
 def all_threads(host: Host) -> Iterator[Thread]:
     """Every thread this user may see, in the order of process numbers."""
-    pids = sorted(int(name) for name in host.names("/proc") if name.isdecimal())
-    for pid in pids:
-        yield from threads_of(host, pid)
+    # A copied machine may list all threads like processes; a process comes before its threads.
+    seen: set[int] = set()
+    for pid in sorted(int(name) for name in host.names("/proc") if name.isdecimal()):
+        if pid not in seen:
+            for thread in threads_of(host, pid):
+                seen.add(thread.tid)
+                yield thread
 
 
 def threads_of(host: Host, pid: int) -> Iterator[Thread]:
