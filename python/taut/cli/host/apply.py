@@ -1,0 +1,104 @@
+"""`taut host apply`: make the changes of a plan, each with its old value in the journal."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from taut.cli.host.planning import need_root, plan_for, print_plan, shown
+from taut.cli.host.undo import print_undo
+from taut.core.errors import InputError, InterruptedRun
+from taut.host.apply import ApplyReport, Outcome, Wish, apply_changes
+from taut.host.host import Host
+from taut.host.plan import Plan
+from taut.host.situation import Role
+from taut.host.writer import Writer
+
+_COLOURS = {
+    Outcome.IN_FORCE: "green",
+    Outcome.ALREADY: "green",
+    Outcome.UNMOVABLE: "yellow",
+    Outcome.GONE: "yellow",
+    Outcome.OTHER_VALUE: "red",
+    Outcome.FAILED: "red",
+}
+
+
+def apply(
+    role: Annotated[Role | None, typer.Option(help="What it is used for; default: found.")] = None,
+    cores: Annotated[
+        str | None, typer.Option(help="Cores that poll, as 2-3; default: isolated, or polled on.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(help="How far to go: minimal, recommended or extreme.")
+    ] = "recommended",
+    only: Annotated[
+        str | None, typer.Option(help="Checks or remedies, as R06,K23-now; whatever profile.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Leave what was done when a change fails.")
+    ] = False,
+) -> None:
+    """Make the changes of `taut host plan`; `taut host undo` takes them back.
+
+    Should a change fail, those before it are taken back at once. What the machine may refuse, as
+    interrupts its drivers manage, is no failure.
+    """
+    need_root("taut host apply")
+    if not yes and not sys.stdin.isatty():
+        raise InputError("taut host apply: nobody to ask on this terminal; add --yes")
+    host = Host()
+    console = Console()
+    found = plan_for(host, role=role, cores=cores, profile=profile, only=only)
+    wishes = wishes_of(found)
+    if not yes:
+        print_plan(console, found, show_all=False)
+        if wishes and not typer.confirm(f"Make {len(wishes)} changes?"):
+            raise typer.Exit(1)
+    if not wishes:
+        console.print("Nothing to change.")
+        return
+    report = _apply(host, wishes, keep_going=keep_going)
+    print_applied(console, report)
+    if not report.is_good:
+        raise typer.Exit(1)
+
+
+def wishes_of(plan: Plan) -> list[Wish]:
+    """Give what a plan would write now, in order."""
+    return [Wish(step.remedy.id, due.change) for step in plan.steps for due in step.due]
+
+
+def print_applied(console: Console, report: ApplyReport) -> None:
+    """Print what became of every change."""
+    table = Table("", "setting", "was", "in force", "", box=None)
+    for result in report.results:
+        table.add_row(
+            escape(result.wish.remedy),
+            escape(result.wish.change.setting.name),
+            escape(shown(result.old)),
+            escape(shown(result.in_force)),
+            f"[{_COLOURS[result.outcome]}]{result.outcome}[/] {escape(result.note)}",
+        )
+    console.print(table)
+    if report.undone is not None:
+        console.print("A change failed: those before it are taken back.")
+        print_undo(console, report.undone)
+        return
+    n_made = sum(result.outcome is Outcome.IN_FORCE for result in report.results)
+    console.print(
+        f"{n_made} changes made. taut host verify: still in force? taut host undo: take them back."
+    )
+
+
+def _apply(host: Host, wishes: list[Wish], *, keep_going: bool) -> ApplyReport:
+    try:
+        return apply_changes(host, Writer(host), wishes, keep_going=keep_going)
+    except KeyboardInterrupt:
+        raise InterruptedRun(
+            "interrupted; `taut host undo` takes back what was done so far"
+        ) from None
