@@ -1,0 +1,190 @@
+"""G04: whether the guest itself leaves its poll cores alone."""
+
+import re
+from collections.abc import Sequence
+
+from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_mask
+from taut.host.boot.item import KernelParameter
+from taut.host.check import (
+    Check,
+    Finding,
+    Profile,
+    Remedy,
+    Rollback,
+    Severity,
+    failed,
+    passed,
+    unknown,
+)
+from taut.host.checks.kvm_guest._shape import cores_in, dmesg, not_a_guest
+from taut.host.host import Host
+from taut.host.situation import Situation
+
+_CPU = "/sys/devices/system/cpu"
+_ISOLATED = (
+    f"{_CPU}/isolated",
+    "/sys/fs/cgroup/cpuset.cpus.isolated",
+    "/sys/fs/cgroup/unified/cpuset.cpus.isolated",
+)
+_NOHZ_FULL = f"{_CPU}/nohz_full"
+_IRQS = "/proc/irq/default_smp_affinity"
+_CMDLINE = "/proc/cmdline"
+_SCHEDSTAT = "/proc/schedstat"
+_WANTED = "poll cores isolated, without tick, RCU callbacks and new interrupts"
+_OFFLOADED = re.compile(r"Offload RCU callbacks from CPUs: ([0-9,-]+)")
+_NOCBS = re.compile(r"(?<!\S)rcu_nocbs=([0-9,-]+)")
+
+
+class _GuestIsolation(Check):
+    id = "G04"
+    title = "isolation inside the guest"
+    severity = Severity.CRITICAL
+    why = (
+        "a neighbour on the same virtual core costs a time slice (4 ms), and each tick of the "
+        "guest several exits; nohz_full in a guest took the tail to less than a quarter"
+    )
+    source = "Gallenmueller et al., Ducked Tails (2021); measured on the development machine"
+
+    def inspect(self, host: Host, situation: Situation) -> Finding:
+        """Compare the poll cores with the sets in force (K04, K06, K08, K12)."""
+        if (finding := not_a_guest(situation)) is not None:
+            return finding
+        isolated = _isolated(host)
+        if isolated is None:
+            return unknown("isolated cores are not shown", f"a readable {_ISOLATED[0]}", _WANTED)
+        nohz = host.read(_NOHZ_FULL)
+        if nohz is not None and cores_in(nohz) is None:
+            return unknown(
+                f"{_NOHZ_FULL}: {nohz[:60]!r}", "a kernel whose format taut knows", _WANTED
+            )
+        if not situation.cores and isolated:
+            return unknown(
+                f"isolated: {format_cpu_list(isolated)}",
+                "name the poll cores with --cores",
+                _WANTED,
+            )
+        problems = _problems(host, situation.cores, isolated)
+        if problems:
+            return failed("; ".join(problems), _WANTED, situation.cores)
+        return passed(
+            f"cores {format_cpu_list(situation.cores)}: {_WANTED}", _WANTED, situation.cores
+        )
+
+    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+        """At boot; what can be done now is K04's."""
+        if not situation.cores:
+            return (
+                Remedy(
+                    "G04-by-hand",
+                    "choose the poll cores",
+                    by_hand="name them: taut host plan --cores LIST",
+                ),
+            )
+        found = []
+        if not host.is_there(_NOHZ_FULL):
+            found.append(
+                Remedy(
+                    "G04-by-hand",
+                    "run a kernel that can stop the tick",
+                    by_hand="in the guest: install a kernel built with NO_HZ_FULL, as Debian's is",
+                )
+            )
+        boot = _boot_items(host, situation)
+        if boot:
+            found.append(
+                Remedy(
+                    "G04-boot",
+                    "isolate the poll cores inside the guest",
+                    boot=boot,
+                    profile=Profile.MINIMAL,
+                    cost="these cores run only what is placed there; system calls there are dearer",
+                    rollback=Rollback.REBOOT,
+                )
+            )
+        return tuple(found)
+
+
+def _boot_items(host: Host, situation: Situation) -> list[KernelParameter]:
+    """What is not in force; a parameter the kernel was not built for would be inert."""
+    cores = set(situation.cores)
+    found = []
+    if not cores <= set(_isolated(host) or ()):
+        flags = ("domain", "managed_irq")
+        found.append(KernelParameter("isolcpus", flags=flags, cores=situation.cores))
+    if host.is_there(_NOHZ_FULL) and not cores <= set(cores_in(host.read(_NOHZ_FULL)) or ()):
+        found.append(KernelParameter("nohz_full", cores=situation.cores))
+    if not cores <= set(_without_callbacks(host)):
+        found.append(KernelParameter("rcu_nocbs", cores=situation.cores))
+    if situation.housekeeping and cores & set(_default_irq_cores(host)):
+        found.append(KernelParameter("irqaffinity", cores=situation.housekeeping))
+    return found
+
+
+def _isolated(host: Host) -> CpuSet | None:
+    """Isolated at boot, by a cpuset partition, or in no domain; None: nothing tells."""
+    told = [cores_in(host.read(path)) for path in _ISOLATED]
+    if all(cores is None for cores in told):
+        return None
+    return tuple(sorted({core for cores in told for core in cores or ()} | _alone(host)))
+
+
+def _alone(host: Host) -> set[int]:
+    """Cores without a scheduling domain where others have one: cpusets of version 1 do that."""
+    domains: dict[int, int] = {}
+    core = None
+    for line in (host.read(_SCHEDSTAT) or "").splitlines():
+        word = line.partition(" ")[0]
+        if word.startswith("cpu") and word[3:].isdecimal():
+            core = int(word[3:])
+            domains[core] = 0
+        elif word.startswith("domain") and core is not None:
+            domains[core] += 1
+    return {core for core, n in domains.items() if n == 0} if any(domains.values()) else set()
+
+
+def _problems(host: Host, cores: CpuSet, isolated: CpuSet) -> list[str]:
+    """Say what does not hold; without named cores, what can hold for none."""
+    if not cores:
+        return ["no core is isolated"]
+    nohz = cores_in(host.read(_NOHZ_FULL))
+    missing = {
+        "not isolated": isolated,
+        "with tick (not in nohz_full)": nohz or (),
+        "with RCU callbacks": _without_callbacks(host),
+    }
+    found = [
+        f"{format_cpu_list(set(cores) - set(held))} {what}"
+        for what, held in missing.items()
+        if not set(cores) <= set(held)
+    ]
+    if not host.is_there(_NOHZ_FULL):
+        found.append("kernel without NO_HZ_FULL")
+    reached = sorted(set(cores) & set(_default_irq_cores(host)))
+    if reached:
+        found.append(f"{format_cpu_list(reached)} in the mask of new interrupts")
+    return found
+
+
+def _without_callbacks(host: Host) -> CpuSet:
+    """Cores whose RCU callbacks run elsewhere: as the kernel said, else as it was asked for.
+
+    The threads that do it prove nothing: they exist for every core once one is offloaded.
+    """
+    for line in dmesg(host):
+        said = _OFFLOADED.search(line)
+        if said is not None and cores_in(said[1]):
+            return cores_in(said[1]) or ()
+    asked = _NOCBS.search(host.read(_CMDLINE) or "")
+    nocbs = cores_in(asked[1]) if asked is not None else ()
+    # nohz_full implies it.
+    return tuple(sorted({*(nocbs or ()), *(cores_in(host.read(_NOHZ_FULL)) or ())}))
+
+
+def _default_irq_cores(host: Host) -> CpuSet:
+    try:
+        return parse_cpu_mask(host.read(_IRQS) or "0")
+    except ValueError:
+        return ()
+
+
+CHECK = _GuestIsolation()

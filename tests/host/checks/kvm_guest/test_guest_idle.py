@@ -1,0 +1,61 @@
+from dataclasses import replace
+from pathlib import Path
+
+from host_tree import POLL, judge, remedied
+from taut.host.check import State
+from taut.host.checks.kvm_guest.guest_idle import CHECK
+from taut.host.host import Host
+from taut.host.situation import Role
+
+IDLE = "/sys/devices/system/cpu/cpuidle"
+GOVERNOR = f"{IDLE}/current_governor"
+AVAILABLE = f"{IDLE}/available_governors"
+POLL_NS = "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
+POLLS = replace(POLL, role=Role.KVM_GUEST)
+IDLES = replace(POLLS, cores=())
+
+
+def test_poll_cores_never_idle(tmp_path: Path) -> None:
+    finding = judge(CHECK, tmp_path, {GOVERNOR: "haltpoll\n", POLL_NS: "0\n"}, POLLS)
+
+    assert finding.state is State.NOT_APPLICABLE
+    assert "polls 0 ns" in finding.observed
+
+
+def test_haltpoll_that_polls_passes(tmp_path: Path) -> None:
+    files = {GOVERNOR: "haltpoll\n", POLL_NS: "200000\n"}
+
+    assert judge(CHECK, tmp_path, files, IDLES).state is State.PASS
+
+
+def test_haltpoll_that_polls_for_no_time_fails_and_is_given_some(tmp_path: Path) -> None:
+    files = {GOVERNOR: "haltpoll\n", AVAILABLE: "menu haltpoll\n", POLL_NS: "0\n"}
+
+    assert judge(CHECK, tmp_path, files, IDLES).state is State.FAIL
+    with remedied(CHECK, tmp_path, IDLES) as remedies:
+        assert remedies[0].changes[-1].wanted == "200000"
+
+
+def test_another_governor_fails_and_is_replaced(tmp_path: Path) -> None:
+    files = {GOVERNOR: "menu\n", AVAILABLE: "ladder menu haltpoll\n", POLL_NS: "200000\n"}
+
+    assert judge(CHECK, tmp_path, files, IDLES).state is State.FAIL
+    with remedied(CHECK, tmp_path, IDLES) as remedies:
+        assert [remedy.id for remedy in remedies] == ["G05-now", "G05-boot"]
+
+
+def test_a_kernel_that_has_not_loaded_it_boots_with_it(tmp_path: Path) -> None:
+    assert judge(CHECK, tmp_path, {GOVERNOR: "menu\n"}, IDLES).state is State.FAIL
+
+    (remedy,) = CHECK.remedies(Host(tmp_path), IDLES)
+    assert str(remedy.boot[0]) == "cpuidle_haltpoll.force=1"
+
+
+def test_absent_or_odd_is_unknown(tmp_path: Path) -> None:
+    assert judge(CHECK, tmp_path, {}, IDLES).state is State.UNKNOWN
+    odd = {GOVERNOR: "haltpoll\n", POLL_NS: "long\n"}
+    assert judge(CHECK, tmp_path, odd, IDLES).state is State.UNKNOWN
+
+
+def test_bare_metal_is_not_asked(tmp_path: Path) -> None:
+    assert judge(CHECK, tmp_path, {GOVERNOR: "menu\n"}).state is State.NOT_APPLICABLE
