@@ -3,6 +3,14 @@
 from typing import Any
 
 from taut.core.cpus import format_cpu_list
+from taut.host.boot.item import (
+    BootItem,
+    KernelParameter,
+    ModuleOption,
+    Sysctl,
+    SysfsValue,
+    UnitState,
+)
 from taut.host.plan import Plan, PlannedChange, Step
 
 FORMAT = 1
@@ -20,6 +28,21 @@ def as_document(plan: Plan) -> dict[str, Any]:
     }
 
 
+def item_text(item: BootItem) -> str:
+    """Give a boot item in the words of its own configuration."""
+    match item:
+        case KernelParameter():
+            return f"kernel parameter {item}"
+        case Sysctl():
+            return f"sysctl {item.key} = {item.value}"
+        case SysfsValue():
+            return f"{item.path} = {item.value}"
+        case ModuleOption():
+            return f"option of module {item.module}: {item.option}={item.value}"
+        case UnitState():
+            return f"unit {item.unit}: {'enabled' if item.is_enabled else 'disabled'}"
+
+
 def _step(step: Step) -> dict[str, Any]:
     remedy = step.remedy
     return {
@@ -33,7 +56,7 @@ def _step(step: Step) -> dict[str, Any]:
         "observed": step.row.finding.observed,
         "profile": remedy.profile.name.lower(),
         "now": [_change(change) for change in step.changes],
-        "boot": [{"kind": type(item).__name__, "item": str(item)} for item in remedy.boot],
+        "boot": [{"kind": type(item).__name__, "item": item_text(item)} for item in remedy.boot],
         "by_hand": remedy.by_hand,
         "risk": remedy.risk,
         "cost": remedy.cost,

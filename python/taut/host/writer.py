@@ -3,6 +3,7 @@
 Tests give one that does to a folder what the kernel would do.
 """
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -14,6 +15,8 @@ from typing import IO
 
 from taut.core.cpus import CpuSet
 from taut.host.host import Host
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,13 @@ class Writer:
         """Run a program that changes something: systemctl, ethtool, swapoff."""
         try:
             ended = subprocess.run(
-                argv, capture_output=True, text=True, errors="replace", check=False
+                argv,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                # Should we be killed nothing may change after us, while undo looks.
+                preexec_fn=_die_with_parent,
             )
         except FileNotFoundError as error:
             raise OSError(error.errno, f"no program {argv[0]}") from error
@@ -104,3 +113,7 @@ class Writer:
 
     def _at(self, path: str) -> Path:
         return self.host.root / path.lstrip("/")
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

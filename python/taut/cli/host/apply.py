@@ -75,7 +75,9 @@ def wishes_of(plan: Plan) -> list[Wish]:
 
 def print_applied(console: Console, report: ApplyReport) -> None:
     """Print what became of every change."""
-    table = Table("", "setting", "was", "in force", "", box=None)
+    table = Table(box=None)
+    for name in ("", "setting", "was", "in force", ""):
+        table.add_column(name, overflow="fold")
     for result in report.results:
         table.add_row(
             escape(result.wish.remedy),

@@ -5,15 +5,17 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.host.audit import find_situation, run_audit
-from taut.host.check import Profile
+from taut.host.check import Profile, Rollback
 from taut.host.host import Host
 from taut.host.plan import Choice, Plan, Step, make_plan
+from taut.host.plan_document import item_text
 from taut.host.situation import Role
 
 _WIDTH = 60
@@ -61,10 +63,22 @@ def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:
     taken = plan.of(Choice.TAKE)
     now = [step for step in taken if step.due]
     if now:
-        console.print(_changes("Now, in this order", now))
+        console.print("\n[italic]Now, in this order[/]")
+    for step in now:
+        _print_step(console, step)
+        _print_lines(
+            console,
+            [
+                f"{due.change.setting.name}: {shown(due.old)} -> {shown(due.change.wanted)}"
+                for due in step.due
+            ],
+        )
     boot = [step for step in taken if step.remedy.boot]
     if boot:
-        console.print(_boot(boot))
+        console.print("\n[italic]At boot (--boot)[/]")
+    for step in boot:
+        _print_step(console, step)
+        _print_lines(console, [item_text(item) for item in step.remedy.boot])
     for choice, title in (
         (Choice.MEASURE, "Measure (advice contradicts itself; --only takes it)"),
         (Choice.BY_HAND, "By hand"),
@@ -74,7 +88,7 @@ def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:
         if steps:
             console.print(_left(title, steps))
     for note in plan.notes:
-        console.print(f"Note: {note}", markup=False)
+        console.print(f"\nNote: {note}", markup=False)
     if not taken:
         console.print("Nothing to change.")
 
@@ -87,35 +101,26 @@ def shown(value: str | None) -> str:
     return words if len(words) <= _WIDTH else f"{words[: _WIDTH - 3]}..."
 
 
-def _changes(title: str, steps: Sequence[Step]) -> Table:
-    table = Table("", "setting", "now", "new", "risk, cost", "why", box=None, title=title)
-    for step in steps:
-        remedy = step.remedy
-        price = "; ".join(part for part in (remedy.risk, remedy.cost) if part)
-        for number, planned in enumerate(step.due):
-            is_first = number == 0
-            table.add_row(
-                escape(remedy.id) if is_first else "",
-                escape(planned.change.setting.name),
-                escape(shown(planned.old)),
-                escape(shown(planned.change.wanted)),
-                escape(price) if is_first else "",
-                escape(step.reason) if is_first else "",
-            )
-    return table
+def _print_step(console: Console, step: Step) -> None:
+    """Print one remedy: what it is, why, at what price, and every value or item."""
+    remedy = step.remedy
+    console.print(f"\n[bold]{escape(remedy.id)}[/]  {escape(remedy.summary)}", highlight=False)
+    lines = [("why", step.reason), ("risk", remedy.risk), ("cost", remedy.cost)]
+    if remedy.rollback is not Rollback.WRITE_BACK:
+        lines.append(("undo", remedy.rollback))
+    for name, text in lines:
+        if text:
+            console.print(Padding(escape(f"{name}: {text}"), (0, 0, 0, 4)), highlight=False)
 
 
-def _boot(steps: Sequence[Step]) -> Table:
-    table = Table("", "at boot", "risk, cost", box=None, title="At boot (--boot)")
-    for step in steps:
-        items = "\n".join(str(item) for item in step.remedy.boot)
-        price = "; ".join(part for part in (step.remedy.risk, step.remedy.cost) if part)
-        table.add_row(escape(step.remedy.id), escape(items), escape(price))
-    return table
+def _print_lines(console: Console, lines: Sequence[str]) -> None:
+    # Long lines are for the terminal to break: a path in pieces cannot be copied.
+    for line in lines:
+        console.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _left(title: str, steps: Sequence[Step]) -> Table:
-    table = Table("", "what", "why", box=None, title=title)
+    table = Table("", "what", "why", box=None, title=title, title_justify="left")
     for step in steps:
         table.add_row(escape(step.remedy.id), escape(step.remedy.summary), escape(step.reason))
     return table

@@ -60,7 +60,9 @@ def _print(found: Verification) -> None:
     if not found.changes:
         console.print("Nothing is applied.")
         return
-    table = Table("", "setting", "wanted", "now", "", box=None)
+    table = Table(box=None)
+    for name in ("", "setting", "wanted", "now", ""):
+        table.add_column(name, overflow="fold")
     for one in found.changes:
         table.add_row(
             escape(one.entry.remedy),
