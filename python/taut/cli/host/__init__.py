@@ -3,6 +3,7 @@
 # Name and summary; the function is taut.cli.host.NAME.NAME.
 COMMANDS: dict[str, str] = {
     "audit": "check this machine: what is wrong, why it matters, what helps",
+    "lint": "find what is wrong with a kernel command line: typos, contradictions, dangers",
     "plan": "what would change, now and at boot, and what it costs; writes nothing",
     "apply": "make the changes of the plan; every old value is kept first",
     "verify": "say whether what apply put is still in force",
