@@ -56,6 +56,13 @@ def test_what_is_no_number_is_unknown(tmp_path: Path) -> None:
         assert judge(CHECK, tmp_path, machine("800000", text)).state is State.UNKNOWN, text
 
 
+def test_a_policy_that_names_no_core_is_unknown(tmp_path: Path) -> None:
+    files = machine("800000")
+    owners = {path: "all\n" for path in files if path.endswith("affected_cpus")}
+
+    assert judge(CHECK, tmp_path, files | owners).state is State.UNKNOWN
+
+
 def test_where_nothing_polls_it_is_not_asked(tmp_path: Path) -> None:
     housekeeping = replace(POLL, role=Role.HOUSEKEEPING)
 

@@ -91,6 +91,16 @@ def test_a_managed_one_is_unmovable_and_left_alone(tmp_path: Path) -> None:
     assert "isolcpus=managed_irq,2-3" in remedies[1].by_hand
 
 
+def test_a_mask_that_is_read_only_is_one_of_those(tmp_path: Path) -> None:
+    host = tree(tmp_path, irq(36, "virtio1-req.0", "2", "2") | irq(37, "eth0", "2", "2"))
+    (tmp_path / "proc/irq/36/smp_affinity_list").chmod(0o444)
+
+    now, _, by_hand = CHECK.remedies(host, POLL)
+
+    assert [change.setting.name for change in now.changes] == ["/proc/irq/37/smp_affinity_list"]
+    assert by_hand.by_hand.startswith("virtio1-req.0 (IRQ 36, hwirq 1): spread by the driver")
+
+
 def test_a_managed_one_that_stays_silent_passes(tmp_path: Path) -> None:
     debug = {"/sys/kernel/debug/irq/irqs/36": "IRQD_AFFINITY_MANAGED\n"}
     situation = replace(POLL, watched=watched(BEFORE))

@@ -33,8 +33,11 @@ def policies(host: Host, situation: Situation) -> list[Policy]:
     return found
 
 
-def absent(situation: Situation, what: str, wanted: str) -> Finding:
+def absent(host: Host, situation: Situation, what: str, wanted: str) -> Finding:
     """No policy: the host of a guest has one, a bare machine leaves the clock to the firmware."""
+    if host.paths(_POLICIES):
+        observed = f"{what}: no policy of these cores"
+        return unknown(observed, "a kernel whose format taut knows", wanted)
     if situation.machine.hypervisor or situation.role in (Role.KVM_GUEST, Role.CONTAINER):
         return unknown(f"{what}: not visible in here", "run on the host", wanted)
     return not_applicable("no cpufreq driver: the firmware sets the clock")

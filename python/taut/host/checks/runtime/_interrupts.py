@@ -1,5 +1,6 @@
 """Device interrupts: what they are called, where they are delivered, and how often they fire."""
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
@@ -26,8 +27,8 @@ class Interrupt:
     """Where it is delivered; None: the kernel does not say, or nothing that can be read."""
     allowed: CpuSet
     """Where it may be delivered."""
-    is_managed: bool
-    """Known to be spread by its driver: writes are refused. Only debugfs tells before a write."""
+    is_unmovable: bool
+    """Known to be so: spread by its driver. Older kernels tell only by refusing a write."""
 
     def __str__(self) -> str:
         hwirq = f", hwirq {self.hwirq}" if self.hwirq else ""
@@ -79,8 +80,7 @@ def _interrupt(host: Host, number: int) -> Interrupt | None:
         hwirq=host.read(f"/sys/kernel/irq/{number}/hwirq") or "",
         cores=_delivered(host, number) or allowed or None,
         allowed=allowed or (),
-        is_managed="IRQD_AFFINITY_MANAGED"
-        in (host.read(f"/sys/kernel/debug/irq/irqs/{number}") or ""),
+        is_unmovable=_is_unmovable(host, number),
     )
 
 
@@ -91,6 +91,16 @@ def _action(host: Host, number: int) -> str:
     # Kernels without that file show each action as a folder.
     folder = f"/proc/irq/{number}"
     return ",".join(name for name in host.names(folder) if host.read(f"{folder}/{name}") is None)
+
+
+def _is_unmovable(host: Host, number: int) -> bool:
+    """Newer kernels make the mask of such a one read-only; a debug kernel says it in words."""
+    debug = host.read(f"/sys/kernel/debug/irq/irqs/{number}") or ""
+    mask = host.root / f"proc/irq/{number}/smp_affinity_list"
+    try:
+        return "IRQD_AFFINITY_MANAGED" in debug or not mask.stat().st_mode & stat.S_IWUSR
+    except OSError:
+        return False
 
 
 def _is_private(host: Host, number: int) -> bool:

@@ -24,6 +24,8 @@ _EVENT = "workqueue_execute_start"
 # kworker/u8:1 is an unbound one: R07's.
 _UNBOUND = re.compile(r"kworker/u")
 _SHOWN = 5
+_NEEDS = "--trace, as root, with tracefs mounted on /sys/kernel/tracing"
+_TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 
 
 class BoundWork(Check):
@@ -39,15 +41,17 @@ class BoundWork(Check):
     source = "kernel-per-CPU-kthreads.rst; perf-kwork"
     traces = (f"workqueue/{_EVENT}",)
 
-    def inspect(self, host: Host, situation: Situation) -> Finding:  # noqa: ARG002
+    def inspect(self, host: Host, situation: Situation) -> Finding:
         """Count by function."""
         if situation.role not in POLLING:
             return not_applicable(f"not asked of a {situation.role}")
         wanted = "none"
         if situation.events is None:
-            return unknown("work on the cores: not traced", "--trace", wanted)
+            return unknown("work on the cores: not traced", _NEEDS, wanted)
         if not situation.cores:
             return unknown("work on the cores", NAME_CORES, wanted)
+        if _is_lacking(host):
+            return unknown("work on the cores", f"a kernel with the event {_EVENT}", wanted)
         functions: Counter[str] = Counter()
         cores = set()
         for event in situation.events:
@@ -74,6 +78,12 @@ class BoundWork(Check):
                 "stop using it, or run what calls it on a housekeeping core (perf kwork names it)",
             ),
         )
+
+
+def _is_lacking(host: Host) -> bool:
+    """Whether this kernel traces, but not that; what is not recorded looks like nothing."""
+    folders = [f"{folder}/events" for folder in _TRACEFS if host.is_there(f"{folder}/events")]
+    return bool(folders) and not host.is_there(f"{folders[0]}/workqueue/{_EVENT}")
 
 
 def _function(fields: str) -> str:

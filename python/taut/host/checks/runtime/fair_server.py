@@ -49,6 +49,8 @@ class FairServer(Check):
         cores = situation.cores or situation.online
         runtimes = {core: host.number(_path(core)) for core in cores}
         unread = [core for core, runtime in runtimes.items() if runtime is None]
+        if unread and host.is_denied(_path(unread[0])):
+            return _denied(_path(unread[0]), wanted)
         if unread:
             observed = f"{_path(unread[0])}: {(host.read(_path(unread[0])) or 'not there')[:60]}"
             return unknown(observed, "a kernel whose format taut knows", wanted)
@@ -86,11 +88,16 @@ def _path(core: int) -> str:
 def _unseen(host: Host, wanted: str) -> Finding:
     """Tell what hides it: rights, debugfs, or a kernel built without."""
     if host.is_denied(f"{_FOLDER}/cpu0/runtime") or host.is_denied(f"{_DEBUGFS}/sched"):
-        return unknown(f"{_FOLDER}: permission denied", "run as root", wanted)
+        return _denied(_FOLDER, wanted)
     if host.names(_DEBUGFS):
         return not_applicable(f"no {_FOLDER} on this kernel")
     needs = f"debugfs: mount -t debugfs none {_DEBUGFS}, as root"
     return unknown(f"{_DEBUGFS} is empty: not mounted, or not for this user", needs, wanted)
+
+
+def _denied(path: str, wanted: str) -> Finding:
+    needs = "run as root; under kernel lockdown (lockdown=none) not even root may"
+    return unknown(f"{path}: permission denied", needs, wanted)
 
 
 CHECK = FairServer()

@@ -31,7 +31,7 @@ class FrequencyRange(Check):
         wanted = "lowest = highest frequency"
         found = policies(host, situation)
         if not found:
-            return absent(situation, "frequency range", wanted)
+            return absent(host, situation, "frequency range", wanted)
         bad: set[int] = set()
         said = []
         for policy in found:

@@ -59,7 +59,7 @@ class Governor(Check):
             return not_applicable(f"not asked of a {situation.role}")
         wanted = "governor performance, energy preference performance, energy bias 0"
         if not policies(host, situation):
-            return absent(situation, "frequency governor", wanted)
+            return absent(host, situation, "frequency governor", wanted)
         knobs = _knobs(host, situation)
         odd = [knob for knob in knobs if not re.fullmatch(r"[\w-]+", knob.text, re.ASCII)]
         if odd or not any(knob.name == _GOVERNOR for knob in knobs):

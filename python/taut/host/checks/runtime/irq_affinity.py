@@ -65,7 +65,7 @@ class IrqAffinity(Check):
             return ()
         cores = set(situation.cores)
         coming = [irq for irq in _foreign(host) if cores & {*irq.allowed, *(irq.cores or ())}]
-        movable = [irq for irq in coming if not irq.is_managed]
+        movable = [irq for irq in coming if not irq.is_unmovable]
         remedies = [
             Remedy(
                 "R02-boot",
@@ -76,8 +76,8 @@ class IrqAffinity(Check):
         if movable:
             remedies.insert(0, _move(movable, format_cpu_list(housekeeping)))
         if len(movable) < len(coming):
-            names = ", ".join(str(irq) for irq in coming if irq.is_managed)
-            remedies.append(_managed(names, format_cpu_list(situation.cores)))
+            names = ", ".join(str(irq) for irq in coming if irq.is_unmovable)
+            remedies.append(_unmovable(names, format_cpu_list(situation.cores)))
         return tuple(remedies)
 
 
@@ -88,8 +88,8 @@ def _foreign(host: Host) -> list[Interrupt]:
 def _places(irq: Interrupt, counts: _Fired) -> set[int]:
     """Give where it is delivered, and where it was while watched."""
     seen = {core for core, count in (counts or {}).get(irq.number, {}).items() if count > 0}
-    # A managed vector fires only for requests of its own core: one that stayed silent does no harm.
-    if irq.is_managed and counts is not None:
+    # A managed one fires only for requests of its own core: one that stayed silent does no harm.
+    if irq.is_unmovable and counts is not None:
         return seen
     return seen | set(irq.cores or ())
 
@@ -106,7 +106,7 @@ def _said(places: Mapping[Interrupt, set[int]], situation: Situation, counts: _F
         text = f"{irq} on core {format_cpu_list(places[irq])}"
         if counts is not None and situation.watched.seconds > 0:
             text += f" {rates[irq] / situation.watched.seconds:.0f}/s"
-        said.append(text + (" unmovable" if irq.is_managed else ""))
+        said.append(text + (" unmovable" if irq.is_unmovable else ""))
     more = f" and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
     return f"{len(rates)} of {len(places)} device interrupts: {', '.join(said)}{more}"
 
@@ -129,11 +129,11 @@ def _move(interrupts: Sequence[Interrupt], cores: str) -> Remedy:
     )
 
 
-def _managed(names: str, cores: str) -> Remedy:
+def _unmovable(names: str, cores: str) -> Remedy:
     return Remedy(
         "R02-by-hand",
-        "keep managed interrupts away",
-        by_hand=f"{names}: managed by the driver; boot with isolcpus=managed_irq,{cores} or give "
+        "keep interrupts away that cannot be moved",
+        by_hand=f"{names}: spread by the driver; boot with isolcpus=managed_irq,{cores} or give "
         "the device fewer queues",
     )
 
