@@ -91,9 +91,18 @@ static const struct field gap_record[] = {
 
 static const struct field event_record[] = {
 	FIELD(event_record, tsc),
+	FIELD(event_record, thread),
 	FIELD(event_record, cpu),
-	FIELD(event_record, id),
+	FIELD(event_record, kind),
 	FIELD(event_record, args),
+};
+
+static const struct field injection_record[] = {
+	FIELD(injection_record, start_tsc),
+	FIELD(injection_record, end_tsc),
+	FIELD(injection_record, cause),
+	FIELD(injection_record, thread),
+	FIELD(injection_record, arg),
 };
 
 static const struct field histogram_record[] = {
@@ -124,6 +133,7 @@ static const struct layout layouts[] = {
 	LAYOUT(packet_record, packet_record),
 	LAYOUT(gap_record, gap_record),
 	LAYOUT(event_record, event_record),
+	LAYOUT(injection_record, injection_record),
 	LAYOUT(histogram_record, histogram_record),
 	LAYOUT(frame_record, frame_record),
 };
@@ -134,6 +144,7 @@ static const struct constant record_kind[] = {
 	CONSTANT(RECORD_EVENT),
 	CONSTANT(RECORD_HISTOGRAM),
 	CONSTANT(RECORD_FRAME),
+	CONSTANT(RECORD_INJECTION),
 };
 
 static const struct constant packet_flag[] = {
@@ -171,12 +182,57 @@ static const struct constant frame_flag[] = {
 	CONSTANT(FRAME_TRUNCATED),
 };
 
+static const struct constant event_kind[] = {
+	CONSTANT(EVENT_IRQ_ENTRY),
+	CONSTANT(EVENT_IRQ_EXIT),
+	CONSTANT(EVENT_VECTOR_ENTRY),
+	CONSTANT(EVENT_VECTOR_EXIT),
+	CONSTANT(EVENT_SOFTIRQ_ENTRY),
+	CONSTANT(EVENT_SOFTIRQ_EXIT),
+	CONSTANT(EVENT_TIMER_ENTRY),
+	CONSTANT(EVENT_TIMER_EXIT),
+	CONSTANT(EVENT_CALL_QUEUE),
+	CONSTANT(EVENT_CALL_ENTRY),
+	CONSTANT(EVENT_CALL_EXIT),
+	CONSTANT(EVENT_IPI_SEND),
+	CONSTANT(EVENT_TLB_FLUSH),
+	CONSTANT(EVENT_SWITCH),
+	CONSTANT(EVENT_WAKEUP),
+	CONSTANT(EVENT_WORK_ENTRY),
+	CONSTANT(EVENT_WORK_EXIT),
+	CONSTANT(EVENT_PAGE_FAULT),
+	CONSTANT(EVENT_SYSCALL_ENTRY),
+	CONSTANT(EVENT_SYSCALL_EXIT),
+	CONSTANT(EVENT_NMI),
+	CONSTANT(EVENT_MACHINE_CHECK),
+	CONSTANT(EVENT_IDLE),
+	CONSTANT(EVENT_FREQUENCY),
+	CONSTANT(EVENT_TICK_STOP),
+	CONSTANT(EVENT_LOST),
+};
+
+static const struct constant event_vector[] = {
+	CONSTANT(VECTOR_LOCAL_TIMER),
+	CONSTANT(VECTOR_RESCHEDULE),
+	CONSTANT(VECTOR_CALL_FUNCTION),
+	CONSTANT(VECTOR_CALL_FUNCTION_SINGLE),
+	CONSTANT(VECTOR_IRQ_WORK),
+	CONSTANT(VECTOR_THERMAL),
+	CONSTANT(VECTOR_THRESHOLD),
+	CONSTANT(VECTOR_DEFERRED_ERROR),
+	CONSTANT(VECTOR_ERROR),
+	CONSTANT(VECTOR_SPURIOUS),
+	CONSTANT(VECTOR_PLATFORM),
+};
+
 static const struct enumeration enumerations[] = {
 	ENUMERATION(record_kind, record_kind),
 	ENUMERATION(packet_flag, packet_flag),
 	ENUMERATION(gap_thread, gap_thread),
 	ENUMERATION(histogram_series, histogram_series),
 	ENUMERATION(frame_flag, frame_flag),
+	ENUMERATION(event_kind, event_kind),
+	ENUMERATION(event_vector, event_vector),
 };
 
 static_assert(sizeof(histogram_series) / sizeof(histogram_series[0]) == N_SERIES,

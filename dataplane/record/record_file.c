@@ -14,6 +14,8 @@ size_t record_size_of(enum record_kind kind)
 		return sizeof(struct gap_record);
 	case RECORD_EVENT:
 		return sizeof(struct event_record);
+	case RECORD_INJECTION:
+		return sizeof(struct injection_record);
 	case RECORD_HISTOGRAM:
 		return sizeof(struct histogram_record);
 	case RECORD_FRAME:

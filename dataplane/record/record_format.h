@@ -12,7 +12,7 @@
 #define RECORD_MAGIC "TAUTREC"
 
 enum record_version {
-	RECORD_VERSION = 2,
+	RECORD_VERSION = 3,
 };
 
 enum record_kind {
@@ -21,6 +21,7 @@ enum record_kind {
 	RECORD_EVENT = 3,
 	RECORD_HISTOGRAM = 4,
 	RECORD_FRAME = 5,
+	RECORD_INJECTION = 6,
 };
 
 // Written when the file is opened, again with last and n_records when it is closed. A header
@@ -84,11 +85,70 @@ enum gap_thread {
 	GAP_NOISE = 2,
 };
 
+// One event of the kernel, or a span in which events were lost.
 struct event_record {
 	uint64_t tsc;
-	uint32_t cpu;
-	uint32_t id;
-	uint64_t args[2];
+	uint32_t thread; // that ran when it happened
+	uint16_t cpu; // where it happened
+	uint16_t kind; // enum event_kind
+	uint64_t
+		args[2]; // by kind, below; addresses have their names in names.json beside the file
+};
+
+// After each kind: args[0], args[1]. An ENTRY has its EXIT on the same CPU, unless events were
+// lost.
+enum event_kind {
+	EVENT_IRQ_ENTRY = 1, // irq
+	EVENT_IRQ_EXIT, // irq
+	EVENT_VECTOR_ENTRY, // enum event_vector, vector
+	EVENT_VECTOR_EXIT, // enum event_vector, vector
+	EVENT_SOFTIRQ_ENTRY, // vec
+	EVENT_SOFTIRQ_EXIT, // vec
+	EVENT_TIMER_ENTRY, // function, timer: hrtimer or wheel timer
+	EVENT_TIMER_EXIT, // 0, timer
+	EVENT_CALL_QUEUE, // csd, function; the sender's cpu and thread (csd_queue_cpu)
+	EVENT_CALL_ENTRY, // csd, function: what a function-call IPI runs (csd_function_entry)
+	EVENT_CALL_EXIT, // csd, function
+	EVENT_IPI_SEND, // target cpu (of a mask, the first), callsite
+	EVENT_TLB_FLUSH, // reason (1: remote shootdown), pages
+	EVENT_SWITCH, // previous thread | its state << 32, next thread | its priority << 32
+	EVENT_WAKEUP, // thread woken, cpu it shall run on
+	EVENT_WORK_ENTRY, // function, work
+	EVENT_WORK_EXIT, // function, work
+	EVENT_PAGE_FAULT, // address, instruction; watched threads only
+	EVENT_SYSCALL_ENTRY, // number; watched threads only
+	EVENT_SYSCALL_EXIT, // number, result
+	EVENT_NMI, // handler, duration in ns; stamped at its end
+	EVENT_MACHINE_CHECK,
+	EVENT_IDLE, // state; UINT32_MAX: back from idle
+	EVENT_FREQUENCY, // kHz
+	EVENT_TICK_STOP, // success, dependency
+	EVENT_LOST, // how many, until which tsc: from tsc on
+	N_EVENT_KINDS,
+};
+
+enum event_vector {
+	VECTOR_LOCAL_TIMER = 0,
+	VECTOR_RESCHEDULE,
+	VECTOR_CALL_FUNCTION,
+	VECTOR_CALL_FUNCTION_SINGLE,
+	VECTOR_IRQ_WORK,
+	VECTOR_THERMAL,
+	VECTOR_THRESHOLD,
+	VECTOR_DEFERRED_ERROR,
+	VECTOR_ERROR,
+	VECTOR_SPURIOUS,
+	VECTOR_PLATFORM,
+	N_EVENT_VECTORS,
+};
+
+// One disturbance taut made on purpose (taut inject): what was sent, not what was felt.
+struct injection_record {
+	uint64_t start_tsc;
+	uint64_t end_tsc;
+	uint32_t cause; // enum of the program that wrote it; names in its report
+	uint32_t thread; // that made it
+	uint64_t arg; // by cause: pages, a pid
 };
 
 // One bucket of one series. Buckets of width_ticks 1 are exact.
@@ -140,5 +200,6 @@ static_assert(sizeof(struct record_file_header) == 128, "read by records/layout.
 static_assert(sizeof(struct packet_record) == 48, "read by records/layout.py");
 static_assert(sizeof(struct gap_record) == 24, "read by records/layout.py");
 static_assert(sizeof(struct event_record) == 32, "read by records/layout.py");
+static_assert(sizeof(struct injection_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct histogram_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct frame_record) == 40, "read by records/layout.py");

@@ -99,7 +99,7 @@ def test_half_a_record_at_the_end_of_a_died_writers_file_is_left_out(tmp_path: P
     ("header", "words"),
     [
         ({"magic": b"SOMETHIN"}, "no record file of taut"),
-        ({"version": 9}, "record version 9, this taut reads 2"),
+        ({"version": 9}, "record version 9, this taut reads 3"),
         ({"record_size": 24}, "wanted 1 .packet."),
         ({"n_records": 5}, "1 records of 5; the file is cut short"),
     ],

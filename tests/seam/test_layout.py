@@ -44,6 +44,12 @@ def test_sizes_and_offsets_agree(printed: dict[str, Any], name: str) -> None:
         ("frame_flag", "FRAME_", {flag.name: flag.value for flag in layout.FrameFlag}),
         ("gap_thread", "GAP_", {name.upper(): i for i, name in enumerate(layout.GAP_THREADS)}),
         ("histogram_series", "SERIES_", {name.upper(): i for i, name in enumerate(layout.SERIES)}),
+        (
+            "event_kind",
+            "EVENT_",
+            {name.upper(): i for i, name in enumerate(layout.EVENT_KINDS) if name},
+        ),
+        ("event_vector", "VECTOR_", {n.upper(): i for i, n in enumerate(layout.EVENT_VECTORS)}),
     ],
 )
 def test_values_of_enumerations_agree(

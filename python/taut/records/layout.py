@@ -8,7 +8,7 @@ from enum import IntEnum, IntFlag
 import numpy as np
 
 MAGIC = b"TAUTREC\0"
-VERSION = 2
+VERSION = 3
 
 
 class RecordKind(IntEnum):
@@ -19,6 +19,7 @@ class RecordKind(IntEnum):
     EVENT = 3
     HISTOGRAM = 4
     FRAME = 5
+    INJECTION = 6
 
 
 class PacketFlag(IntFlag):
@@ -42,7 +43,7 @@ class FrameFlag(IntFlag):
     TRUNCATED = 1 << 0
 
 
-# Position is the value of enum gap_thread and enum histogram_series.
+# Position is the value of enum gap_thread, histogram_series, event_kind and event_vector.
 GAP_THREADS = ("generator", "forwarder", "noise")
 SERIES = (
     "service",
@@ -54,6 +55,49 @@ SERIES = (
     "ipdv",
     "inter_arrival",
     "poll_period",
+)
+
+EVENT_KINDS = (
+    None,
+    "irq_entry",
+    "irq_exit",
+    "vector_entry",
+    "vector_exit",
+    "softirq_entry",
+    "softirq_exit",
+    "timer_entry",
+    "timer_exit",
+    "call_queue",
+    "call_entry",
+    "call_exit",
+    "ipi_send",
+    "tlb_flush",
+    "switch",
+    "wakeup",
+    "work_entry",
+    "work_exit",
+    "page_fault",
+    "syscall_entry",
+    "syscall_exit",
+    "nmi",
+    "machine_check",
+    "idle",
+    "frequency",
+    "tick_stop",
+    "lost",
+)
+EVENT_VECTORS = (
+    "local_timer",
+    "reschedule",
+    "call_function",
+    "call_function_single",
+    "irq_work",
+    "thermal",
+    "threshold",
+    "deferred_error",
+    "error",
+    "spurious",
+    "platform",
 )
 
 CLOCK_POINT = np.dtype([("tsc", "<u8"), ("mono_raw_ns", "<u8"), ("width_ticks", "<u8")])
@@ -93,7 +137,25 @@ PACKET = np.dtype(
 
 GAP = np.dtype([("start_tsc", "<u8"), ("end_tsc", "<u8"), ("thread", "<u4"), ("n_packets", "<u4")])
 
-EVENT = np.dtype([("tsc", "<u8"), ("cpu", "<u4"), ("id", "<u4"), ("args", "<u8", (2,))])
+EVENT = np.dtype(
+    [
+        ("tsc", "<u8"),
+        ("thread", "<u4"),
+        ("cpu", "<u2"),
+        ("kind", "<u2"),
+        ("args", "<u8", (2,)),
+    ]
+)
+
+INJECTION = np.dtype(
+    [
+        ("start_tsc", "<u8"),
+        ("end_tsc", "<u8"),
+        ("cause", "<u4"),
+        ("thread", "<u4"),
+        ("arg", "<u8"),
+    ]
+)
 
 HISTOGRAM = np.dtype(
     [
@@ -129,6 +191,7 @@ STRUCTS = {
     "packet_record": PACKET,
     "gap_record": GAP,
     "event_record": EVENT,
+    "injection_record": INJECTION,
     "histogram_record": HISTOGRAM,
     "frame_record": FRAME,
 }
@@ -137,6 +200,7 @@ RECORDS = {
     RecordKind.PACKET: PACKET,
     RecordKind.GAP: GAP,
     RecordKind.EVENT: EVENT,
+    RecordKind.INJECTION: INJECTION,
     RecordKind.HISTOGRAM: HISTOGRAM,
     RecordKind.FRAME: FRAME,
 }
