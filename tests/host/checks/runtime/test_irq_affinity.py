@@ -129,6 +129,17 @@ def test_one_that_fired_there_while_watched_fails_wherever_it_is_now(tmp_path: P
     assert finding.cores == (2,)
 
 
+def test_one_that_was_told_to_move_passes_until_it_fires_there(tmp_path: Path) -> None:
+    files = irq(36, "virtio1-req.0", "0-1", "2")
+    finding = judge(CHECK, tmp_path, files)
+    assert finding.state is State.PASS
+    assert "1 idle ones" in finding.observed
+
+    after = BEFORE.replace("          5          0", "          6          0")
+    situation = replace(POLL, watched=watched(after))
+    assert judge(CHECK, tmp_path, files, situation).state is State.FAIL
+
+
 def test_rows_of_the_cores_themselves_are_no_devices(tmp_path: Path) -> None:
     after = BEFORE.replace("LOC:        100        100", "LOC:       9100       9100")
     private = irq(11, "arch_timer", "0-3", "0-3", 27)

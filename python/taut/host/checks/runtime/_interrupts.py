@@ -30,6 +30,11 @@ class Interrupt:
     is_unmovable: bool
     """Known to be so: spread by its driver. Older kernels tell only by refusing a write."""
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it was told to move, and will once it has fired (IRQD_SETAFFINITY_PENDING)."""
+        return bool(self.allowed and self.cores) and not set(self.allowed) & set(self.cores or ())
+
     def __str__(self) -> str:
         hwirq = f", hwirq {self.hwirq}" if self.hwirq else ""
         return f"{self.action} (IRQ {self.number}{hwirq})"

@@ -54,7 +54,11 @@ class IrqAffinity(Check):
                 "a kernel that shows the affinity of interrupts",
                 wanted,
             )
-        return verdict(bad, situation, f"{len(interrupts)} device interrupts, none there", wanted)
+        observed = f"{len(interrupts)} device interrupts, none there"
+        leaving = sum(irq.is_leaving and bool(cores & {*(irq.cores or ())}) for irq in interrupts)
+        if leaving:
+            observed += f" ({leaving} idle ones fire there once more, then move)"
+        return verdict(bad, situation, observed, wanted)
 
     def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Move all that may come to a polling core, never to nowhere."""
@@ -64,7 +68,7 @@ class IrqAffinity(Check):
         if not situation.cores or not housekeeping:
             return ()
         cores = set(situation.cores)
-        coming = [irq for irq in _foreign(host) if cores & {*irq.allowed, *(irq.cores or ())}]
+        coming = [irq for irq in _foreign(host) if cores & {*(irq.allowed or irq.cores or ())}]
         movable = [irq for irq in coming if not irq.is_unmovable]
         remedies = [
             Remedy(
@@ -89,7 +93,7 @@ def _places(irq: Interrupt, counts: _Fired) -> set[int]:
     """Give where it is delivered, and where it was while watched."""
     seen = {core for core, count in (counts or {}).get(irq.number, {}).items() if count > 0}
     # A managed one fires only for requests of its own core: one that stayed silent does no harm.
-    if irq.is_unmovable and counts is not None:
+    if irq.is_leaving or (irq.is_unmovable and counts is not None):
         return seen
     return seen | set(irq.cores or ())
 
