@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from taut.core.cpus import format_cpu_list
 from taut.host.boot.item import KernelParameter
-from taut.host.check import Check, Finding, Remedy, Severity, not_applicable, unknown
+from taut.host.check import Check, Finding, Profile, Remedy, Severity, not_applicable, unknown
 from taut.host.checks.runtime._cores import verdict
 from taut.host.checks.runtime._interrupts import COUNTS, Interrupt, device_interrupts, fired
 from taut.host.host import Host
@@ -75,6 +75,7 @@ class IrqAffinity(Check):
                 "R02-boot",
                 "at boot: new interrupts go to the housekeeping cores",
                 boot=(KernelParameter("irqaffinity", cores=housekeeping),),
+                profile=Profile.MINIMAL,
             )
         ]
         if movable:
@@ -126,6 +127,7 @@ def _move(interrupts: Sequence[Interrupt], cores: str) -> Remedy:
             )
             for irq in interrupts
         ),
+        profile=Profile.MINIMAL,
         risk="an interrupt its driver manages refuses (EIO, EPERM): it stays",
         # irqbalance would move them back; the default mask is for those that come meanwhile, and
         # other queues come with other interrupts.

@@ -7,6 +7,7 @@ from taut.host.boot.item import UnitState
 from taut.host.check import (
     Check,
     Finding,
+    Profile,
     Remedy,
     Severity,
     not_applicable,
@@ -65,9 +66,15 @@ class Irqbalance(Check):
                     "R01-now",
                     "stop irqbalance",
                     changes=(Change(SystemdUnit(_UNIT), "inactive"),),
+                    profile=Profile.MINIMAL,
                     cost="interrupts of the housekeeping cores are no longer balanced",
                 ),
-                Remedy("R01-boot", "at boot: no irqbalance", boot=(UnitState(_UNIT, False),)),
+                Remedy(
+                    "R01-boot",
+                    "at boot: no irqbalance",
+                    boot=(UnitState(_UNIT, False),),
+                    profile=Profile.MINIMAL,
+                ),
             ]
         cores = format_cpu_list(situation.cores) or "LIST"
         remedies.append(

@@ -6,6 +6,7 @@ from taut.host.boot.item import Sysctl
 from taut.host.check import (
     Check,
     Finding,
+    Profile,
     Remedy,
     Severity,
     failed,
@@ -71,12 +72,14 @@ class RtThrottling(Check):
                 "R09-now",
                 f"write -1 to {_RUNTIME}",
                 changes=(Change(FileSetting(_RUNTIME, "number"), "-1"),),
+                profile=Profile.MINIMAL,
                 risk=risk,
             ),
             Remedy(
                 "R09-boot",
                 "at boot: no limit for real-time threads",
                 boot=(Sysctl("kernel.sched_rt_runtime_us", "-1"),),
+                profile=Profile.MINIMAL,
                 risk=risk,
             ),
         )
