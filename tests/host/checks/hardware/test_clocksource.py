@@ -41,6 +41,10 @@ def test_a_tsc_the_kernel_gave_up_is_never_forced(tmp_path: Path) -> None:
     assert remedy.by_hand and not remedy.changes and not remedy.boot
 
 
+def test_a_tsc_that_was_forced_back_fails(tmp_path: Path) -> None:
+    assert judge(CHECK, tmp_path, {CURRENT: "tsc\n", DMESG: UNSTABLE}).state is State.FAIL
+
+
 def test_kvm_clock_is_tolerated_in_a_guest_only(tmp_path: Path) -> None:
     files = {CURRENT: "kvm-clock\n"}
 

@@ -42,6 +42,7 @@ def test_amd_has_no_deadline_timer_and_passes(tmp_path: Path) -> None:
 
 
 def test_arm_is_judged_by_its_clocksource(tmp_path: Path) -> None:
+    assert judge(CHECK, tmp_path, {}, ARM).state is State.UNKNOWN
     assert judge(CHECK, tmp_path, {AVAILABLE: "arch_sys_counter \n"}, ARM).state is State.PASS
     assert judge(CHECK, tmp_path, {AVAILABLE: "jiffies \n"}, ARM).state is State.FAIL
 

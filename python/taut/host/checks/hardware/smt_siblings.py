@@ -48,7 +48,7 @@ class _Siblings(Check):
             return finding
         active = host.read(_ACTIVE)
         if is_guest(situation):
-            return hidden(f"smt/active = {active}", _WANTED)
+            return hidden("SMT siblings" if active is None else f"smt/active = {active}", _WANTED)
         if active == "0":
             return passed("SMT is off", _WANTED)
         judged = situation.cores or situation.online
@@ -83,14 +83,15 @@ class _Siblings(Check):
             return (_by_hand(),)
         summary = f"take cores {format_cpu_list(cores)} offline, siblings of poll cores"
         cost = "20 to 30 % of what both threads of such a core do together"
+        risk = (
+            "interrupts, threads and version 1 cpusets leave a core that goes offline, and do not "
+            "all come back with it"
+        )
+        changes = [Change(FileSetting(path, "number"), "0") for path in paths]
+        boot = [SysfsValue(path, "0") for path in paths]
         return (
-            Remedy(
-                "HW03-now",
-                summary,
-                changes=[Change(FileSetting(path, "number"), "0") for path in paths],
-                cost=cost,
-            ),
-            Remedy("HW03-boot", summary, boot=[SysfsValue(path, "0") for path in paths], cost=cost),
+            Remedy("HW03-now", summary, changes=changes, risk=risk, cost=cost),
+            Remedy("HW03-boot", summary, boot=boot, cost=cost),
         )
 
 
