@@ -1,0 +1,96 @@
+"""Which cores the scheduler leaves alone, as far as this machine tells."""
+
+from dataclasses import dataclass
+
+from taut.core.cpus import CpuSet
+from taut.host.checks.kernel._shape import CPU, core_list, shown
+from taut.host.host import Host
+
+BOOT = f"{CPU}/isolated"
+
+# Version 2 alone, or beside version 1 (systemd's hybrid).
+_UNIFIED = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
+_VERSION_1 = "/sys/fs/cgroup/cpuset"
+# A domain of the scheduler per line, below each cpu line (Documentation/scheduler/sched-stats.rst).
+_SCHEDSTAT = "/proc/schedstat"
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """Where cores are set apart, and what is wrong with partitions that do not."""
+
+    boot: CpuSet
+    partitions: CpuSet
+    broken: tuple[str, ...] = ()
+    """`/taut: isolated invalid (...)`."""
+
+    @property
+    def cores(self) -> CpuSet:
+        """All of them."""
+        return tuple(sorted({*self.boot, *self.partitions}))
+
+    def __str__(self) -> str:
+        parts = [f"isolated at boot: {shown(self.boot)}, by cpusets: {shown(self.partitions)}"]
+        return "; ".join([*parts, *self.broken])
+
+
+def isolated(host: Host) -> Isolated | None:
+    """Read it; None where the kernel tells of neither."""
+    boot = core_list(host.read(BOOT))
+    found: set[int] = set(_without_domain(host)).difference(boot or ())
+    broken: list[str] = []
+    is_told = boot is not None
+    for root in _UNIFIED:
+        cores = core_list(host.read(f"{root}/cpuset.cpus.isolated"))
+        is_told = is_told or cores is not None
+        valid, invalid = _partitions(host, root)
+        found.update(cores or valid)
+        broken += invalid
+    found.update(_unbalanced(host))
+    return Isolated(boot or (), tuple(sorted(found)), tuple(broken)) if is_told else None
+
+
+def _partitions(host: Host, root: str) -> tuple[set[int], list[str]]:
+    """Kernels before 6.7 do not sum the partitions up; local ones lie high in the tree."""
+    valid: set[int] = set()
+    invalid = []
+    for depth in ("*", "*/*"):
+        for path in host.paths(f"{root}/{depth}/cpuset.cpus.partition"):
+            state = host.read(path) or ""
+            folder = path.rpartition("/")[0]
+            if state == "isolated":
+                cores = core_list(host.read(f"{folder}/cpuset.cpus.effective"))
+                valid.update(cores or core_list(host.read(f"{folder}/cpuset.cpus")) or ())
+            elif "invalid" in state:
+                invalid.append(f"{folder.removeprefix(root)}: {state[:80]}")
+    return valid, invalid
+
+
+def _unbalanced(host: Host) -> set[int]:
+    """Version 1: the root does not balance, nor does any group that holds the core."""
+    everything = core_list(host.read(f"{_VERSION_1}/cpuset.cpus"))
+    if host.read(f"{_VERSION_1}/cpuset.sched_load_balance") != "0" or not everything:
+        return set()
+    left = set(everything)
+    for depth in ("*", "*/*", "*/*/*"):
+        for path in host.paths(f"{_VERSION_1}/{depth}/cpuset.sched_load_balance"):
+            if host.read(path) != "0":
+                balanced = core_list(host.read(f"{path.rpartition('/')[0]}/cpuset.cpus"))
+                left.difference_update(balanced or ())
+    return left
+
+
+def _without_domain(host: Host) -> set[int]:
+    """Cores without a scheduling domain, if other cores have one."""
+    alone: set[int] = set()
+    with_domain = 0
+    core: int | None = None
+    for line in (host.read(_SCHEDSTAT) or "").splitlines():
+        word = line.partition(" ")[0]
+        if word.startswith("cpu") and word[3:].isdigit():
+            core = int(word[3:])
+            alone.add(core)
+        elif word.startswith("domain") and core is not None:
+            with_domain += core in alone
+            alone.discard(core)
+    return alone if with_domain else set()
