@@ -44,11 +44,18 @@ def test_untraced_it_is_unknown(tmp_path: Path) -> None:
     assert "--trace" in finding.needs
 
 
-def test_kernels_without_the_event_and_housekeeping_have_nothing_to_judge(tmp_path: Path) -> None:
+def test_a_kernel_without_the_event_cannot_tell(tmp_path: Path) -> None:
     old = {"/sys/kernel/tracing/events/sched/sched_switch/enable": "0\n"}
+
+    finding = judge(CHECK, tmp_path, old, replace(POLL, events=[]))
+
+    assert finding.state is State.UNKNOWN
+    assert "6.4" in finding.needs
+
+
+def test_housekeeping_has_nothing_to_judge(tmp_path: Path) -> None:
     housekeeping = replace(POLL, role=Role.HOUSEKEEPING)
 
-    assert judge(CHECK, tmp_path, old, replace(POLL, events=[])).state is State.NOT_APPLICABLE
     assert judge(CHECK, tmp_path, {}, housekeeping).state is State.NOT_APPLICABLE
 
 

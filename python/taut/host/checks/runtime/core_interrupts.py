@@ -14,8 +14,8 @@ from taut.host.check import (
     not_applicable,
     passed,
 )
+from taut.host.checks._tracing import most_common, unseen
 from taut.host.checks.runtime._cores import cores_of_mask
-from taut.host.checks.runtime._tracing import most_common, unseen
 from taut.host.host import Host
 from taut.host.shapes import POLLING
 from taut.host.situation import Situation, TraceEvent
@@ -43,7 +43,7 @@ class CoreInterrupts(Check):
         """Count by sender and by what it called."""
         if situation.role not in POLLING:
             return not_applicable(f"not asked of a {situation.role}")
-        cannot = unseen(host, situation, tuple(self.traces), "since Linux 6.4")
+        cannot = unseen(host, situation, tuple(self.traces), "Linux 6.4 or newer")
         if cannot is not None:
             return cannot
         count = _senders(situation)
@@ -55,11 +55,14 @@ class CoreInterrupts(Check):
 
     def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Name who to look at."""
+        senders = _senders(situation)
+        if not senders:
+            return ()
         return (
             Remedy(
                 "R28-by-hand",
                 "stop who interrupts the poll cores, or keep it from looking at them",
-                by_hand=f"end, or limit to housekeeping cores: {most_common(_senders(situation))}",
+                by_hand=f"end, or limit to housekeeping cores: {most_common(senders)}",
                 cost="the figures such an agent collects",
             ),
         )

@@ -15,7 +15,7 @@ from taut.host.check import (
     passed,
     unknown,
 )
-from taut.host.checks.runtime._holders import holders
+from taut.host.checks._holders import holders
 from taut.host.checks.runtime._idle import (
     LATENCY,
     NO_LIMIT_US,

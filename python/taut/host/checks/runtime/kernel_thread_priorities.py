@@ -66,19 +66,20 @@ class KernelThreadPriorities(Check):
             for thread in _judged(host, situation)
             if not _is_enough(thread)
         ]
-        return (
-            Remedy(
-                "R23-now",
-                f"raise the priority of {len(changes)} kernel threads",
-                changes=changes,
-                risk="a polling thread still starves them at a higher priority than theirs",
-            ),
-            Remedy(
-                "R23-boot",
-                "at boot: RCU's threads at priority 11",
-                boot=(KernelParameter("rcutree.kthread_prio", "11"),),
-            ),
+        boot = Remedy(
+            "R23-boot",
+            "at boot: RCU's threads at priority 11",
+            boot=(KernelParameter("rcutree.kthread_prio", "11"),),
         )
+        if not changes:
+            return (boot,)
+        now = Remedy(
+            "R23-now",
+            f"raise the priority of {len(changes)} kernel threads",
+            changes=changes,
+            risk="a polling thread still starves them at a higher priority than theirs",
+        )
+        return now, boot
 
 
 def _judged(host: Host, situation: Situation) -> list[Thread]:

@@ -62,21 +62,21 @@ class KernelThreads(Check):
             for thread in all_threads(host)
             if thread.is_kernel and _is_movable(thread) and _is_there(thread, situation)
         ]
-        return (
-            Remedy(
-                "R22-now",
-                f"move {len(found)} kernel threads off cores {format_cpu_list(situation.cores)}",
-                changes=[_moved(thread, situation) for thread in found],
-                risk="threads the kernel starts later are not moved: isolate the cores as well "
-                "(K04)",
-            ),
-            Remedy(
-                "R22-boot",
-                "at boot: start kernel threads on housekeeping cores",
-                boot=(KernelParameter("nohz_full", cores=situation.cores),),
-                cost="system calls and interrupts on these cores cost more (context tracking)",
-            ),
+        boot = Remedy(
+            "R22-boot",
+            "at boot: start kernel threads on housekeeping cores",
+            boot=(KernelParameter("nohz_full", cores=situation.cores),),
+            cost="system calls and interrupts on these cores cost more (context tracking)",
         )
+        if not found:
+            return (boot,)
+        now = Remedy(
+            "R22-now",
+            f"move {len(found)} kernel threads off cores {format_cpu_list(situation.cores)}",
+            changes=[_moved(thread, situation) for thread in found],
+            risk="threads the kernel starts later are not moved: isolate the cores as well (K04)",
+        )
+        return now, boot
 
 
 def _is_movable(thread: Thread) -> bool:

@@ -11,8 +11,8 @@ from taut.host.check import (
     passed,
     unknown,
 )
-from taut.host.checks.runtime._holders import holders
-from taut.host.checks.runtime._tracing import tracefs
+from taut.host.checks._holders import holders
+from taut.host.checks._tracing import tracefs
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings.file import FileSetting

@@ -14,8 +14,8 @@ from taut.host.check import (
     not_applicable,
     passed,
 )
+from taut.host.checks._tracing import unseen
 from taut.host.checks.runtime._cores import cores_of_list
-from taut.host.checks.runtime._tracing import unseen
 from taut.host.host import Host
 from taut.host.shapes import POLLING
 from taut.host.situation import Situation
@@ -53,7 +53,7 @@ class TickReason(Check):
         cores = tuple(core for core in situation.cores or tickless if core in tickless)
         if not cores:
             return not_applicable("no poll core is in nohz_full: the tick stays in any case (K06)")
-        cannot = unseen(host, situation, tuple(self.traces), "it needs NO_HZ")
+        cannot = unseen(host, situation, tuple(self.traces), "with NO_HZ")
         if cannot is not None:
             return cannot
         count = _reasons(situation)
@@ -67,6 +67,8 @@ class TickReason(Check):
     def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Say what each reason means."""
         reasons = sorted({reason for _, reason in _reasons(situation)})
+        if not reasons:
+            return ()
         return (
             Remedy(
                 "R29-by-hand",

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from taut.host.check import Finding, not_applicable, unknown
+from taut.host.check import Finding, unknown
 from taut.host.host import Host
 from taut.host.situation import Situation
 
@@ -18,7 +18,7 @@ def unseen(host: Host, situation: Situation, events: tuple[str, ...], since: str
     """Say why none of these events can be judged; None: at least one was recorded or could be."""
     folder = tracefs(host)
     if folder is not None and not any(host.is_there(f"{folder}/events/{name}") for name in events):
-        return not_applicable(f"this kernel has no event {events[0]} ({since})")
+        return unknown(f"this kernel has no event {events[0]}", f"a kernel that has it ({since})")
     if situation.events is None:
         return unknown("no kernel event was recorded", "--trace, as root, with tracefs mounted")
     return None
