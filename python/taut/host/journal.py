@@ -79,9 +79,9 @@ class Journal:
         """Add a generation, whole or not at all: (remedy, setting and old, wanted, others)."""
         self._cut_tornmake_line()
         generation = self.load().last_generation + 1
-        machine, boot = machine_id(self._host), boot_id(self._host)
+        here = (machine_id(self._host), boot_id(self._host), uptime_ticks(self._host))
         entries = [
-            Entry(generation, index, remedy, kept.setting, kept.old, wanted, others, machine, boot)
+            Entry(generation, index, remedy, kept.setting, kept.old, wanted, others, *here)
             for index, (remedy, kept, wanted, others) in enumerate(changes)
         ]
         header = {
@@ -167,3 +167,12 @@ def machine_id(host: Host) -> str:
 def boot_id(host: Host) -> str:
     """Tell this boot from others."""
     return host.read("/proc/sys/kernel/random/boot_id") or "unknown"
+
+
+def uptime_ticks(host: Host) -> int:
+    """Time since boot, in the ticks of start times (proc(5)); 0 where nobody tells."""
+    seconds = (host.read("/proc/uptime") or "").partition(" ")[0]
+    try:
+        return int(float(seconds) * os.sysconf("SC_CLK_TCK"))
+    except ValueError:
+        return 0

@@ -33,6 +33,8 @@ class Entry:
     side_effects: tuple[Kept, ...]
     machine: str
     boot: str
+    uptime_ticks: int
+    """When the apply began, in the unit of start times (proc(5))."""
     is_written: bool = False
     """The write came back, whatever it said; else it never began, or taut died in it."""
     in_force: str | None = None
@@ -140,6 +142,7 @@ def change_record(entry: Entry) -> dict[str, Any]:
         ],
         "machine": entry.machine,
         "boot": entry.boot,
+        "uptime_ticks": entry.uptime_ticks,
     }
 
 
@@ -155,6 +158,7 @@ def _entry(record: dict[str, Any]) -> Entry:
         side_effects=others,
         machine=record["machine"],
         boot=record["boot"],
+        uptime_ticks=int(record["uptime_ticks"]),
     )
 
 

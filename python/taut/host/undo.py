@@ -9,12 +9,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from taut.host.heirs import Heir, find_heirs
 from taut.host.host import Host
 from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Contents, Entry
 from taut.host.setting import HALF_MADE, Setting
 from taut.host.settings.file import FileSetting
 from taut.host.settings.held_latency import HeldLatency
+from taut.host.settings.irq_placement import IrqPlacement, bring_back
 from taut.host.settings.placed_file import PlacedFile
 from taut.host.settings.placed_folder import PlacedFolder
 from taut.host.writer import Writer
@@ -48,6 +50,10 @@ class UndoReport:
     """Threads and devices that are no longer there."""
     strangers: list[Touched] = field(default_factory=list)
     """Changed by somebody else: nothing was written, unless forced."""
+    heirs: list[Heir] = field(default_factory=list)
+    """Threads that were started since by threads that apply moved, and inherited their cores."""
+    elsewhere: list[IrqPlacement] = field(default_factory=list)
+    """Interrupts with their old masks that another core serves: they did not fire meanwhile."""
     failed: list[Touched] = field(default_factory=list)
     complaints: Sequence[str] = ()
     archive: Path | None = None
@@ -84,6 +90,8 @@ def undo(
         return report
     for entry in ours:
         _restore(host, writer, journal, entry, report)
+    _bring_back(host, writer, ours, report)
+    report.heirs = find_heirs(host, ours)
     _verify(host, writer, ours, report)
     _close(journal, contents, entries, report, force=force)
     return report
@@ -175,8 +183,20 @@ def _restore(
         _put(writer, entry.setting, entry.old)
         report.restored.append(entry.setting)
     for kept in entry.side_effects:
-        if not _is_exact(kept.setting, kept.setting.read(host), kept.old):
+        is_exact = _is_exact(kept.setting, kept.setting.read(host), kept.old)
+        if not is_exact and not isinstance(kept.setting, IrqPlacement):
             _put(writer, kept.setting, kept.old)
+
+
+def _bring_back(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoReport) -> None:
+    """Interrupts go back together: each may make us wait."""
+    placements = [
+        (setting, old)
+        for setting, old in _truth(entries).items()
+        if isinstance(setting, IrqPlacement) and old is not None
+    ]
+    away = [(each, old) for each, old in placements if each.read(host) not in (old, None)]
+    report.elsewhere = bring_back(writer, away) if away else []
 
 
 def _verify(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoReport) -> None:
@@ -185,11 +205,11 @@ def _verify(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoRe
     why = {
         setting: _put(writer, setting, old)
         for setting, old in truth.items()
-        if not _is_exact(setting, setting.read(host), old)
+        if not _is_as_before(setting, setting.read(host), old)
     }
     for setting, old in truth.items():
         now = setting.read(host)
-        if not _is_exact(setting, now, old) and not _is_good_enough(setting, now, old):
+        if not _is_as_before(setting, now, old):
             report.failed.append(Touched(setting, old, now, why.get(setting, "")))
 
 
@@ -206,8 +226,10 @@ def _is_exact(setting: Setting, now: str | None, old: str | None) -> bool:
     return now == old or _is_gone(setting, now)
 
 
-def _is_good_enough(setting: Setting, now: str | None, old: str | None) -> bool:
+def _is_as_before(setting: Setting, now: str | None, old: str | None) -> bool:
     """Of files only the same text will do; other kinds know what is beyond their power."""
+    if _is_exact(setting, now, old):
+        return True
     return setting.kind != FileSetting.kind and setting.agrees(now, old)
 
 

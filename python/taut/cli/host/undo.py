@@ -16,6 +16,8 @@ from taut.host.undo import Touched, UndoReport
 from taut.host.undo import undo as undo_host
 from taut.host.writer import Writer
 
+_N_SHOWN = 10
+
 
 def undo(
     force: Annotated[
@@ -60,6 +62,17 @@ def print_undo(console: Console, report: UndoReport) -> None:
         console.print(_touched("Not put back", "still", report.failed))
     for setting in report.gone:
         console.print(f"{setting.name}: no longer there, nothing to put back", markup=False)
+    if report.heirs:
+        names = " ".join(str(heir.thread) for heir in report.heirs[:_N_SHOWN])
+        more = " ..." if len(report.heirs) > _N_SHOWN else ""
+        console.print(
+            f"{len(report.heirs)} threads were started since and inherited cores from threads that "
+            f"apply had moved; they keep them: {names}{more} (taskset changes it)"
+        )
+    for interrupt in report.elsewhere:
+        console.print(
+            f"interrupt {interrupt.irq}: its mask is as before, its core not: it did not fire"
+        )
     if report.is_refused:
         return
     if report.was_empty:

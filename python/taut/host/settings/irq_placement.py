@@ -4,6 +4,8 @@ So a mask that is written back does not bring the interrupt back; writing its ol
 """
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,8 +13,9 @@ from taut.core.cpus import parse_cpu_list
 from taut.host.host import Host
 from taut.host.writer import Writer
 
-# Some interrupts move when they next fire (IRQCHIP_MOVE_DEFERRED); an idle one may never do.
-_WAIT_S = 0.1
+WAIT_S = 10.0
+"""Some interrupts move only when they next fire (IRQCHIP_MOVE_DEFERRED): some do so seldom."""
+
 _BETWEEN = " on "
 
 
@@ -38,16 +41,8 @@ class IrqPlacement:
 
     def write(self, writer: Writer, value: str | None) -> None:
         """Move it to the core, then allow the others again."""
-        if value is None:
-            return
-        allowed, _, serves = value.partition(_BETWEEN)
-        path = f"/proc/irq/{self.irq}/smp_affinity_list"
-        if _serving(writer.host, self.irq) != serves:
-            writer.write_file(path, f"{serves}\n")
-            end = time.monotonic() + _WAIT_S
-            while _serving(writer.host, self.irq) != serves and time.monotonic() < end:
-                time.sleep(0.001)
-        writer.write_file(path, f"{allowed}\n")
+        if value is not None:
+            bring_back(writer, [(self, value)])
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
         """Whether the same cores are allowed: which of them serves is the kernel's choice."""
@@ -58,6 +53,28 @@ class IrqPlacement:
         return "managed by its driver"
 
 
+def bring_back(
+    writer: Writer, placements: Sequence[tuple[IrqPlacement, str]], wait_s: float = WAIT_S
+) -> list[IrqPlacement]:
+    """Move interrupts to the cores that served them, all at once; give those that did not go."""
+    cores = {placement: value.partition(_BETWEEN)[2] for placement, value in placements}
+
+    def away() -> list[IrqPlacement]:
+        return [each for each in cores if _serving(writer.host, each.irq) != cores[each]]
+
+    for each in away():
+        # A managed interrupt: the kernel moved it, and nobody else can.
+        with suppress(OSError):
+            writer.write_file(_path(each.irq), f"{cores[each]}\n")
+    end = time.monotonic() + wait_s
+    while (left := away()) and time.monotonic() < end:
+        time.sleep(0.002)
+    for placement, value in placements:
+        with suppress(OSError):
+            writer.write_file(_path(placement.irq), f"{_allowed(value)}\n")
+    return left
+
+
 def is_within(value: str) -> bool:
     """Whether the core that serves is among the allowed."""
     allowed, _, serves = value.partition(_BETWEEN)
@@ -66,6 +83,10 @@ def is_within(value: str) -> bool:
 
 def _allowed(value: str | None) -> str | None:
     return None if value is None else value.partition(_BETWEEN)[0]
+
+
+def _path(irq: int) -> str:
+    return f"/proc/irq/{irq}/smp_affinity_list"
 
 
 def _serving(host: Host, irq: int) -> str | None:
