@@ -67,6 +67,8 @@ def test_a_guest_leaves_it_to_the_host(tmp_path: Path) -> None:
 
     blind = judge(CHECK, tmp_path, {}, replace(POLL, role=Role.KVM_GUEST))
     assert blind.state is State.UNKNOWN
+    virtual = replace(POLL, machine=replace(BARE_METAL, hypervisor="kvm"))
+    assert judge(CHECK, tmp_path, {}, virtual).state is State.UNKNOWN
 
 
 def test_absent_and_malformed(tmp_path: Path) -> None:

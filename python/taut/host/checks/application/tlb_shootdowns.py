@@ -76,7 +76,8 @@ class TlbShootdowns(Check):
                 "keep the program's address space as it is",
                 by_hand="in the program: no munmap, mprotect, madvise, fork or exec after its "
                 "start, in any thread; glibc: MALLOC_TRIM_THRESHOLD_=-1, a large "
-                "MALLOC_MMAP_THRESHOLD_; helpers in another process",
+                "MALLOC_MMAP_THRESHOLD_; helpers in another process. Programs that ran on the core "
+                "before cause them too: keep them off (R24)",
                 cost="memory that is not given back",
             ),
         )

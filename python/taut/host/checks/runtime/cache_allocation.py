@@ -97,7 +97,7 @@ def _without(situation: Situation) -> Finding:
         return failed(
             f"{_RESCTRL} is not mounted: everybody fills every way", _WANTED, situation.cores
         )
-    if situation.role is Role.KVM_GUEST:
+    if situation.role is Role.KVM_GUEST or situation.machine.hypervisor:
         return unknown(
             "allocation of the L3 is not visible in a guest", "run on the KVM host", _WANTED
         )
