@@ -1,12 +1,13 @@
 """What a host should do at every boot: from the checks that failed, and from what already helps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
 from taut.host.boot.systemd import hold_back_path
 from taut.host.boot.wish import Wish
-from taut.host.check import HostCheck, Profile, State
+from taut.host.check import HostCheck, Profile, Remedy, State
 from taut.host.host import Host
+from taut.host.settings.held_latency import HeldLatency
 from taut.host.situation import Situation
 
 
@@ -16,22 +17,40 @@ def choose_wishes(
     """Give every boot item of the profile.
 
     Of a check that passes, what is in force stays: after a reboot with taut's parameters the
-    same ones are chosen again, and not none.
+    same ones are chosen again, and not none. What advice contradicts itself about is left out,
+    as a plan leaves it out.
     """
     wishes = []
+    for check, state, remedy in _remedies(checks, host, situation, profile):
+        wishes += [
+            Wish(item, check.why, remedy.id)
+            for item in remedy.boot
+            if state is State.FAIL or is_in_force(host, item)
+        ]
+    return wishes
+
+
+def choose_hold_us(
+    checks: Sequence[HostCheck], host: Host, situation: Situation, profile: Profile
+) -> int | None:
+    """Give the wake-up latency that a service should hold; None: none of the profile asks."""
+    for _, _, remedy in _remedies(checks, host, situation, profile):
+        for change in remedy.changes:
+            if isinstance(change.setting, HeldLatency) and change.wanted.isdecimal():
+                return int(change.wanted)
+    return None
+
+
+def _remedies(
+    checks: Sequence[HostCheck], host: Host, situation: Situation, profile: Profile
+) -> Iterator[tuple[HostCheck, State, Remedy]]:
     for check in checks:
         state = check.inspect(host, situation).state
         if state not in (State.FAIL, State.PASS):
             continue
         for remedy in check.remedies(host, situation):
-            if remedy.profile > profile:
-                continue
-            wishes += [
-                Wish(item, check.why, remedy.id)
-                for item in remedy.boot
-                if state is State.FAIL or is_in_force(host, item)
-            ]
-    return wishes
+            if remedy.profile <= profile and not remedy.measure:
+                yield check, state, remedy
 
 
 def is_in_force(host: Host, item: BootItem) -> bool:

@@ -55,9 +55,13 @@ def command_line(parameters: Sequence[Reasoned]) -> str:
 
 def replaced(text: str, parameters: Sequence[Reasoned]) -> str:
     """Give a command line with these parameters, instead of those of the same name in it."""
+    return " ".join(filter(None, (without(text, parameters), command_line(parameters))))
+
+
+def without(text: str, parameters: Sequence[Reasoned]) -> str:
+    """Give a command line without the parameters of these names."""
     ours = {_key(reasoned.parameter.name) for reasoned in parameters}
-    kept = [word for word in text.split() if _key(word.partition("=")[0]) not in ours]
-    return " ".join([*kept, *filter(None, [command_line(parameters)])])
+    return " ".join(word for word in text.split() if _key(word.partition("=")[0]) not in ours)
 
 
 def _key(name: str) -> str:

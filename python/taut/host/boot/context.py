@@ -18,6 +18,8 @@ class BootContext:
     profile: str = "recommended"
     program: str = "/usr/bin/taut"
     """Absolute path of taut itself: units start it."""
+    hold_us: int | None = None
+    """The wake-up latency a service holds; None: none does."""
     cmdline: str = ""
     """That the machine boots with: /etc/kernel/cmdline, else /proc/cmdline."""
     entries: Mapping[str, str] = field(default_factory=dict)

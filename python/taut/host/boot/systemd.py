@@ -1,4 +1,4 @@
-"""What systemd does at boot: two units of taut's, and fragments for sysctl, tmpfiles and modprobe.
+"""What systemd does at boot: units of taut's, and fragments for sysctl, tmpfiles and modprobe.
 
 Everything is a file, so taking it back is removing files. Units are neither enabled nor disabled,
 which would leave links: drop-ins of multi-user.target start them, or a condition holds them back.
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from taut.core.cpus import format_cpu_list
 from taut.host.boot.context import BootContext
 from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
-from taut.host.boot.wish import Wish, wishes_of
+from taut.host.boot.wish import Wish, one_line, wishes_of
 
 NAME = "90-taut"
 _UNITS = "/etc/systemd/system"
@@ -26,7 +26,7 @@ Description=Keep the exit latency of idle states low (taut)
 
 [Service]
 # /dev/cpu_dma_latency counts only while it is open: this process keeps it so.
-ExecStart={program} host hold
+ExecStart={program} host hold --latency {hold_us}
 Restart=on-failure
 RestartSec=1
 CPUAffinity={housekeeping}
@@ -34,7 +34,7 @@ CPUAffinity={housekeeping}
 _APPLY = """\
 [Unit]
 Description=Tune this machine for latency (taut)
-After=systemd-sysctl.service systemd-tmpfiles-setup.service network.target
+After=systemd-sysctl.service systemd-tmpfiles-setup.service network.target {hold}
 
 [Service]
 # What no parameter and no fragment can: interrupts, threads and devices that appear late.
@@ -54,16 +54,16 @@ ConditionPathExists=!/
 
 def systemd_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
     """Give everything but the kernel parameters."""
-    files = {
-        f"{_UNITS}/{HOLD_UNIT}": _unit(_HOLD, context),
-        f"{_UNITS}/{APPLY_UNIT}": _unit(_APPLY, context),
-    }
-    started = [HOLD_UNIT, APPLY_UNIT]
+    files = {f"{_UNITS}/{APPLY_UNIT}": _unit(_APPLY, context)}
+    started = [APPLY_UNIT]
+    if context.hold_us is not None:
+        files[f"{_UNITS}/{HOLD_UNIT}"] = _unit(_HOLD, context)
+        started.append(HOLD_UNIT)
     for state, reason in wishes_of(wishes, UnitState):
         if state.is_enabled:
             started.append(state.unit)
         else:
-            files[hold_back_path(state.unit)] = _HELD_BACK.format(reason=reason)
+            files[hold_back_path(state.unit)] = _HELD_BACK.format(reason=one_line(reason))
     files[_TARGET] = f"[Unit]\nWants={' '.join(started)}\n"
     return {**files, **fragments(wishes)}
 
@@ -100,6 +100,8 @@ def _unit(text: str, context: BootContext) -> str:
     housekeeping = format_cpu_list(context.housekeeping or context.online)
     filled = text.format(
         program=context.program,
+        hold=HOLD_UNIT,
+        hold_us=context.hold_us,
         role=context.role,
         cores=cores,
         profile=context.profile,
@@ -109,4 +111,4 @@ def _unit(text: str, context: BootContext) -> str:
 
 
 def _lines(pairs: Sequence[tuple[str, str]]) -> str:
-    return "".join(f"# {reason}\n{line}\n" for line, reason in pairs)
+    return "".join(f"# {one_line(reason)}\n{line}\n" for line, reason in pairs)

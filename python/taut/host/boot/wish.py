@@ -64,3 +64,8 @@ def value_of(item: Valued) -> str:
     if isinstance(item, UnitState):
         return "enabled" if item.is_enabled else "disabled"
     return item.value
+
+
+def one_line(text: str) -> str:
+    """Give a reason as a comment can hold it."""
+    return " ".join(text.split())

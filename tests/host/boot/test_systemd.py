@@ -1,0 +1,102 @@
+import shutil
+import subprocess
+from configparser import ConfigParser
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from boot_wishes import CONTEXT, WISHES
+from taut.host.boot.item import UnitState
+from taut.host.boot.systemd import (
+    MODPROBE,
+    SYSCTL,
+    TMPFILES,
+    hold_back_path,
+    systemd_files,
+)
+from taut.host.boot.wish import Wish
+
+UNITS = "/etc/systemd/system"
+HOLD, APPLY = f"{UNITS}/taut-host-hold.service", f"{UNITS}/taut-host-apply.service"
+TARGET = f"{UNITS}/multi-user.target.d/90-taut.conf"
+HOLDING = replace(CONTEXT, hold_us=2)
+
+
+def unit(text: str) -> ConfigParser:
+    config = ConfigParser(interpolation=None, delimiters=("=",))
+    config.optionxform = str  # type: ignore[assignment,method-assign]
+    config.read_string(text)
+    return config
+
+
+def statements(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def test_apply_runs_taut_with_this_role_and_cores_on_a_housekeeping_core() -> None:
+    service = unit(systemd_files(WISHES, CONTEXT)[APPLY])["Service"]
+
+    assert service["ExecStart"] == (
+        "/opt/taut/bin/taut host apply --role poll-core --cores 2-3 --profile recommended --yes"
+    )
+    assert service["CPUAffinity"] == "0-1"
+
+
+def test_a_latency_is_held_by_a_service_of_its_own_where_one_is_wanted() -> None:
+    service = unit(systemd_files(WISHES, HOLDING)[HOLD])["Service"]
+
+    assert service["ExecStart"] == "/opt/taut/bin/taut host hold --latency 2"
+    assert HOLD not in systemd_files(WISHES, CONTEXT)
+
+
+def test_the_target_starts_our_units_and_those_that_are_wanted() -> None:
+    files = systemd_files(WISHES, HOLDING)
+
+    assert unit(files[TARGET])["Unit"]["Wants"].split() == [
+        "taut-host-apply.service",
+        "taut-host-hold.service",
+        "chrony.service",
+    ]
+
+
+def test_a_unit_that_shall_not_start_is_held_back_by_a_condition() -> None:
+    files = systemd_files(WISHES, CONTEXT)
+
+    text = files[hold_back_path("irqbalance.service")]
+    assert unit(text)["Unit"]["ConditionPathExists"] == "!/"
+    assert text.startswith("# moves interrupts\n")
+
+
+def test_fragments_hold_one_statement_per_item() -> None:
+    files = systemd_files(WISHES, CONTEXT)
+
+    assert statements(files[SYSCTL]) == ["vm.stat_interval = 120"]
+    assert statements(files[TMPFILES]) == ["w /sys/kernel/mm/ksm/run - - - - 0"]
+    assert statements(files[MODPROBE]) == [
+        "options kvm halt_poll_ns=0",
+        "options kvm kvmclock_periodic_sync=0",
+    ]
+
+
+def test_fragments_without_items_are_left_out() -> None:
+    assert set(systemd_files([], CONTEXT)) == {APPLY, TARGET}
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+    files = systemd_files(
+        [Wish(UnitState("chrony.service", is_enabled=True), "time")],
+        replace(HOLDING, program="/bin/true"),
+    )
+    for path in (HOLD, APPLY):
+        (tmp_path / Path(path).name).write_text(files[path])
+
+    ended = subprocess.run(
+        ["systemd-analyze", "verify", *map(str, tmp_path.iterdir())],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "taut-host" not in ended.stderr
