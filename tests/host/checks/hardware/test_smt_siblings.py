@@ -49,6 +49,15 @@ def test_an_isolated_sibling_passes_once_it_was_seen_idle(tmp_path: Path) -> Non
     assert "busy 50%" in busy.observed
 
 
+def test_only_cores_that_suffer_are_named(tmp_path: Path) -> None:
+    files = {**SMT, f"{CPU}/isolated": "1\n"}
+
+    finding = judge(CHECK, tmp_path, files, replace(POLL, cores=(2, 3)))
+
+    assert finding.observed == "0, sibling of 2, is not isolated"
+    assert finding.cores == (2,)
+
+
 def test_siblings_that_both_poll_are_for_the_user_to_part(tmp_path: Path) -> None:
     both = replace(POLL, cores=(1, 3))
 

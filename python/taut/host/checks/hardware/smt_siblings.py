@@ -24,7 +24,11 @@ from taut.host.situation import Role, Situation
 _CPU = "/sys/devices/system/cpu"
 _ACTIVE = f"{_CPU}/smt/active"
 _STAT = "/proc/stat"
-_ISOLATED = (f"{_CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")
+_ISOLATED = (
+    f"{_CPU}/isolated",
+    "/sys/fs/cgroup/cpuset.cpus.isolated",
+    "/sys/fs/cgroup/unified/cpuset.cpus.isolated",
+)
 _ROLES = (Role.POLL_CORE, Role.KVM_HOST, Role.KVM_GUEST, Role.CONTAINER)
 _WANTED = "SMT off, or the siblings of poll cores offline, or isolated and idle"
 _IDLE = 0.01
@@ -107,6 +111,7 @@ def _judge(host: Host, situation: Situation, shared: Mapping[int, CpuSet | None]
                 bad.append(f"{other}, sibling of {core}, is not isolated")
             elif busy is None:
                 unsure.append(other)
+                continue
             elif busy > _IDLE:
                 bad.append(f"{other}, sibling of {core}, is busy {busy:.0%} of the time")
             else:
