@@ -28,14 +28,22 @@ void poll_gap_run(
 	struct poll_gap *poll, uint64_t start_tsc, uint64_t end_tsc, volatile const int *stop)
 {
 	uint64_t before = clock_tsc();
+	uint64_t now = before;
 
-	while (before < start_tsc && *stop == 0)
-		before = clock_tsc();
-	if (before < start_tsc)
+	while (now < start_tsc && *stop == 0) {
+		before = now;
+		now = clock_tsc();
+	}
+	if (now < start_tsc)
 		return;
+	// Who comes too late was kept from the core since the start.
+	if (before > start_tsc)
+		before = start_tsc;
 	poll->first_tsc = before;
+	poll_gap_account(poll, before, now);
+	before = now;
 	while (before < end_tsc && *stop == 0) {
-		uint64_t now = clock_tsc();
+		now = clock_tsc();
 		poll_gap_account(poll, before, now);
 		before = now;
 	}

@@ -20,7 +20,7 @@ struct poll_gap_config {
 struct poll_gap {
 	_Alignas(64) struct histogram *periods;
 	struct gap_log gaps;
-	uint64_t first_tsc, last_tsc; // first and last reading; both 0: none
+	uint64_t first_tsc, last_tsc; // from when to when; both 0: never
 	uint64_t worst_ticks, worst_start_tsc;
 };
 
@@ -28,8 +28,9 @@ struct poll_gap {
 int poll_gap_create(struct poll_gap *poll, const struct poll_gap_config *config);
 void poll_gap_destroy(struct poll_gap *poll);
 
-// Hot path: poll from start_tsc to end_tsc, or until *stop is not zero. Makes no system call. A
-// gap at either end is seen only as far as a reading lies before and after it.
+// Hot path: poll from start_tsc to end_tsc, or until *stop is not zero. Makes no system call. Gaps
+// at either end count whole: first_tsc is the last reading before the start. Call it some time
+// before start_tsc; for one who comes later the time since then is a gap.
 void poll_gap_run(
 	struct poll_gap *poll, uint64_t start_tsc, uint64_t end_tsc, volatile const int *stop);
 

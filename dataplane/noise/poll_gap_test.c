@@ -72,7 +72,7 @@ static void polling_leaves_no_time_out(void **state)
 
 	poll_gap_run(&poll, start, start + 20000000, &stop);
 
-	assert_true(poll.first_tsc >= start);
+	assert_true(poll.first_tsc <= start);
 	assert_true(poll.last_tsc >= start + 20000000);
 	for (size_t cursor = 0; histogram_next(poll.periods, &cursor, &bucket);)
 		sum += bucket.value * bucket.count;
@@ -80,6 +80,21 @@ static void polling_leaves_no_time_out(void **state)
 	uint64_t polled = poll.last_tsc - poll.first_tsc;
 	assert_in_range(sum, polled - (polled >> 14) - 1, polled);
 	assert_true(poll.worst_ticks <= polled);
+	poll_gap_destroy(&poll);
+}
+
+static void who_comes_too_late_was_kept_from_the_core_since_the_start(void **state)
+{
+	struct poll_gap poll = make(1);
+	volatile int stop = 0;
+	uint64_t start = clock_tsc() - 1000000;
+
+	poll_gap_run(&poll, start, start + 10, &stop);
+
+	assert_int_equal(poll.first_tsc, start);
+	assert_int_equal(histogram_total(poll.periods), 1);
+	assert_int_equal(poll.gaps.total_ticks, poll.last_tsc - start);
+	assert_true(poll.worst_ticks >= 1000000);
 	poll_gap_destroy(&poll);
 }
 
@@ -103,6 +118,7 @@ int main(void)
 		cmocka_unit_test(the_worst_period_is_known_with_its_time_though_the_log_is_full),
 		cmocka_unit_test(a_period_as_long_as_a_threshold_is_not_over_it),
 		cmocka_unit_test(polling_leaves_no_time_out),
+		cmocka_unit_test(who_comes_too_late_was_kept_from_the_core_since_the_start),
 		cmocka_unit_test(polling_that_is_stopped_before_its_start_measures_nothing),
 	};
 

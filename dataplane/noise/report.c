@@ -65,20 +65,18 @@ static void print_core(FILE *out, const struct noise *noise, const struct noise_
 {
 	const struct poll_gap *poll = &core->poll;
 	uint64_t hz = noise->tsc_hz;
+	// The period that was under way at the start began before it.
+	uint64_t at_tsc =
+		poll->worst_start_tsc > noise->start_tsc ? poll->worst_start_tsc : noise->start_tsc;
 
-	fprintf(out,
-		"{\"core\":%d,\"samples\":%" PRIu64 ",\"started_ns\":%" PRIu64
-		",\"duration_ns\":%" PRIu64,
-		core->core, histogram_total(poll->periods),
-		poll->first_tsc > 0 ? clock_ns(poll->first_tsc - noise->start_tsc, hz) : 0,
-		clock_ns(poll->last_tsc - poll->first_tsc, hz));
+	fprintf(out, "{\"core\":%d,\"samples\":%" PRIu64 ",\"duration_ns\":%" PRIu64, core->core,
+		histogram_total(poll->periods), clock_ns(poll->last_tsc - poll->first_tsc, hz));
 	print_periods(out, poll, hz);
 	fprintf(out,
 		",\"gaps\":{\"n\":%" PRIu64 ",\"total_ns\":%" PRIu64 ",\"not_logged\":%" PRIu64 "}",
 		poll->gaps.n, clock_ns(poll->gaps.total_ticks, hz), poll->gaps.not_logged);
 	fprintf(out, ",\"worst\":{\"ns\":%" PRIu64 ",\"at_ns\":%" PRIu64 "}}",
-		clock_ns(poll->worst_ticks, hz),
-		poll->worst_ticks > 0 ? clock_ns(poll->worst_start_tsc - noise->start_tsc, hz) : 0);
+		clock_ns(poll->worst_ticks, hz), clock_ns(at_tsc - noise->start_tsc, hz));
 }
 
 void report_print(FILE *out, const struct noise *noise, bool was_interrupted)

@@ -19,7 +19,6 @@ from taut.records.layout import FILE_HEADER, HISTOGRAM, SERIES, VERSION, RecordK
 CORE = {
     "core": 3,
     "samples": 1000,
-    "started_ns": 10,
     "duration_ns": 2_000_000,
     "period_ns": {"min": 7, "p50": 9, "p99.9999": 5000},
     "over": [{"threshold_ns": 1000, "gaps": 4}, {"threshold_ns": 10_000, "gaps": 1}],
