@@ -45,6 +45,12 @@ def test_a_guests_zero_proves_nothing(tmp_path: Path) -> None:
     assert "on the host" in finding.needs
 
 
+def test_a_container_leaves_the_count_to_its_host(tmp_path: Path) -> None:
+    container = replace(POLL, role=Role.CONTAINER)
+
+    assert judge(CHECK, tmp_path, {}, container).state is State.UNKNOWN
+
+
 def test_amd_counts_by_another_name_and_arm_has_none(tmp_path: Path) -> None:
     amd = replace(POLL, machine=replace(BARE_METAL, vendor="amd"))
     arm = replace(POLL, machine=replace(BARE_METAL, vendor="arm"))
