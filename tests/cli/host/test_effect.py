@@ -101,3 +101,20 @@ def test_bad_input_is_refused_before_anything_is_measured(
     assert isinstance(result.exception, InputError)
     assert said in str(result.exception)
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.00001, "~0"),
+        (0.0123, "0.0123"),
+        (-1.2345, "-1.23"),
+        (123.4, "123"),
+        (9999, "9999"),
+        (-946_980, "-947k"),
+        (12_300_000, "12M"),
+    ],
+)
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert module._short(value) == text

@@ -248,7 +248,10 @@ def _print(found: Effect, knobs: Sequence[Knob], trial: _Trial, seed: int) -> No
 
 
 def _short(value: float) -> str:
-    """Three digits, and never an exponent: rates go to a million."""
+    """Three digits, and never an exponent."""
+    for letter, size in (("M", 1e6), ("k", 1e3)):
+        if abs(value) >= 10 * size:
+            return f"{value / size:.0f}{letter}"
     if abs(value) >= 100:
         return f"{value:.0f}"
     return f"{value:.3g}" if abs(value) >= 0.001 or value == 0 else "~0"
