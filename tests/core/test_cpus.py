@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taut.core.cpus import cpu_mask, format_cpu_list, parse_cpu_list
+from taut.core.cpus import cpu_mask, format_cpu_list, parse_cpu_list, parse_cpu_mask
 from taut.core.errors import InputError
 
 
@@ -11,7 +11,7 @@ def test_lists_and_ranges_are_read() -> None:
     assert parse_cpu_list("") == ()
 
 
-@pytest.mark.parametrize("text", ["a", "1-", "3-1", "-1", "1;2"])
+@pytest.mark.parametrize("text", ["a", "1-", "3-1", "-1", "1;2", "0-99999999999"])
 def test_what_is_no_list_is_refused(text: str) -> None:
     if text == "1-":
         assert parse_cpu_list(text) == (1,)
@@ -28,3 +28,9 @@ def test_a_written_list_reads_back(cores: set[int]) -> None:
 def test_masks_are_words_of_32_bits() -> None:
     assert cpu_mask([1]) == "2"
     assert cpu_mask([0, 33]) == "2,00000001"
+
+
+def test_masks_read_back_whatever_their_leading_zeros() -> None:
+    assert parse_cpu_mask("2") == (1,)
+    assert parse_cpu_mask("00000000,00000003\n") == (0, 1)
+    assert parse_cpu_mask("2,00000001") == (0, 33)

@@ -6,6 +6,9 @@ from taut.core.errors import InputError
 
 CpuSet = tuple[int, ...]
 
+MAX_CORES = 8192
+"""The most a kernel can be built for on x86-64 (CONFIG_NR_CPUS)."""
+
 
 def parse_cpu_list(text: str) -> CpuSet:
     """Turn `0-3,8` into (0, 1, 2, 3, 8); an empty text is no core."""
@@ -16,6 +19,8 @@ def parse_cpu_list(text: str) -> CpuSet:
             raise InputError(f"cores {text!r}: {part!r} is no core; write a list like 0-3,8")
         if last and int(last) < int(first):
             raise InputError(f"cores {text!r}: {part!r} runs backwards; write a list like 0-3,8")
+        if int(last or first) >= MAX_CORES:
+            raise InputError(f"cores {text!r}: no kernel has core {last or first}; see nproc")
         cores.update(range(int(first), int(last or first) + 1))
     return tuple(sorted(cores))
 

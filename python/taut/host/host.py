@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taut.core.cpus import CpuSet, parse_cpu_list
+from taut.core.errors import InputError
 
 COMMANDS = "commands"
 """Folder of a copied machine that holds what programs printed, one file per command line."""
@@ -109,9 +110,11 @@ class Host:
         return self.cores("/sys/devices/system/cpu/isolated")
 
     def cores(self, path: str) -> CpuSet:
-        """A file that holds a list of cores; none when it is empty or not there."""
-        text = self.read(path) or ""
-        return parse_cpu_list(text) if text[:1].isdigit() else ()
+        """A file that holds a list of cores; none when it is empty, malformed or not there."""
+        try:
+            return parse_cpu_list(self.read(path) or "")
+        except InputError:
+            return ()
 
     def number(self, path: str) -> int | None:
         """A file that holds one whole number, decimal or 0x; None when it does not."""
