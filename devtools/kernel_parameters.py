@@ -24,10 +24,12 @@ _SETUP = re.compile(
     rb'\b(?:__setup|early_param|__setup_param|early_param_on_off)\s*\(\s*"([\w.+-]+)=?\s*"'
     rb'(?:\s*,\s*"([\w.+-]+)")?'
 )
-_CORE = re.compile(rb"^\s*core_param(?:_cb)?\s*\(\s*(\w+)\s*,", re.MULTILINE)
+_CORE = re.compile(rb"^[ \t]*core_param(?:_cb)?\s*\(\s*(\w+)\s*,", re.MULTILINE)
 _PREFIX = re.compile(rb'#define\s+MODULE_PARAM_PREFIX\s+"([\w.-]*)"')
-_OPTION = re.compile(rb"^\s*(?:module_param|torture_param)\w*\s*\(\s*(\w+)\s*,", re.MULTILINE)
-_TYPED_OPTION = re.compile(rb"^\s*torture_param\s*\(\s*\w+\s*,\s*(\w+)", re.MULTILINE)
+_OPTION = re.compile(rb"^[ \t]*(?:module_param|torture_param)\w*\s*\(\s*(\w+)\s*,", re.MULTILINE)
+_TYPED_OPTION = re.compile(rb"^[ \t]*torture_param\s*\(\s*\w+\s*,\s*(\w+)", re.MULTILINE)
+# Options with a function of their own are in no list of options, so their module is not known.
+_CALLBACK = re.compile(rb"^[ \t]*module_param_c(?:b|all)\w*\s*\(\s*(\w+)\s*,", re.MULTILINE)
 _BUILT_IN = re.compile(rb"(?:^|\0)([\w-]+)\.parm(?:type)?=(\w+)")
 _MODULE = re.compile(rb"\0name=([\w-]+)\0")
 _OF_MODULE = re.compile(rb"\0parm(?:type)?=(\w+):")
@@ -38,6 +40,7 @@ _NOT = "!"
 _HEADER = """\
 # Names of kernel parameters, `-` written as `_`; made by devtools/kernel_parameters.py.
 # kernels {versions}
+# *.NAME: an option of some module.
 # +VERSION: the kernel before it in that list has no such name. -VERSION: gone in that kernel.
 """
 
@@ -109,9 +112,12 @@ def in_source(folder: Path) -> Iterator[str]:
 
 def of_file(stem: str, text: bytes) -> Iterator[str]:
     """Names that one source file registers."""
+    if b"param" not in text and b"__setup" not in text:
+        return
     for pair in _SETUP.findall(text):
         yield from (name.decode() for name in pair if name)
     yield from (name.decode() for name in _CORE.findall(text))
+    yield from (f"*.{name.decode()}" for name in _CALLBACK.findall(text))
     prefix = _PREFIX.search(text)
     if prefix:
         # The list of built-in modules has the file's name there: tree.* for rcutree.*.

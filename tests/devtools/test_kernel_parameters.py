@@ -15,7 +15,7 @@ DOCUMENTATION = (
 )
 SOURCE = (
     '__setup("nosoftlockup", set_it);\nearly_param("quiet", quiet);\n'
-    "core_param(panic, x, int, 0);\n"
+    "core_param(panic, x, int, 0);\nmodule_param_cb(enabled, &ops, &x, 0644);\n"
     'early_param_on_off("initramfs_on", "initramfs_off", x, CONFIG_X);\n'
 )
 RENAMED = '#define MODULE_PARAM_PREFIX "rcutree."\nmodule_param(kthread_prio, int, 0);\n'
@@ -56,6 +56,7 @@ def test_names_come_from_documentation_source_and_modules(tmp_path: Path) -> Non
         "haltpoll.guest_halt_poll_ns",
         "kvm_intel.ple_gap",
         "kvm_intel.ept",
+        "*.enabled",
     }
 
 

@@ -26,10 +26,14 @@ class Advice:
     remedy: str = ""
     since: Version = (0, 0)
     """Said of kernels from here on, and where nobody knows the kernel."""
+    until: Version | None = None
+    """Said only of kernels that are known to be older."""
 
     def matches(self, parameter: Parameter, kernel: Version | None) -> bool:
         """Whether it is to be said."""
         if kernel is not None and kernel < self.since:
+            return False
+        if self.until is not None and (kernel is None or kernel >= self.until):
             return False
         if re.fullmatch(self.name, parameter.name) is None:
             return False
@@ -42,7 +46,7 @@ _UNSAFE_REMEDY = "remove it: a loop that polls makes no system calls and gains n
 ADVICE = (
     Advice(
         "mce",
-        "(.*,)?off(,.*)?",
+        "off",
         Kind.DANGEROUS,
         Gravity.DANGER,
         "disables all machine-check handling: an uncorrected memory error becomes silently wrong"
@@ -52,7 +56,7 @@ ADVICE = (
     Advice("nomce", None, Kind.DANGEROUS, Gravity.DANGER, "the same as mce=off", "mce=ignore_ce"),
     Advice(
         "mce",
-        "(.*,)?ignore_ce(,.*)?",
+        "ignore_ce",
         Kind.DANGEROUS,
         Gravity.NOTE,
         "corrected memory errors are no longer seen: a failing module gives no warning",
@@ -257,6 +261,53 @@ ADVICE = (
         Gravity.WARNING,
         "only kernels with StarlingX's patch take it; mainline does not",
         "cpuset partitions or isolcpus keep unbound kernel threads off the cores",
+    ),
+    Advice(
+        "rcu_nocbs_poll",
+        None,
+        Kind.MISUNDERSTOOD,
+        Gravity.ERROR,
+        "not harmless: names are compared by their beginning, so it counts as rcu_nocbs without a"
+        " list, does not show among unknown parameters, and an rcu_nocbs=LIST before it is"
+        " forgotten where the kernel has CONFIG_CPUMASK_OFFSTACK, as Debian's",
+        "rcu_nocb_poll, or nothing",
+        since=(6, 1),
+    ),
+    Advice(
+        "mitigations",
+        ".*[,;]no_.*",
+        Kind.INERT,
+        Gravity.ERROR,
+        "choosing mitigations by attack came with 6.17: this kernel takes none of the value",
+        "mitigations=auto",
+        until=(6, 17),
+    ),
+    Advice(
+        "preempt",
+        "lazy",
+        Kind.INERT,
+        Gravity.ERROR,
+        "came with 6.13: this kernel keeps its own choice",
+        "preempt=full or preempt=none",
+        until=(6, 13),
+    ),
+    Advice(
+        "amd_pstate",
+        "guided",
+        Kind.INERT,
+        Gravity.ERROR,
+        "came with 6.4: this kernel does not load amd_pstate for it",
+        "amd_pstate=passive",
+        until=(6, 4),
+    ),
+    Advice(
+        "amd_pstate",
+        "active",
+        Kind.INERT,
+        Gravity.ERROR,
+        "came with 6.3: this kernel does not load amd_pstate for it",
+        "amd_pstate=passive",
+        until=(6, 3),
     ),
     Advice(
         "noibrs|noibpb",

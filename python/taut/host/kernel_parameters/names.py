@@ -68,7 +68,7 @@ def dictionary() -> Dictionary:
         names.add(name)
         for version in versions:
             (came if version[0] == "+" else went)[name] = _version(version[1:])
-    modules = frozenset(name.partition(".")[0] for name in names if "." in name)
+    modules = frozenset(name.partition(".")[0] for name in names if "." in name) - {"*"}
     return Dictionary(kernels, frozenset(names), came, went, modules)
 
 
@@ -89,8 +89,17 @@ def is_known(name: str) -> bool:
     module, dot, option = name.partition(".")
     if name in dictionary().names or name.startswith(_FAMILIES):
         return True
-    # A parameter of a module that is built in may be given by indices too: `foo.bar`.
-    return bool(dot) and module in dictionary().modules and option in _OPTIONS_OF_ALL
+    of_some_module = option in _OPTIONS_OF_ALL or f"*.{option}" in dictionary().names
+    return bool(dot) and module in dictionary().modules and of_some_module
+
+
+def begins_with_a_known_name(name: str) -> bool:
+    """Whether the kernel may take it for another: it compares some names by their beginning only.
+
+    Nothing then appears in its log, and the parameter does what the shorter name does.
+    """
+    shorter = (name[:length] for length in range(4, len(name)))
+    return any(beginning in dictionary().names for beginning in shorter)
 
 
 def is_for_others(name: str) -> bool:
@@ -120,18 +129,22 @@ def _dotted_suggestion(name: str) -> str | None:
     if module in known.modules:
         mine = [other for other in known.names if other.startswith(f"{module}.")]
         return _nearest(name, mine, limit=_tolerance(option))
-    same_option = [other for other in known.names if other.partition(".")[2] == option]
+    same_option = [
+        other for other in known.names - {f"*.{option}"} if other.partition(".")[2] == option
+    ]
     near = max(same_option, key=lambda other: (_likeness(module, other), other), default=None)
     if near is not None and _likeness(module, near) >= 0.6:
         return near
-    return _nearest(name, (other for other in known.names if "." in other))
+    return _nearest(name, (other for other in known.names if "." in other), limit=1)
 
 
 def _option_of_a_module(name: str) -> str | None:
     """Find who has it: `rcu_normal_after_boot` lacks its `rcupdate.` only."""
     if len(name) < 8:
         return None
-    owners = sorted(known for known in dictionary().names if known.partition(".")[2] == name)
+    owners = sorted(
+        known for known in dictionary().names if known.partition(".")[2] == name and known[0] != "*"
+    )
     return " or ".join(owners) if len(owners) in (1, 2) else None
 
 

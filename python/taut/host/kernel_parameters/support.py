@@ -8,6 +8,7 @@ from taut.host.kernel_parameters.facts import KernelFacts
 from taut.host.kernel_parameters.names import (
     SINCE,
     Version,
+    begins_with_a_known_name,
     dictionary,
     is_for_others,
     is_known,
@@ -64,7 +65,8 @@ def _kernel_takes(name: str, facts: KernelFacts, is_running: bool) -> bool:
     """Whether this very kernel says it knows a name the dictionary does not have."""
     module, dot, option = name.partition(".")
     if not dot:
-        return is_running and facts.ignored is not None and name not in facts.ignored
+        is_silent = facts.ignored is not None and name not in facts.ignored
+        return is_running and is_silent and not begins_with_a_known_name(name)
     options = (facts.modules or {}).get(module)
     # A module without a folder of options may have some that /sys does not show.
     return options is not None and (option in options or not options)
@@ -86,8 +88,7 @@ def _unknown(parameter: Parameter, facts: KernelFacts) -> Problem:
             parameter,
             Kind.MISSPELT,
             Gravity.ERROR,
-            f"the kernel has no {name}: it is ignored"
-            + (", and nothing says so of names with a dot" if "." in name else ""),
+            f"the kernel has no {name}: it is {_fate(name)}",
             f"did you mean {_with_value(meant, parameter.value)}",
         )
     module, dot, option = name.partition(".")
@@ -115,6 +116,14 @@ def _unknown(parameter: Parameter, facts: KernelFacts) -> Problem:
         else f"no kernel taut knows ({_known_kernels()}) takes it: it goes to init",
         "remove it, or look for it in the kernel's kernel-parameters.txt",
     )
+
+
+def _fate(name: str) -> str:
+    if "." in name:
+        return "ignored, and nothing says so of names with a dot"
+    if begins_with_a_known_name(name):
+        return "ignored, or taken for a shorter name without a word"
+    return "ignored"
 
 
 def _with_value(name: str, value: str | None) -> str:

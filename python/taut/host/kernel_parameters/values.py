@@ -60,7 +60,7 @@ CHOICES: Mapping[str, Choice] = {
     "idle": Choice("poll halt nomwait"),
     "intel_idle.max_cstate": Choice("", pattern=r"\d"),
     "intel_iommu": Choice(
-        "on off igfx_off forcedac strict sp_off sm_on sm_off tboot_noforce", ",+"
+        "on off igfx_off intgpu_off forcedac strict sp_off sm_on sm_off tboot_noforce", ",+"
     ),
     "intel_pstate": Choice(
         "active passive disable force no_hwp hwp_only support_acpi_ppc per_cpu_perf_limits no_cas"
@@ -76,12 +76,11 @@ CHOICES: Mapping[str, Choice] = {
     "mce": Choice(
         "off no_cmci no_lmce dont_log_ce print_all ignore_ce bootlog nobootlog"
         " bios_cmci_threshold recovery",
-        ",",
-        pattern=_NUMBER,
+        pattern=rf"{_NUMBER}(,{_NUMBER})?",
     ),
     "mitigations": Choice(
-        "off auto nosmt no_user_kernel no_user_user no_guest_host no_guest_guest no_cross_thread",
-        ",;",
+        "off auto auto,nosmt",
+        pattern=r"(off|auto)([,;](nosmt|no_(user_kernel|user_user|guest_host|guest_guest)))*",
     ),
     "nohz": _BOOL,
     "nmi_watchdog": Choice("0 1 panic nopanic", ",", pattern=r"r[0-9a-fA-F]+"),
@@ -197,7 +196,9 @@ def _cpu_list_problems(parameter: Parameter, n_cores: int | None) -> Iterator[Pr
     try:
         cores = parse_kernel_cpu_list(split.cores, n_cores or ASSUMED_CORES)
     except ValueError as error:
-        message = f"the kernel refuses the whole list: {error}"
+        # rcu_nocb_setup() of kernel/rcu/tree_nocb.h: "bad CPU range, all CPUs set".
+        effect = "then takes all cores" if parameter.name == "rcu_nocbs" else "refuses it all"
+        message = f"the kernel makes nothing of this list and {effect}: {error}"
         yield Problem(
             Kind.MALFORMED,
             parameter.text,
