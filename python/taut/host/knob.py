@@ -164,7 +164,8 @@ def _fifo(word: str, priority: int) -> Knob:
         f"poll as SCHED_FIFO {priority}",
         priority=priority,
         why="ordinary threads wait for a poller of a real-time priority, the kernel's own "
-        "per-core threads as well; interrupts do not",
+        "per-core threads as well; interrupts do not. Where they do wait the kernel stops the "
+        "poller 50 ms a second for them (checks R09 and R10)",
         source="sched(7)",
     )
 
