@@ -208,7 +208,7 @@ def test_what_gives_up_safety_is_a_danger(text: str) -> None:
         "systemd.unit=rescue.target rd.break fsck.mode=force net.ifnames=0 MYVAR=1",
         "mitigations=auto,nosmt mitigations=auto,nosmt",
         "mitigations=auto,no_user_kernel",
-        "mce=ignore_ce mce=no_cmci tuned.non_isolcpus=3 ostree=/boot.1",
+        "mce=ignore_ce mce=no_cmci zswap.enabled=1 tuned.non_isolcpus=3 ostree=/boot.1",
         "rcu_nocbs nosmt quiet -- nosoftlookup mce=off",
         "isolcpus=managed_irq,1-3:1/2 nohz-full=1-3:1/2",
         "console=tty0 console=ttyS0,115200",

@@ -135,7 +135,9 @@ def _dotted_suggestion(name: str) -> str | None:
     near = max(same_option, key=lambda other: (_likeness(module, other), other), default=None)
     if near is not None and _likeness(module, near) >= 0.6:
         return near
-    return _nearest(name, (other for other in known.names if "." in other), limit=1)
+    return _nearest(
+        name, (other for other in known.names if "." in other and other[0] != "*"), limit=1
+    )
 
 
 def _option_of_a_module(name: str) -> str | None:
