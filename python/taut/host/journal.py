@@ -9,6 +9,7 @@ machine takes the values they tell of with it, except placed files, which are co
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -32,6 +33,9 @@ from taut.host.journal_lines import (
 
 FOLDER = "/var/lib/taut/host"
 
+_LOCK_WAIT_S = 3.0
+_N_ARCHIVES = 10
+
 
 class Journal:
     """The journal of one machine."""
@@ -51,12 +55,13 @@ class Journal:
         """Keep other applies and undos out; the kernel lets go should we die."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise TautError(
-                    "another `taut host apply` or `undo` is at work; wait for its end"
-                ) from None
+            end = time.monotonic() + _LOCK_WAIT_S
+            while not _is_locked(lock.fileno()):
+                if time.monotonic() > end:
+                    raise TautError(
+                        "another `taut host apply`, `undo` or `effect` is at work; wait for its end"
+                    )
+                time.sleep(0.05)
             yield
 
     def load(self) -> Contents:
@@ -127,6 +132,9 @@ class Journal:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         target = self.path.with_name(f"journal.{word}-{stamp}")
         self.path.rename(target)
+        # Those that say nothing any more; a corrupt one is for people to look at.
+        for old in sorted(self.folder.glob("journal.undone-*"))[:-_N_ARCHIVES]:
+            old.unlink(missing_ok=True)
         self._sync_folder()
         return target
 
@@ -157,6 +165,14 @@ class Journal:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def machine_id(host: Host) -> str:
