@@ -184,6 +184,7 @@ def test_what_init_and_the_boot_loader_read_is_not_the_kernels(name: str) -> Non
         ("max_cstate", "intel_idle.max_cstate or processor.max_cstate"),
         ("somethingelse", None),
         ("x.compressor", None),
+        ("acpi_pad.disable", None),
         ("abc", None),
         ("i915.enable_execlists", None),
     ],

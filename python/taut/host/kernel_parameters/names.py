@@ -133,7 +133,7 @@ def _dotted_suggestion(name: str) -> str | None:
         other for other in known.names - {f"*.{option}"} if other.partition(".")[2] == option
     ]
     near = max(same_option, key=lambda other: (_likeness(module, other), other), default=None)
-    if near is not None and _likeness(module, near) >= 0.6:
+    if near is not None and _likeness(module, near) >= 0.8:
         return near
     return _nearest(
         name, (other for other in known.names if "." in other and other[0] != "*"), limit=1
