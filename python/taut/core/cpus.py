@@ -25,6 +25,18 @@ def parse_cpu_list(text: str) -> CpuSet:
     return tuple(sorted(cores))
 
 
+def cores_in(text: str | None) -> CpuSet | None:
+    """Read a list as the kernel shows it, `(null)` for no core; None: it is no list."""
+    if text is None:
+        return None
+    if text.strip() in ("", "(null)"):
+        return ()
+    try:
+        return parse_cpu_list(text)
+    except InputError:
+        return None
+
+
 def format_cpu_list(cores: Iterable[int]) -> str:
     """Write cores as a list with ranges: `0-3,8`."""
     ranges: list[tuple[int, int]] = []

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from taut.core.cpus import CpuSet, parse_cpu_list
-from taut.core.errors import InputError
 from taut.host.check import Finding, not_applicable, unknown
 from taut.host.host import Host
 from taut.host.situation import Role, Situation
@@ -18,8 +16,6 @@ ON_THE_HOST = "not visible in a guest; run taut host audit on the host"
 _USER_SPACE_DRIVERS = ("vfio-pci", "uio_pci_generic", "igb_uio")
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _NETWORK_CLASS = "0x02"
-# Longer ranges are no cores; expanding them would take all memory.
-_LIST = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
 
 
 @dataclass(frozen=True)
@@ -55,20 +51,6 @@ def not_ours(situation: Situation) -> Finding | None:
 def hidden(what: str, wanted: str) -> Finding:
     """For what matters in a guest and can only be seen on its host."""
     return unknown(f"{what}: what a guest reads proves nothing", ON_THE_HOST, wanted)
-
-
-def cores_in(text: str | None) -> CpuSet | None:
-    """Read a list of cores; None: it is none. An empty list is no core."""
-    if text is None:
-        return None
-    if text in ("", "(null)"):
-        return ()
-    if _LIST.fullmatch(text) is None:
-        return None
-    try:
-        return parse_cpu_list(text)
-    except InputError:
-        return None
 
 
 def count(text: str | None) -> int | None:

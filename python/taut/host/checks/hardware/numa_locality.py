@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.check import Check, Finding, Remedy, Severity, failed, passed, unknown
-from taut.host.checks.hardware._shape import cores_in, count, nics, not_asked
+from taut.host.checks.hardware._shape import count, nics, not_asked
 from taut.host.host import Host
 from taut.host.situation import Role, Situation
 

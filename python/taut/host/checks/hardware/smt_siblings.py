@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.boot.item import SysfsValue
 from taut.host.check import (
     Check,
@@ -14,7 +14,8 @@ from taut.host.check import (
     unknown,
     unreadable,
 )
-from taut.host.checks.hardware._shape import cores_in, hidden, is_guest, not_asked
+from taut.host.checks._isolated import isolated
+from taut.host.checks.hardware._shape import hidden, is_guest, not_asked
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings.file import FileSetting
@@ -24,11 +25,6 @@ from taut.host.situation import Role, Situation
 _CPU = "/sys/devices/system/cpu"
 _ACTIVE = f"{_CPU}/smt/active"
 _STAT = "/proc/stat"
-_ISOLATED = (
-    f"{_CPU}/isolated",
-    "/sys/fs/cgroup/cpuset.cpus.isolated",
-    "/sys/fs/cgroup/unified/cpuset.cpus.isolated",
-)
 _ROLES = (Role.POLL_CORE, Role.KVM_HOST, Role.KVM_GUEST, Role.CONTAINER)
 _WANTED = "SMT off, or the siblings of poll cores offline, or isolated and idle"
 _IDLE = 0.01
@@ -100,14 +96,15 @@ class _Siblings(Check):
 
 
 def _judge(host: Host, situation: Situation, shared: Mapping[int, CpuSet | None]) -> Finding:
-    isolated = {core for path in _ISOLATED for core in cores_in(host.read(path)) or ()}
+    alone = isolated(host)
+    set_apart = alone.cores if alone else ()
     bad, unsure, hit = [], [], []
     for core, others in shared.items():
         for other in others or ():
             busy = _busy(situation, other)
             if other in situation.cores:
                 bad.append(f"{core} and {other} both poll")
-            elif other not in isolated:
+            elif other not in set_apart:
                 bad.append(f"{other}, sibling of {core}, is not isolated")
             elif busy is None:
                 unsure.append(other)

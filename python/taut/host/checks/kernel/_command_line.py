@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from taut.core.cpus import CpuSet
-from taut.host.checks.kernel._shape import CPU, core_list
+from taut.core.cpus import CpuSet, cores_in
+from taut.host.checks.kernel._shape import CPU
 from taut.host.host import Host
 from taut.host.kernel_parameters.command_line import Parameter, parse_command_line
 from taut.host.kernel_parameters.cpu_list import parse_kernel_cpu_list
@@ -44,7 +44,7 @@ def isolations(host: Host) -> list[Isolation]:
 
 def given_cores(host: Host, text: str) -> CpuSet | None:
     """Read a list of cores as the kernel reads it; None: it cannot."""
-    possible = core_list(host.read(f"{CPU}/possible")) or core_list(host.read(f"{CPU}/online"))
+    possible = cores_in(host.read(f"{CPU}/possible")) or cores_in(host.read(f"{CPU}/online"))
     try:
         return parse_kernel_cpu_list(text, (possible or (0,))[-1] + 1)
     except ValueError:

@@ -3,8 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 
-from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list, parse_cpu_mask
-from taut.core.errors import InputError
+from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_mask
 from taut.host.boot.item import BootItem
 from taut.host.check import (
     Check,
@@ -26,7 +25,6 @@ CPU = "/sys/devices/system/cpu"
 NAME_THE_CORES = "name the poll cores: --cores LIST"
 
 # Five digits bound a core's number: a range without an end would not fit into memory.
-_LIST = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 
 
@@ -44,20 +42,6 @@ class RoleCheck(Check, ABC):
     @abstractmethod
     def judge(self, host: Host, situation: Situation) -> Finding:
         """Judge."""
-
-
-def core_list(text: str | None) -> CpuSet | None:
-    """Read a list of cores; None where it is none. Old kernels write (null) for no core."""
-    if text is None:
-        return None
-    if text in ("", "(null)"):
-        return ()
-    if not _LIST.fullmatch(text):
-        return None
-    try:
-        return parse_cpu_list(text)
-    except InputError:
-        return None
 
 
 def core_mask(text: str | None) -> CpuSet | None:

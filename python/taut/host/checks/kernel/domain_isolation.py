@@ -13,7 +13,7 @@ from taut.host.check import (
     passed,
     unknown,
 )
-from taut.host.checks.kernel._isolated import BOOT, Isolated, isolated
+from taut.host.checks._isolated import BOOT, Isolated, isolated
 from taut.host.checks.kernel._shape import (
     RoleCheck,
     at_boot,

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from taut.core.cpus import CpuSet
+from taut.core.cpus import CpuSet, cores_in
 from taut.host.check import Finding, Remedy, Severity, failed, not_applicable, passed, unknown
 from taut.host.checks.kernel import _command_line
 from taut.host.checks.kernel._boot_log import boot_lines, boot_log
-from taut.host.checks.kernel._shape import CPU, RoleCheck, by_hand, core_list, named
+from taut.host.checks.kernel._shape import CPU, RoleCheck, by_hand, named
 from taut.host.host import Host
 from taut.host.situation import Situation
 
@@ -63,7 +63,7 @@ def _wrong(host: Host, situation: Situation) -> list[str]:
     taken = {core for cores in (*nohz, *domains) for core in cores or ()}
     if situation.online and taken.issuperset(situation.online):
         wrong.append("no core is left for housekeeping")
-    in_force = core_list(host.read(f"{CPU}/nohz_full"))
+    in_force = cores_in(host.read(f"{CPU}/nohz_full"))
     dropped = [core for cores in nohz for core in cores or () if core not in (in_force or ())]
     return [*wrong, *_dropped(tuple(dropped), situation)]
 

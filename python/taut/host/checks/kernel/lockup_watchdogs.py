@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from taut.core.cpus import format_cpu_list
+from taut.core.cpus import cores_in, format_cpu_list
 from taut.host.boot.item import KernelParameter, Sysctl
 from taut.host.check import Finding, Profile, Remedy, Rollback, Severity, passed
 from taut.host.checks.kernel._shape import (
     RoleCheck,
     at_boot,
     can_split,
-    core_list,
     judge_outside,
     named,
     unread,
@@ -46,7 +45,7 @@ class LockupWatchdogs(RoleCheck):
         if observed and all(value in ("0", None) for value in values.values()):
             return passed(observed, _WANTED)
         text = host.read(_MASK)
-        cores = core_list(text)
+        cores = cores_in(text)
         if cores is None:
             return unread(host, _MASK, _WANTED)
         observed = ", ".join(filter(None, (observed, f"watchdog_cpumask={text}")))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from taut.core.cpus import CpuSet
+from taut.core.cpus import CpuSet, cores_in
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Profile, Remedy, Severity, State, failed, passed
 from taut.host.checks.kernel._shape import (
@@ -11,7 +11,6 @@ from taut.host.checks.kernel._shape import (
     at_boot,
     by_hand,
     can_split,
-    core_list,
     judge_inside,
     named,
     shown,
@@ -43,8 +42,8 @@ class NohzFull(RoleCheck):
     def judge(self, host: Host, situation: Situation) -> Finding:
         """Look at the set, then at the ticks."""
         text = host.read(PATH)
-        inside = core_list(text)
-        if text is None and core_list(host.read(f"{CPU}/online")) is None:
+        inside = cores_in(text)
+        if text is None and cores_in(host.read(f"{CPU}/online")) is None:
             return unread(host, PATH, _WANTED)
         if text is not None and inside is None:
             return unread(host, PATH, _WANTED)
@@ -81,7 +80,7 @@ class NohzFull(RoleCheck):
             risk="works for one runnable thread per core, without POSIX CPU timers",
             cost="system calls and interrupts on these cores enter the kernel more slowly",
         )
-        if not set(situation.cores) <= set(core_list(host.read(PATH)) or ()):
+        if not set(situation.cores) <= set(cores_in(host.read(PATH)) or ()):
             return (boot,)
         what = "leave one runnable thread on each core; R29 names what else keeps the tick"
         return (boot, by_hand(self.id, "find what keeps the tick", what))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy, Severity, failed, unknown
 from taut.host.checks.kernel import _command_line
@@ -13,7 +13,6 @@ from taut.host.checks.kernel._shape import (
     RoleCheck,
     at_boot,
     can_split,
-    core_list,
     judge_inside,
     named,
     shown,
@@ -84,15 +83,15 @@ class RcuCallbacks(RoleCheck):
 def _offloaded(host: Host) -> CpuSet:
     """Give what the kernel said at boot; else what it was asked for: nohz_full implies it."""
     for line in boot_lines(host, _SAID):
-        cores = core_list(re.sub(r"[.\s]", "", line.partition(_SAID)[2]))
+        cores = cores_in(re.sub(r"[.\s]", "", line.partition(_SAID)[2]))
         if cores is not None:
             return cores
     options = read_kernel_facts(host).config or {}
     if options.get("RCU_NOCB_CPU", "y") != "y":
         return ()
-    found = set(core_list(host.read(f"{CPU}/nohz_full")) or ())
+    found = set(cores_in(host.read(f"{CPU}/nohz_full")) or ())
     if options.get("RCU_NOCB_CPU_DEFAULT_ALL") == "y":
-        found.update(core_list(host.read(f"{CPU}/online")) or ())
+        found.update(cores_in(host.read(f"{CPU}/online")) or ())
     for parameter in _command_line.find(host, "rcu_nocbs"):
         found.update(_command_line.given_cores(host, parameter.value or "") or ())
     return tuple(sorted(found))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from taut.core.cpus import cores_in
 from taut.host.boot.item import KernelParameter
 from taut.host.check import (
     Finding,
@@ -13,7 +14,7 @@ from taut.host.check import (
     unknown,
 )
 from taut.host.checks.kernel import _command_line
-from taut.host.checks.kernel._shape import CPU, RoleCheck, at_boot, core_list
+from taut.host.checks.kernel._shape import CPU, RoleCheck, at_boot
 from taut.host.host import Host
 from taut.host.situation import Role, Situation
 
@@ -39,7 +40,7 @@ class SkewTick(RoleCheck):
         """Count who ticks."""
         if host.read(_command_line.PATH) is None:
             return unknown("no command line", f"a readable {_command_line.PATH}", _WANTED)
-        tickless = set(core_list(host.read(f"{CPU}/nohz_full")) or ())
+        tickless = set(cores_in(host.read(f"{CPU}/nohz_full")) or ())
         polling = set(situation.cores)
         if situation.role is Role.POLL_CORE and polling and polling <= tickless:
             return not_applicable("no effect: the poll cores do not tick (nohz_full)")

@@ -1,16 +1,10 @@
 """What the checks of this group share: they are asked of guests, and read the same few files."""
 
-import re
-
-from taut.core.cpus import CpuSet, parse_cpu_list
-from taut.core.errors import InputError
 from taut.host.check import Finding, not_applicable
 from taut.host.host import Host
 from taut.host.situation import Role, Situation
 
 INTERRUPTS = "/proc/interrupts"
-# Longer numbers are no cores; expanding such a range would take all memory.
-_LIST = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
 
 
 def not_a_guest(situation: Situation) -> Finding | None:
@@ -24,20 +18,6 @@ def dmesg(host: Host) -> list[str]:
     """Lines of the kernel's log without their times; none: not readable."""
     lines = (host.command("dmesg") or "").splitlines()
     return [line.partition("] ")[2] or line for line in lines]
-
-
-def cores_in(text: str | None) -> CpuSet | None:
-    """Read a list of cores; None: it is none. An empty list is no core."""
-    if text is None:
-        return None
-    if text in ("", "(null)"):
-        return ()
-    if _LIST.fullmatch(text) is None:
-        return None
-    try:
-        return parse_cpu_list(text)
-    except InputError:
-        return None
 
 
 def interrupts(text: str | None, name: str) -> int | None:

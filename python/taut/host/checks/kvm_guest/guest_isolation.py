@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_mask
+from taut.core.cpus import CpuSet, cores_in, format_cpu_list, parse_cpu_mask
 from taut.host.boot.item import KernelParameter
 from taut.host.check import (
     Check,
@@ -16,20 +16,15 @@ from taut.host.check import (
     passed,
     unknown,
 )
-from taut.host.checks.kvm_guest._shape import cores_in, dmesg, not_a_guest
+from taut.host.checks._isolated import BOOT, isolated
+from taut.host.checks.kvm_guest._shape import dmesg, not_a_guest
 from taut.host.host import Host
 from taut.host.situation import Situation
 
 _CPU = "/sys/devices/system/cpu"
-_ISOLATED = (
-    f"{_CPU}/isolated",
-    "/sys/fs/cgroup/cpuset.cpus.isolated",
-    "/sys/fs/cgroup/unified/cpuset.cpus.isolated",
-)
 _NOHZ_FULL = f"{_CPU}/nohz_full"
 _IRQS = "/proc/irq/default_smp_affinity"
 _CMDLINE = "/proc/cmdline"
-_SCHEDSTAT = "/proc/schedstat"
 _WANTED = "poll cores isolated, without tick, RCU callbacks and new interrupts"
 _OFFLOADED = re.compile(r"Offload RCU callbacks from CPUs: ([0-9,-]+)")
 _NOCBS = re.compile(r"(?<!\S)rcu_nocbs=([0-9,-]+)")
@@ -49,21 +44,21 @@ class _GuestIsolation(Check):
         """Compare the poll cores with the sets in force (K04, K06, K08, K12)."""
         if (finding := not_a_guest(situation)) is not None:
             return finding
-        isolated = _isolated(host)
-        if isolated is None:
-            return unknown("isolated cores are not shown", f"a readable {_ISOLATED[0]}", _WANTED)
+        alone = _isolated(host)
+        if alone is None:
+            return unknown("isolated cores are not shown", f"a readable {BOOT}", _WANTED)
         nohz = host.read(_NOHZ_FULL)
         if nohz is not None and cores_in(nohz) is None:
             return unknown(
                 f"{_NOHZ_FULL}: {nohz[:60]!r}", "a kernel whose format taut knows", _WANTED
             )
-        if not situation.cores and isolated:
+        if not situation.cores and alone:
             return unknown(
-                f"isolated: {format_cpu_list(isolated)}",
+                f"isolated: {format_cpu_list(alone)}",
                 "name the poll cores with --cores",
                 _WANTED,
             )
-        problems = _problems(host, situation.cores, isolated)
+        problems = _problems(host, situation.cores, alone)
         if problems:
             return failed("; ".join(problems), _WANTED, situation.cores)
         return passed(
@@ -121,34 +116,17 @@ def _boot_items(host: Host, situation: Situation) -> list[KernelParameter]:
 
 
 def _isolated(host: Host) -> CpuSet | None:
-    """Isolated at boot, by a cpuset partition, or in no domain; None: nothing tells."""
-    told = [cores_in(host.read(path)) for path in _ISOLATED]
-    if all(cores is None for cores in told):
-        return None
-    return tuple(sorted({core for cores in told for core in cores or ()} | _alone(host)))
+    found = isolated(host)
+    return found.cores if found else None
 
 
-def _alone(host: Host) -> set[int]:
-    """Cores without a scheduling domain where others have one: cpusets of version 1 do that."""
-    domains: dict[int, int] = {}
-    core = None
-    for line in (host.read(_SCHEDSTAT) or "").splitlines():
-        word = line.partition(" ")[0]
-        if word.startswith("cpu") and word[3:].isdecimal():
-            core = int(word[3:])
-            domains[core] = 0
-        elif word.startswith("domain") and core is not None:
-            domains[core] += 1
-    return {core for core, n in domains.items() if n == 0} if any(domains.values()) else set()
-
-
-def _problems(host: Host, cores: CpuSet, isolated: CpuSet) -> list[str]:
+def _problems(host: Host, cores: CpuSet, alone: CpuSet) -> list[str]:
     """Say what does not hold; without named cores, what can hold for none."""
     if not cores:
         return ["no core is isolated"]
     nohz = cores_in(host.read(_NOHZ_FULL))
     missing = {
-        "not isolated": isolated,
+        "not isolated": alone,
         "with tick (not in nohz_full)": nohz or (),
         "with RCU callbacks": _without_callbacks(host),
     }

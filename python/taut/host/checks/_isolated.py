@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from taut.core.cpus import CpuSet
-from taut.host.checks.kernel._shape import CPU, core_list, shown
+from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.host import Host
 
-BOOT = f"{CPU}/isolated"
+BOOT = "/sys/devices/system/cpu/isolated"
 
 # Version 2 alone, or beside version 1 (systemd's hybrid).
 _UNIFIED = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
@@ -30,18 +29,19 @@ class Isolated:
         return tuple(sorted({*self.boot, *self.partitions}))
 
     def __str__(self) -> str:
-        parts = [f"isolated at boot: {shown(self.boot)}, by cpusets: {shown(self.partitions)}"]
+        boot, partitions = (format_cpu_list(c) or "none" for c in (self.boot, self.partitions))
+        parts = [f"isolated at boot: {boot}, by cpusets: {partitions}"]
         return "; ".join([*parts, *self.broken])
 
 
 def isolated(host: Host) -> Isolated | None:
     """Read it; None where the kernel tells of neither."""
-    boot = core_list(host.read(BOOT))
+    boot = cores_in(host.read(BOOT))
     found: set[int] = set(_without_domain(host)).difference(boot or ())
     broken: list[str] = []
     is_told = boot is not None
     for root in _UNIFIED:
-        cores = core_list(host.read(f"{root}/cpuset.cpus.isolated"))
+        cores = cores_in(host.read(f"{root}/cpuset.cpus.isolated"))
         is_told = is_told or cores is not None
         valid, invalid = _partitions(host, root)
         found.update(cores or valid)
@@ -59,8 +59,8 @@ def _partitions(host: Host, root: str) -> tuple[set[int], list[str]]:
             state = host.read(path) or ""
             folder = path.rpartition("/")[0]
             if state == "isolated":
-                cores = core_list(host.read(f"{folder}/cpuset.cpus.effective"))
-                valid.update(cores or core_list(host.read(f"{folder}/cpuset.cpus")) or ())
+                cores = cores_in(host.read(f"{folder}/cpuset.cpus.effective"))
+                valid.update(cores or cores_in(host.read(f"{folder}/cpuset.cpus")) or ())
             elif "invalid" in state:
                 invalid.append(f"{folder.removeprefix(root)}: {state[:80]}")
     return valid, invalid
@@ -68,14 +68,14 @@ def _partitions(host: Host, root: str) -> tuple[set[int], list[str]]:
 
 def _unbalanced(host: Host) -> set[int]:
     """Version 1: the root does not balance, nor does any group that holds the core."""
-    everything = core_list(host.read(f"{_VERSION_1}/cpuset.cpus"))
+    everything = cores_in(host.read(f"{_VERSION_1}/cpuset.cpus"))
     if host.read(f"{_VERSION_1}/cpuset.sched_load_balance") != "0" or not everything:
         return set()
     left = set(everything)
     for depth in ("*", "*/*", "*/*/*"):
         for path in host.paths(f"{_VERSION_1}/{depth}/cpuset.sched_load_balance"):
             if host.read(path) != "0":
-                balanced = core_list(host.read(f"{path.rpartition('/')[0]}/cpuset.cpus"))
+                balanced = cores_in(host.read(f"{path.rpartition('/')[0]}/cpuset.cpus"))
                 left.difference_update(balanced or ())
     return left
 
