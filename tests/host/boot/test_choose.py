@@ -1,9 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from host_tree import POLL, put, tree
-from taut.host.boot.choose import choose_wishes, is_in_force
+from taut.host.boot.choose import choose_hold_us, choose_wishes, is_in_force
 from taut.host.boot.item import (
     BootItem,
     KernelParameter,
@@ -12,8 +13,12 @@ from taut.host.boot.item import (
     SysfsValue,
     UnitState,
 )
-from taut.host.check import Profile
+from taut.host.check import Check, Finding, Profile, Remedy, failed, unknown
 from taut.host.checks.runtime.vm_stat_interval import CHECK
+from taut.host.host import Host
+from taut.host.setting import Change
+from taut.host.settings.held_latency import HeldLatency
+from taut.host.situation import Situation
 
 PATH = "/proc/sys/vm/stat_interval"
 ITEM = Sysctl("vm.stat_interval", "120")
@@ -43,6 +48,23 @@ def test_what_helps_already_is_chosen_again(tmp_path: Path) -> None:
     put(tmp_path, PATH, "120\n")
 
     assert chosen(tmp_path) == [ITEM]
+
+
+def test_what_helps_already_stays_where_the_check_cannot_tell(tmp_path: Path) -> None:
+    class Unsure(Check):
+        why = "why"
+
+        def inspect(self, host: Host, situation: Situation) -> Finding:
+            return unknown("not watched", "--watch 5s")
+
+        def remedies(self, host: Host, situation: Situation) -> list[Remedy]:
+            return [Remedy("X01-boot", "", boot=[ITEM])]
+
+    host = tree(tmp_path, {PATH: "1\n"})
+    assert choose_wishes([Unsure()], host, POLL, Profile.RECOMMENDED) == []
+
+    put(tmp_path, PATH, "120\n")
+    assert [w.item for w in choose_wishes([Unsure()], host, POLL, Profile.RECOMMENDED)] == [ITEM]
 
 
 def test_what_is_good_in_its_own_way_is_left_alone(tmp_path: Path) -> None:
@@ -75,3 +97,34 @@ def test_in_force_is_what_the_machine_shows(
     assert not is_in_force(tree(tmp_path, {}), item)
     assert is_in_force(tree(tmp_path, {path: text}), item)
     assert not is_in_force(tree(tmp_path, {path: "7\n"}), item)
+
+
+def test_a_unit_that_taut_holds_back_is_in_force(tmp_path: Path) -> None:
+    path = "/etc/systemd/system/irqbalance.service.d/90-taut.conf"
+
+    assert is_in_force(tree(tmp_path, {path: ""}), UnitState("irqbalance.service", False))
+
+
+def test_what_advice_contradicts_itself_about_is_left_out_as_in_a_plan(tmp_path: Path) -> None:
+    contested = replace(CHECK, measure="others say 1")
+
+    host = tree(tmp_path, {PATH: "1\n"})
+
+    assert choose_wishes([contested], host, POLL, Profile.EXTREME) == []
+
+
+def test_the_latency_to_hold_is_that_of_the_plan(tmp_path: Path) -> None:
+    class Latency(Check):
+        why = "why"
+
+        def inspect(self, host: Host, situation: Situation) -> Finding:
+            return failed("deep states", "C1")
+
+        def remedies(self, host: Host, situation: Situation) -> list[Remedy]:
+            held = Change(HeldLatency(), "2")
+            return [Remedy("X01-now", "", changes=[held], profile=Profile.EXTREME)]
+
+    host = tree(tmp_path, {})
+
+    assert choose_hold_us([Latency()], host, POLL, Profile.EXTREME) == 2
+    assert choose_hold_us([Latency()], host, POLL, Profile.RECOMMENDED) is None

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from taut.cli.host.planning import parse_profile
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
 from taut.host.audit import find_situation
@@ -38,7 +39,7 @@ def cmdline(
 
     Those in force already are among them. Reads only.
     """
-    chosen = _profile(profile)
+    chosen = parse_profile(profile)
     host = Host(root)
     named = None if cores is None else parse_cpu_list(cores)
     situation = find_situation(host, role, named)
@@ -50,13 +51,6 @@ def cmdline(
         typer.echo(json.dumps(_document(situation, chosen, parameters), indent=1))
     else:
         _print(parameters)
-
-
-def _profile(name: str) -> Profile:
-    known = {each.name.lower(): each for each in Profile}
-    if name not in known:
-        raise InputError(f"no profile {name!r}; there are {', '.join(known)}")
-    return known[name]
 
 
 def _document(

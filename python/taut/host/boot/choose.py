@@ -16,8 +16,8 @@ def choose_wishes(
 ) -> list[Wish]:
     """Give every boot item of the profile.
 
-    Of a check that passes, what is in force stays: after a reboot with taut's parameters the
-    same ones are chosen again, and not none. What advice contradicts itself about is left out,
+    Of a check that does not fail, what is in force stays: after a reboot with taut's parameters
+    the same ones are chosen again, and not none. What advice contradicts itself about is left out,
     as a plan leaves it out.
     """
     wishes = []
@@ -46,7 +46,7 @@ def _remedies(
 ) -> Iterator[tuple[HostCheck, State, Remedy]]:
     for check in checks:
         state = check.inspect(host, situation).state
-        if state not in (State.FAIL, State.PASS):
+        if state is State.NOT_APPLICABLE:
             continue
         for remedy in check.remedies(host, situation):
             if remedy.profile <= profile and not remedy.measure:
