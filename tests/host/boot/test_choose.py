@@ -99,6 +99,12 @@ def test_in_force_is_what_the_machine_shows(
     assert not is_in_force(tree(tmp_path, {path: "7\n"}), item)
 
 
+def test_what_is_for_init_is_not_in_force(tmp_path: Path) -> None:
+    host = tree(tmp_path, {"/proc/cmdline": "ro -- nohz_full=3\n"})
+
+    assert not is_in_force(host, KernelParameter("nohz_full", cores=(3,)))
+
+
 def test_a_unit_that_taut_holds_back_is_in_force(tmp_path: Path) -> None:
     path = "/etc/systemd/system/irqbalance.service.d/90-taut.conf"
 

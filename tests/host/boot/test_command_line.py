@@ -101,3 +101,11 @@ def test_replaced_keeps_the_other_words_and_drops_those_of_the_same_name() -> No
 
     assert replaced("quiet nohz-full=1 ro nohz_full=2", parameters) == "quiet ro nohz_full=3"
     assert replaced("quiet ro", []) == "quiet ro"
+
+
+def test_what_is_for_init_stays_behind_the_kernels_own() -> None:
+    parameters = merge_parameters([Wish(KernelParameter("nohz_full", cores=(3,)), "")], ONLINE)
+
+    assert replaced("ro nohz_full=2 -- --log nohz_full=1", parameters) == (
+        "ro nohz_full=3 -- --log nohz_full=1"
+    )

@@ -26,7 +26,7 @@ def sourced(text: str, tmp_path: Path, linux: str, default: str) -> tuple[str, s
 def test_the_shell_adds_the_parameters_to_the_normal_entries(tmp_path: Path) -> None:
     (text,) = grub_files(WISHES, CONTEXT).values()
 
-    assert sourced(text, tmp_path, "net.ifnames=0", "quiet") == ("net.ifnames=0", f"quiet {LINE}")
+    assert sourced(text, tmp_path, "net.ifnames=0", "quiet") == ("net.ifnames=0", f"{LINE} quiet")
 
 
 def test_parameters_that_stand_there_already_are_replaced(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_parameters_that_stand_there_already_are_replaced(tmp_path: Path) -> Non
     )
 
     assert linux == "ro"
-    assert default == f"st* nohz_fuller=1 {LINE}"
+    assert default == f"{LINE} st* nohz_fuller=1"
 
 
 def test_values_are_quoted_for_the_shell(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from taut.host.boot.command_line import for_kernel
 from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
 from taut.host.boot.systemd import hold_back_path
 from taut.host.boot.wish import Wish
@@ -57,7 +58,7 @@ def is_in_force(host: Host, item: BootItem) -> bool:
     """Whether a host has an item already; of a parameter, whether it was booted with its name."""
     match item:
         case KernelParameter():
-            words = (host.read("/proc/cmdline") or "").replace("-", "_").split()
+            words = for_kernel(host.read("/proc/cmdline") or "")[0].replace("-", "_").split()
             return item.name.replace("-", "_") in {word.partition("=")[0] for word in words}
         case Sysctl():
             return host.read(f"/proc/sys/{item.key.replace('.', '/')}") == item.value

@@ -55,7 +55,16 @@ def command_line(parameters: Sequence[Reasoned]) -> str:
 
 def replaced(text: str, parameters: Sequence[Reasoned]) -> str:
     """Give a command line with these parameters, instead of those of the same name in it."""
-    return " ".join(filter(None, (without(text, parameters), command_line(parameters))))
+    ours, init = for_kernel(text)
+    parts = (without(ours, parameters), command_line(parameters), init)
+    return " ".join(part for part in parts if part)
+
+
+def for_kernel(text: str) -> tuple[str, str]:
+    """Split a command line: what follows a lone -- is for init, the kernel does not read it."""
+    words = text.split()
+    end = words.index("--") if "--" in words else len(words)
+    return " ".join(words[:end]), " ".join(words[end:])
 
 
 def without(text: str, parameters: Sequence[Reasoned]) -> str:

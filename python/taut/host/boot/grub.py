@@ -10,6 +10,7 @@ PATH = "/etc/default/grub.d/90-taut.cfg"
 
 # The normal entries only: the recovery entry boots as before. What the machine's own
 # configuration says of the same parameters is taken out, since the kernel takes most of them once.
+# Ours come first: after a lone -- the kernel reads no more.
 _TEXT = """\
 # Written by taut; in force after update-grub and a reboot. To take it back: taut host undo, or
 # remove this file and call update-grub.
@@ -26,7 +27,7 @@ taut_without() {{
 }}
 set -f
 GRUB_CMDLINE_LINUX="$(taut_without "$GRUB_CMDLINE_LINUX")"
-GRUB_CMDLINE_LINUX_DEFAULT="$(taut_without "$GRUB_CMDLINE_LINUX_DEFAULT") {line}"
+GRUB_CMDLINE_LINUX_DEFAULT="{line} $(taut_without "$GRUB_CMDLINE_LINUX_DEFAULT")"
 set +f
 """
 
