@@ -304,6 +304,25 @@ def test_a_value_that_cannot_be_put_back_is_told_and_the_journal_stays(tmp_path:
     assert take_back(host).is_good
 
 
+def test_a_reserve_of_pages_that_a_kill_stopped_halfway_is_ours(tmp_path: Path) -> None:
+    host, before = machine(tmp_path)
+    path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+    put(tmp_path, path, "0\n")
+    pages = Change(FileSetting(path, "number"), "512")
+
+    class Killed(TreeWriter):
+        def write_file(self, path: str, text: str) -> None:
+            super().write_file(path, "124\n")
+            raise Died
+
+    with pytest.raises(Died):
+        apply_changes(host, Killed(host), wishes(pages))
+
+    assert take_back(host).is_good
+    assert host.read(path) == "0"
+    assert before.items() <= machine_files(tmp_path).items()
+
+
 def test_half_an_isolation_is_taken_away(tmp_path: Path) -> None:
     host, before = machine(tmp_path)
     setting: Setting = CpusetPartition("taut")

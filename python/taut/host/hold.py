@@ -5,6 +5,8 @@ import select
 import signal
 import struct
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -25,7 +27,13 @@ def hold(host: Host, latency_us: int, *, seconds: float | None, waits_for_go: bo
         raise InputError(
             f"process {other.process} holds {other.latency_us} us already; end it first"
         )
-    stop = _signals_to_pipe()
+    with _signals_to_pipe() as stop:
+        _hold(host, latency_us, seconds, stop, waits_for_go=waits_for_go)
+
+
+def _hold(
+    host: Host, latency_us: int, seconds: float | None, stop: int, *, waits_for_go: bool
+) -> None:
     descriptor = _open(host)
     file = host.root / PID_FILE.lstrip("/")
     try:
@@ -68,13 +76,19 @@ def _told_to_go(stop: int) -> bool:
     return stop not in ready and bool(os.read(sys.stdin.fileno(), 1))
 
 
-def _signals_to_pipe() -> int:
+@contextmanager
+def _signals_to_pipe() -> Iterator[int]:
     """Give a descriptor that can be read once a signal asks us to end."""
     reader, writer = os.pipe()
 
     def wake(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as signal(2) calls it
         os.write(writer, b"!")
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, wake)
-    return reader
+    before = {number: signal.signal(number, wake) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield reader
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(reader)
+        os.close(writer)

@@ -124,7 +124,7 @@ def _after_look(
 ) -> tuple[Choice, str]:
     if remedy.boot or any(change.is_due for change in changes):
         return Choice.TAKE, reason
-    left = next((change.left for change in changes if change.left), "")
+    left = next((each.left for each in changes if each.left and not each.is_in_force), "")
     return (Choice.LEAVE, left) if left else (Choice.IN_FORCE, "is so already")
 
 

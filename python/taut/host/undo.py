@@ -159,7 +159,18 @@ def _is_ours(entry: Entry, now: str | None) -> bool:
         return True
     if entry.is_written:
         return now == entry.in_force or setting.agrees(now, entry.in_force)
-    return setting.agrees(now, entry.wanted)
+    return setting.agrees(now, entry.wanted) or _is_halfway(entry, now)
+
+
+def _is_halfway(entry: Entry, now: str | None) -> bool:
+    """Whether a kill stopped the kernel amid one write (mm/hugetlb.c: set_max_huge_pages)."""
+    if not entry.setting.name.endswith("/nr_hugepages"):
+        return False
+    try:
+        old, number, wanted = int(entry.old or ""), int(now or ""), int(entry.wanted)
+    except ValueError:
+        return False
+    return min(old, wanted) <= number <= max(old, wanted)
 
 
 def _is_gone(setting: Setting, now: str | None) -> bool:
