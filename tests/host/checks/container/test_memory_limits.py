@@ -51,6 +51,13 @@ def test_the_programs_that_poll_count(tmp_path: Path) -> None:
     assert "process 77 may lock 1024" in finding.observed
 
 
+def test_the_limit_does_not_count_for_who_may_lock_anything(tmp_path: Path) -> None:
+    for rights, state in (("0000000000004000", State.PASS), ("0000000000003fff", State.FAIL)):
+        files = limits("65536") | {"/proc/self/status": f"CapEff:\t{rights}\n"}
+
+        assert judge(CHECK, tmp_path, files, CONTAINER).state is state
+
+
 @pytest.mark.parametrize("files", [{}, limits(""), limits("lots")])
 def test_absent_or_malformed_is_unknown(tmp_path: Path, files: dict[str, str]) -> None:
     assert judge(CHECK, tmp_path, files, CONTAINER).state is State.UNKNOWN

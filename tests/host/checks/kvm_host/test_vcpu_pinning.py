@@ -77,5 +77,15 @@ def test_without_a_guest_there_is_nothing_to_see(tmp_path: Path) -> None:
     assert "start it" in finding.needs
 
 
+def test_a_monitor_that_emulates_is_no_guest_of_kvm(tmp_path: Path) -> None:
+    folder = tmp_path / f"proc/{PID}/fd"
+    folder.mkdir(parents=True)
+    (folder / "1").symlink_to("/dev/null")
+    assert judge(CHECK, tmp_path, guest(), KVM_HOST).observed == "no guest runs"
+
+    (folder / "9").symlink_to("anon_inode:kvm-vm")
+    assert judge(CHECK, tmp_path, guest(), KVM_HOST).state is State.PASS
+
+
 def test_other_roles_are_not_asked(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, guest(), POLL).state is State.NOT_APPLICABLE

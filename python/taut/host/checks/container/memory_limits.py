@@ -1,5 +1,6 @@
 """C04: how much memory the container may lock, and how many hugepages it may take."""
 
+import re
 from collections.abc import Sequence
 
 from taut.host.check import Finding, Remedy, Severity, failed, passed, unknown
@@ -9,6 +10,8 @@ from taut.host.shapes import on_the_host
 from taut.host.situation import Situation
 
 _SIZES = ("2MB", "1GB")
+# capabilities(7): its owner's limit does not count.
+_CAP_IPC_LOCK = 1 << 14
 _WANTED = "memory locked without limit, and a limit of hugepages above 0"
 
 
@@ -54,7 +57,10 @@ class MemoryLimits(ContainerCheck):
 
 
 def _locked(host: Host, process: str) -> str | None:
-    """Give the soft limit in bytes, or unlimited."""
+    """Give the soft limit in bytes, or unlimited: also for who may lock without limit."""
+    rights = host.fields(f"/proc/{process}/status").get("CapEff", "")
+    if re.fullmatch("[0-9a-f]{1,16}", rights) and int(rights, 16) & _CAP_IPC_LOCK:
+        return "unlimited"
     for line in (host.read(f"/proc/{process}/limits") or "").splitlines():
         words = line.removeprefix("Max locked memory").split()
         if line.startswith("Max locked memory") and words:

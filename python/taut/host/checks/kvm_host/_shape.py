@@ -76,7 +76,7 @@ def guests(host: Host) -> list[Guest]:
     for pid, name in names.items():
         own = [each for each in threads if each.pid == pid and not each.is_kernel]
         virtual = tuple(each for each in own if _VIRTUAL_CPU.fullmatch(each.comm))
-        if not own or not (virtual or name.startswith(_MONITORS)):
+        if not own or not (virtual or name.startswith(_MONITORS)) or _emulates(host, pid):
             continue
         serving = [each for each in threads if _serves(each, pid)]
         helpers = (*(each for each in own if each not in virtual), *serving)
@@ -111,6 +111,13 @@ def guest_cores(found: Sequence[Guest]) -> CpuSet:
 def in_the_guest(check_id: str, summary: str, what: str, *, cost: str = "") -> Remedy:
     """What stands in the guest's definition, which is not taut's to edit."""
     return Remedy(f"{check_id}-by-hand", summary, by_hand=what, cost=cost)
+
+
+def _emulates(host: Host, pid: int) -> bool:
+    """Whether a monitor is known to do without KVM: none of its open files is a machine of KVM."""
+    folder = f"/proc/{pid}/fd"
+    targets = [host.link_target(f"{folder}/{name}") for name in host.names(folder)]
+    return bool(targets) and "anon_inode:kvm-vm" not in targets
 
 
 def _serves(thread: Thread, pid: int) -> bool:
