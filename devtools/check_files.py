@@ -19,6 +19,7 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "traffic": ({"base"}, False),
     "clock": ({"base"}, False),
     "noise": ({"base", "record"}, False),
+    "trace": ({"base", "record"}, False),
     "nf": ({"base"}, True),
     "runtime": ({"base"}, True),
     "forwarder": ({"base", "record", "runtime", "nf"}, True),

@@ -45,7 +45,8 @@ def document() -> Iterator[str]:
     yield from members("Schedules (`taut-generate --schedule`)", generate["schedules"])
     yield from members("Ports (both programs)", forward["ports"])
     yield from python_tables()
-    for program in (forward, generate, describe("taut-clock"), describe("taut-noise")):
+    others = [describe(name) for name in ("taut-clock", "taut-noise", "taut-trace")]
+    for program in (forward, generate, *others):
         yield f"## {program['program']}\n"
         yield f"{program['summary']}.\n"
         yield from options(program["options"], "--")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from taut.core.errors import MissingToolError
 
-BINARIES = ("taut-forward", "taut-generate", "taut-clock", "taut-match", "taut-noise")
+BINARIES = ("taut-forward", "taut-generate", "taut-clock", "taut-match", "taut-noise", "taut-trace")
 
 # python/taut/core/binaries.py: three folders up is the clone.
 _CLONE = Path(__file__).resolve().parents[3]

@@ -1,0 +1,377 @@
+#include "collector.h"
+
+#include "arm.h"
+#include "counters.h"
+#include "cpu_list.h"
+#include "symbols.h"
+#include "thread_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	PATH_LEN = 4096,
+	NS_PER_MS = 1000000,
+	NS_PER_S = 1000000000,
+	// An event may be noted this long after its stamp was taken: the hypervisor can stop a CPU
+	// between the two. What is late all the same is counted.
+	SETTLE_NS = 20 * NS_PER_MS,
+	// Kernels that wake a reader for every event shall not keep it busy.
+	REST_NS = 20 * NS_PER_MS,
+	// Initiators are few: their filter lets pass only what concerns a watched core.
+	ALL_SHARE = 8,
+	ALL_BYTES_MIN = 128 << 10,
+};
+
+uint64_t trace_clock_ticks(const struct trace_clock *clock, uint64_t stamp)
+{
+	if (clock->is_tsc)
+		return stamp;
+	__int128 ticks = (__int128)(clock->after.tsc - clock->before.tsc);
+	__int128 span_ns = (__int128)(clock->after.mono_raw_ns - clock->before.mono_raw_ns);
+	__int128 since_ns = (__int128)stamp - (__int128)clock->before.mono_raw_ns;
+	return clock->before.tsc + (uint64_t)(int64_t)(since_ns * ticks / span_ns);
+}
+
+static uint64_t stamp_now(const struct trace_clock *clock)
+{
+	struct timespec now;
+
+	if (clock->is_tsc)
+		return clock_tsc();
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void advance_clock(struct trace_clock *clock)
+{
+	struct clock_point now;
+
+	if (clock->is_tsc)
+		return;
+	clock_point_take(&now);
+	// Too near a point is all error and no slope.
+	if (now.mono_raw_ns - clock->after.mono_raw_ns < 10 * NS_PER_MS)
+		return;
+	clock->before = clock->after;
+	clock->after = now;
+}
+
+static int start_clock(struct collector *collector)
+{
+	struct clock_fit fit;
+	char *clocks = tracefs_read(collector->config->root, "trace_clock");
+
+	collector->clock.is_tsc = clocks != NULL && strstr(clocks, "x86-tsc") != NULL;
+	free(clocks);
+	clock_points_take(collector->points, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
+	int err = clock_fit(collector->points, CLOCK_POINTS, &fit);
+	if (err < 0)
+		return err;
+	collector->tsc_hz = (uint64_t)(fit.tsc_hz + 0.5);
+	collector->clock.before = collector->points[0];
+	collector->clock.after = collector->points[CLOCK_POINTS - 1];
+	return 0;
+}
+
+static void read_online(cpu_set_t *out, const cpu_set_t *at_least)
+{
+	char *text = tracefs_read("/sys/devices/system/cpu", "online");
+
+	if (text == NULL || cpu_list_parse(text, out) < 0)
+		*out = *at_least;
+	free(text);
+}
+
+static int make_instances(
+	struct collector *collector, const cpu_set_t *online, char *error, size_t len)
+{
+	const struct trace_config *config = collector->config;
+	uint64_t all_bytes = config->buffer_bytes / ALL_SHARE;
+	struct instance_config core = {
+		.root = config->root,
+		.clock = collector->clock.is_tsc ? "x86-tsc" : "mono_raw",
+		.cpus = config->cores,
+		.buffer_bytes = config->buffer_bytes,
+	};
+	struct instance_config all = core;
+
+	all.is_all = true;
+	all.cpus = *online;
+	all.buffer_bytes = all_bytes < ALL_BYTES_MIN ? ALL_BYTES_MIN : all_bytes;
+	if (all.buffer_bytes > config->buffer_bytes)
+		all.buffer_bytes = config->buffer_bytes;
+	int err = instance_make(&collector->core, &core, error, len);
+	return err < 0 ? err : instance_make(&collector->all, &all, error, len);
+}
+
+static int open_streams_of(struct collector *collector, const struct instance *instance,
+	const cpu_set_t *cpus, char *error, size_t len)
+{
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		struct stream_config config = {
+			.instance = instance->path,
+			.cpu = (int)cpu,
+			.decoder = collector->decoder,
+			.layout = &collector->layout,
+		};
+		int err = stream_open(&collector->streams[collector->n_streams], &config);
+		if (err < 0) {
+			snprintf(error, len, "%s: events of CPU %zu cannot be read: %s",
+				instance->path, cpu, strerror(-err));
+			return err;
+		}
+		collector->n_streams++;
+	}
+	return 0;
+}
+
+static int open_streams(
+	struct collector *collector, const cpu_set_t *online, char *error, size_t len)
+{
+	size_t most = (size_t)CPU_COUNT(&collector->config->cores) + (size_t)CPU_COUNT(online);
+	char *header = tracefs_read(collector->config->root, "events/header_page");
+	int err = header == NULL ? -ENOENT : trace_page_layout_parse(header, &collector->layout);
+
+	free(header);
+	if (err < 0) {
+		snprintf(error, len, "%s/events/header_page: not understood; is it a new kernel?",
+			collector->config->root);
+		return err;
+	}
+	collector->streams = calloc(most, sizeof(*collector->streams));
+	void **sources = calloc(most, sizeof(*sources));
+	err = collector->streams == NULL || sources == NULL ? -ENOMEM : 0;
+	if (err == 0)
+		err = open_streams_of(
+			collector, &collector->core, &collector->config->cores, error, len);
+	collector->n_core_streams = collector->n_streams;
+	if (err == 0)
+		err = open_streams_of(collector, &collector->all, online, error, len);
+	for (size_t i = 0; err == 0 && i < collector->n_streams; i++)
+		sources[i] = &collector->streams[i];
+	if (err == 0)
+		err = merge_create(&collector->merge, stream_next, sources, collector->n_streams);
+	free(sources);
+	return err;
+}
+
+static int open_file(struct collector *collector, char *error, size_t len)
+{
+	char path[PATH_LEN];
+	struct record_file_header header = {
+		.epoch_tsc = collector->points[0].tsc,
+		.nominal_tsc_hz = collector->tsc_hz,
+		.first = collector->points[0],
+		.thread = "kernel",
+	};
+
+	snprintf(path, sizeof(path), "%s/events.bin", collector->config->out);
+	int err = record_file_create(&collector->file, path, RECORD_EVENT, &header);
+	if (err < 0)
+		snprintf(error, len, "%s: %s", path, strerror(-err));
+	return err;
+}
+
+static char *counters_text(const struct trace_config *config)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		return NULL;
+	counters_print(out, &config->cores, config->threads, config->n_threads);
+	return fclose(out) == 0 ? text : NULL;
+}
+
+static void begin(struct collector *collector)
+{
+	// Switching events on patched the kernel's code and interrupted every CPU: that is over
+	// before recording begins.
+	collector->before_text = counters_text(collector->config);
+	uint64_t stamp = stamp_now(&collector->clock);
+	collector->armed_tsc = clock_tsc();
+	for (size_t i = 0; i < collector->n_streams; i++)
+		stream_start(&collector->streams[i], stamp);
+	(void)instance_switch(&collector->all, true);
+	(void)instance_switch(&collector->core, true);
+}
+
+int collector_open(
+	struct collector *collector, const struct trace_config *config, char *error, size_t len)
+{
+	cpu_set_t online;
+
+	*collector = (struct collector){.config = config, .file = {.fd = -1}};
+	trace_names_init(&collector->names);
+	snprintf(error, len, "out of memory");
+	collector->decoder = malloc(sizeof(*collector->decoder));
+	collector->batch = malloc(TRACE_BATCH * sizeof(*collector->batch));
+	if (collector->decoder == NULL || collector->batch == NULL)
+		return -ENOMEM;
+	decoder_init(collector->decoder, &config->cores, &collector->names);
+	for (size_t i = 0; i < config->n_threads; i++)
+		(void)name_map_take(&collector->names.threads, config->threads[i]);
+	int err = start_clock(collector);
+	if (err < 0) {
+		snprintf(error, len, "the clock does not advance; see taut-clock");
+		return err;
+	}
+	read_online(&online, &config->cores);
+	err = make_instances(collector, &online, error, len);
+	if (err == 0)
+		err = open_streams(collector, &online, error, len);
+	if (err == 0)
+		err = arm_events(collector, error, len);
+	if (err == 0)
+		err = open_file(collector, error, len);
+	if (err == 0)
+		begin(collector);
+	return err;
+}
+
+static int flush(struct collector *collector)
+{
+	int err = record_file_append(&collector->file, collector->batch, collector->n_batch);
+
+	collector->n_batch = 0;
+	return err;
+}
+
+// Write every record before stamp, in order.
+static int drain(struct collector *collector, uint64_t before)
+{
+	struct event_record record;
+	int err = 0;
+
+	advance_clock(&collector->clock);
+	merge_refill(&collector->merge);
+	while (err == 0 && merge_take(&collector->merge, before, &record)) {
+		record.tsc = trace_clock_ticks(&collector->clock, record.tsc);
+		if (record.kind == EVENT_LOST)
+			record.args[1] = trace_clock_ticks(&collector->clock, record.args[1]);
+		if (record.tsc < collector->last_tsc)
+			collector->n_out_of_order++;
+		else
+			collector->last_tsc = record.tsc;
+		collector->batch[collector->n_batch++] = record;
+		if (collector->n_batch == TRACE_BATCH)
+			err = flush(collector);
+	}
+	for (size_t i = 0; err == 0 && i < collector->n_streams; i++)
+		err = collector->streams[i].error;
+	thread_names_ask(&collector->names.threads, &collector->n_threads_asked);
+	collector->n_drains++;
+	return err;
+}
+
+static uint64_t settled(const struct trace_clock *clock, uint64_t tsc_hz)
+{
+	uint64_t settle = clock->is_tsc ? clock_ticks(SETTLE_NS, tsc_hz) : SETTLE_NS;
+
+	return stamp_now(clock) - settle;
+}
+
+// What is left of the duration; false when nothing is. Time is told by the TSC.
+static bool time_left(const struct collector *collector, struct timespec *out)
+{
+	uint64_t duration_ns = collector->config->duration_ns;
+	uint64_t passed_ns = clock_ns(clock_tsc() - collector->armed_tsc, collector->tsc_hz);
+
+	if (duration_ns == 0) {
+		*out = (struct timespec){.tv_sec = 3600};
+		return true;
+	}
+	if (passed_ns >= duration_ns)
+		return false;
+	uint64_t left_ns = duration_ns - passed_ns;
+	*out = (struct timespec){(time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S)};
+	return true;
+}
+
+// Sleep until a buffer is half full, all is over, or a signal came.
+static int wait_and_drain(struct collector *collector, struct pollfd *files, size_t n_files)
+{
+	const struct trace_config *config = collector->config;
+	const struct timespec rest = {.tv_nsec = REST_NS};
+	struct timespec left;
+	int err = 0;
+
+	while (err == 0 && *config->stop == 0 && time_left(collector, &left)) {
+		int n = ppoll(files, n_files, &left, &config->wait_mask);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n <= 0)
+			continue;
+		err = drain(collector, settled(&collector->clock, collector->tsc_hz));
+		if (err == 0 && *config->stop == 0)
+			(void)ppoll(NULL, 0, &rest, &config->wait_mask);
+	}
+	return err;
+}
+
+static int finish(struct collector *collector)
+{
+	(void)instance_switch(&collector->core, false);
+	(void)instance_switch(&collector->all, false);
+	collector->stopped_tsc = clock_tsc();
+	collector->after_text = counters_text(collector->config);
+	// Twice: a source that ran dry in one round is asked again in the next.
+	int err = drain(collector, UINT64_MAX);
+	if (err == 0)
+		err = drain(collector, UINT64_MAX);
+	if (err == 0)
+		err = flush(collector);
+	clock_point_take(&collector->last);
+	thread_names_fill(&collector->names.threads, collector->config->root);
+	return err;
+}
+
+int collector_run(struct collector *collector, char *error, size_t len)
+{
+	size_t n_files = collector->config->is_tail ? 0 : collector->n_streams;
+	struct pollfd *files = calloc(collector->n_streams, sizeof(*files));
+
+	if (files == NULL) {
+		snprintf(error, len, "out of memory");
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n_files; i++)
+		files[i] = (struct pollfd){.fd = collector->streams[i].fd, .events = POLLIN};
+	int err = wait_and_drain(collector, files, n_files);
+	int finish_err = finish(collector);
+	free(files);
+	if (err == 0)
+		err = finish_err;
+	if (err < 0)
+		snprintf(error, len, "%s/events.bin: not all events were written: %s",
+			collector->config->out, strerror(-err));
+	return err;
+}
+
+int collector_close(struct collector *collector)
+{
+	for (size_t i = 0; i < collector->n_streams; i++)
+		stream_close(&collector->streams[i]);
+	instance_remove(&collector->core);
+	instance_remove(&collector->all);
+	int err = 0;
+	if (collector->file.fd >= 0)
+		err = record_file_close(&collector->file, &collector->last);
+	merge_destroy(&collector->merge);
+	trace_names_destroy(&collector->names);
+	free(collector->streams);
+	free(collector->decoder);
+	free(collector->batch);
+	free(collector->before_text);
+	free(collector->after_text);
+	return err;
+}

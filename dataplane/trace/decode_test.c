@@ -1,0 +1,260 @@
+#include "decode.h"
+#include "trace_test_env.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define COMMON                                                                                     \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static const char switch_format[] = "name: sched_switch\nID: 372\n" COMMON
+				    "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+				    "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+				    "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+				    "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+				    "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n";
+static const char mask_format[] =
+	"name: ipi_send_cpumask\nID: 353\n" COMMON
+	"\tfield:__data_loc cpumask_t cpumask;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:void * callsite;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:void * callback;\toffset:24;\tsize:8;\tsigned:0;\n";
+static const char frequency_format[] = "name: cpu_frequency\nID: 565\n" COMMON
+				       "\tfield:u32 state;\toffset:8;\tsize:4;\tsigned:0;\n"
+				       "\tfield:u32 cpu_id;\toffset:12;\tsize:4;\tsigned:0;\n";
+static const char exit_format[] =
+	"name: sys_exit\nID: 442\n" COMMON "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+	"\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n";
+
+struct env {
+	struct decoder decoder;
+	struct trace_names names;
+};
+
+static const struct event_row *row_of(const char *name)
+{
+	for (size_t i = 0; i < n_event_rows; i++)
+		if (strcmp(event_rows[i].name, name) == 0)
+			return &event_rows[i];
+	fail_msg("no row %s", name);
+	return NULL;
+}
+
+static int set_up(void **state)
+{
+	struct env *env = calloc(1, sizeof(*env));
+	cpu_set_t watched;
+
+	CPU_ZERO(&watched);
+	CPU_SET(2, &watched);
+	CPU_SET(9, &watched);
+	trace_names_init(&env->names);
+	decoder_init(&env->decoder, &watched, &env->names);
+	*state = env;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct env *env = *state;
+
+	trace_names_destroy(&env->names);
+	free(env);
+	return 0;
+}
+
+static void add(struct env *env, const char *name, const char *format)
+{
+	assert_int_equal(decoder_add(&env->decoder, row_of(name), format), 0);
+}
+
+// The common fields of an event.
+static void start(uint8_t *data, size_t size, uint16_t id, int32_t thread)
+{
+	memset(data, 0, size);
+	memcpy(data, &id, sizeof(id));
+	memcpy(data + 4, &thread, sizeof(thread));
+}
+
+static void put(uint8_t *data, size_t offset, uint64_t value, size_t size)
+{
+	memcpy(data + offset, &value, size);
+}
+
+static void an_interrupt_has_its_number_and_its_name(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[32];
+
+	add(env, "irq/irq_handler_entry", irq_format);
+	start(data, sizeof(data), 225, 4711);
+	put(data, 8, 24, 4);
+	put(data, 12, 16 | 8 << 16, 4);
+	memcpy(data + 16, "virtio0", 8);
+
+	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
+	assert_int_equal(record.kind, EVENT_IRQ_ENTRY);
+	assert_int_equal(record.tsc, 77);
+	assert_int_equal(record.cpu, 2);
+	assert_int_equal(record.thread, 4711);
+	assert_int_equal(record.args[0], 24);
+	assert_string_equal(name_map_find(&env->names.irqs, 24)->text, "virtio0");
+}
+
+static void a_name_that_points_out_of_its_event_is_left_out(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[16];
+
+	add(env, "irq/irq_handler_entry", irq_format);
+	start(data, sizeof(data), 225, 1);
+	put(data, 12, 12 | 60000 << 16, 4);
+
+	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
+	assert_string_equal(name_map_find(&env->names.irqs, 0)->text, "");
+	assert_false(decoder_record(&env->decoder, data, 15, 2, 77, &record));
+	assert_false(decoder_record(&env->decoder, data, 1, 2, 77, &record));
+}
+
+static void a_switch_packs_threads_state_and_priority(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[64];
+
+	add(env, "sched/sched_switch", switch_format);
+	start(data, sizeof(data), 372, 10);
+	memcpy(data + 8, "forwarder", 9);
+	put(data, 24, 10, 4);
+	put(data, 32, 0x100, 8);
+	memcpy(data + 40, "sixteen-bytes-nm", 16);
+	put(data, 56, 11, 4);
+	put(data, 60, 49, 4);
+
+	assert_true(decoder_record(&env->decoder, data, sizeof(data), 9, 5, &record));
+	assert_true(record.args[0] == (10 | UINT64_C(0x100) << 32));
+	assert_true(record.args[1] == (11 | UINT64_C(49) << 32));
+	assert_string_equal(name_map_find(&env->names.threads, 10)->text, "forwarder");
+	assert_string_equal(name_map_find(&env->names.threads, 11)->text, "sixteen-bytes-nm");
+}
+
+static void an_ipi_to_a_mask_is_one_to_the_first_watched_core(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[40];
+
+	add(env, "ipi/ipi_send_cpumask", mask_format);
+	start(data, sizeof(data), 353, 10);
+	put(data, 8, 32 | 8 << 16, 4);
+	put(data, 16, 0xffffffff81000123, 8);
+	put(data, 32, 1 << 9 | 1 << 1, 8);
+
+	assert_true(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_int_equal(record.cpu, 0);
+	assert_int_equal(record.args[0], 9);
+	assert_true(record.args[1] == 0xffffffff81000123);
+	assert_int_equal(
+		name_map_find(&env->names.addresses, record.args[1])->tag, ADDRESS_CALLSITE);
+	put(data, 32, 1 << 1, 8);
+	assert_false(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+}
+
+static void a_change_of_frequency_is_of_the_core_it_changes(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[16];
+
+	add(env, "power/cpu_frequency", frequency_format);
+	start(data, sizeof(data), 565, 0);
+	put(data, 8, 3200000, 4);
+	put(data, 12, 9, 4);
+
+	assert_true(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_int_equal(record.cpu, 9);
+	assert_int_equal(record.args[0], 3200000);
+	put(data, 12, 0, 4);
+	assert_false(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+}
+
+static void a_negative_result_stays_negative(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[24];
+
+	add(env, "raw_syscalls/sys_exit", exit_format);
+	start(data, sizeof(data), 442, 10);
+	put(data, 8, 35, 8);
+	put(data, 16, (uint64_t)-EINTR, 8);
+
+	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 5, &record));
+	assert_int_equal(record.args[0], 35);
+	assert_int_equal((int64_t)record.args[1], -EINTR);
+}
+
+static void an_event_with_other_fields_or_another_number_is_not_guessed(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[16];
+
+	assert_int_equal(
+		decoder_add(&env->decoder, row_of("sched/sched_switch"), irq_format), -EINVAL);
+	assert_int_equal(decoder_add(&env->decoder, row_of("sched/sched_switch"), ""), -EINVAL);
+	start(data, sizeof(data), 225, 1);
+	assert_false(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
+}
+
+static void every_row_is_known_by_its_group_and_kind(void **state)
+{
+	assert_true(n_event_rows <= DECODER_EVENTS_MAX);
+	for (size_t i = 0; i < n_event_rows; i++) {
+		assert_in_range(event_rows[i].kind, EVENT_IRQ_ENTRY, EVENT_LOST - 1);
+		assert_non_null(event_groups[event_rows[i].group].costs);
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(event_rows[i].name, event_rows[j].name);
+	}
+}
+
+static void groups_are_chosen_by_name(void **state)
+{
+	char error[512];
+	uint32_t groups;
+
+	assert_int_equal(event_groups_parse("irq,csd", &groups, error, sizeof(error)), 0);
+	assert_int_equal(groups, 1 << GROUP_IRQ | 1 << GROUP_CALLS);
+	assert_int_equal(event_groups_parse("", &groups, error, sizeof(error)), 0);
+	assert_int_equal(groups, (1 << N_EVENT_GROUPS) - 1);
+	assert_int_equal(event_groups_parse("irq,cds", &groups, error, sizeof(error)), -EINVAL);
+	assert_non_null(strstr(error, "--events cds: no such group; known are irq, irq_vectors"));
+}
+
+int main(void)
+{
+#define ENV_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		ENV_TEST(an_interrupt_has_its_number_and_its_name),
+		ENV_TEST(a_name_that_points_out_of_its_event_is_left_out),
+		ENV_TEST(a_switch_packs_threads_state_and_priority),
+		ENV_TEST(an_ipi_to_a_mask_is_one_to_the_first_watched_core),
+		ENV_TEST(a_change_of_frequency_is_of_the_core_it_changes),
+		ENV_TEST(a_negative_result_stays_negative),
+		ENV_TEST(an_event_with_other_fields_or_another_number_is_not_guessed),
+		cmocka_unit_test(every_row_is_known_by_its_group_and_kind),
+		cmocka_unit_test(groups_are_chosen_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

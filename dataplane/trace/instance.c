@@ -1,0 +1,105 @@
+#include "instance.h"
+
+#include "cpu_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	NAME_LEN_MAX = 128,
+	BUSY_TRIES = 100,
+	BUSY_PAUSE_NS = 10000000,
+};
+
+// A new instance takes 1.4 MB of every CPU: give back what is not wanted, then take what is.
+static int size_buffers(const struct instance *instance, const struct instance_config *config)
+{
+	char name[NAME_LEN_MAX], text[32];
+	int err = tracefs_write(instance->path, "buffer_size_kb", "4");
+
+	snprintf(text, sizeof(text), "%zu", (config->buffer_bytes + 1023) / 1024);
+	for (size_t cpu = 0; err == 0 && cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &config->cpus))
+			continue;
+		snprintf(name, sizeof(name), "per_cpu/cpu%zu/buffer_size_kb", cpu);
+		err = tracefs_write(instance->path, name, text);
+	}
+	return err;
+}
+
+static int set_up(
+	const struct instance *instance, const struct instance_config *config, const char **what)
+{
+	char mask[CPU_SETSIZE];
+	int err = tracefs_write(instance->path, *what = "tracing_on", "0");
+
+	if (err == 0)
+		err = tracefs_write(instance->path, *what = "trace_clock", config->clock);
+	if (err == 0)
+		err = tracefs_write(instance->path, *what = "tracing_cpumask",
+			cpu_text_mask(&config->cpus, mask, sizeof(mask)));
+	*what = "buffer_size_kb";
+	if (err == 0)
+		err = size_buffers(instance, config);
+	// The reader is woken when half of a buffer is full. Kernels before 5.0 wake it always.
+	if (err == 0)
+		(void)tracefs_write(instance->path, "buffer_percent", "50");
+	return err;
+}
+
+int instance_make(
+	struct instance *instance, const struct instance_config *config, char *error, size_t len)
+{
+	const char *what = "";
+
+	(void)tracefs_instance_path(config->root, getpid(), config->is_all, instance->path);
+	if (mkdir(instance->path, 0700) < 0) {
+		int err = -errno;
+		snprintf(error, len, "%s: %s; run as root, where tracing is not locked down",
+			instance->path, strerror(-err));
+		return err;
+	}
+	instance->is_made = true;
+	int err = set_up(instance, config, &what);
+	if (err == 0)
+		return 0;
+	snprintf(error, len, "%s/%s: %s%s", instance->path, what, strerror(-err),
+		err == -ENOMEM ? "; lower --buffer" : "");
+	instance_remove(instance);
+	return err;
+}
+
+int instance_enable(const struct instance *instance, const char *event, const char *filter)
+{
+	char name[NAME_LEN_MAX];
+	int err = 0;
+
+	if (*filter != '\0') {
+		snprintf(name, sizeof(name), "events/%s/filter", event);
+		err = tracefs_write(instance->path, name, filter);
+	}
+	snprintf(name, sizeof(name), "events/%s/enable", event);
+	return err < 0 ? err : tracefs_write(instance->path, name, "1");
+}
+
+int instance_switch(const struct instance *instance, bool on)
+{
+	return instance->is_made ? tracefs_write(instance->path, "tracing_on", on ? "1" : "0") : 0;
+}
+
+void instance_remove(struct instance *instance)
+{
+	static const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
+
+	// Somebody may be looking at it; the kernel then says busy.
+	for (int i = 0; instance->is_made && i < BUSY_TRIES; i++) {
+		if (rmdir(instance->path) == 0 || errno != EBUSY)
+			instance->is_made = false;
+		else
+			nanosleep(&pause, NULL);
+	}
+}

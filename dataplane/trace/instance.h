@@ -1,0 +1,36 @@
+#pragma once
+
+// One trace instance of this process: its clock, CPUs, buffers and events. It records nothing
+// before instance_switch.
+
+#include "tracefs.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct instance {
+	char path[TRACEFS_PATH_LEN];
+	bool is_made;
+};
+
+struct instance_config {
+	const char *root;
+	bool is_all; // the one for all CPUs
+	const char *clock;
+	cpu_set_t cpus; // recorded on
+	size_t buffer_bytes; // of each of these
+};
+
+// Make it, switched off. Returns 0 or -errno, with one line in error; nothing stays then.
+int instance_make(
+	struct instance *instance, const struct instance_config *config, char *error, size_t len);
+
+// Ask for an event, of what passes the filter ("": all). Returns 0 or -errno.
+int instance_enable(const struct instance *instance, const char *event, const char *filter);
+
+int instance_switch(const struct instance *instance, bool on);
+
+// Its files must be closed. What is not there is no error.
+void instance_remove(struct instance *instance);

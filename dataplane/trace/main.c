@@ -1,0 +1,232 @@
+// taut-trace: what the kernel did on the watched cores, from static tracepoints in trace instances
+// of its own, on the clock of all other records. Writes events.bin and trace.json.
+
+#include "collector.h"
+#include "command_line.h"
+#include "keeper.h"
+#include "log.h"
+#include "trace_options.h"
+#include "trace_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_BAD_INPUT = 2,
+	EXIT_INTERRUPTED = 130,
+};
+
+enum mode {
+	MODE_CONTINUOUS,
+	MODE_TAIL,
+};
+
+struct trace_options {
+	const char *cores, *out, *threads, *buffer, *events;
+	uint64_t duration_ns;
+	uint32_t mode;
+};
+
+#define OPTION(member) .offset = offsetof(struct trace_options, member)
+
+static const char *const modes[] = {"continuous", "tail", NULL};
+
+static const struct option_spec options_table[] = {
+	{.name = "cores",
+		.type = OPTION_STRING,
+		OPTION(cores),
+		.default_text = NULL,
+		.help = "whose events are recorded, as 0-3,7"},
+	{.name = "out",
+		.type = OPTION_STRING,
+		OPTION(out),
+		.default_text = NULL,
+		.help = "folder for events.bin and trace.json; made if missing"},
+	{.name = "threads",
+		.type = OPTION_STRING,
+		OPTION(threads),
+		.default_text = "",
+		.help = "numbers of threads, as 7,9: their page faults, system calls and wake-ups "
+			"are recorded, and their counters read"},
+	{.name = "duration",
+		.type = OPTION_DURATION,
+		OPTION(duration_ns),
+		.default_text = "0s",
+		.max = UINT64_C(86400000000000),
+		.help = "how long; 0s: until SIGTERM or Ctrl-C"},
+	{.name = "buffer",
+		.type = OPTION_STRING,
+		OPTION(buffer),
+		.default_text = "8MB",
+		.help = "of the kernel, for each watched core; it is read when half full"},
+	{.name = "mode",
+		.type = OPTION_CHOICE,
+		OPTION(mode),
+		.default_text = "continuous",
+		.choices = modes,
+		.help = "continuous: all events; tail: only what the buffers hold at the end"},
+	{.name = "events",
+		.type = OPTION_STRING,
+		OPTION(events),
+		.default_text = "",
+		.help = "groups to record, as irq,timer; default: all"},
+};
+
+static const struct command_line line = {
+	.program = "taut-trace",
+	.summary = "record what the kernel does on cores",
+	.usage = "--cores LIST --out DIR [--threads TID,...] [--duration 10s] [--mode tail]",
+	.version = TAUT_VERSION,
+	.options = options_table,
+	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+};
+
+static volatile int n_signals; // written by on_signal only
+
+static void on_signal(int number)
+{
+	n_signals++;
+}
+
+// They are taken only while waiting, so that none comes between looking and waiting.
+static void catch_signals(sigset_t *wait_mask)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	sigset_t both;
+
+	sigemptyset(&both);
+	sigaddset(&both, SIGINT);
+	sigaddset(&both, SIGTERM);
+	sigprocmask(SIG_BLOCK, &both, wait_mask);
+	sigdelset(wait_mask, SIGINT);
+	sigdelset(wait_mask, SIGTERM);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	// A file size limit is then an error of the write, not the end.
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+static int make_out(const char *path, char *error, size_t len)
+{
+	struct stat status;
+
+	if (mkdir(path, 0755) == 0)
+		return 0;
+	int err = errno;
+	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return 0;
+	snprintf(error, len, "--out %s: %s; name a folder that can be made", path, strerror(err));
+	return -err;
+}
+
+static int understand(
+	const struct trace_options *options, struct trace_config *config, char *error, size_t len)
+{
+	int err = trace_parse_cores(options->cores, &config->cores, error, len);
+
+	if (err == 0)
+		err = trace_parse_threads(options->threads, config, error, len);
+	if (err == 0)
+		err = trace_parse_buffer(options->buffer, &config->buffer_bytes, error, len);
+	if (err == 0)
+		err = event_groups_parse(options->events, &config->groups, error, len);
+	if (err == 0)
+		err = make_out(options->out, error, len);
+	config->duration_ns = options->duration_ns;
+	config->is_tail = options->mode == MODE_TAIL;
+	config->out = options->out;
+	config->stop = &n_signals;
+	return err;
+}
+
+// Say what cannot be seen: one line, the list is in trace.json.
+static void say_missing(const struct collector *collector)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_event_rows; i++)
+		n += collector->rows[i] != ROW_ON && collector->rows[i] != ROW_OFF;
+	if (!collector->clock.is_tsc)
+		LOG(WARNING, "no trace clock x86-tsc: mono_raw, converted by readings of both");
+	if (n > 0)
+		LOG(INFO, "%zu kinds of events are missing here; trace.json says what that costs",
+			n);
+}
+
+// Recorded and written. Returns the exit status.
+static int record(const struct trace_config *config)
+{
+	struct collector collector;
+	char error[512] = "";
+	int status = EXIT_BAD_INPUT;
+	int err = collector_open(&collector, config, error, sizeof(error));
+
+	if (err == 0) {
+		status = EXIT_FAILED;
+		say_missing(&collector);
+		LOG(INFO, "armed");
+		err = collector_run(&collector, error, sizeof(error));
+		// Without a duration a signal is the end that was meant.
+		bool was_interrupted = n_signals > 0;
+		int report_err = trace_report_write(&collector, was_interrupted);
+		if (err == 0 && report_err < 0)
+			snprintf(error, sizeof(error), "%s/trace.json: %s", config->out,
+				strerror(-(err = report_err)));
+		if (err == 0)
+			status = was_interrupted && config->duration_ns > 0 ? EXIT_INTERRUPTED
+									    : EXIT_DONE;
+	}
+	if (err < 0)
+		LOG(ERROR, "%s", error);
+	err = collector_close(&collector);
+	if (err < 0 && status == EXIT_DONE) {
+		LOG(ERROR, "%s/events.bin: %s", config->out, strerror(-err));
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct trace_options options = {0};
+	struct trace_config config = {0};
+	char root[TRACEFS_PATH_LEN], core[TRACEFS_PATH_LEN], all[TRACEFS_PATH_LEN];
+	const char *const instances[] = {core, all};
+	char error[512];
+	struct keeper keeper;
+	int n_used;
+
+	log_start(line.program, LOG_LEVEL_INFO);
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+	if (err == COMMAND_LINE_DONE)
+		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+	if (err == 0)
+		err = understand(&options, &config, error, sizeof(error));
+	if (err == 0)
+		err = tracefs_open(root, error, sizeof(error));
+	if (err < 0) {
+		LOG(ERROR, "%s", error);
+		return EXIT_BAD_INPUT;
+	}
+	config.root = root;
+	tracefs_remove_stale(root);
+	(void)tracefs_instance_path(root, getpid(), false, core);
+	(void)tracefs_instance_path(root, getpid(), true, all);
+	err = keeper_start(&keeper, instances, 2);
+	if (err < 0) {
+		LOG(ERROR, "cannot start the process that cleans up: %s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	catch_signals(&config.wait_mask);
+	if (!trace_move_away(&config.cores))
+		LOG(WARNING, "no core but the watched ones to run on: reading disturbs them");
+	int status = record(&config);
+	keeper_stop(&keeper);
+	return status;
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+// One order of time from several sources that are each in order. A heap of their next records.
+
+#include "record_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Gives the source's next record; false: it has none now.
+typedef bool (*merge_next)(void *source, struct event_record *out);
+
+struct merge_entry {
+	struct event_record record;
+	void *source;
+};
+
+struct merge {
+	merge_next next;
+	void **idle; // sources that had none when last asked
+	size_t n_idle;
+	struct merge_entry *heap; // least tsc first
+	size_t n_heap, n_sources;
+};
+
+// sources are the caller's; the array is copied. Returns 0 or -ENOMEM.
+int merge_create(struct merge *merge, merge_next next, void *const *sources, size_t n);
+void merge_destroy(struct merge *merge);
+
+// Ask the sources that had none again: once before each round of merge_take.
+void merge_refill(struct merge *merge);
+
+// The earliest record before `before`; false when there is none. A source that runs out is not
+// asked again before merge_refill, so that one which is filled all the time cannot hold the round.
+bool merge_take(struct merge *merge, uint64_t before, struct event_record *out);

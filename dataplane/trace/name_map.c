@@ -1,0 +1,108 @@
+#include "name_map.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 256 };
+
+static_assert(sizeof(struct name_entry) == 64, "one cache line");
+
+void name_map_init(struct name_map *map, size_t limit)
+{
+	*map = (struct name_map){.limit = limit};
+}
+
+void name_map_destroy(struct name_map *map)
+{
+	free(map->entries);
+	map->entries = NULL;
+	map->n = map->n_slots = 0;
+}
+
+// The slot of key, or the free one where it belongs. Fibonacci hashing: addresses end in zeros.
+static struct name_entry *slot_of(struct name_entry *entries, size_t n_slots, uint64_t key)
+{
+	size_t at = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (n_slots - 1);
+
+	while (entries[at].is_used && entries[at].key != key)
+		at = (at + 1) & (n_slots - 1);
+	return &entries[at];
+}
+
+static bool grow(struct name_map *map)
+{
+	size_t n_slots = map->n_slots == 0 ? FIRST_SLOTS : map->n_slots * 2;
+	struct name_entry *entries = calloc(n_slots, sizeof(*entries));
+
+	if (entries == NULL)
+		return false;
+	for (size_t i = 0; i < map->n_slots; i++)
+		if (map->entries[i].is_used)
+			*slot_of(entries, n_slots, map->entries[i].key) = map->entries[i];
+	free(map->entries);
+	map->entries = entries;
+	map->n_slots = n_slots;
+	return true;
+}
+
+struct name_entry *name_map_take(struct name_map *map, uint64_t key)
+{
+	struct name_entry *entry =
+		map->n_slots > 0 ? slot_of(map->entries, map->n_slots, key) : NULL;
+
+	if (entry != NULL && entry->is_used)
+		return entry;
+	bool is_tight = (map->n + 1) * 2 > map->n_slots;
+	if (map->n >= map->limit || (is_tight && !grow(map))) {
+		map->n_refused++;
+		return NULL;
+	}
+	entry = slot_of(map->entries, map->n_slots, key);
+	*entry = (struct name_entry){.key = key, .is_used = true};
+	map->n++;
+	return entry;
+}
+
+const struct name_entry *name_map_find(const struct name_map *map, uint64_t key)
+{
+	if (map->n_slots == 0)
+		return NULL;
+	const struct name_entry *entry = slot_of(map->entries, map->n_slots, key);
+	return entry->is_used ? entry : NULL;
+}
+
+void name_entry_set(struct name_entry *entry, const char *text, size_t len)
+{
+	size_t n = strnlen(text, len < sizeof(entry->text) - 1 ? len : sizeof(entry->text) - 1);
+
+	// Mostly the same name again.
+	if (memcmp(entry->text, text, n) == 0 && entry->text[n] == '\0')
+		return;
+	memcpy(entry->text, text, n);
+	entry->text[n] = '\0';
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = (*(struct name_entry *const *)a)->key;
+	uint64_t y = (*(struct name_entry *const *)b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+long name_map_sorted(const struct name_map *map, struct name_entry ***out)
+{
+	size_t n = 0;
+	struct name_entry **sorted = malloc((map->n + 1) * sizeof(struct name_entry *));
+
+	if (sorted == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < map->n_slots; i++)
+		if (map->entries[i].is_used)
+			sorted[n++] = &map->entries[i];
+	qsort(sorted, n, sizeof(struct name_entry *), by_key);
+	*out = sorted;
+	return (long)n;
+}

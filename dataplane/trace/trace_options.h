@@ -1,0 +1,18 @@
+#pragma once
+
+// What the words of the command line mean.
+
+#include "collector.h"
+
+// "8MB", "512KB" or bytes. Returns 0, or -EINVAL with one line in error.
+int trace_parse_buffer(const char *text, uint64_t *out, char *error, size_t len);
+
+// "7,9" into config->threads. Returns 0, or -EINVAL with one line in error.
+int trace_parse_threads(const char *text, struct trace_config *config, char *error, size_t len);
+
+// A list of cores that are online. Returns 0, or -EINVAL with one line in error.
+int trace_parse_cores(const char *text, cpu_set_t *out, char *error, size_t len);
+
+// Move this process off the watched cores, if it may run elsewhere. Of the other cores those it is
+// allowed count first, then those that nobody isolated. Returns whether it is off them.
+bool trace_move_away(const cpu_set_t *watched);
