@@ -61,6 +61,8 @@ class NicCoalescing(Check):
             for name, options in wrong.items()
             for option, value in options.items()
         ]
+        if not changes:
+            return ()
         return (
             Remedy(
                 "R05-now",

@@ -68,16 +68,17 @@ class Swap(Check):
         areas = _areas(host)
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "swapoff, or memory.swap.max 0 for this container"),)
-        changes = [Change(SwapArea(path), "off") for path in areas]
         boot = Sysctl("vm.swappiness", str(_MOST))
-        remedies = [
-            Remedy(
-                "R15-now",
-                f"switch off swap on {', '.join(areas)}",
-                changes=changes,
-                risk="what is swapped out must fit into memory, or the kernel kills processes",
-            ),
-        ]
+        remedies = []
+        if areas:
+            remedies.append(
+                Remedy(
+                    "R15-now",
+                    f"switch off swap on {', '.join(areas)}",
+                    changes=[Change(SwapArea(path), "off") for path in areas],
+                    risk="what is swapped out must fit into memory, or the kernel kills processes",
+                )
+            )
         if (host.number(_SWAPPINESS) or 0) > _MOST:
             change = Change(FileSetting(_SWAPPINESS, "number"), str(_MOST))
             remedies.append(Remedy("R15-now-2", f"swappiness {_MOST}", changes=(change,)))
