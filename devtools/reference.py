@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from taut.analysis.metrics import METRICS
 from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
+from taut.host.checks import CHECKS
 from taut.report.figures import FIGURES
 from taut.testbed.links import LINKS
 
@@ -45,7 +46,7 @@ def document() -> Iterator[str]:
     yield from members("Schedules (`taut-generate --schedule`)", generate["schedules"])
     yield from members("Ports (both programs)", forward["ports"])
     yield from python_tables()
-    others = [describe(name) for name in ("taut-clock", "taut-noise", "taut-trace")]
+    others = [describe(name) for name in ("taut-clock", "taut-match", "taut-noise", "taut-trace")]
     for program in (forward, generate, *others):
         yield f"## {program['program']}\n"
         yield f"{program['summary']}.\n"
@@ -92,6 +93,18 @@ def python_tables() -> Iterator[str]:
         yield from driver_options(driver.options_type)
     yield from table("Metrics", METRICS, lambda m: (f"{m.name}, {m.unit}", m.definition))
     yield from table("Figures", FIGURES, lambda f: (f.id, f.question))
+    yield from host_checks()
+
+
+def host_checks() -> Iterator[str]:
+    """Every check of `taut host audit`, by group."""
+    yield "## Host checks (`taut host audit`)\n"
+    yield "| id | what | at worst | why | source |"
+    yield "|---|---|---|---|---|"
+    for check in CHECKS:
+        words = (check.title, check.severity.name.lower(), check.why, check.source)
+        yield f"| {check.id} | {' | '.join(cell(word) for word in words)} |"
+    yield ""
 
 
 def driver_options(model: type[BaseModel]) -> Iterator[str]:
