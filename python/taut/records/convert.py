@@ -4,6 +4,7 @@ Every file of a trial uses the epoch and the clock fit of the generator's record
 packets and gaps.
 """
 
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,12 +14,14 @@ import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
 from taut.records.clock import ClockFit, fit_of
-from taut.records.layout import GAP_THREADS, SERIES, RecordKind
+from taut.records.layout import EVENT_KINDS, GAP_THREADS, SERIES, RecordKind
 from taut.records.raw_file import RawFile, Records, open_raw
 
 PACKETS_FILE = "packets.bin"
 GAPS_FILE = "gaps.bin"
 HISTOGRAMS_FILE = "histograms.bin"
+EVENTS_FILE = "events.bin"
+TRACE_FILE = "trace.json"
 
 PACKET_SCHEMA = pa.schema(
     [
@@ -54,6 +57,18 @@ HISTOGRAM_SCHEMA = pa.schema(
         pa.field("n", pa.uint64(), nullable=False),
     ]
 )
+# What arg0 and arg1 are depends on the kind: record_format.h says. The one that is a time, until
+# when events were lost, is in nanoseconds here.
+EVENT_SCHEMA = pa.schema(
+    [
+        pa.field("time_ns", pa.int64(), nullable=False),
+        pa.field("thread", pa.uint32(), nullable=False),
+        pa.field("cpu", pa.uint16(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("arg0", pa.uint64(), nullable=False),
+        pa.field("arg1", pa.uint64(), nullable=False),
+    ]
+)
 
 
 def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[Path] = ()) -> None:
@@ -85,13 +100,35 @@ def convert_packets(raw: Path, out: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
+def convert_events(raw: Path, trial: Path) -> None:
+    """Write events.parquet and trace.json into `trial` from what taut-trace left in `raw`.
+
+    Times count from the epoch of the generator's records in `raw`; without any, from the trace's
+    own. Where nothing was traced nothing is written.
+    """
+    events = _open_if_there(raw / EVENTS_FILE, RecordKind.EVENT)
+    if events is None:
+        return
+    kinds = (
+        (PACKETS_FILE, RecordKind.PACKET),
+        (HISTOGRAMS_FILE, RecordKind.HISTOGRAM),
+        (GAPS_FILE, RecordKind.GAP),
+    )
+    opened = (_open_if_there(raw / name, kind) for name, kind in kinds)
+    reference = next((file for file in opened if file is not None), events)
+    tables = _event_tables(events, fit_of(reference.header))
+    _write(trial / "events.parquet", EVENT_SCHEMA, tables)
+    if (raw / TRACE_FILE).exists() and raw != trial:
+        shutil.copyfile(raw / TRACE_FILE, trial / TRACE_FILE)
+
+
 def _open_if_there(path: Path, kind: RecordKind) -> RawFile | None:
     return open_raw(path, kind) if path.exists() else None
 
 
 # Times and sequence numbers grow steadily: their differences are small and all alike. Written that
 # way they take a quarter of the time and a seventh of the room of plain zstd.
-_STEADY = ("seq", "due_ns", "sent_ns", "received_ns", "start_ns", "end_ns")
+_STEADY = ("seq", "due_ns", "sent_ns", "received_ns", "start_ns", "end_ns", "time_ns")
 _ROW_GROUP = 1 << 18
 
 
@@ -170,6 +207,32 @@ def _gap_tables(files: Sequence[RawFile | None], fit: ClockFit) -> Iterator[pa.T
                 records["n_packets"],
             ],
             schema=GAP_SCHEMA,
+        )
+
+
+_LOST = EVENT_KINDS.index("lost")
+
+
+def _event_tables(file: RawFile, fit: ClockFit) -> Iterator[pa.Table]:
+    names = pa.array(EVENT_KINDS, pa.string())
+    for records in _chunks([file]):
+        kinds = _column(records, "kind")
+        if kinds.min() == 0 or kinds.max() >= len(EVENT_KINDS):
+            raise InputError(f"{file.path}: an event of no known kind; the file is damaged")
+        arg1 = records["args"][:, 1].copy()
+        is_lost = kinds == _LOST
+        # A hole that ended before the epoch is of no interest: it ended at 0.
+        arg1[is_lost] = np.maximum(fit.times_ns(arg1[is_lost]), 0)
+        yield pa.table(
+            [
+                fit.times_ns(_column(records, "tsc")),
+                _column(records, "thread"),
+                _column(records, "cpu"),
+                pa.DictionaryArray.from_arrays(kinds, names).cast(pa.string()),
+                records["args"][:, 0].copy(),
+                arg1,
+            ],
+            schema=EVENT_SCHEMA,
         )
 
 
