@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 60
 # PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
 PYTEST_ARGS ?=
 
-.PHONY: help setup build demo test lint tidy smoke sanitize fuzz bench docs l2fwd clean
+.PHONY: help setup build demo test lint tidy smoke sanitize fuzz guest bench docs l2fwd clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -54,10 +54,15 @@ tidy: build ## clang-tidy over the data plane (a minute or two)
 	@devtools/setup.sh lint
 	@devtools/tidy $(BUILD)
 
-bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; 20 minutes)
+guest: build ## boot Debian's kernels in QEMU with taut's parameters: is what it says in force?
+	@devtools/setup.sh guest
+	@$(VENV)/pytest tests/acceptance/test_guest.py $(PYTEST_ARGS)
+
+bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; half an hour)
 	@$(VENV)/python bench/forwarder.py
 	@$(VENV)/python bench/generator.py
 	@$(VENV)/python bench/captures.py
+	@$(VENV)/python bench/noise.py
 
 docs: build ## write docs/reference.md from the binaries and the Python tables
 	@$(VENV)/python devtools/reference.py

@@ -4,7 +4,6 @@ The guest's file system is an initramfs made of the running system's files, so w
 guest is the taut under test. Kernels are fetched with apt and unpacked, not installed.
 """
 
-import io
 import os
 import shutil
 import stat
@@ -14,7 +13,7 @@ import sysconfig
 import tarfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import taut
@@ -22,6 +21,18 @@ import taut
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "taut" / "guest"
 PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "apt-get", "apt-cache", "dpkg-deb")
 AT_INIT = "taut-guest: init"
+EMULATION = "tcg,thread=multi"
+# In the order they are loaded: a disk, by which the guest sends what it found, and whose
+# interrupts are managed.
+_DISK_MODULES = (
+    "drivers/virtio/virtio_ring.ko",
+    "drivers/virtio/virtio.ko",
+    "drivers/virtio/virtio_pci_modern_dev.ko",
+    "drivers/virtio/virtio_pci_legacy_dev.ko",
+    "drivers/virtio/virtio_pci.ko",
+    "drivers/block/virtio_blk.ko",
+)
+_DISK_BYTES = 32 << 20
 
 # Of the standard library: large, and nothing a command of taut would load.
 _LEFT_OUT = (
@@ -55,8 +66,10 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 echo "+cpuset +cpu +memory" >/sys/fs/cgroup/cgroup.subtree_control
 echo "{at_init}"
 export PATH=/bin:/usr/bin PYTHONPATH=/taut PYTHONDONTWRITEBYTECODE=1 TERM=dumb COLUMNS=160 HOME=/
+for module in $(cat /modules/order); do insmod "/modules/$module"; done
 mkdir -p /out
 cut -d " " -f 1 /proc/uptime >/out/init_s
+grep -q taut.nothing /proc/cmdline && poweroff -f
 for command in /commands/*; do
 	name=${{command##*/}}
 	sh "$command" >"/out/$name.out" 2>"/out/$name.err" </dev/null
@@ -64,9 +77,7 @@ for command in /commands/*; do
 	cut -d " " -f 1 /proc/uptime >"/out/$name.end_s"
 done
 dmesg >/out/dmesg
-stty -F /dev/ttyS1 raw
-tar -c -C /out . >/dev/ttyS1
-sync
+tar -c -C /out . | dd of=/dev/vda bs=64k conv=fsync 2>/dev/null
 poweroff -f
 """
 
@@ -78,6 +89,8 @@ class Kernel:
     release: str
     image: Path
     config: Path
+    modules: tuple[Path, ...]
+    """In the order they are loaded."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +108,9 @@ class Boot:
 
     parameters: str
     accelerator: str
-    console: str
-    results: Mapping[str, Result]
-    dmesg: str
+    console: str = field(repr=False)
+    results: Mapping[str, Result] = field(repr=False)
+    dmesg: str = field(repr=False)
     to_init_s: float
     """By the host's clock, from QEMU's start to the first line of the guest's init."""
     guest_init_s: float
@@ -116,14 +129,20 @@ def fetch_kernel(flavour: str, cache: Path = CACHE) -> Kernel:
     package = _newest_package(f"linux-image-{flavour}")
     release = package.removeprefix("linux-image-")
     folder = cache / release
-    kernel = Kernel(release, folder / f"boot/vmlinuz-{release}", folder / f"boot/config-{release}")
-    if kernel.image.exists() and kernel.config.exists():
+    kernel = Kernel(
+        release,
+        folder / f"boot/vmlinuz-{release}",
+        folder / f"boot/config-{release}",
+        tuple(folder / f"lib/modules/{release}/kernel/{name}" for name in _DISK_MODULES),
+    )
+    files = (kernel.image, kernel.config, *kernel.modules)
+    if all(file.exists() for file in files):
         return kernel
     folder.mkdir(parents=True, exist_ok=True)
     _run(["apt-get", "download", package], folder)
     (archive,) = folder.glob("*.deb")
-    # tar ends once it has the two; the rest of the package, 400 MB of modules, is not unpacked.
-    wanted = [f"./boot/{file.name}" for file in (kernel.image, kernel.config)]
+    # tar ends once it has these; most of the package, 400 MB of modules, is not unpacked.
+    wanted = [f"./{file.relative_to(folder)}" for file in files]
     unpack = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE)
     _run(["tar", "-x", "--occurrence=1", *wanted], folder, stdin=unpack.stdout)
     unpack.kill()
@@ -140,9 +159,24 @@ def make_initramfs(
     `modules`: of taut, that the commands load.
     """
     root = folder / "root"
-    for name in ("proc", "sys", "dev", "bin", "commands", "tmp", "run", "etc", "boot", "taut"):
+    for name in (
+        "proc",
+        "sys",
+        "dev",
+        "bin",
+        "commands",
+        "tmp",
+        "run",
+        "etc",
+        "boot",
+        "taut",
+        "modules",
+    ):
         (root / name).mkdir(parents=True)
     shutil.copy(kernel.config, root / "boot")
+    for module in kernel.modules:
+        shutil.copy(module, root / "modules")
+    (root / "modules/order").write_text("\n".join(module.name for module in kernel.modules))
     shutil.copy(shutil.which("busybox") or "", root / "bin/busybox")
     init = root / "init"
     init.write_text(_INIT.format(at_init=AT_INIT))
@@ -166,19 +200,23 @@ def boot(
     parameters: str,
     folder: Path,
     *,
-    accelerator: str = "tcg,thread=multi",
-    limit_s: float = 120,
+    accelerator: str = EMULATION,
+    limit_s: float = 240,
 ) -> Boot:
     """Boot two cores until they power off; TimeoutError shows the console's last lines."""
     folder.mkdir(parents=True, exist_ok=True)
     console, sent = folder / "console", folder / "sent.tar"
     console.write_bytes(b"")
+    with sent.open("wb") as disk:
+        disk.truncate(_DISK_BYTES)
     command = [
         *("qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", "2", "-m", "1024"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-kernel", str(kernel.image), "-initrd", str(initramfs)),
         *("-append", f"console=ttyS0 panic=-1 {parameters}".strip()),
-        *("-serial", f"file:{console}", "-serial", f"file:{sent}"),
+        *("-serial", f"file:{console}"),
+        *("-drive", f"file={sent},format=raw,if=none,id=sent"),
+        *("-device", "virtio-blk-pci,drive=sent,num-queues=2"),
     ]
     start = time.monotonic()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -188,7 +226,7 @@ def boot(
             if not to_init_s and AT_INIT.encode() in console.read_bytes():
                 to_init_s = time.monotonic() - start
             if time.monotonic() - start > limit_s:
-                raise TimeoutError(f"after {limit_s} s:\n{_tail(console)}")
+                raise TimeoutError(f"after {limit_s:.0f} s:\n{_tail(console)}")
             time.sleep(0.05)
     finally:
         process.kill()
@@ -202,11 +240,25 @@ def boot(
         accelerator,
         console.read_text(errors="replace"),
         _results(files),
-        files["dmesg"],
+        files.get("dmesg", ""),
         to_init_s,
-        float(files["init_s"]),
+        float(files.get("init_s", "0")),
         total_s,
     )
+
+
+def find_accelerator(kernel: Kernel, initramfs: Path, folder: Path) -> str:
+    """KVM where it reaches init within seconds, else emulation.
+
+    /dev/kvm of a nested guest may be there and not run a stock kernel.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return EMULATION
+    try:
+        boot(kernel, initramfs, "taut.nothing", folder, accelerator="kvm", limit_s=6)
+    except TimeoutError:
+        return EMULATION
+    return "kvm"
 
 
 def _newest_package(meta: str) -> str:
@@ -261,8 +313,11 @@ def _under(root: Path, path: Path) -> Path:
 
 
 def _unpack(sent: Path) -> dict[str, str]:
-    """Read what the guest sent over its second serial line."""
-    with tarfile.open(fileobj=io.BytesIO(sent.read_bytes())) as archive:
+    """Read what the guest wrote to its disk; nothing if it wrote nothing."""
+    with sent.open("rb") as disk:
+        if not disk.read(1).strip(b"\0"):
+            return {}
+    with tarfile.open(sent) as archive:
         found = {}
         for member in archive.getmembers():
             if (file := archive.extractfile(member)) is not None:
