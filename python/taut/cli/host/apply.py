@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from taut.cli.host.planning import need_root, plan_for, print_plan, shown
+from taut.cli.host.planning import boot_files_of, need_root, plan_for, print_plan, shown
 from taut.cli.host.undo import print_undo
 from taut.core.errors import InputError, InterruptedRun
 from taut.host.apply import ApplyReport, Outcome, Wish, apply_changes
+from taut.host.boot_files import check_forms, placements
 from taut.host.host import Host
 from taut.host.plan import Plan
 from taut.host.situation import Role
@@ -39,6 +40,13 @@ def apply(
         str | None, typer.Option(help="Checks or remedies, as R06,K23-now; whatever profile.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    boot: Annotated[
+        bool, typer.Option("--boot", help="Put boot configuration in place as well.")
+    ] = False,
+    form: Annotated[
+        list[str] | None,
+        typer.Option(help="grub, bls, tuned or systemd; default: what this machine reads."),
+    ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Leave what was done when a change fails.")
     ] = False,
@@ -49,12 +57,16 @@ def apply(
     interrupts its drivers manage, is no failure.
     """
     need_root("taut host apply")
+    check_forms(form or [])
     if not yes and not sys.stdin.isatty():
         raise InputError("taut host apply: nobody to ask on this terminal; add --yes")
     host = Host()
     console = Console()
     found = plan_for(host, role=role, cores=cores, profile=profile, only=only)
     wishes = wishes_of(found)
+    if boot:
+        files = boot_files_of(host, found, only=only, forms=form or [])
+        wishes += [Wish("boot", change) for change in placements(files)]
     if not yes:
         print_plan(console, found, show_all=False)
         if wishes and not typer.confirm(f"Make {len(wishes)} changes?"):
@@ -64,6 +76,10 @@ def apply(
         return
     report = _apply(host, wishes, keep_going=keep_going)
     print_applied(console, report)
+    if boot and report.is_good:
+        console.print(
+            "Boot configuration is in force after a reboot; with GRUB, update-grub first."
+        )
     if not report.is_good:
         raise typer.Exit(1)
 

@@ -1,7 +1,10 @@
 """What plan and apply share: options, the audit they rest on, and how a plan is printed."""
 
 import os
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,7 +15,9 @@ from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.host.audit import find_situation, run_audit
+from taut.host.boot_files import boot_files
 from taut.host.check import Profile, Rollback
+from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.plan import Choice, Plan, Step, make_plan
 from taut.host.plan_document import item_text
@@ -36,8 +41,27 @@ def plan_for(
     audit = run_audit(
         host, situation, watch_s=parse_duration_ns(watch) / 1e9 if host.is_live else 0
     )
-    names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
-    return make_plan(host, audit, chosen, names)
+    return make_plan(host, audit, chosen, split_names(only))
+
+
+def split_names(only: str | None) -> list[str] | None:
+    """Turn `R06,K23-now` into names."""
+    return None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+
+
+def boot_files_of(
+    host: Host, plan: Plan, *, only: str | None, forms: Sequence[str]
+) -> Mapping[str, Mapping[str, str]]:
+    """Give the boot configuration that goes with a plan."""
+    return boot_files(
+        host,
+        plan.situation,
+        plan.profile,
+        checks=CHECKS,
+        program=_own_path(),
+        forms=forms,
+        only=split_names(only),
+    )
 
 
 def parse_profile(name: str) -> Profile:
@@ -99,6 +123,14 @@ def shown(value: str | None) -> str:
         return "none"
     words = " ".join(value.split())
     return words if len(words) <= _WIDTH else f"{words[: _WIDTH - 3]}..."
+
+
+def _own_path() -> str:
+    """Name ourselves as units must: by an absolute path."""
+    called = Path(sys.argv[0])
+    if called.name == "taut":
+        return str(called.resolve())
+    return shutil.which("taut") or "/usr/bin/taut"
 
 
 def _print_step(console: Console, step: Step) -> None:

@@ -1,0 +1,93 @@
+"""The boot configuration of one host: which forms it reads, and the files of each."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from taut.core.errors import InputError
+from taut.host.boot.artefacts import FORMS, artefacts
+from taut.host.boot.choose import choose_hold_us, choose_wishes
+from taut.host.boot.context import BootContext
+from taut.host.check import HostCheck, Profile
+from taut.host.host import Host
+from taut.host.setting import Change
+from taut.host.settings.placed_file import PlacedFile
+from taut.host.situation import Situation
+
+_ENTRIES = (
+    "/boot/loader/entries/*.conf",
+    "/boot/efi/loader/entries/*.conf",
+    "/efi/loader/entries/*.conf",
+)
+# What shows that a machine reads a form; the texts for a guest are for its host.
+_READ_FROM = {
+    "grub": "/etc/default/grub",
+    "systemd": "/run/systemd/system",
+}
+
+
+def boot_files(
+    host: Host,
+    situation: Situation,
+    profile: Profile,
+    *,
+    checks: Sequence[HostCheck],
+    program: str,
+    forms: Collection[str] = (),
+    only: Collection[str] | None = None,
+) -> Mapping[str, Mapping[str, str]]:
+    """Give texts by path, by form; without forms, those that this host reads."""
+    wishes = [
+        wish
+        for wish in choose_wishes(checks, host, situation, profile)
+        if only is None or {wish.by, wish.by.partition("-")[0]} & set(only)
+    ]
+    hold_us = choose_hold_us(checks, host, situation, profile)
+    context = read_context(host, situation, profile, program, hold_us)
+    chosen = forms or forms_here(host)
+    return {form: artefacts(form, wishes, context) for form in chosen}
+
+
+def read_context(
+    host: Host, situation: Situation, profile: Profile, program: str, hold_us: int | None
+) -> BootContext:
+    """Read what the forms ask of a host."""
+    entries = [path for pattern in _ENTRIES for path in host.paths(pattern)]
+    return BootContext(
+        role=situation.role,
+        online=situation.online,
+        cores=situation.cores,
+        profile=profile.name.lower(),
+        program=program,
+        hold_us=hold_us,
+        cmdline=host.read("/etc/kernel/cmdline") or host.read("/proc/cmdline") or "",
+        entries={path: host.read_exactly(path) or "" for path in entries},
+        tuned_folder="/etc/tuned/profiles"
+        if host.is_there("/etc/tuned/profiles")
+        else "/etc/tuned",
+    )
+
+
+def forms_here(host: Host) -> list[str]:
+    """Name the forms this host reads at boot: one for the command line, and systemd's."""
+    found = [form for form, path in _READ_FROM.items() if host.is_there(path)]
+    if "grub" not in found and any(host.paths(pattern) for pattern in _ENTRIES):
+        found.insert(0, "bls")
+    return found
+
+
+def placements(files: Mapping[str, Mapping[str, str]]) -> list[Change]:
+    """Give the changes that put them in place; InputError: two forms want one file."""
+    seen: dict[str, str] = {}
+    for form, texts in files.items():
+        if form == "guest":
+            raise InputError("boot form guest is for the host of a guest: write it with plan --out")
+        for path, text in texts.items():
+            if seen.setdefault(path, text) != text:
+                raise InputError(f"boot forms {', '.join(files)} both write {path}; choose one")
+    return [Change(PlacedFile(path), text) for path, text in seen.items()]
+
+
+def check_forms(forms: Collection[str]) -> None:
+    """Refuse a form there is not, before anything is written."""
+    for form in forms:
+        if form not in FORMS:
+            raise InputError(f"no boot form {form!r}; there are {', '.join(FORMS)}")
