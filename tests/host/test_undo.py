@@ -323,6 +323,20 @@ def test_a_reserve_of_pages_that_a_kill_stopped_halfway_is_ours(tmp_path: Path) 
     assert before.items() <= machine_files(tmp_path).items()
 
 
+def test_what_a_dead_apply_had_not_come_to_is_nobodys_business(tmp_path: Path) -> None:
+    host, before = machine(tmp_path)
+    fate = Fate(3)  # The journal, the first write; the line that says so is never written.
+    with pytest.raises(Died), fateful_journal(fate):
+        apply_changes(host, DyingWriter(host, fate=fate), wishes())
+    put(tmp_path, SWAPPINESS, "10\n")  # By somebody, as taut would have done.
+
+    assert take_back(host).is_good
+
+    assert host.read(SWAPPINESS) == "10"
+    put(tmp_path, SWAPPINESS, "60\n")
+    assert machine_files(tmp_path) == before
+
+
 def test_half_an_isolation_is_taken_away(tmp_path: Path) -> None:
     host, before = machine(tmp_path)
     setting: Setting = CpusetPartition("taut")

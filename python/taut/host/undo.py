@@ -80,7 +80,7 @@ def undo(
     report.was_empty = not contents.entries and not contents.complaints
     entries = [
         entry
-        for entry in reversed(contents.entries)
+        for entry in reversed(_begun(contents))
         if generations is None or entry.generation in generations
     ]
     ours = _of_this_boot(host, entries, report)
@@ -93,7 +93,7 @@ def undo(
     _bring_back(host, writer, ours, report)
     report.heirs = find_heirs(host, ours)
     _verify(host, writer, ours, report)
-    _close(journal, contents, entries, report, force=force)
+    _close(journal, contents, generations, report, force=force)
     return report
 
 
@@ -127,6 +127,27 @@ def _strange_side_effects(
             if now not in (kept.old, after, None):
                 found.append(Touched(kept.setting, kept.old, now))
     return found
+
+
+def _begun(contents: Contents) -> Sequence[Entry]:
+    """Leave what an apply that died had not come to: whatever it is now, taut did not do it.
+
+    Where lines are lost nobody knows how far it came; nor, after a crash of the machine, of files.
+    """
+    if contents.complaints:
+        return contents.entries
+    last: dict[int, int] = {}
+    for entry in contents.entries:
+        if entry.is_written:
+            last[entry.generation] = entry.index
+    return [
+        entry
+        for entry in contents.entries
+        if entry.is_settled
+        or entry.is_undoing
+        or entry.setting.kind in OUTLIVE_A_BOOT
+        or entry.index <= last.get(entry.generation, -1) + 1
+    ]
 
 
 def _of_this_boot(host: Host, entries: Sequence[Entry], report: UndoReport) -> list[Entry]:
@@ -256,7 +277,7 @@ def _put(writer: Writer, setting: Setting, value: str | None) -> str:
 def _close(
     journal: Journal,
     contents: Contents,
-    entries: Sequence[Entry],
+    generations: Collection[int] | None,
     report: UndoReport,
     *,
     force: bool,
@@ -264,8 +285,9 @@ def _close(
     """Mark what is taken back; put the journal aside once nothing is left in it."""
     if report.failed or report.was_empty:
         return
-    done = {entry.generation for entry in entries}
-    left = {entry.generation for entry in contents.entries} - done
+    known = {entry.generation for entry in contents.entries}
+    done = known if generations is None else known & set(generations)
+    left = known - done
     if not contents.complaints:
         for generation in sorted(done):
             journal.undone(generation)
