@@ -119,6 +119,7 @@ static int open_streams_of(struct collector *collector, const struct instance *i
 		struct stream_config config = {
 			.instance = instance->path,
 			.cpu = (int)cpu,
+			.tells_lost = instance == &collector->core,
 			.decoder = collector->decoder,
 			.layout = &collector->layout,
 		};
@@ -198,7 +199,7 @@ static void begin(struct collector *collector)
 	// before recording begins.
 	collector->before_text = counters_text(collector->config);
 	uint64_t stamp = stamp_now(&collector->clock);
-	collector->armed_tsc = clock_tsc();
+	collector->armed_tsc = collector->clock.is_tsc ? stamp : clock_tsc();
 	for (size_t i = 0; i < collector->n_streams; i++)
 		stream_start(&collector->streams[i], stamp);
 	(void)instance_switch(&collector->all, true);

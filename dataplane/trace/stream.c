@@ -71,7 +71,7 @@ bool stream_next(void *source, struct event_record *out)
 		}
 		if (!read_page(stream))
 			return false;
-		if (!stream->page.has_missed)
+		if (!stream->page.has_missed || !stream->config.tells_lost)
 			continue;
 		*out = (struct event_record){
 			.tsc = stream->last_stamp,

@@ -8,6 +8,9 @@
 struct stream_config {
 	const char *instance; // its folder
 	int cpu;
+	// Whether a hole makes an EVENT_LOST. One among the initiators costs a name and no evidence
+	// of what the core itself did: it is counted only.
+	bool tells_lost;
 	const struct decoder *decoder;
 	const struct trace_page_layout *layout;
 };
