@@ -67,7 +67,8 @@ static int start_clock(struct collector *collector)
 	struct clock_fit fit;
 	char *clocks = tracefs_read(collector->config->root, "trace_clock");
 
-	collector->clock.is_tsc = clocks != NULL && strstr(clocks, "x86-tsc") != NULL;
+	collector->clock.is_tsc = !collector->config->wants_mono_raw && clocks != NULL &&
+				  strstr(clocks, "x86-tsc") != NULL;
 	free(clocks);
 	clock_points_take(collector->points, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
 	int err = clock_fit(collector->points, CLOCK_POINTS, &fit);

@@ -29,6 +29,7 @@ struct trace_config {
 	uint64_t duration_ns; // 0: until stopped
 	uint64_t buffer_bytes;
 	bool is_tail;
+	bool wants_mono_raw; // though x86-tsc may be there
 	uint32_t groups; // bits of enum event_group
 	const char *root; // of tracefs
 	const char *out; // folder

@@ -27,15 +27,21 @@ enum mode {
 	MODE_TAIL,
 };
 
+enum clock_choice {
+	CLOCK_TSC,
+	CLOCK_MONO_RAW,
+};
+
 struct trace_options {
 	const char *cores, *out, *threads, *buffer, *events;
 	uint64_t duration_ns;
-	uint32_t mode;
+	uint32_t mode, clock;
 };
 
 #define OPTION(member) .offset = offsetof(struct trace_options, member)
 
 static const char *const modes[] = {"continuous", "tail", NULL};
+static const char *const clocks[] = {"x86-tsc", "mono_raw", NULL};
 
 static const struct option_spec options_table[] = {
 	{.name = "cores",
@@ -71,6 +77,13 @@ static const struct option_spec options_table[] = {
 		.default_text = "continuous",
 		.choices = modes,
 		.help = "continuous: all events; tail: only what the buffers hold at the end"},
+	{.name = "clock",
+		.type = OPTION_CHOICE,
+		OPTION(clock),
+		.default_text = "x86-tsc",
+		.choices = clocks,
+		.help = "the kernel's stamps; mono_raw is converted, and is taken where x86-tsc is "
+			"not to be had"},
 	{.name = "events",
 		.type = OPTION_STRING,
 		OPTION(events),
@@ -140,6 +153,7 @@ static int understand(
 		err = make_out(options->out, error, len);
 	config->duration_ns = options->duration_ns;
 	config->is_tail = options->mode == MODE_TAIL;
+	config->wants_mono_raw = options->clock == CLOCK_MONO_RAW;
 	config->out = options->out;
 	config->stop = &n_signals;
 	return err;
@@ -152,7 +166,7 @@ static void say_missing(const struct collector *collector)
 
 	for (size_t i = 0; i < n_event_rows; i++)
 		n += collector->rows[i] != ROW_ON && collector->rows[i] != ROW_OFF;
-	if (!collector->clock.is_tsc)
+	if (!collector->clock.is_tsc && !collector->config->wants_mono_raw)
 		LOG(WARNING, "no trace clock x86-tsc: mono_raw, converted by readings of both");
 	if (n > 0)
 		LOG(INFO, "%zu kinds of events are missing here; trace.json says what that costs",

@@ -145,11 +145,13 @@ def spinning(core: int) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def preempt(core: int, times: int) -> list[tuple[int, int]]:
-    """Take the core as SCHED_FIFO now and then; give when this thread had it (start, end)."""
+def preempt(core: int, times: int) -> tuple[int, list[tuple[int, int]]]:
+    """Take the core as SCHED_FIFO now and then; give the thread and when it had it."""
     spans: list[tuple[int, int]] = []
+    tids: list[int] = []
 
     def run() -> None:
+        tids.append(threading.get_native_id())
         os.sched_setaffinity(0, {core})
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(49))
         for _ in range(times):
@@ -162,15 +164,17 @@ def preempt(core: int, times: int) -> list[tuple[int, int]]:
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    return spans
+    return tids[0], spans
 
 
-def test_every_preemption_is_there_at_its_time_with_names(tmp_path: Path):
+@pytest.mark.parametrize("clock", ["x86-tsc", "mono_raw"])
+def test_every_preemption_is_there_at_its_time_with_names(tmp_path: Path, clock: str):
     core = CORES[-1]
     with spinning(core) as victim:
         arguments = ["--cores", str(core), "--threads", str(victim.pid), "--out", str(tmp_path)]
+        arguments += ["--clock", clock]
         with tracing(*arguments) as process:
-            spans = preempt(core, 40)
+            fifo, spans = preempt(core, 40)
             document, events = ended(process, tmp_path)
 
     assert document["n_events"] == len(events) > 0
@@ -178,14 +182,15 @@ def test_every_preemption_is_there_at_its_time_with_names(tmp_path: Path):
     assert (np.diff(events["tsc"].astype(np.int64)) >= 0).all()
     switches = of_kind(events, "switch")
     previous = switches["args"][:, 0] & 0xFFFFFFFF
+    following = switches["args"][:, 1] & 0xFFFFFFFF
     to_fifo = (switches["args"][:, 1] >> 32) == 50  # 99 - 49: priorities as the kernel counts
+    assert (following[to_fifo] == fifo).all()
     state = switches["args"][:, 0] >> 32
-    times = mono_raw_ns_of(tmp_path, switches)
-    n_found = 0
-    for start, _ in spans:
-        inside = to_fifo & (times > start - 5_000_000) & (times < start)
-        n_found += bool(inside.any())
-    assert n_found == len(spans)
+    times = mono_raw_ns_of(tmp_path, switches)[to_fifo]
+    # Between two turns the thread slept, so that each began with a switch to it.
+    ends = [0, *(end for _, end in spans)]
+    for before, (start, _) in zip(ends, spans, strict=False):
+        assert ((times > before) & (times < start)).any()
     # The victim could run on (state R) and did not: that is a preemption.
     taken = to_fifo & (previous == victim.pid)
     assert taken.any()
