@@ -25,10 +25,11 @@ def test_the_first_line_is_the_command_line_and_each_parameter_has_a_reason(
 
     assert run_command(["host", "cmdline", "--root", str(machine), "--cores", "1"]) == 0
 
-    first, *table = capsys.readouterr().out.splitlines()
+    first, *lines = capsys.readouterr().out.splitlines()
     assert "nohz_full=1" in first.split()
     for parameter in first.split():
-        assert any(line.split()[:1] == [parameter] and len(line.split()) > 3 for line in table)
+        [at] = [i for i, line in enumerate(lines) if line.split()[:1] == [parameter]]
+        assert lines[at + 1].startswith("    ") and len(lines[at + 1].split()) > 3
 
 
 def test_the_document_says_who_wants_each(

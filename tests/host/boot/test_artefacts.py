@@ -4,7 +4,7 @@ from boot_wishes import CONTEXT, WISHES
 from taut.core.errors import InputError
 from taut.host.boot.artefacts import FORMS, artefacts
 from taut.host.boot.item import KernelParameter, Sysctl
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -19,8 +19,8 @@ def test_every_form_gives_texts_for_absolute_paths_and_the_same_each_time(form: 
 @pytest.mark.parametrize("form", ["systemd", "tuned"])
 def test_two_values_of_one_setting_are_a_conflict_that_names_both(form: str) -> None:
     wishes = [
-        Wish(Sysctl("vm.swappiness", "10"), "why", "R15-boot"),
-        Wish(Sysctl("vm.swappiness", "0"), "why", "X01-boot"),
+        BootWish(Sysctl("vm.swappiness", "10"), "why", "R15-boot"),
+        BootWish(Sysctl("vm.swappiness", "0"), "why", "X01-boot"),
     ]
 
     with pytest.raises(InputError, match=r"vm.swappiness: 10 \(R15-boot\) and 0 \(X01-boot\)"):
@@ -29,7 +29,7 @@ def test_two_values_of_one_setting_are_a_conflict_that_names_both(form: str) -> 
 
 @pytest.mark.parametrize("form", ["grub", "bls", "tuned"])
 def test_no_form_takes_every_core(form: str) -> None:
-    wishes = [Wish(KernelParameter("isolcpus", cores=(0, 1, 2, 3)), "why")]
+    wishes = [BootWish(KernelParameter("isolcpus", cores=(0, 1, 2, 3)), "why")]
 
     with pytest.raises(InputError, match="housekeeping"):
         artefacts(form, wishes, CONTEXT)

@@ -3,13 +3,13 @@ import pytest
 from taut.core.errors import InputError
 from taut.host.boot.command_line import command_line, merge_parameters, replaced
 from taut.host.boot.item import KernelParameter, Sysctl
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
 ONLINE = (0, 1, 2, 3)
 
 
 def merged(*parameters: KernelParameter) -> str:
-    wishes = [Wish(parameter, f"reason {i}") for i, parameter in enumerate(parameters)]
+    wishes = [BootWish(parameter, f"reason {i}") for i, parameter in enumerate(parameters)]
     return command_line(merge_parameters(wishes, ONLINE))
 
 
@@ -36,17 +36,17 @@ def test_cores_that_stand_in_the_value_are_merged_too() -> None:
     )
 
 
-def test_the_same_parameter_twice_is_one_with_both_reasons() -> None:
+def test_the_same_parameter_twice_is_one_with_the_first_reason_and_both_wishers() -> None:
     wishes = [
-        Wish(KernelParameter("nohz_full", cores=(3,)), "no tick"),
-        Wish(Sysctl("vm.stat_interval", "120"), "not a parameter"),
-        Wish(KernelParameter("nohz_full", cores=(3,)), "each tick of a guest is an exit"),
+        BootWish(KernelParameter("nohz_full", cores=(3,)), "no tick"),
+        BootWish(Sysctl("vm.stat_interval", "120"), "not a parameter"),
+        BootWish(KernelParameter("nohz_full", cores=(3,)), "each tick of a guest is an exit"),
     ]
 
     (only,) = merge_parameters(wishes, ONLINE)
 
     assert str(only.parameter) == "nohz_full=3"
-    assert only.reason == "no tick; each tick of a guest is an exit"
+    assert only.reason == "no tick"
 
 
 def test_dash_and_underscore_are_the_same_to_the_kernel() -> None:
@@ -86,7 +86,7 @@ def test_cores_that_are_not_there_are_refused() -> None:
 
 
 def test_the_boot_core_keeps_its_tick_and_the_reason_says_so() -> None:
-    wish = Wish(KernelParameter("nohz_full", cores=(0, 1)), "no tick")
+    wish = BootWish(KernelParameter("nohz_full", cores=(0, 1)), "no tick")
 
     (only,) = merge_parameters([wish], ONLINE)
 
@@ -97,14 +97,14 @@ def test_the_boot_core_keeps_its_tick_and_the_reason_says_so() -> None:
 
 
 def test_replaced_keeps_the_other_words_and_drops_those_of_the_same_name() -> None:
-    parameters = merge_parameters([Wish(KernelParameter("nohz_full", cores=(3,)), "")], ONLINE)
+    parameters = merge_parameters([BootWish(KernelParameter("nohz_full", cores=(3,)), "")], ONLINE)
 
     assert replaced("quiet nohz-full=1 ro nohz_full=2", parameters) == "quiet ro nohz_full=3"
     assert replaced("quiet ro", []) == "quiet ro"
 
 
 def test_what_is_for_init_stays_behind_the_kernels_own() -> None:
-    parameters = merge_parameters([Wish(KernelParameter("nohz_full", cores=(3,)), "")], ONLINE)
+    parameters = merge_parameters([BootWish(KernelParameter("nohz_full", cores=(3,)), "")], ONLINE)
 
     assert replaced("ro nohz_full=2 -- --log nohz_full=1", parameters) == (
         "ro nohz_full=3 -- --log nohz_full=1"

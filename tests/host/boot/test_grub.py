@@ -4,7 +4,7 @@ from pathlib import Path
 from boot_wishes import CONTEXT, LINE, WISHES
 from taut.host.boot.grub import PATH, grub_files
 from taut.host.boot.item import KernelParameter
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
 
 def sourced(text: str, tmp_path: Path, linux: str, default: str) -> tuple[str, str]:
@@ -41,7 +41,7 @@ def test_parameters_that_stand_there_already_are_replaced(tmp_path: Path) -> Non
 
 
 def test_values_are_quoted_for_the_shell(tmp_path: Path) -> None:
-    wish = Wish(KernelParameter("dyndbg", '"file $x +p"'), "why")
+    wish = BootWish(KernelParameter("dyndbg", '"file $x +p"'), "why")
 
     (text,) = grub_files([wish], CONTEXT).values()
 
@@ -52,7 +52,7 @@ def test_every_reason_is_a_comment_on_one_line() -> None:
     text = grub_files(WISHES, CONTEXT)[PATH]
 
     assert "# nohz_full=2-3: ticks (two lines)\n" in text
-    assert '# isolcpus=domain,managed_irq,2-3: queues: "$x" 100%; other threads\n' in text
+    assert '# isolcpus=domain,managed_irq,2-3: queues: "$x" 100%\n' in text
 
 
 def test_without_parameters_there_is_no_file() -> None:

@@ -15,7 +15,7 @@ from taut.host.boot.systemd import (
     hold_back_path,
     systemd_files,
 )
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
 UNITS = "/etc/systemd/system"
 HOLD, APPLY = f"{UNITS}/taut-host-hold.service", f"{UNITS}/taut-host-apply.service"
@@ -86,7 +86,7 @@ def test_fragments_without_items_are_left_out() -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     files = systemd_files(
-        [Wish(UnitState("chrony.service", is_enabled=True), "time")],
+        [BootWish(UnitState("chrony.service", is_enabled=True), "time")],
         replace(HOLDING, program="/bin/true"),
     )
     for path in (HOLD, APPLY):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
 
 from taut.cli.host.planning import parse_profile
 from taut.core.cpus import format_cpu_list, parse_cpu_list
@@ -73,7 +73,7 @@ def _print(parameters: list[Reasoned]) -> None:
         typer.echo("no kernel parameter helps here", err=True)
         return
     typer.echo(command_line(parameters))
-    table = Table(box=None, show_header=False, padding=(1, 2, 0, 0))
+    console = Console(highlight=False)
     for each in parameters:
-        table.add_row(escape(str(each.parameter)), escape(each.reason), each.by)
-    Console().print(table)
+        console.print(f"\n{escape(str(each.parameter))}  ({escape(each.by)})", soft_wrap=True)
+        console.print(Padding(escape(each.reason), (0, 0, 0, 4)))

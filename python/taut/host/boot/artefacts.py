@@ -9,9 +9,9 @@ from taut.host.boot.grub import grub_files
 from taut.host.boot.guest import guest_files
 from taut.host.boot.systemd import systemd_files
 from taut.host.boot.tuned import tuned_files
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
-Form = Callable[[Sequence[Wish], BootContext], dict[str, str]]
+Form = Callable[[Sequence[BootWish], BootContext], dict[str, str]]
 """Pure: wishes and a context in, texts by path out."""
 
 # One line per form. To add one: a file in this folder, and its line here.
@@ -24,7 +24,7 @@ FORMS: Mapping[str, Form] = {
 }
 
 
-def artefacts(form: str, wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
+def artefacts(form: str, wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the files of one form; InputError for a form there is not, or wishes that conflict."""
     if form not in FORMS:
         raise InputError(f"no boot form {form!r}; there are {', '.join(FORMS)}")

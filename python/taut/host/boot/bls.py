@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from taut.host.boot.command_line import Reasoned, merge_parameters, replaced, without
 from taut.host.boot.context import BootContext
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
 PATH = "/etc/kernel/cmdline"
 # What the boot loader adds by itself; kernel-install takes them out as well.
 _LOADERS = ("BOOT_IMAGE=", "initrd=")
 
 
-def bls_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
+def bls_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the command line of future kernels, and every entry with its options replaced."""
     parameters = merge_parameters(wishes, context.online)
     if not parameters:

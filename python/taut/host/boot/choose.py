@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from taut.host.boot.command_line import for_kernel
 from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
 from taut.host.boot.systemd import hold_back_path
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 from taut.host.check import HostCheck, Profile, Remedy, State
 from taut.host.host import Host
 from taut.host.settings.held_latency import HeldLatency
@@ -14,7 +14,7 @@ from taut.host.situation import Situation
 
 def choose_wishes(
     checks: Sequence[HostCheck], host: Host, situation: Situation, profile: Profile
-) -> list[Wish]:
+) -> list[BootWish]:
     """Give every boot item of the profile.
 
     Of a check that does not fail, what is in force stays: after a reboot with taut's parameters
@@ -24,7 +24,7 @@ def choose_wishes(
     wishes = []
     for check, state, remedy in _remedies(checks, host, situation, profile):
         wishes += [
-            Wish(item, check.why, remedy.id)
+            BootWish(item, check.why, remedy.id)
             for item in remedy.boot
             if state is State.FAIL or is_in_force(host, item)
         ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
 from taut.host.boot.item import KernelParameter
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
 # Cores that are taken away from everybody else: wishes are added up.
 _ISOLATING = ("isolcpus", "nohz_full", "rcu_nocbs")
@@ -24,14 +24,14 @@ _BOOT_CORE = 0
 
 @dataclass(frozen=True)
 class Reasoned:
-    """A parameter, why it is there, and who wants it."""
+    """A parameter, why the first who wants it does, and all who want it."""
 
     parameter: KernelParameter
     reason: str
     by: str
 
 
-def merge_parameters(wishes: Iterable[Wish], online: CpuSet) -> list[Reasoned]:
+def merge_parameters(wishes: Iterable[BootWish], online: CpuSet) -> list[Reasoned]:
     """Give each parameter once, in the order of the first wish; other items are left out.
 
     InputError: wishes that exclude each other, or that leave no core for housekeeping.
@@ -105,13 +105,9 @@ def _merge(before: Reasoned, new: Reasoned) -> Reasoned:
         cores = tuple(sorted({*one.cores, *other.cores}))
     return Reasoned(
         replace(one, flags=_merge_flags(one, other), cores=cores),
-        _both(before.reason, new.reason, "; "),
-        _both(before.by, new.by, ", "),
+        before.reason,
+        before.by if new.by in before.by.split(", ") else f"{before.by}, {new.by}",
     )
-
-
-def _both(before: str, new: str, joint: str) -> str:
-    return before if new in before.split(joint) else f"{before}{joint}{new}"
 
 
 def _merge_flags(one: KernelParameter, other: KernelParameter) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from taut.host.boot.command_line import Reasoned, command_line, merge_parameters
 from taut.host.boot.context import BootContext
-from taut.host.boot.wish import Wish, one_line
+from taut.host.boot.wish import BootWish, one_line
 
 PATH = "/etc/default/grub.d/90-taut.cfg"
 
@@ -32,7 +32,7 @@ set +f
 """
 
 
-def grub_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
+def grub_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the drop-in; nothing where no parameter is wanted."""
     parameters = merge_parameters(wishes, context.online)
     if not parameters:

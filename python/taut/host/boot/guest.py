@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import InputError
 from taut.host.boot.context import BootContext
-from taut.host.boot.wish import Wish
+from taut.host.boot.wish import BootWish
 
 LIBVIRT = "/etc/taut/guest.xml"
 QEMU = "/etc/taut/guest.qemu"
@@ -72,7 +72,7 @@ _OPTIONS = """\
 """
 
 
-def guest_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:  # noqa: ARG001
+def guest_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:  # noqa: ARG001
     """Give both texts; InputError where no core, or no other core, is there for the guest."""
     if not context.cores or not context.housekeeping:
         raise InputError(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from taut.core.cpus import format_cpu_list
 from taut.host.boot.context import BootContext
 from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
-from taut.host.boot.wish import Wish, one_line, wishes_of
+from taut.host.boot.wish import BootWish, one_line, wishes_of
 
 NAME = "90-taut"
 _UNITS = "/etc/systemd/system"
@@ -52,7 +52,7 @@ ConditionPathExists=!/
 """
 
 
-def systemd_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
+def systemd_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give everything but the kernel parameters."""
     files = {f"{_UNITS}/{APPLY_UNIT}": _unit(_APPLY, context)}
     started = [APPLY_UNIT]
@@ -68,7 +68,7 @@ def systemd_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str
     return {**files, **fragments(wishes)}
 
 
-def fragments(wishes: Sequence[Wish]) -> dict[str, str]:
+def fragments(wishes: Sequence[BootWish]) -> dict[str, str]:
     """Give sysctl.d, tmpfiles.d and modprobe.d; only those with something in them."""
     texts = {
         SYSCTL: _lines([(f"{s.key} = {s.value}", why) for s, why in wishes_of(wishes, Sysctl)]),

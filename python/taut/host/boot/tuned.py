@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from taut.host.boot.command_line import command_line, merge_parameters
 from taut.host.boot.context import BootContext
 from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
-from taut.host.boot.wish import Wish, one_line, wishes_of
+from taut.host.boot.wish import BootWish, one_line, wishes_of
 
 PROFILE = "taut"
 # What is below ours; of the same key ours wins. Not the profiles realtime-*: they need variables
@@ -19,7 +19,7 @@ include={parent}
 """
 
 
-def tuned_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
+def tuned_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the profile's folder."""
     parameters = merge_parameters(wishes, context.online)
     text = _MAIN.format(name=PROFILE, role=context.role, parent=_PARENT)
@@ -48,7 +48,7 @@ def tuned_files(wishes: Sequence[Wish], context: BootContext) -> dict[str, str]:
     return {f"{context.tuned_folder}/{PROFILE}/tuned.conf": text}
 
 
-def _modules(wishes: Sequence[Wish]) -> list[tuple[str, str]]:
+def _modules(wishes: Sequence[BootWish]) -> list[tuple[str, str]]:
     """One line per module: its options stand behind each other."""
     options: dict[str, list[str]] = {}
     reasons: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ V = TypeVar("V", Sysctl, SysfsValue, ModuleOption, UnitState)
 
 
 @dataclass(frozen=True)
-class Wish:
+class BootWish:
     """One item and the reason for it."""
 
     item: BootItem
@@ -27,7 +27,7 @@ class Wish:
         return self.by or self.reason
 
 
-def wishes_of(wishes: Iterable[Wish], kind: type[V]) -> list[tuple[V, str]]:
+def wishes_of(wishes: Iterable[BootWish], kind: type[V]) -> list[tuple[V, str]]:
     """Give the items of one kind, each once, with their reasons; InputError where two differ."""
     found: dict[str, tuple[V, str, list[str]]] = {}
     for wish in wishes:

@@ -20,6 +20,7 @@ from taut.host.shapes import POLLING
 from taut.host.situation import Situation
 from taut.host.threads import Thread, all_threads, some
 
+_NOHZ_FULL = "/sys/devices/system/cpu/nohz_full"
 _WANTED = "kernel threads that can be moved run on housekeeping cores only"
 
 
@@ -68,15 +69,17 @@ class KernelThreads(Check):
             boot=(KernelParameter("nohz_full", cores=situation.cores),),
             cost="system calls and interrupts on these cores cost more (context tracking)",
         )
+        # A kernel built without it would ignore the parameter.
+        at_boot = (boot,) if host.is_there(_NOHZ_FULL) else ()
         if not found:
-            return (boot,)
+            return at_boot
         now = Remedy(
             "R22-now",
             f"move {len(found)} kernel threads off cores {format_cpu_list(situation.cores)}",
             changes=[_moved(thread, situation) for thread in found],
             risk="threads the kernel starts later are not moved: isolate the cores as well (K04)",
         )
-        return now, boot
+        return (now, *at_boot)
 
 
 def _is_movable(thread: Thread) -> bool:
