@@ -56,9 +56,10 @@ tidy: build ## clang-tidy over the data plane (a minute or two)
 
 guest: build ## boot Debian's kernels in QEMU with taut's parameters: is what it says in force?
 	@devtools/setup.sh guest
-	@$(VENV)/pytest tests/acceptance/test_guest.py $(PYTEST_ARGS)
+	@$(VENV)/pytest -s -m guest $(PYTEST_ARGS)
 
 bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; half an hour)
+	@devtools/setup.sh bench
 	@$(VENV)/python bench/forwarder.py
 	@$(VENV)/python bench/generator.py
 	@$(VENV)/python bench/captures.py

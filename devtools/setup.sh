@@ -4,6 +4,7 @@
 #   devtools/setup.sh         what building, measuring and testing need
 #   devtools/setup.sh lint    also the C formatter and linter
 #   devtools/setup.sh fuzz    also the compiler that has libFuzzer
+#   devtools/setup.sh bench   also the peers taut is measured beside
 #   devtools/setup.sh guest   also QEMU, and what the file system of its guest is made of
 #
 # Installs only what is missing, so a second run costs a fraction of a second. Python packages
@@ -19,10 +20,12 @@ packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev dpdk
 	postgresql default-jre-headless"
 lint_packages="clang-format clang-tidy"
 fuzz_packages="clang libclang-rt-14-dev"
+bench_packages="rt-tests libpcap-dev"
 # Guests run Debian's kernels, which the test fetches itself and does not install.
 guest_packages="qemu-system-x86 busybox-static cpio"
 [ "${1:-}" = lint ] && packages="$packages $lint_packages"
 [ "${1:-}" = fuzz ] && packages="$packages $fuzz_packages"
+[ "${1:-}" = bench ] && packages="$packages $bench_packages"
 [ "${1:-}" = guest ] && packages="$packages $guest_packages"
 
 say() { echo "setup: $*" >&2; }

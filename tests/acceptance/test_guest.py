@@ -31,6 +31,7 @@ COMMANDS = {
 
 pytestmark = [
     pytest.mark.acceptance,
+    pytest.mark.guest,
     pytest.mark.root,
     pytest.mark.timeout(900),
     pytest.mark.skipif(guest.missing_programs() is not None, reason=str(guest.missing_programs())),
