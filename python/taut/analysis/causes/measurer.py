@@ -1,0 +1,17 @@
+"""The measurer itself."""
+
+from taut.analysis.cause import Cause, Evidence
+
+CAUSE = Cause(
+    id="measurer",
+    title="the measurer itself",
+    why="The generator's own core was held up: the packet is void and says nothing about "
+    "the device.",
+    evidence=Evidence.PACKETS,
+    remedies=(
+        "K04",
+        "R24",
+        "R02",
+    ),
+    ask="the generator's core",
+)

@@ -1,0 +1,13 @@
+"""A membarrier."""
+
+from taut.analysis.cause import Cause, Evidence
+
+CAUSE = Cause(
+    id="membarrier",
+    title="a membarrier",
+    why="Another thread of the process called membarrier(2), which interrupts every core "
+    "that runs the process.",
+    evidence=Evidence.EVENT,
+    remedies=("A06",),
+    counter="interrupts:CAL",
+)

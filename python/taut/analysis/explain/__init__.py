@@ -1,0 +1,19 @@
+"""The cause of every late packet: kernel events, gap logs and packet times on one clock.
+
+docs/attribution.md defines verdicts, shares, grades and their precedence.
+
+events, senders, naming     what was recorded, who sent what, how it is called
+timeline, running, segments who had the core inside a gap
+spans, stalls               gaps from a thread's log, or from events alone
+calibrate, shares           the cost of entry and exit; where the time of a gap went
+facts, judge, verdicts      counters, the verdict of each gap, gaps as a table and told
+packets, blame, episodes    the tail, what each packet is tied to, episodes and sums
+stories, document, perfetto one line an episode, JSON, a Perfetto trace
+"""
+
+from taut.analysis.explain.document import as_document
+from taut.analysis.explain.process import explain_events
+from taut.analysis.explain.result import Explanation, Options
+from taut.analysis.explain.trial import explain_trial
+
+__all__ = ["Explanation", "Options", "as_document", "explain_events", "explain_trial"]

@@ -1,0 +1,41 @@
+"""Types of the arrays, and the two array tricks that several files need."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[Any]
+
+
+def last_marked(marked: Mask) -> Ints:
+    """For each position the nearest marked one at or before it, -1 where there is none."""
+    at = np.where(marked, np.arange(len(marked)), -1)
+    return np.maximum.accumulate(at) if len(at) else at
+
+
+class RangeMaximum:
+    """Where the greatest of `values[low:high]` is, for many ranges at once (a sparse table)."""
+
+    def __init__(self, values: Ints) -> None:
+        self._values = values
+        self._levels: list[npt.NDArray[np.int32]] = [np.arange(len(values), dtype=np.int32)]
+        width = 1
+        while 2 * width <= len(values):
+            below = self._levels[-1]
+            left, right = below[:-width], below[width:]
+            self._levels.append(np.where(values[right] > values[left], right, left))
+            width *= 2
+
+    def at(self, low: Ints, high: Ints) -> Ints:
+        """Give the first index of the greatest value of each range; a range holds one at least."""
+        level = np.frexp((high - low).astype(np.float64))[1] - 1
+        found = np.empty(len(low), np.int64)
+        for k in np.unique(level):
+            of = level == k
+            left = self._levels[k][low[of]]
+            right = self._levels[k][high[of] - (1 << int(k))]
+            found[of] = np.where(self._values[right] > self._values[left], right, left)
+        return found

@@ -1,0 +1,69 @@
+"""An explanation as JSON: what `taut explain --json` prints and a run stores."""
+
+from dataclasses import asdict
+from typing import Any
+
+from taut.analysis.cause import GRADES
+from taut.analysis.explain.calibrate import Calibration
+from taut.analysis.explain.result import EpisodeStory, Explanation, GapStory
+
+FORMAT = 1
+
+
+def as_document(explanation: Explanation) -> dict[str, Any]:
+    """Give the JSON document; every gap and packet stays in the tables."""
+    e = explanation
+    n_calls, n_joined = e.calls
+    return {
+        "format": FORMAT,
+        "name": e.name,
+        "over": e.over,
+        "threshold_ns": e.threshold_ns,
+        "p50_ns": e.p50_ns,
+        "packets": e.n_packets,
+        "tail_packets": e.n_tail,
+        "unknown_share": e.share_of("unknown"),
+        "hypervisor_or_hardware_share": e.share_of("hypervisor-or-hardware"),
+        "trace_lost_share": e.share_of("trace-lost"),
+        "measurer_share": e.share_of("measurer"),
+        "causes": [asdict(total) for total in e.causes],
+        "worst": [_episode(story) for story in e.worst],
+        "gaps": [asdict(total) for total in e.gap_totals],
+        "worst_gaps": [_gap(story) for story in e.worst_gaps],
+        "calibration": _calibration(e.calibration),
+        "function_calls": {"n": n_calls, "sender_known": n_joined},
+        "counters": e.counters,
+        "kernel_lacks": [{"event": event, "costs": costs} for event, costs in e.missing],
+        "notes": list(e.notes),
+        "grades": GRADES,
+    }
+
+
+def _episode(story: EpisodeStory) -> dict[str, Any]:
+    return {
+        **{k: v for k, v in vars(story).items() if k not in ("gap", "missing")},
+        "missing": list(story.missing),
+        "gap": None if story.gap is None else _gap(story.gap),
+    }
+
+
+def _gap(story: GapStory) -> dict[str, Any]:
+    length = max(story.end_ns - story.start_ns, 1)
+    return {
+        **{k: v for k, v in vars(story).items() if k not in ("shares", "missing")},
+        "length_ns": story.end_ns - story.start_ns,
+        "shares": [{**asdict(s), "share": s.ns / length} for s in story.shares],
+        "missing": list(story.missing),
+    }
+
+
+def _calibration(of: Calibration) -> dict[str, Any]:
+    return {
+        "entry_and_exit": {
+            name: {**asdict(cost), "limit_ns": cost.limit_ns} for name, cost in of.costs.items()
+        },
+        "empty_gaps": of.empty_gaps,
+        "empty_ns": of.empty_ns,
+        "watched_ns": of.watched_ns,
+        "empty_gaps_per_second": 1e9 * of.empty_gaps / of.watched_ns if of.watched_ns else 0.0,
+    }

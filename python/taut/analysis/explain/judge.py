@@ -1,0 +1,173 @@
+"""The verdict of each gap, by precedence, with a grade.
+
+Lost events first: where the record has a hole nothing can be excluded.  Then the cause that owns
+most of the gap, together with its usual cost of entry and exit.  Then the thread's own packets.
+What is left was stolen without an event, and is named by exclusion.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.analysis.cause import Evidence
+from taut.analysis.causes import CAUSES
+from taut.analysis.explain.arrays import Ints, Mask
+from taut.analysis.explain.events import Events
+from taut.analysis.explain.facts import Facts
+from taut.analysis.explain.segments import CAUSE_NUMBER, N_CAUSES, Segments
+from taut.analysis.explain.shares import Shares
+from taut.analysis.explain.spans import Spans
+
+A, B, C, D = range(4)
+LETTERS = "ABCD"
+
+_JOINED = ("tlb-shootdown", "membarrier", "function-call", "reschedule")
+
+
+@dataclass(frozen=True)
+class GapVerdicts:
+    """One value for each gap of a thread."""
+
+    spans: Spans
+    segments: Segments
+    shares: Shares
+    facts: Facts
+    cause: Ints
+    grade: Ints
+    visit: Ints  # the longest of its cause, -1: none
+    is_combined: Mask  # several causes together, none of them half the gap
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """What each row of the shares could account for at most, and the row that accounts for most."""
+
+    residual: Ints
+    explained: Ints
+    top: Ints  # row, -1: the gap holds no event
+    top_weight: Ints
+    work: Ints
+
+
+def judge(
+    spans: Spans, segments: Segments, shares: Shares, facts: Facts, marks: "Marks"
+) -> GapVerdicts:
+    """Give every gap its verdict."""
+    n = len(spans)
+    cause = _excluded(n, facts, marks)
+    grade = np.where(cause == CAUSE_NUMBER["hypervisor-or-hardware"], C, D)
+    grade[cause == CAUSE_NUMBER["machine-check"]] = B
+    grade[(cause == CAUSE_NUMBER["smi"]) & marks.elsewhere] = C
+
+    weights = _weigh(spans, shares)
+    half = (spans.length_ns + 1) // 2
+    busy = weights.work >= np.maximum(weights.residual, half)
+    cause[busy], grade[busy] = CAUSE_NUMBER["queueing"], B
+
+    is_one = (weights.top >= 0) & (weights.top_weight >= np.maximum(weights.residual, half))
+    is_many = weights.explained >= np.maximum(weights.residual, half)
+    is_combined = is_many & ~is_one & ~busy & (weights.top >= 0)
+    seen = is_one | is_combined
+    row = weights.top[seen]
+    cause[seen] = shares.cause[row]
+    visit = np.full(n, -1, np.int64)
+    visit[seen] = shares.visit[row]
+    grade[seen] = np.minimum(_grades(segments, shares, facts, row) + is_combined[seen], D)
+
+    cause[spans.is_lost], grade[spans.is_lost] = CAUSE_NUMBER["trace-lost"], D
+    visit[spans.is_lost] = -1
+    return GapVerdicts(
+        spans, segments, shares, facts, cause, grade, visit, is_combined & ~spans.is_lost
+    )
+
+
+def _weigh(spans: Spans, shares: Shares) -> _Weights:
+    n = len(spans)
+    weight = shares.net_ns + shares.limit_ns
+    explained = np.zeros(n, np.int64)
+    np.add.at(explained, shares.gap, weight)
+    work = np.minimum(shares.work_ns, spans.length_ns - explained)
+    top = np.full(n, -1, np.int64)
+    order = np.argsort(weight, kind="stable")
+    top[shares.gap[order]] = order  # the last one written is the heaviest
+    top_weight = np.zeros(n, np.int64)
+    held = top >= 0
+    top_weight[held] = weight[top[held]]
+    return _Weights(spans.length_ns - explained - work, explained, top, top_weight, work)
+
+
+def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints:
+    """A where a counter or the sender agrees with the event, else B; a guess where idle is all."""
+    agrees = np.zeros(N_CAUSES, bool)
+    for name in facts.agreeing:
+        agrees[CAUSE_NUMBER[name]] = True
+    can_join = np.zeros(N_CAUSES, bool)
+    can_join[[CAUSE_NUMBER[name] for name in _JOINED]] = True
+    cause = shares.cause[row]
+    is_sure = agrees[cause] | (can_join[cause] & segments.visit_joined[shares.visit[row]])
+    throttled = cause == CAUSE_NUMBER["throttled"]
+    return np.where(is_sure, A, np.where(throttled, D, B))
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What was noted in a gap without a duration, one mark for each gap."""
+
+    machine_check: Mask
+    frequency: Mask
+    elsewhere: Mask  # another core's thread stood still at the same time, with no event either
+
+
+def mark(spans: Spans, events: Events) -> Marks:
+    """Find events without a duration inside the gaps."""
+
+    def holds(kind: str) -> Mask:
+        t = events.time_ns[events.of(kind) & (events.cpu == spans.core)]
+        return np.searchsorted(t, spans.end_ns, "right") > np.searchsorted(t, spans.start_ns)
+
+    nowhere = np.zeros(len(spans), bool)
+    return Marks(holds("machine_check"), holds("frequency"), nowhere)
+
+
+def _excluded(n: int, facts: Facts, marks: Marks) -> Ints:
+    """What a gap is called that holds no event to blame."""
+    if not facts.is_traced or facts.lacks:
+        return np.full(n, CAUSE_NUMBER["unknown"])
+    cause = np.full(n, CAUSE_NUMBER["hypervisor-or-hardware"])
+    cause[marks.frequency] = CAUSE_NUMBER["frequency"]
+    # Firmware stops all cores at once; in a guest the hypervisor may do the same.
+    if facts.is_guest is False and facts.smi is None:
+        cause[marks.elsewhere] = CAUSE_NUMBER["smi"]
+    elif facts.smi:
+        cause[marks.elsewhere | (n <= 2 * facts.smi)] = CAUSE_NUMBER["smi"]
+    cause[marks.machine_check] = CAUSE_NUMBER["machine-check"]
+    return cause
+
+
+def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
+    """What the verdict of a gap lacks to be certain, in words."""
+    cause, facts = CAUSES[int(verdicts.cause[gap])], verdicts.facts
+    words = []
+    if cause.id in _JOINED and not _is_joined(verdicts, gap):
+        words.append("who sent it: no event of a sender")
+    if cause.counter and cause.evidence is Evidence.EVENT and cause.id not in facts.agreeing:
+        words.append(f"a counter that agrees ({cause.counter.replace(':', ' ')})")
+    if cause.id == "unknown" and not facts.is_traced:
+        words.append("kernel events: none were recorded on this core")
+    words += [f"the kernel's {event}" for event in facts.lacks if cause.id == "unknown"]
+    if cause.id == "hypervisor-or-hardware":
+        words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
+        if facts.smi is None:
+            words.append("the counter of system management interrupts")
+        if facts.steal is None:
+            words.append("the counter of stolen time")
+    if cause.id == "trace-lost":
+        words.append("the events that were lost")
+    if bool(verdicts.is_combined[gap]):
+        words.append("one cause that is half of the gap: several came together")
+    return words
+
+
+def _is_joined(verdicts: GapVerdicts, gap: int) -> bool:
+    visit = int(verdicts.visit[gap])
+    return visit >= 0 and bool(verdicts.segments.visit_joined[visit])

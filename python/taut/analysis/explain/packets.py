@@ -1,0 +1,183 @@
+"""The packets of the tail, read from a trial's packets in two passes.
+
+The first pass keeps one latency a packet (4 bytes), for the threshold.  The second keeps the rows
+above it, and how full the device was when each of them was sent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from taut.analysis.explain.arrays import Ints, Mask, Numbers
+from taut.core.errors import InputError
+from taut.core.units import parse_duration_ns
+from taut.records.layout import PacketFlag
+
+NEVER = -1
+"""received_ns of a packet that did not come back."""
+
+_BATCH = 1 << 18
+_CONTEXT = 1 << 16  # rows before a batch that may still be on their way when it begins
+_EXTRA = (
+    PacketFlag.LATE
+    | PacketFlag.DUPLICATE
+    | PacketFlag.ORPHAN
+    | PacketFlag.AMBIGUOUS
+    | PacketFlag.TRUNCATED
+)
+_COLUMNS = ["seq", "direction", "flags", "due_ns", "sent_ns", "received_ns", "arrival_window_ns"]
+
+
+@dataclass(frozen=True)
+class Normal:
+    """What is usual in a trial."""
+
+    n_packets: int
+    low_ns: int  # 1st percentile of latency
+    p50_ns: int
+    threshold_ns: int
+    over: str
+    mean_interval_ns: int  # between departures of one direction
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Packets above the threshold, lost and refused ones, sorted by direction and number."""
+
+    seq: Ints
+    direction: Ints
+    flags: Ints
+    due_ns: Ints
+    sent_ns: Ints  # due_ns where it was refused
+    received_ns: Ints
+    arrival_window_ns: Ints
+    in_flight: Ints  # sent before it in its direction and not yet back when it was sent
+    n_recent: Ints  # sent in its direction in a window as long as its latency, before it
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    @property
+    def is_late(self) -> Mask:
+        """Came back, above the threshold; the others never did."""
+        came: Mask = self.received_ns != NEVER
+        return came
+
+    @property
+    def latency_ns(self) -> Ints:
+        """Service latency, 0 for a packet that did not come back."""
+        return np.where(self.is_late, self.received_ns - self.sent_ns, 0)
+
+    @property
+    def is_void(self) -> Mask:
+        """The generator was held up while it was sent or received."""
+        void: Mask = (self.flags & int(PacketFlag.VOID)) != 0
+        return void
+
+
+def read_normal(packets: Path, over: str) -> Normal:
+    """Find the threshold: a percentile such as p99.9, or a time such as 25us."""
+    latencies, first, last, directions = [], None, 0, set()
+    for rows in _batches(packets, ["direction", "flags", "sent_ns", "received_ns"]):
+        ours = _ours(rows) & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+        sent = rows["sent_ns"][ours]
+        if not len(sent):
+            continue
+        directions |= set(np.unique(rows["direction"][ours]).tolist())
+        first = int(sent[0]) if first is None else first
+        last = int(sent[-1])
+        latency = rows["received_ns"][ours] - sent
+        latencies.append(np.clip(latency, 0, np.iinfo(np.int32).max).astype(np.int32))
+    if not latencies:
+        raise InputError(f"{packets}: no packet came back; there is no latency to explain")
+    every = np.concatenate(latencies)
+    low, p50 = np.quantile(every, [0.01, 0.5], method="inverted_cdf")
+    interval = (last - (first or 0)) * len(directions) // max(len(every), 1)
+    return Normal(len(every), int(low), int(p50), _threshold(every, over), over, interval)
+
+
+def _threshold(latencies: Numbers, over: str) -> int:
+    if not over.startswith("p"):
+        return parse_duration_ns(over)
+    try:
+        percent = float(over[1:])
+    except ValueError:
+        percent = -1.0
+    if not 0 < percent < 100:
+        raise InputError(f"--over {over}: not a percentile; say p99.9, or a time such as 25us")
+    return int(np.quantile(latencies, percent / 100, method="inverted_cdf"))
+
+
+def read_tail(packets: Path, normal: Normal) -> Tail:
+    """Read the rows above the threshold, and those that never came back."""
+    parts, before = [], None
+    for rows in _batches(packets, _COLUMNS):
+        own = _ours(rows)
+        late = rows["received_ns"] - rows["sent_ns"] > normal.threshold_ns
+        is_hit = own & (late | (rows["received_ns"] == NEVER))
+        context = _joined(before, rows)
+        parts.append(_hits(rows, is_hit, context))
+        before = {name: column[-_CONTEXT:] for name, column in context.items()}
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.lexsort((columns[0], columns[1]))
+    return Tail(*(column[order] for column in columns))
+
+
+_Rows = dict[str, Ints]
+_FLIGHT = ("direction", "sent_ns", "received_ns")
+
+
+def _joined(before: _Rows | None, rows: _Rows) -> _Rows:
+    back = (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+    now = {name: rows[name][back] for name in _FLIGHT}
+    if before is None:
+        return now
+    return {name: np.concatenate([before[name], now[name]]) for name in _FLIGHT}
+
+
+def _hits(rows: _Rows, is_hit: Mask, context: _Rows) -> tuple[Ints, ...]:
+    hit = {name: rows[name][is_hit] for name in _COLUMNS}
+    sent = np.where(hit["sent_ns"] == NEVER, hit["due_ns"], hit["sent_ns"])
+    latency = np.where(hit["received_ns"] == NEVER, 0, hit["received_ns"] - sent)
+    in_flight, recent = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
+    for direction in np.unique(hit["direction"]):
+        same, of = hit["direction"] == direction, context["direction"] == direction
+        departures = np.sort(context["sent_ns"][of])
+        arrivals = np.sort(context["received_ns"][of])
+        at = np.searchsorted(departures, sent[same], "left")
+        in_flight[same] = at - np.searchsorted(arrivals, sent[same], "right")
+        recent[same] = at - np.searchsorted(departures, (sent - latency)[same], "left")
+    return (
+        hit["seq"],
+        hit["direction"],
+        hit["flags"],
+        hit["due_ns"],
+        sent,
+        hit["received_ns"],
+        hit["arrival_window_ns"],
+        np.maximum(in_flight, 0),
+        recent,
+    )
+
+
+def _ours(rows: _Rows) -> Mask:
+    """A packet's own row, after the warm-up."""
+    ours: Mask = (rows["flags"] & int(_EXTRA | PacketFlag.COLD)) == 0
+    return ours
+
+
+def _batches(packets: Path, columns: list[str]) -> Iterator[_Rows]:
+    with pq.ParquetFile(packets) as file:
+        for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+            yield {name: _column(batch.column(name)) for name in columns}
+
+
+def _column(values: pa.Array) -> Ints:
+    if values.null_count:
+        values = values.fill_null(pa.scalar(NEVER, values.type))
+    column: Ints = values.to_numpy(zero_copy_only=False).astype(np.int64)
+    return column

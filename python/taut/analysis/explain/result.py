@@ -1,0 +1,124 @@
+"""What an explanation says, as values; document.py makes JSON of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from taut.analysis.explain.calibrate import Calibration
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of an explanation."""
+
+    over: str = "p99.9"
+    """A packet is of the tail above this: a percentile of the trial's latency, or a time."""
+    n_worst: int = 50
+    """Episodes told one by one."""
+    is_guest: bool | None = None
+    """None: ask the run's manifest."""
+    device_thread: int | None = None
+    """Thread ids; None: found in the events."""
+    generator_thread: int | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a gap's time."""
+
+    label: str  # a cause's id, "entry and exit", "own packets" or "residual"
+    ns: int
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class GapStory:
+    """One gap of a polling thread and where its time went; the shares sum to its length."""
+
+    thread: str
+    core: int
+    start_ns: int
+    end_ns: int
+    cause: str
+    grade: str
+    detail: str
+    shares: tuple[Share, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EpisodeStory:
+    """One episode, told."""
+
+    direction: int
+    first_seq: int
+    start_ns: int
+    end_ns: int
+    n_packets: int
+    n_lost: int
+    n_void: int
+    worst_excess_ns: int
+    cause: str
+    grade: str
+    n_by_relation: Mapping[str, int]
+    gap: GapStory | None
+    missing: tuple[str, ...]
+    line: str
+
+
+@dataclass(frozen=True)
+class CauseTotal:
+    """What one cause did to the tail."""
+
+    cause: str
+    title: str
+    n_episodes: int
+    n_packets: int
+    n_lost: int
+    total_ns: int  # excess over the usual latency, of all its packets
+    worst_ns: int
+    tail_share: float  # of the packets above the threshold
+    n_by_grade: Mapping[str, int]  # packets
+    n_by_relation: Mapping[str, int]
+    remedies: tuple[str, ...]
+    ask: str
+
+
+@dataclass(frozen=True)
+class GapTotal:
+    """What one cause did to a thread, packets or not."""
+
+    thread: str
+    cause: str
+    n: int
+    total_ns: int
+    worst_ns: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The causes of a trial's tail, or of a process's stalls."""
+
+    name: str
+    over: str
+    threshold_ns: int | None  # None: no packets, stalls only
+    p50_ns: int | None
+    n_packets: int
+    n_tail: int
+    causes: tuple[CauseTotal, ...]
+    worst: tuple[EpisodeStory, ...]
+    gap_totals: tuple[GapTotal, ...]
+    worst_gaps: tuple[GapStory, ...]
+    calibration: Calibration
+    calls: tuple[int, int]  # function calls from other cores, and those with a known sender
+    counters: Mapping[str, Mapping[str, int | None]]
+    missing: tuple[tuple[str, str], ...]  # events the kernel lacks, and what that costs
+    notes: tuple[str, ...]
+    gaps: pa.Table = field(repr=False)  # every gap with its verdict: GAP_COLUMNS in verdicts.py
+    packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
+    episodes: pa.Table | None = field(repr=False)
+
+    def share_of(self, cause: str) -> float:
+        """The share of the tail that has this verdict."""
+        return sum(total.tail_share for total in self.causes if total.cause == cause)

@@ -1,0 +1,281 @@
+"""Explain one trial: its packets, the gaps of its threads and the kernel's events together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from taut.analysis.explain.blame import Batching, blame_packets
+from taut.analysis.explain.calibrate import Calibration, calibrate
+from taut.analysis.explain.episodes import (
+    cause_totals,
+    episode_table,
+    judge_packets,
+    packet_table,
+)
+from taut.analysis.explain.events import Events, TraceNotes, no_events, read_events, read_notes
+from taut.analysis.explain.facts import Facts, facts_of
+from taut.analysis.explain.judge import GapVerdicts, Marks, judge, mark
+from taut.analysis.explain.naming import Names
+from taut.analysis.explain.packets import read_normal, read_tail
+from taut.analysis.explain.process import judge_stalls
+from taut.analysis.explain.result import Explanation, Options
+from taut.analysis.explain.segments import Segments
+from taut.analysis.explain.senders import Senders, join_senders
+from taut.analysis.explain.shares import Shares, share_out
+from taut.analysis.explain.spans import Spans, overlaps, spans_of
+from taut.analysis.explain.stories import tell_episodes
+from taut.analysis.explain.timeline import Watched, build_timeline, find_thread
+from taut.analysis.explain.verdicts import gap_table, gap_totals, worst_gaps
+from taut.core.errors import InputError
+from taut.core.units import parse_duration_ns
+from taut.records.convert import GAP_SCHEMA
+from taut.records.rundir import read_json
+
+# l2fwd's buffer is fixed in its source (examples/l2fwd/main.c, BURST_TX_DRAIN_US).
+_DRAIN = "100us"
+
+
+def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # noqa: B008 - frozen
+    """Explain the tail of one trial's folder."""
+    meta = read_json(trial / "trial.json")
+    packets = trial / "packets.parquet"
+    if not packets.is_file():
+        raise InputError(f"{trial.name}: no packets were recorded; run it with record = 'all'")
+    normal = read_normal(packets, options.over)
+    tail = read_tail(packets, normal)
+    threads = judge_threads(_read_trace(trial, meta), meta, options)
+    batching = _batching(meta.get("dut") or {})
+    device = threads.device
+    blame = blame_packets(
+        tail,
+        normal,
+        None if device is None else device.spans,
+        threads.generator.spans,
+        batching,
+    )
+    judged = judge_packets(tail, blame, normal, device)
+    verdicts = threads.verdicts
+    return Explanation(
+        name=str(meta.get("name") or trial.name),
+        over=options.over,
+        threshold_ns=normal.threshold_ns,
+        p50_ns=normal.p50_ns,
+        n_packets=normal.n_packets,
+        n_tail=int(np.count_nonzero(tail.is_late)),
+        causes=cause_totals(judged),
+        worst=tell_episodes(judged, device, threads.generator, options.n_worst),
+        gap_totals=gap_totals(verdicts),
+        worst_gaps=worst_gaps(verdicts, options.n_worst),
+        calibration=threads.calibration,
+        calls=(threads.senders.n_calls, threads.senders.n_joined),
+        counters={
+            of.spans.thread: {"steal": of.facts.steal, "smi": of.facts.smi} for of in verdicts
+        },
+        missing=threads.notes.missing,
+        notes=tuple(threads.words),
+        gaps=gap_table(verdicts),
+        packets=packet_table(judged),
+        episodes=episode_table(judged),
+    )
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was recorded beside the packets."""
+
+    gaps: pa.Table
+    events: Events | None
+    notes: TraceNotes
+    is_guest: bool | None
+
+
+def _read_trace(trial: Path, meta: Mapping[str, Any]) -> Trace:
+    gaps = trial / "gaps.parquet"
+    table = pq.read_table(gaps) if gaps.is_file() else GAP_SCHEMA.empty_table()
+    return Trace(table, read_events(trial), read_notes(trial), _is_guest(trial, meta))
+
+
+def _is_guest(trial: Path, meta: Mapping[str, Any]) -> bool | None:
+    """Ask the run's manifest."""
+    manifest = trial.parent.parent / "manifest.json"
+    host = (read_json(manifest) if manifest.is_file() else meta).get("host") or {}
+    return bool(host["hypervisor"]) if "hypervisor" in host else None
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The gaps of both polling threads, judged."""
+
+    generator: GapVerdicts
+    device: GapVerdicts | None
+    senders: Senders
+    calibration: Calibration
+    notes: TraceNotes
+    words: tuple[str, ...]
+
+    @property
+    def verdicts(self) -> list[GapVerdicts]:
+        """All that were judged."""
+        return [self.generator] + ([self.device] if self.device is not None else [])
+
+
+@dataclass(frozen=True)
+class _Walked:
+    """One thread's gaps and who had its core in them."""
+
+    spans: Spans
+    segments: Segments
+    thread: int | None
+    is_traced: bool
+
+
+def judge_threads(trace: Trace, meta: Mapping[str, Any], options: Options) -> Threads:
+    """Judge the gaps of generator and device; without a log of the device, its stalls."""
+    events = no_events() if trace.events is None else trace.events
+    senders = join_senders(events)
+    walked = [
+        _walk(trace, events, senders, name, of, asked)
+        for name, of, asked in (
+            ("generator", _thread_meta(meta, "generator"), options.generator_thread),
+            ("forwarder", _thread_meta(meta, "device"), options.device_thread),
+        )
+        if of.core is not None
+    ]
+    calibration = calibrate([(of.spans, of.segments) for of in walked])
+    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
+    judged = _judge(walked, events, trace, calibration, is_guest)
+    words = [] if trace.events is not None else ["no kernel events: the run was not traced"]
+    device: GapVerdicts | None = judged[1] if len(judged) > 1 else None
+    if device is not None and not _keeps_log(trace.gaps, meta):
+        words.append("the device keeps no log of gaps: only stalls with kernel events are seen")
+        device = _from_events(trace, events, senders, calibration, walked[1], is_guest, options)
+    if not judged:
+        raise InputError("trial.json: no cores; it does not say which core the generator had")
+    return Threads(judged[0], device, senders, calibration, trace.notes, tuple(words))
+
+
+@dataclass(frozen=True)
+class _ThreadMeta:
+    core: int | None
+    per_packet_ns: int
+
+
+def _thread_meta(meta: Mapping[str, Any], role: str) -> _ThreadMeta:
+    core = (meta.get("cores") or {}).get(role)
+    owner = meta.get("generator") if role == "generator" else (meta.get("dut") or {}).get("stats")
+    gaps = (owner or {}).get("gaps") or {}
+    return _ThreadMeta(None if core is None else int(core), int(gaps.get("per_packet_ns") or 0))
+
+
+def _keeps_log(gaps: pa.Table, meta: Mapping[str, Any]) -> bool:
+    """Whether the device logs its gaps; taut-forward does, even if there were none."""
+    stats = (meta.get("dut") or {}).get("stats") or {}
+    return "gaps" in stats or "forwarder" in gaps["thread"].unique().to_pylist()
+
+
+def _walk(
+    trace: Trace, events: Events, senders: Senders, name: str, of: _ThreadMeta, asked: int | None
+) -> _Walked:
+    core = -1 if of.core is None else of.core
+    spans = spans_of(trace.gaps, name, core, events, of.per_packet_ns)
+    thread = asked
+    if thread is None:
+        thread = find_thread(events, core, spans.start_ns, spans.end_ns)
+    segments = build_timeline(
+        events,
+        Watched(core, -1 if thread is None else thread),
+        (spans.start_ns, spans.end_ns),
+        Names(trace.notes),
+        senders,
+    )
+    cores = trace.notes.cores
+    is_traced = trace.events is not None and (cores is None or core in cores)
+    return _Walked(spans, segments, thread, is_traced)
+
+
+def _judge(
+    walked: list[_Walked],
+    events: Events,
+    trace: Trace,
+    calibration: Calibration,
+    is_guest: bool | None,
+) -> list[GapVerdicts]:
+    shares = [share_out(of.spans, of.segments, calibration) for of in walked]
+    judged = []
+    for i, of in enumerate(walked):
+        others = [(w, s) for j, (w, s) in enumerate(zip(walked, shares, strict=True)) if j != i]
+        marks = _with_others(mark(of.spans, events), of.spans, shares[i], others)
+        facts: Facts = facts_of(trace.notes, of.spans.core, of.thread, is_guest, of.is_traced)
+        judged.append(judge(of.spans, of.segments, shares[i], facts, marks))
+    return judged
+
+
+def _with_others(
+    marks: Marks, spans: Spans, shares: Shares, others: list[tuple[_Walked, Shares]]
+) -> Marks:
+    """Mark empty gaps at whose time another core's thread has an empty gap too."""
+    own = _is_empty(spans, shares)
+    elsewhere = np.zeros(len(spans), bool)
+    for other, of in others:
+        empty = _is_empty(other.spans, of)
+        if other.spans.core != spans.core:
+            at = other.spans.start_ns[empty], other.spans.end_ns[empty]
+            elsewhere |= overlaps(spans.start_ns, spans.end_ns, *at)
+    return Marks(marks.machine_check, marks.frequency, elsewhere & own)
+
+
+def _is_empty(spans: Spans, shares: Shares) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    empty = np.ones(len(spans), bool)
+    empty[shares.gap] = False
+    return empty
+
+
+def _from_events(
+    trace: Trace,
+    events: Events,
+    senders: Senders,
+    calibration: Calibration,
+    walked: _Walked,
+    is_guest: bool | None,
+    options: Options,
+) -> GapVerdicts | None:
+    """The stalls of a device that keeps no log, if the thread is known."""
+    thread = options.device_thread
+    if thread is None:
+        thread = busiest_thread(events, walked.spans.core)
+    if thread is None or not walked.is_traced:
+        return None
+    return judge_stalls(
+        events, walked.spans.core, thread, trace.notes, senders, calibration, is_guest
+    )
+
+
+def busiest_thread(events: Events, core: int) -> int | None:
+    """The thread that interrupts of a core meet most often: who polls, is nearly always met."""
+    met = events.of("vector_entry", "irq_entry", "softirq_entry") & (events.cpu == core)
+    threads = events.thread[met & (events.thread != 0)]
+    if not len(threads):
+        return None
+    values, counts = np.unique(threads, return_counts=True)
+    return int(values[np.argmax(counts)])
+
+
+def _batching(dut: Mapping[str, Any]) -> Batching | None:
+    """What the device's transmit policy holds back, from its options."""
+    if dut.get("driver") == "l2fwd":
+        return Batching(parse_duration_ns(_DRAIN))
+    options = dut.get("options") or {}
+    transmit = str((dut.get("stats") or {}).get("transmit") or options.get("transmit") or "")
+    name, _, values = transmit.partition(":")
+    if name != "buffered":
+        return None
+    drain = _DRAIN
+    for value in filter(None, (v.split("=")[-1].strip() for v in values.split(","))):
+        if not value.isdigit():
+            drain = value
+    return None if drain == "none" else Batching(parse_duration_ns(drain))

@@ -1,0 +1,238 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from made_trace import CORE, HOG, OTHER_CORE, POLLER, TELEMETRY, MadeTrace, gap_rows, notes
+from taut.analysis.explain.calibrate import LEAST_SAMPLES, Calibration, EntryCost, calibrate
+from taut.analysis.explain.events import no_events
+from taut.analysis.explain.facts import facts_of
+from taut.analysis.explain.judge import judge, mark
+from taut.analysis.explain.naming import Names
+from taut.analysis.explain.senders import join_senders
+from taut.analysis.explain.shares import share_out
+from taut.analysis.explain.spans import lost_spans, overlaps, spans_of
+from taut.analysis.explain.timeline import Watched, build_timeline
+from taut.analysis.explain.verdicts import gap_table, shares_of, tell_gap
+from taut.records.layout import EVENT_KINDS
+
+
+def judged(trace, gaps, calibration=None, per_packet_ns=0, is_guest=True, **trace_json):
+    events, names = trace.events() if trace.rows else no_events(), notes(**trace_json)
+    spans = spans_of(gap_rows(*gaps), "forwarder", CORE, events, per_packet_ns)
+    watched = Watched(CORE, POLLER)
+    segments = build_timeline(
+        events, watched, (spans.start_ns, spans.end_ns), Names(names), join_senders(events)
+    )
+    calibration = calibration or calibrate([(spans, segments)])
+    shares = share_out(spans, segments, calibration)
+    facts = facts_of(names, CORE, POLLER, is_guest, is_traced=True)
+    return judge(spans, segments, shares, facts, mark(spans, events))
+
+
+def model(median, p99=None):
+    cost = EntryCost(1000, median, median if p99 is None else p99)
+    return Calibration({"any interrupt": cost})
+
+
+def only(verdicts):
+    assert len(verdicts.spans) == 1
+    return tell_gap(verdicts, 0)
+
+
+KINDS = [kind for kind in EVENT_KINDS if kind is not None and kind != "lost"]
+THREADS = [POLLER, POLLER, HOG, 0, TELEMETRY]
+
+event = st.tuples(
+    st.integers(0, 50_000),
+    st.sampled_from(THREADS),
+    st.sampled_from([CORE, CORE, CORE, OTHER_CORE]),
+    st.sampled_from(KINDS),
+    st.one_of(st.integers(0, 12), st.sampled_from([POLLER, POLLER | 4 << 32, 2**64 - 1])),
+    st.one_of(st.integers(0, 5_000), st.sampled_from([POLLER, HOG | 49 << 32, 2**64 - 1])),
+)
+hole = st.tuples(st.integers(0, 50_000), st.integers(0, 5_000))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(event, max_size=60),
+    st.lists(hole, max_size=3),
+    st.lists(st.integers(0, 50_000), min_size=2, max_size=12, unique=True),
+    st.integers(0, 20_000),
+    st.integers(0, 40),
+)
+def test_shares_and_residual_are_all_of_the_gap(events, holes, edges, median, n_packets):
+    trace = MadeTrace()
+    trace.rows = events + [(t, 0, CORE, "lost", 1, t + width) for t, width in holes]
+    edges = sorted(edges[: len(edges) // 2 * 2])
+    gaps = [(a, b, "forwarder", n_packets) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+    verdicts = judged(trace, gaps, model(median, 2 * median), per_packet_ns=250)
+
+    table = gap_table([verdicts])
+    for i, (start, end, *_) in enumerate(gaps):
+        parts = shares_of(verdicts, i)
+        assert all(part.ns >= 0 for part in parts)
+        assert sum(part.ns for part in parts) == end - start
+        columns = ("net_ns", "model_ns", "work_ns", "residual_ns")
+        assert sum(table[c][i].as_py() for c in columns) == end - start
+        is_lost = any(t <= end and t + width >= start for t, width in holes)
+        assert (tell_gap(verdicts, i).cause == "trace-lost") == is_lost
+
+
+def ticks(n, cost, handler=2_000, extra=()):
+    """Gaps of one tick each, a millisecond apart; `extra` lengthens some."""
+    trace, gaps = MadeTrace(), []
+    for i in range(n):
+        start = 1_000_000 * i
+        longer = extra[i] if i < len(extra) else 0
+        trace.vector(start + cost // 2, start + cost // 2 + handler)
+        gaps.append((start, start + cost + handler + longer, "forwarder"))
+    return trace, gaps
+
+
+def test_what_an_interrupt_costs_outside_its_handler_is_learnt():
+    trace, gaps = ticks(100, 12_000, extra=[3_000] * 2)
+    spans = spans_of(gap_rows(*gaps), "forwarder", CORE, trace.events())
+
+    verdicts = judged(trace, gaps)
+    found = calibrate([(spans, verdicts.segments)])
+
+    assert found.costs["local_timer"] == EntryCost(100, 12_000, 15_000)
+    assert found.empty_gaps == 0
+
+
+def test_too_few_gaps_teach_nothing():
+    trace, gaps = ticks(LEAST_SAMPLES - 1, 12_000)
+
+    assert shares_of(judged(trace, gaps), 0)[-1].ns == 12_000
+
+
+def test_the_model_explains_entry_and_exit_and_the_tick_is_to_blame():
+    trace, gaps = ticks(100, 12_000)
+
+    story = tell_gap(judged(trace, gaps), 5)
+
+    assert story.cause == "timer"
+    assert [(s.label, s.ns) for s in story.shares] == [
+        ("entry and exit", 12_000),
+        ("timer", 2_000),
+        ("residual", 0),
+    ]
+
+
+def test_a_tick_inside_a_stolen_millisecond_is_not_to_blame():
+    trace, gaps = ticks(100, 12_000, extra=[900_000])
+
+    verdicts = judged(trace, gaps)
+
+    story = tell_gap(verdicts, 0)
+    assert (story.cause, story.grade) == ("hypervisor-or-hardware", "C")
+    assert story.shares[-1].ns == 900_000
+    assert "a trace of the host" in story.missing
+    assert tell_gap(verdicts, 1).cause == "timer"
+
+
+def test_an_empty_gap_is_hypervisor_or_hardware_by_exclusion():
+    story = only(judged(MadeTrace(), [(0, 9_000, "forwarder")]))
+
+    assert (story.cause, story.grade) == ("hypervisor-or-hardware", "C")
+    assert [(s.label, s.ns) for s in story.shares] == [("residual", 9_000)]
+
+
+def test_nothing_is_excluded_when_the_kernel_lacks_the_events():
+    missing = [{"event": "sched/sched_switch", "costs": "preemption is not seen"}]
+
+    story = only(judged(MadeTrace(), [(0, 9_000, "forwarder")], missing=missing))
+
+    assert (story.cause, story.grade) == ("unknown", "D")
+    assert story.missing == ("the kernel's sched/sched_switch",)
+
+
+@pytest.mark.parametrize("where", [(0, 100), (8_000, 20_000), (-5, 50_000), (9_000, 9_000)])
+def test_a_hole_in_the_record_is_never_hardware(where):
+    trace = MadeTrace().vector(3_000, 8_500).add(where[0], "lost", 5, where[1])
+
+    story = only(judged(trace, [(0, 9_000, "forwarder")]))
+
+    assert (story.cause, story.grade) == ("trace-lost", "D")
+    assert sum(s.ns for s in story.shares) == 9_000
+
+
+def test_a_hole_elsewhere_does_not_matter():
+    trace = MadeTrace().vector(3_000, 8_500).add(9_001, "lost", 5, 9_500)
+    trace.add(100, "lost", 5, 200, cpu=OTHER_CORE)
+
+    assert only(judged(trace, [(0, 9_000, "forwarder")])).cause == "timer"
+
+
+def test_a_loop_full_of_packets_is_a_queue():
+    verdicts = judged(MadeTrace(), [(0, 9_000, "forwarder", 32)], per_packet_ns=250)
+
+    story = only(verdicts)
+    assert story.cause == "queueing"
+    assert [(s.label, s.ns) for s in story.shares] == [("own packets", 8_000), ("residual", 1_000)]
+
+
+def test_several_causes_that_share_a_gap_lower_the_grade():
+    trace = MadeTrace().vector(1_000, 5_000).add(5_000, "irq_entry", 24).add(8_500, "irq_exit", 24)
+
+    story = only(judged(trace, [(0, 10_000, "forwarder")]))
+
+    assert (story.cause, story.grade) == ("timer", "C")
+    assert any("several" in words for words in story.missing)
+
+
+def counters(before, after):
+    return {"counters": {"before": before, "after": after}}
+
+
+def test_a_counter_that_agrees_makes_it_certain():
+    rows = [{"interrupts": {"LOC": {str(CORE): n}}} for n in (10, 12)]
+    trace = MadeTrace().vector(1_000, 8_000)
+
+    assert only(judged(trace, [(0, 9_000, "forwarder")])).grade == "B"
+    assert only(judged(trace, [(0, 9_000, "forwarder")], **counters(*rows))).grade == "A"
+
+
+def test_throttling_is_a_guess_until_the_group_counts_it():
+    trace = MadeTrace().switch(1_000, POLLER, 0).switch(80_000, 0, POLLER)
+    rows = [{"threads": {str(POLLER): {"cgroups": {"/x": {"nr_throttled": n}}}}} for n in (1, 2)]
+
+    guess = only(judged(trace, [(0, 81_000, "forwarder")]))
+    sure = only(judged(trace, [(0, 81_000, "forwarder")], **counters(*rows)))
+
+    assert (guess.cause, guess.grade, sure.cause, sure.grade) == (
+        "throttled",
+        "D",
+        "throttled",
+        "A",
+    )
+    assert guess.missing == ("a counter that agrees (cgroups nr_throttled)",)
+
+
+def test_firmware_is_named_when_its_counter_moved_as_often_as_the_core_stood_still():
+    rows = [{"smi": {str(CORE): n}} for n in (5, 6)]
+
+    story = only(judged(MadeTrace(), [(0, 200_000, "forwarder")], **counters(*rows)))
+
+    assert (story.cause, story.grade) == ("smi", "D")
+
+
+def test_a_machine_check_or_a_change_of_frequency_inside_an_empty_gap():
+    for kind, cause in (("machine_check", "machine-check"), ("frequency", "frequency")):
+        trace = MadeTrace().add(5_000, kind, 1, 0)
+        assert only(judged(trace, [(0, 90_000, "forwarder")])).cause == cause
+
+
+def test_lost_spans_that_overlap_are_one():
+    trace = MadeTrace()
+    for t, until in ((0, 50), (10, 20), (40, 60), (100, 110)):
+        trace.add(t, "lost", 1, until)
+
+    start, end = lost_spans(trace.events(), CORE)
+
+    assert (start.tolist(), end.tolist()) == ([0, 100], [60, 110])
+    marked = overlaps(np.array([55, 61, 110]), np.array([58, 99, 120]), start, end)
+    assert marked.tolist() == [True, False, True]

@@ -1,0 +1,86 @@
+"""Kernel events written out by hand, for tests of attribution: a polling thread on core 1."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from taut.analysis.explain.events import Events, TraceNotes, events_of, notes_of
+from taut.records.convert import EVENT_SCHEMA, GAP_SCHEMA
+
+CORE, POLLER, OTHER_CORE = 1, 100, 0
+TELEMETRY, HOG, KWORKER = 4711, 200, 30
+TIMER, RESCHEDULE, CALL_FUNCTION = 0, 1, 2
+FLUSH, IPI_MB, VMSTAT, TICK = 0xFF01, 0xFF02, 0xFF03, 0xFF04
+RUNNABLE, SLEEPS, STOPPED, PREEMPTED = 0, 1, 4, 0x100
+
+TRACE_JSON = {
+    "clock": "x86-tsc",
+    "cores": [0, 1],
+    "events": [],
+    "missing": [],
+    "threads": {"100": "poller", "4711": "telemetry", "200": "hog", "30": "kworker/1:0"},
+    "functions": {
+        str(FLUSH): "flush_tlb_func",
+        str(IPI_MB): "ipi_mb",
+        str(VMSTAT): "vmstat_update",
+        str(TICK): "tick_nohz_handler",
+    },
+    "irqs": {"24": "virtio0-input.0"},
+    "lost": [],
+    "counters": {"before": {}, "after": {}},
+}
+
+
+class MadeTrace:
+    """Collects events; times in ns."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int, str, int, int]] = []
+
+    def add(self, t, kind, arg0=0, arg1=0, *, thread=POLLER, cpu=CORE):
+        self.rows.append((t, thread, cpu, kind, arg0, arg1))
+        return self
+
+    def vector(self, start, end, vector=TIMER, **at):
+        self.add(start, "vector_entry", vector, 0xEC, **at)
+        return self.add(end, "vector_exit", vector, 0xEC, **at)
+
+    def switch(self, t, previous, following, state=RUNNABLE, priority=120):
+        """A switch is noted by the thread that leaves."""
+        arg0, arg1 = previous | state << 32, following | (priority & 0xFFFFFFFF) << 32
+        return self.add(t, "switch", arg0, arg1, thread=previous)
+
+    def call(self, start, end, function, csd=0xC0DE, sent_at=None, sender=TELEMETRY):
+        """A function-call interrupt, queued by another thread on another core."""
+        if sent_at is not None:
+            self.add(sent_at, "call_queue", csd, function, thread=sender, cpu=OTHER_CORE)
+        self.add(start, "vector_entry", CALL_FUNCTION, 0xFB)
+        self.add(start + 100, "call_entry", csd, function)
+        self.add(end - 100, "call_exit", csd, function)
+        return self.add(end, "vector_exit", CALL_FUNCTION, 0xFB)
+
+    def table(self) -> pa.Table:
+        columns = list(zip(*sorted(self.rows, key=lambda r: r[0]), strict=True)) or [[]] * 6
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, EVENT_SCHEMA, strict=True)]
+        return pa.table(arrays, schema=EVENT_SCHEMA)
+
+    def events(self) -> Events:
+        return events_of(self.table())
+
+
+def notes(**changes) -> TraceNotes:
+    return notes_of(TRACE_JSON | changes)
+
+
+def write_trace(trial: Path, trace: MadeTrace, **changes) -> None:
+    pq.write_table(trace.table(), trial / "events.parquet")
+    (trial / "trace.json").write_text(json.dumps(TRACE_JSON | changes))
+
+
+def gap_rows(*rows: tuple[int, int, str] | tuple[int, int, str, int]) -> pa.Table:
+    """Gaps: start, end, thread and perhaps packets."""
+    whole = [(*row, 0)[:4] for row in rows]
+    columns = list(zip(*whole, strict=True)) or [[]] * 4
+    return pa.table([pa.array(c) for c in columns], names=GAP_SCHEMA.names).cast(GAP_SCHEMA)
