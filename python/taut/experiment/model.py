@@ -233,6 +233,7 @@ class Spec(Model):
     deadline_ns: TrialNs = Field(1_000_000_000, alias="deadline")
     gap_threshold_ns: TrialNs | None = Field(None, alias="gap_threshold")
     record: Record = "auto"
+    trace: bool = False
     order: Literal["interleaved", "listed"] = "interleaved"
     floor: bool = True
     cores: CoreSpec = CoreSpec()

@@ -14,11 +14,11 @@ from typing import Any
 
 from taut.core.errors import InputError, TrialError
 from taut.dut.driver import DutDriver, RunningDut
-from taut.experiment import generator
+from taut.experiment import generator, tracing
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
 from taut.host.clock import read_clock
-from taut.records.convert import convert_trial
+from taut.records.convert import convert_events, convert_trial
 from taut.testbed.link import Link
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
@@ -71,6 +71,7 @@ class Testbench:
         try:
             device_gaps = self._load(trial, raw, logs, meta)
             convert_trial(raw, folder, device_gaps)
+            convert_events(raw, folder)
             meta["clock"]["after"] = self.check_clock()
         finally:
             meta["logs"] = sorted(f"{LOGS}/{path.name}" for path in logs.iterdir())
@@ -88,6 +89,11 @@ class Testbench:
                 )
             )
             meta["dut"] |= {"path": dut.path, "notes": list(dut.notes)}
+            tracer = (
+                stack.enter_context(tracing.traced(self._cores, dut.pid, raw, logs, self._scope))
+                if self._plan.spec.trace
+                else None
+            )
             argv = generator.command_line(
                 trial, self._plan, self._cores, ports, raw, run_id=_run_id(self._scope, trial)
             )
@@ -103,6 +109,8 @@ class Testbench:
             )
             self._wait(program, dut, raw)
             meta["generator"] = generator.read_result(program, raw)
+            if tracer is not None:
+                tracing.finish(tracer)
             meta["dut"]["stats"] = dut.stop() or None
             meta["dut"]["notes"] = list(dut.notes)
             # The device's log is of the trial, wherever the driver put it.

@@ -1,0 +1,49 @@
+"""`trace = true`: kernel events lie beside the packets, on their clock."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from acceptance_run import TAUT
+
+pytestmark = [pytest.mark.smoke, pytest.mark.root]
+
+SPEC = """
+name = "traced"
+duration = "1s"
+warm_up = "100ms"
+trace = true
+floor = false
+[[device]]
+driver = "taut_forward"
+link = "memif"
+[[traffic]]
+rates = ["10kpps"]
+"""
+
+
+def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
+    spec = tmp_path / "traced.toml"
+    spec.write_text(SPEC)
+    out = tmp_path / "run"
+
+    argv = [*TAUT, "run", str(spec), "--out", str(out), "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 0, done.stderr
+    [trial] = (out / "trials").iterdir()
+    meta = json.loads((trial / "trial.json").read_text())
+    if meta["status"] != "whole" and "tracefs" in str(meta["failure"]):
+        pytest.skip(meta["failure"]["reason"])
+    events = pq.read_table(trial / "events.parquet")
+    packets = pq.read_table(trial / "packets.parquet")
+    cores = {meta["cores"]["generator"], meta["cores"]["device"]}
+    assert set(json.loads((trial / "trace.json").read_text())["cores"]) == cores
+    # Ticks, if nothing else: both cores have events, from before the first packet to the last.
+    assert cores <= set(events["cpu"].to_pylist())
+    assert pc.min(events["time_ns"]).as_py() < pc.min(packets["sent_ns"]).as_py()
+    assert pc.max(events["time_ns"]).as_py() > pc.max(packets["sent_ns"]).as_py()
