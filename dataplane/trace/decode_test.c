@@ -118,7 +118,7 @@ static void a_name_that_points_out_of_its_event_is_left_out(void **state)
 
 	add(env, "irq/irq_handler_entry", irq_format);
 	start(data, sizeof(data), 225, 1);
-	put(data, 12, 12 | 60000 << 16, 4);
+	put(data, 12, 12 | 60000u << 16, 4);
 
 	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
 	assert_string_equal(name_map_find(&env->names.irqs, 0)->text, "");

@@ -13,7 +13,8 @@ int merge_create(struct merge *merge, merge_next next, void *const *sources, siz
 		merge_destroy(merge);
 		return -ENOMEM;
 	}
-	memcpy(merge->idle, sources, n * sizeof(*sources));
+	if (n > 0) // memcpy wants real pointers even for nothing
+		memcpy(merge->idle, sources, n * sizeof(*sources));
 	return 0;
 }
 
