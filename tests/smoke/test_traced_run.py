@@ -47,3 +47,13 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     assert cores <= set(events["cpu"].to_pylist())
     assert pc.min(events["time_ns"]).as_py() < pc.min(packets["sent_ns"]).as_py()
     assert pc.max(events["time_ns"]).as_py() > pc.max(packets["sent_ns"]).as_py()
+
+    argv = [*TAUT, "explain", str(out), "--over", "p99", "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 0, done.stderr
+    [explained] = json.loads(done.stdout)["trials"]
+    # Every packet above the threshold has one verdict.
+    assert explained["tail_packets"] > 0
+    assert sum(cause["tail_share"] for cause in explained["causes"]) == pytest.approx(1)
+    assert explained["worst"][0]["line"]

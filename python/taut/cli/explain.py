@@ -1,0 +1,153 @@
+"""`taut explain RUN`: the cause of every late packet, with evidence, and "unknown" where it is."""
+
+import json
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from taut.analysis.causes import BY_ID
+from taut.analysis.explain.document import as_document
+from taut.analysis.explain.result import CauseTotal, Explanation, Options
+from taut.analysis.explain.trial import explain_trial
+from taut.cli.explain_process import explain_process
+from taut.core.cpus import parse_cpu_list
+from taut.core.errors import InputError
+from taut.core.units import format_ns, parse_duration_ns
+from taut.records.rundir import RunDirectory, TrialDirectory
+
+_STORIES = 10
+
+
+def explain(
+    run: Annotated[
+        Path,
+        typer.Argument(help="A run directory (trials with trace = true), or a process by its PID."),
+    ],
+    trial: Annotated[str, typer.Option(help="Only trials whose name matches this.")] = "*",
+    over: Annotated[
+        str, typer.Option(help="What is late: above this percentile of the trial, or this time.")
+    ] = "p99.9",
+    cores: Annotated[
+        str | None, typer.Option(help="Of a process: only what it polls on these.")
+    ] = None,
+    duration: Annotated[str, typer.Option(help="Of a process: how long to trace it.")] = "10s",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Name the cause of every late packet, with evidence, and say "unknown" where it is.
+
+    Reads the run: packets, the gaps of generator and device, and the kernel's events. Without
+    events (trace = true) the gaps alone speak, and most causes stay unknown. Of a process that
+    keeps no log of its gaps, stalls come from the kernel's events alone.
+    """
+    notes = Console(stderr=True)
+    explanations = []
+    if run.name.isdigit() and not run.exists():
+        chosen_cores = None if cores is None else parse_cpu_list(cores)
+        with notes.status(f"tracing process {run}"):
+            length_ns = parse_duration_ns(duration)
+            explanations = explain_process(int(run.name), chosen_cores, length_ns)
+    else:
+        for each in _trials(run, trial):
+            with notes.status(f"explaining {each.name}"):
+                explanations.append(explain_trial(each.path, Options(over=over)))
+    if as_json:
+        document = {"format": 1, "run": str(run), "trials": [as_document(e) for e in explanations]}
+        json.dump(document, sys.stdout)
+        print()
+        return
+    console = Console()
+    for explanation in explanations:
+        if explanation.packets is not None:
+            _print_tail(console, explanation)
+        else:
+            _print_stalls(console, explanation)
+        _print_notes(console, explanation)
+
+
+def _trials(run: Path, pattern: str) -> Sequence[TrialDirectory]:
+    if not run.is_dir():
+        raise InputError(f"{run}: no such folder; name a run directory")
+    whole = [trial for trial in RunDirectory(run).trials() if trial.is_whole]
+    if not whole:
+        raise InputError(f"{run}: no whole trial; is it a run directory?")
+    chosen = [trial for trial in whole if fnmatchcase(trial.name, pattern)]
+    if not chosen:
+        names = ", ".join(trial.name for trial in whole)
+        raise InputError(f"--trial {pattern}: matches none of {names}")
+    return chosen
+
+
+def _print_tail(console: Console, e: Explanation) -> None:
+    threshold = "" if e.threshold_ns is None else f" ({format_ns(e.threshold_ns)})"
+    console.print(
+        f"\n[bold]{escape(e.name)}[/]: {e.n_tail:,} of {e.n_packets:,} packets above "
+        f"{escape(e.over)}{threshold}, median {format_ns(e.p50_ns or 0)}"
+    )
+    table = Table(box=None)
+    for name, justify in _COLUMNS:
+        table.add_column(name, justify=justify, overflow="fold")
+    for total in e.causes:
+        table.add_row(*_cells(total))
+    console.print(table)
+    console.print(
+        f"unknown {e.share_of('unknown'):.1%}, hypervisor or hardware "
+        f"{e.share_of('hypervisor-or-hardware'):.1%}, trace lost {e.share_of('trace-lost'):.1%} "
+        "of the tail"
+    )
+    for story in e.worst[:_STORIES]:
+        console.print(escape(story.line), soft_wrap=True, highlight=False)
+
+
+def _print_stalls(console: Console, e: Explanation) -> None:
+    console.print(f"\n[bold]{escape(e.name)}[/]: when it did not have its core")
+    table = Table("cause", box=None)
+    for name in ("stalls", "total", "worst"):
+        table.add_column(name, justify="right")
+    for total in e.gap_totals:
+        words = BY_ID[total.cause].title
+        table.add_row(words, f"{total.n:,}", format_ns(total.total_ns), format_ns(total.worst_ns))
+    console.print(table)
+    for gap in e.worst_gaps[:_STORIES]:
+        length = format_ns(gap.end_ns - gap.start_ns)
+        line = f"core {gap.core} +{length} [{gap.grade}] {gap.cause} {gap.detail}"
+        console.print(escape(line), soft_wrap=True, highlight=False)
+
+
+def _print_notes(console: Console, e: Explanation) -> None:
+    for event, costs in e.missing:
+        console.print(f"[dim]this kernel lacks {escape(event)}: {escape(costs)}[/]")
+    for note in e.notes:
+        console.print(f"! {escape(note)}")
+
+
+_COLUMNS: tuple[tuple[str, Any], ...] = (
+    ("cause", "left"),
+    ("episodes", "right"),
+    ("packets", "right"),
+    ("share of tail", "right"),
+    ("total", "right"),
+    ("worst", "right"),
+    ("grades", "left"),
+    ("remedy", "left"),
+)
+
+
+def _cells(total: CauseTotal) -> list[str]:
+    grades = " ".join(f"{grade}:{n:,}" for grade, n in total.n_by_grade.items() if n)
+    return [
+        escape(total.title),
+        f"{total.n_episodes:,}",
+        f"{total.n_packets:,}",
+        f"{total.tail_share:.1%}",
+        format_ns(total.total_ns),
+        format_ns(total.worst_ns),
+        grades,
+        escape(" ".join(total.remedies[:3]) or total.ask),
+    ]

@@ -1,0 +1,82 @@
+"""`taut explain PID`: a process that keeps no log of its gaps."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from acceptance_run import TAUT
+
+pytestmark = [pytest.mark.smoke, pytest.mark.root]
+
+CORE = max(os.sched_getaffinity(0))
+
+
+@contextmanager
+def spinning(code: str) -> Iterator[int]:
+    """A process that has its say on the core until the block is left."""
+    process = subprocess.Popen(["taskset", "-c", str(CORE), sys.executable, "-c", code])
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TAUT, "explain", *arguments], capture_output=True, text=True)
+
+
+def test_a_hog_on_its_core_is_found_by_name() -> None:
+    # It works a millisecond in ten under a name of its own (prctl PR_SET_NAME).
+    hog = (
+        "import ctypes, time\n"
+        "ctypes.CDLL(None).prctl(15, b'made-hog', 0, 0, 0)\n"
+        "while True:\n"
+        "    end = time.monotonic() + 0.001\n"
+        "    while time.monotonic() < end: pass\n"
+        "    time.sleep(0.009)\n"
+    )
+    with spinning("while True: pass") as poller, spinning(hog):
+        done = explain(str(poller), "--duration", "3s", "--json")
+
+    if "tracefs" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    [found] = json.loads(done.stdout)["trials"]
+    preemption = total(found, "preemption")
+    # A hundred wake-ups a second; a busy machine lets some of them share a slice.
+    assert preemption["n"] > 100
+    assert preemption["total_ns"] > 100e6
+    assert any("made-hog" in gap["detail"] for gap in found["worst_gaps"])
+
+
+def total(found: dict[str, Any], cause: str) -> dict[str, Any]:
+    [row] = [row for row in found["gaps"] if row["cause"] == cause]
+    return row
+
+
+def test_no_such_process_is_bad_input() -> None:
+    done = explain("999999999", "--duration", "1s")
+
+    assert done.returncode == 2
+    assert "process 999999999" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_process_that_is_not_pinned_is_told_what_to_do() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        done = explain(str(process.pid), "--duration", "1s")
+    finally:
+        process.kill()
+        process.wait()
+
+    if len(os.sched_getaffinity(0)) > 1:
+        assert done.returncode == 2
+        assert "taskset" in done.stderr
