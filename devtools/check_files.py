@@ -20,6 +20,7 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "clock": ({"base"}, False),
     "noise": ({"base", "record"}, False),
     "trace": ({"base", "record"}, False),
+    "inject": ({"base", "record", "traffic", "noise"}, False),
     "nf": ({"base"}, True),
     "runtime": ({"base"}, True),
     "forwarder": ({"base", "record", "runtime", "nf"}, True),

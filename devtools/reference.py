@@ -38,6 +38,7 @@ def main() -> int:
 def document() -> Iterator[str]:
     """All sections."""
     forward, generate = describe("taut-forward"), describe("taut-generate")
+    inject = describe("taut-inject")
     yield "# Reference\n"
     yield "Written by `make docs` from the binaries' `--describe` and the tables of `python/taut`;"
     yield "do not edit. `make lint` checks that it is current.\n"
@@ -45,9 +46,10 @@ def document() -> Iterator[str]:
     yield from members("Transmit policies (`taut-forward --transmit`)", forward["transmit"])
     yield from members("Schedules (`taut-generate --schedule`)", generate["schedules"])
     yield from members("Ports (both programs)", forward["ports"])
+    yield from members("Causes (`taut-inject CAUSE:option=value`)", inject["causes"])
     yield from python_tables()
     others = [describe(name) for name in ("taut-clock", "taut-match", "taut-noise", "taut-trace")]
-    for program in (forward, generate, *others):
+    for program in (forward, generate, *others, inject):
         yield f"## {program['program']}\n"
         yield f"{program['summary']}.\n"
         yield from options(program["options"], "--")

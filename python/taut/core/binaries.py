@@ -7,7 +7,15 @@ from pathlib import Path
 
 from taut.core.errors import MissingToolError
 
-BINARIES = ("taut-forward", "taut-generate", "taut-clock", "taut-match", "taut-noise", "taut-trace")
+BINARIES = (
+    "taut-forward",
+    "taut-generate",
+    "taut-clock",
+    "taut-match",
+    "taut-noise",
+    "taut-trace",
+    "taut-inject",
+)
 
 # python/taut/core/binaries.py: three folders up is the clone.
 _CLONE = Path(__file__).resolve().parents[3]

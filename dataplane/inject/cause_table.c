@@ -1,0 +1,35 @@
+// Every cause. The list itself stands in meson.build, so that adding a cause is one file and one
+// line there.
+
+#include "cause_table.h"
+
+#include <string.h>
+
+enum { RUNNING_TIMEOUT_NS = 20000000 };
+
+#define MEMBER(name) extern const struct cause_ops cause_##name;
+#include "cause_members.h"
+#undef MEMBER
+
+#define MEMBER(name) &cause_##name,
+const struct cause_ops *const cause_table[] = {
+#include "cause_members.h"
+};
+#undef MEMBER
+
+const size_t cause_table_size = sizeof(cause_table) / sizeof(cause_table[0]);
+
+int cause_find(const char *name, size_t name_len)
+{
+	for (size_t i = 0; i < cause_table_size; i++)
+		if (strlen(cause_table[i]->name) == name_len &&
+			memcmp(cause_table[i]->name, name, name_len) == 0)
+			return (int)i;
+	return -1;
+}
+
+bool cause_finds_victim(const struct cause_env *env)
+{
+	return env->poller == NULL ||
+	       poller_is_running(env->poller, clock_ticks(RUNNING_TIMEOUT_NS, env->tsc_hz));
+}

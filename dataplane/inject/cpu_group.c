@@ -1,0 +1,180 @@
+#include "cpu_group.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	PERIOD_US = 1000000, // the longest the kernel takes: no refill comes in between
+	REMOVE_TRIES = 100, // of a millisecond
+	TEXT_LEN = 4096,
+};
+
+static const char prefix[] = "taut-inject-";
+
+static int write_text(const struct cpu_group *group, const char *name, const char *text)
+{
+	char path[CPU_GROUP_PATH_LEN + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", group->path, name);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int err = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	(void)close(fd);
+	return err;
+}
+
+static int read_text(const char *folder, const char *name, char *text, size_t len)
+{
+	char path[CPU_GROUP_PATH_LEN + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, len - 1);
+	int err = n < 0 ? -errno : 0;
+	if (fd >= 0)
+		(void)close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	return err;
+}
+
+static bool has_word(const char *text, const char *separators, const char *word)
+{
+	char copy[TEXT_LEN];
+	char *rest = copy;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (const char *next; (next = strsep(&rest, separators)) != NULL;)
+		if (strcmp(next, word) == 0)
+			return true;
+	return false;
+}
+
+// Where the cpu controller is: a hierarchy of version 1, or that of version 2 if it hands the
+// controller to its children.
+static bool find_mount(const char *mounts, char *folder, size_t len, bool *is_v2)
+{
+	char line[TEXT_LEN], path[CPU_GROUP_PATH_LEN - 32], type[32], options[1024], text[TEXT_LEN];
+	bool is_found = false;
+	FILE *file = fopen(mounts, "re");
+
+	if (file == NULL)
+		return false;
+	while (!is_found && fgets(line, sizeof(line), file) != NULL) {
+		if (sscanf(line, "%*s %479s %31s %1023s", path, type, options) != 3)
+			continue;
+		*is_v2 = strcmp(type, "cgroup2") == 0;
+		if (*is_v2)
+			is_found = read_text(path, "cgroup.subtree_control", text, sizeof(text)) ==
+					   0 &&
+				   has_word(text, " \n", "cpu");
+		else
+			is_found = strcmp(type, "cgroup") == 0 && has_word(options, ",", "cpu");
+	}
+	(void)fclose(file);
+	if (is_found)
+		snprintf(folder, len, "%s", path);
+	return is_found;
+}
+
+static void remove_dead(const char *folder)
+{
+	char path[CPU_GROUP_PATH_LEN + 300];
+	const struct dirent *entry;
+	DIR *opened = opendir(folder);
+
+	if (opened == NULL)
+		return;
+	while ((entry = readdir(opened)) != NULL) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		pid_t pid = (pid_t)strtol(entry->d_name + strlen(prefix), NULL, 10);
+		if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		(void)rmdir(path);
+	}
+	(void)closedir(opened);
+}
+
+int cpu_group_create(struct cpu_group *group, const char *mounts, char *error, size_t error_len)
+{
+	char folder[CPU_GROUP_PATH_LEN - 32];
+
+	*group = (struct cpu_group){0};
+	if (!find_mount(mounts == NULL ? "/proc/mounts" : mounts, folder, sizeof(folder),
+		    &group->is_v2)) {
+		snprintf(error, error_len,
+			"throttled: no control group with the cpu controller; of version 2 enable "
+			"it: echo +cpu > /sys/fs/cgroup/cgroup.subtree_control");
+		return -ENOENT;
+	}
+	remove_dead(folder);
+	snprintf(group->path, sizeof(group->path), "%s/%s%d", folder, prefix, getpid());
+	int err = mkdir(group->path, 0755) < 0 && errno != EEXIST ? -errno : 0;
+	if (err == 0)
+		return 0;
+	snprintf(error, error_len, "throttled: %s: cannot be made: %s; run as root", group->path,
+		strerror(-err));
+	group->path[0] = '\0';
+	return err;
+}
+
+int cpu_group_add(const struct cpu_group *group, pid_t pid)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", pid);
+	return write_text(group, "cgroup.procs", text);
+}
+
+int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us)
+{
+	char text[64];
+
+	if (group->is_v2) {
+		snprintf(text, sizeof(text), "%" PRIu64 " %d", quota_us, PERIOD_US);
+		return write_text(group, "cpu.max", text);
+	}
+	snprintf(text, sizeof(text), "%d", PERIOD_US);
+	int err = write_text(group, "cpu.cfs_period_us", text);
+	snprintf(text, sizeof(text), "%" PRIu64, quota_us);
+	return err < 0 ? err : write_text(group, "cpu.cfs_quota_us", text);
+}
+
+int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out)
+{
+	const char *name = group->is_v2 ? "throttled_usec " : "throttled_time ";
+	char text[TEXT_LEN];
+	int err = read_text(group->path, "cpu.stat", text, sizeof(text));
+
+	if (err < 0)
+		return err;
+	const char *at = strstr(text, name);
+	if (at == NULL)
+		return -ENOENT;
+	*out = strtoull(at + strlen(name), NULL, 10) * (group->is_v2 ? 1000 : 1);
+	return 0;
+}
+
+void cpu_group_destroy(struct cpu_group *group)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	// Who has just ended may be in it for a moment.
+	for (int i = 0; i < REMOVE_TRIES && *group->path != '\0'; i++) {
+		if (rmdir(group->path) == 0 || errno != EBUSY)
+			break;
+		(void)nanosleep(&pause, NULL);
+	}
+	group->path[0] = '\0';
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+// A control group of ours with a quota of CPU time, of either version. It is named after our PID;
+// those of dead PIDs are removed when the next is made.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { CPU_GROUP_PATH_LEN = 512 };
+
+struct cpu_group {
+	char path[CPU_GROUP_PATH_LEN]; // "": not made
+	bool is_v2;
+};
+
+// Returns 0 or -errno with one line in error. mounts: NULL, or a file as /proc/mounts.
+int cpu_group_create(struct cpu_group *group, const char *mounts, char *error, size_t error_len);
+
+// All threads of the process. Returns 0 or -errno.
+int cpu_group_add(const struct cpu_group *group, pid_t pid);
+
+// Each second the group may run for quota_us. Returns 0 or -errno.
+int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us);
+
+// Time for which it was throttled so far. Returns 0 or -errno.
+int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out);
+
+// Nobody may be in it any more.
+void cpu_group_destroy(struct cpu_group *group);

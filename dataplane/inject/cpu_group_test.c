@@ -1,0 +1,171 @@
+// Over folders of files that look like control groups: the kernel's own need root.
+
+#include "cpu_group.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct tree {
+	char folder[64], mounts[96];
+};
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[CPU_GROUP_PATH_LEN + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "we");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void read_file(const char *folder, const char *name, char *text, size_t len)
+{
+	char path[CPU_GROUP_PATH_LEN + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(text, (int)len, file));
+	assert_int_equal(fclose(file), 0);
+}
+
+static void make_tree(struct tree *tree, const char *type, const char *options)
+{
+	char line[256];
+
+	snprintf(tree->folder, sizeof(tree->folder), "/tmp/cpu_group_test.XXXXXX");
+	assert_non_null(mkdtemp(tree->folder));
+	snprintf(line, sizeof(line), "sys /sys sysfs rw 0 0\ncgroup %s %s %s 0 0\n", tree->folder,
+		type, options);
+	write_file(tree->folder, "mounts", line);
+	snprintf(tree->mounts, sizeof(tree->mounts), "%s/mounts", tree->folder);
+}
+
+static void remove_tree(struct tree *tree)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", tree->folder);
+	assert_int_equal(system(command), 0);
+}
+
+// The PID of a process that has ended.
+static pid_t dead_pid(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+static void version_1_is_limited_by_two_files(void **state)
+{
+	struct cpu_group group;
+	struct tree tree;
+	char error[256] = "", text[64];
+	uint64_t ns = 0;
+
+	make_tree(&tree, "cgroup", "rw,cpu,cpuacct");
+	assert_int_equal(cpu_group_create(&group, tree.mounts, error, sizeof(error)), 0);
+	assert_false(group.is_v2);
+	write_file(group.path, "cpu.cfs_period_us", "100000\n");
+	write_file(group.path, "cpu.cfs_quota_us", "-1\n");
+	write_file(group.path, "cpu.stat", "nr_periods 3\nnr_throttled 1\nthrottled_time 4711\n");
+
+	assert_int_equal(cpu_group_limit(&group, 1000), 0);
+
+	read_file(group.path, "cpu.cfs_quota_us", text, sizeof(text));
+	assert_int_equal(strncmp(text, "1000", 4), 0);
+	read_file(group.path, "cpu.cfs_period_us", text, sizeof(text));
+	assert_int_equal(atoi(text), 1000000);
+	assert_int_equal(cpu_group_throttled_ns(&group, &ns), 0);
+	assert_int_equal(ns, 4711);
+	remove_tree(&tree);
+}
+
+static void version_2_is_limited_by_one_file(void **state)
+{
+	struct cpu_group group;
+	struct tree tree;
+	char error[256] = "", text[64];
+	uint64_t ns = 0;
+
+	make_tree(&tree, "cgroup2", "rw,nsdelegate");
+	write_file(tree.folder, "cgroup.subtree_control", "cpuset cpu io\n");
+	assert_int_equal(cpu_group_create(&group, tree.mounts, error, sizeof(error)), 0);
+	assert_true(group.is_v2);
+	write_file(group.path, "cpu.max", "max 100000\n");
+	write_file(group.path, "cpu.stat", "usage_usec 1\nthrottled_usec 12\n");
+
+	assert_int_equal(cpu_group_limit(&group, 1000), 0);
+
+	read_file(group.path, "cpu.max", text, sizeof(text));
+	assert_int_equal(strncmp(text, "1000 1000000", 12), 0);
+	assert_int_equal(cpu_group_throttled_ns(&group, &ns), 0);
+	assert_int_equal(ns, 12000);
+	remove_tree(&tree);
+}
+
+static void no_cpu_controller_is_said_with_its_remedy(void **state)
+{
+	struct cpu_group group;
+	struct tree tree;
+	char error[256] = "";
+
+	make_tree(&tree, "cgroup2", "rw");
+	write_file(tree.folder, "cgroup.subtree_control", "cpuset io\n");
+
+	assert_true(cpu_group_create(&group, tree.mounts, error, sizeof(error)) < 0);
+	assert_non_null(strstr(error, "subtree_control"));
+	cpu_group_destroy(&group);
+	remove_tree(&tree);
+}
+
+static void groups_of_the_dead_are_removed_and_no_others(void **state)
+{
+	struct cpu_group group;
+	struct tree tree;
+	char error[256] = "", dead[128], alive[128], other[128];
+
+	make_tree(&tree, "cgroup", "rw,cpu");
+	snprintf(dead, sizeof(dead), "%s/taut-inject-%d", tree.folder, dead_pid());
+	snprintf(alive, sizeof(alive), "%s/taut-inject-%d", tree.folder, getppid());
+	snprintf(other, sizeof(other), "%s/system.slice", tree.folder);
+	assert_int_equal(mkdir(dead, 0755) | mkdir(alive, 0755) | mkdir(other, 0755), 0);
+
+	assert_int_equal(cpu_group_create(&group, tree.mounts, error, sizeof(error)), 0);
+
+	assert_int_not_equal(access(dead, F_OK), 0);
+	assert_int_equal(access(alive, F_OK), 0);
+	assert_int_equal(access(other, F_OK), 0);
+	cpu_group_destroy(&group);
+	assert_int_equal(group.path[0], '\0');
+	remove_tree(&tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version_1_is_limited_by_two_files),
+		cmocka_unit_test(version_2_is_limited_by_one_file),
+		cmocka_unit_test(no_cpu_controller_is_said_with_its_remedy),
+		cmocka_unit_test(groups_of_the_dead_are_removed_and_no_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+// taut-inject: disturb a core on purpose, by one cause and at a known rate, and note what was sent
+// on the clock of all measurements: the ground truth that taut explain is tested with. The victim
+// polls in this program, unless --victim names another.
+
+#include "cause_table.h"
+#include "command_line.h"
+#include "cores.h"
+#include "inject_report.h"
+#include "injector.h"
+#include "json.h"
+#include "log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_BAD_INPUT = 2,
+	EXIT_INTERRUPTED = 130,
+};
+
+enum { PATH_LEN = 4096 };
+
+struct inject_options {
+	const char *cause, *core, *rate, *out;
+	uint64_t duration_ns, threshold_ns, victim, seed, records;
+	bool json, accept_unstable_clock;
+};
+
+#define OPTION(member) .offset = offsetof(struct inject_options, member)
+
+static const struct option_spec options_table[] = {
+	{.name = "cause",
+		.type = OPTION_STRING,
+		OPTION(cause),
+		.help = "CAUSE or CAUSE:key=value,...; list names them all with their options"},
+	{.name = "core",
+		.type = OPTION_STRING,
+		OPTION(core),
+		.default_text = "",
+		.help = "the victim's; default: the last isolated one, else the last allowed"},
+	{.name = "rate",
+		.type = OPTION_STRING,
+		OPTION(rate),
+		.default_text = "100/s",
+		.help = "acts a second; each moved at random by up to a quarter of the period"},
+	{.name = "duration",
+		.type = OPTION_DURATION,
+		OPTION(duration_ns),
+		.default_text = "10s",
+		.min = 1000000,
+		.max = UINT64_C(86400000000000),
+		.help = "how long; Ctrl-C ends it early with what was injected"},
+	{.name = "out",
+		.type = OPTION_STRING,
+		OPTION(out),
+		.default_text = "",
+		.help = "folder for inject.json, injections.bin and gaps.bin; made if missing"},
+	{.name = "victim",
+		.type = OPTION_UINT,
+		OPTION(victim),
+		.default_text = "0",
+		.max = 1 << 22,
+		.help = "PID of the process to disturb; 0: a poller of its own"},
+	{.name = "json",
+		.type = OPTION_FLAG,
+		OPTION(json),
+		.default_text = "off",
+		.help = "print inject.json instead of one line"},
+	{.name = "threshold",
+		.type = OPTION_DURATION,
+		OPTION(threshold_ns),
+		.default_text = "1us",
+		.min = 100,
+		.max = UINT64_C(60000000000),
+		.help = "a longer time between two readings of the clock is a gap of the poller's"},
+	{.name = "seed",
+		.type = OPTION_UINT,
+		OPTION(seed),
+		.default_text = "1",
+		.help = "of the times of the acts"},
+	{.name = "records",
+		.type = OPTION_UINT,
+		OPTION(records),
+		.default_text = "262144",
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.help = "gaps kept, 24 bytes each; more are counted only"},
+	{.name = "accept-unstable-clock",
+		.type = OPTION_FLAG,
+		OPTION(accept_unstable_clock),
+		.default_text = "off",
+		.help = "inject though the time stamp counter is not constant"},
+};
+
+static const char *const positionals[] = {"cause", NULL};
+
+static const char *const yes_no[] = {"false", "true"};
+
+static void describe_causes(FILE *out)
+{
+	fputs(",\"causes\":[", out);
+	for (size_t i = 0; i < cause_table_size; i++) {
+		const struct cause_ops *ops = cause_table[i];
+		fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
+		json_string(out, ops->name);
+		fputs(",\"summary\":", out);
+		json_string(out, ops->summary);
+		fputs(",\"arg\":", out);
+		json_string(out, ops->arg);
+		fprintf(out, ",\"needs_victim\":%s,\"takes_victim\":%s,\"options\":",
+			yes_no[ops->victim == CAUSE_NEEDS_VICTIM], yes_no[ops->takes_other]);
+		option_describe(out, ops->options, ops->n_options);
+		fputc('}', out);
+	}
+	fputc(']', out);
+}
+
+// For people.
+static void list_causes(FILE *out)
+{
+	for (size_t i = 0; i < cause_table_size; i++) {
+		const struct cause_ops *ops = cause_table[i];
+		fprintf(out, "  %-16s %s\n", ops->name, ops->summary);
+		for (size_t j = 0; j < ops->n_options; j++)
+			fprintf(out, "  %-16s   %s=%s: %s\n", "", ops->options[j].name,
+				ops->options[j].default_text, ops->options[j].help);
+	}
+}
+
+static const struct command_line line = {
+	.program = "taut-inject",
+	.summary = "disturb a core on purpose and note what was sent",
+	.usage = "CAUSE[:key=value,...] [--core N] [--rate 100/s] [--duration 10s] [--out DIR] "
+		 "[--victim PID] [--json]",
+	.version = TAUT_VERSION,
+	.options = options_table,
+	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+	.positionals = positionals,
+	.describe = describe_causes,
+};
+
+static volatile int n_signals; // written by on_signal only
+
+static void on_signal(int number)
+{
+	n_signals++;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	// A file size limit is then an error of the write, not the end.
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+static int check_clock(bool accept_unstable, char *error, size_t len)
+{
+	char why[200];
+
+	if (clock_is_usable(NULL, NULL, why, sizeof(why)))
+		return 0;
+	if (accept_unstable) {
+		LOG(WARNING, "%s (accepted)", why);
+		return 0;
+	}
+	snprintf(error, len, "%s, or --accept-unstable-clock and do not trust the times", why);
+	return -EINVAL;
+}
+
+static int unknown_cause(const char *name, size_t name_len, char *error, size_t len)
+{
+	if (strncmp(name, "packet-burst", name_len) == 0 && name_len > 0) {
+		snprintf(error, len,
+			"packet-burst: bursts are a schedule of the generator: "
+			"taut generate --schedule burst:...");
+		return -EINVAL;
+	}
+	int n = snprintf(error, len, "%.*s: no such cause; known:", (int)name_len, name);
+	for (size_t i = 0; i < cause_table_size && n > 0 && (size_t)n < len; i++)
+		n += snprintf(error + n, len - (size_t)n, " %s", cause_table[i]->name);
+	return -EINVAL;
+}
+
+static int choose_cause(const char *text, struct injector_config *config, char *error, size_t len)
+{
+	size_t name_len = strcspn(text, ":");
+	int number = cause_find(text, name_len);
+
+	if (number < 0)
+		return unknown_cause(text, name_len, error, len);
+	config->cause = (uint32_t)number;
+	config->cause_options = text[name_len] == ':' ? text + name_len + 1 : NULL;
+	return 0;
+}
+
+static int choose_core(const char *text, int *core, char *error, size_t len)
+{
+	cpu_set_t cores;
+	char why[256] = "";
+
+	if (cores_choose(text, NULL, &cores, why, sizeof(why)) < 0) {
+		// It speaks of --cores, a list; ours is one.
+		const char *behind = strncmp(why, "--cores", 7) == 0 ? why + 7 : why;
+		snprintf(error, len, "--core%s%s", behind == why ? ": " : "", behind);
+		return -EINVAL;
+	}
+	if (*text != '\0' && CPU_COUNT(&cores) != 1) {
+		snprintf(error, len, "--core %s: name one core", text);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &cores))
+			*core = (int)i;
+	return 0;
+}
+
+static int check_victim(const struct injector_config *config, char *error, size_t len)
+{
+	const struct cause_ops *ops = cause_table[config->cause];
+
+	if (config->victim == 0) {
+		if (ops->victim != CAUSE_NEEDS_VICTIM)
+			return 0;
+		snprintf(error, len, "%s: no --victim; name the process to disturb", ops->name);
+		return -EINVAL;
+	}
+	if (!ops->takes_other) {
+		snprintf(error, len,
+			"--victim %d: %s disturbs only its own poller; leave --victim out",
+			config->victim, ops->name);
+		return -EINVAL;
+	}
+	if (kill(config->victim, 0) < 0) {
+		snprintf(error, len, "--victim %d: %s; name a process that runs", config->victim,
+			strerror(errno));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int make_out(const char *path, char *error, size_t len)
+{
+	struct stat status;
+
+	if (*path == '\0' || mkdir(path, 0755) == 0)
+		return 0;
+	int err = errno;
+	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return 0;
+	snprintf(error, len, "--out %s: %s; name a folder that can be made", path, strerror(err));
+	return -err;
+}
+
+// Injected and written. Returns the exit status.
+static int inject(const struct injector_config *config, const struct inject_options *options)
+{
+	struct injector injector;
+	char error[512] = "";
+	int status = EXIT_BAD_INPUT;
+	int err = injector_open(&injector, config, error, sizeof(error));
+
+	if (err == 0) {
+		err = injector_run(&injector, error, sizeof(error));
+		status = err == -EPERM ? EXIT_BAD_INPUT : EXIT_FAILED;
+	}
+	if (err < 0)
+		LOG(ERROR, "%s", error);
+	if (injector.start_tsc != 0) {
+		bool was_interrupted = n_signals > 0;
+		if (injector.victim_ended)
+			LOG(WARNING, "--victim %d: has ended", (int)config->victim);
+		if (options->json)
+			inject_report_print(stdout, &injector, was_interrupted);
+		else
+			inject_report_say(stdout, &injector);
+		int written = *options->out == '\0' ? 0
+						    : inject_report_write(&injector, options->out,
+							      was_interrupted);
+		if (written < 0)
+			LOG(ERROR, "%s: results not written: %s", options->out, strerror(-written));
+		else if (fflush(stdout) == 0 && err == 0)
+			status = was_interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
+	}
+	injector_close(&injector);
+	return status;
+}
+
+static int configure(const struct inject_options *options, struct injector_config *config,
+	char *error, size_t len)
+{
+	int err = check_clock(options->accept_unstable_clock, error, len);
+
+	config->duration_ns = options->duration_ns;
+	config->threshold_ns = options->threshold_ns;
+	config->seed = options->seed;
+	config->capacity = options->records;
+	config->victim = (pid_t)options->victim;
+	if (err == 0)
+		err = choose_cause(options->cause, config, error, len);
+	if (err == 0)
+		err = act_rate_parse(options->rate, &config->rate, error, len);
+	if (err == 0)
+		err = choose_core(options->core, &config->core, error, len);
+	if (err == 0)
+		err = check_victim(config, error, len);
+	if (err == 0)
+		err = make_out(options->out, error, len);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct inject_options options = {0};
+	struct injector_config config = {.stop = &n_signals};
+	char error[1024], gaps_path[PATH_LEN] = "";
+	int n_used;
+
+	log_start(line.program, LOG_LEVEL_WARNING);
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+	if (err == COMMAND_LINE_DONE)
+		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+	if (err == 0 && strcmp(options.cause, "list") == 0) {
+		list_causes(stdout);
+		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+	}
+	if (err == 0)
+		err = configure(&options, &config, error, sizeof(error));
+	if (err < 0) {
+		LOG(ERROR, "%s", error);
+		return EXIT_BAD_INPUT;
+	}
+	if (*options.out != '\0')
+		snprintf(gaps_path, sizeof(gaps_path), "%s/gaps.bin", options.out);
+	config.gaps_path = gaps_path;
+	catch_signals();
+	return inject(&config, &options);
+}

@@ -1,0 +1,79 @@
+#pragma once
+
+// The victim: a thread of this process, or a process of its own, that polls one core as taut-noise
+// does (poll_gap.h), says all the time that it runs, and can be asked to do something between two
+// readings of the clock.
+
+#include "clock.h"
+#include "injection_log.h"
+#include "poll_gap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { POLLER_PATH_LEN = 4096 };
+
+struct poller_config {
+	int core;
+	bool is_child; // a process of its own
+	uint64_t tsc_hz;
+	uint64_t threshold_ns;
+	size_t capacity; // gaps kept
+	const struct injection_log *log;
+	const char *gaps_path; // "": not written
+	struct clock_point first;
+};
+
+// What the poller says when it has ended.
+struct poller_result {
+	uint64_t first_tsc, last_tsc;
+	uint64_t n_gaps, gaps_not_logged;
+	uint64_t n_felt; // injections that overlap a gap
+	int error; // -errno, or 0
+};
+
+// In memory that parent and child share.
+struct poller {
+	// Written at each reading of the clock, relaxed: on one core the clock only grows, and who
+	// reads it from afar wants to know that it goes on, nothing else.
+	_Alignas(64) _Atomic uint64_t last_tsc;
+	// Asked by the injector (release), done and cleared by the poller (acquire, release).
+	_Atomic(void (*)(void *)) call;
+	void *call_arg;
+
+	_Alignas(64) atomic_bool stop; // by the injector
+	atomic_bool is_polling;
+	_Atomic int tid;
+	pid_t pid; // of the child; 0: a thread
+	pthread_t thread;
+	bool is_started;
+	struct poller_config config;
+	struct poll_gap gaps;
+	struct poller_result result;
+};
+
+// Start it and wait until it polls. A child dies with the calling thread. Returns 0 or -errno with
+// one line in error; close it also then.
+int poller_open(const struct poller_config *config, struct poller **out, char *error, size_t len);
+
+// End it and wait for its end. result is then valid. Returns 0 or the first error.
+int poller_stop(struct poller *poller);
+
+void poller_close(struct poller *poller);
+
+// Wait until it polls, at most timeout_ticks. False: it does not.
+bool poller_is_running(struct poller *poller, uint64_t timeout_ticks);
+
+// Have the poller call function(arg) between two readings of its clock, and wait until it has, at
+// most timeout_ticks. False: it had not begun, and will not. Only where it is a thread.
+bool poller_call(
+	struct poller *poller, void (*function)(void *), void *arg, uint64_t timeout_ticks);
+
+static inline uint64_t poller_last_tsc(const struct poller *poller)
+{
+	return atomic_load_explicit(&poller->last_tsc, memory_order_relaxed);
+}

@@ -1,0 +1,157 @@
+#include "poller.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+	HZ_GUESS = 1000000000, // ticks a second, near enough for timeouts
+	LONG_TICKS = 2000000000,
+};
+
+static struct injection_log *none;
+
+static int first_core(void)
+{
+	cpu_set_t allowed;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET((size_t)core, &allowed))
+			return core;
+	return 0;
+}
+
+static struct poller *open_poller(bool is_child)
+{
+	const struct poller_config config = {
+		.core = first_core(),
+		.is_child = is_child,
+		.tsc_hz = HZ_GUESS,
+		.threshold_ns = 1000,
+		.capacity = 1 << 16,
+		.log = none,
+		.gaps_path = "",
+	};
+	struct poller *poller;
+	char error[200] = "";
+
+	assert_int_equal(poller_open(&config, &poller, error, sizeof(error)), 0);
+	return poller;
+}
+
+static void pause_ms(long ms)
+{
+	const struct timespec pause = {.tv_nsec = ms * 1000000};
+
+	(void)nanosleep(&pause, NULL);
+}
+
+static void it_says_that_it_runs_and_ends_when_told(void **state)
+{
+	for (int is_child = 0; is_child <= 1; is_child++) {
+		struct poller *poller = open_poller(is_child);
+
+		assert_true(poller_is_running(poller, LONG_TICKS));
+		assert_true(poller->tid > 0);
+		assert_int_equal(poller->pid != 0, is_child);
+		uint64_t before = poller_last_tsc(poller);
+		pause_ms(20);
+		assert_true(poller_last_tsc(poller) > before);
+		assert_int_equal(poller_stop(poller), 0);
+		assert_true(poller->result.last_tsc > poller->result.first_tsc);
+		poller_close(poller);
+	}
+}
+
+static void add_one(void *arg)
+{
+	++*(int *)arg;
+}
+
+static void it_does_between_two_readings_what_it_is_asked(void **state)
+{
+	struct poller *poller = open_poller(false);
+	int n = 0;
+
+	for (int i = 0; i < 1000; i++)
+		assert_true(poller_call(poller, add_one, &n, LONG_TICKS));
+
+	assert_int_equal(n, 1000);
+	poller_close(poller);
+}
+
+static void one_that_is_stopped_does_not_run(void **state)
+{
+	struct poller *poller = open_poller(true);
+
+	assert_int_equal(kill(poller->pid, SIGSTOP), 0);
+	pause_ms(50);
+	assert_false(poller_is_running(poller, HZ_GUESS / 50));
+	assert_int_equal(kill(poller->pid, SIGCONT), 0);
+	assert_true(poller_is_running(poller, LONG_TICKS));
+	assert_int_equal(poller_stop(poller), 0);
+	assert_true(poller->result.n_gaps > 0);
+	poller_close(poller);
+}
+
+static void a_child_that_was_killed_is_an_error(void **state)
+{
+	struct poller *poller = open_poller(true);
+
+	assert_int_equal(kill(poller->pid, SIGKILL), 0);
+	assert_int_equal(poller_stop(poller), -ECHILD);
+	poller_close(poller);
+}
+
+static void gaps_that_cannot_be_written_are_an_error(void **state)
+{
+	struct poller_config config = {
+		.core = first_core(),
+		.tsc_hz = HZ_GUESS,
+		.threshold_ns = 1000,
+		.capacity = 16,
+		.log = none,
+		.gaps_path = "/nowhere/gaps.bin",
+	};
+	struct poller *poller;
+	char error[200] = "";
+
+	assert_int_equal(poller_open(&config, &poller, error, sizeof(error)), 0);
+	assert_int_equal(poller_stop(poller), -ENOENT);
+	poller_close(poller);
+}
+
+static int make_log(void **state)
+{
+	none = injection_log_create(0, 1);
+	return none == NULL;
+}
+
+static int free_log(void **state)
+{
+	injection_log_destroy(none);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_says_that_it_runs_and_ends_when_told),
+		cmocka_unit_test(it_does_between_two_readings_what_it_is_asked),
+		cmocka_unit_test(one_that_is_stopped_does_not_run),
+		cmocka_unit_test(a_child_that_was_killed_is_an_error),
+		cmocka_unit_test(gaps_that_cannot_be_written_are_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, make_log, free_log);
+}

@@ -1,0 +1,25 @@
+#pragma once
+
+// A process that is stopped by SIGSTOP for a time and goes on by SIGCONT. One that is not ours goes
+// on also when we are killed: a keeper, who outlives us, sees to it.
+
+#include "cause.h"
+
+struct stop_process {
+	const struct cause_env *env;
+	uint64_t length_ns;
+	uint32_t tid;
+	int pidfd;
+	pid_t keeper; // 0: none
+	int keeper_fd; // its end is ours
+};
+
+// Returns 0 or -errno with one line in error; call stop_process_fini also then.
+int stop_process_init(struct stop_process *stop, const struct cause_env *env, uint64_t length_ns,
+	char *error, size_t error_len);
+
+// As once() of a cause. Noted is the time from before SIGSTOP to before SIGCONT, if all threads
+// were seen to be stopped.
+int stop_process_once(struct stop_process *stop);
+
+void stop_process_fini(struct stop_process *stop);
