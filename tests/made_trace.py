@@ -1,11 +1,13 @@
-"""Kernel events written out by hand, for tests of attribution: a polling thread on core 1."""
+"""Kernel events and trials by hand, for tests of attribution: a polling thread on core 1."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from made_packets import packet, write_packets
 from taut.analysis.explain.events import Events, TraceNotes, events_of, notes_of
 from taut.records.convert import EVENT_SCHEMA, GAP_SCHEMA
 
@@ -84,3 +86,42 @@ def gap_rows(*rows: tuple[int, int, str] | tuple[int, int, str, int]) -> pa.Tabl
     whole = [(*row, 0)[:4] for row in rows]
     columns = list(zip(*whole, strict=True)) or [[]] * 4
     return pa.table([pa.array(c) for c in columns], names=GAP_SCHEMA.names).cast(GAP_SCHEMA)
+
+
+def write_trial(tmp_path, rows, gaps=(), trace=None, meta=None, **trace_json):
+    trial = tmp_path / "trials" / "000"
+    trial.mkdir(parents=True)
+    write_packets(trial / "packets.parquet", rows)
+    pq.write_table(gap_rows(*gaps), trial / "gaps.parquet")
+    document = {
+        "name": "000-eager",
+        "cores": {"generator": OTHER_CORE, "device": CORE},
+        "dut": {"driver": "taut_forward", "options": {}, "stats": {"gaps": {"per_packet_ns": 250}}},
+        "generator": {"gaps": {"per_packet_ns": 250}},
+    }
+    (trial / "trial.json").write_text(json.dumps(document | (meta or {})))
+    (tmp_path / "manifest.json").write_text(json.dumps({"host": {"hypervisor": "KVM"}}))
+    if trace is not None:
+        write_trace(trial, trace, **trace_json)
+    return trial
+
+
+def held(rows, start, end):
+    """A device that stops from start to end hands over what came meanwhile right after."""
+    late = end
+    for row in rows:
+        if row["sent_ns"] is not None and start < row["received_ns"] and row["sent_ns"] < end:
+            late += 50
+            row["received_ns"] = max(late, row["received_ns"])
+    return rows
+
+
+def normal(n, latency=1_000, **more):
+    rng = np.random.default_rng(1)
+    return [packet(s, latency + int(rng.integers(0, 200)), **more) for s in range(n)]
+
+
+def stop(start, end):
+    trace = MadeTrace().switch(start + 100, POLLER, 0, STOPPED)
+    trace.add(end - 900, "wakeup", POLLER, CORE, thread=HOG, cpu=OTHER_CORE)
+    return trace.switch(end - 100, 0, POLLER)

@@ -12,8 +12,17 @@ stories, document, perfetto one line an episode, JSON, a Perfetto trace
 """
 
 from taut.analysis.explain.document import as_document
-from taut.analysis.explain.process import explain_events
+from taut.analysis.explain.perfetto import write_perfetto
+from taut.analysis.explain.process import explain_events, explain_gaps
 from taut.analysis.explain.result import Explanation, Options
 from taut.analysis.explain.trial import explain_trial
 
-__all__ = ["Explanation", "Options", "as_document", "explain_events", "explain_trial"]
+__all__ = [
+    "Explanation",
+    "Options",
+    "as_document",
+    "explain_events",
+    "explain_gaps",
+    "explain_trial",
+    "write_perfetto",
+]

@@ -150,7 +150,8 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     words = []
     if cause.id in _JOINED and not _is_joined(verdicts, gap):
         words.append("who sent it: no event of a sender")
-    if cause.counter and cause.evidence is Evidence.EVENT and cause.id not in facts.agreeing:
+    is_sure = int(verdicts.grade[gap]) == A
+    if cause.counter and cause.evidence is Evidence.EVENT and not is_sure:
         words.append(f"a counter that agrees ({cause.counter.replace(':', ' ')})")
     if cause.id == "unknown" and not facts.is_traced:
         words.append("kernel events: none were recorded on this core")

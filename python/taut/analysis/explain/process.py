@@ -1,14 +1,18 @@
-"""The stalls of any polling process, from the kernel's events of its core alone."""
+"""Polling threads without packets: with a log of their gaps, or from kernel events alone."""
 
-from taut.analysis.explain.calibrate import Calibration
+import pyarrow as pa
+
+from taut.analysis.explain.calibrate import Calibration, calibrate
 from taut.analysis.explain.events import Events, TraceNotes
 from taut.analysis.explain.facts import facts_of
 from taut.analysis.explain.judge import GapVerdicts, judge, mark
 from taut.analysis.explain.naming import Names
-from taut.analysis.explain.result import Explanation, Options
+from taut.analysis.explain.result import Explanation, Options, Source
 from taut.analysis.explain.senders import Senders, join_senders
 from taut.analysis.explain.shares import share_out
+from taut.analysis.explain.spans import spans_of
 from taut.analysis.explain.stalls import find_stalls
+from taut.analysis.explain.timeline import Watched, build_timeline, find_thread
 from taut.analysis.explain.verdicts import gap_table, gap_totals, worst_gaps
 
 
@@ -25,25 +29,70 @@ def explain_events(
     senders = join_senders(events)
     calibration = calibration or Calibration()
     verdicts = judge_stalls(events, core, thread, notes, senders, calibration, options.is_guest)
+    words = "stalls from kernel events alone: what a hypervisor or firmware took is not seen"
+    name = Names(notes).thread(thread)
+    source = Source(None, events, notes, (verdicts,))
+    return _without_packets(name, source, senders, calibration, options.n_worst, words)
+
+
+def explain_gaps(
+    gaps: pa.Table,
+    events: Events,
+    core: int,
+    notes: TraceNotes | None = None,
+    log: str = "noise",
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Explanation:
+    """Explain the gaps that a polling thread logged (taut-noise, taut-inject): no packets."""
+    notes = notes or TraceNotes()
+    senders = join_senders(events)
+    spans = spans_of(gaps, log, core, events)
+    thread = options.device_thread
+    if thread is None:
+        thread = find_thread(events, core, spans.start_ns, spans.end_ns)
+    watched = Watched(core, -1 if thread is None else thread)
+    bounds = spans.start_ns, spans.end_ns
+    segments = build_timeline(events, watched, bounds, Names(notes), senders)
+    calibration = calibrate([(spans, segments)])
+    shares = share_out(spans, segments, calibration)
+    is_traced = len(events) > 0 and (notes.cores is None or core in notes.cores)
+    facts = facts_of(notes, core, thread, options.is_guest, is_traced)
+    verdicts = judge(spans, segments, shares, facts, mark(spans, events))
+    name = f"{log} on core {core}"
+    source = Source(None, events, notes, (verdicts,))
+    return _without_packets(name, source, senders, calibration, options.n_worst)
+
+
+def _without_packets(
+    name: str,
+    source: Source,
+    senders: Senders,
+    calibration: Calibration,
+    n_worst: int,
+    *words: str,
+) -> Explanation:
+    facts = source.verdicts[0].facts
+    core = source.verdicts[0].spans.core
     return Explanation(
-        name=Names(notes).thread(thread),
-        over=options.over,
+        name=name,
+        over="",
         threshold_ns=None,
         p50_ns=None,
         n_packets=0,
         n_tail=0,
         causes=(),
         worst=(),
-        gap_totals=gap_totals([verdicts]),
-        worst_gaps=worst_gaps([verdicts], options.n_worst),
+        gap_totals=gap_totals(source.verdicts),
+        worst_gaps=worst_gaps(source.verdicts, n_worst),
         calibration=calibration,
         calls=(senders.n_calls, senders.n_joined),
-        counters={str(core): {"steal": verdicts.facts.steal, "smi": verdicts.facts.smi}},
-        missing=notes.missing,
-        notes=("stalls from kernel events alone: what a hypervisor or firmware took is not seen",),
-        gaps=gap_table([verdicts]),
+        counters={str(core): {"steal": facts.steal, "smi": facts.smi}},
+        missing=source.notes.missing,
+        notes=words,
+        gaps=gap_table(source.verdicts),
         packets=None,
         episodes=None,
+        source=source,
     )
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 
 from taut.analysis.explain.calibrate import Calibration
+from taut.analysis.explain.events import Events, TraceNotes
+from taut.analysis.explain.judge import GapVerdicts
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,16 @@ class GapTotal:
 
 
 @dataclass(frozen=True)
+class Source:
+    """What an explanation was made from, for those who draw it."""
+
+    trial: Path | None  # its folder; None: a process without packets
+    events: Events
+    notes: TraceNotes
+    verdicts: tuple[GapVerdicts, ...]  # one for each thread
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The causes of a trial's tail, or of a process's stalls."""
 
@@ -118,6 +131,7 @@ class Explanation:
     gaps: pa.Table = field(repr=False)  # every gap with its verdict: GAP_COLUMNS in verdicts.py
     packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
     episodes: pa.Table | None = field(repr=False)
+    source: Source = field(repr=False)
 
     def share_of(self, cause: str) -> float:
         """The share of the tail that has this verdict."""

@@ -23,7 +23,7 @@ from taut.analysis.explain.judge import GapVerdicts, Marks, judge, mark
 from taut.analysis.explain.naming import Names
 from taut.analysis.explain.packets import read_normal, read_tail
 from taut.analysis.explain.process import judge_stalls
-from taut.analysis.explain.result import Explanation, Options
+from taut.analysis.explain.result import Explanation, Options, Source
 from taut.analysis.explain.segments import Segments
 from taut.analysis.explain.senders import Senders, join_senders
 from taut.analysis.explain.shares import Shares, share_out
@@ -81,6 +81,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         gaps=gap_table(verdicts),
         packets=packet_table(judged),
         episodes=episode_table(judged),
+        source=Source(trial, threads.events, threads.notes, tuple(verdicts)),
     )
 
 
@@ -113,6 +114,7 @@ class Threads:
 
     generator: GapVerdicts
     device: GapVerdicts | None
+    events: Events
     senders: Senders
     calibration: Calibration
     notes: TraceNotes
@@ -156,7 +158,7 @@ def judge_threads(trace: Trace, meta: Mapping[str, Any], options: Options) -> Th
         device = _from_events(trace, events, senders, calibration, walked[1], is_guest, options)
     if not judged:
         raise InputError("trial.json: no cores; it does not say which core the generator had")
-    return Threads(judged[0], device, senders, calibration, trace.notes, tuple(words))
+    return Threads(judged[0], device, events, senders, calibration, trace.notes, tuple(words))
 
 
 @dataclass(frozen=True)

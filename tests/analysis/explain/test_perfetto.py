@@ -1,0 +1,138 @@
+import shutil
+from collections import Counter
+
+import pytest
+
+from made_trace import (
+    CORE,
+    FLUSH,
+    HOG,
+    POLLER,
+    MadeTrace,
+    held,
+    normal,
+    notes,
+    write_trial,
+)
+from taut.analysis.explain import Options, explain_events, explain_trial, write_perfetto
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def explained(tmp_path):
+    """Two shootdowns, 10 ms apart."""
+    rows, trace, gaps = normal(3_000), MadeTrace(), []
+    for start in (10 * MS, 20 * MS):
+        end = start + 60_000
+        rows = held(rows, start, end)
+        trace.call(start + 1_000, end - 2_000, FLUSH, sent_at=start).vector(start - 900, start - 50)
+        gaps += [(start - 950, start - 40, "forwarder"), (start, end, "forwarder")]
+    trial = write_trial(tmp_path, rows, gaps, trace)
+    return explain_trial(trial, Options(over="20us"))
+
+
+def fields(message):
+    """Take a protobuf message apart: number and value of each field."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            assert key & 7 == 2
+            size = varint()
+            yield key >> 3, message[at : at + size]
+            at += size
+
+
+def read(path):
+    """Tracks by number, and events: time, type, track, name."""
+    tracks, events = {}, []
+    for number, packet in fields(path.read_bytes()):
+        assert number == 1
+        body = dict(fields(packet))
+        if 60 in body:
+            descriptor = dict(fields(body[60]))
+            tracks[descriptor[1]] = (descriptor[2].decode(), descriptor.get(5))
+        else:
+            event = dict(fields(body[11]))
+            events.append((body[8], event[9], event[11], event.get(23, b"").decode()))
+    return tracks, events
+
+
+def test_every_slice_that_begins_ends_and_none_of_a_track_overlap(explained, tmp_path):
+    drawn = write_perfetto(explained, tmp_path / "x.perfetto")
+
+    tracks, events = read(tmp_path / "x.perfetto")
+    kinds = Counter(kind for _, kind, _, _ in events)
+    assert kinds[1] == kinds[2] == drawn.n_packets + drawn.n_gaps + drawn.n_segments
+    assert kinds[3] == drawn.n_events == 14
+    assert kinds[1] + kinds[3] == drawn.n_slices
+    for track in tracks:
+        own = [(at, kind) for at, kind, of, _ in events if of == track and kind != 3]
+        assert [kind for _, kind in own] == [1, 2] * (len(own) // 2)
+        assert [at for at, _ in own] == sorted(at for at, _ in own)
+
+
+def test_packets_gaps_and_events_of_the_episodes_are_there(explained, tmp_path):
+    drawn = write_perfetto(explained, tmp_path / "x.perfetto", n_episodes=1)
+
+    tracks, events = read(tmp_path / "x.perfetto")
+    names = {name for name, _ in tracks.values()}
+    assert {"packets of direction 0", "gaps of the forwarder on core 1", "cpu 0", "cpu 1"} <= names
+    shown = [name for _, kind, _, name in events if kind in (1, 3)]
+    assert "tlb-shootdown" in shown
+    assert "call_queue flush_tlb_func" in shown
+    assert sum("tlb-shootdown" in name and name.startswith("pkt") for name in shown) == 5
+    # Those around it are drawn as well: 100 us before and after, 10 us apart.
+    assert drawn.n_packets == pytest.approx(26, abs=2)
+
+
+def test_a_process_without_packets_has_its_stalls_drawn(tmp_path):
+    trace = MadeTrace().vector(1_000, 2_000).switch(10_000, POLLER, HOG).switch(60_000, HOG, POLLER)
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    drawn = write_perfetto(found, tmp_path / "x.perfetto")
+
+    assert (drawn.n_packets, drawn.n_gaps, drawn.n_segments, drawn.n_events) == (0, 2, 2, 4)
+
+
+def test_the_package_of_perfetto_reads_the_same(explained, tmp_path):
+    protos = pytest.importorskip("perfetto.trace_builder.proto_builder", reason="pip: perfetto")
+    assert protos is not None
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+
+    drawn = write_perfetto(explained, tmp_path / "x.perfetto")
+    trace = Trace()
+    trace.ParseFromString((tmp_path / "x.perfetto").read_bytes())
+
+    begun = [p for p in trace.packet if p.HasField("track_event") and p.track_event.type in (1, 3)]
+    assert len(begun) == drawn.n_slices
+    assert "tlb-shootdown" in {p.track_event.name for p in begun}
+
+
+def test_the_trace_processor_of_perfetto_counts_the_same_slices(explained, tmp_path):
+    api = pytest.importorskip("perfetto.trace_processor", reason="pip: perfetto")
+    binary = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
+    if binary is None:
+        pytest.skip("no trace_processor_shell in PATH; the pip package would download it")
+
+    drawn = write_perfetto(explained, tmp_path / "x.perfetto")
+    config = api.TraceProcessorConfig(bin_path=binary)
+    with api.TraceProcessor(trace=str(tmp_path / "x.perfetto"), config=config) as processor:
+        rows = list(processor.query("SELECT COUNT(*) AS n FROM slice"))
+
+    assert rows[0].n == drawn.n_slices
