@@ -203,6 +203,13 @@ def test_a_lost_switch_is_made_good_by_the_next_event():
     assert net(walked(trace)) == {"timer": 1_500, "preemption": 6_000}
 
 
+def test_a_flush_of_the_switch_itself_is_noted_by_the_thread_that_leaves():
+    trace = MadeTrace().switch(1_000, POLLER, HOG, STOPPED).add(1_100, "tlb_flush", 0, 8)
+    trace.vector(2_000, 3_000, thread=HOG).switch(9_000, HOG, POLLER)
+
+    assert net(walked(trace)) == {"stopped": 7_000, "timer": 1_000}
+
+
 def test_a_hole_in_the_record_ends_what_was_open():
     trace = MadeTrace().add(1_000, "vector_entry", 0).add(2_000, "lost", 10, 3_000)
 

@@ -88,7 +88,9 @@ def _weigh(spans: Spans, shares: Shares) -> _Weights:
     np.add.at(explained, shares.gap, weight)
     work = np.minimum(shares.work_ns, spans.length_ns - explained)
     top = np.full(n, -1, np.int64)
-    order = np.argsort(weight, kind="stable")
+    # What the model takes for usual decides between causes, what it takes for possible between
+    # them and the residual.
+    order = np.argsort(shares.net_ns + shares.model_ns, kind="stable")
     top[shares.gap[order]] = order  # the last one written is the heaviest
     top_weight = np.zeros(n, np.int64)
     held = top >= 0
