@@ -40,6 +40,10 @@ struct cause_env {
 // Whether an act would find the victim running; waits for it a while. Of --victim nothing is known.
 bool cause_finds_victim(const struct cause_env *env);
 
+// Between two looks at something waited for since a time: nothing at first, for the end shall be
+// exact, and then a sleep, for the waiting thread may have a real-time priority.
+void cause_wait(const struct cause_env *env, uint64_t since_tsc);
+
 struct cause_ops {
 	const char *name, *summary;
 	const char *arg; // what injection_record.arg holds; NULL: 0

@@ -60,8 +60,10 @@ static int reschedule_once(void *state)
 	uint64_t start = clock_tsc();
 	if (syscall(SYS_tgkill, getpid(), atomic_load(&env->poller->tid), SIGRTMIN) < 0)
 		return -errno;
-	while (end < start && clock_tsc() - start < timeout_ticks)
+	while (end < start && clock_tsc() - start < timeout_ticks) {
 		end = atomic_load_explicit(&handled_tsc, memory_order_relaxed);
+		cause_wait(env, start);
+	}
 	if (end < start)
 		return 0;
 	injection_log_add(env->log, start, end, reschedule->tid, 0);

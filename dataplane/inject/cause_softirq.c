@@ -170,6 +170,8 @@ static int softirq_once(void *state)
 	while (n < softirq->segments && end - start < timeout_ticks) {
 		if (recv(softirq->receiver, got, sizeof(got), 0) >= 0)
 			n++;
+		else
+			cause_wait(env, start);
 		end = clock_tsc();
 	}
 	if (n < softirq->segments)

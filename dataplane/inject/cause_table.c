@@ -4,8 +4,13 @@
 #include "cause_table.h"
 
 #include <string.h>
+#include <time.h>
 
-enum { RUNNING_TIMEOUT_NS = 20000000 };
+enum {
+	RUNNING_TIMEOUT_NS = 20000000,
+	SPIN_NS = 1000000,
+	PAUSE_NS = 50000,
+};
 
 #define MEMBER(name) extern const struct cause_ops cause_##name;
 #include "cause_members.h"
@@ -32,4 +37,12 @@ bool cause_finds_victim(const struct cause_env *env)
 {
 	return env->poller == NULL ||
 	       poller_is_running(env->poller, clock_ticks(RUNNING_TIMEOUT_NS, env->tsc_hz));
+}
+
+void cause_wait(const struct cause_env *env, uint64_t since_tsc)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	if (clock_tsc() - since_tsc > clock_ticks(SPIN_NS, env->tsc_hz))
+		(void)nanosleep(&pause, NULL);
 }

@@ -77,11 +77,11 @@ static int timer_once(void *state)
 	if (!poller_call(env->poller, arm, timer, timeout_ticks) || timer->armed_tsc == 0)
 		return 0;
 	uint64_t due = timer->armed_tsc + timer->delay_ticks;
-	while (clock_tsc() < due) {
-	}
+	while (clock_tsc() < due)
+		cause_wait(env, timer->armed_tsc);
 	while (read(timer->fd, &n_expired, sizeof(n_expired)) < 0 &&
-		clock_tsc() - due < timeout_ticks) {
-	}
+		clock_tsc() - due < timeout_ticks)
+		cause_wait(env, due);
 	if (n_expired == 0)
 		return 0;
 	injection_log_add(env->log, due, clock_tsc(), (uint32_t)atomic_load(&env->poller->tid), 0);

@@ -31,9 +31,10 @@ static void print_counts(FILE *out, const struct injector *injector)
 	const struct injection_log *log = injector->log;
 
 	fprintf(out,
-		",\"sent\":%" PRIu64 ",\"not_sent\":%" PRIu64 ",\"late\":%" PRIu64
-		",\"records\":%" PRIu64 ",\"not_logged\":%" PRIu64,
-		injector->n_sent, injector->n_not_sent, injector->n_late, log->n, log->not_logged);
+		",\"sent\":%" PRIu64 ",\"not_sent\":%" PRIu64 ",\"overdue\":%" PRIu64
+		",\"late\":%" PRIu64 ",\"records\":%" PRIu64 ",\"not_logged\":%" PRIu64,
+		injector->n_sent, injector->n_not_sent, injector->n_overdue, injector->n_late,
+		log->n, log->not_logged);
 }
 
 // What sent interrupts could reach: of a --victim it is not known whether it ran.
@@ -100,9 +101,10 @@ void inject_report_say(FILE *out, const struct injector *injector)
 	uint64_t ns = clock_ns(injector->end_tsc - injector->start_tsc, injector->tsc_hz);
 
 	fprintf(out,
-		"%s: %" PRIu64 " acts on core %d in %.1f s, %" PRIu64 " not sent, %" PRIu64 " late",
+		"%s: %" PRIu64 " acts on core %d in %.1f s, %" PRIu64 " not sent, %" PRIu64
+		" overdue, %" PRIu64 " late",
 		injector->ops->name, injector->n_sent, injector->config.core, (double)ns / 1e9,
-		injector->n_not_sent, injector->n_late);
+		injector->n_not_sent, injector->n_overdue, injector->n_late);
 	if (injector->poller != NULL)
 		fprintf(out, "; %" PRIu64 " of %" PRIu64 " stretches in a gap of the poller's",
 			injector->poller->result.n_felt, injector->log->n);

@@ -178,6 +178,16 @@ static void act(struct injector *injector)
 		injector->n_sent++;
 }
 
+// With sent and not sent it makes the acts that were due.
+static void count_overdue(struct injector *injector, uint64_t due)
+{
+	while (due < injector->end_tsc) {
+		injector->n_overdue++;
+		due = injector->start_tsc +
+		      clock_ticks(act_schedule_next(&injector->schedule), injector->tsc_hz);
+	}
+}
+
 static void *act_on_schedule(void *arg)
 {
 	struct injector *injector = arg;
@@ -196,8 +206,12 @@ static void *act_on_schedule(void *arg)
 		sleep_until(injector, due < injector->end_tsc ? due : injector->end_tsc);
 		// Acts that take longer than their period do not outlast the duration.
 		uint64_t now = clock_tsc();
-		if (*config->stop != 0 || now >= injector->end_tsc)
+		if (*config->stop != 0)
 			break;
+		if (now >= injector->end_tsc) {
+			count_overdue(injector, due);
+			break;
+		}
 		if (now - due > period_ticks)
 			injector->n_late++;
 		act(injector);
@@ -235,6 +249,21 @@ static int act_on_core(struct injector *injector)
 	return -err;
 }
 
+// Who acts from afar shall not lose its CPU between seeing the victim run and acting: at a
+// real-time priority where that is permitted, which keeps other threads waiting for as long as an
+// act lasts.
+static void act_from_afar(struct injector *injector)
+{
+	const struct sched_param low = {.sched_priority = 1};
+	const struct sched_param none = {0};
+	int policy = sched_getscheduler(0);
+	bool is_raised = policy == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &low) == 0;
+
+	(void)act_on_schedule(injector);
+	if (is_raised)
+		(void)sched_setscheduler(0, policy, &none);
+}
+
 int injector_run(struct injector *injector, char *error, size_t len)
 {
 	sigset_t before;
@@ -244,7 +273,7 @@ int injector_run(struct injector *injector, char *error, size_t len)
 	if (injector->ops->place == CAUSE_ON_CORE)
 		err = act_on_core(injector);
 	else
-		(void)act_on_schedule(injector);
+		act_from_afar(injector);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err == -EPERM)
 		snprintf(error, len,

@@ -37,6 +37,7 @@ struct injector {
 	uint64_t tsc_hz;
 	uint64_t start_tsc, end_tsc;
 	uint64_t n_sent, n_not_sent;
+	uint64_t n_overdue; // not begun: acts before them took longer than the duration
 	uint64_t n_late; // begun more than a mean period after they were due
 	pid_t tid; // who acts
 	bool victim_ended;

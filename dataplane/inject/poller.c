@@ -14,6 +14,8 @@
 enum {
 	START_TRIES = 5000, // of a millisecond
 	YOUNG_NS = 5000, // a reading of the clock this young: it runs
+	AWAY_FACTOR = 40, // this much older: it will be away for a while
+	PAUSE_NS = 50000,
 };
 
 static void answer_call(struct poller *poller)
@@ -43,7 +45,9 @@ static void poll_until_stopped(struct poller *poller)
 			answer_call(poller);
 		before = now;
 	}
-	gaps->last_tsc = before;
+	// Who is told to stop while it waits for its core was kept from it until now.
+	gaps->last_tsc = clock_tsc();
+	poll_gap_account(gaps, before, gaps->last_tsc);
 }
 
 // By the poller itself: a child's gaps are in the child's memory only.
@@ -208,6 +212,7 @@ void poller_close(struct poller *poller)
 bool poller_is_running(struct poller *poller, uint64_t timeout_ticks)
 {
 	uint64_t young_ticks = clock_ticks(YOUNG_NS, poller->config.tsc_hz);
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	uint64_t start = clock_tsc();
 
 	for (uint64_t now = start; now - start < timeout_ticks; now = clock_tsc()) {
@@ -215,6 +220,9 @@ bool poller_is_running(struct poller *poller, uint64_t timeout_ticks)
 		// Other CPUs' clocks may be a little ahead of ours.
 		if (last + young_ticks > now)
 			return true;
+		// Another thread may need this CPU more.
+		if (now - last > AWAY_FACTOR * young_ticks)
+			(void)nanosleep(&pause, NULL);
 	}
 	return false;
 }

@@ -123,8 +123,10 @@ int stop_process_once(struct stop_process *stop)
 	if (pidfd_send_signal(stop->pidfd, SIGSTOP, NULL, 0) < 0)
 		return -errno;
 	bool is_stopped = all_stopped(env->victim_pid);
-	while (!is_stopped && clock_tsc() - start < timeout_ticks)
+	while (!is_stopped && clock_tsc() - start < timeout_ticks) {
 		is_stopped = all_stopped(env->victim_pid);
+		cause_wait(env, start);
+	}
 	(void)nanosleep(&length, NULL);
 	uint64_t end = clock_tsc();
 	if (pidfd_send_signal(stop->pidfd, SIGCONT, NULL, 0) < 0)
