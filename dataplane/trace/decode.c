@@ -4,8 +4,8 @@
 #include <string.h>
 
 enum {
-	// pid_max is at most 4 Mi; an hour of forks shall not take memory for each.
-	THREADS_MAX = 1 << 16,
+	// pid_max is at most 4 Mi; an hour of forks shall not take memory for each. This is 32 MB.
+	THREADS_MAX = 1 << 18,
 	IRQS_MAX = 1 << 12,
 	ADDRESSES_MAX = 1 << 14,
 };

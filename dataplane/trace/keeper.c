@@ -26,14 +26,14 @@ static _Noreturn void keep(int end_of_pipe, const char *const *paths, int n)
 {
 	char byte;
 
-	// Not in the group that Ctrl-C goes to; and nobody waits for its output.
+	// Not in the group that Ctrl-C goes to; and nobody waits for a file it holds open.
 	(void)setsid();
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "taut-keeper");
-	for (int fd = 0; fd <= 2; fd++)
-		close(fd);
-	while (read(end_of_pipe, &byte, 1) < 0 && errno == EINTR)
+	(void)dup2(end_of_pipe, STDIN_FILENO);
+	(void)close_range(STDOUT_FILENO, ~0U, 0);
+	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
 		;
 	for (int i = 0; i < n; i++)
 		remove_folder(paths[i]);
