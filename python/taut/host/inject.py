@@ -1,0 +1,141 @@
+"""Disturbances made on purpose by taut-inject, and what was sent of them."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from taut.core.binaries import find_binary
+from taut.core.errors import InputError, TautError
+
+INJECTIONS = "injections.bin"
+GAPS = "gaps.bin"
+
+_PROGRAM = "taut-inject"
+_BAD_INPUT = 2
+_GRACE_S = 30
+"""Beyond the duration: taking memory before it, writing files after it."""
+
+
+@dataclass(frozen=True)
+class InjectRequest:
+    """One cause for a time. The victim polls in taut-inject itself, unless one is named."""
+
+    cause: str
+    """A name, or a name with options: `stopped:length=2ms`."""
+    core: int
+    out: Path
+    rate: str = "100/s"
+    duration_ns: int = 10_000_000_000
+    threshold_ns: int = 1_000
+    """Of the poller's gaps."""
+    seed: int = 1
+    victim: int | None = None
+
+
+@dataclass(frozen=True)
+class Injected:
+    """What was sent. The times stand in the files of `out`, on the clock of all measurements."""
+
+    cause: str
+    core: int
+    sent: int
+    not_sent: int
+    """Acts that found no victim running, or could not be confirmed: they are in no file."""
+    overdue: int
+    """Acts that were never begun: those before them took longer than the duration."""
+    records: int
+    felt: int | None
+    """Records that overlap a gap of the poller's; None: the victim was another process."""
+    victim_thread: int
+    injector_thread: int
+    was_interrupted: bool
+    document: Mapping[str, Any]
+    """inject.json."""
+
+
+def inject(request: InjectRequest) -> Injected:
+    """Run taut-inject to its end. Ctrl-C ends it early: what was injected comes back."""
+    command = _command(request)
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    except OSError as error:
+        raise TautError(f"{command[0]}: cannot be started: {error.strerror}") from None
+    try:
+        out, said = _wait(process, request.duration_ns / 1e9 + _GRACE_S)
+    finally:
+        # Only where something else went wrong is it still there.
+        process.kill()
+        process.wait()
+    return _read(command, process.returncode, out, said)
+
+
+def causes() -> Mapping[str, Mapping[str, Any]]:
+    """Give what taut-inject can do: each cause by name, with its options and what it needs."""
+    command = [str(find_binary(_PROGRAM)), "--describe"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {cause["name"]: cause for cause in json.loads(text)["causes"]}
+
+
+def parse_injected(document: Mapping[str, Any]) -> Injected:
+    """Turn inject.json into values."""
+    return Injected(
+        cause=document["cause"],
+        core=document["core"],
+        sent=document["sent"],
+        not_sent=document["not_sent"],
+        overdue=document["overdue"],
+        records=document["records"],
+        felt=document["felt"],
+        victim_thread=document["threads"]["victim"],
+        injector_thread=document["threads"]["injector"],
+        was_interrupted=document["stop"] == "signal",
+        document=document,
+    )
+
+
+def _command(request: InjectRequest) -> list[str]:
+    # Should we be killed, who polls or preempts must not outlive us.
+    command = ["setpriv", "--pdeathsig", "TERM", "--", str(find_binary(_PROGRAM)), request.cause]
+    command += ["--core", str(request.core), "--rate", request.rate, "--json"]
+    command += ["--duration", f"{request.duration_ns}ns", "--seed", str(request.seed)]
+    command += ["--threshold", f"{request.threshold_ns}ns", "--out", str(request.out)]
+    if request.victim is not None:
+        command += ["--victim", str(request.victim)]
+    return command
+
+
+def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=timeout_s)
+    except KeyboardInterrupt:
+        # Of a terminal it got the signal as well; a second one does no harm.
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        return process.communicate(timeout=_GRACE_S)
+    except subprocess.TimeoutExpired:
+        raise TautError(f"{_PROGRAM}: no end after {timeout_s:.0f} s") from None
+
+
+def _read(command: Sequence[str], status: int, out: str, said: str) -> Injected:
+    try:
+        document = json.loads(out)
+    except json.JSONDecodeError:
+        document = None
+    if isinstance(document, dict) and status in (0, 130):
+        return parse_injected(document)
+    lines = said.strip().splitlines()[-1:] or [f"exit status {status}"]
+    reason = lines[0].removeprefix(f"{_PROGRAM}: ")
+    if status == _BAD_INPUT:
+        raise InputError(f"inject: {reason}")
+    raise TautError(f"inject: {reason}; run {' '.join(command)}")
