@@ -184,6 +184,17 @@ def test_several_causes_that_share_a_gap_lower_the_grade():
     assert any("several" in words for words in story.missing)
 
 
+def test_who_took_most_is_told_first_and_the_rest_counted():
+    trace = MadeTrace().switch(0, POLLER, 301)
+    for thread, following, until in ((301, HOG, 5_000), (HOG, 302, 9_000), (302, 301, 12_000)):
+        trace.switch(until, thread, following)
+    trace.switch(15_000, 301, POLLER)
+
+    story = only(judged(trace, [(0, 15_000, "forwarder")]))
+
+    assert story.shares[0].detail == 'thread 301, "hog"/200 and 1 more'
+
+
 def counters(before, after):
     return {"counters": {"before": before, "after": after}}
 

@@ -58,6 +58,7 @@ def test_the_same_on_the_generator_is_the_measurer(tmp_path):
 
     story = only_episode(found)
     assert (story.cause, story.grade, story.n_void) == ("measurer", "A", 1)
+    assert found.n_void == 1
     assert story.gap.thread == "generator"
     assert found.gaps["cause"].to_pylist() == ["measurer"]
     assert found.gaps["because"].to_pylist() == ["hypervisor-or-hardware"]

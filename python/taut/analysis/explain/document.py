@@ -21,6 +21,7 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "threshold_ns": e.threshold_ns,
         "p50_ns": e.p50_ns,
         "packets": e.n_packets,
+        "void_packets": e.n_void,
         "tail_packets": e.n_tail,
         "unknown_share": e.share_of("unknown"),
         "hypervisor_or_hardware_share": e.share_of("hypervisor-or-hardware"),

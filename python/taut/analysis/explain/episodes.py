@@ -4,7 +4,7 @@ What an episode is stands in analysis/episode.py and docs/measuring.md; here the
 tail's, and a run of packets with several causes is several episodes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -59,6 +59,9 @@ def judge_packets(
     cause, grade = np.full(n, CAUSE_NUMBER["unknown"]), np.full(n, int(D))
     if device is not None:
         cause, grade = cause_of_gap(device, blame.gap)
+        # A loop full of packets is a gap, and no stall.
+        full = (cause == CAUSE_NUMBER["queueing"]) & (blame.relation <= Relation.QUEUED_BEHIND)
+        blame = replace(blame, relation=np.where(full, Relation.QUEUEING, blame.relation))
     for relation, (name, letter) in _OF_RELATION.items():
         of = blame.relation == relation
         cause[of], grade[of] = CAUSE_NUMBER[name], letter

@@ -42,6 +42,7 @@ class Normal:
     threshold_ns: int
     over: str
     mean_interval_ns: int  # between departures of one direction
+    n_void: int  # late or not: the generator was held up while they were sent or received
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,11 @@ class Tail:
 
 def read_normal(packets: Path, over: str) -> Normal:
     """Find the threshold: a percentile such as p99.9, or a time such as 25us."""
-    latencies, first, last, directions = [], None, 0, set()
+    latencies, first, last, directions, n_void = [], None, 0, set(), 0
     for rows in _batches(packets, ["direction", "flags", "sent_ns", "received_ns"]):
-        ours = _ours(rows) & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+        own = _ours(rows)
+        n_void += int(np.count_nonzero(own & ((rows["flags"] & int(PacketFlag.VOID)) != 0)))
+        ours = own & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
         sent = rows["sent_ns"][ours]
         if not len(sent):
             continue
@@ -97,7 +100,7 @@ def read_normal(packets: Path, over: str) -> Normal:
     every = np.concatenate(latencies)
     low, p50 = np.quantile(every, [0.01, 0.5], method="inverted_cdf")
     interval = (last - (first or 0)) * len(directions) // max(len(every), 1)
-    return Normal(len(every), int(low), int(p50), _threshold(every, over), over, interval)
+    return Normal(len(every), int(low), int(p50), _threshold(every, over), over, interval, n_void)
 
 
 def _threshold(latencies: Numbers, over: str) -> int:

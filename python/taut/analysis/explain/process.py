@@ -79,6 +79,7 @@ def _without_packets(
         threshold_ns=None,
         p50_ns=None,
         n_packets=0,
+        n_void=0,
         n_tail=0,
         causes=(),
         worst=(),

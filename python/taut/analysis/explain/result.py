@@ -118,6 +118,7 @@ class Explanation:
     threshold_ns: int | None  # None: no packets, stalls only
     p50_ns: int | None
     n_packets: int
+    n_void: int  # of all packets, late or not
     n_tail: int
     causes: tuple[CauseTotal, ...]
     worst: tuple[EpisodeStory, ...]

@@ -35,7 +35,7 @@ def _tell(
     late = tail.is_late[rows]
     worst = rows.start + int(np.argmax(judged.excess_ns[rows]))
     cause = CAUSES[int(judged.cause[rows.start])].id
-    gap = _gap_of(judged, rows, generator if cause == "measurer" else device)
+    gap = _gap_of(judged, worst, rows, generator if cause == "measurer" else device)
     missing = gap.missing if gap is not None and cause != "measurer" else _missing(cause, device)
     grade = LETTERS[int(judged.grade[rows].max())]
     story = EpisodeStory(
@@ -57,14 +57,15 @@ def _tell(
     return _with_line(story, _head(judged, worst), _reason(judged, worst, cause))
 
 
-def _gap_of(judged: JudgedTail, rows: slice, of: GapVerdicts | None) -> GapStory | None:
-    """The gap that most of an episode's packets are tied to."""
+def _gap_of(judged: JudgedTail, worst: int, rows: slice, of: GapVerdicts | None) -> GapStory | None:
+    """The gap of an episode's worst packet, or of most packets where that one has none."""
     gaps = judged.blame.gap[rows]
     gaps = gaps[gaps >= 0]
     if of is None or not len(gaps):
         return None
+    own = int(judged.blame.gap[worst])
     values, counts = np.unique(gaps, return_counts=True)
-    return tell_gap(of, int(values[np.argmax(counts)]))
+    return tell_gap(of, own if own >= 0 else int(values[np.argmax(counts)]))
 
 
 def _missing(cause: str, device: GapVerdicts | None) -> list[str]:

@@ -66,6 +66,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         threshold_ns=normal.threshold_ns,
         p50_ns=normal.p50_ns,
         n_packets=normal.n_packets,
+        n_void=normal.n_void,
         n_tail=int(np.count_nonzero(tail.is_late)),
         causes=cause_totals(judged),
         worst=tell_episodes(judged, device, threads.generator, options.n_worst),

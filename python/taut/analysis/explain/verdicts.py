@@ -34,6 +34,7 @@ GAP_COLUMNS = pa.schema(
 _IDS = pa.array([cause.id for cause in CAUSES])
 _LETTERS = pa.array(list(LETTERS))
 MEASURER = "generator"
+_MOST_WHO = 2
 
 
 def gap_table(verdicts: Sequence[GapVerdicts]) -> pa.Table:
@@ -112,13 +113,13 @@ def tell_gap(of: GapVerdicts, gap: int) -> GapStory:
 
 def shares_of(of: GapVerdicts, gap: int) -> tuple[Share, ...]:
     """Where the time of a gap went, the most first, the residual last; sums to its length."""
-    shares, segments = of.shares, of.segments
+    shares = of.shares
     rows = shares.rows_of(gap)
     found = [
         Share(
             CAUSES[int(shares.cause[row])].id,
             int(shares.net_ns[row]),
-            segments.details[int(segments.visit_detail[int(shares.visit[row])])],
+            _who(of, gap, int(shares.cause[row])),
         )
         for row in rows
     ]
@@ -129,6 +130,22 @@ def shares_of(of: GapVerdicts, gap: int) -> tuple[Share, ...]:
         found.append(Share(OWN_PACKETS, int(shares.work_ns[gap])))
     found.sort(key=lambda share: -share.ns)
     return (*found, Share(RESIDUAL, int(shares.residual_ns[gap])))
+
+
+def _who(of: GapVerdicts, gap: int, cause: int) -> str:
+    """Who or what a cause was in a gap: those with most time, and how many more."""
+    segments = of.segments
+    low, high = np.searchsorted(segments.span, [gap, gap + 1])
+    visit = segments.visit[low:high]
+    own = segments.visit_cause[visit] == cause
+    net: dict[str, int] = {}
+    for v, ns in zip(visit[own], segments.length_ns[low:high][own], strict=True):
+        word = segments.details[int(segments.visit_detail[v])]
+        net[word] = net.get(word, 0) + int(ns)
+    words = sorted((word for word in net if word), key=lambda word: -net[word])
+    more = len(words) - _MOST_WHO
+    told = ", ".join(words[:_MOST_WHO])
+    return f"{told} and {more} more" if more > 0 else told
 
 
 def worst_gaps(verdicts: Sequence[GapVerdicts], n: int) -> tuple[GapStory, ...]:
