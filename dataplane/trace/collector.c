@@ -23,6 +23,7 @@ enum {
 	SETTLE_NS = 20 * NS_PER_MS,
 	// Kernels that wake a reader for every event shall not keep it busy.
 	REST_NS = 20 * NS_PER_MS,
+	MIN_SPAN_NS = 10 * NS_PER_MS, // between two readings of the clock
 	// Initiators are few: their filter lets pass only what concerns a watched core.
 	ALL_SHARE = 8,
 	ALL_BYTES_MIN = 128 << 10,
@@ -56,7 +57,7 @@ static void advance_clock(struct trace_clock *clock)
 		return;
 	clock_point_take(&now);
 	// Too near a point is all error and no slope.
-	if (now.mono_raw_ns - clock->after.mono_raw_ns < 10 * NS_PER_MS)
+	if (now.mono_raw_ns - clock->after.mono_raw_ns < MIN_SPAN_NS)
 		return;
 	clock->before = clock->after;
 	clock->after = now;

@@ -15,6 +15,9 @@ enum {
 	PATH_LEN = 512,
 	LINE_LEN = 1024,
 	MSR_SMI_COUNT = 0x34, // Intel SDM vol. 4, table 2-20: MSR_SMI_COUNT
+	// Of /proc/PID/stat (proc(5)), counted from the one behind the state.
+	MINFLT_COLUMN = 6,
+	MAJFLT_COLUMN = 8,
 	STEAL_COLUMN = 8, // proc(5), /proc/stat: user nice system idle iowait irq softirq steal
 };
 
@@ -24,7 +27,7 @@ static size_t parse_columns(const char *line, int *cpus, size_t most)
 	size_t n = 0;
 
 	for (const char *at = line; n < most && (at = strstr(at, "CPU")) != NULL; at += 3)
-		cpus[n++] = atoi(at + 3);
+		cpus[n++] = (int)strtol(at + 3, NULL, 10);
 	return n;
 }
 
@@ -146,24 +149,45 @@ static bool read_line_of(const char *path, char *line, size_t len)
 	return is_read;
 }
 
+// The n-th number of a line, from 0; 0 when there is none.
+static uint64_t column(const char *at, int n)
+{
+	char *end;
+	uint64_t value = 0;
+
+	for (int i = 0; i <= n; i++) {
+		value = strtoull(at, &end, 10);
+		at = end;
+	}
+	return value;
+}
+
+// The number of a line "key value".
+static bool value_of(const char *line, const char *key, uint64_t *out)
+{
+	size_t len = strlen(key);
+
+	if (strncmp(line, key, len) != 0)
+		return false;
+	*out = strtoull(line + len, NULL, 10);
+	return true;
+}
+
 static void print_stat(FILE *out, const char *folder)
 {
 	char path[PATH_LEN], line[LINE_LEN];
-	uint64_t minflt = 0, majflt = 0, delay = 0;
+	const char *at = NULL;
 
 	snprintf(path, sizeof(path), "%s/stat", folder);
-	if (read_line_of(path, line, sizeof(line))) {
-		// The name may hold anything, even brackets: count from the last one.
-		const char *at = strrchr(line, ')');
-		if (at != NULL)
-			(void)sscanf(at + 1,
-				" %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64, &minflt,
-				&majflt);
-	}
-	fprintf(out, "\"minflt\":%" PRIu64 ",\"majflt\":%" PRIu64, minflt, majflt);
+	// The name may hold anything, even brackets: count from the last one, behind the state.
+	if (read_line_of(path, line, sizeof(line)) && (at = strrchr(line, ')')) != NULL)
+		at += strnlen(at, 3);
+	fprintf(out, "\"minflt\":%" PRIu64 ",\"majflt\":%" PRIu64,
+		at == NULL ? 0 : column(at, MINFLT_COLUMN),
+		at == NULL ? 0 : column(at, MAJFLT_COLUMN));
 	snprintf(path, sizeof(path), "%s/schedstat", folder);
-	if (read_line_of(path, line, sizeof(line)) && sscanf(line, "%*u %" SCNu64, &delay) == 1)
-		fprintf(out, ",\"run_delay_ns\":%" PRIu64, delay);
+	if (read_line_of(path, line, sizeof(line)))
+		fprintf(out, ",\"run_delay_ns\":%" PRIu64, column(line, 1));
 	else
 		fputs(",\"run_delay_ns\":null", out);
 }
@@ -176,9 +200,9 @@ static void print_switches(FILE *out, const char *folder)
 	snprintf(path, sizeof(path), "%s/status", folder);
 	FILE *file = fopen(path, "re");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &value) == 1)
+		if (value_of(line, "voluntary_ctxt_switches:", &value))
 			fprintf(out, ",\"voluntary\":%" PRIu64, value);
-		else if (sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &value) == 1)
+		else if (value_of(line, "nonvoluntary_ctxt_switches:", &value))
 			fprintf(out, ",\"nonvoluntary\":%" PRIu64, value);
 	}
 	if (file != NULL)
@@ -195,14 +219,12 @@ static bool print_throttle(FILE *out, const char *mount, const char *group, cons
 	snprintf(path, sizeof(path), "%s%s/cpu.stat", mount, group);
 	FILE *file = fopen(path, "re");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (sscanf(line, "nr_throttled %" SCNu64, &value) == 1) {
-			n = value;
+		if (value_of(line, "nr_throttled ", &n))
 			is_there = true;
-		} else if (sscanf(line, "throttled_usec %" SCNu64, &value) == 1) {
-			us = value;
-		} else if (sscanf(line, "throttled_time %" SCNu64, &value) == 1) {
+		else if (value_of(line, "throttled_time ", &value))
 			us = value / 1000;
-		}
+		else
+			(void)value_of(line, "throttled_usec ", &us);
 	}
 	if (file != NULL)
 		fclose(file);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -99,7 +100,7 @@ static void an_interrupt_has_its_number_and_its_name(void **state)
 	start(data, sizeof(data), 225, 4711);
 	put(data, 8, 24, 4);
 	put(data, 12, 16 | 8 << 16, 4);
-	memcpy(data + 16, "virtio0", 8);
+	snprintf((char *)data + 16, 8, "virtio0");
 
 	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
 	assert_int_equal(record.kind, EVENT_IRQ_ENTRY);
@@ -134,10 +135,10 @@ static void a_switch_packs_threads_state_and_priority(void **state)
 
 	add(env, "sched/sched_switch", switch_format);
 	start(data, sizeof(data), 372, 10);
-	memcpy(data + 8, "forwarder", 9);
+	snprintf((char *)data + 8, 16, "forwarder");
 	put(data, 24, 10, 4);
 	put(data, 32, 0x100, 8);
-	memcpy(data + 40, "sixteen-bytes-nm", 16);
+	memset(data + 40, 'n', 16); // no room for an end of the string
 	put(data, 56, 11, 4);
 	put(data, 60, 49, 4);
 
@@ -145,7 +146,7 @@ static void a_switch_packs_threads_state_and_priority(void **state)
 	assert_true(record.args[0] == (10 | UINT64_C(0x100) << 32));
 	assert_true(record.args[1] == (11 | UINT64_C(49) << 32));
 	assert_string_equal(name_map_find(&env->names.threads, 10)->text, "forwarder");
-	assert_string_equal(name_map_find(&env->names.threads, 11)->text, "sixteen-bytes-nm");
+	assert_string_equal(name_map_find(&env->names.threads, 11)->text, "nnnnnnnnnnnnnnnn");
 }
 
 static void an_ipi_to_a_mask_is_one_to_the_first_watched_core(void **state)

@@ -57,10 +57,10 @@ struct event_row {
 	enum event_group group;
 	enum event_kind kind;
 	enum event_scope scope;
-	struct event_arg args[2];
-	const char *target; // SCOPE_TARGET, SCOPE_WOKEN: the field that names a CPU, or a mask
 	bool target_is_mask;
 	bool is_about_target; // the record's cpu is the target, not where it was noted
+	struct event_arg args[2];
+	const char *target; // SCOPE_TARGET, SCOPE_WOKEN: the field that names a CPU, or a mask
 	struct event_names names;
 };
 

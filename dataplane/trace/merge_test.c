@@ -1,9 +1,9 @@
 #include "merge.h"
+#include "trace_test_env.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -37,13 +37,13 @@ static void records_of_all_sources_come_in_the_order_of_time(void **state)
 	struct merge merge;
 	struct event_record record;
 	uint64_t last = 0;
+	uint64_t random = 3;
 	size_t n = 0;
 
-	srand(3);
 	for (int i = 0; i < 7; i++) {
 		uint64_t stamp = 0;
 		for (int j = 0; j < 100 * (i + 1); j++)
-			add(&sources[i], stamp += (uint64_t)(rand() % 50));
+			add(&sources[i], stamp += made_number(&random, 50));
 		all[i] = &sources[i];
 	}
 	assert_int_equal(merge_create(&merge, source_next, all, 7), 0);

@@ -17,7 +17,12 @@
 
 static FILE *file_of(const char *text)
 {
-	return fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	rewind(file);
+	return file;
 }
 
 static void see(struct name_map *map, uint64_t address, enum address_tag tag)
@@ -37,8 +42,8 @@ static void a_full_map_counts_what_it_refuses(void **state)
 	}
 	assert_int_equal(map.n, 1000);
 	assert_int_equal(map.n_refused, 5);
-	assert_string_equal(name_map_find(&map, 999 * 4096)->text, "a n");
-	assert_null(name_map_find(&map, 1003 * 4096));
+	assert_string_equal(name_map_find(&map, UINT64_C(999) * 4096)->text, "a n");
+	assert_null(name_map_find(&map, UINT64_C(1003) * 4096));
 	name_map_destroy(&map);
 }
 

@@ -72,7 +72,7 @@ bool trace_page_next(struct trace_page *page, struct trace_item *out)
 		size_t left = (size_t)(page->end - page->at) - HEADER_BYTES;
 		uint32_t first = left >= sizeof(first) ? read_u32(page->at + HEADER_BYTES) : 0;
 		size_t skipped = 0; // of the payload, before the data
-		size_t len = type * 4;
+		size_t len = (size_t)type * 4;
 
 		if (type == TYPE_TIME_EXTEND || type == TYPE_TIME_STAMP) {
 			uint64_t stamp = ((uint64_t)first << TIME_BITS) + delta;

@@ -5,7 +5,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -157,6 +156,7 @@ static void damaged_pages_are_refused_or_end_early(void **state)
 	struct made_page made;
 	struct trace_page page;
 	struct trace_item item;
+	uint64_t random = 1;
 
 	made_start(&made, 0);
 	made.n = 4081;
@@ -164,12 +164,11 @@ static void damaged_pages_are_refused_or_end_early(void **state)
 	assert_int_equal(trace_page_open(&page, &where, made.bytes, MADE_PAGE_BYTES), -EBADMSG);
 	assert_int_equal(trace_page_open(&page, &where, made.bytes, 15), -EBADMSG);
 
-	srand(1);
 	for (int i = 0; i < 20000; i++) {
 		made_start(&made, 0);
 		for (size_t at = 16; at < 200; at++)
-			made.bytes[at] = (uint8_t)rand();
-		made.n = 64 + (size_t)(rand() % 80);
+			made.bytes[at] = (uint8_t)made_number(&random, 256);
+		made.n = 64 + made_number(&random, 80);
 		made_commit(&made, 0);
 		page = opened(&made);
 		while (trace_page_next(&page, &item))

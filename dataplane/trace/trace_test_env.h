@@ -60,3 +60,10 @@ static inline void made_event(
 	memcpy(page->bytes + MADE_DATA + page->n, data, len);
 	page->n += len;
 }
+
+// The same numbers each time (Knuth's MMIX constants), below most.
+static inline uint32_t made_number(uint64_t *state, uint32_t most)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(*state >> 33) % most;
+}
