@@ -92,7 +92,7 @@ struct event_record {
 	uint16_t cpu; // where it happened
 	uint16_t kind; // enum event_kind
 	uint64_t
-		args[2]; // by kind, below; addresses have their names in names.json beside the file
+		args[2]; // by kind, below; addresses have their names in trace.json beside the file
 };
 
 // After each kind: args[0], args[1]. An ENTRY has its EXIT on the same CPU, unless events were
