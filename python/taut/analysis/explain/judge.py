@@ -54,7 +54,7 @@ def judge(
 ) -> GapVerdicts:
     """Give every gap its verdict."""
     n = len(spans)
-    cause = _excluded(n, facts, marks)
+    cause = _excluded(n, n - len(np.unique(shares.gap)), facts, marks)
     grade = np.where(cause == CAUSE_NUMBER["hypervisor-or-hardware"], C, D)
     grade[cause == CAUSE_NUMBER["machine-check"]] = B
     grade[(cause == CAUSE_NUMBER["smi"]) & marks.elsewhere] = C
@@ -131,7 +131,7 @@ def mark(spans: Spans, events: Events) -> Marks:
     return Marks(holds("machine_check"), holds("frequency"), nowhere)
 
 
-def _excluded(n: int, facts: Facts, marks: Marks) -> Ints:
+def _excluded(n: int, n_empty: int, facts: Facts, marks: Marks) -> Ints:
     """What a gap is called that holds no event to blame."""
     if not facts.is_traced or facts.lacks:
         return np.full(n, CAUSE_NUMBER["unknown"])
@@ -141,7 +141,7 @@ def _excluded(n: int, facts: Facts, marks: Marks) -> Ints:
     if facts.is_guest is False and facts.smi is None:
         cause[marks.elsewhere] = CAUSE_NUMBER["smi"]
     elif facts.smi:
-        cause[marks.elsewhere | (n <= 2 * facts.smi)] = CAUSE_NUMBER["smi"]
+        cause[marks.elsewhere | (n_empty <= 2 * facts.smi)] = CAUSE_NUMBER["smi"]
     cause[marks.machine_check] = CAUSE_NUMBER["machine-check"]
     return cause
 
