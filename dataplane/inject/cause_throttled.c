@@ -116,7 +116,7 @@ static int throttled_once(void *state)
 {
 	struct throttled *throttled = state;
 	const struct cause_env *env = throttled->env;
-	uint64_t before_ns = 0, end = 0, ns = 0;
+	uint64_t before_ns = 0, last = 0, end = 0, ns = 0;
 
 	if (!cause_finds_victim(env))
 		return 0;
@@ -125,13 +125,16 @@ static int throttled_once(void *state)
 		err = cpu_group_limit(&throttled->group, SMALL_US);
 	if (err == 0) {
 		wait_until_silent(throttled);
+		last = poller_last_tsc(env->poller);
 		err = release(throttled, before_ns, &end, &ns);
 	}
 	if (err < 0)
 		return err;
 	if (ns == 0)
 		return 0;
-	injection_log_add(env->log, end - clock_ticks(ns, env->tsc_hz), end, throttled->tid, ns);
+	// It was released at once, unless a new period let it run meanwhile: then from that on.
+	uint64_t start = end - clock_ticks(ns, env->tsc_hz);
+	injection_log_add(env->log, start > last ? start : last, end, throttled->tid, ns);
 	return 1;
 }
 

@@ -18,7 +18,7 @@ enum {
 	// An act may be noted as several: the scheduler may divide it.
 	RECORDS_PER_ACT = 2,
 	SPARE_RECORDS = 1024,
-	MAX_RECORDS = 1 << 24, // 512 MB
+	MAX_RECORDS = 1 << 22, // 128 MB: more are counted only
 };
 
 static int measure_clock(struct injector *injector, char *error, size_t len)

