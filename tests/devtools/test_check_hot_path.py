@@ -13,6 +13,7 @@ CLEAN = {
     "nf": "void x_process(void){} void x_release(void){}",
     "generator": "void loop_send(void){} void loop_drain(void){}",
     "traffic": "void x_next(void){}",
+    "noise": "void poll_gap_run(void){}",
 }
 
 

@@ -12,7 +12,7 @@ from taut.host.host import Host
 _WORKER = re.compile(r"(rte|lcore|dpdk)-worker")
 # Threads of EAL and of memif that wait, not poll.
 _WAITS = re.compile(r"(eal-|rte_mp|dpdk-intr|dpdk-mp|rte-intr|rte-mp|telemetry|memif|iou-)")
-_PROGRAMS = ("taut-forward", "taut-generate", "taut-noise", "dpdk-")
+_PROGRAMS = ("taut-forward", "taut-generate", "taut-noise", "taut-inject", "dpdk-")
 # QEMU's threads of virtual CPUs are named `CPU 0/KVM`.
 _VIRTUAL_CPU = re.compile(r"CPU \d+/KVM")
 
