@@ -32,6 +32,8 @@ TRACE_JSON = {
     "irqs": {"24": "virtio0-input.0"},
     "lost": [],
     "counters": {"before": {}, "after": {}},
+    "armed_ns": -1_000_000,
+    "stopped_ns": 10**12,
 }
 
 

@@ -27,7 +27,7 @@ def judged(trace, gaps, calibration=None, per_packet_ns=0, is_guest=True, **trac
     calibration = calibration or calibrate([(spans, segments)])
     shares = share_out(spans, segments, calibration)
     facts = facts_of(names, CORE, POLLER, is_guest, is_traced=True)
-    return judge(spans, segments, shares, facts, mark(spans, events))
+    return judge(spans, segments, shares, facts, mark(spans, events, names))
 
 
 def model(median, p99=None):
@@ -158,6 +158,19 @@ def test_a_hole_in_the_record_is_never_hardware(where):
 
     assert (story.cause, story.grade) == ("trace-lost", "D")
     assert sum(s.ns for s in story.shares) == 9_000
+
+
+@pytest.mark.parametrize("tail", [{}, {"mode": "tail"}])
+def test_a_gap_while_no_trace_ran_is_unknown(tail):
+    trace = MadeTrace().vector(20_000, 21_000).add(90_000, "switch", 0, 0, cpu=OTHER_CORE)
+    gaps = [(0, 9_000, "forwarder"), (30_000, 39_000, "forwarder"), (88_000, 95_000, "forwarder")]
+
+    verdicts = judged(trace, gaps, armed_ns=10_000, stopped_ns=94_000, **tail)
+
+    in_time = "unknown" if tail else "hypervisor-or-hardware"
+    stories = [tell_gap(verdicts, i) for i in range(3)]
+    assert [story.cause for story in stories] == ["unknown", in_time, "unknown"]
+    assert stories[0].missing == ("kernel events: the trace did not run all of that time",)
 
 
 def test_a_hole_elsewhere_does_not_matter():

@@ -63,6 +63,10 @@ class TraceNotes:
     counters: Mapping[str, Any] = field(default_factory=dict)
     cores: tuple[int, ...] | None = None
     """Where events were recorded; None: trace.json does not say."""
+    is_tail: bool = False
+    """Only what the buffers held at the end was kept: each core's record begins on its own."""
+    window_ns: tuple[int, int] | None = None
+    """From when to when the trace ran; None: from the first event to the last."""
 
     def lacks(self, *prefixes: str) -> bool:
         """Whether the kernel lacks an event of that name or group."""
@@ -121,6 +125,10 @@ def notes_of(document: Mapping[str, Any]) -> TraceNotes:
         watched=tuple(int(tid) for tid in before.get("threads") or {}),
         counters=counters,
         cores=None if cores is None else tuple(int(core) for core in cores),
+        is_tail=document.get("mode") == "tail",
+        window_ns=(int(document["armed_ns"]), int(document["stopped_ns"]))
+        if "armed_ns" in document and "stopped_ns" in document
+        else None,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from taut.analysis.cause import Evidence
 from taut.analysis.causes import CAUSES
 from taut.analysis.explain.arrays import Ints, Mask
-from taut.analysis.explain.events import Events
+from taut.analysis.explain.events import Events, TraceNotes
 from taut.analysis.explain.facts import Facts
 from taut.analysis.explain.segments import CAUSE_NUMBER, N_CAUSES, Segments
 from taut.analysis.explain.shares import Shares
@@ -118,9 +118,10 @@ class Marks:
     machine_check: Mask
     frequency: Mask
     elsewhere: Mask  # another core's thread stood still at the same time, with no event either
+    unseen: Mask  # the trace did not run all of the time: that there is no event proves nothing
 
 
-def mark(spans: Spans, events: Events) -> Marks:
+def mark(spans: Spans, events: Events, notes: TraceNotes) -> Marks:
     """Find events without a duration inside the gaps."""
 
     def holds(kind: str) -> Mask:
@@ -128,7 +129,17 @@ def mark(spans: Spans, events: Events) -> Marks:
         return np.searchsorted(t, spans.end_ns, "right") > np.searchsorted(t, spans.start_ns)
 
     nowhere = np.zeros(len(spans), bool)
-    return Marks(holds("machine_check"), holds("frequency"), nowhere)
+    first_ns, last_ns = _window(events, notes, spans.core)
+    unseen = (spans.start_ns < first_ns) | (spans.end_ns > last_ns)
+    return Marks(holds("machine_check"), holds("frequency"), nowhere, unseen)
+
+
+def _window(events: Events, notes: TraceNotes, core: int) -> tuple[int, int]:
+    """From when to when events of a core were recorded."""
+    if notes.window_ns is not None and not notes.is_tail:
+        return notes.window_ns
+    times = events.time_ns[events.cpu == core] if notes.is_tail else events.time_ns
+    return (int(times[0]), int(times[-1])) if len(times) else (0, -1)
 
 
 def _excluded(n: int, n_empty: int, facts: Facts, marks: Marks) -> Ints:
@@ -143,6 +154,7 @@ def _excluded(n: int, n_empty: int, facts: Facts, marks: Marks) -> Ints:
     elif facts.smi:
         cause[marks.elsewhere | (n_empty <= 2 * facts.smi)] = CAUSE_NUMBER["smi"]
     cause[marks.machine_check] = CAUSE_NUMBER["machine-check"]
+    cause[marks.unseen] = CAUSE_NUMBER["unknown"]
     return cause
 
 
@@ -157,6 +169,8 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
         words.append(f"a counter that agrees ({cause.counter.replace(':', ' ')})")
     if cause.id == "unknown" and not facts.is_traced:
         words.append("kernel events: none were recorded on this core")
+    elif cause.id == "unknown" and not facts.lacks:
+        words.append("kernel events: the trace did not run all of that time")
     words += [f"the kernel's {event}" for event in facts.lacks if cause.id == "unknown"]
     if cause.id == "hypervisor-or-hardware":
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")

@@ -57,7 +57,7 @@ def explain_gaps(
     shares = share_out(spans, segments, calibration)
     is_traced = len(events) > 0 and (notes.cores is None or core in notes.cores)
     facts = facts_of(notes, core, thread, options.is_guest, is_traced)
-    verdicts = judge(spans, segments, shares, facts, mark(spans, events))
+    verdicts = judge(spans, segments, shares, facts, mark(spans, events, notes))
     name = f"{log} on core {core}"
     source = Source(None, events, notes, (verdicts,))
     return _without_packets(name, source, senders, calibration, options.n_worst)
@@ -110,5 +110,5 @@ def judge_stalls(
     stalls = find_stalls(events, core, thread, Names(notes), senders, calibration)
     shares = share_out(stalls.spans, stalls.segments, calibration)
     facts = facts_of(notes, core, thread, is_guest, is_traced=True)
-    marks = mark(stalls.spans, events)
+    marks = mark(stalls.spans, events, notes)
     return judge(stalls.spans, stalls.segments, shares, facts, marks)

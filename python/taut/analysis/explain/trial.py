@@ -1,7 +1,7 @@
 """Explain one trial: its packets, the gaps of its threads and the kernel's events together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +212,7 @@ def _judge(
     judged = []
     for i, of in enumerate(walked):
         others = [(w, s) for j, (w, s) in enumerate(zip(walked, shares, strict=True)) if j != i]
-        marks = _with_others(mark(of.spans, events), of.spans, shares[i], others)
+        marks = _with_others(mark(of.spans, events, trace.notes), of.spans, shares[i], others)
         facts: Facts = facts_of(trace.notes, of.spans.core, of.thread, is_guest, of.is_traced)
         judged.append(judge(of.spans, of.segments, shares[i], facts, marks))
     return judged
@@ -229,7 +229,7 @@ def _with_others(
         if other.spans.core != spans.core:
             at = other.spans.start_ns[empty], other.spans.end_ns[empty]
             elsewhere |= overlaps(spans.start_ns, spans.end_ns, *at)
-    return Marks(marks.machine_check, marks.frequency, elsewhere & own)
+    return replace(marks, elsewhere=elsewhere & own)
 
 
 def _is_empty(spans: Spans, shares: Shares) -> np.ndarray[Any, np.dtype[np.bool_]]:
