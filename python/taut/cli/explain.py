@@ -1,6 +1,7 @@
 """`taut explain RUN`: the cause of every late packet, with evidence, and "unknown" where it is."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ from taut.analysis.explain.document import as_document
 from taut.analysis.explain.result import CauseTotal, Explanation, Options
 from taut.analysis.explain.trial import explain_trial
 from taut.cli.explain_process import explain_process
+from taut.cli.explain_self_test import CAUSES, print_self_test
 from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import format_ns, parse_duration_ns
@@ -27,9 +29,9 @@ _STORIES = 10
 
 def explain(
     run: Annotated[
-        Path,
+        Path | None,
         typer.Argument(help="A run directory (trials with trace = true), or a process by its PID."),
-    ],
+    ] = None,
     trial: Annotated[str, typer.Option(help="Only trials whose name matches this.")] = "*",
     over: Annotated[
         str, typer.Option(help="What is late: above this percentile of the trial, or this time.")
@@ -37,7 +39,18 @@ def explain(
     cores: Annotated[
         str | None, typer.Option(help="Of a process: only what it polls on these.")
     ] = None,
-    duration: Annotated[str, typer.Option(help="Of a process: how long to trace it.")] = "10s",
+    duration: Annotated[
+        str, typer.Option(help="Of a process, or of each cause of the self-test.")
+    ] = "10s",
+    test: Annotated[
+        bool,
+        typer.Option(
+            "--self-test", help="Inject every cause on a core (--cores); hold explain to it."
+        ),
+    ] = False,
+    causes: Annotated[
+        list[str] | None, typer.Option("--cause", help="Of the self-test: only these.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Name the cause of every late packet, with evidence, and say "unknown" where it is.
@@ -46,6 +59,12 @@ def explain(
     events (trace = true) the gaps alone speak, and most causes stay unknown. Of a process that
     keeps no log of its gaps, stalls come from the kernel's events alone.
     """
+    if test:
+        core = parse_cpu_list(cores)[0] if cores else max(os.sched_getaffinity(0))
+        print_self_test(core, parse_duration_ns(duration), causes or CAUSES, as_json)
+        return
+    if run is None:
+        raise InputError("explain: name a run directory or a process, or give --self-test")
     notes = Console(stderr=True)
     explanations = []
     if run.name.isdigit() and not run.exists():

@@ -3,7 +3,7 @@
 import json
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,8 +58,11 @@ class Injected:
     """inject.json."""
 
 
-def inject(request: InjectRequest) -> Injected:
-    """Run taut-inject to its end. Ctrl-C ends it early: what was injected comes back."""
+def inject(request: InjectRequest, started: Callable[[int], None] | None = None) -> Injected:
+    """Run taut-inject to its end. Ctrl-C ends it early: what was injected comes back.
+
+    `started` is called with its process id while it runs.
+    """
     command = _command(request)
     try:
         process = subprocess.Popen(
@@ -72,6 +75,8 @@ def inject(request: InjectRequest) -> Injected:
     except OSError as error:
         raise TautError(f"{command[0]}: cannot be started: {error.strerror}") from None
     try:
+        if started is not None:
+            started(process.pid)
         out, said = _wait(process, request.duration_ns / 1e9 + _GRACE_S)
     finally:
         # Only where something else went wrong is it still there.
