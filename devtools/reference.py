@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from taut.analysis.causes import CAUSES
 from taut.analysis.metrics import METRICS
 from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
@@ -95,6 +96,7 @@ def python_tables() -> Iterator[str]:
         yield from driver_options(driver.options_type)
     yield from table("Metrics", METRICS, lambda m: (f"{m.name}, {m.unit}", m.definition))
     yield from table("Figures", FIGURES, lambda f: (f.id, f.question))
+    yield from table("Causes (`taut explain`)", CAUSES, lambda c: (c.id, c.why))
     yield from host_checks()
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +15,7 @@ from rich.table import Table
 
 from taut.analysis.causes import BY_ID
 from taut.analysis.explain.document import as_document
+from taut.analysis.explain.perfetto import write_perfetto
 from taut.analysis.explain.result import CauseTotal, Explanation, Options
 from taut.analysis.explain.trial import explain_trial
 from taut.cli.explain_process import explain_process
@@ -36,6 +37,9 @@ def explain(
     over: Annotated[
         str, typer.Option(help="What is late: above this percentile of the trial, or this time.")
     ] = "p99.9",
+    perfetto: Annotated[
+        Path | None, typer.Option(help="Write the worst episodes of one trial for ui.perfetto.dev.")
+    ] = None,
     cores: Annotated[
         str | None, typer.Option(help="Of a process: only what it polls on these.")
     ] = None,
@@ -65,29 +69,42 @@ def explain(
         return
     if run is None:
         raise InputError("explain: name a run directory or a process, or give --self-test")
-    notes = Console(stderr=True)
-    explanations = []
     if run.name.isdigit() and not run.exists():
-        chosen_cores = None if cores is None else parse_cpu_list(cores)
-        with notes.status(f"tracing process {run}"):
-            length_ns = parse_duration_ns(duration)
-            explanations = explain_process(int(run.name), chosen_cores, length_ns)
+        found = _of_process(int(run.name), cores, parse_duration_ns(duration))
     else:
-        for each in _trials(run, trial):
-            with notes.status(f"explaining {each.name}"):
-                explanations.append(explain_trial(each.path, Options(over=over)))
+        found = _of_trials(_trials(run, trial), Options(over=over), perfetto)
     if as_json:
-        document = {"format": 1, "run": str(run), "trials": [as_document(e) for e in explanations]}
+        document = {"format": 1, "run": str(run), "trials": [as_document(e) for e in found]}
         json.dump(document, sys.stdout)
         print()
         return
     console = Console()
-    for explanation in explanations:
+    for explanation in found:
         if explanation.packets is not None:
             _print_tail(console, explanation)
         else:
             _print_stalls(console, explanation)
         _print_notes(console, explanation)
+
+
+def _of_process(pid: int, cores: str | None, duration_ns: int) -> Iterator[Explanation]:
+    chosen = None if cores is None else parse_cpu_list(cores)
+    with Console(stderr=True).status(f"tracing process {pid}"):
+        yield from explain_process(pid, chosen, duration_ns)
+
+
+def _of_trials(
+    trials: Sequence[TrialDirectory], options: Options, perfetto: Path | None
+) -> Iterator[Explanation]:
+    """One at a time: each holds its events, hundreds of megabytes in a long trial."""
+    if perfetto is not None and len(trials) > 1:
+        raise InputError(f"--perfetto: of one trial, not {len(trials)}; name it with --trial")
+    for trial in trials:
+        with Console(stderr=True).status(f"explaining {trial.name}"):
+            explanation = explain_trial(trial.path, options)
+        if perfetto is not None:
+            write_perfetto(explanation, perfetto)
+        yield explanation
 
 
 def _trials(run: Path, pattern: str) -> Sequence[TrialDirectory]:
