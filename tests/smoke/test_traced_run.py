@@ -48,6 +48,10 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     assert pc.min(events["time_ns"]).as_py() < pc.min(packets["sent_ns"]).as_py()
     assert pc.max(events["time_ns"]).as_py() > pc.max(packets["sent_ns"]).as_py()
 
+    [result] = json.loads((out / "results.json").read_text())
+    assert result["explanation"]["causes"]
+    assert "Why packets were late" in (out / "report.html").read_text()
+
     argv = [*TAUT, "explain", str(out), "--over", "p99", "--json"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
 

@@ -18,6 +18,7 @@ from taut.analysis.distribution import (
     select_metric,
 )
 from taut.analysis.episode import Threshold, find_episodes
+from taut.analysis.explain.document import EVENTS, explanation_of
 from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
@@ -60,6 +61,8 @@ def analyse_trial(
     result["warnings"] = _warnings(result, generator)
     if "capture" in trial.meta:
         result |= _capture(trial, result)
+    if (trial.path / EVENTS).is_file() and trial.packets.is_file():
+        result["explanation"] = explanation_of(trial.path)
     _export(trial, engine, measured)
     return result
 

@@ -20,7 +20,7 @@ from taut.analysis.results import analyse_run
 from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.core.files import write_whole
 from taut.records.rundir import RunDirectory
-from taut.report import captures, cells, comparison, host
+from taut.report import captures, cells, comparison, explanation, host
 from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import conditions_of
 from taut.report.figure import Figure
@@ -116,6 +116,8 @@ def _page(
         cells=cells,
         captures=[t for _, document in runs for t in captures.captures_of(document["trials"])],
         words=captures,
+        traced=[t for _, document in runs for t in explanation.explained(document["trials"])],
+        explanation=explanation,
         host=host,
         percentiles=list(PERCENTILES),
         support=SUPPORT,

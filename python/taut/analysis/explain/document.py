@@ -1,13 +1,28 @@
 """An explanation as JSON: what `taut explain --json` prints and a run stores."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from taut.analysis.cause import GRADES
 from taut.analysis.explain.calibrate import Calibration
-from taut.analysis.explain.result import EpisodeStory, Explanation, GapStory
+from taut.analysis.explain.result import EpisodeStory, Explanation, GapStory, Options
+from taut.analysis.explain.trial import explain_trial
 
 FORMAT = 1
+EVENTS = "events.parquet"
+"""In the folder of a trial that was traced."""
+
+_STORIES = 10
+
+
+def explanation_of(trial: Path) -> dict[str, Any]:
+    """Give what results.json keeps of a traced trial's explanation: causes and the worst lines."""
+    document = as_document(explain_trial(trial, Options(n_worst=_STORIES)))
+    kept = ("over", "threshold_ns", "tail_packets", "causes", "kernel_lacks", "notes")
+    shares = [name for name in document if name.endswith("_share")]
+    worst = [{"line": story["line"], "cause": story["cause"]} for story in document["worst"]]
+    return {**{name: document[name] for name in (*kept, *shares)}, "worst": worst}
 
 
 def as_document(explanation: Explanation) -> dict[str, Any]:
