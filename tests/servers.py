@@ -180,15 +180,18 @@ def _spark_settings(folder: Path) -> Iterator[None]:
     }
     lines = [f"{name} {value}\n" for name, value in settings.items()]
     (folder / "spark-defaults.conf").write_text("".join(lines))
-    before = os.environ.get("SPARK_CONF_DIR")
-    os.environ["SPARK_CONF_DIR"] = str(folder)
+    # The name of a bare machine may stand nowhere; Spark would not start for want of its address.
+    ours = {"SPARK_CONF_DIR": str(folder), "SPARK_LOCAL_IP": "127.0.0.1"}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["SPARK_CONF_DIR"]
-        else:
-            os.environ["SPARK_CONF_DIR"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _stop_driver() -> None:

@@ -1,5 +1,6 @@
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,18 @@ def test_a_change_that_fails_measures_nothing_and_leaves_nothing(host: Host):
         pytest.fail("measured")
 
     assert host.read(PATH) == "1"
+
+
+def test_ctrl_c_waits_also_when_another_thread_could_take_the_signal(host: Host):
+    """As libraries have them: a mask of this thread alone would let it through."""
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        test_ctrl_c_in_the_middle_of_a_change_waits_for_its_end(host)
+    finally:
+        done.set()
+        other.join()
 
 
 def test_what_nothing_would_change_is_not_measured(host: Host):

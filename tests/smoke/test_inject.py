@@ -51,6 +51,9 @@ def command(*arguments: str) -> list[str]:
 
 def run(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60)
+    if done.returncode == 2 != status and "no its own" in done.stderr:
+        # A machine (a chroot, a container) that gives a process no mounts of its own.
+        pytest.skip(done.stderr.strip())
     assert done.returncode == status, done.stderr
     return done
 

@@ -135,11 +135,18 @@ def take_back(host: Host, writer: Writer, token: str, *, keep_archive: bool = Tr
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Let Ctrl-C and the like wait: a change is made whole, and taken back whole."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITING)
+    came: list[int] = []
+    # A mask would not do: the signal goes to another thread then, and Python raises in this one.
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number)) for number in _WAITING
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _check(report: ApplyReport) -> None:

@@ -109,7 +109,7 @@ def _driver(url: str) -> SparkSession:
     try:
         return SparkSession(SparkContext(gateway=gateway, conf=conf))
     except Exception as error:
-        raise TautError(f"engine spark: {url}: {_last_line(log) or error}") from error
+        raise TautError(f"engine spark: {url}: {_reason(log) or error}") from error
 
 
 def _addresses(url: str) -> list[tuple[str, int]]:
@@ -153,14 +153,16 @@ def _gateway() -> tuple[Any, IO[bytes]]:
         return launch_gateway(conf, said), log  # type: ignore[no-untyped-call]
     except PySparkRuntimeError:
         raise MissingToolError(
-            f"engine spark: Java did not start ({_last_line(log)}); it needs Java 17 or newer"
+            f"engine spark: Java did not start ({_reason(log)}); it needs Java 17 or newer"
         ) from None
 
 
-def _last_line(log: IO[bytes]) -> str:
+def _reason(log: IO[bytes]) -> str:
+    """The innermost exception; without one the last line."""
     log.seek(0)
     lines = log.read().decode(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else ""
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    return (causes or lines or [""])[-1].removeprefix("Caused by:").strip()
 
 
 def _signed(table: pa.Table) -> pa.Table:
