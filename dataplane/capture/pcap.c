@@ -47,7 +47,8 @@ static inline bool is_ordinary(const struct pcap *pcap, const struct record *rec
 {
 	return record->cap_len - 1 < pcap->max_len && record->fraction < pcap->fraction_limit &&
 	       (record->cap_len == record->wire_len ||
-		       (record->cap_len == pcap->snaplen && record->cap_len < record->wire_len));
+		       (record->cap_len == pcap->snaplen && record->cap_len < record->wire_len &&
+			       record->wire_len <= CAPTURE_MAX_LEN));
 }
 
 // What a record of a valid file may be. Some tools write more bytes than they say were on the wire

@@ -215,6 +215,23 @@ static void test_snapped_frames_are_counted(void **state)
 	}
 }
 
+static void test_a_damaged_wire_length_is_found_in_any_block_size(void **state)
+{
+	// Snapped at the file's length, as ordinary records are.
+	for (size_t block = 20; block < 2000; block += 60) {
+		struct bytes bytes = {0};
+		put_pcap_header(&bytes, TEST_PCAP_NS, 64, 1);
+		for (uint32_t i = 0; i < 20; i++)
+			put_record(&bytes, 5, i, i, 64, i == 7 ? 0xffffff01 : 1500);
+
+		struct outcome *outcome = read_bytes(&bytes, block);
+
+		assert_int_equal(outcome->n, 19);
+		assert_note(outcome, CAPTURE_BAD_LENGTH, 1, TEST_PCAP_HEADER + 7 * (16 + 64),
+			0xffffff01);
+	}
+}
+
 static void test_more_bytes_than_on_the_wire_are_given_and_counted(void **state)
 {
 	struct bytes bytes = {0};
@@ -302,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_a_hole_of_zeros_is_passed_over),
 		cmocka_unit_test(test_what_never_makes_sense_again_ends_the_file),
 		cmocka_unit_test(test_snapped_frames_are_counted),
+		cmocka_unit_test(test_a_damaged_wire_length_is_found_in_any_block_size),
 		cmocka_unit_test(test_more_bytes_than_on_the_wire_are_given_and_counted),
 		cmocka_unit_test(test_time_running_backwards_is_counted_and_given),
 		cmocka_unit_test(test_another_link_type_is_refused_by_name),
