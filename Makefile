@@ -11,6 +11,8 @@ BUILD := build
 SANITIZE := build-sanitize
 # Of each target, all at the same time.
 FUZZ_SECONDS ?= 60
+# 0: another one each time.
+FUZZ_SEED ?= 0
 # PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
 PYTEST_ARGS ?=
 
@@ -44,7 +46,7 @@ sanitize: setup ## C unit tests under the address and undefined-behaviour saniti
 
 fuzz: setup ## libFuzzer over the readers of captures (FUZZ_SECONDS, 60)
 	@devtools/setup.sh fuzz
-	@devtools/fuzz $(FUZZ_SECONDS)
+	@devtools/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 lint: build ## every rule a tool can check
 	@devtools/setup.sh lint
