@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "command_line.h"
+#include "cpu_list.h"
 #include "eal.h"
 #include "json.h"
 #include "nf_table.h"
@@ -16,7 +17,7 @@
 // As the options table sees it: what config.h holds decoded is text here.
 struct options {
 	struct option_list ports, nfs;
-	const char *transmit, *core, *gaps, *stats, *gap_threshold, *gap_per_packet;
+	const char *transmit, *core, *writer_core, *gaps, *stats, *gap_threshold, *gap_per_packet;
 	uint64_t burst, duration_ns, hold;
 };
 
@@ -48,6 +49,11 @@ static const struct option_spec options_table[] = {
 		OPTION(core),
 		.default_text = "",
 		.help = "the core to run on; default: the last one allowed"},
+	{.name = "writer-core",
+		.type = OPTION_STRING,
+		OPTION(writer_core),
+		.default_text = "",
+		.help = "to write the gap log on; default: the first allowed that is not --core"},
 	{.name = "duration",
 		.type = OPTION_DURATION,
 		OPTION(duration_ns),
@@ -63,7 +69,7 @@ static const struct option_spec options_table[] = {
 		.type = OPTION_STRING,
 		OPTION(gaps),
 		.default_text = "",
-		.help = "file for the gap log (record_format.h)"},
+		.help = "file for the gap log (record_format.h), written during the run"},
 	{.name = "stats",
 		.type = OPTION_STRING,
 		OPTION(stats),
@@ -115,7 +121,8 @@ static const struct command_line line = {
 	.describe = describe,
 };
 
-static int parse_core(const char *text, int64_t *out, char *error, size_t error_len)
+static int parse_core(
+	const char *option, const char *text, int64_t *out, char *error, size_t error_len)
 {
 	char *end;
 
@@ -125,11 +132,38 @@ static int parse_core(const char *text, int64_t *out, char *error, size_t error_
 	errno = 0;
 	long core = strtol(text, &end, 10);
 	if (*end != '\0' || errno != 0 || core < 0 || core > 65535) {
-		snprintf(error, error_len, "--core %s: not the number of a core", text);
+		snprintf(error, error_len, "--%s %s: not the number of a core", option, text);
 		return -EINVAL;
 	}
 	*out = core;
 	return eal_check_core(core, error, error_len);
+}
+
+// Without --core the poller's is the last one allowed (eal.h), and the first another one, where
+// there are two.
+static int64_t first_core_but(int64_t core)
+{
+	cpu_set_t allowed;
+
+	if (cpu_list_allowed(&allowed) < 0)
+		return -1;
+	for (int64_t other = 0; other < CPU_SETSIZE; other++)
+		if (CPU_ISSET((size_t)other, &allowed) && other != core)
+			return other;
+	return -1;
+}
+
+static int parse_cores(
+	struct config *config, const struct options *options, char *error, size_t error_len)
+{
+	int err = parse_core("core", options->core, &config->core, error, error_len);
+
+	if (err == 0)
+		err = parse_core("writer-core", options->writer_core, &config->writer_core, error,
+			error_len);
+	if (err == 0 && config->writer_core < 0)
+		config->writer_core = first_core_but(config->core);
+	return err;
 }
 
 static int parse_limit(const char *name, const char *text, uint64_t by_kind, uint64_t *out,
@@ -192,7 +226,7 @@ static int decode(
 		.gaps_path = options->gaps,
 		.stats_path = options->stats,
 	};
-	int err = parse_core(options->core, &config->core, error, error_len);
+	int err = parse_cores(config, options, error, error_len);
 	if (err == 0)
 		err = check_output("gaps", options->gaps, error, error_len);
 	if (err == 0)

@@ -23,7 +23,6 @@
 enum {
 	EXIT_BAD_INPUT = 2,
 	ERROR_LEN = 512,
-	GAPS_KEPT = 1 << 20, // 24 MB, some minutes of a very noisy machine
 	POOL_SPARE = 2048, // the pool's cache and the bursts under way
 };
 
@@ -118,6 +117,33 @@ static void wait_for_servers(struct worker *worker)
 			(void)port_wait_link(worker->ports[i], look_ns, NULL);
 }
 
+// Without --gaps they are only counted.
+static int create_gap_log(struct forwarder *forwarder, char *error, size_t error_len)
+{
+	const struct config *config = &forwarder->config;
+
+	clock_point_take(&forwarder->first);
+	const struct gap_log_config gaps = {
+		.threshold_ticks = clock_ticks(config->gap_threshold_ns, forwarder->tsc_hz),
+		.per_packet_ticks = clock_ticks(config->gap_per_packet_ns, forwarder->tsc_hz),
+		.thread = GAP_FORWARDER,
+		.path = *config->gaps_path != '\0' ? config->gaps_path : NULL,
+		.header =
+			{
+				.epoch_tsc = forwarder->first.tsc,
+				.nominal_tsc_hz = forwarder->tsc_hz,
+				.first = forwarder->first,
+				.thread = "forwarder",
+			},
+		.core = (int)config->writer_core,
+	};
+	int err = gap_log_create(&forwarder->worker->gaps, &gaps);
+	if (err < 0)
+		snprintf(error, error_len, "--gaps %s: %s; name a file on a disk with room",
+			config->gaps_path, strerror(-err));
+	return err;
+}
+
 static int prepare_worker(struct forwarder *forwarder, char *error, size_t error_len)
 {
 	const struct config *config = &forwarder->config;
@@ -126,12 +152,6 @@ static int prepare_worker(struct forwarder *forwarder, char *error, size_t error
 		.tsc_hz = forwarder->tsc_hz,
 		.n_ports = worker->n_ports,
 		.hold_max = config->hold,
-	};
-	const struct gap_log_config gaps = {
-		.threshold_ticks = clock_ticks(config->gap_threshold_ns, forwarder->tsc_hz),
-		.per_packet_ticks = clock_ticks(config->gap_per_packet_ns, forwarder->tsc_hz),
-		.thread = GAP_FORWARDER,
-		.capacity = GAPS_KEPT,
 	};
 
 	worker->stop = &stop;
@@ -144,38 +164,29 @@ static int prepare_worker(struct forwarder *forwarder, char *error, size_t error
 		return err;
 	uint16_t burst_max = worker->transmit.ops->burst_max;
 	worker->burst = burst_max > 0 ? burst_max : config->burst;
-	err = gap_log_create(&worker->gaps, &gaps);
-	if (err < 0)
-		snprintf(error, error_len, "gap log: %s", strerror(-err));
-	return err;
+	return create_gap_log(forwarder, error, error_len);
 }
 
-// Both files, after the run. Returns 0 or -errno with one line in error.
+// The gap log's end and the counters, after the run. Returns 0 or -errno with one line in error.
 static int write_results(struct forwarder *forwarder, uint64_t ticks, char *error, size_t error_len)
 {
 	const struct config *config = &forwarder->config;
 	struct worker *worker = forwarder->worker;
-	struct record_file_header header = {
-		.epoch_tsc = forwarder->first.tsc,
-		.nominal_tsc_hz = forwarder->tsc_hz,
-		.first = forwarder->first,
-		.thread = "forwarder",
-	};
 	struct clock_point last;
-	int err = 0;
 
 	clock_point_take(&last);
-	if (*config->gaps_path != '\0')
-		err = gap_log_write(&worker->gaps, config->gaps_path, &header, &last);
-	if (err < 0) {
-		snprintf(error, error_len, "--gaps %s: %s", config->gaps_path, strerror(-err));
-		return err;
-	}
-	if (*config->stats_path != '\0')
-		err = stats_write(config, worker, &forwarder->eal, forwarder->tsc_hz, ticks,
-			atomic_load_explicit(&stop, memory_order_relaxed) ? "signal" : "duration");
+	int err = gap_log_close(&worker->gaps, forwarder->first.tsc, &last);
 	if (err < 0)
+		snprintf(error, error_len, "--gaps %s: %s", config->gaps_path, strerror(-err));
+	if (*config->stats_path == '\0')
+		return err;
+	// Also then: they say how many gaps are missing.
+	int stats_err = stats_write(config, worker, &forwarder->eal, forwarder->tsc_hz, ticks,
+		atomic_load_explicit(&stop, memory_order_relaxed) ? "signal" : "duration");
+	if (err == 0 && stats_err < 0) {
+		err = stats_err;
 		snprintf(error, error_len, "--stats %s: %s", config->stats_path, strerror(-err));
+	}
 	return err;
 }
 
@@ -185,7 +196,6 @@ static int run(struct forwarder *forwarder, char *error, size_t error_len)
 	uint64_t duration_ns = forwarder->config.duration_ns;
 
 	wait_for_servers(worker);
-	clock_point_take(&forwarder->first);
 	uint64_t started_tsc = clock_tsc();
 	worker->end_tsc = duration_ns == 0
 				  ? UINT64_MAX
@@ -228,6 +238,8 @@ int main(int argc, char **argv)
 		LOG(ERROR, "%s", error);
 		return EXIT_BAD_INPUT;
 	}
+	// A file size limit is then an error of a write, not the end.
+	signal(SIGXFSZ, SIG_IGN);
 	err = start_eal(&forwarder, argv[0], error, sizeof(error));
 	if (err < 0) {
 		LOG(ERROR, "%s", error);

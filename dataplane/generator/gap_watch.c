@@ -1,20 +1,65 @@
 #include "gap_watch.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int gap_watch_create(struct gap_watch *watch, const struct gap_log_config *config, size_t n_latest)
+{
+	*watch = (struct gap_watch){
+		.threshold_ticks = config->threshold_ticks,
+		.mask = n_latest - 1,
+	};
+	watch->latest = malloc(n_latest * sizeof(*watch->latest));
+	if (watch->latest == NULL)
+		return -ENOMEM;
+	// Touched now, so that no page fault comes in the run. Not zero: calloc would not touch.
+	memset(watch->latest, 0xff, n_latest * sizeof(*watch->latest));
+	int err = gap_log_create(&watch->log, config);
+	// What is not to be counted must not come into the log's file either.
+	watch->log.threshold_ticks = UINT64_MAX / 2;
+	return err;
+}
+
+void gap_watch_destroy(struct gap_watch *watch)
+{
+	gap_log_destroy(&watch->log);
+	free(watch->latest);
+	watch->latest = NULL;
+}
+
+void gap_watch_start(struct gap_watch *watch, uint64_t now_tsc)
+{
+	watch->log.threshold_ticks = watch->threshold_ticks;
+	watch->checkpoint_tsc = now_tsc;
+	watch->n_packets = 0;
+}
+
+void gap_watch_remember(struct gap_watch *watch, uint64_t now_tsc)
+{
+	watch->latest[(watch->log.n - 1) & watch->mask] = (struct gap_span){
+		.start_tsc = watch->checkpoint_tsc,
+		.end_tsc = now_tsc,
+	};
+	watch->last_end_tsc = now_tsc;
+}
+
 bool gap_watch_overlaps(const struct gap_watch *watch, uint64_t from_tsc, uint64_t until_tsc)
 {
-	const struct gap_record *gaps = watch->log.records;
-	size_t low = 0, high = gap_log_kept(&watch->log);
+	uint64_t end = watch->log.n;
+	uint64_t low = end > watch->mask + 1 ? end - watch->mask - 1 : 0;
+	uint64_t high = end;
 
-	// Past the log's end nothing is known in detail: the last gap's end must answer.
-	if (watch->log.not_logged > 0 && (high == 0 || from_tsc >= gaps[high - 1].end_tsc))
-		return gap_watch_since(watch, from_tsc);
+	// Those before the oldest one known had ended when it began.
+	if (low > 0 && from_tsc < watch->latest[low & watch->mask].start_tsc)
+		return true;
 	// The first gap that ends after from_tsc.
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (gaps[middle].end_tsc > from_tsc)
+		uint64_t middle = low + (high - low) / 2;
+		if (watch->latest[middle & watch->mask].end_tsc > from_tsc)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	return low < gap_log_kept(&watch->log) && gaps[low].start_tsc < until_tsc;
+	return low < end && watch->latest[low & watch->mask].start_tsc < until_tsc;
 }

@@ -3,37 +3,44 @@
 // The generator's own gaps: times when its loop did not run as it should. The loop reports its
 // progress at checkpoints; a stretch between two of them that is longer than the threshold, plus
 // an allowance for each packet handled, is a gap. What overlaps a gap is void: the delay may be
-// the instrument's.
+// the instrument's. All gaps go to the log; the latest are kept here for packets that are lost.
 
 #include "gap_log.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct gap_span {
+	uint64_t start_tsc, end_tsc;
+};
 
 struct gap_watch {
 	uint64_t checkpoint_tsc;
 	uint64_t last_end_tsc; // end of the last gap; 0: none yet
 	uint32_t n_packets; // handled since the checkpoint
 	struct gap_log log;
+	uint64_t threshold_ticks; // of the log once the run has started
+	struct gap_span *latest; // a ring: gap i stands at i & mask
+	uint64_t mask;
 };
 
-// The run starts now: forget what was before.
-static inline void gap_watch_start(struct gap_watch *watch, uint64_t now_tsc)
-{
-	watch->checkpoint_tsc = now_tsc;
-	watch->last_end_tsc = 0;
-	watch->n_packets = 0;
-	watch->log.n = 0;
-	watch->log.not_logged = 0;
-	watch->log.total_ticks = 0;
-	watch->log.max_ticks = 0;
-}
+// n_latest is a power of two: the gaps gap_watch_overlaps knows. Nothing is a gap before
+// gap_watch_start. Returns 0 or -errno; destroy it also then.
+int gap_watch_create(struct gap_watch *watch, const struct gap_log_config *config, size_t n_latest);
+void gap_watch_destroy(struct gap_watch *watch);
+
+// The run starts now.
+void gap_watch_start(struct gap_watch *watch, uint64_t now_tsc);
+
+// Hot path, out of line because it is rare: from the checkpoint until now was a gap.
+void gap_watch_remember(struct gap_watch *watch, uint64_t now_tsc);
 
 // Hot path: progress up to now.
 static inline void gap_watch_check(struct gap_watch *watch, uint64_t now_tsc)
 {
 	if (gap_log_check(&watch->log, watch->checkpoint_tsc, now_tsc, watch->n_packets))
-		watch->last_end_tsc = now_tsc;
+		gap_watch_remember(watch, now_tsc);
 	watch->checkpoint_tsc = now_tsc;
 	watch->n_packets = 0;
 }
@@ -45,5 +52,6 @@ static inline bool gap_watch_since(const struct gap_watch *watch, uint64_t from_
 	return watch->last_end_tsc > from_tsc;
 }
 
-// Does [from_tsc, until_tsc] overlap a gap? Binary search in the log; for lost packets.
+// Does [from_tsc, until_tsc] overlap a gap? Binary search among the latest; for lost packets. A
+// time from which gaps may be forgotten is taken for one with a gap: the instrument is blamed.
 bool gap_watch_overlaps(const struct gap_watch *watch, uint64_t from_tsc, uint64_t until_tsc);

@@ -12,7 +12,8 @@
 
 enum {
 	CLOCK_SPREAD_NS = 100000000, // 50 ns a point over 0.1 s: the rate is right to 1e-6
-	GAPS_LOGGED = 1 << 20, // 24 MiB: 17 minutes at 1000 a second
+	// 2 MiB: the last 26 s at 5000 a second, for the packets that get lost in them.
+	GAPS_SEARCHED = 1 << 17,
 	START_DELAY_NS = 1000000, // from setting the epoch to time 0
 	MAX_BEHIND_NS = 1000000000, // how long the end of a run waits for a sender that is behind
 	NEAR_FLOOR_NS = 60,
@@ -87,6 +88,37 @@ static struct record_file_header file_header(const struct generator *g)
 	return header;
 }
 
+static void say_no_file(const char *path, int err, char *error, size_t error_len)
+{
+	snprintf(error, error_len, "%s: %s; give --out a folder on a disk with room", path,
+		strerror(-err));
+}
+
+// Of both files that are written during the run.
+static int writer_core(const struct generator *g)
+{
+	return g->config->writer_core >= 0 ? g->config->writer_core : g->eal.core;
+}
+
+static int open_gaps(struct generator *g, char *error, size_t error_len)
+{
+	char path[512];
+	const struct gap_log_config config = {
+		.threshold_ticks = clock_ticks(g->config->gap_threshold_ns, g->tsc_hz),
+		.per_packet_ticks = clock_ticks(g->config->gap_per_packet_ns, g->tsc_hz),
+		.thread = GAP_GENERATOR,
+		.path = path,
+		.header = file_header(g),
+		.core = writer_core(g),
+	};
+
+	generator_path(g, "gaps.bin", path, sizeof(path));
+	int err = gap_watch_create(&g->loop.gaps, &config, GAPS_SEARCHED);
+	if (err < 0)
+		say_no_file(path, err, error, error_len);
+	return err;
+}
+
 static int open_writer(struct generator *g, char *error, size_t error_len)
 {
 	const struct options *options = &g->config->options;
@@ -100,7 +132,7 @@ static int open_writer(struct generator *g, char *error, size_t error_len)
 			options->record == RECORD_MODE_ALL
 				? traffic_rate_pps(&g->config->rate) * g->n_directions
 				: 0,
-		.core = g->config->writer_core >= 0 ? g->config->writer_core : g->eal.core,
+		.core = writer_core(g),
 	};
 
 	generator_path(g, "packets.bin", path, sizeof(path));
@@ -108,20 +140,13 @@ static int open_writer(struct generator *g, char *error, size_t error_len)
 		return 0;
 	int err = record_writer_create(&config, &g->loop.writer);
 	if (err < 0)
-		snprintf(error, error_len, "%s: %s; give --out a folder on a disk with room", path,
-			strerror(-err));
+		say_no_file(path, err, error, error_len);
 	return err;
 }
 
 static int open_measurements(struct generator *g, char *error, size_t error_len)
 {
 	const struct options *options = &g->config->options;
-	struct gap_log_config gaps = {
-		.threshold_ticks = clock_ticks(g->config->gap_threshold_ns, g->tsc_hz),
-		.per_packet_ticks = clock_ticks(g->config->gap_per_packet_ns, g->tsc_hz),
-		.thread = GAP_GENERATOR,
-		.capacity = GAPS_LOGGED,
-	};
 	struct measurement_config config = {
 		.n_flows = (uint32_t)options->flows,
 		.in_flight_capacity = in_flight_capacity(
@@ -132,7 +157,7 @@ static int open_measurements(struct generator *g, char *error, size_t error_len)
 		.writer = g->loop.writer,
 		.gaps = &g->loop.gaps,
 	};
-	int err = gap_log_create(&g->loop.gaps.log, &gaps);
+	int err = 0;
 
 	for (uint32_t i = 0; err == 0 && i < g->n_directions; i++) {
 		config.direction = (uint8_t)i;
@@ -212,6 +237,8 @@ int generator_open(struct generator *g, const struct config *config, volatile co
 	if (err == 0)
 		err = wait_links(g, error, error_len);
 	if (err == 0)
+		err = open_gaps(g, error, error_len);
+	if (err == 0)
 		err = open_writer(g, error, error_len);
 	if (err == 0)
 		err = open_measurements(g, error, error_len);
@@ -282,8 +309,7 @@ static void write_files(struct generator *g)
 		keep_error(g, "packets.bin", err);
 		g->loop.writer = NULL;
 	}
-	generator_path(g, "gaps.bin", path, sizeof(path));
-	keep_error(g, "gaps.bin", gap_log_write(&g->loop.gaps.log, path, &header, last));
+	keep_error(g, "gaps.bin", gap_log_close(&g->loop.gaps.log, g->epoch_tsc, last));
 	generator_path(g, "histograms.bin", path, sizeof(path));
 	keep_error(g, "histograms.bin",
 		histograms_write(g->measurements, g->n_directions, path, &header, last));
@@ -321,7 +347,7 @@ void generator_close(struct generator *g)
 		measurement_fini(&g->measurements[i]);
 		traffic_destroy(g->traffic[i]);
 	}
-	gap_log_destroy(&g->loop.gaps.log);
+	gap_watch_destroy(&g->loop.gaps);
 	if (g->ports[1] != g->ports[0])
 		port_close(g->ports[1]);
 	port_close(g->ports[0]);

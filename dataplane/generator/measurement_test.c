@@ -6,12 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { CAPACITY = 16, QUANTUM = 100, N_GAPS = 1000 };
+enum { CAPACITY = 16, QUANTUM = 100, N_LATEST = 1024 };
 
 static char path[] = "/tmp/measurement_test.XXXXXX";
 static struct gap_watch gaps;
@@ -19,12 +18,10 @@ static struct record_writer *writer;
 
 static void open_gaps(uint64_t now_tsc)
 {
-	const struct gap_log_config config = {
-		.threshold_ticks = 50, .per_packet_ticks = 10, .capacity = N_GAPS};
+	const struct gap_log_config config = {.threshold_ticks = 50, .per_packet_ticks = 10};
 
-	memset(&gaps, 0, sizeof(gaps));
-	gaps.checkpoint_tsc = now_tsc;
-	assert_int_equal(gap_log_create(&gaps.log, &config), 0);
+	assert_int_equal(gap_watch_create(&gaps, &config, N_LATEST), 0);
+	gap_watch_start(&gaps, now_tsc);
 }
 
 // Each test gets a direction with one ring of 16 and two flows.
@@ -65,7 +62,7 @@ static size_t finish(struct measurement *m, struct packet_record *records, size_
 		fread(records, sizeof(*records), max, file), n_written < max ? n_written : max);
 	fclose(file);
 	measurement_fini(m);
-	gap_log_destroy(&gaps.log);
+	gap_watch_destroy(&gaps);
 	free(m);
 	return n_written;
 }
@@ -312,30 +309,20 @@ static void test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd(void
 	assert_true(n_slow > (n - n / 2) * 8 / 10);
 }
 
-static void test_beyond_the_log_the_last_gap_answers(void **state)
+static void test_a_lost_packet_whose_gaps_are_forgotten_is_void(void **state)
 {
-	open_gaps(0);
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[2];
 
-	for (uint64_t i = 1; i <= N_GAPS + 5; i++)
-		gap_watch_check(&gaps, i * 100);
+	send(m, 2);
+	receive(m, 0, 300); // no later gap is of interest to packet 1: it was lost before
+	for (uint64_t i = 0; i <= N_LATEST; i++)
+		gap(due_of(10) + i * 1000, due_of(10) + i * 1000 + 100);
 
-	assert_int_equal(gaps.log.not_logged, 5);
-	assert_true(gap_watch_overlaps(&gaps, N_GAPS * 100 + 400, N_GAPS * 100 + 450));
-	assert_false(gap_watch_overlaps(&gaps, N_GAPS * 100 + 500, N_GAPS * 100 + 600));
-	gap_log_destroy(&gaps.log);
-}
-
-static void test_work_on_many_packets_is_no_gap(void **state)
-{
-	open_gaps(0);
-
-	gaps.n_packets = 32;
-	gap_watch_check(&gaps, 50 + 320);
-	assert_int_equal(gaps.log.n, 0);
-	gap_watch_check(&gaps, 50 + 320 + 51);
-	assert_int_equal(gaps.log.n, 1);
-	assert_int_equal(gaps.log.max_ticks, 51);
-	gap_log_destroy(&gaps.log);
+	assert_int_equal(finish(m, records, 2), 2);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].seq, 1);
+	assert_int_equal(records[1].flags, PACKET_VOID);
 }
 
 static void test_capacity_holds_a_deadline_within_limits(void **state)
@@ -358,8 +345,7 @@ int main(void)
 		cmocka_unit_test(test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back),
 		cmocka_unit_test(test_flags_of_the_sender_reach_record_and_histogram),
 		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),
-		cmocka_unit_test(test_beyond_the_log_the_last_gap_answers),
-		cmocka_unit_test(test_work_on_many_packets_is_no_gap),
+		cmocka_unit_test(test_a_lost_packet_whose_gaps_are_forgotten_is_void),
 		cmocka_unit_test(test_capacity_holds_a_deadline_within_limits),
 	};
 	int fd = mkstemp(path);

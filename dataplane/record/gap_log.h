@@ -1,10 +1,11 @@
 #pragma once
 
 // Iterations of a polling loop that took longer than the work in them explains: time stolen by
-// the kernel, the hypervisor or the firmware. Forwarder, generator and each core of taut-noise keep
-// one, written to a file after the run. Memory is taken and touched before it.
+// the kernel, the hypervisor or the firmware. Forwarder and generator stream theirs to a file while
+// they run, all of them however long that is; each core of taut-noise and taut-inject keeps the
+// first ones in memory, written after the run. Memory is taken and touched before it.
 
-#include "record_file.h"
+#include "record_writer.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +14,11 @@ struct gap_log_config {
 	uint64_t threshold_ticks; // an empty iteration longer than this is a gap
 	uint64_t per_packet_ticks; // each packet handled may take this much more
 	uint32_t thread; // enum gap_thread
-	size_t capacity; // gaps beyond it are counted, not kept
+	size_t capacity; // in memory; gaps beyond it are counted, not kept
+	// Of a log that is streamed.
+	const char *path; // NULL: in memory
+	struct record_file_header header; // see record_file_create
+	int core; // of the thread that writes; -1: as the calling thread
 };
 
 struct gap_log {
@@ -21,7 +26,8 @@ struct gap_log {
 	uint64_t n; // all gaps: those kept and those not
 	uint64_t not_logged;
 	uint64_t total_ticks, max_ticks;
-	struct gap_record *records;
+	struct record_writer *writer; // NULL: in memory
+	struct gap_record *records; // in memory; NULL: streamed
 	size_t capacity;
 	uint32_t thread;
 };
@@ -30,9 +36,13 @@ struct gap_log {
 int gap_log_create(struct gap_log *log, const struct gap_log_config *config);
 void gap_log_destroy(struct gap_log *log);
 
-// Write what was kept as a RECORD_GAP file. Returns 0 or -errno.
+// Write what was kept in memory as a RECORD_GAP file. Returns 0 or -errno.
 int gap_log_write(const struct gap_log *log, const char *path,
 	const struct record_file_header *header, const struct clock_point *last);
+
+// End the file of a log that is streamed; not_logged is then what did not come into it. Returns 0
+// or -errno of the first failed write.
+int gap_log_close(struct gap_log *log, uint64_t epoch_tsc, const struct clock_point *last);
 
 // Hot path, out of line because it is rare.
 void gap_log_add(struct gap_log *log, uint64_t start_tsc, uint64_t end_tsc, uint32_t n_packets);

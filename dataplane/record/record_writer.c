@@ -117,7 +117,9 @@ static void *writer_run(void *arg)
 		n_waiting = head - tail;
 		if (!go_on)
 			return NULL;
-		if (n_waiting < (writer->mask + 1) / 2)
+		// Fewer may wait where the rate is below the announced one. With more the next
+		// sleeps would be ever shorter, and the wake-ups ever more.
+		if (n_waiting < (writer->mask + 1) / 4)
 			continue;
 		int err = drain(writer);
 		if (err < 0) {

@@ -1,10 +1,11 @@
 #pragma once
 
 // Streams records from the measuring thread to a file without making it wait. The measuring
-// thread stores records in a ring in memory; a writer thread empties the ring in 1 MiB writes,
-// but not before it is half full: where both share a core, nothing but the measurement runs until
-// then, and a short run is written after its end. Memory is the ring's, whatever the duration.
-// A record that finds the ring full is counted as lost: the measuring thread never waits.
+// thread stores records in a ring in memory; a writer thread empties the ring in 1 MiB writes. It
+// sleeps until the ring should be half full at the rate that was announced or seen, and writes
+// nothing before it is a quarter full: where both share a core, hardly anything but the measurement
+// runs until then, and a short run is written after its end. Memory is the ring's, whatever the
+// duration. A record that finds the ring full is counted as lost: the measuring thread never waits.
 
 #include "record_file.h"
 

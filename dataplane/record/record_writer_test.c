@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,6 +93,37 @@ static void test_records_stream_through_a_ring_smaller_than_the_run(void **state
 	assert_file_counts_to(20000);
 }
 
+static long file_size(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return (long)st.st_size;
+}
+
+static void test_less_than_half_a_ring_is_written_when_the_run_is_slower_than_announced(
+	void **state)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct record_writer_config config = {
+		.path = path,
+		.kind = RECORD_PACKET,
+		.ring_bytes = 1024 * sizeof(struct packet_record),
+		.expected_per_second = 10240, // half full after 50 ms
+		.core = -1,
+	};
+	struct record_writer *writer;
+
+	assert_int_equal(record_writer_create(&config, &writer), 0);
+	for (uint64_t seq = 0; seq < 300; seq++)
+		put(writer, seq);
+	for (int i = 0; i < 10000 && file_size() <= (long)sizeof(config.header); i++)
+		nanosleep(&pause, NULL);
+
+	assert_int_equal(file_size(), sizeof(config.header) + 300 * sizeof(struct packet_record));
+	assert_int_equal(record_writer_close(writer, &last, NULL, NULL), 0);
+}
+
 static void test_a_full_ring_loses_records_and_counts_them(void **state)
 {
 	struct record_writer_config config = {
@@ -147,6 +179,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_short_run_is_written_at_the_end),
 		cmocka_unit_test(test_records_stream_through_a_ring_smaller_than_the_run),
+		cmocka_unit_test(
+			test_less_than_half_a_ring_is_written_when_the_run_is_slower_than_announced),
 		cmocka_unit_test(test_a_full_ring_loses_records_and_counts_them),
 		cmocka_unit_test(test_a_failed_write_is_reported_to_the_measuring_thread),
 		cmocka_unit_test(test_a_path_that_cannot_be_created_is_an_error),

@@ -2,18 +2,21 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from taut.core.binaries import find_binary
 from taut.records import layout
+from taut.records.raw_file import RawFile, open_raw
 
 pytestmark = pytest.mark.smoke
 
@@ -46,13 +49,14 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     return process
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(find_binary("taut-forward")), *arguments],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
+        **options,
     )
 
 
@@ -110,6 +114,116 @@ def test_signal_ends_it_with_whole_files_and_nothing_left(
     assert (records["thread"] == 1).all()
     assert not list(run_dir.iterdir())
     assert not list(runtime_folders())
+
+
+# Every iteration is then a gap: millions a second.
+ALL_GAPS = ("--port", "ring:a", "--gap-threshold", "1ns")
+LOG_RING = 1 << 20  # gaps the log holds in memory
+
+
+def test_gaps_are_on_disk_however_many_there_are(run_dir: Path, tmp_path: Path) -> None:
+    gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
+
+    done = run(*ALL_GAPS, "--duration", "1s", "--gaps", str(gaps), "--stats", str(stats))
+
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(stats.read_text())["gaps"]
+    raw = open_raw(gaps, layout.RecordKind.GAP)
+    assert raw.is_complete
+    assert raw.n_records == counts["n"] - counts["not_logged"]
+    if counts["n"] <= 2 * LOG_RING:
+        pytest.skip(f"too busy a machine: {counts['n']} iterations in a second")
+    assert raw.n_records > LOG_RING
+    assert is_one_after_the_other(raw) == (counts["not_logged"] == 0)
+    gaps.unlink()
+
+
+def is_one_after_the_other(raw: RawFile) -> bool:
+    """Whether each gap begins where the one before it ended: nothing is missing."""
+    before = None
+    for gaps in raw.chunks():
+        if before is not None and gaps["start_tsc"][0] != before:
+            return False
+        if (gaps["start_tsc"][1:] != gaps["end_tsc"][:-1]).any():
+            return False
+        before = gaps["end_tsc"][-1]
+    return True
+
+
+def test_a_killed_forwarder_leaves_the_gaps_it_had_written(run_dir: Path, tmp_path: Path) -> None:
+    gaps = tmp_path / "gaps.bin"
+    process = start(*ALL_GAPS, "--gaps", str(gaps))
+
+    until = time.monotonic() + TIMEOUT_S
+    while gaps.stat().st_size < 1 << 20 and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+
+    raw = open_raw(gaps, layout.RecordKind.GAP)
+    assert not raw.is_complete
+    assert raw.n_records > 1000
+    assert is_one_after_the_other(raw)
+    gaps.unlink()
+    for folder in runtime_folders():
+        folder.rmdir()
+
+
+def test_without_a_file_gaps_are_counted_only(run_dir: Path, tmp_path: Path) -> None:
+    stats = tmp_path / "stats.json"
+
+    done = run(*ALL_GAPS, "--duration", "50ms", "--stats", str(stats))
+
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(stats.read_text())["gaps"]
+    assert counts["n"] == counts["not_logged"] > 0
+
+
+def test_a_disk_without_room_for_gaps_ends_it_with_an_error_and_whole_counters(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
+
+    # Huge pages are files to the kernel: they would meet the limit first.
+    done = run(
+        *(*ALL_GAPS, "--duration", "100ms", "--gaps", str(gaps), "--stats", str(stats)),
+        *("--", "--no-huge"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16)),
+    )
+
+    assert done.returncode == 1
+    assert f"--gaps {gaps}: File too large" in done.stderr
+    assert json.loads(stats.read_text())["gaps"]["not_logged"] > 0
+    raw = open_raw(gaps, layout.RecordKind.GAP)
+    assert not raw.is_complete
+    assert is_one_after_the_other(raw)
+
+
+def cores_of_threads(pid: int) -> dict[str, list[int]]:
+    """Give the name of each thread and the cores it may use."""
+    tasks = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+    return {
+        Path(f"/proc/{pid}/task/{task}/comm").read_text().strip(): sorted(
+            os.sched_getaffinity(task)
+        )
+        for task in tasks
+    }
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_gaps_are_written_on_another_core_than_the_poller_s(run_dir: Path, tmp_path: Path) -> None:
+    first, *_, last = sorted(os.sched_getaffinity(0))
+    for asked, poller, writer in (
+        ((), last, first),
+        (("--core", str(first)), first, sorted(os.sched_getaffinity(0))[1]),
+        (("--core", str(last), "--writer-core", str(last)), last, last),
+    ):
+        process = start("--port", "ring:a", "--gaps", str(tmp_path / "gaps.bin"), *asked)
+        threads = cores_of_threads(process.pid)
+        stop(process)
+
+        assert threads["taut-forward"] == [poller]
+        assert threads["taut-writer"] == [writer]
 
 
 @pytest.mark.parametrize("transmit", ["eager", "single", "buffered:32,100us"])
@@ -194,6 +308,8 @@ def test_socket_of_a_running_forwarder_is_in_use(run_dir: Path) -> None:
         (["--port", "ring:a", "--burst", "257"], ["burst=257", "1 to 256"]),
         (["--port", "ring:a", "--core", "999"], ["core 999: not a core"]),
         (["--port", "ring:a", "--core", "x"], ["--core x"]),
+        (["--port", "ring:a", "--writer-core", "x"], ["--writer-core x"]),
+        (["--port", "ring:a", "--writer-core", "999"], ["core 999: not a core"]),
         (["--port", "ring:a", "--duration", "5"], ["duration=5", "its unit"]),
         (["--port", "ring:a", "--duration", "10ms", "--gaps", "/nonexistent/g"], ["/nonexistent"]),
         (["--prot", "ring:a"], ["--prot: no such option", "--help"]),

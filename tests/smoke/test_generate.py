@@ -274,6 +274,21 @@ def read_summary(out: Path) -> dict:
     return json.loads((out / "generator.json").read_text())
 
 
+def test_gaps_are_on_disk_however_many_there_are(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "10kpps",
+        "--gap-threshold", "1ns")  # fmt: skip
+
+    result = read(tmp_path)
+    counts = result.summary["gaps"]
+    assert len(result.gaps) == counts["n"] - counts["not_logged"]
+    assert result.headers["gaps"]["epoch_tsc"] == result.summary["epoch_tsc"]
+    assert_records_agree(result)
+    if counts["n"] <= 1 << 21:
+        pytest.skip(f"too busy a machine: {counts['n']} iterations in a second")
+    assert len(result.gaps) > 1 << 20  # the log holds that many in memory
+    (tmp_path / "gaps.bin").unlink()
+
+
 def test_memory_does_not_grow_with_the_run(tmp_path: Path):
     load = (*LOOP, "--warm-up", "0s", "--rate", "200kpps", "--record-ring", "1")
 

@@ -1,10 +1,11 @@
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from taut.dut.drivers.taut_forward import TautForwardOptions, _argv, refused
+from taut.dut.drivers.taut_forward import TautForwardOptions, _argv, _writer_core, refused
 from taut.testbed.link import Link
 
 
@@ -22,12 +23,29 @@ def test_options_become_arguments() -> None:
         nf=("null", "delay:ns=5"), transmit="buffered", burst=8, eal=("-x",)
     )
 
-    argv = _argv(links, (1,), options, Path("s.json"), Path("g.bin"))
+    argv = _argv(links, (1, 0), options, Path("s.json"), Path("g.bin"))
 
     assert " ".join(argv[1:]) == (
         "--port memif:d0 --port memif:d1 --nf null --nf delay:ns=5 --transmit buffered --burst 8"
-        " --core 1 --gaps g.bin --stats s.json -- -x"
+        " --core 1 --gaps g.bin --stats s.json --writer-core 0 -- -x"
     )
+
+
+def test_the_log_of_gaps_is_written_where_taut_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3})
+
+    assert _writer_core((3,)) == 2
+    assert _writer_core((1,)) == 2
+
+
+def test_a_device_that_shares_tauts_core_is_told_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1})
+
+    core = _writer_core((1,))
+
+    assert core is None
+    argv = _argv([], (1, core), TautForwardOptions(), Path("s"), Path("g"))
+    assert "--writer-core" not in argv
 
 
 def test_a_burst_of_nothing_is_refused() -> None:

@@ -1,6 +1,7 @@
 """taut_forward: taut's own forwarder, a chain of network functions on one core."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -80,7 +81,13 @@ class TautForwardDriver:
         stats, gaps = log_dir / "taut-forward.json", log_dir / "gaps-forwarder.bin"
         with child(
             _PROGRAM,
-            _argv(links, cores, cast(TautForwardOptions, options), stats, gaps),
+            _argv(
+                links,
+                (cores[0], _writer_core(cores)),
+                cast(TautForwardOptions, options),
+                stats,
+                gaps,
+            ),
             scope=scope,
             cores=cores,
             netns=links[0].device_netns,
@@ -125,9 +132,19 @@ def _describe() -> dict[str, Any]:
     return described if isinstance(described, dict) else {}
 
 
+def _writer_core(cores: CpuSet) -> int | None:
+    """Where taut itself runs, the log of gaps is written too; None: only the device's are left."""
+    return min(os.sched_getaffinity(0) - set(cores), default=None)
+
+
 def _argv(
-    links: Sequence[Link], cores: CpuSet, options: TautForwardOptions, stats: Path, gaps: Path
+    links: Sequence[Link],
+    cores: tuple[int, int | None],
+    options: TautForwardOptions,
+    stats: Path,
+    gaps: Path,
 ) -> list[str]:
+    core, writer = cores
     argv = [str(find_binary(_PROGRAM))]
     for link in links:
         argv += ["--port", link.device_port]
@@ -138,7 +155,9 @@ def _argv(
         argv += ["--hold", str(options.hold)]
     if options.gap_threshold is not None:
         argv += ["--gap-threshold", options.gap_threshold]
-    argv += ["--core", str(cores[0]), "--gaps", str(gaps), "--stats", str(stats)]
+    argv += ["--core", str(core), "--gaps", str(gaps), "--stats", str(stats)]
+    if writer is not None:
+        argv += ["--writer-core", str(writer)]
     if options.eal:
         argv += ["--", *options.eal]
     return argv
