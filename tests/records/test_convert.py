@@ -160,11 +160,17 @@ def test_a_wide_bucket_keeps_its_width(tmp_path: Path) -> None:
     assert (row["value_ns"], row["width_ns"], row["n"]) == (104_858, 6, 9)
 
 
-def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
-    def peak_bytes(n_packets: int) -> int:
-        folder = tmp_path / str(n_packets)
+@pytest.mark.parametrize(
+    ("name", "kind", "dtype"),
+    [("packets.bin", RecordKind.PACKET, PACKET), ("gaps.bin", RecordKind.GAP, GAP)],
+)
+def test_memory_does_not_grow_with_the_run(
+    tmp_path: Path, name: str, kind: RecordKind, dtype: np.dtype[np.void]
+) -> None:
+    def peak_bytes(n_records: int) -> int:
+        folder = tmp_path / str(n_records)
         folder.mkdir()
-        write_raw(folder / "packets.bin", RecordKind.PACKET, np.zeros(n_packets, PACKET))
+        write_raw(folder / name, kind, np.zeros(n_records, dtype))
         tracemalloc.start()
         convert.convert_trial(folder, folder)
         peak = tracemalloc.get_traced_memory()[1]
