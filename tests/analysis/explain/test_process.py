@@ -29,6 +29,7 @@ def test_a_hog_on_the_core_of_any_process_is_found():
 
     worst = found.gap_totals[0]
     assert (worst.cause, worst.n, worst.total_ns) == ("preemption", 10, 4_000_000)
+    assert worst.by == {'"hog"/200': 4_000_000}
     assert found.worst_gaps[0].detail == '"hog"/200'
     assert found.name == '"poller"/100'
     assert sum(s.ns for s in found.worst_gaps[0].shares) == 400_000

@@ -5,7 +5,7 @@ while another late packet is still inside waits behind it, and inherits its caus
 times the stall's length has passed: a queue that is longer lived is one of load.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -43,33 +43,81 @@ class Blame:
 class Batching:
     """A transmit policy that holds packets back."""
 
-    drain_ns: int
+    drain_ns: int | None = 100_000  # None: no timer
+    packets: int = 32
+
+    def bound_ns(self, tail: Tail, normal: Normal) -> Ints:
+        """The longest latency that it explains: until the timer, or until the batch was full."""
+        held = tail.fill_ns if self.drain_ns is None else np.minimum(tail.fill_ns, self.drain_ns)
+        return normal.low_ns + held + held // 20 + _BATCH_SLACK_NS
+
+
+@dataclass(frozen=True)
+class _Device:
+    """The gaps of the device's thread: its stalls, and iterations full of packets."""
+
+    spans: Spans | None
+    is_work: Mask | None
+
+    def cover(self, tail: Tail, work: bool) -> tuple[Ints, Ints]:
+        """How much of each window such gaps cover, and which of all gaps covers most."""
+        spans = self.spans
+        if spans is None or self.is_work is None:
+            return _covered(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
+        of = np.flatnonzero(self.is_work == work)
+        chosen = replace(
+            spans,
+            start_ns=spans.start_ns[of],
+            end_ns=spans.end_ns[of],
+            n_packets=spans.n_packets[of],
+            is_lost=spans.is_lost[of],
+        )
+        covered, gap = _covered(chosen, tail.sent_ns, tail.received_ns, tail.is_late)
+        return covered, np.where(gap >= 0, of[np.maximum(gap, 0)] if len(of) else -1, -1)
 
 
 def blame_packets(
-    tail: Tail, normal: Normal, device: Spans | None, generator: Spans, batching: Batching | None
+    tail: Tail,
+    normal: Normal,
+    device: Spans | None,
+    generator: Spans,
+    batching: Batching | None,
+    is_work: Mask | None = None,
 ) -> Blame:
-    """Tie every packet to a gap, or to what else made it late."""
+    """Tie every packet to a gap, or to what else made it late.
+
+    `is_work` marks gaps of the device that its own packets explain: they stall nobody.
+    """
     island = _islands(tail)
-    bound = 0
+    bound = np.zeros(len(tail), np.int64)
     if batching is not None:
-        bound = normal.low_ns + batching.drain_ns + batching.drain_ns // 20 + _BATCH_SLACK_NS
-    needed = tail.latency_ns - max(normal.p50_ns, bound)
+        bound = batching.bound_ns(tail, normal)
+    needed = tail.latency_ns - np.maximum(normal.base_ns, bound)
     is_batched = tail.is_late & (needed <= 0) & (bound > 0)
-    covered, gap = _covered(device, tail.sent_ns, tail.received_ns, tail.is_late)
+    gaps = _Device(device, is_work)
+    covered, gap = gaps.cover(tail, work=False)
+    working, _ = gaps.cover(tail, work=True)
     by_measurer, its_gap = _by_measurer(tail, generator)
 
     measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
-    root = _roots(tail, island, stalled | measured, stalled, gap, device)
+    until = np.maximum(
+        _drained(device, np.where(stalled, gap, -1)),
+        _drained(generator, np.where(measured, its_gap, -1)),
+    )
+    root = _roots(tail, island, stalled | measured, until)
     inherits = (root >= 0) & ~stalled & ~measured & ~is_batched
     from_root = np.maximum(root, 0)
 
     relation = np.full(len(tail), Relation.UNEXPLAINED, np.int64)
-    relation[_is_queue(tail, normal) & tail.is_late] = Relation.QUEUEING
     # A stall of the generator makes it send late, and a burst of its backlog.
     backlog = tail.is_void & tail.is_late & (tail.sent_ns - tail.due_ns > normal.mean_interval_ns)
-    relation[backlog] = Relation.MEASURER
+    queue = tail.is_late & (
+        _is_queue(tail, normal, bound) | (2 * working >= needed) & (working > 0)
+    )
+    relation[queue] = Relation.QUEUEING
+    # Under overload it is always late, and the queue would be there all the same.
+    relation[backlog & ~(queue & normal.is_overloaded)] = Relation.MEASURER
     relation[is_batched] = Relation.BATCHING
     relation[measured] = Relation.MEASURER
     chained = np.where(measured[from_root], Relation.MEASURER, Relation.QUEUED_BEHIND)
@@ -137,10 +185,16 @@ def _by_measurer(tail: Tail, generator: Spans) -> tuple[Ints, Ints]:
     return arriving + sending, np.where(sending > arriving, known, gap)
 
 
-def _roots(
-    tail: Tail, island: Ints, is_root: Mask, stalled: Mask, gap: Ints, device: Spans | None
-) -> Ints:
-    """For each packet the stalled one before it whose queue it stands in, or -1."""
+def _drained(spans: Spans | None, gap: Ints) -> Ints:
+    """Until when packets may stand in the queue behind each gap; -1: there is no gap."""
+    if spans is None or not len(spans):
+        return np.full(len(gap), -1)
+    at = np.maximum(gap, 0)
+    return np.where(gap >= 0, spans.end_ns[at] + DRAIN_FACTOR * spans.length_ns[at], -1)
+
+
+def _roots(tail: Tail, island: Ints, is_root: Mask, until: Ints) -> Ints:
+    """For each packet the held-up one before it whose queue it stands in, or -1."""
     if not len(tail):
         return np.empty(0, np.int64)
     waits = np.zeros(len(tail), bool)
@@ -151,17 +205,15 @@ def _roots(
     root = last_marked(is_root)
     broken = last_marked(~waits & ~is_root)
     known = np.maximum(root, 0)
-    good = (root >= 0) & (root > broken) & (island[known] == island)
     # Where the chain begins anew at a root, what is before it does not matter.
-    if device is not None and len(device):
-        g = np.maximum(gap[known], 0)
-        until = device.end_ns[g] + DRAIN_FACTOR * device.length_ns[g]
-        good &= ~stalled[known] | (tail.sent_ns <= until)
-    return np.where(good, root, -1)
+    good = (root >= 0) & (root > broken) & (island[known] == island)
+    return np.where(good & (tail.sent_ns <= until[known]), root, -1)
 
 
-def _is_queue(tail: Tail, normal: Normal) -> Mask:
-    usual = normal.p50_ns // max(normal.mean_interval_ns, 1)
+def _is_queue(tail: Tail, normal: Normal, bound_ns: Ints) -> Mask:
+    """Whether more packets were in the device than it usually takes to carry them through."""
+    through = 0 if normal.is_overloaded else normal.low_ns
+    usual = np.maximum(bound_ns, through) // max(normal.mean_interval_ns, 1)
     return tail.in_flight >= 2 * usual + 2
 
 

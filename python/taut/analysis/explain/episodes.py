@@ -4,7 +4,7 @@ What an episode is stands in analysis/episode.py and docs/measuring.md; here the
 tail's, and a run of packets with several causes is several episodes.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -58,14 +58,13 @@ def judge_packets(
     n = len(tail)
     cause, grade = np.full(n, CAUSE_NUMBER["unknown"]), np.full(n, int(D))
     if device is not None:
-        cause, grade = cause_of_gap(device, blame.gap)
-        # A loop full of packets is a gap, and no stall.
-        full = (cause == CAUSE_NUMBER["queueing"]) & (blame.relation <= Relation.QUEUED_BEHIND)
-        blame = replace(blame, relation=np.where(full, Relation.QUEUEING, blame.relation))
+        of_device = blame.relation <= Relation.QUEUED_BEHIND
+        cause, grade = cause_of_gap(device, np.where(of_device, blame.gap, -1))
     for relation, (name, letter) in _OF_RELATION.items():
         of = blame.relation == relation
         cause[of], grade[of] = CAUSE_NUMBER[name], letter
-    excess = np.where(tail.is_late, tail.latency_ns - normal.p50_ns, 0)
+    # A threshold below the median has packets in the tail that exceed nothing.
+    excess = np.where(tail.is_late, np.maximum(tail.latency_ns - normal.p50_ns, 0), 0)
     fresh = np.ones(n, bool)
     fresh[1:] = (blame.island[1:] != blame.island[:-1]) | (cause[1:] != cause[:-1])
     run = np.cumsum(fresh) - 1

@@ -29,6 +29,8 @@ _EXTRA = (
     | PacketFlag.AMBIGUOUS
     | PacketFlag.TRUNCATED
 )
+_OVERLOAD_LOSS = 0.01
+_OVERLOAD_QUEUE = 64  # packets: two bursts of 32, what DPDK's forwarders take at once
 _COLUMNS = ["seq", "direction", "flags", "due_ns", "sent_ns", "received_ns", "arrival_window_ns"]
 
 
@@ -41,8 +43,23 @@ class Normal:
     p50_ns: int
     threshold_ns: int
     over: str
-    mean_interval_ns: int  # between departures of one direction
+    mean_interval_ns: int  # between packets of one direction that came back
     n_void: int  # late or not: the generator was held up while they were sent or received
+    n_gone: int  # lost, or refused by the transmit call
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Packets are lost, and the median packet stands behind two bursts or more.
+
+        Then the median is a queue itself, and no measure of what the device costs.
+        """
+        lost = self.n_gone > _OVERLOAD_LOSS * (self.n_packets + self.n_gone)
+        return lost and self.p50_ns >= _OVERLOAD_QUEUE * max(self.mean_interval_ns, 1)
+
+    @property
+    def base_ns(self) -> int:
+        """What a late packet's excess is counted from."""
+        return 0 if self.is_overloaded else min(self.p50_ns, self.threshold_ns)
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,7 @@ class Tail:
     arrival_window_ns: Ints
     in_flight: Ints  # sent before it in its direction and not yet back when it was sent
     n_recent: Ints  # sent in its direction in a window as long as its latency, before it
+    fill_ns: Ints  # from its sending until the packet that fills a batch was sent
 
     def __len__(self) -> int:
         return len(self.seq)
@@ -82,11 +100,12 @@ class Tail:
 
 def read_normal(packets: Path, over: str) -> Normal:
     """Find the threshold: a percentile such as p99.9, or a time such as 25us."""
-    latencies, first, last, directions, n_void = [], None, 0, set(), 0
+    latencies, first, last, directions, n_void, n_gone = [], None, 0, set(), 0, 0
     for rows in _batches(packets, ["direction", "flags", "sent_ns", "received_ns"]):
         own = _ours(rows)
         n_void += int(np.count_nonzero(own & ((rows["flags"] & int(PacketFlag.VOID)) != 0)))
         ours = own & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+        n_gone += int(np.count_nonzero(own & ~ours))
         sent = rows["sent_ns"][ours]
         if not len(sent):
             continue
@@ -100,7 +119,8 @@ def read_normal(packets: Path, over: str) -> Normal:
     every = np.concatenate(latencies)
     low, p50 = np.quantile(every, [0.01, 0.5], method="inverted_cdf")
     interval = (last - (first or 0)) * len(directions) // max(len(every), 1)
-    return Normal(len(every), int(low), int(p50), _threshold(every, over), over, interval, n_void)
+    threshold = _threshold(every, over)
+    return Normal(len(every), int(low), int(p50), threshold, over, interval, n_void, n_gone)
 
 
 def _threshold(latencies: Numbers, over: str) -> int:
@@ -115,15 +135,18 @@ def _threshold(latencies: Numbers, over: str) -> int:
     return int(np.quantile(latencies, percent / 100, method="inverted_cdf"))
 
 
-def read_tail(packets: Path, normal: Normal) -> Tail:
-    """Read the rows above the threshold, and those that never came back."""
+def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
+    """Read the rows above the threshold, and those that never came back.
+
+    `batch` is how many packets the device collects before it sends them.
+    """
     parts, before = [], None
     for rows in _batches(packets, _COLUMNS):
         own = _ours(rows)
         late = rows["received_ns"] - rows["sent_ns"] > normal.threshold_ns
         is_hit = own & (late | (rows["received_ns"] == NEVER))
         context = _joined(before, rows)
-        parts.append(_hits(rows, is_hit, context))
+        parts.append(_hits(rows, is_hit, context, batch, normal.mean_interval_ns))
         before = {name: column[-_CONTEXT:] for name, column in context.items()}
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.lexsort((columns[0], columns[1]))
@@ -131,7 +154,7 @@ def read_tail(packets: Path, normal: Normal) -> Tail:
 
 
 _Rows = dict[str, Ints]
-_FLIGHT = ("direction", "sent_ns", "received_ns")
+_FLIGHT = ("direction", "seq", "sent_ns", "received_ns")
 
 
 def _joined(before: _Rows | None, rows: _Rows) -> _Rows:
@@ -142,18 +165,26 @@ def _joined(before: _Rows | None, rows: _Rows) -> _Rows:
     return {name: np.concatenate([before[name], now[name]]) for name in _FLIGHT}
 
 
-def _hits(rows: _Rows, is_hit: Mask, context: _Rows) -> tuple[Ints, ...]:
+def _hits(
+    rows: _Rows, is_hit: Mask, context: _Rows, batch: int, interval_ns: int
+) -> tuple[Ints, ...]:
     hit = {name: rows[name][is_hit] for name in _COLUMNS}
     sent = np.where(hit["sent_ns"] == NEVER, hit["due_ns"], hit["sent_ns"])
     latency = np.where(hit["received_ns"] == NEVER, 0, hit["received_ns"] - sent)
     in_flight, recent = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
+    fill = np.full(len(sent), (batch - 1) * interval_ns)
     for direction in np.unique(hit["direction"]):
         same, of = hit["direction"] == direction, context["direction"] == direction
-        departures = np.sort(context["sent_ns"][of])
+        departures, seq = _in_order(context, of)
         arrivals = np.sort(context["received_ns"][of])
-        at = np.searchsorted(departures, sent[same], "left")
+        at = _position(departures, seq, sent[same], hit["seq"][same])
         in_flight[same] = at - np.searchsorted(arrivals, sent[same], "right")
         recent[same] = at - np.searchsorted(departures, (sent - latency)[same], "left")
+        # Where the records read so far end, the usual interval has to do.
+        last = at + batch - 1
+        known = last < len(departures)
+        until = departures[np.minimum(last, len(departures) - 1)] if len(departures) else sent[same]
+        fill[same] = np.where(known, until - sent[same], fill[same])
     return (
         hit["seq"],
         hit["direction"],
@@ -164,7 +195,27 @@ def _hits(rows: _Rows, is_hit: Mask, context: _Rows) -> tuple[Ints, ...]:
         hit["arrival_window_ns"],
         np.maximum(in_flight, 0),
         recent,
+        np.maximum(fill, 0),
     )
+
+
+def _in_order(context: _Rows, of: Mask) -> tuple[Ints, Ints]:
+    """Sending times of one direction and their numbers, in order."""
+    sent, seq = context["sent_ns"][of], context["seq"][of]
+    order = np.argsort(seq, kind="stable")  # nearly sorted: cheap
+    if not np.all(np.diff(sent[order]) >= 0):
+        order = np.lexsort((seq, sent))
+    return sent[order], seq[order]
+
+
+def _position(departures: Ints, seq: Ints, sent: Ints, own_seq: Ints) -> Ints:
+    """How many packets left before each of these: one transmit call stamps all of its packets."""
+    low = np.searchsorted(departures, sent, "left")
+    if not len(departures):
+        return low
+    first = np.minimum(low, len(departures) - 1)
+    is_same = departures[first] == sent
+    return low + np.where(is_same, np.maximum(own_seq - seq[first], 0), 0)
 
 
 def _ours(rows: _Rows) -> Mask:

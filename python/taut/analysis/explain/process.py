@@ -29,7 +29,8 @@ def explain_events(
     senders = join_senders(events)
     calibration = calibration or Calibration()
     verdicts = judge_stalls(events, core, thread, notes, senders, calibration, options.is_guest)
-    words = "stalls from kernel events alone: what a hypervisor or firmware took is not seen"
+    taker = "firmware" if options.is_guest is False else "a hypervisor or firmware"
+    words = f"stalls from kernel events alone: what {taker} took is not seen"
     name = Names(notes).thread(thread)
     source = Source(None, events, notes, (verdicts,))
     return _without_packets(name, source, senders, calibration, options.n_worst, words)
@@ -83,7 +84,7 @@ def _without_packets(
         n_tail=0,
         causes=(),
         worst=(),
-        gap_totals=gap_totals(source.verdicts),
+        gap_totals=gap_totals(source.verdicts, Names(source.notes)),
         worst_gaps=worst_gaps(source.verdicts, n_worst),
         calibration=calibration,
         calls=(senders.n_calls, senders.n_joined),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.analysis.explain.blame import Batching, blame_packets
@@ -24,7 +25,7 @@ from taut.analysis.explain.naming import Names
 from taut.analysis.explain.packets import read_normal, read_tail
 from taut.analysis.explain.process import judge_stalls
 from taut.analysis.explain.result import Explanation, Options, Source
-from taut.analysis.explain.segments import Segments
+from taut.analysis.explain.segments import CAUSE_NUMBER, Segments
 from taut.analysis.explain.senders import Senders, join_senders
 from taut.analysis.explain.shares import Shares, share_out
 from taut.analysis.explain.spans import Spans, overlaps, spans_of
@@ -32,12 +33,13 @@ from taut.analysis.explain.stories import tell_episodes
 from taut.analysis.explain.timeline import Watched, build_timeline, find_thread
 from taut.analysis.explain.verdicts import gap_table, gap_totals, worst_gaps
 from taut.core.errors import InputError
-from taut.core.units import parse_duration_ns
+from taut.core.units import format_ns, parse_duration_ns
 from taut.records.convert import GAP_SCHEMA
 from taut.records.rundir import read_json
 
-# l2fwd's buffer is fixed in its source (examples/l2fwd/main.c, BURST_TX_DRAIN_US).
-_DRAIN = "100us"
+# l2fwd's buffer is fixed in its source (examples/l2fwd/main.c: MAX_PKT_BURST, BURST_TX_DRAIN_US);
+# taut-forward's is the same by default.
+_L2FWD = Batching(drain_ns=100_000, packets=32)
 
 
 def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # noqa: B008 - frozen
@@ -47,9 +49,9 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     if not packets.is_file():
         raise InputError(f"{trial.name}: no packets were recorded; run it with record = 'all'")
     normal = read_normal(packets, options.over)
-    tail = read_tail(packets, normal)
+    batching = batching_of(meta.get("dut") or {})
+    tail = read_tail(packets, normal, 1 if batching is None else batching.packets)
     threads = judge_threads(_read_trace(trial, meta), meta, options)
-    batching = _batching(meta.get("dut") or {})
     device = threads.device
     blame = blame_packets(
         tail,
@@ -57,6 +59,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         None if device is None else device.spans,
         threads.generator.spans,
         batching,
+        None if device is None else device.cause == CAUSE_NUMBER["queueing"],
     )
     judged = judge_packets(tail, blame, normal, device)
     verdicts = threads.verdicts
@@ -70,7 +73,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         n_tail=int(np.count_nonzero(tail.is_late)),
         causes=cause_totals(judged),
         worst=tell_episodes(judged, device, threads.generator, options.n_worst),
-        gap_totals=gap_totals(verdicts),
+        gap_totals=gap_totals(verdicts, Names(threads.notes)),
         worst_gaps=worst_gaps(verdicts, options.n_worst),
         calibration=threads.calibration,
         calls=(threads.senders.n_calls, threads.senders.n_joined),
@@ -141,18 +144,21 @@ def judge_threads(trace: Trace, meta: Mapping[str, Any], options: Options) -> Th
     """Judge the gaps of generator and device; without a log of the device, its stalls."""
     events = no_events() if trace.events is None else trace.events
     senders = join_senders(events)
+    of_device, words = _device_meta(meta, trace.gaps)
     walked = [
         _walk(trace, events, senders, name, of, asked)
         for name, of, asked in (
             ("generator", _thread_meta(meta, "generator"), options.generator_thread),
-            ("forwarder", _thread_meta(meta, "device"), options.device_thread),
+            ("forwarder", of_device, options.device_thread),
         )
         if of.core is not None
     ]
     calibration = calibrate([(of.spans, of.segments) for of in walked])
     is_guest = trace.is_guest if options.is_guest is None else options.is_guest
     judged = _judge(walked, events, trace, calibration, is_guest)
-    words = [] if trace.events is not None else ["no kernel events: the run was not traced"]
+    if trace.events is None:
+        words.append("no kernel events: the run was not traced")
+    words += _not_logged(meta)
     device: GapVerdicts | None = judged[1] if len(judged) > 1 else None
     if device is not None and not _keeps_log(trace.gaps, meta):
         words.append("the device keeps no log of gaps: only stalls with kernel events are seen")
@@ -166,13 +172,53 @@ def judge_threads(trace: Trace, meta: Mapping[str, Any], options: Options) -> Th
 class _ThreadMeta:
     core: int | None
     per_packet_ns: int
+    not_logged: int
 
 
 def _thread_meta(meta: Mapping[str, Any], role: str) -> _ThreadMeta:
     core = (meta.get("cores") or {}).get(role)
     owner = meta.get("generator") if role == "generator" else (meta.get("dut") or {}).get("stats")
     gaps = (owner or {}).get("gaps") or {}
-    return _ThreadMeta(None if core is None else int(core), int(gaps.get("per_packet_ns") or 0))
+    return _ThreadMeta(
+        None if core is None else int(core),
+        int(gaps.get("per_packet_ns") or 0),
+        int(gaps.get("not_logged") or 0),
+    )
+
+
+def _not_logged(meta: Mapping[str, Any]) -> list[str]:
+    counts = {role: _thread_meta(meta, role).not_logged for role in ("generator", "device")}
+    return [
+        f"{n} gaps of the {role} were not logged; what happened in them stays unknown"
+        for role, n in counts.items()
+        if n
+    ]
+
+
+def _device_meta(meta: Mapping[str, Any], gaps: pa.Table) -> tuple[_ThreadMeta, list[str]]:
+    """The device's core and what a packet may cost it, and what is to be said of that.
+
+    Its log takes an iteration for a gap that needs more than the port's usual time a packet. Where
+    most packets were handled in such, that is what they cost: a slow network function is no stall.
+    """
+    of = _thread_meta(meta, "device")
+    ports = ((meta.get("dut") or {}).get("stats") or {}).get("ports") or []
+    handled = sum(int(port.get("rx") or 0) for port in ports)
+    own = gaps.filter(
+        pc.and_(pc.equal(gaps["thread"], "forwarder"), pc.greater(gaps["n_packets"], 0))
+    )
+    n = own["n_packets"].to_numpy().astype(np.int64)
+    if not handled or 2 * int(n.sum()) <= handled:
+        return of, []
+    length = pc.subtract(own["end_ns"], own["start_ns"]).to_numpy().astype(np.int64)
+    usual_ns = int(np.median(length // n))
+    if usual_ns <= of.per_packet_ns:
+        return of, []
+    words = (
+        f"the device needs {format_ns(usual_ns)} a packet, its log expects "
+        f"{format_ns(of.per_packet_ns)}: so much in a gap is its own work"
+    )
+    return replace(of, per_packet_ns=usual_ns), [words]
 
 
 def _keeps_log(gaps: pa.Table, meta: Mapping[str, Any]) -> bool:
@@ -268,17 +314,20 @@ def busiest_thread(events: Events, core: int) -> int | None:
     return int(values[np.argmax(counts)])
 
 
-def _batching(dut: Mapping[str, Any]) -> Batching | None:
+def batching_of(dut: Mapping[str, Any]) -> Batching | None:
     """What the device's transmit policy holds back, from its options."""
     if dut.get("driver") == "l2fwd":
-        return Batching(parse_duration_ns(_DRAIN))
+        return _L2FWD
     options = dut.get("options") or {}
     transmit = str((dut.get("stats") or {}).get("transmit") or options.get("transmit") or "")
     name, _, values = transmit.partition(":")
     if name != "buffered":
         return None
-    drain = _DRAIN
+    found = _L2FWD
     for value in filter(None, (v.split("=")[-1].strip() for v in values.split(","))):
-        if not value.isdigit():
-            drain = value
-    return None if drain == "none" else Batching(parse_duration_ns(drain))
+        if value.isdigit():
+            found = replace(found, packets=int(value))
+        else:
+            drain_ns = 0 if value == "none" else parse_duration_ns(value)
+            found = replace(found, drain_ns=drain_ns or None)
+    return found

@@ -8,6 +8,7 @@ import pyarrow as pa
 from taut.analysis.causes import CAUSES
 from taut.analysis.explain.arrays import Ints
 from taut.analysis.explain.judge import LETTERS, GapVerdicts, missing_words
+from taut.analysis.explain.naming import Names
 from taut.analysis.explain.result import GapStory, GapTotal, Share
 from taut.analysis.explain.segments import CAUSE_NUMBER
 
@@ -35,6 +36,7 @@ _IDS = pa.array([cause.id for cause in CAUSES])
 _LETTERS = pa.array(list(LETTERS))
 MEASURER = "generator"
 _MOST_WHO = 2
+_MOST_THREADS = 3
 
 
 def gap_table(verdicts: Sequence[GapVerdicts]) -> pa.Table:
@@ -75,13 +77,14 @@ def _by_gap(of: GapVerdicts, values: Ints) -> Ints:
     return total
 
 
-def gap_totals(verdicts: Sequence[GapVerdicts]) -> tuple[GapTotal, ...]:
+def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal, ...]:
     """Count and sum the gaps of each thread by cause, the most time first."""
     found = []
     for of in verdicts:
         length = of.spans.length_ns
         for number in np.unique(of.cause):
             own = length[of.cause == number]
+            taken = _taken_by(of, int(number))
             found.append(
                 GapTotal(
                     of.spans.thread,
@@ -89,9 +92,24 @@ def gap_totals(verdicts: Sequence[GapVerdicts]) -> tuple[GapTotal, ...]:
                     len(own),
                     int(own.sum()),
                     int(own.max()),
+                    {names.thread(thread): ns for thread, ns in taken},
                 )
             )
     return tuple(sorted(found, key=lambda total: (total.thread, -total.total_ns)))
+
+
+def _taken_by(of: GapVerdicts, cause: int) -> list[tuple[int, int]]:
+    """The threads that a cause's gaps are due to, and the time of each in them; most first."""
+    segments = of.segments
+    if not len(segments.span):
+        return []
+    by = segments.visit_by[segments.visit]
+    own = (segments.cause == cause) & (of.cause[segments.span] == cause) & (by >= 0)
+    threads, index = np.unique(by[own], return_inverse=True)
+    total = np.zeros(len(threads), np.int64)
+    np.add.at(total, index, segments.length_ns[own])
+    order = np.argsort(-total, kind="stable")[:_MOST_THREADS]
+    return [(int(threads[k]), int(total[k])) for k in order]
 
 
 def tell_gap(of: GapVerdicts, gap: int) -> GapStory:
