@@ -40,7 +40,7 @@ def run_process(command: Sequence[str], folder: Path, *, sampled: bool = False) 
 def _sampled_peak_kib(process: subprocess.Popen[bytes]) -> int:
     peaks: dict[int, int] = {}
     while process.poll() is None:
-        for pid in _tree(process.pid):
+        for pid in tree(process.pid):
             status = _read(Path(f"/proc/{pid}/status"))
             line = next((row for row in status.splitlines() if row.startswith("VmHWM")), None)
             if line is not None:
@@ -49,11 +49,12 @@ def _sampled_peak_kib(process: subprocess.Popen[bytes]) -> int:
     return sum(peaks.values())
 
 
-def _tree(pid: int) -> Iterator[int]:
+def tree(pid: int) -> Iterator[int]:
+    """Give the process and all below it."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in _read(children).split():
-            yield from _tree(int(child))
+            yield from tree(int(child))
 
 
 def _read(path: Path) -> str:
