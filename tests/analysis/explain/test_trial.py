@@ -172,6 +172,19 @@ def test_without_a_trace_a_stall_is_unknown_and_says_so(tmp_path):
     assert found.share_of("unknown") == 1.0
 
 
+def test_gaps_that_were_not_logged_are_said(tmp_path):
+    dut = {"driver": "taut_forward", "options": {}, "stats": {"gaps": {"not_logged": 7}}}
+    trace = MadeTrace().vector(1, 2)
+
+    trial = write_trial(tmp_path, normal(3_000), trace=trace, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert found.notes == (
+        "7 gaps of the device were not logged; what happened in them stays unknown",
+    )
+    assert as_document(found)["notes"] == list(found.notes)
+
+
 def test_a_device_without_a_gap_log_is_explained_by_events_alone(tmp_path):
     start, end = 10 * MS, 11 * MS
     trace = MadeTrace().vector(1_000, 2_000).vector(3_000, 4_000)
