@@ -8,12 +8,22 @@ from typer.testing import CliRunner
 from taut.cli import doctor as module
 from taut.cli.doctor import doctor
 from taut.dut.drivers import DRIVERS
+from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
 
 
 @pytest.fixture
-def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where trace instances and control groups would be."""
+    return tmp_path_factory.mktemp("kernel")
+
+
+@pytest.fixture
+def app(tmp_path: Path, kernel: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     monkeypatch.setattr(module, "default_base", lambda: tmp_path)
+    places = Places((kernel / "tracing",), kernel / "mounts", kernel / "proc")
+    monkeypatch.setattr(module, "find_leftovers", lambda: find_leftovers(places))
+    monkeypatch.setattr(module, "remove_leftovers", lambda: remove_leftovers(places))
     app = typer.Typer()
     app.command()(doctor)
     return app
@@ -36,6 +46,20 @@ def test_clean_says_what_it_removed(app: typer.Typer, tmp_path: Path) -> None:
 
     assert "removed folder" in result.stdout
     assert not (tmp_path / "ab12").exists()
+
+
+def test_what_dead_programs_left_is_named_then_removed(app: typer.Typer, kernel: Path) -> None:
+    instance = kernel / "tracing/instances/taut-4711"
+    instance.mkdir(parents=True)
+
+    named = json.loads(CliRunner().invoke(app, ["--json"]).stdout)
+    shown = CliRunner().invoke(app, [], env={"COLUMNS": "300"}).stdout
+    cleaned = json.loads(CliRunner().invoke(app, ["--json", "--clean"]).stdout)
+
+    assert named["left_behind"] == [f"trace instance {instance}"]
+    assert f"trace instance {instance}; taut doctor --clean" in " ".join(shown.split())
+    assert f"trace instance {instance}" in cleaned["removed"]
+    assert cleaned["left_behind"] == []
 
 
 def test_without_the_programs_nothing_can_be_measured(

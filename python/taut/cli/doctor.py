@@ -14,6 +14,7 @@ from taut.host.capability import Status, capabilities
 from taut.host.host import Host
 from taut.testbed.cleanup import clean as clean_up
 from taut.testbed.cleanup import live_runs
+from taut.testbed.leftovers import find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
 from taut.testbed.scope import default_base
 
@@ -27,7 +28,8 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say what this machine can and cannot do, and the remedy."""
-    removed = clean_up(default_base()) if clean else []
+    # Runs first: what their processes hold is free only when they are gone.
+    removed = [*clean_up(default_base()), *remove_leftovers()] if clean else []
     report = examine(removed)
     if as_json:
         typer.echo(json.dumps(report, indent=1))
@@ -54,6 +56,7 @@ def examine(removed: list[str]) -> dict[str, Any]:
         "runs_alive": [
             {"id": owner.run_id, "pid": owner.pid} for owner in live_runs(default_base())
         ],
+        "left_behind": [str(leftover) for leftover in find_leftovers()],
         "removed": removed,
     }
 
@@ -87,5 +90,7 @@ def _print(report: dict[str, Any]) -> None:
         console.print(table)
     for run in report["runs_alive"]:
         console.print(f"run {run['id']} (pid {run['pid']}) is alive: measurements share cores")
+    for thing in report["left_behind"]:
+        console.print(f"left by a dead process: {thing}; taut doctor --clean", markup=False)
     for thing in report["removed"]:
         console.print(f"removed {thing}", markup=False)

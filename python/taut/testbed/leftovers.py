@@ -1,0 +1,109 @@
+"""What killed programs left in the kernel, where no run's folder names it.
+
+taut-trace makes trace instances and taut-inject a control group; both carry the number of the
+process that made them. Each program removes its own, and at its next start what others left; this
+is for machines where there is no next start.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+# The same names as in dataplane/trace/tracefs.c and dataplane/inject/cpu_group.c.
+_INSTANCE = re.compile(r"taut-(\d+)(?:-all)?")
+_GROUP = re.compile(r"taut-inject-(\d+)")
+# tracefs need not be mounted for an instance to be there: seen in a mount namespace of its own.
+_MOUNTED = 'mount -t tracefs -o nosuid,nodev,noexec tracefs "$0" && exec "$@"'
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where to look; tests have their own."""
+
+    tracefs: Sequence[Path] = _TRACEFS
+    mounts: Path = Path("/proc/mounts")
+    processes: Path = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """One thing whose maker is dead."""
+
+    what: str
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.path}"
+
+
+def find_leftovers(places: Places = Places()) -> list[Leftover]:
+    """Trace instances and control groups of dead programs."""
+    return [*_instances(places), *_groups(places)]
+
+
+def remove_leftovers(places: Places = Places()) -> list[str]:
+    """Remove them; name those that are gone."""
+    found = find_leftovers(places)
+    for leftover in found:
+        # The kernel takes such a folder away with all that is in it.
+        with suppress(OSError):
+            leftover.path.rmdir()
+    if any(leftover.path.parent.name == "instances" for leftover in found):
+        _in_tracefs(places, ["rmdir", *(str(of.path) for of in _instances(places))])
+    left = find_leftovers(places)
+    return [str(leftover) for leftover in found if leftover not in left]
+
+
+def _instances(places: Places) -> Iterator[Leftover]:
+    folder, names = _list_instances(places)
+    for name in names:
+        match = _INSTANCE.fullmatch(name)
+        if match and not _is_program(places, match[1], "taut-trace"):
+            yield Leftover("trace instance", folder / name)
+
+
+def _list_instances(places: Places) -> tuple[Path, list[str]]:
+    for folder in (root / "instances" for root in places.tracefs):
+        with suppress(OSError):
+            return folder, sorted(path.name for path in folder.iterdir())
+    folder = places.tracefs[0] / "instances"
+    return folder, sorted(_in_tracefs(places, ["ls", "-1", str(folder)]).splitlines())
+
+
+def _in_tracefs(places: Places, command: Sequence[str]) -> str:
+    """Run a command where tracefs is mounted, for it alone; give what it printed."""
+    if os.geteuid() != 0 or any((root / "instances").is_dir() for root in places.tracefs):
+        return ""
+    argv = ["unshare", "--mount", "--propagation", "slave", "--", "sh", "-c", _MOUNTED]
+    argv += [str(places.tracefs[0]), *command]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _groups(places: Places) -> Iterator[Leftover]:
+    for folder in _cpu_hierarchies(places.mounts):
+        for path in sorted(folder.glob("taut-inject-*")):
+            match = _GROUP.fullmatch(path.name)
+            if match and not _is_program(places, match[1], "taut-inject"):
+                yield Leftover("control group", path)
+
+
+def _cpu_hierarchies(mounts: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        for line in mounts.read_text().splitlines():
+            _, folder, kind, options = line.split()[:4]
+            if kind == "cgroup2" or (kind == "cgroup" and "cpu" in options.split(",")):
+                yield Path(folder)
+
+
+def _is_program(places: Places, process: str, name: str) -> bool:
+    """Whether a process lives and is that program: its number may be somebody else's by now."""
+    try:
+        return (places.processes / process / "comm").read_text().strip() == name
+    except OSError:
+        return False

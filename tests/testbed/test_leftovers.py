@@ -1,0 +1,73 @@
+"""What dead programs left is found by its name, and only that is removed."""
+
+from pathlib import Path
+
+import pytest
+
+from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        f"cgroup {tmp_path}/memory cgroup rw,memory 0 0\n"
+        f"cgroup {tmp_path}/cpu cgroup rw,nosuid,cpu,cpuacct 0 0\n"
+        f"cgroup2 {tmp_path}/unified cgroup2 rw 0 0\n"
+    )
+    processes = {"7": "taut-trace", "8": "taut-inject", "9": "bash"}
+    for number, name in processes.items():
+        (tmp_path / "proc" / number).mkdir(parents=True)
+        (tmp_path / "proc" / number / "comm").write_text(f"{name}\n")
+    return Places((tmp_path / "tracing",), mounts, tmp_path / "proc")
+
+
+def make(tmp_path: Path, *names: str) -> None:
+    for name in names:
+        (tmp_path / name).mkdir(parents=True)
+
+
+def test_instances_whose_process_is_dead_or_somebody_else_are_found(
+    tmp_path: Path, places: Places
+) -> None:
+    names = ["taut-7", "taut-7-all", "taut-9", "taut-10-all", "taut-x", "taut-audit-10", "perf"]
+    make(tmp_path, *(f"tracing/instances/{name}" for name in names))
+
+    found = [str(leftover) for leftover in find_leftovers(places)]
+
+    folder = tmp_path / "tracing/instances"
+    assert found == [f"trace instance {folder}/{name}" for name in ("taut-10-all", "taut-9")]
+
+
+def test_control_groups_of_dead_injectors_are_found_in_both_versions(
+    tmp_path: Path, places: Places
+) -> None:
+    make(tmp_path, "tracing/instances", "memory/taut-inject-10")
+    make(tmp_path, "cpu/taut-inject-8", "cpu/taut-inject-9", "unified/taut-inject-10", "cpu/other")
+
+    found = [leftover.path for leftover in find_leftovers(places)]
+
+    assert found == [tmp_path / "cpu/taut-inject-9", tmp_path / "unified/taut-inject-10"]
+
+
+def test_removing_leaves_what_lives_and_names_only_what_is_gone(
+    tmp_path: Path, places: Places
+) -> None:
+    make(tmp_path, "tracing/instances/taut-7", "tracing/instances/taut-10", "cpu/taut-inject-10")
+    # A folder that still holds a process cannot be removed; here, one that holds anything.
+    make(tmp_path, "unified/taut-inject-10/busy")
+
+    removed = remove_leftovers(places)
+
+    assert removed == [
+        f"trace instance {tmp_path}/tracing/instances/taut-10",
+        f"control group {tmp_path}/cpu/taut-inject-10",
+    ]
+    assert (tmp_path / "tracing/instances/taut-7").is_dir()
+    assert (tmp_path / "unified/taut-inject-10").is_dir()
+
+
+def test_a_machine_without_tracefs_or_control_groups_has_none(tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+
+    assert find_leftovers(Places((nowhere,), nowhere, nowhere)) == []
