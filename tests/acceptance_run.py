@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -98,11 +99,16 @@ def run_taut(folder: Path, spec: str, *arguments: str, **environment: str) -> Ru
 def started(
     folder: Path, spec: str, *arguments: str, **environment: str
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start an experiment; it is dead when the block is left."""
+    """Start an experiment; it is dead when the block is left.
+
+    Tracing costs each trial its time: only a test that names it has it.
+    """
+    names_trace = any("trace" in text for text in (spec, *arguments))
+    rest = arguments if names_trace else (*arguments, "--no-trace")
     file = folder / "spec.toml"
     file.write_text(spec)
     taut = subprocess.Popen(
-        [*TAUT, "run", str(file), "--out", str(folder / "run"), *arguments],
+        [*TAUT, "run", str(file), "--out", str(folder / "run"), *rest],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -126,6 +132,55 @@ def passed(run: Run) -> Run:
     """Show what taut said when it did not end well."""
     assert run.status == 0, run.stderr[-3000:]
     return run
+
+
+Window = tuple[int, int]
+
+
+def with_stops(
+    folder: Path, spec: str, program: str, *arguments: str, n: int, stop_ns: int = 5_000_000
+) -> tuple[Run, Trial, list[Window]]:
+    """Stop a program of a run again and again; give when, in the trial's time."""
+    with started(folder, spec, *arguments) as taut:
+        wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
+        pid = wait_for(program, lambda: child_of(taut.pid, program))
+        wait_for("records", lambda: list((folder / "run").rglob("packets.bin")))
+        time.sleep(1)  # warm-up
+        stops = []
+        with on_the_core_of(pid):
+            for _ in range(n):
+                assert taut.poll() is None
+                stops.append(stop_for(pid, stop_ns))
+                time.sleep(0.2)
+        run = passed(finished(folder, taut))
+    trial = run.trials[0]
+    windows = [(trial.at_ns(start), trial.at_ns(end)) for start, end in stops]
+    last_ns = int(trial.packets["due_ns"].max())
+    inside = [w for w in windows if w[0] > 600_000_000 and w[1] < last_ns - 50_000_000]
+    assert len(inside) >= n // 2
+    return run, trial, inside
+
+
+@contextmanager
+def on_the_core_of(pid: int) -> Iterator[None]:
+    """Disturb, by waking up, only the program that is stopped anyhow."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, os.sched_getaffinity(pid))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def stop_for(pid: int, ns: int) -> Window:
+    """Stop a process; the times are those at which it surely stood."""
+    os.kill(pid, signal.SIGSTOP)
+    start = mono_raw_ns()
+    # Asleep, not spinning: this process may share the core with what it stops.
+    time.sleep(ns / 1e9)
+    end = mono_raw_ns()
+    os.kill(pid, signal.SIGCONT)
+    return start, end
 
 
 def wait_for(what: str, look: Callable[[], Any], timeout_s: float = 60) -> Any:

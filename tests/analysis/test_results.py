@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from made_run import VARIANTS, make_run
+from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from taut.analysis.results import analyse_run
 from taut.analysis.statistics import PERCENTILES
+from taut.records.convert import EVENT_SCHEMA
 from taut.records.rundir import RunDirectory
 
 # The keys design.md promises to other programs.
@@ -124,3 +125,31 @@ def test_histograms_alone_give_numbers_too(tmp_path):
     assert coarse["episodes"] is None
     assert coarse["latency_ns"]["p99.9"] == pytest.approx(exact["latency_ns"]["p99.9"], abs=1)
     assert coarse["ipdv_ns"]["n"] == 0
+
+
+def test_a_traced_trial_that_got_nothing_back_is_whole_and_explains_nothing(tmp_path):
+    nothing_back = MadeTrial(n_packets=2_000, n_cold=100, n_lost=1_900, n_duplicates=0)
+    run = make_run(tmp_path / "run", [MadeVariant("sink", "command", nothing_back)], repetitions=1)
+    for trial in run.glob("trials/*"):
+        pq.write_table(EVENT_SCHEMA.empty_table(), trial / "events.parquet")
+
+    [result] = analyse_run(RunDirectory(run))["trials"]
+
+    assert result["status"] == "whole"
+    assert result["latency_ns"]["n"] == 0
+    assert "explanation" not in result
+
+
+def test_an_explanation_is_of_all_packets_or_there_is_none(tmp_path):
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+    [trial] = run.glob("trials/*")
+    pq.write_table(EVENT_SCHEMA.empty_table(), trial / "events.parquet")
+    whole = analyse_run(RunDirectory(run))["trials"][0]
+    document = json.loads((trial / "trial.json").read_text())
+    document["traffic"]["record"] = "tail"
+    (trial / "trial.json").write_text(json.dumps(document))
+
+    slowest_alone = analyse_run(RunDirectory(run))["trials"][0]
+
+    assert whole["explanation"]["calibration"]["empty_gaps"] >= 0
+    assert "explanation" not in slowest_alone

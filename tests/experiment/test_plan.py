@@ -115,3 +115,32 @@ def test_bit_rates_count_the_mean_of_a_mix():
     mean = (7 * 64 + 4 * 570 + 1518) / 12
     assert mean_frame_len("imix") == mean
     assert make_plan(spec).trials[0].offered_pps == pytest.approx(10e6 / 8 / mean)
+
+
+@pytest.mark.parametrize(
+    ("trace", "duration", "rate", "expected"),
+    [
+        ("auto", "300s", "10kpps", "continuous"),
+        ("auto", "301s", "10kpps", "tail"),
+        ("auto", "1s", "3Mpps", "off"),
+        ("continuous", "1h", "10kpps", "continuous"),
+        ("continuous", "1s", "3Mpps", "continuous"),
+        ("tail", "1s", "10kpps", "tail"),
+        ("tail", "1s", "3Mpps", "off"),
+        ("off", "1s", "10kpps", "off"),
+        ("true", "1h", "10kpps", "continuous"),
+        ("false", "1s", "10kpps", "off"),
+    ],
+)
+def test_a_trial_is_traced_as_its_length_and_its_records_allow(
+    trace: str, duration: str, rate: str, expected: str
+):
+    plan = make_plan(spec_of(trace=trace, duration=duration))
+
+    [trial] = {(t.trace, bool(t.why_not_traced)) for t in plan.trials if t.rate == rate}
+
+    assert trial == (expected, expected == "off")
+
+
+def test_experiments_trace_unless_they_say_otherwise():
+    assert {t.trace for t in make_plan(spec_of()).trials if t.rate == "10kpps"} == {"continuous"}

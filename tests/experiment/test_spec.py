@@ -64,6 +64,11 @@ def test_there_are_examples():
         ('"10kpps"', "10", "10 has no unit; write it as text, like '100kpps'"),
         ('"1s"', '"0s"', "duration: nothing would be measured"),
         ('"1s"', '"1 fortnight"', "not a number with a unit; write 10s"),
+        (
+            'duration = "1s"',
+            'duration = "1s"\ntrace = "always"',
+            "trace: 'always': input should be",
+        ),
         ('duration = "1s"', "", "traffic constant: no length; give duration or count"),
         ('duration = "1s"', 'duration = "1s"\ncount = 5', "duration and count are both given"),
         (

@@ -1,6 +1,8 @@
-"""`trace = true`: kernel events lie beside the packets, on their clock."""
+"""A run traces by default: kernel events lie beside the packets, on their clock."""
 
 import json
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -8,7 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from acceptance_run import TAUT
+from acceptance_run import TAUT, child_of, wait_for
+from taut.core.binaries import find_binary
+from taut.testbed.leftovers import find_leftovers
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
 
@@ -16,7 +20,6 @@ SPEC = """
 name = "traced"
 duration = "1s"
 warm_up = "100ms"
-trace = true
 floor = false
 [[device]]
 driver = "taut_forward"
@@ -26,19 +29,51 @@ rates = ["10kpps"]
 """
 
 
-def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
+def command(tmp_path: Path, *arguments: str) -> list[str]:
     spec = tmp_path / "traced.toml"
     spec.write_text(SPEC)
-    out = tmp_path / "run"
+    return [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), *arguments]
 
-    argv = [*TAUT, "run", str(spec), "--out", str(out), "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
 
-    [trial] = (out / "trials").iterdir()
-    meta = json.loads((trial / "trial.json").read_text())
-    if "taut-trace: ended with exit status 2" in str(meta["failure"]):
-        pytest.skip(str(meta["failure"]["log_tail"]))
+def run(
+    tmp_path: Path, *arguments: str, **environment: str
+) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
+    """Run it; give how it ended and every trial.json."""
+    done = subprocess.run(
+        command(tmp_path, *arguments),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+    paths = sorted((tmp_path / "run").glob("trials/*/trial.json"))
+    return done, [json.loads(path.read_text()) for path in paths]
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> dict[str, str]:
+    """An environment where taut-trace refuses to arm anything but a trace of a millisecond."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("taut-generate", "taut-forward", "taut-clock"):
+        (programs / name).symlink_to(find_binary(name))
+    (programs / "taut-trace").write_text(
+        '#!/bin/sh\nif [ -n "$PROBE_TOO" ] || [ "${5}" != --duration ]; then\n'
+        "  echo 'taut-trace: no room for a buffer' >&2; exit 2\nfi\n"
+    )
+    (programs / "taut-trace").chmod(0o755)
+    return {"TAUT_BIN_DIR": str(programs)}
+
+
+def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
+    done, [meta] = run(tmp_path, "--json")
+
     assert done.returncode == 0, done.stderr
+    if meta["trace"]["mode"] == "off":
+        pytest.skip(meta["trace"]["why_not"])
+    assert meta["trace"] == {"mode": "continuous", "why_not": None}
+    out = tmp_path / "run"
+    [trial] = (out / "trials").iterdir()
     events = pq.read_table(trial / "events.parquet")
     packets = pq.read_table(trial / "packets.parquet")
     cores = {meta["cores"]["generator"], meta["cores"]["device"]}
@@ -50,6 +85,11 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
 
     [result] = json.loads((out / "results.json").read_text())
     assert result["explanation"]["causes"]
+    # The model the verdicts rest on is kept with them.
+    calibration = result["explanation"]["calibration"]
+    assert calibration["watched_ns"] > 0
+    assert {"entry_and_exit", "empty_gaps_per_second"} <= calibration.keys()
+    assert meta["generator"]["clock"]["residual_ns"] >= 0
     assert "Why packets were late" in (out / "report.html").read_text()
 
     argv = [*TAUT, "explain", str(out), "--over", "p99", "--json"]
@@ -61,3 +101,67 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     assert explained["tail_packets"] > 0
     assert sum(cause["tail_share"] for cause in explained["causes"]) == pytest.approx(1)
     assert explained["worst"][0]["line"]
+
+
+def test_no_trace_is_in_the_manifest_and_leaves_packets_alone(tmp_path: Path) -> None:
+    done, [meta] = run(tmp_path, "--no-trace")
+
+    assert done.returncode == 0, done.stderr
+    assert meta["trace"] == {"mode": "off", "why_not": "not asked for"}
+    assert not list((tmp_path / "run").glob("trials/*/events.parquet"))
+    spec = json.loads((tmp_path / "run/manifest.json").read_text())["spec"]
+    assert spec["overrides"] == ["trace=off"]
+    assert spec["resolved"]["trace"] == "off"
+
+
+def test_a_machine_that_cannot_trace_is_told_of_once_and_measured(
+    tmp_path: Path, broken: dict[str, str]
+) -> None:
+    done, metas = run(tmp_path, "--set", "repetitions=2", **broken, PROBE_TOO="1")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("no room for a buffer") == 1
+    off = {"mode": "off", "why_not": "taut-trace: no room for a buffer"}
+    assert [meta["trace"] for meta in metas] == [off, off]
+
+
+def test_a_trace_that_will_not_start_costs_the_trial_nothing_else(
+    tmp_path: Path, broken: dict[str, str]
+) -> None:
+    done, [meta] = run(tmp_path, **broken)
+
+    assert done.returncode == 0, done.stderr
+    assert "not traced: taut-trace: no room for a buffer" in done.stderr
+    assert meta["trace"] == {"mode": "off", "why_not": "taut-trace: no room for a buffer"}
+    assert meta["status"] == "whole"
+
+
+def test_a_mode_by_name_is_refused_before_anything_is_measured(
+    tmp_path: Path, broken: dict[str, str]
+) -> None:
+    done, metas = run(tmp_path, "--trace", "tail", **broken, PROBE_TOO="1")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "taut: trace = tail: taut-trace: no room for a buffer; or measure without: --no-trace\n"
+    )
+    assert metas == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_ctrl_c_takes_the_trace_away(tmp_path: Path) -> None:
+    before = {leftover.path for leftover in find_leftovers()}
+    argv = command(tmp_path, "--set", "duration=20s")
+    taut = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
+        if child_of(taut.pid, "taut-trace") is None:
+            pytest.skip("this machine cannot trace")
+        taut.send_signal(signal.SIGINT)
+        _, errors = taut.communicate(timeout=60)
+    finally:
+        taut.kill()
+        taut.wait()
+
+    assert taut.returncode == 130, errors
+    assert {leftover.path for leftover in find_leftovers()} <= before

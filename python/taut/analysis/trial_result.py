@@ -61,7 +61,8 @@ def analyse_trial(
     result["warnings"] = _warnings(result, generator)
     if "capture" in trial.meta:
         result |= _capture(trial, result)
-    if (trial.path / EVENTS).is_file() and trial.packets.is_file():
+    # A tail's threshold is a percentile of all packets.
+    if (trial.path / EVENTS).is_file() and result["every_packet"] and result["latency_ns"]["n"]:
         result["explanation"] = explanation_of(trial.path)
     _export(trial, engine, measured)
     return result

@@ -6,17 +6,30 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
 from taut.cli.progress import TerminalProgress, duration_words
-from taut.core.errors import InterruptedRun, TautError
+from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
 from taut.experiment.preflight import require
 from taut.experiment.runner import Origin, run_plan
 from taut.records.rundir import RunDirectory
+
+TraceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--trace",
+        metavar="continuous|tail",
+        help="Record what the kernel does on the cores: all of it, or what surrounds spikes; "
+        "default: all in trials up to five minutes, if this machine can.",
+    ),
+]
+NoTraceOption = Annotated[bool, typer.Option("--no-trace", help="Record packets alone.")]
 
 Publish = Callable[[RunDirectory, dict[str, Any]], None]
 """Adds to an analysed run before its report is written."""
@@ -32,12 +45,24 @@ def default_out(name: str) -> Path:
     return out
 
 
+def with_trace(overrides: list[str] | None, trace: str | None, no_trace: bool) -> list[str]:
+    """Add what --trace and --no-trace ask for, as --set would: the manifest then has it too."""
+    if trace is not None and no_trace:
+        raise InputError("--trace and --no-trace: one of them")
+    asked = "off" if no_trace else trace
+    return [*(overrides or []), *([] if asked is None else [f"trace={asked}"])]
+
+
 def print_plan(plan: Plan) -> None:
     """Print every trial in order and the time all take."""
     for trial in plan.trials:
         length = f"{trial.count} packets" if trial.count else duration_words(trial.duration_ns)
-        print(f"{trial.name}  {length}, {trial.device.link}, record {trial.record}")
+        words = f"{trial.device.link}, record {trial.record}, trace {trial.trace}"
+        print(f"{trial.name}  {length}, {words}")
     print(f"{len(plan.trials)} trials, about {duration_words(plan.total_ns)}")
+    cannot_trace = tracing.why_auto_goes_without(plan)
+    if cannot_trace is not None:
+        print(f"not traced here: {cannot_trace}")
 
 
 def travel(

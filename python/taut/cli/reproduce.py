@@ -8,7 +8,15 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from taut.cli.journey import default_out, finish, print_plan, travel
+from taut.cli.journey import (
+    NoTraceOption,
+    TraceOption,
+    default_out,
+    finish,
+    print_plan,
+    travel,
+    with_trace,
+)
 from taut.core.errors import InputError
 from taut.core.files import write_json
 from taut.core.units import parse_duration_ns
@@ -49,6 +57,8 @@ def reproduce(
     overrides: Annotated[
         list[str] | None, typer.Option("--set", help="Change a value: duration=2s.")
     ] = None,
+    trace: TraceOption = None,
+    no_trace: NoTraceOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
     ] = False,
@@ -57,6 +67,7 @@ def reproduce(
     if name not in EXPERIMENTS:
         raise InputError(f"unknown experiment {name!r}{did_you_mean(name, EXPERIMENTS)}")
     experiment = EXPERIMENTS[name]
+    asked = with_trace(overrides, trace, no_trace)
 
     def publish(run: RunDirectory, document: dict[str, Any]) -> None:
         sections = experiment.compare(document["variants"])
@@ -64,7 +75,7 @@ def reproduce(
         print_sections(sections, Console(stderr=as_json))
 
     if captures is not None:
-        if quick or resume or dry_run or overrides:
+        if quick or resume or dry_run or asked:
             raise InputError("--captures: nothing is sent, so it takes --out and --json alone")
         run = _match_captures(experiment, captures, out or default_out(name))
         finish(run, as_json=as_json, publish=publish)
@@ -74,7 +85,7 @@ def reproduce(
     for device, reason in missing.items():
         notes.print(f"without {device}: {reason}", markup=False, highlight=False)
     text = experiment.spec_text(quick=quick, without=list(missing))
-    spec = parse_spec(text, overrides or (), source=name)
+    spec = parse_spec(text, asked, source=name)
     plan = make_plan(spec)
     if dry_run:
         print_plan(plan)
@@ -82,7 +93,7 @@ def reproduce(
         return
     if resume and out is None:
         raise InputError("--resume: which run? give its directory with --out")
-    origin = Origin(text, f"taut reproduce {name}", tuple(overrides or ()), tuple(sys.argv))
+    origin = Origin(text, f"taut reproduce {name}", tuple(asked), tuple(sys.argv))
     travel(
         plan, out or default_out(spec.name), origin, resume=resume, as_json=as_json, publish=publish
     )

@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from taut.cli.journey import default_out, print_plan, travel
+from taut.cli.journey import (
+    NoTraceOption,
+    TraceOption,
+    default_out,
+    print_plan,
+    travel,
+    with_trace,
+)
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
 from taut.experiment.runner import Origin
@@ -29,13 +36,16 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Change a value: duration=2s, traffic.0.rates=['10kpps']."),
     ] = None,
+    trace: TraceOption = None,
+    no_trace: NoTraceOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
     ] = False,
 ) -> None:
     """Run an experiment: every device under every load, a table and a report at the end."""
     text = read_spec_text(spec)
-    parsed = parse_spec(text, overrides or (), source=str(spec))
+    asked = with_trace(overrides, trace, no_trace)
+    parsed = parse_spec(text, asked, source=str(spec))
     plan = make_plan(parsed)
     if only is not None:
         plan = plan.only(only)
@@ -45,5 +55,5 @@ def run(
         return
     if resume and out is None:
         raise typer.BadParameter("--resume: which run? give its directory with --out")
-    origin = Origin(text, str(spec), tuple(overrides or ()), tuple(sys.argv))
+    origin = Origin(text, str(spec), tuple(asked), tuple(sys.argv))
     travel(plan, out or default_out(parsed.name), origin, resume=resume, as_json=as_json)

@@ -9,6 +9,7 @@ A file (examples/ has whole ones):
     warm_up = "1s"               # before it, reported apart ("cold")
     deadline = "1s"              # a packet later than this after its sending is lost
     record = "auto"              # all | tail | none | auto: all up to 1 Mpkt/s, else none
+    trace = "auto"               # continuous | tail | off | auto: what the kernel did on the cores
     order = "interleaved"        # or "listed"
     floor = true                 # measure the instrument over each link kind that is used
 
@@ -76,6 +77,7 @@ _NAME = r"^[a-z0-9][a-z0-9_.]*$"
 
 Frame = int | Literal["imix"]
 Record = Literal["all", "tail", "none", "auto"]
+Trace = Literal["auto", "continuous", "tail", "off"]
 
 
 def _explained(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
@@ -112,6 +114,13 @@ def _is_rate(value: object) -> object:
     return value
 
 
+def _trace_word(value: object) -> object:
+    """Read what experiments had before there were modes: true or false."""
+    if isinstance(value, bool):
+        return "continuous" if value else "off"
+    return value
+
+
 def _is_not_zero(value: int) -> int:
     if value <= 0:
         raise ValueError("nothing would be measured; give a time above 0")
@@ -122,6 +131,7 @@ DurationNs = Annotated[int, BeforeValidator(_explained(parse_duration_ns))]
 TrialNs = Annotated[DurationNs, AfterValidator(_is_not_zero)]
 RateText = Annotated[str, BeforeValidator(_is_rate)]
 FrameSize = Annotated[Frame, BeforeValidator(_is_frame)]
+TraceMode = Annotated[Trace, BeforeValidator(_trace_word)]
 Name = Annotated[str, Field(pattern=_NAME)]
 Core = Annotated[int, Field(ge=0)] | Literal["auto"]
 
@@ -233,7 +243,7 @@ class Spec(Model):
     deadline_ns: TrialNs = Field(1_000_000_000, alias="deadline")
     gap_threshold_ns: TrialNs | None = Field(None, alias="gap_threshold")
     record: Record = "auto"
-    trace: bool = False
+    trace: TraceMode = "auto"
     order: Literal["interleaved", "listed"] = "interleaved"
     floor: bool = True
     cores: CoreSpec = CoreSpec()

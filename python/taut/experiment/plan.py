@@ -20,12 +20,16 @@ from taut.experiment.model import (
     Frame,
     Record,
     Spec,
+    Trace,
     TrafficSpec,
     mean_frame_len,
 )
 
 MAX_RECORDED_PPS = 1_000_000
 """record = "auto" keeps every packet up to here: what the writer is sure to keep up with."""
+
+MAX_CONTINUOUS_NS = 300_000_000_000
+"""trace = "auto" keeps every event of trials up to here, and of longer ones those around spikes."""
 
 OVERHEAD_NS = 2_000_000_000
 """Starting and stopping one trial's programs, for the first guess of the time left."""
@@ -48,6 +52,8 @@ class Trial:
     count: int | None
     warm_up_ns: int
     record: Record
+    trace: Trace  # never "auto"
+    why_not_traced: str  # empty where it is traced
 
     @property
     def expected_ns(self) -> int:
@@ -159,6 +165,8 @@ def _trial(
     duration_ns, count = _length(spec, traffic, offered_pps)
     label = f"{device.name}-{device.placement}-{traffic.name}_{load.frame}-{load.rate}"
     warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
+    record = _record(traffic.record or spec.record, offered_pps * (2 if traffic.both else 1))
+    trace, why_not_traced = _trace(spec.trace, record, duration_ns)
     return Trial(
         index=index,
         name=f"{index:0{width}d}-{label.replace('/', '')}-r{repetition}",
@@ -172,7 +180,9 @@ def _trial(
         duration_ns=duration_ns,
         count=count,
         warm_up_ns=warm_up_ns,
-        record=_record(traffic.record or spec.record, offered_pps * (2 if traffic.both else 1)),
+        record=record,
+        trace=trace,
+        why_not_traced=why_not_traced,
     )
 
 
@@ -191,6 +201,17 @@ def _record(asked: Record, pps: float) -> Record:
     if asked != "auto":
         return asked
     return "all" if pps <= MAX_RECORDED_PPS else "none"
+
+
+def _trace(asked: Trace, record: Record, duration_ns: int) -> tuple[Trace, str]:
+    """Give the mode, and why it is off."""
+    if asked == "off":
+        return "off", "not asked for"
+    if record == "none" and asked != "continuous":
+        return "off", "no packets are recorded; there is none to explain"
+    if asked == "auto":
+        return ("tail" if duration_ns > MAX_CONTINUOUS_NS else "continuous"), ""
+    return asked, ""
 
 
 def derive_seed(seed: int, *words: str) -> int:

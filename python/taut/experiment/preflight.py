@@ -7,6 +7,7 @@ from typing import Any
 
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.errors import InputError, MissingToolError
+from taut.experiment import tracing
 from taut.experiment.generator import PROGRAM
 from taut.experiment.plan import Plan
 from taut.experiment.words import did_you_mean
@@ -35,6 +36,11 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = device.dut.missing(device.driver_options)
         if reason is not None:
             yield f"device {device.name}: {reason}"
+    # Of "auto" the run says by itself that it goes without.
+    if plan.spec.trace != "auto" and tracing.is_wanted(plan):
+        reason = tracing.why_not()
+        if reason is not None:
+            yield f"trace = {plan.spec.trace}: {reason}; or measure without: --no-trace"
 
 
 def describe() -> dict[str, Any]:

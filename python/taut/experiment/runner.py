@@ -58,9 +58,12 @@ def run_plan(
     with RunScope() as scope:
         cleanup.clean(scope.base)
         warnings += scope.others()
-        bench = Testbench(plan, scope, cores, progress.ticked)
+        bench = Testbench(plan, scope, cores, progress.ticked, progress.warned)
         with pinned_to(cores.runner):
             bench.check_clock()
+            cannot_trace = bench.check_tracing()
+            if cannot_trace is not None:
+                warnings.append(f"not traced, late packets will have no cause: {cannot_trace}")
             bench.add_hugepages()
             _write_manifest(run, plan, origin, host, cores, warnings)
             for warning in warnings:
@@ -105,8 +108,8 @@ def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
         stored = run.manifest().get("spec", {}).get("hash")
         if stored != spec_hash(plan.spec):
             raise InputError(
-                f"{out}: holds another experiment than this one; resume with the same file and "
-                "--set, or give another --out"
+                f"{out}: holds another experiment than this one; resume with the same file, --set "
+                "and --trace, or give another --out"
             )
     try:
         run.trials_path.mkdir(parents=True, exist_ok=True)
@@ -244,6 +247,7 @@ def trial_document(trial: Trial, cores: Cores) -> dict[str, Any]:
             "seed": trial.seed,
             "record": trial.record,
         },
+        "trace": {"mode": trial.trace, "why_not": trial.why_not_traced or None},
         "cores": cores.as_json(),
         "clock": {"before": None, "after": None},
         "generator": None,

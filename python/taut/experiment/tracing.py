@@ -1,24 +1,67 @@
-"""taut-trace beside a trial: what the kernel does on the cores of generator and device."""
+"""taut-trace beside a trial: what the kernel does on the cores of generator and device.
 
+Experiments trace unless they say otherwise (trace = "auto"), so that a late packet has a cause to
+look up. Where a machine cannot, "auto" measures without; a mode that was named must be had.
+"""
+
+import os
 import signal
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from taut.core.binaries import find_binary
+from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TrialError
 from taut.experiment.cores import Cores
+from taut.experiment.model import Trace
+from taut.experiment.plan import Plan
+from taut.records.convert import EVENTS_FILE, PACKETS_FILE, TRACE_FILE
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
 PROGRAM = "taut-trace"
 _ARMED = "armed$"
+_PROBE_TIMEOUT_S = 30.0
+_STOP_TIMEOUT_S = 10.0
+
+
+def is_wanted(plan: Plan) -> bool:
+    """Whether any trial of a plan is to be traced."""
+    return any(trial.trace != "off" for trial in plan.trials)
+
+
+def why_auto_goes_without(plan: Plan) -> str | None:
+    """Say why trials that "auto" would trace will not be; None where they will, or none is."""
+    return why_not() if plan.spec.trace == "auto" and is_wanted(plan) else None
+
+
+def why_not() -> str | None:
+    """Say why this machine cannot trace, by trying for a millisecond; None when it can."""
+    program = find_binary_or_none(PROGRAM)
+    if program is None:
+        return f"{PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
+    core = min(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="taut-trace-") as out:
+        argv = ["setpriv", "--pdeathsig", "KILL", "--", str(program), "--cores", str(core)]
+        argv += ["--out", out, "--duration", "1ms", "--events", "irq"]
+        try:
+            done = subprocess.run(
+                argv, capture_output=True, text=True, check=False, timeout=_PROBE_TIMEOUT_S
+            )
+        except subprocess.TimeoutExpired:
+            return f"{PROGRAM}: not armed in {_PROBE_TIMEOUT_S:g} s"
+    if done.returncode == 0:
+        return None
+    said = done.stderr.strip().splitlines()
+    return said[-1] if said else f"{PROGRAM}: ended with exit status {done.returncode}"
 
 
 @contextmanager
 def traced(
-    cores: Cores, device: int | None, raw: Path, logs: Path, scope: RunScope
+    mode: Trace, cores: Cores, device: int | None, raw: Path, logs: Path, scope: RunScope
 ) -> Iterator[Child]:
     """Record events.bin into `raw` from when the block is entered until `finish`.
 
@@ -29,17 +72,36 @@ def traced(
     argv += ["--cores", format_cpu_list({cores.generator, cores.device})]
     if device is not None:
         argv += ["--threads", ",".join(map(str, _threads(device)))]
+    if mode == "tail":
+        # What is kept is what surrounds slow packets: they are read as the generator writes them.
+        argv += ["--mode", "tail", "--follow", str(raw / PACKETS_FILE)]
     with child(
         PROGRAM, argv, scope=scope, log=logs / f"{PROGRAM}.log", cores=[cores.runner]
     ) as tracer:
-        tracer.wait_ready(_ARMED)
-        yield tracer
+        try:
+            tracer.wait_ready(_ARMED)
+            yield tracer
+        finally:
+            # Killed, it would leave its instances to its keeper, and that dies with the run.
+            tracer.stop(signal.SIGTERM, _STOP_TIMEOUT_S)
 
 
 def finish(tracer: Child) -> None:
     """Stop it and have it write what is left; TrialError if it failed."""
     if tracer.stop(signal.SIGTERM, timeout_s=60.0) != 0:
         raise TrialError(f"{PROGRAM}: {tracer.describe_end()}", tracer.tail())
+
+
+def discard(raw: Path) -> None:
+    """Remove what a trace that failed left: half of one would name wrong causes."""
+    for name in (EVENTS_FILE, TRACE_FILE):
+        (raw / name).unlink(missing_ok=True)
+
+
+def reason_of(error: TrialError) -> str:
+    """Give its own last word, else how it ended."""
+    said = [line for line in error.log_tail if line.startswith(f"{PROGRAM}:")]
+    return said[-1] if said and not said[-1].endswith(": armed") else error.reason
 
 
 def _threads(process: int) -> Sequence[int]:

@@ -29,6 +29,7 @@ RAW = "raw"
 LOGS = "logs"
 
 Tick = Callable[[], None]
+Warn = Callable[[str], None]
 
 
 class Testbench:
@@ -36,11 +37,15 @@ class Testbench:
 
     __test__ = False  # the name looks like a test to pytest
 
-    def __init__(self, plan: Plan, scope: RunScope, cores: Cores, tick: Tick) -> None:
+    def __init__(
+        self, plan: Plan, scope: RunScope, cores: Cores, tick: Tick, warn: Warn = lambda _: None
+    ) -> None:
         self._plan = plan
         self._scope = scope
         self._cores = cores
         self._tick = tick
+        self._warn = warn
+        self._cannot_trace: str | None = None
         self._clock: dict[str, Any] | None = None
 
     def add_hugepages(self) -> None:
@@ -58,6 +63,11 @@ class Testbench:
             raise InputError(f"clock: not usable: {why}; `taut doctor` says what is missing")
         self._clock = clock
         return clock
+
+    def check_tracing(self) -> str | None:
+        """Say why trials that "auto" would trace will not be; a mode by name is preflight's."""
+        self._cannot_trace = tracing.why_auto_goes_without(self._plan)
+        return self._cannot_trace
 
     def measure(self, trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
         """Measure one trial into its temporary folder.
@@ -89,11 +99,7 @@ class Testbench:
                 )
             )
             meta["dut"] |= {"path": dut.path, "notes": list(dut.notes)}
-            tracer = (
-                stack.enter_context(tracing.traced(self._cores, dut.pid, raw, logs, self._scope))
-                if self._plan.spec.trace
-                else None
-            )
+            tracer = self._start_tracer(stack, trial, dut.pid, raw, logs, meta)
             argv = generator.command_line(
                 trial, self._plan, self._cores, ports, raw, run_id=_run_id(self._scope, trial)
             )
@@ -110,11 +116,51 @@ class Testbench:
             self._wait(program, dut, raw)
             meta["generator"] = generator.read_result(program, raw)
             if tracer is not None:
-                tracing.finish(tracer)
+                self._finish_tracer(tracer, trial, raw, meta)
             meta["dut"]["stats"] = dut.stop() or None
             meta["dut"]["notes"] = list(dut.notes)
             # The device's log is of the trial, wherever the driver put it.
             return [dut.gaps_file] if dut.gaps_file is not None else []
+
+    def _start_tracer(
+        self,
+        stack: ExitStack,
+        trial: Trial,
+        device: int | None,
+        raw: Path,
+        logs: Path,
+        meta: dict[str, Any],
+    ) -> Child | None:
+        """Arm the trace this trial wants; None where it wants none, or "auto" cannot have it."""
+        if trial.trace == "off":
+            return None
+        if self._cannot_trace is not None:
+            meta["trace"] = {"mode": "off", "why_not": self._cannot_trace}
+            return None
+        try:
+            return stack.enter_context(
+                tracing.traced(trial.trace, self._cores, device, raw, logs, self._scope)
+            )
+        except TrialError as error:
+            self._go_on_untraced(trial, error, raw, meta)
+            return None
+
+    def _finish_tracer(self, tracer: Child, trial: Trial, raw: Path, meta: dict[str, Any]) -> None:
+        try:
+            tracing.finish(tracer)
+        except TrialError as error:
+            self._go_on_untraced(trial, error, raw, meta)
+
+    def _go_on_untraced(
+        self, trial: Trial, error: TrialError, raw: Path, meta: dict[str, Any]
+    ) -> None:
+        """Keep the trial without its trace, unless the trace was asked for by name."""
+        if self._plan.spec.trace != "auto":
+            raise error
+        tracing.discard(raw)
+        reason = tracing.reason_of(error)
+        meta["trace"] = {"mode": "off", "why_not": reason}
+        self._warn(f"{trial.name}: not traced: {reason}")
 
     def _wait(self, program: Child, dut: RunningDut, raw: Path) -> None:
         """Sleep until the generator has ended; stop it when the device dies."""

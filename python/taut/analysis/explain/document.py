@@ -19,7 +19,7 @@ _STORIES = 10
 def explanation_of(trial: Path) -> dict[str, Any]:
     """Give what results.json keeps of a traced trial's explanation: causes and the worst lines."""
     document = as_document(explain_trial(trial, Options(n_worst=_STORIES)))
-    kept = ("over", "threshold_ns", "tail_packets", "causes", "kernel_lacks", "notes")
+    kept = ("over", "threshold_ns", "tail_packets", "causes", "calibration", "kernel_lacks", "notes")
     shares = [name for name in document if name.endswith("_share")]
     worst = [{"line": story["line"], "cause": story["cause"]} for story in document["worst"]]
     return {**{name: document[name] for name in (*kept, *shares)}, "worst": worst}

@@ -1,0 +1,140 @@
+"""What a machine that cannot trace says, and who goes on without; a made-up taut-trace answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from taut.core.errors import MissingToolError, TrialError
+from taut.experiment import preflight, tracing
+from taut.experiment.cores import Cores
+from taut.experiment.model import Trace
+from taut.experiment.plan import Plan, make_plan
+from taut.experiment.spec import parse_spec
+from taut.testbed.scope import RunScope
+
+REFUSES = "echo 'taut-trace: tracefs may not be mounted here; run as root' >&2; exit 2"
+# Says what it was told to do, then that it is armed, and waits for its end.
+RECORDS = (
+    "echo \"$@\"; echo 'taut-trace: armed' >&2; trap 'exit 0' TERM; while :; do sleep 0.05; done"
+)
+CORE = 0
+CORES = Cores(generator=CORE, device=CORE, writer=CORE, runner=CORE)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """A taut-trace that is this shell script."""
+    monkeypatch.setenv("TAUT_BIN_DIR", str(tmp_path / "bin"))
+    (tmp_path / "bin").mkdir()
+
+    def make(script: str) -> None:
+        path = tmp_path / "bin" / tracing.PROGRAM
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    return make
+
+
+def plan_of(trace: str, rate: str = "10kpps") -> Plan:
+    text = 'name = "t"\nduration = "1s"\n[[device]]\ndriver = "loopback"\n[[traffic]]\n'
+    return make_plan(parse_spec(f'{text}rates = ["{rate}"]\n', [f"trace={trace}"]))
+
+
+def test_a_machine_that_can_trace_has_nothing_to_say(program: Callable[[str], None]) -> None:
+    program("exit 0")
+
+    assert tracing.why_not() is None
+
+
+def test_the_programs_own_words_say_why_not(program: Callable[[str], None]) -> None:
+    program(REFUSES)
+
+    assert tracing.why_not() == "taut-trace: tracefs may not be mounted here; run as root"
+
+
+def test_a_program_that_is_not_there_or_dies_is_a_reason_too(
+    program: Callable[[str], None],
+) -> None:
+    assert "program not found" in (tracing.why_not() or "")
+    program("exit 3")
+    assert tracing.why_not() == "taut-trace: ended with exit status 3"
+
+
+@pytest.mark.parametrize("mode", ["continuous", "tail"])
+def test_a_mode_by_name_that_cannot_be_had_is_refused_before_anything_starts(
+    program: Callable[[str], None], mode: str
+) -> None:
+    program(REFUSES)
+
+    reasons = [reason for reason in preflight.missing(plan_of(mode)) if "trace" in reason]
+
+    assert reasons[-1].startswith(f"trace = {mode}: taut-trace: tracefs may not be mounted")
+    assert reasons[-1].endswith("or measure without: --no-trace")
+    assert MissingToolError("").exit_status == 2
+
+
+@pytest.mark.parametrize(
+    ("trace", "rate", "is_reason"),
+    [("auto", "10kpps", True), ("auto", "3Mpps", False), ("off", "10kpps", False)],
+)
+def test_auto_goes_without_and_knows_why_where_anything_was_to_be_traced(
+    program: Callable[[str], None], trace: str, rate: str, is_reason: bool
+) -> None:
+    program(REFUSES)
+    plan = plan_of(trace, rate)
+
+    assert not [reason for reason in preflight.missing(plan) if "tracefs" in reason]
+    assert (tracing.why_auto_goes_without(plan) is not None) == is_reason
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("continuous", ""), ("tail", "--mode tail --follow {raw}/packets.bin")]
+)
+def test_the_mode_is_in_the_command_line_and_the_end_is_polite(
+    tmp_path: Path, program: Callable[[str], None], mode: Trace, expected: str
+) -> None:
+    program(RECORDS)
+    raw = tmp_path / "raw"
+
+    with (
+        RunScope(tmp_path / "base") as scope,
+        tracing.traced(mode, CORES, None, raw, tmp_path, scope) as tracer,
+    ):
+        said = tracer.log_text().splitlines()[0]
+        tracing.finish(tracer)
+
+    assert said == f"--out {raw} --cores {CORE} {expected.format(raw=raw)}".strip()
+    assert tracer.exit_status == 0
+
+
+def test_one_that_will_not_arm_fails_with_its_own_words(
+    tmp_path: Path, program: Callable[[str], None]
+) -> None:
+    program(REFUSES)
+
+    with (
+        RunScope(tmp_path / "base") as scope,
+        pytest.raises(TrialError) as caught,
+        tracing.traced("continuous", CORES, None, tmp_path / "raw", tmp_path, scope),
+    ):
+        pytest.fail("it was armed")
+
+    words = "taut-trace: tracefs may not be mounted here; run as root"
+    assert tracing.reason_of(caught.value) == words
+
+
+def test_one_that_dies_on_the_way_is_told_by_its_end(
+    tmp_path: Path, program: Callable[[str], None]
+) -> None:
+    program("echo 'taut-trace: armed' >&2; kill -9 $$")
+
+    with (
+        RunScope(tmp_path / "base") as scope,
+        tracing.traced("continuous", CORES, None, tmp_path, tmp_path, scope) as tracer,
+    ):
+        tracer.wait()
+        with pytest.raises(TrialError) as caught:
+            tracing.finish(tracer)
+
+    assert tracing.reason_of(caught.value) == "taut-trace: killed by SIGKILL"
