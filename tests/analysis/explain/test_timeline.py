@@ -169,6 +169,14 @@ def test_sleeping_in_its_own_call_is_its_own_call():
     assert net(walked(trace)) == {"syscall": 200 + 7_800 + 500, "idle-exit": 500}
 
 
+def test_what_another_watched_thread_asks_of_the_kernel_is_part_of_its_turn():
+    trace = MadeTrace().switch(1_000, POLLER, HOG)
+    trace.add(2_000, "syscall_entry", 35, thread=HOG).add(3_000, "page_fault", 1, 1, thread=HOG)
+    trace.add(4_000, "syscall_exit", 35, 0, thread=HOG).switch(9_000, HOG, POLLER)
+
+    assert net(walked(trace)) == {"preemption": 8_000}
+
+
 def test_a_page_fault_lasts_to_the_end_of_its_gap_less_what_interrupts_it():
     trace = MadeTrace().add(1_000, "page_fault", 0x1000, 1).vector(2_000, 3_000)
 

@@ -33,6 +33,8 @@ _MOST_NAMES = 3
 _ABOUT_OTHERS = ("frequency", "call_queue", "ipi_send", "wakeup", "lost", "tlb_flush")
 """Events whose thread does not say who has the core: noted elsewhere, by nobody, or (tlb_flush) by
 the thread that has just been switched away from."""
+_ITS_OWN = ("page_fault", "syscall_entry", "syscall_exit")
+"""Of watched threads. While another one has the core, they are a part of its turn."""
 
 
 class _Visit:
@@ -90,6 +92,7 @@ class _Walk:
         }
         self._handlers = {KIND[kind]: handler for kind, handler in named.items()}
         self._foreign = {KIND[kind] for kind in _ABOUT_OTHERS}
+        self._own = {KIND[kind] for kind in _ITS_OWN}
 
     def begin(self, span: int, start_ns: int) -> None:
         """Start a span: the thread is in its own loop."""
@@ -105,6 +108,8 @@ class _Walk:
         self._row = row
         if kind not in self._foreign:
             self._resync(t, args[0] & _LOW if kind == KIND["switch"] else thread)
+        if kind in self._own and thread != self._watched.thread:
+            return
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(t, *args)
