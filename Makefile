@@ -66,6 +66,7 @@ bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; 
 	@$(VENV)/python bench/generator.py
 	@$(VENV)/python bench/captures.py
 	@$(VENV)/python bench/noise.py
+	@$(VENV)/python bench/tracing.py
 
 docs: build ## write docs/reference.md from the binaries and the Python tables
 	@$(VENV)/python devtools/reference.py

@@ -11,8 +11,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,9 @@ class Variant:
         return driver.missing(driver.options_type(**self.options))
 
 
+Beside = Callable[[int | None, Path], AbstractContextManager[object]]
+"""What runs from the device's start to the generator's end: the device's process, a folder."""
+
 LOOPBACK = Variant("loopback (no device)", "loopback", {})
 
 
@@ -58,11 +61,13 @@ class Trial:
     histograms: np.ndarray[Any, Any]
     max_rss_kib: int
 
-    def percentile_ns(self, series: str, share: float) -> float:
-        """Give a percentile_disc of what is neither void nor cold; NaN of nothing."""
+    def percentile_ns(self, series: str, share: float, *, with_void: bool = False) -> float:
+        """Give a percentile_disc of what is not cold, nor void unless asked for; NaN of nothing."""
         rows = self.histograms
-        wanted = (rows["series"] == SERIES.index(series)) & (rows["is_void"] == 0)
-        rows = np.sort(rows[wanted & (rows["is_cold"] == 0)], order="value_ticks")
+        wanted = (rows["series"] == SERIES.index(series)) & (rows["is_cold"] == 0)
+        if not with_void:
+            wanted &= rows["is_void"] == 0
+        rows = np.sort(rows[wanted], order="value_ticks")
         if rows.size == 0:
             return float("nan")
         cumulated = np.cumsum(rows["count"])
@@ -90,7 +95,14 @@ class Bench:
         self.generator_core = generator_core
         self.device_core = device_core
 
-    def trial(self, variant: Variant, rate_pps: int, seconds: float, record: str = "none") -> Trial:
+    def trial(
+        self,
+        variant: Variant,
+        rate_pps: int,
+        seconds: float,
+        record: str = "none",
+        beside: Beside = lambda *_: nullcontext(),
+    ) -> Trial:
         """Load one device and give what the generator saw."""
         driver = DRIVERS[variant.driver]
         options = driver.options_type(**variant.options)
@@ -98,7 +110,10 @@ class Bench:
         folder = Path(tempfile.mkdtemp(prefix="taut-bench-", dir="/var/tmp"))
         self.scope.register_temp(folder)
         try:
-            with self._ports(driver.n_links, driver, options, folder) as (tx, rx):
+            with (
+                self._ports(driver.n_links, driver, options, folder) as (tx, rx, device),
+                beside(device, folder),
+            ):
                 return self._generate(tx, rx, rate_pps, seconds, record, folder)
         finally:
             subprocess.run(["rm", "-rf", str(folder)], check=True)
@@ -107,17 +122,17 @@ class Bench:
     @contextmanager
     def _ports(
         self, n_links: int, driver: Any, options: Any, folder: Path
-    ) -> Iterator[tuple[str, str]]:
+    ) -> Iterator[tuple[str, str, int | None]]:
         link = LINKS["memif"]
         if n_links == 0:
             with link.open_loopback(self.scope) as loop:
-                yield loop.tx_port, loop.rx_port
+                yield loop.tx_port, loop.rx_port, None
             return
         with (
             link.open(self.scope, n_links) as links,
-            driver.running(links, (self.device_core,), options, folder, self.scope),
+            driver.running(links, (self.device_core,), options, folder, self.scope) as dut,
         ):
-            yield links[0].generator_port, links[1].generator_port
+            yield links[0].generator_port, links[1].generator_port, dut.pid
 
     def _generate(
         self, tx: str, rx: str, rate_pps: int, seconds: float, record: str, folder: Path
