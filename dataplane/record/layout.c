@@ -209,6 +209,7 @@ static const struct constant event_kind[] = {
 	CONSTANT(EVENT_FREQUENCY),
 	CONSTANT(EVENT_TICK_STOP),
 	CONSTANT(EVENT_LOST),
+	CONSTANT(EVENT_SKIPPED),
 };
 
 static const struct constant event_vector[] = {

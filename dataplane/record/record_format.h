@@ -12,7 +12,7 @@
 #define RECORD_MAGIC "TAUTREC"
 
 enum record_version {
-	RECORD_VERSION = 3,
+	RECORD_VERSION = 4,
 };
 
 enum record_kind {
@@ -85,7 +85,7 @@ enum gap_thread {
 	GAP_NOISE = 2,
 };
 
-// One event of the kernel, or a span in which events were lost.
+// One event of the kernel, or a span in which events were lost or not kept.
 struct event_record {
 	uint64_t tsc;
 	uint32_t thread; // that ran when it happened
@@ -124,6 +124,8 @@ enum event_kind {
 	EVENT_FREQUENCY, // kHz
 	EVENT_TICK_STOP, // success, dependency
 	EVENT_LOST, // how many, until which tsc: from tsc on
+	EVENT_SKIPPED, // how many, until which tsc: of all CPUs, not kept because no packet was
+		       // late
 	N_EVENT_KINDS,
 };
 

@@ -24,6 +24,7 @@ enum {
 	// Kernels that wake a reader for every event shall not keep it busy.
 	REST_NS = 20 * NS_PER_MS,
 	MIN_SPAN_NS = 10 * NS_PER_MS, // between two readings of the clock
+	LOOK_S = 1, // between two looks at the followed file
 	// Initiators are few: their filter lets pass only what concerns a watched core.
 	ALL_SHARE = 8,
 	ALL_BYTES_MIN = 128 << 10,
@@ -195,6 +196,34 @@ static char *counters_text(const struct trace_config *config)
 	return fclose(out) == 0 ? text : NULL;
 }
 
+static int flush(struct collector *collector)
+{
+	int err = record_file_append(&collector->file, collector->batch, collector->n_batch);
+
+	collector->n_batch = 0;
+	return err;
+}
+
+// A tail_write, and what is kept of all.
+static int write_record(void *context, const struct event_record *record)
+{
+	struct collector *collector = context;
+
+	collector->batch[collector->n_batch++] = *record;
+	return collector->n_batch == TRACE_BATCH ? flush(collector) : 0;
+}
+
+static int open_tail(struct collector *collector)
+{
+	if (!collector->config->is_tail)
+		return 0;
+	collector->tail_config = collector->config->tail;
+	collector->tail_config.late.tsc_hz = collector->tsc_hz;
+	collector->tail_config.cores = &collector->config->cores;
+	return tail_open(
+		&collector->tail, &collector->tail_config, clock_tsc(), write_record, collector);
+}
+
 static void begin(struct collector *collector)
 {
 	// Switching events on patched the kernel's code and interrupted every CPU: that is over
@@ -236,20 +265,14 @@ int collector_open(
 		err = arm_events(collector, error, len);
 	if (err == 0)
 		err = open_file(collector, error, len);
+	if (err == 0 && (err = open_tail(collector)) < 0)
+		snprintf(error, len, "out of memory");
 	if (err == 0)
 		begin(collector);
 	return err;
 }
 
-static int flush(struct collector *collector)
-{
-	int err = record_file_append(&collector->file, collector->batch, collector->n_batch);
-
-	collector->n_batch = 0;
-	return err;
-}
-
-// Write every record before stamp, in order.
+// Take every record before stamp, in order.
 static int drain(struct collector *collector, uint64_t before)
 {
 	struct event_record record;
@@ -265,9 +288,10 @@ static int drain(struct collector *collector, uint64_t before)
 			collector->n_out_of_order++;
 		else
 			collector->last_tsc = record.tsc;
-		collector->batch[collector->n_batch++] = record;
-		if (collector->n_batch == TRACE_BATCH)
-			err = flush(collector);
+		if (collector->config->is_tail)
+			tail_take(&collector->tail, &record);
+		else
+			err = write_record(collector, &record);
 	}
 	for (size_t i = 0; err == 0 && i < collector->n_streams; i++)
 		err = collector->streams[i].error;
@@ -300,8 +324,9 @@ static bool time_left(const struct collector *collector, struct timespec *out)
 	return true;
 }
 
-// Sleep until a buffer is half full, all is over, or a signal came.
-static int wait_and_drain(struct collector *collector, struct pollfd *files, size_t n_files)
+// Sleep until a buffer is half full, the followed file grew, all is over, or a signal came.
+static int wait_and_drain(
+	struct collector *collector, struct pollfd *files, char *error, size_t len)
 {
 	const struct trace_config *config = collector->config;
 	const struct timespec rest = {.tv_nsec = REST_NS};
@@ -309,19 +334,25 @@ static int wait_and_drain(struct collector *collector, struct pollfd *files, siz
 	int err = 0;
 
 	while (err == 0 && *config->stop == 0 && time_left(collector, &left)) {
-		int n = ppoll(files, n_files, &left, &config->wait_mask);
+		if (config->is_tail && left.tv_sec >= LOOK_S)
+			left = (struct timespec){.tv_sec = LOOK_S};
+		int n = ppoll(files, collector->n_streams, &left, &config->wait_mask);
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (n <= 0)
+		bool has_grown = config->is_tail && late_packets_has_grown(&collector->tail.late);
+		if (n <= 0 && !has_grown)
 			continue;
+		// What the file tells of has to be here first.
 		err = drain(collector, settled(&collector->clock, collector->tsc_hz));
+		if (err == 0 && config->is_tail)
+			err = tail_decide(&collector->tail, error, len);
 		if (err == 0 && *config->stop == 0)
 			(void)ppoll(NULL, 0, &rest, &config->wait_mask);
 	}
 	return err;
 }
 
-static int finish(struct collector *collector)
+static int finish(struct collector *collector, char *error, size_t len)
 {
 	(void)instance_switch(&collector->core, false);
 	(void)instance_switch(&collector->all, false);
@@ -331,6 +362,8 @@ static int finish(struct collector *collector)
 	int err = drain(collector, UINT64_MAX);
 	if (err == 0)
 		err = drain(collector, UINT64_MAX);
+	if (err == 0 && collector->config->is_tail)
+		err = tail_finish(&collector->tail, collector->stopped_tsc, error, len);
 	if (err == 0)
 		err = flush(collector);
 	clock_point_take(&collector->last);
@@ -340,21 +373,24 @@ static int finish(struct collector *collector)
 
 int collector_run(struct collector *collector, char *error, size_t len)
 {
-	size_t n_files = collector->config->is_tail ? 0 : collector->n_streams;
 	struct pollfd *files = calloc(collector->n_streams, sizeof(*files));
+	char finish_error[512] = "";
 
 	if (files == NULL) {
 		snprintf(error, len, "out of memory");
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < n_files; i++)
+	for (size_t i = 0; i < collector->n_streams; i++)
 		files[i] = (struct pollfd){.fd = collector->streams[i].fd, .events = POLLIN};
-	int err = wait_and_drain(collector, files, n_files);
-	int finish_err = finish(collector);
+	error[0] = '\0';
+	int err = wait_and_drain(collector, files, error, len);
+	int finish_err = finish(collector, finish_error, sizeof(finish_error));
 	free(files);
-	if (err == 0)
+	if (err == 0 && finish_err < 0) {
 		err = finish_err;
-	if (err < 0)
+		snprintf(error, len, "%s", finish_error);
+	}
+	if (err < 0 && error[0] == '\0')
 		snprintf(error, len, "%s/events.bin: not all events were written: %s",
 			collector->config->out, strerror(-err));
 	return err;
@@ -370,6 +406,7 @@ int collector_close(struct collector *collector)
 	if (collector->file.fd >= 0)
 		err = record_file_close(&collector->file, &collector->last);
 	merge_destroy(&collector->merge);
+	tail_close(&collector->tail);
 	trace_names_destroy(&collector->names);
 	free(collector->streams);
 	free(collector->decoder);

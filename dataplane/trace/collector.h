@@ -1,8 +1,9 @@
 #pragma once
 
-// Arms tracing, waits, and streams what came into events.bin. The kernel's buffers are read when
-// one of them is half full, or, to keep only the end, once when all is over. Memory is one page for
-// each CPU and the names, whatever the duration.
+// Arms tracing, waits, and streams what came into events.bin: all of it, or the surroundings of
+// late packets only (tail.h). The kernel's buffers are read when one of them is half full, and
+// whenever the followed file grew. Memory is one page for each CPU and the names, and what tail.h
+// may take, whatever the duration.
 //
 // events.bin is written directly and not through record_writer: that one never makes its caller
 // wait and drops what does not fit; here the caller may wait, and the kernel's buffer holds what
@@ -14,6 +15,7 @@
 #include "merge.h"
 #include "record_file.h"
 #include "stream.h"
+#include "tail.h"
 
 #include <signal.h>
 
@@ -29,6 +31,8 @@ struct trace_config {
 	uint64_t duration_ns; // 0: until stopped
 	uint64_t buffer_bytes;
 	bool is_tail;
+	const char *over; // as it was asked for
+	struct tail_config tail; // tsc_hz and cores are the collector's
 	bool wants_mono_raw; // though x86-tsc may be there
 	uint32_t groups; // bits of enum event_group
 	const char *root; // of tracefs
@@ -67,6 +71,8 @@ struct collector {
 	struct stream *streams; // of core first
 	size_t n_streams, n_core_streams;
 	struct merge merge;
+	struct tail_config tail_config;
+	struct tail tail;
 	struct record_file file;
 	struct event_record *batch;
 	size_t n_batch;

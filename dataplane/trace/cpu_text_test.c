@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -58,22 +59,43 @@ static void filters_name_threads(void **state)
 	assert_string_equal(text, "");
 }
 
+static const struct trace_size size = {"buffer", 8 << 10, UINT64_C(4) << 30};
+
 static void buffers_have_a_size_and_a_unit(void **state)
 {
 	char error[200];
 	uint64_t bytes;
 
-	assert_int_equal(trace_parse_buffer("8MB", &bytes, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_size(&size, "8MB", &bytes, error, sizeof(error)), 0);
 	assert_int_equal(bytes, 8 << 20);
-	assert_int_equal(trace_parse_buffer("64KB", &bytes, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_size(&size, "64KB", &bytes, error, sizeof(error)), 0);
 	assert_int_equal(bytes, 64 << 10);
-	assert_int_equal(trace_parse_buffer("65536", &bytes, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_size(&size, "65536", &bytes, error, sizeof(error)), 0);
 	assert_int_equal(bytes, 64 << 10);
 	static const char *const wrong[] = {
 		"", "MB", "8 MB", "8mb", "-8MB", "1KB", "5000MB", "99999999999999999999MB"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(
-			trace_parse_buffer(wrong[i], &bytes, error, sizeof(error)), -EINVAL);
+			trace_parse_size(&size, wrong[i], &bytes, error, sizeof(error)), -EINVAL);
+}
+
+static void late_is_above_a_percentile_or_a_time(void **state)
+{
+	struct late_config config = {.fixed_ns = 7};
+	char error[200];
+
+	assert_int_equal(trace_parse_over("p99.9", &config, error, sizeof(error)), 0);
+	assert_true(config.share > 0.9989 && config.share < 0.9991);
+	assert_int_equal(config.fixed_ns, 0);
+	assert_int_equal(trace_parse_over("50us", &config, error, sizeof(error)), 0);
+	assert_true(config.share == 0);
+	assert_int_equal(config.fixed_ns, 50000);
+	static const char *const wrong[] = {"", "p", "p0", "p100", "p99x", "p-1", "99.9", "50"};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(
+			trace_parse_over(wrong[i], &config, error, sizeof(error)), -EINVAL);
+		assert_non_null(strstr(error, "wanted a percentile"));
+	}
 }
 
 static void threads_are_numbers(void **state)
@@ -99,6 +121,7 @@ int main(void)
 		cmocka_unit_test(filters_name_single_cpus_and_ranges),
 		cmocka_unit_test(filters_name_threads),
 		cmocka_unit_test(buffers_have_a_size_and_a_unit),
+		cmocka_unit_test(late_is_above_a_percentile_or_a_time),
 		cmocka_unit_test(threads_are_numbers),
 	};
 

@@ -34,11 +34,16 @@ enum clock_choice {
 
 struct trace_options {
 	const char *cores, *out, *threads, *buffer, *events;
-	uint64_t duration_ns;
+	const char *follow, *over, *memory, *disk;
+	uint64_t duration_ns, margin_ns;
 	uint32_t mode, clock;
 };
 
 #define OPTION(member) .offset = offsetof(struct trace_options, member)
+
+static const struct trace_size buffer_size = {"buffer", UINT64_C(8) << 10, UINT64_C(4) << 30};
+static const struct trace_size memory_size = {"memory", UINT64_C(2) << 20, UINT64_C(64) << 30};
+static const struct trace_size disk_size = {"disk", UINT64_C(1) << 20, UINT64_C(1) << 40};
 
 static const char *const modes[] = {"continuous", "tail", NULL};
 static const char *const clocks[] = {"x86-tsc", "mono_raw", NULL};
@@ -76,7 +81,37 @@ static const struct option_spec options_table[] = {
 		OPTION(mode),
 		.default_text = "continuous",
 		.choices = modes,
-		.help = "continuous: all events; tail: only what the buffers hold at the end"},
+		.help = "continuous: all events; tail: those around late packets only"},
+	{.name = "follow",
+		.type = OPTION_STRING,
+		OPTION(follow),
+		.default_text = "",
+		.help = "tail: packets.bin of the taut-generate that runs or will run; it tells "
+			"which packets were late"},
+	{.name = "over",
+		.type = OPTION_STRING,
+		OPTION(over),
+		.default_text = "p99.8",
+		.help = "tail: what late is: above a percentile of all packets so far, or above a "
+			"time, as 50us"},
+	{.name = "margin",
+		.type = OPTION_DURATION,
+		OPTION(margin_ns),
+		.default_text = "1ms",
+		.min = UINT64_C(100000),
+		.max = UINT64_C(10000000000),
+		.help = "tail: kept before a late packet was sent and after it came"},
+	{.name = "memory",
+		.type = OPTION_STRING,
+		OPTION(memory),
+		.default_text = "256MB",
+		.help = "tail: of events that wait for the packets of their time; beyond it the "
+			"oldest are lost"},
+	{.name = "disk",
+		.type = OPTION_STRING,
+		OPTION(disk),
+		.default_text = "512MB",
+		.help = "tail: of events.bin; beyond it nothing more is kept"},
 	{.name = "clock",
 		.type = OPTION_CHOICE,
 		OPTION(clock),
@@ -94,7 +129,8 @@ static const struct option_spec options_table[] = {
 static const struct command_line line = {
 	.program = "taut-trace",
 	.summary = "record what the kernel does on cores",
-	.usage = "--cores LIST --out DIR [--threads TID,...] [--duration 10s] [--mode tail]",
+	.usage = "--cores LIST --out DIR [--threads TID,...] [--duration 10s] "
+		 "[--mode tail --follow FILE]",
 	.version = TAUT_VERSION,
 	.options = options_table,
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),
@@ -138,6 +174,32 @@ static int make_out(const char *path, char *error, size_t len)
 	return -err;
 }
 
+static int understand_tail(
+	const struct trace_options *options, struct trace_config *config, char *error, size_t len)
+{
+	struct tail_config *tail = &config->tail;
+	bool has_file = options->follow[0] != '\0';
+
+	config->is_tail = options->mode == MODE_TAIL;
+	if (config->is_tail != has_file) {
+		snprintf(error, len, "%s",
+			has_file ? "--follow: only --mode tail follows packets; add it"
+				 : "--mode tail: needs --follow FILE, the packets.bin of "
+				   "taut-generate");
+		return -EINVAL;
+	}
+	config->over = options->over;
+	tail->late.path = options->follow;
+	tail->late.margin_ns = options->margin_ns;
+	int err = trace_parse_over(options->over, &tail->late, error, len);
+	if (err == 0)
+		err = trace_parse_size(
+			&memory_size, options->memory, &tail->memory_bytes, error, len);
+	if (err == 0)
+		err = trace_parse_size(&disk_size, options->disk, &tail->disk_bytes, error, len);
+	return err;
+}
+
 static int understand(
 	const struct trace_options *options, struct trace_config *config, char *error, size_t len)
 {
@@ -146,13 +208,15 @@ static int understand(
 	if (err == 0)
 		err = trace_parse_threads(options->threads, config, error, len);
 	if (err == 0)
-		err = trace_parse_buffer(options->buffer, &config->buffer_bytes, error, len);
+		err = trace_parse_size(
+			&buffer_size, options->buffer, &config->buffer_bytes, error, len);
 	if (err == 0)
 		err = event_groups_parse(options->events, &config->groups, error, len);
 	if (err == 0)
+		err = understand_tail(options, config, error, len);
+	if (err == 0)
 		err = make_out(options->out, error, len);
 	config->duration_ns = options->duration_ns;
-	config->is_tail = options->mode == MODE_TAIL;
 	config->wants_mono_raw = options->clock == CLOCK_MONO_RAW;
 	config->out = options->out;
 	config->stop = &n_signals;

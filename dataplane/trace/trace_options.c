@@ -1,9 +1,11 @@
 #include "trace_options.h"
 
 #include "cpu_list.h"
+#include "option_spec.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,29 +13,52 @@
 static const char cpu_folder[] = "/sys/devices/system/cpu";
 
 enum {
-	BUFFER_MIN = 8 << 10,
 	PID_MAX = 1 << 22, // PID_MAX_LIMIT of 64-bit kernels
+	DIGITS_MOST = 12, // of a size
 };
-static const uint64_t buffer_max = UINT64_C(4) << 30;
 
-int trace_parse_buffer(const char *text, uint64_t *out, char *error, size_t len)
+int trace_parse_size(
+	const struct trace_size *size, const char *text, uint64_t *out, char *error, size_t len)
 {
-	char *end = NULL;
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} units[] = {{"", 1}, {"B", 1}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}};
+	size_t n_digits = strspn(text, "0123456789");
+	uint64_t value = n_digits == 0 || n_digits > DIGITS_MOST ? 0 : strtoull(text, NULL, 10);
 	uint64_t unit = 0;
-	uint64_t value = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
 
-	if (end != NULL && (*end == '\0' || strcmp(end, "B") == 0))
-		unit = 1;
-	else if (end != NULL && strcmp(end, "KB") == 0)
-		unit = 1 << 10;
-	else if (end != NULL && strcmp(end, "MB") == 0)
-		unit = 1 << 20;
-	if (unit == 0 || value > buffer_max / unit || value * unit < BUFFER_MIN) {
-		snprintf(error, len, "--buffer %s: wanted a size from 8KB to 4096MB, as 8MB", text);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(text + n_digits, units[i].name) == 0)
+			unit = units[i].bytes;
+	if (unit == 0 || value > size->most / unit || value * unit < size->least) {
+		snprintf(error, len,
+			"--%s %s: wanted a size from %" PRIu64 "KB to %" PRIu64 "MB, as 8MB",
+			size->option, text, size->least >> 10, size->most >> 20);
 		return -EINVAL;
 	}
 	*out = value * unit;
 	return 0;
+}
+
+int trace_parse_over(const char *text, struct late_config *config, char *error, size_t len)
+{
+	static const struct option_spec time = {.name = "over", .type = OPTION_DURATION};
+	char *end = NULL;
+	double percent =
+		text[0] == 'p' && isdigit((unsigned char)text[1]) ? strtod(text + 1, &end) : 0;
+
+	config->share = 0;
+	config->fixed_ns = 0;
+	if (end != NULL && *end == '\0' && percent > 0 && percent < 100) {
+		config->share = percent / 100;
+		return 0;
+	}
+	if (text[0] != 'p' &&
+		option_parse_value("", &time, text, &config->fixed_ns, error, len) == 0)
+		return 0;
+	snprintf(error, len, "--over %s: wanted a percentile, as p99.9, or a time, as 50us", text);
+	return -EINVAL;
 }
 
 int trace_parse_threads(const char *text, struct trace_config *config, char *error, size_t len)

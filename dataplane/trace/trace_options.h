@@ -4,8 +4,17 @@
 
 #include "collector.h"
 
-// "8MB", "512KB" or bytes. Returns 0, or -EINVAL with one line in error.
-int trace_parse_buffer(const char *text, uint64_t *out, char *error, size_t len);
+struct trace_size {
+	const char *option;
+	uint64_t least, most;
+};
+
+// "8MB", "512KB", "1GB" or bytes. Returns 0, or -EINVAL with one line in error.
+int trace_parse_size(
+	const struct trace_size *size, const char *text, uint64_t *out, char *error, size_t len);
+
+// "p99.9": a share of packets; or a time, as 50us. Returns 0, or -EINVAL with one line in error.
+int trace_parse_over(const char *text, struct late_config *config, char *error, size_t len);
 
 // "7,9" into config->threads. Returns 0, or -EINVAL with one line in error.
 int trace_parse_threads(const char *text, struct trace_config *config, char *error, size_t len);

@@ -96,6 +96,30 @@ static void print_lost(FILE *out, const struct collector *collector)
 	fputc(']', out);
 }
 
+// What was kept and why not the rest.
+static void print_tail(FILE *out, const struct collector *collector)
+{
+	const struct tail *tail = &collector->tail;
+	const struct tail_config *config = &collector->tail_config;
+
+	fputs(",\"tail\":{\"over\":", out);
+	json_string(out, collector->config->over);
+	fprintf(out,
+		",\"threshold_ns\":%" PRIu64 ",\"margin_ns\":%" PRIu64 ",\"packets\":%" PRIu64
+		",\"late\":%" PRIu64 ",\"gone\":%" PRIu64 ",\"told_late\":%" PRIu64,
+		clock_ns(tail->late.threshold_ticks, collector->tsc_hz), config->late.margin_ns,
+		tail->late.n_packets, tail->late.n_late, tail->late.n_lost, tail->late.n_told_late);
+	fprintf(out,
+		",\"kept\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"lost\":%" PRIu64
+		",\"over_disk\":%" PRIu64,
+		tail->n_kept, tail->n_skipped, tail->n_lost, tail->n_over_disk);
+	fprintf(out,
+		",\"memory_bytes\":%" PRIu64 ",\"most_bytes\":%" PRIu64 ",\"disk_bytes\":%" PRIu64
+		"}",
+		config->memory_bytes, (uint64_t)tail->queue.most_chunks * EVENT_CHUNK_BYTES,
+		config->disk_bytes);
+}
+
 // What the collector itself took: the processor's time, most memory, reads.
 static void print_cost(FILE *out, const struct collector *collector)
 {
@@ -127,6 +151,8 @@ static int print(FILE *out, const struct collector *collector, bool was_interrup
 		",\"armed_tsc\":%" PRIu64 ",\"stopped_tsc\":%" PRIu64,
 		config->is_tail ? "tail" : "continuous", was_interrupted ? "signal" : "duration",
 		config->buffer_bytes, collector->armed_tsc, collector->stopped_tsc);
+	if (config->is_tail)
+		print_tail(out, collector);
 	print_cores(out, &config->cores);
 	print_rows(out, collector);
 	int err = print_names(out, "threads", &names->threads);

@@ -67,6 +67,31 @@ def test_the_end_of_a_hole_is_a_time(tmp_path: Path) -> None:
     assert (after["time_ns"], after["arg0"], after["arg1"]) == (1000, 385_000, 2000)
 
 
+def test_the_end_of_what_was_not_kept_is_a_time_too(tmp_path: Path) -> None:
+    rows = _events((EPOCH_TSC + 2_500, 0, 0, "skipped", 7, EPOCH_TSC + 5_000))
+    write_raw(tmp_path / "events.bin", RecordKind.EVENT, rows)
+
+    convert.convert_events(tmp_path, tmp_path)
+
+    [row] = pq.read_table(tmp_path / "events.parquet").to_pylist()
+    assert (row["kind"], row["time_ns"], row["arg0"], row["arg1"]) == ("skipped", 1000, 7, 2000)
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_the_traced_time_is_on_the_generators_clock(tmp_path: Path, is_same: bool) -> None:
+    raw = tmp_path / "raw"
+    trial = raw if is_same else tmp_path
+    make_raw_trial(raw)
+    write_raw(raw / "events.bin", RecordKind.EVENT, _events(), epoch_tsc=1)
+    ticks = {"armed_tsc": EPOCH_TSC - 2_500, "stopped_tsc": EPOCH_TSC + 25_000_000_001}
+    (raw / "trace.json").write_text(json.dumps({"mode": "tail"} | ticks))
+
+    convert.convert_events(raw, trial)
+
+    found = json.loads((trial / "trace.json").read_text())
+    assert found == {"mode": "tail", "armed_ns": -1000, "stopped_ns": 10_000_000_000} | ticks
+
+
 def test_every_kind_has_its_name(tmp_path: Path) -> None:
     kinds = EVENT_KINDS[1:]
     rows = _events(*((EPOCH_TSC, 0, 0, kind, 0, EPOCH_TSC) for kind in kinds if kind))

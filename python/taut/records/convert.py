@@ -4,18 +4,20 @@ Every file of a trial uses the epoch and the clock fit of the generator's record
 packets and gaps.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
+from taut.core.files import write_json
 from taut.records.clock import ClockFit, fit_of
 from taut.records.layout import EVENT_KINDS, GAP_THREADS, SERIES, RecordKind
 from taut.records.raw_file import RawFile, Records, open_raw
+from taut.records.rundir import read_json
 
 PACKETS_FILE = "packets.bin"
 GAPS_FILE = "gaps.bin"
@@ -58,7 +60,7 @@ HISTOGRAM_SCHEMA = pa.schema(
     ]
 )
 # What arg0 and arg1 are depends on the kind: record_format.h says. The one that is a time, until
-# when events were lost, is in nanoseconds here.
+# when events were lost or not kept, is in nanoseconds here.
 EVENT_SCHEMA = pa.schema(
     [
         pa.field("time_ns", pa.int64(), nullable=False),
@@ -104,7 +106,8 @@ def convert_events(raw: Path, trial: Path) -> None:
     """Write events.parquet and trace.json into `trial` from what taut-trace left in `raw`.
 
     Times count from the epoch of the generator's records in `raw`; without any, from the trace's
-    own. Where nothing was traced nothing is written.
+    own. trace.json says in the same time from when to when the trace ran. Where nothing was traced
+    nothing is written.
     """
     events = _open_if_there(raw / EVENTS_FILE, RecordKind.EVENT)
     if events is None:
@@ -116,10 +119,18 @@ def convert_events(raw: Path, trial: Path) -> None:
     )
     opened = (_open_if_there(raw / name, kind) for name, kind in kinds)
     reference = next((file for file in opened if file is not None), events)
-    tables = _event_tables(events, fit_of(reference.header))
-    _write(trial / "events.parquet", EVENT_SCHEMA, tables)
-    if (raw / TRACE_FILE).exists() and raw != trial:
-        shutil.copyfile(raw / TRACE_FILE, trial / TRACE_FILE)
+    fit = fit_of(reference.header)
+    _write(trial / "events.parquet", EVENT_SCHEMA, _event_tables(events, fit))
+    if (raw / TRACE_FILE).exists():
+        trace = read_json(raw / TRACE_FILE)
+        write_json(trial / TRACE_FILE, trace | _window(trace, fit))
+
+
+def _window(trace: dict[str, Any], fit: ClockFit) -> dict[str, int]:
+    """From when to when the trace ran, in nanoseconds."""
+    names = [name for name in ("armed", "stopped") if f"{name}_tsc" in trace]
+    times = fit.times_ns(np.array([trace[f"{name}_tsc"] for name in names], np.uint64))
+    return {f"{name}_ns": int(time) for name, time in zip(names, times, strict=True)}
 
 
 def _open_if_there(path: Path, kind: RecordKind) -> RawFile | None:
@@ -210,7 +221,7 @@ def _gap_tables(files: Sequence[RawFile | None], fit: ClockFit) -> Iterator[pa.T
         )
 
 
-_LOST = EVENT_KINDS.index("lost")
+_WITH_END = [EVENT_KINDS.index(kind) for kind in ("lost", "skipped")]
 
 
 def _event_tables(file: RawFile, fit: ClockFit) -> Iterator[pa.Table]:
@@ -220,9 +231,9 @@ def _event_tables(file: RawFile, fit: ClockFit) -> Iterator[pa.Table]:
         if kinds.min() == 0 or kinds.max() >= len(EVENT_KINDS):
             raise InputError(f"{file.path}: an event of no known kind; the file is damaged")
         arg1 = records["args"][:, 1].copy()
-        is_lost = kinds == _LOST
+        has_end = np.isin(kinds, _WITH_END)
         # A hole that ended before the epoch is of no interest: it ended at 0.
-        arg1[is_lost] = np.maximum(fit.times_ns(arg1[is_lost]), 0)
+        arg1[has_end] = np.maximum(fit.times_ns(arg1[has_end]), 0)
         yield pa.table(
             [
                 fit.times_ns(_column(records, "tsc")),

@@ -8,7 +8,7 @@ from enum import IntEnum, IntFlag
 import numpy as np
 
 MAGIC = b"TAUTREC\0"
-VERSION = 3
+VERSION = 4
 
 
 class RecordKind(IntEnum):
@@ -85,6 +85,7 @@ EVENT_KINDS = (
     "frequency",
     "tick_stop",
     "lost",
+    "skipped",
 )
 EVENT_VECTORS = (
     "local_timer",
