@@ -46,6 +46,22 @@ def test_interruptions_right_after_another_are_one_stall():
     assert (starts, found.gaps["cause"].to_pylist()) == ([1_000, 50_000], ["softirq", "timer"])
 
 
+def test_nothing_is_told_of_a_time_whose_events_were_not_kept():
+    trace = MadeTrace().vector(1_000, 2_000).switch(9_000, POLLER, HOG, PREEMPTED)
+    trace.add(10_000, "skipped", 99, 80_000, cpu=OTHER_CORE).switch(90_000, HOG, POLLER)
+    trace.vector(95_000, 96_000)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    # Who had the core in between is not known, and before the switch back it was not the poller.
+    stalls = [(g["start_ns"], g["end_ns"], g["cause"]) for g in found.gaps.to_pylist()]
+    assert stalls == [
+        (1_000, 2_000, "timer"),
+        (9_000, 10_000, "preemption"),
+        (95_000, 96_000, "timer"),
+    ]
+
+
 def test_a_known_cost_of_entry_makes_stalls_as_long_as_they_are():
     calibration = Calibration({"any interrupt": EntryCost(100, 12_000, 20_000)})
     trace = MadeTrace().vector(100_000, 102_000).vector(108_000, 109_000)

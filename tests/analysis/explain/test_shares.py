@@ -160,17 +160,73 @@ def test_a_hole_in_the_record_is_never_hardware(where):
     assert sum(s.ns for s in story.shares) == 9_000
 
 
-@pytest.mark.parametrize("tail", [{}, {"mode": "tail"}])
-def test_a_gap_while_no_trace_ran_is_unknown(tail):
+def test_a_gap_while_no_trace_ran_is_unknown():
     trace = MadeTrace().vector(20_000, 21_000).add(90_000, "switch", 0, 0, cpu=OTHER_CORE)
     gaps = [(0, 9_000, "forwarder"), (30_000, 39_000, "forwarder"), (88_000, 95_000, "forwarder")]
 
-    verdicts = judged(trace, gaps, armed_ns=10_000, stopped_ns=94_000, **tail)
+    verdicts = judged(trace, gaps, armed_ns=10_000, stopped_ns=94_000)
 
-    in_time = "unknown" if tail else "hypervisor-or-hardware"
+    in_time = "hypervisor-or-hardware"
     stories = [tell_gap(verdicts, i) for i in range(3)]
     assert [story.cause for story in stories] == ["unknown", in_time, "unknown"]
     assert stories[0].missing == ("kernel events: the trace did not run all of that time",)
+
+
+NOT_KEPT = "its events were not kept (--trace tail)"
+
+
+@pytest.mark.parametrize("where", [(0, 100), (8_000, 20_000), (-5, 50_000), (9_000, 9_000)])
+def test_where_events_were_not_kept_nothing_is_known(where):
+    # The mark is of all cores, whichever it was written for.
+    trace = MadeTrace().vector(3_000, 8_500).add(where[0], "skipped", 5, where[1], cpu=OTHER_CORE)
+
+    story = only(judged(trace, [(0, 9_000, "forwarder")]))
+
+    assert (story.cause, story.grade, story.missing) == ("unknown", "D", (NOT_KEPT,))
+    assert sum(s.ns for s in story.shares) == 9_000
+
+
+def test_between_what_was_not_kept_verdicts_are_as_ever():
+    trace = MadeTrace().add(-9_000, "skipped", 5, 0).vector(3_000, 8_500)
+    trace.add(30_000, "skipped", 5, 90_000)
+
+    verdicts = judged(trace, [(1, 9_000, "forwarder"), (20_000, 29_000, "forwarder")])
+
+    assert [tell_gap(verdicts, i).cause for i in (0, 1)] == ["timer", "hypervisor-or-hardware"]
+
+
+def test_what_was_lost_is_lost_though_more_was_not_kept():
+    trace = MadeTrace().add(0, "lost", 5, 5_000).add(5_000, "skipped", 5, 50_000)
+
+    assert only(judged(trace, [(0, 9_000, "forwarder")])).cause == "trace-lost"
+
+
+def unseen(**window):
+    """A hundred gaps of one tick and a hundred empty ones; half of each were not traced whole."""
+    trace, gaps = ticks(100, 12_000)
+    gaps += [(start + 500_000, end + 500_000, name) for start, end, name in gaps]
+    if not window:
+        trace.add(50_000_000 - 1, "skipped", 5, 100_000_000)
+    spans = spans_of(gap_rows(*sorted(gaps)), "forwarder", CORE, trace.events(), **window)
+    watched, bounds = Watched(CORE, POLLER), (spans.start_ns, spans.end_ns)
+    events = trace.events()
+    segments = build_timeline(events, watched, bounds, Names(notes()), join_senders(events))
+    return calibrate([(spans, segments)])
+
+
+def test_gaps_whose_events_were_not_kept_teach_nothing():
+    found = unseen()
+
+    assert found.costs["local_timer"].n == 50
+    assert found.empty_gaps == 50
+    # From the first gap to where nothing more was kept.
+    assert found.watched_ns == 50_000_000 - 1
+
+
+def test_gaps_while_no_trace_ran_teach_nothing():
+    found = unseen(window_ns=(0, 50_000_000 - 1))
+
+    assert (found.costs["local_timer"].n, found.empty_gaps) == (50, 50)
 
 
 def test_a_hole_elsewhere_does_not_matter():

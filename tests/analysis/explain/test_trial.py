@@ -159,6 +159,31 @@ def test_lost_events_are_never_hardware(tmp_path):
     assert as_document(found)["trace_lost_share"] == 1.0
 
 
+def test_of_a_tail_trace_packets_where_nothing_was_kept_are_unknown_and_say_so(tmp_path):
+    kept, dark = (10 * MS, 10 * MS + 50_000), (20 * MS, 20 * MS + 50_000)
+    rows = held(held(normal(3_000), *kept), *dark)
+    trace = MadeTrace().add(0, "skipped", 9, 9 * MS)
+    trace.switch(kept[0] + 100, POLLER, HOG, PREEMPTED).switch(kept[1] - 100, HOG, POLLER)
+    trace.add(11 * MS, "skipped", 9, 30 * MS)
+    others = [(t, t + 5_000, "forwarder") for t in range(1 * MS, 8 * MS, MS)]
+    gaps = [(*kept, "forwarder"), (*dark, "forwarder"), *others]
+
+    trial = write_trial(tmp_path, rows, gaps, trace, mode="tail")
+    found = explain_trial(trial, Options(over="9us", n_worst=3))
+
+    missing = {story.cause: story.missing for story in found.worst}
+    assert missing.keys() == {"preemption", "unknown"}
+    assert missing["unknown"] == ("its events were not kept (--trace tail)",)
+    assert {story.grade for story in found.worst if story.cause == "unknown"} == {"D"}
+    assert found.share_of("hypervisor-or-hardware") == 0
+    # Gaps nobody met count, though most of them are not looked into.
+    [unknown] = [total for total in found.gap_totals if total.cause == "unknown"]
+    assert (unknown.n, unknown.total_ns, unknown.worst_ns) == (8, 50_000 + 7 * 5_000, 50_000)
+    assert found.gaps.num_rows == 5
+    assert "4 gaps that met no late packet" in found.notes[0]
+    assert found.calibration.empty_gaps == 0
+
+
 def test_without_a_trace_a_stall_is_unknown_and_says_so(tmp_path):
     start, end = 10 * MS, 10 * MS + 50_000
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taut.analysis.explain.arrays import Ints
+from taut.analysis.explain.arrays import Ints, Mask
 from taut.analysis.explain.segments import CLASS_NUMBER, ENTRY_CLASSES, Segments
-from taut.analysis.explain.spans import Spans
+from taut.analysis.explain.spans import Spans, covered_ns
 
 LEAST_SAMPLES = 20
 """Fewer gaps than this teach nothing."""
@@ -75,15 +75,21 @@ def calibrate(threads: Sequence[tuple[Spans, Segments]]) -> Calibration:
         classes.append(entry)
         costs.append(cost)
         held = np.bincount(segments.visit_span, minlength=len(spans)) > 0
-        empty = ~held & ~spans.is_lost & (spans.n_packets == 0)
+        empty = ~held & _is_whole(spans) & (spans.n_packets == 0)
         empty_gaps += int(np.count_nonzero(empty))
         empty_ns += int(spans.length_ns[empty].sum())
         if len(spans):
-            watched_ns += int(spans.end_ns[-1] - spans.start_ns[0])
+            bounds = int(spans.start_ns[0]), int(spans.end_ns[-1])
+            watched_ns += bounds[1] - bounds[0] - covered_ns(spans.skipped, *bounds)
     if not classes:
         return Calibration()
     found = _by_class(np.concatenate(classes), np.concatenate(costs))
     return Calibration(found, empty_gaps, empty_ns, watched_ns)
+
+
+def _is_whole(spans: Spans) -> Mask:
+    """Mark the gaps of which every event was recorded and kept."""
+    return ~spans.is_lost & ~spans.is_unseen
 
 
 def _single_visits(spans: Spans, segments: Segments) -> tuple[Ints, Ints]:
@@ -95,7 +101,7 @@ def _single_visits(spans: Spans, segments: Segments) -> tuple[Ints, Ints]:
     entry[segments.visit_span[bearing]] = segments.visit_class[bearing]
     net = np.zeros(n, np.int64)
     np.add.at(net, segments.span, segments.length_ns)
-    fit = (n_bearing == 1) & (spans.n_packets == 0) & ~spans.is_lost
+    fit = (n_bearing == 1) & (spans.n_packets == 0) & _is_whole(spans)
     return entry[fit], (spans.length_ns - net)[fit]
 
 

@@ -1,6 +1,6 @@
 """The kernel's events of a trial as arrays, and trace.json beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from taut.records.rundir import read_json
 EVENTS = "events.parquet"
 TRACE = "trace.json"
 
+_BATCH = 1 << 18
 KIND = {name: code for code, name in enumerate(EVENT_KINDS) if name is not None}
 
 
@@ -25,8 +26,8 @@ class Events:
     """Events in the order of time; `kind` is the position in EVENT_KINDS."""
 
     time_ns: Ints
-    thread: Ints
-    cpu: Ints
+    thread: Numbers
+    cpu: Numbers
     kind: Numbers
     arg0: Numbers
     arg1: Numbers
@@ -63,8 +64,6 @@ class TraceNotes:
     counters: Mapping[str, Any] = field(default_factory=dict)
     cores: tuple[int, ...] | None = None
     """Where events were recorded; None: trace.json does not say."""
-    is_tail: bool = False
-    """Only what the buffers held at the end was kept: each core's record begins on its own."""
     window_ns: tuple[int, int] | None = None
     """From when to when the trace ran; None: from the first event to the last."""
 
@@ -75,20 +74,43 @@ class TraceNotes:
 
 def events_of(table: pa.Table) -> Events:
     """Turn a table as records/convert.py writes it into arrays, in the order of time."""
-    kind = pc.index_in(table["kind"].cast(pa.string()), pa.array(EVENT_KINDS, pa.string()))
-    # A kind of a newer collector is no reason to refuse the others.
-    kind = kind.fill_null(0).to_numpy().astype(np.uint8)
-    events = Events(
-        _column(table, "time_ns", np.int64),
-        _column(table, "thread", np.int64),
-        _column(table, "cpu", np.int64),
-        kind,
-        _column(table, "arg0", np.uint64),
-        _column(table, "arg1", np.uint64),
-    )
+    return _collect(table.to_batches(), table.num_rows)
+
+
+# As narrow as the records: an hour's events are to fit into memory.
+_TYPES = (
+    ("time_ns", np.int64),
+    ("thread", np.int32),
+    ("cpu", np.int16),
+    ("kind", np.uint8),
+    ("arg0", np.uint64),
+    ("arg1", np.uint64),
+)
+
+
+def _collect(batches: Iterable[pa.RecordBatch], n: int) -> Events:
+    columns: dict[str, Numbers] = {name: np.empty(n, dtype) for name, dtype in _TYPES}
+    at = 0
+    for batch in batches:
+        for name, column in columns.items():
+            values = batch.column(name)
+            read = _kinds(values) if name == "kind" else values.to_numpy(zero_copy_only=False)
+            column[at : at + len(batch)] = read
+        at += len(batch)
+    events = Events(*columns.values())
     if np.all(events.time_ns[1:] >= events.time_ns[:-1]):
         return events
     return events.take(np.argsort(events.time_ns, kind="stable"))
+
+
+def _kinds(names: pa.Array) -> Numbers:
+    """Give positions in EVENT_KINDS; a kind of a newer collector is 0, the others stay of use."""
+    if not isinstance(names, pa.DictionaryArray):
+        names = names.dictionary_encode()
+    known = pc.index_in(names.dictionary.cast(pa.string()), pa.array(EVENT_KINDS, pa.string()))
+    codes: Numbers = known.fill_null(0).to_numpy().astype(np.uint8)
+    found: Numbers = codes[names.indices.to_numpy()]
+    return found
 
 
 def no_events() -> Events:
@@ -100,7 +122,11 @@ def no_events() -> Events:
 def read_events(trial: Path) -> Events | None:
     """Read a trial's events; None when it was not traced."""
     path = trial / EVENTS
-    return events_of(pq.read_table(path)) if path.is_file() else None
+    if not path.is_file():
+        return None
+    with pq.ParquetFile(path, read_dictionary=["kind"]) as file:
+        columns = [name for name, _ in _TYPES]
+        return _collect(file.iter_batches(_BATCH, columns=columns), file.metadata.num_rows)
 
 
 def read_notes(trial: Path) -> TraceNotes:
@@ -125,7 +151,6 @@ def notes_of(document: Mapping[str, Any]) -> TraceNotes:
         watched=tuple(int(tid) for tid in before.get("threads") or {}),
         counters=counters,
         cores=None if cores is None else tuple(int(core) for core in cores),
-        is_tail=document.get("mode") == "tail",
         window_ns=(int(document["armed_ns"]), int(document["stopped_ns"]))
         if "armed_ns" in document and "stopped_ns" in document
         else None,
@@ -134,8 +159,3 @@ def notes_of(document: Mapping[str, Any]) -> TraceNotes:
 
 def _by_number(names: Mapping[str, str] | None) -> dict[int, str]:
     return {int(number): str(name) for number, name in (names or {}).items()}
-
-
-def _column(table: pa.Table, name: str, dtype: type) -> Numbers:
-    values: Numbers = table[name].to_numpy()
-    return values.astype(dtype, copy=False)

@@ -1,6 +1,7 @@
 """The verdict of each gap, by precedence, with a grade.
 
-Lost events first: where the record has a hole nothing can be excluded.  Then the cause that owns
+Lost events first: where the record has a hole nothing can be excluded; where events were not kept,
+nothing is known.  Then the cause that owns
 most of the gap, together with its usual cost of entry and exit.  Then the thread's own packets.
 What is left was stolen without an event, and is named by exclusion.
 """
@@ -54,7 +55,7 @@ def judge(
 ) -> GapVerdicts:
     """Give every gap its verdict."""
     n = len(spans)
-    cause = _excluded(n, n - len(np.unique(shares.gap)), facts, marks)
+    cause = _excluded(n, _n_empty(shares, marks), facts, marks)
     grade = np.where(cause == CAUSE_NUMBER["hypervisor-or-hardware"], C, D)
     grade[cause == CAUSE_NUMBER["machine-check"]] = B
     grade[(cause == CAUSE_NUMBER["smi"]) & marks.elsewhere] = C
@@ -74,11 +75,19 @@ def judge(
     visit[seen] = shares.visit[row]
     grade[seen] = np.minimum(_grades(segments, shares, facts, row) + is_combined[seen], D)
 
-    cause[spans.is_lost], grade[spans.is_lost] = CAUSE_NUMBER["trace-lost"], D
-    visit[spans.is_lost] = -1
-    return GapVerdicts(
-        spans, segments, shares, facts, cause, grade, visit, is_combined & ~spans.is_lost
-    )
+    broken = spans.is_skipped
+    cause[broken] = CAUSE_NUMBER["unknown"]
+    cause[spans.is_lost] = CAUSE_NUMBER["trace-lost"]
+    broken |= spans.is_lost
+    grade[broken], visit[broken] = D, -1
+    return GapVerdicts(spans, segments, shares, facts, cause, grade, visit, is_combined & ~broken)
+
+
+def _n_empty(shares: Shares, marks: "Marks") -> int:
+    """How many gaps hold no event, though the trace ran."""
+    empty = ~marks.unseen
+    empty[shares.gap] = False
+    return int(np.count_nonzero(empty))
 
 
 def _weigh(spans: Spans, shares: Shares) -> _Weights:
@@ -129,16 +138,16 @@ def mark(spans: Spans, events: Events, notes: TraceNotes) -> Marks:
         return np.searchsorted(t, spans.end_ns, "right") > np.searchsorted(t, spans.start_ns)
 
     nowhere = np.zeros(len(spans), bool)
-    first_ns, last_ns = _window(events, notes, spans.core)
-    unseen = (spans.start_ns < first_ns) | (spans.end_ns > last_ns)
+    first_ns, last_ns = _window(events, notes)
+    unseen = (spans.start_ns < first_ns) | (spans.end_ns > last_ns) | spans.is_skipped
     return Marks(holds("machine_check"), holds("frequency"), nowhere, unseen)
 
 
-def _window(events: Events, notes: TraceNotes, core: int) -> tuple[int, int]:
-    """From when to when events of a core were recorded."""
-    if notes.window_ns is not None and not notes.is_tail:
+def _window(events: Events, notes: TraceNotes) -> tuple[int, int]:
+    """From when to when events were recorded."""
+    if notes.window_ns is not None:
         return notes.window_ns
-    times = events.time_ns[events.cpu == core] if notes.is_tail else events.time_ns
+    times = events.time_ns
     return (int(times[0]), int(times[-1])) if len(times) else (0, -1)
 
 
@@ -169,6 +178,8 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
         words.append(f"a counter that agrees ({cause.counter.replace(':', ' ')})")
     if cause.id == "unknown" and not facts.is_traced:
         words.append("kernel events: none were recorded on this core")
+    elif cause.id == "unknown" and verdicts.spans.was_skipped(gap):
+        words.append("its events were not kept (--trace tail)")
     elif cause.id == "unknown" and not facts.lacks:
         words.append("kernel events: the trace did not run all of that time")
     words += [f"the kernel's {event}" for event in facts.lacks if cause.id == "unknown"]

@@ -47,7 +47,7 @@ def explain_gaps(
     """Explain the gaps that a polling thread logged (taut-noise, taut-inject): no packets."""
     notes = notes or TraceNotes()
     senders = join_senders(events)
-    spans = spans_of(gaps, log, core, events)
+    spans = spans_of(gaps, log, core, events, window_ns=notes.window_ns)
     thread = options.device_thread
     if thread is None:
         thread = find_thread(events, core, spans.start_ns, spans.end_ns)

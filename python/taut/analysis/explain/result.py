@@ -130,7 +130,7 @@ class Explanation:
     counters: Mapping[str, Mapping[str, int | None]]
     missing: tuple[tuple[str, str], ...]  # events the kernel lacks, and what that costs
     notes: tuple[str, ...]
-    gaps: pa.Table = field(repr=False)  # every gap with its verdict: GAP_COLUMNS in verdicts.py
+    gaps: pa.Table = field(repr=False)  # every gap that was judged: GAP_COLUMNS in verdicts.py
     packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
     episodes: pa.Table | None = field(repr=False)
     source: Source = field(repr=False)

@@ -13,7 +13,7 @@ from taut.analysis.explain.events import Events
 from taut.analysis.explain.naming import Names
 from taut.analysis.explain.segments import CLASS_NUMBER, Segments
 from taut.analysis.explain.senders import Senders
-from taut.analysis.explain.spans import Spans, lost_spans, overlaps
+from taut.analysis.explain.spans import Spans, Stretches, lost_spans, overlaps, skipped_spans
 from taut.analysis.explain.timeline import Watched, build_timeline
 
 APART_NS = 500
@@ -43,11 +43,17 @@ def find_stalls(
     rows = events.cpu == core
     if not rows.any():
         return Stalls(*_stalled(core, events, _nothing(names, senders, events, core, thread), None))
-    times = events.time_ns[rows]
-    window = times[[0]], times[[-1]]
     watched = Watched(core, thread, _FAULT_NS)
-    whole = build_timeline(events, watched, window, names, senders)
+    whole = build_timeline(events, watched, _kept(events, events.time_ns[rows]), names, senders)
     return Stalls(*_stalled(core, events, whole, calibration))
+
+
+def _kept(events: Events, times: Ints) -> Stretches:
+    """From the first event to the last, without what was not kept: there is no telling who ran."""
+    start, end = skipped_spans(events)
+    starts, ends = np.append(times[0], end), np.append(start, times[-1])
+    there = (starts <= ends) & (ends >= times[0]) & (starts <= times[-1])
+    return starts[there], ends[there]
 
 
 def _nothing(names: Names, senders: Senders, events: Events, core: int, thread: int) -> Segments:

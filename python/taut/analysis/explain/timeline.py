@@ -30,7 +30,7 @@ FAULT, SYSCALL, TASK, WORK, SOFTIRQ, INTERRUPT, CALL = 10, 12, 20, 25, 30, 40, 4
 _LOW = 0xFFFF_FFFF
 _CHUNK = 1 << 17
 _MOST_NAMES = 3
-_ABOUT_OTHERS = ("frequency", "call_queue", "ipi_send", "wakeup", "lost", "tlb_flush")
+_ABOUT_OTHERS = ("frequency", "call_queue", "ipi_send", "wakeup", "lost", "skipped", "tlb_flush")
 """Events whose thread does not say who has the core: noted elsewhere, by nobody, or (tlb_flush) by
 the thread that has just been switched away from."""
 _ITS_OWN = ("page_fault", "syscall_entry", "syscall_exit")

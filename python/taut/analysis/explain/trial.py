@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.analysis.explain.blame import Batching, blame_packets
 from taut.analysis.explain.calibrate import Calibration, calibrate
@@ -20,21 +17,21 @@ from taut.analysis.explain.episodes import (
 )
 from taut.analysis.explain.events import Events, TraceNotes, no_events, read_events, read_notes
 from taut.analysis.explain.facts import Facts, facts_of
+from taut.analysis.explain.gaps import Gaps, Worth, read_gaps
 from taut.analysis.explain.judge import GapVerdicts, Marks, judge, mark
 from taut.analysis.explain.naming import Names
-from taut.analysis.explain.packets import read_normal, read_tail
+from taut.analysis.explain.packets import Tail, read_normal, read_tail
 from taut.analysis.explain.process import judge_stalls
 from taut.analysis.explain.result import Explanation, Options, Source
 from taut.analysis.explain.segments import CAUSE_NUMBER, Segments
 from taut.analysis.explain.senders import Senders, join_senders
 from taut.analysis.explain.shares import Shares, share_out
-from taut.analysis.explain.spans import Spans, overlaps, spans_of
+from taut.analysis.explain.spans import Spans, merged, overlaps, skipped_spans, spans_of
 from taut.analysis.explain.stories import tell_episodes
 from taut.analysis.explain.timeline import Watched, build_timeline, find_thread
-from taut.analysis.explain.verdicts import gap_table, gap_totals, worst_gaps
+from taut.analysis.explain.verdicts import gap_table, gap_totals, with_rest, worst_gaps
 from taut.core.errors import InputError
 from taut.core.units import format_ns, parse_duration_ns
-from taut.records.convert import GAP_SCHEMA
 from taut.records.rundir import read_json
 
 # l2fwd's buffer is fixed in its source (examples/l2fwd/main.c: MAX_PKT_BURST, BURST_TX_DRAIN_US);
@@ -51,7 +48,8 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     normal = read_normal(packets, options.over)
     batching = batching_of(meta.get("dut") or {})
     tail = read_tail(packets, normal, 1 if batching is None else batching.packets)
-    threads = judge_threads(_read_trace(trial, meta), meta, options)
+    trace = _read_trace(trial, meta, tail, options.n_worst)
+    threads = judge_threads(trace, meta, options)
     device = threads.device
     blame = blame_packets(
         tail,
@@ -73,7 +71,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         n_tail=int(np.count_nonzero(tail.is_late)),
         causes=cause_totals(judged),
         worst=tell_episodes(judged, device, threads.generator, options.n_worst),
-        gap_totals=gap_totals(verdicts, Names(threads.notes)),
+        gap_totals=with_rest(gap_totals(verdicts, Names(threads.notes)), trace.gaps.rest),
         worst_gaps=worst_gaps(verdicts, options.n_worst),
         calibration=threads.calibration,
         calls=(threads.senders.n_calls, threads.senders.n_joined),
@@ -93,16 +91,20 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
 class Trace:
     """What was recorded beside the packets."""
 
-    gaps: pa.Table
+    gaps: Gaps
     events: Events | None
     notes: TraceNotes
     is_guest: bool | None
 
 
-def _read_trace(trial: Path, meta: Mapping[str, Any]) -> Trace:
-    gaps = trial / "gaps.parquet"
-    table = pq.read_table(gaps) if gaps.is_file() else GAP_SCHEMA.empty_table()
-    return Trace(table, read_events(trial), read_notes(trial), _is_guest(trial, meta))
+def _read_trace(trial: Path, meta: Mapping[str, Any], tail: Tail, n_worst: int) -> Trace:
+    events = read_events(trial)
+    skipped = skipped_spans(no_events() if events is None else events)
+    late = tail.is_late
+    order = np.argsort(tail.sent_ns[late], kind="stable")
+    met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
+    gaps = read_gaps(trial / "gaps.parquet", Worth(skipped, met, n_worst))
+    return Trace(gaps, events, read_notes(trial), _is_guest(trial, meta))
 
 
 def _is_guest(trial: Path, meta: Mapping[str, Any]) -> bool | None:
@@ -145,6 +147,7 @@ def judge_threads(trace: Trace, meta: Mapping[str, Any], options: Options) -> Th
     events = no_events() if trace.events is None else trace.events
     senders = join_senders(events)
     of_device, words = _device_meta(meta, trace.gaps)
+    words += _not_kept(trace.gaps)
     walked = [
         _walk(trace, events, senders, name, of, asked)
         for name, of, asked in (
@@ -195,7 +198,13 @@ def _not_logged(meta: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _device_meta(meta: Mapping[str, Any], gaps: pa.Table) -> tuple[_ThreadMeta, list[str]]:
+def _not_kept(gaps: Gaps) -> list[str]:
+    n = sum(more.n for more in gaps.rest)
+    words = f"{n} gaps that met no late packet were not looked into: no events of them were kept"
+    return [words] if n else []
+
+
+def _device_meta(meta: Mapping[str, Any], gaps: Gaps) -> tuple[_ThreadMeta, list[str]]:
     """The device's core and what a packet may cost it, and what is to be said of that.
 
     Its log takes an iteration for a gap that needs more than the port's usual time a packet. Where
@@ -204,14 +213,9 @@ def _device_meta(meta: Mapping[str, Any], gaps: pa.Table) -> tuple[_ThreadMeta, 
     of = _thread_meta(meta, "device")
     ports = ((meta.get("dut") or {}).get("stats") or {}).get("ports") or []
     handled = sum(int(port.get("rx") or 0) for port in ports)
-    own = gaps.filter(
-        pc.and_(pc.equal(gaps["thread"], "forwarder"), pc.greater(gaps["n_packets"], 0))
-    )
-    n = own["n_packets"].to_numpy().astype(np.int64)
-    if not handled or 2 * int(n.sum()) <= handled:
+    if not handled or 2 * gaps.n_handled <= handled:
         return of, []
-    length = pc.subtract(own["end_ns"], own["start_ns"]).to_numpy().astype(np.int64)
-    usual_ns = int(np.median(length // n))
+    usual_ns = gaps.per_packet_ns
     if usual_ns <= of.per_packet_ns:
         return of, []
     words = (
@@ -221,17 +225,18 @@ def _device_meta(meta: Mapping[str, Any], gaps: pa.Table) -> tuple[_ThreadMeta, 
     return replace(of, per_packet_ns=usual_ns), [words]
 
 
-def _keeps_log(gaps: pa.Table, meta: Mapping[str, Any]) -> bool:
+def _keeps_log(gaps: Gaps, meta: Mapping[str, Any]) -> bool:
     """Whether the device logs its gaps; taut-forward does, even if there were none."""
     stats = (meta.get("dut") or {}).get("stats") or {}
-    return "gaps" in stats or "forwarder" in gaps["thread"].unique().to_pylist()
+    return "gaps" in stats or "forwarder" in gaps.table["thread"].unique().to_pylist()
 
 
 def _walk(
     trace: Trace, events: Events, senders: Senders, name: str, of: _ThreadMeta, asked: int | None
 ) -> _Walked:
     core = -1 if of.core is None else of.core
-    spans = spans_of(trace.gaps, name, core, events, of.per_packet_ns)
+    window_ns = trace.notes.window_ns
+    spans = spans_of(trace.gaps.table, name, core, events, of.per_packet_ns, window_ns)
     thread = asked
     if thread is None:
         thread = find_thread(events, core, spans.start_ns, spans.end_ns)
@@ -279,7 +284,7 @@ def _with_others(
 
 
 def _is_empty(spans: Spans, shares: Shares) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    empty = np.ones(len(spans), bool)
+    empty = ~spans.is_unseen
     empty[shares.gap] = False
     return empty
 

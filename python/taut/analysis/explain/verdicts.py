@@ -1,12 +1,14 @@
 """Gaps with their verdicts: as a table, in sums, and told one by one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from taut.analysis.causes import CAUSES
 from taut.analysis.explain.arrays import Ints
+from taut.analysis.explain.gaps import Rest
 from taut.analysis.explain.judge import LETTERS, GapVerdicts, missing_words
 from taut.analysis.explain.naming import Names
 from taut.analysis.explain.result import GapStory, GapTotal, Share
@@ -56,9 +58,9 @@ def _rows(of: GapVerdicts) -> pa.Table:
     columns = [
         of.spans.start_ns,
         of.spans.end_ns,
-        pa.array([of.spans.thread] * n, pa.string()),
+        pa.repeat(of.spans.thread, n),
         np.full(n, of.spans.core),
-        pa.array(["measurer"] * n, pa.string()) if is_measurer else because,
+        pa.repeat("measurer", n) if is_measurer else because,
         because if is_measurer else pa.nulls(n, pa.string()),
         _LETTERS.take(pa.array(of.grade)),
         pa.array(of.segments.details, pa.string()).take(pa.array(detail)),
@@ -96,6 +98,21 @@ def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal,
                 )
             )
     return tuple(sorted(found, key=lambda total: (total.thread, -total.total_ns)))
+
+
+def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTotal, ...]:
+    """Add the gaps that nothing is known of, but how long they were."""
+    found = {(total.thread, total.cause): total for total in totals}
+    for more in rest:
+        key = more.thread, "unknown"
+        known = found.get(key) or GapTotal(*key, 0, 0, 0, {})
+        found[key] = replace(
+            known,
+            n=known.n + more.n,
+            total_ns=known.total_ns + more.total_ns,
+            worst_ns=max(known.worst_ns, more.worst_ns),
+        )
+    return tuple(sorted(found.values(), key=lambda total: (total.thread, -total.total_ns)))
 
 
 def _taken_by(of: GapVerdicts, cause: int) -> list[tuple[int, int]]:
