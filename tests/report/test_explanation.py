@@ -1,10 +1,13 @@
 from typing import Any
 
+import pytest
+
 from taut.report import explanation
 
 
 def trial(**more: Any) -> dict[str, Any]:
     total = {
+        "cause": "tlb-shootdown",
         "title": "a TLB shootdown",
         "tail_share": 0.75,
         "n_episodes": 3,
@@ -45,12 +48,121 @@ def test_what_is_unknown_is_said_first() -> None:
 def test_a_cause_has_its_share_grades_and_remedies() -> None:
     [row] = explanation.rows(trial())
 
-    assert len(row) == len(explanation.COLUMNS)
-    assert row[0] == "a TLB shootdown"
-    assert "75.0%" in row
-    assert "A:30" in row
-    assert row[-1] == "A05 R12"
+    assert len(row.numbers) + 2 == len(explanation.COLUMNS)
+    assert row.title == "a TLB shootdown"
+    assert "75.0%" in row.numbers
+    assert "A:30" in row.numbers
+    assert [str(check) for check in row.checks] == ["A05", "R12"]
+    assert (row.prediction, row.is_predicted) == ("", False)
 
 
-def test_the_worst_are_told_in_a_line_each() -> None:
-    assert explanation.stories(trial()) == ["pkt 7 +15 us ..."]
+def test_cause_and_audit_stand_together_the_failed_check_first() -> None:
+    checks = [
+        {"check": "A05", "title": "a", "audit": "PASS"},
+        {"check": "R12", "title": "b", "audit": "FAIL"},
+    ]
+    found = trial()
+    total = found["explanation"]["causes"][0]
+    total |= {"checks": checks, "prediction": "predicted", "prediction_words": "..."}
+
+    [row] = explanation.rows(found)
+
+    assert [str(check) for check in row.checks] == ["R12 FAIL", "A05 PASS"]
+    assert row.prediction == "the audit predicted this: R12 FAIL"
+    assert row.is_predicted
+
+
+def test_episodes_of_older_results_have_their_line() -> None:
+    [found] = explanation.episodes(trial())
+
+    assert found.line == "pkt 7 +15 µs ..."
+    assert not found.facts
+    assert not found.parts
+
+
+STORY: dict[str, Any] = {
+    "line": "pkt 7 +15 us ...",
+    "cause": "tlb-shootdown",
+    "direction": 0,
+    "first_seq": 7,
+    "start_ns": 1_000_000_000,
+    "end_ns": 1_000_060_000,
+    "n_packets": 5,
+    "n_lost": 1,
+    "n_void": 2,
+    "worst_excess_ns": 15_000,
+    "grade": "B",
+    "n_by_relation": {"stalled": 1, "queued behind it": 4},
+    "missing": ["who sent it: no event of a sender"],
+    "remedies": ["A05"],
+    "gap": {
+        "thread": "forwarder",
+        "core": 1,
+        "start_ns": 1_000_000_000,
+        "end_ns": 1_000_040_000,
+        "length_ns": 40_000,
+        "cause": "tlb-shootdown",
+        "grade": "B",
+        "detail": 'by "telemetry"/4711 on cpu0',
+        "shares": [
+            {"label": "tlb-shootdown", "ns": 30_000, "detail": "8 pages", "share": 0.75},
+            {"label": "entry and exit", "ns": 6_000, "detail": "", "share": 0.15},
+            {"label": "residual", "ns": 4_000, "detail": "", "share": 0.1},
+        ],
+        "missing": [],
+    },
+}
+
+
+def test_an_episode_tells_what_happened_and_what_is_missing() -> None:
+    [found] = explanation.episodes(trial(worst=[STORY]))
+
+    facts = dict(found.facts)
+    assert facts["packets"] == "5 (1 stalled, 4 queued behind it)"
+    assert facts["lost, void"] == "1 lost, 2 void"
+    assert facts["first"] == "packet 7 of direction 0"
+    assert facts["time in the trial"] == "from 1.000000 s, for 60 µs"
+    assert facts["worst"] == "15 µs above the median"
+    assert facts["grade"] == "B: the event was seen"
+    assert facts["missing evidence"] == "who sent it: no event of a sender"
+    assert "telemetry" in facts["by"]
+
+
+def test_parts_of_a_gap_lie_side_by_side_over_its_whole_length() -> None:
+    [found] = explanation.episodes(trial(worst=[STORY]))
+
+    assert found.total == "40 µs"
+    assert [(p.name, p.time, p.share) for p in found.parts] == [
+        ("a TLB shootdown", "30 µs", "75 %"),
+        ("entry and exit", "6 µs", "15 %"),
+        ("residual", "4 µs", "10 %"),
+    ]
+    assert [(p.left, p.width) for p in found.parts] == [
+        ("0.000%", "75.000%"),
+        ("75.000%", "15.000%"),
+        ("90.000%", "10.000%"),
+    ]
+
+
+def test_what_held_the_measurer_up_is_said() -> None:
+    story = {**STORY, "cause": "measurer"}
+
+    [found] = explanation.episodes(trial(worst=[story]))
+
+    assert dict(found.facts)["what held it up"] == "a TLB shootdown"
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        ({}, ""),
+        ({"function_calls": {"n": 0, "sender_known": 0}}, ""),
+        ({"function_calls": {"n": 642, "sender_known": 642}}, "642, sender known 642 (100 %)"),
+        (
+            {"function_calls": {"n": 9_999, "sender_known": 9_998}},
+            "9,999, sender known 9,998 (99.9 %)",
+        ),
+    ],
+)
+def test_calls_with_a_sender_are_counted(calls: dict[str, Any], words: str) -> None:
+    assert explanation.calls(trial(**calls)).endswith(words)

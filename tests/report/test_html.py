@@ -69,10 +69,26 @@ def test_report_shows_failures_counters_and_conditions(page):
     assert "NO" not in words.split()  # every sum reconciles
 
 
+def test_a_traced_trial_tells_its_causes_and_episodes(report, page):
+    text = report.read_text(encoding="utf-8")
+    words = " ".join(" ".join(page.words).split())
+
+    assert "Why packets were late" in words
+    assert "another thread ran" in words
+    assert re.search(r'<details class="episode"><summary>pkt \d+', text)
+    assert "the audit predicted this: R24 FAIL" in words
+    assert "R22 n/a" in words
+    assert "B: the event was seen" in words
+    # Parts of the gap without JavaScript: drawn by the page itself, in a colour it defines.
+    drawn = set(re.findall(r"fill:var\((--cause-[a-z-]+)\)", text))
+    assert "--cause-preemption" in drawn
+    assert all(f"{name}:#" in text for name in drawn)
+
+
 def test_every_figure_lies_beside_as_svg_and_png(report):
     drawn = set(re.findall(r'<figure id="([^"]+)"', report.read_text(encoding="utf-8")))
 
-    assert {"percentiles", "histogram", "rate", "percentiles-2"} <= drawn
+    assert {"percentiles", "tail_by_cause", "histogram", "rate", "percentiles-2"} <= drawn
     for suffix in (".svg", ".png"):
         assert drawn == {p.stem for p in (report.parent / "figures").glob(f"*{suffix}")}
 

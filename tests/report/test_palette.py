@@ -1,6 +1,16 @@
 import pytest
 
-from taut.report.palette import DARK, DEVICE_TOKENS, LIGHT, colour_devices, resolve
+from taut.analysis.causes import CAUSES
+from taut.report.palette import (
+    DARK,
+    DEVICE_TOKENS,
+    LIGHT,
+    cause_styles,
+    cause_token,
+    colour_devices,
+    css_name,
+    resolve,
+)
 
 
 def luminance(colour):
@@ -20,6 +30,28 @@ def test_device_colours_stand_out_from_the_surface(theme):
         assert contrast(theme[token], theme["@surface"]) >= 3, token
     for token in ("@ink", "@muted"):
         assert contrast(theme[token], theme["@surface"]) >= 4.5, token
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_cause_has_a_colour_of_its_own_that_stands_out(theme):
+    tokens = [cause_token(cause.id) for cause in CAUSES]
+
+    assert len({theme[token] for token in tokens}) == len(CAUSES)
+    for token in [*tokens, *map(cause_token, ("entry and exit", "own packets", "residual"))]:
+        assert contrast(theme[token], theme["@surface"]) >= 3, token
+
+
+def test_a_cause_of_another_version_has_the_colour_of_unknown():
+    assert cause_token("no-such-cause") == cause_token("unknown")
+
+
+def test_the_style_sheet_has_every_cause_in_both_themes():
+    name = css_name(cause_token("entry and exit"))
+
+    assert name == "--cause-entry-and-exit"
+    assert cause_styles().count(f"{name}:") == 2
+    for cause in CAUSES:
+        assert cause_styles().count(f"{css_name(cause_token(cause.id))}:") == 2
 
 
 def test_both_themes_know_every_token():

@@ -16,7 +16,9 @@ from rich.table import Table
 from taut.analysis.causes import BY_ID
 from taut.analysis.explain.document import as_document
 from taut.analysis.explain.perfetto import write_perfetto
+from taut.analysis.explain.predicted import Audit, predict, read_audit
 from taut.analysis.explain.result import CauseTotal, Explanation, Options
+from taut.analysis.explain.stories import call_words
 from taut.analysis.explain.trial import explain_trial
 from taut.cli.explain_process import explain_process
 from taut.cli.explain_self_test import CAUSES, print_self_test
@@ -129,9 +131,13 @@ def _print_tail(console: Console, e: Explanation) -> None:
     table = Table(box=None)
     for name, justify in _COLUMNS:
         table.add_column(name, justify=justify, overflow="fold")
+    audit = read_audit(e.source.trial)
     for total in e.causes:
-        table.add_row(*_cells(total))
+        table.add_row(*_cells(total, audit))
     console.print(table)
+    for total in e.causes:
+        if words := predict(total.cause, audit).words:
+            console.print(f"{escape(total.title)}: {escape(words)}", highlight=False)
     console.print(
         f"unknown {e.share_of('unknown'):.1%}, hypervisor or hardware "
         f"{e.share_of('hypervisor-or-hardware'):.1%}, trace lost {e.share_of('trace-lost'):.1%} "
@@ -157,6 +163,8 @@ def _print_stalls(console: Console, e: Explanation) -> None:
 
 
 def _print_notes(console: Console, e: Explanation) -> None:
+    if words := call_words(*e.calls):
+        console.print(words, highlight=False)
     for event, costs in e.missing:
         console.print(f"[dim]this kernel lacks {escape(event)}: {escape(costs)}[/]")
     for note in e.notes:
@@ -175,7 +183,8 @@ _COLUMNS: tuple[tuple[str, Any], ...] = (
 )
 
 
-def _cells(total: CauseTotal) -> list[str]:
+def _cells(total: CauseTotal, audit: Audit | None) -> list[str]:
+    checks = predict(total.cause, audit).most_telling
     grades = " ".join(f"{grade}:{n:,}" for grade, n in total.n_by_grade.items() if n)
     return [
         escape(total.title),
@@ -185,5 +194,5 @@ def _cells(total: CauseTotal) -> list[str]:
         format_ns(total.total_ns),
         format_ns(total.worst_ns),
         grades,
-        escape(" ".join(total.remedies[:3]) or total.ask),
+        escape(", ".join(map(str, checks)) or total.ask),
     ]

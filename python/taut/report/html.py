@@ -25,11 +25,11 @@ from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import conditions_of
 from taut.report.figure import Figure
 from taut.report.figures import FIGURES
-from taut.report.palette import DARK, LIGHT
+from taut.report.palette import DARK, LIGHT, cause_styles
 from taut.report.scene import Scene, make_scenes
 
 # Under the loads after the first only these are drawn, folded: the file must stay small.
-_FIGURES_OF_OTHER_LOADS = ("improvement", "percentiles", "histogram")
+_FIGURES_OF_OTHER_LOADS = ("improvement", "percentiles", "tail_by_cause", "histogram")
 _WORST_EPISODES = 20
 
 
@@ -124,7 +124,7 @@ def _page(
         metrics=METRICS,
         warnings=[*(compared.warnings if compared else ()), *_warnings(sections, runs)],
         episodes=_episodes(runs),
-        css=Markup(_asset("report.css")),  # noqa: S704 our own file
+        css=Markup(_asset("report.css") + cause_styles()),  # noqa: S704 our own text
         script=Markup(_asset("report.js")),  # noqa: S704 our own file
         vega=Markup(javascript() if sections else ""),  # noqa: S704 a library, "</script" escaped
         data=_json(

@@ -60,7 +60,13 @@ def fields(message):
 
 def read(path):
     """Tracks by number, and events: time, type, track, name."""
-    tracks, events = {}, []
+    tracks, events, _ = read_all(path)
+    return tracks, events
+
+
+def read_all(path):
+    """The same, and what is noted with each event."""
+    tracks, events, noted = {}, [], []
     for number, packet in fields(path.read_bytes()):
         assert number == 1
         body = dict(fields(packet))
@@ -70,7 +76,30 @@ def read(path):
         else:
             event = dict(fields(body[11]))
             events.append((body[8], event[9], event[11], event.get(23, b"").decode()))
-    return tracks, events
+            notes = [dict(fields(value)) for key, value in fields(body[11]) if key == 4]
+            noted.append([(n[10].decode(), n[4] if 4 in n else n[6].decode()) for n in notes])
+    return tracks, events, noted
+
+
+def read_by_package(path, message):
+    """What read_all gives, from the message classes of Perfetto's own package."""
+    trace, tracks, events, noted = message(), {}, [], []
+    trace.ParseFromString(path.read_bytes())
+    for packet in trace.packet:
+        if packet.HasField("track_descriptor"):
+            of = packet.track_descriptor
+            parent = of.parent_uuid if of.HasField("parent_uuid") else None
+            tracks[of.uuid] = (of.name, parent)
+            continue
+        event = packet.track_event
+        events.append((packet.timestamp, event.type, event.track_uuid, event.name))
+        noted.append(
+            [
+                (n.name, n.int_value if n.HasField("int_value") else n.string_value)
+                for n in event.debug_annotations
+            ]
+        )
+    return tracks, events, noted
 
 
 def test_every_slice_that_begins_ends_and_none_of_a_track_overlap(explained, tmp_path):
@@ -110,18 +139,29 @@ def test_a_process_without_packets_has_its_stalls_drawn(tmp_path):
     assert (drawn.n_packets, drawn.n_gaps, drawn.n_segments, drawn.n_events) == (0, 2, 2, 4)
 
 
+def test_slices_are_as_many_as_the_explanation_counts(explained, tmp_path):
+    write_perfetto(explained, tmp_path / "x.perfetto")
+
+    tracks, events = read(tmp_path / "x.perfetto")
+    begun = [(tracks[track][0], name) for _, kind, track, name in events if kind == 1]
+    gaps = Counter(name for track, name in begun if track.startswith("gaps of the forwarder"))
+    assert gaps == Counter(explained.gaps["cause"].to_pylist())
+    late = Counter(name.split()[2] for track, name in begun if len(name.split()) == 3)
+    assert late == Counter(explained.packets["cause"].to_pylist())
+
+
 def test_the_package_of_perfetto_reads_the_same(explained, tmp_path):
-    protos = pytest.importorskip("perfetto.trace_builder.proto_builder", reason="pip: perfetto")
-    assert protos is not None
-    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+    """Every track, slice, moment and note, by classes made from Perfetto's own .proto files."""
+    protos = pytest.importorskip(
+        "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="pip: perfetto"
+    )
 
     drawn = write_perfetto(explained, tmp_path / "x.perfetto")
-    trace = Trace()
-    trace.ParseFromString((tmp_path / "x.perfetto").read_bytes())
 
-    begun = [p for p in trace.packet if p.HasField("track_event") and p.track_event.type in (1, 3)]
-    assert len(begun) == drawn.n_slices
-    assert "tlb-shootdown" in {p.track_event.name for p in begun}
+    tracks, events, noted = read_by_package(tmp_path / "x.perfetto", protos.Trace)
+    assert sum(kind in (1, 3) for _, kind, _, _ in events) == drawn.n_slices
+    assert (tracks, events, noted) == read_all(tmp_path / "x.perfetto")
+    assert ("cause", "tlb-shootdown") in [note for notes in noted for note in notes]
 
 
 def test_the_trace_processor_of_perfetto_counts_the_same_slices(explained, tmp_path):

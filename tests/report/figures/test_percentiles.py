@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from taut.report.figures.percentiles import EVERY_SLOWEST, _curve, plotted_ranks
+from taut.report.figures.percentiles import _curve
+from taut.report.nines import EVERY_SLOWEST, plotted_ranks
 
 
 @pytest.mark.parametrize("total", [1, 2, 11, 1000, 10_000_000])

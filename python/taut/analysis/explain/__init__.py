@@ -8,7 +8,9 @@ spans, stalls               gaps from a thread's log, or from events alone
 calibrate, shares           the cost of entry and exit; where the time of a gap went
 facts, judge, verdicts      counters, the verdict of each gap, gaps as a table and told
 packets, blame, episodes    the tail, what each packet is tied to, episodes and sums
-stories, document, perfetto one line an episode, JSON, a Perfetto trace
+stories, by_percentile      one line an episode; the tail by percentile and cause
+predicted                   what the host's audit had said of each cause
+document, perfetto          JSON, a Perfetto trace
 """
 
 from taut.analysis.explain.document import as_document

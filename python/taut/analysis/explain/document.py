@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from taut.analysis.cause import GRADES
+from taut.analysis.explain.by_percentile import by_percentile
 from taut.analysis.explain.calibrate import Calibration
-from taut.analysis.explain.result import EpisodeStory, Explanation, GapStory, Options
+from taut.analysis.explain.predicted import Audit, predict, read_audit
+from taut.analysis.explain.result import CauseTotal, EpisodeStory, Explanation, GapStory, Options
 from taut.analysis.explain.trial import explain_trial
 
 FORMAT = 1
@@ -14,21 +16,32 @@ EVENTS = "events.parquet"
 """In the folder of a trial that was traced."""
 
 _STORIES = 10
+_KEPT = (
+    "over",
+    "threshold_ns",
+    "tail_packets",
+    "causes",
+    "by_percentile",
+    "worst",
+    "calibration",
+    "function_calls",
+    "kernel_lacks",
+    "notes",
+)
 
 
 def explanation_of(trial: Path) -> dict[str, Any]:
-    """Give what results.json keeps of a traced trial's explanation: causes and the worst lines."""
+    """Give what results.json keeps of a traced trial's explanation: what the report shows."""
     document = as_document(explain_trial(trial, Options(n_worst=_STORIES)))
-    kept = ("over", "threshold_ns", "tail_packets", "causes", "calibration", "kernel_lacks", "notes")
     shares = [name for name in document if name.endswith("_share")]
-    worst = [{"line": story["line"], "cause": story["cause"]} for story in document["worst"]]
-    return {**{name: document[name] for name in (*kept, *shares)}, "worst": worst}
+    return {name: document[name] for name in (*_KEPT, *shares)}
 
 
 def as_document(explanation: Explanation) -> dict[str, Any]:
     """Give the JSON document; every gap and packet stays in the tables."""
     e = explanation
     n_calls, n_joined = e.calls
+    audit = read_audit(e.source.trial)
     return {
         "format": FORMAT,
         "name": e.name,
@@ -42,8 +55,9 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "hypervisor_or_hardware_share": e.share_of("hypervisor-or-hardware"),
         "trace_lost_share": e.share_of("trace-lost"),
         "measurer_share": e.share_of("measurer"),
-        "causes": [asdict(total) for total in e.causes],
-        "worst": [_episode(story) for story in e.worst],
+        "causes": [_cause(total, audit) for total in e.causes],
+        "by_percentile": (None if e.packets is None else by_percentile(e.packets, e.n_packets)),
+        "worst": [_episode(story, audit) for story in e.worst],
         "gaps": [asdict(total) for total in e.gap_totals],
         "worst_gaps": [_gap(story) for story in e.worst_gaps],
         "calibration": _calibration(e.calibration),
@@ -55,9 +69,14 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _episode(story: EpisodeStory) -> dict[str, Any]:
+def _cause(total: CauseTotal, audit: Audit | None) -> dict[str, Any]:
+    return {**asdict(total), **predict(total.cause, audit).as_json()}
+
+
+def _episode(story: EpisodeStory, audit: Audit | None) -> dict[str, Any]:
     return {
         **{k: v for k, v in vars(story).items() if k not in ("gap", "missing")},
+        **predict(story.cause, audit).as_json(),
         "missing": list(story.missing),
         "gap": None if story.gap is None else _gap(story.gap),
     }

@@ -127,3 +127,12 @@ def share_words(share: Share, gap: GapStory) -> str:
     if share.detail and share.label != "entry and exit":
         words += f" {share.detail}"
     return f"{words} ({percent:.0f} %)"
+
+
+def call_words(n_calls: int, n_known: int) -> str:
+    """How many calls from other cores have a sender; empty where there were none."""
+    if not n_calls:
+        return ""
+    # 100 % is said only where no sender is missing.
+    percent = "100" if n_known == n_calls else f"{min(100 * n_known / n_calls, 99.9):.1f}"
+    return f"function calls from other cores: {n_calls:,}, sender known {n_known:,} ({percent} %)"

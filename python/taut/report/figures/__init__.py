@@ -8,11 +8,13 @@ from taut.report.figures.inter_departure import InterDeparture
 from taut.report.figures.percentiles import Percentiles
 from taut.report.figures.rate import LatencyAgainstRate
 from taut.report.figures.repetitions import Repetitions
+from taut.report.figures.tail_by_cause import TailByCause
 from taut.report.figures.worst_over_time import WorstOverTime
 
 FIGURES: tuple[Figure, ...] = (
     Improvement(),
     Percentiles(),
+    TailByCause(),
     Histogram(),
     WorstOverTime(),
     LatencyAgainstRate(),

@@ -6,17 +6,9 @@ from typing import Any
 import numpy as np
 
 from taut.analysis.statistics import SUPPORT
-from taut.report.chart import Chart, alt, column_data, decades, device_colour, time_axis, time_scale
+from taut.report.chart import Chart, alt, column_data, device_colour, time_axis, time_scale
+from taut.report.nines import EVERY_SLOWEST, POINTS_PER_DECADE, nines_axis, plotted_ranks
 from taut.report.scene import Device, Ints, Scene
-
-POINTS_PER_DECADE = 60
-# The slowest packets are drawn one by one: nobody may lose a maximum to a plot.
-EVERY_SLOWEST = 100
-
-_NINES = (
-    "datum.value == 1 ? '' : datum.value == 10 ? '90 %' : datum.value == 100 ? '99 %'"
-    " : format(1 - 1 / datum.value, '.' + (round(log(datum.value) / LN10) - 2) + '%')"
-)
 
 
 class Percentiles:
@@ -27,8 +19,8 @@ class Percentiles:
     reading = (
         "One packet in x took at least the time drawn. Solid: every percentile with at least ten "
         "packets above it. Dashed: fewer, so luck. Dotted and faint: the same without void "
-        "packets. Repetitions are pooled; the slowest 100 packets are all drawn, before them "
-        f"{POINTS_PER_DECADE} exact steps a decade."
+        f"packets. Repetitions are pooled; the slowest {EVERY_SLOWEST} packets are all drawn, "
+        f"before them {POINTS_PER_DECADE} exact steps a decade."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -45,16 +37,7 @@ class Percentiles:
             alt.Chart(column_data(rows))
             .mark_line(interpolate="step-before", strokeWidth=2, clip=True)
             .encode(
-                x=alt.X(
-                    "one_in:Q",
-                    scale=alt.Scale(type="log", domain=[1, most * 1.3], nice=False),
-                    axis=alt.Axis(
-                        title="share of packets that were faster",
-                        values=decades(1, most),
-                        labelExpr=_NINES,
-                        labelOverlap=True,
-                    ),
-                ),
+                x=nines_axis(most),
                 y=alt.Y(
                     "latency_us:Q",
                     scale=time_scale(fastest, slowest, 0.85, 1.2),
@@ -116,14 +99,3 @@ def _curve(label: str, values: Ints, n: Ints, solid: str, dashed: str) -> Iterat
                 yield last_solid
             last_solid = None
             yield {**point, "part": dashed}
-
-
-def plotted_ranks(total: int) -> Ints:
-    """Ranks from 1 to total, evenly spaced on the axis, and every one of the slowest."""
-    decades_drawn = np.log10(max(total, 2))
-    grid = np.logspace(0, decades_drawn, int(POINTS_PER_DECADE * decades_drawn) + 2)
-    ranks = total - np.floor(total / grid).astype(np.int64) + 1
-    slowest = np.arange(max(1, total - EVERY_SLOWEST + 1), total + 1)
-    every = np.unique(np.concatenate([ranks, slowest]))
-    chosen: Ints = every[(every >= 1) & (every <= total)]
-    return chosen

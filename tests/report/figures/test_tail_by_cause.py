@@ -1,0 +1,106 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from taut.analysis.causes import CAUSES
+from taut.analysis.load import loads_in_order
+from taut.report.chart import as_spec
+from taut.report.figures.tail_by_cause import MOST_PANELS, TailByCause, _panels, _stacked
+from taut.report.palette import cause_token
+from taut.report.scene import make_scenes
+
+
+@pytest.fixture(scope="module")
+def scene(analysed):
+    return make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
+
+
+def with_trials(scene, trials):
+    device = replace(next(d for d in scene.devices if d.label == "eager"), trials=trials)
+    return replace(scene, devices=[device])
+
+
+def traced(scene):
+    return next(t for d in scene.devices for t in d.trials if t.get("explanation"))
+
+
+def colour_scales(spec):
+    """Of all layers, one in the other."""
+    for layer in spec.get("layer", []):
+        yield from colour_scales(layer)
+    if "scale" in (colour := spec.get("encoding", {}).get("color", {})):
+        yield str(colour["scale"])
+
+
+def test_only_the_traced_trial_has_a_panel(scene):
+    [panel] = _panels(scene)
+
+    assert panel.device.label == "eager"
+    assert panel.causes[0]["cause"] == "preemption"
+
+
+def test_shares_of_each_stretch_are_stacked_to_one(scene):
+    [panel] = _panels(scene)
+    rows = _stacked(panel)
+
+    for stretch in {row["stretch"] for row in rows}:
+        own = [row for row in rows if row["stretch"] == stretch]
+        assert own[0]["high"] == 1
+        assert own[-1]["low"] == pytest.approx(0, abs=1e-9)
+        assert [row["high"] for row in own[1:]] == [row["low"] for row in own[:-1]]
+        assert sum(row["packets"] for row in own) == panel.tail["bins"][0]["packets"]
+
+
+def test_dots_lie_on_the_curve_of_the_trial(scene):
+    [panel] = _panels(scene)
+    values, n = replace(panel.device, trials=[panel.trial]).counts("latency")
+
+    assert panel.tail["packets"]["latency_ns"][0] == values[-1]
+    assert panel.tail["n"] == n.sum()
+
+
+def test_a_cause_has_its_colour_whatever_else_was_seen(scene):
+    scales = set(colour_scales(as_spec(TailByCause().draw(scene))))
+
+    [scale] = scales
+    assert "'preemption'" in scale
+    assert cause_token("preemption") in scale
+
+
+def test_panels_lie_below_each_other_and_do_not_touch(scene):
+    trial = traced(scene)
+    three = _panels(with_trials(scene, [trial, trial, trial]))
+
+    for panel, following in pairwise(three):
+        assert panel.top < panel.curve[1] < panel.curve[0] < panel.bars[1] < panel.bars[0]
+        assert panel.bars[0] < following.top
+
+
+def test_the_list_of_causes_fits_beside_the_bars(scene):
+    trial = traced(scene)
+    total = trial["explanation"]["causes"][0]
+    every = [{**total, "cause": cause.id, "title": cause.title} for cause in CAUSES]
+    many = {**trial, "explanation": {**trial["explanation"], "causes": every}}
+
+    [panel] = _panels(with_trials(scene, [many]))
+
+    assert panel.bars[0] - panel.bars[1] >= 15 * len(CAUSES)
+
+
+def test_of_many_trials_the_one_with_the_slowest_packet_is_drawn(scene):
+    trial = traced(scene)
+    slow = {**trial, "latency_ns": {**trial["latency_ns"], "max": 10**9}}
+
+    panels = _panels(with_trials(scene, [trial] * MOST_PANELS + [slow]))
+
+    assert [panel.trial for panel in panels] == [slow]
+
+
+@pytest.mark.parametrize("kept", [{}, {"by_percentile": None}, {"by_percentile": {"bins": []}}])
+def test_older_results_and_an_empty_tail_have_no_figure(scene, kept):
+    trial = traced(scene)
+    lean = {k: v for k, v in trial["explanation"].items() if k != "by_percentile"}
+    old = {**trial, "explanation": {**lean, **kept}}
+
+    assert TailByCause().draw(with_trials(scene, [old])) is None
