@@ -142,5 +142,11 @@ def test_a_trial_is_traced_as_its_length_and_its_records_allow(
     assert trial == (expected, expected == "off")
 
 
+def test_a_load_can_go_untraced():
+    plan = make_plan(spec_of(trace="continuous", **{"traffic.0.trace": "off"}))
+
+    assert {t.trace for t in plan.trials} == {"off"}
+
+
 def test_experiments_trace_unless_they_say_otherwise():
     assert {t.trace for t in make_plan(spec_of()).trials if t.rate == "10kpps"} == {"continuous"}

@@ -64,6 +64,8 @@ def test_quick_is_quick():
     plan = make_plan(parse_spec(DEBS20.spec_text(quick=True)))
 
     assert plan.total_ns < 120e9
+    # What arming costs, the sweep does not pay.
+    assert {t.rate for t in plan.trials if t.trace != "off"} == {"100kpps"}
 
 
 def test_a_run_like_the_paper_has_its_shape():

@@ -35,6 +35,7 @@ A file (examples/ has whole ones):
     flows = 1
     both = false                 # load both directions
     devices = ["*"]              # which devices get this load (patterns over names)
+    trace = "off"                # this load is not traced, whatever the others are
     # duration, count, warm_up, repetitions, record, floor: as above, for this load only
 
     [links.pci]                  # options of a link kind: here, which ports are wired
@@ -212,6 +213,7 @@ class TrafficSpec(Model):
     warm_up_ns: DurationNs | None = Field(None, alias="warm_up")
     repetitions: int | None = Field(None, ge=1)
     record: Record | None = None
+    trace: Literal["off"] | None = None
     floor: bool | None = None
 
     @model_validator(mode="before")

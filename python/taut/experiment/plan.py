@@ -166,7 +166,7 @@ def _trial(
     label = f"{device.name}-{device.placement}-{traffic.name}_{load.frame}-{load.rate}"
     warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
     record = _record(traffic.record or spec.record, offered_pps * (2 if traffic.both else 1))
-    trace, why_not_traced = _trace(spec.trace, record, duration_ns)
+    trace, why_not_traced = _trace(traffic.trace or spec.trace, record, duration_ns)
     return Trial(
         index=index,
         name=f"{index:0{width}d}-{label.replace('/', '')}-r{repetition}",
