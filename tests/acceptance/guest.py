@@ -111,6 +111,8 @@ class Boot:
     console: str = field(repr=False)
     results: Mapping[str, Result] = field(repr=False)
     dmesg: str = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)
+    """What the commands left in /out, by its path there."""
     to_init_s: float
     """By the host's clock, from QEMU's start to the first line of the guest's init."""
     guest_init_s: float
@@ -152,11 +154,15 @@ def fetch_kernel(flavour: str, cache: Path = CACHE) -> Kernel:
 
 
 def make_initramfs(
-    kernel: Kernel, commands: Mapping[str, str], modules: Sequence[str], folder: Path
+    kernel: Kernel,
+    commands: Mapping[str, str],
+    modules: Sequence[str],
+    programs: Sequence[Path],
+    folder: Path,
 ) -> Path:
     """Make a guest that runs some shell commands in the order of their names, then powers off.
 
-    `modules`: of taut, that the commands load.
+    `modules`: of taut, that the commands load; `programs`: of the data plane, that they run.
     """
     root = folder / "root"
     for name in (
@@ -183,7 +189,9 @@ def make_initramfs(
     init.chmod(init.stat().st_mode | stat.S_IXUSR)
     for name, text in commands.items():
         (root / "commands" / name).write_text(f"{text}\n")
-    _copy_python(root)
+    for program in programs:
+        shutil.copy(program, root / "bin")
+    _copy_libraries([*_copy_python(root), *programs], root)
     _copy_taut(root / "taut", modules)
     image = folder / "initramfs"
     names = "\n".join(sorted(str(path.relative_to(root)) for path in root.rglob("*")))
@@ -240,9 +248,10 @@ def boot(
         accelerator,
         console.read_text(errors="replace"),
         _results(files),
-        files.get("dmesg", ""),
+        _text(files.get("dmesg", b"")),
+        files,
         to_init_s,
-        float(files.get("init_s", "0")),
+        float(files.get("init_s", b"0")),
         total_s,
     )
 
@@ -272,14 +281,18 @@ def _newest_package(meta: str) -> str:
     )
 
 
-def _copy_python(root: Path) -> None:
+def _copy_python(root: Path) -> list[Path]:
+    """Give those of its files that are linked with libraries."""
     python = Path(sys.executable).resolve()
     library = Path(sysconfig.get_path("stdlib"))
     _copy(python, root)
     (root / "usr/bin/python3").symlink_to(python.name)
     ignored = shutil.ignore_patterns(*_LEFT_OUT)
     shutil.copytree(library, _under(root, library), ignore=ignored, symlinks=True)
-    loaded = [python, *(library / "lib-dynload").glob("*.so")]
+    return [python, *(library / "lib-dynload").glob("*.so")]
+
+
+def _copy_libraries(loaded: Sequence[Path], root: Path) -> None:
     said = subprocess.run(["ldd", *loaded], capture_output=True, text=True, check=False).stdout
     for word in sorted({word for word in said.split() if word.startswith("/lib")}):
         if Path(word).is_file():
@@ -312,7 +325,7 @@ def _under(root: Path, path: Path) -> Path:
     return root / str(path).lstrip("/")
 
 
-def _unpack(sent: Path) -> dict[str, str]:
+def _unpack(sent: Path) -> dict[str, bytes]:
     """Read what the guest wrote to its disk; nothing if it wrote nothing."""
     with sent.open("rb") as disk:
         if not disk.read(1).strip(b"\0"):
@@ -321,16 +334,22 @@ def _unpack(sent: Path) -> dict[str, str]:
         found = {}
         for member in archive.getmembers():
             if (file := archive.extractfile(member)) is not None:
-                found[member.name.removeprefix("./")] = file.read().decode(errors="replace")
+                found[member.name.removeprefix("./")] = file.read()
     return found
 
 
-def _results(files: Mapping[str, str]) -> dict[str, Result]:
+def _results(files: Mapping[str, bytes]) -> dict[str, Result]:
     names = [name.removesuffix(".status") for name in files if name.endswith(".status")]
     return {
-        name: Result(int(files[f"{name}.status"]), files[f"{name}.out"], files[f"{name}.err"])
+        name: Result(
+            int(files[f"{name}.status"]), _text(files[f"{name}.out"]), _text(files[f"{name}.err"])
+        )
         for name in names
     }
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="replace")
 
 
 def _tail(console: Path) -> str:
