@@ -103,6 +103,20 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     assert explained["worst"][0]["line"]
 
 
+def test_tail_keeps_events_around_late_packets_and_can_be_explained(tmp_path: Path) -> None:
+    done, [meta] = run(tmp_path, "--trace", "tail", "--set", "duration=3s", "--json")
+
+    if done.returncode == 2:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert meta["trace"] == {"mode": "tail", "why_not": None}
+    [trial] = (tmp_path / "run/trials").iterdir()
+    assert json.loads((trial / "trace.json").read_text())["mode"] == "tail"
+    assert pq.read_metadata(trial / "events.parquet").num_rows > 0
+    [result] = json.loads(done.stdout)
+    assert sum(cause["tail_share"] for cause in result["explanation"]["causes"]) == pytest.approx(1)
+
+
 def test_no_trace_is_in_the_manifest_and_leaves_packets_alone(tmp_path: Path) -> None:
     done, [meta] = run(tmp_path, "--no-trace")
 
