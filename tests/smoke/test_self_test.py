@@ -2,40 +2,114 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from acceptance_run import TAUT
+from acceptance_run import TAUT, children_of, wait_for
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
+two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+
+N_ACTS = 60
+# What of an act's gap a noisy machine hides: stolen time, and threads that run meanwhile.
+LEAST_FOUND, LEAST_SENDER = 0.9, 0.9
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
-def test_injected_shootdowns_and_faults_get_their_verdicts() -> None:
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """No trace instance, control group or recording is there that was not before."""
+    before = left()
+    yield
+    # Others may trace on this machine, but not for long.
+    wait_for("an end of what was not there before", lambda: left() <= before, 30)
+
+
+def left() -> set[str]:
+    places = {
+        "/sys/kernel/tracing/instances": "taut*",
+        "/sys/fs/cgroup": "taut*",
+        "/tmp": "taut-self-test-*",
+        "/run/taut": "*",
+    }
+    return {str(path) for folder, name in places.items() for path in Path(folder).glob(name)}
+
+
+def self_test(*arguments: str) -> subprocess.CompletedProcess[str]:
+    argv = [*TAUT, "explain", "--self-test", *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=240)
+
+
+@two_cores
+def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
     names = ("tlb-shootdown", "page-fault")
-    argv = [*TAUT, "explain", "--self-test", "--duration", "2s", "--json"]
-    argv += [word for name in names for word in ("--cause", name)]
 
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = self_test(
+        *(word for name in names for word in ("--cause", name)), "--acts", str(N_ACTS), "--json"
+    )
 
     if "tracefs" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    by_cause = {row["cause"]: row for row in document["causes"]}
+    rows = {row["cause"]: row for row in document["causes"]}
     for name in names:
-        row = by_cause[name]
-        assert row["n_acts"] > 50
-        # A busy machine puts longer stalls around the acts: half is far from chance.
+        row = rows[name]
+        if row["felt"] < N_ACTS or document["load_average"][0] > 3 * (os.cpu_count() or 1):
+            pytest.skip(f"too noisy: {row['felt']} felt, load {document['load_average']}")
+        assert row["found"] >= LEAST_FOUND, row
         assert row["recall"] > 0.5, row
         assert row["precision"] > 0.5, row
+        assert row["right"] + sum(row["beside"].values()) + row["missed"] == row["felt"]
+    if rows["tlb-shootdown"]["sender_named"]:
+        assert rows["tlb-shootdown"]["sender"] >= LEAST_SENDER
+    assert "stopped" in document["not_proved"]
+    assert "tlb-shootdown" not in document["not_proved"]
 
 
-def test_an_unknown_cause_is_bad_input() -> None:
-    argv = [*TAUT, "explain", "--self-test", "--duration", "10ms", "--cause", "gremlins"]
+@two_cores
+def test_a_generator_that_is_stopped_is_the_measurer(nothing_left: None) -> None:
+    done = self_test("--cause", "measurer-stall", "--acts", str(N_ACTS), "--json")
 
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    if "tracefs" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    [row] = json.loads(done.stdout)["causes"]
+    if row["felt"] < N_ACTS:
+        pytest.skip(f"too noisy: {row['felt']} felt")
+    assert row["found"] >= LEAST_FOUND, row
+    assert row["recall"] >= LEAST_FOUND, row
 
-    assert done.returncode == 2
-    assert "gremlins" in done.stderr
+
+@two_cores
+def test_ctrl_c_ends_it_and_leaves_nothing(nothing_left: None) -> None:
+    argv = [*TAUT, "explain", "--self-test", "--cause", "stopped", "--acts", "500", "--json"]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for("taut-inject", lambda: "taut-inject" in names_below(process.pid), 120)
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+
+    if "tracefs" in said:
+        pytest.skip(said.strip())
+    assert (process.returncode, out) == (130, "")
+    assert "interrupted" in said
+    assert "Traceback" not in said
+
+
+def names_below(pid: int) -> set[str]:
+    found = set()
+    for child in children_of(pid):
+        try:
+            found.add(Path(f"/proc/{child}/comm").read_text().strip())
+        except OSError:
+            continue  # it has ended
+    return found

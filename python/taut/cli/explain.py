@@ -17,17 +17,18 @@ from taut.analysis.causes import BY_ID
 from taut.analysis.explain.document import as_document
 from taut.analysis.explain.perfetto import write_perfetto
 from taut.analysis.explain.predicted import Audit, predict, read_audit
-from taut.analysis.explain.result import CauseTotal, Explanation, Options
+from taut.analysis.explain.result import CauseTotal, Explanation, GapTotal, Options
 from taut.analysis.explain.stories import call_words
 from taut.analysis.explain.trial import explain_trial
 from taut.cli.explain_process import explain_process
-from taut.cli.explain_self_test import CAUSES, print_self_test
+from taut.cli.explain_self_test import CAUSES, MOST_NS, print_self_test
 from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import format_ns, parse_duration_ns
 from taut.records.rundir import RunDirectory, TrialDirectory
 
 _STORIES = 10
+_TRACED = "10s"
 
 
 def explain(
@@ -46,14 +47,18 @@ def explain(
         str | None, typer.Option(help="Of a process: only what it polls on these.")
     ] = None,
     duration: Annotated[
-        str, typer.Option(help="Of a process, or of each cause of the self-test.")
-    ] = "10s",
+        str | None,
+        typer.Option(help="Of a process (10s); of the self-test, each cause at most (120s)."),
+    ] = None,
     test: Annotated[
         bool,
         typer.Option(
             "--self-test", help="Inject every cause on a core (--cores); hold explain to it."
         ),
     ] = False,
+    acts: Annotated[
+        int, typer.Option(help="Of the self-test: felt of each cause, at least.")
+    ] = 500,
     causes: Annotated[
         list[str] | None, typer.Option("--cause", help="Of the self-test: only these.")
     ] = None,
@@ -67,12 +72,13 @@ def explain(
     """
     if test:
         core = parse_cpu_list(cores)[0] if cores else max(os.sched_getaffinity(0))
-        print_self_test(core, parse_duration_ns(duration), causes or CAUSES, as_json)
+        most_ns = MOST_NS if duration is None else parse_duration_ns(duration)
+        print_self_test(core, acts, most_ns, causes or CAUSES, as_json)
         return
     if run is None:
         raise InputError("explain: name a run directory or a process, or give --self-test")
     if run.name.isdigit() and not run.exists():
-        found = _of_process(int(run.name), cores, parse_duration_ns(duration))
+        found = _of_process(int(run.name), cores, parse_duration_ns(duration or _TRACED))
     else:
         found = _of_trials(_trials(run, trial), Options(over=over), perfetto)
     if as_json:
@@ -140,8 +146,8 @@ def _print_tail(console: Console, e: Explanation) -> None:
             console.print(f"{escape(total.title)}: {escape(words)}", highlight=False)
     console.print(
         f"unknown {e.share_of('unknown'):.1%}, hypervisor or hardware "
-        f"{e.share_of('hypervisor-or-hardware'):.1%}, trace lost {e.share_of('trace-lost'):.1%} "
-        "of the tail"
+        f"{e.share_of('hypervisor-or-hardware'):.1%}, trace lost {e.share_of('trace-lost'):.1%}, "
+        f"the measurer itself {e.share_of('measurer'):.1%} of the tail; {e.n_void:,} packets void"
     )
     for story in e.worst[:_STORIES]:
         console.print(escape(story.line), soft_wrap=True, highlight=False)
@@ -152,14 +158,22 @@ def _print_stalls(console: Console, e: Explanation) -> None:
     table = Table("cause", box=None)
     for name in ("stalls", "total", "worst"):
         table.add_column(name, justify="right")
+    table.add_column("mostly by")
     for total in e.gap_totals:
-        words = BY_ID[total.cause].title
-        table.add_row(words, f"{total.n:,}", format_ns(total.total_ns), format_ns(total.worst_ns))
+        words, times = BY_ID[total.cause].title, (total.total_ns, total.worst_ns)
+        table.add_row(words, f"{total.n:,}", *map(format_ns, times), escape(_mostly_by(total)))
     console.print(table)
     for gap in e.worst_gaps[:_STORIES]:
         length = format_ns(gap.end_ns - gap.start_ns)
         line = f"core {gap.core} +{length} [{gap.grade}] {gap.cause} {gap.detail}"
         console.print(escape(line), soft_wrap=True, highlight=False)
+
+
+def _mostly_by(total: GapTotal) -> str:
+    """The thread that took most, and how much of the time in these gaps."""
+    for who, ns in total.by.items():
+        return f"{who} {ns / max(total.total_ns, 1):.0%}"
+    return ""
 
 
 def _print_notes(console: Console, e: Explanation) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from taut.analysis.explain.events import read_events, read_notes
 from taut.analysis.explain.process import explain_events
-from taut.analysis.explain.result import Explanation
+from taut.analysis.explain.result import Explanation, Options
 from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.experiment.interrupt import interruptible
+from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
 from taut.records.convert import convert_events
 
@@ -19,22 +21,29 @@ _PROGRAM = "taut-trace"
 
 def explain_process(pid: int, cores: CpuSet | None, duration_ns: int) -> list[Explanation]:
     """Trace the process for a while; give one explanation for each core it polls on."""
-    threads = _pinned_threads(Host(), pid)
-    if cores is not None:
-        threads = {core: thread for core, thread in threads.items() if core in cores}
-    if not threads:
-        where = f" on {format_cpu_list(cores)}" if cores else ""
+    host = Host()
+    pinned = _pinned_threads(host, pid)
+    threads = {core: pinned[core] for core in pinned if cores is None or core in cores}
+    if not threads and pinned:
         raise InputError(
-            f"process {pid}: no thread is pinned to one core{where}; pin it (taskset), or name "
-            "another core with --cores"
+            f"--cores {format_cpu_list(cores or ())}: no thread of process {pid} is pinned there; "
+            f"name one of {format_cpu_list(pinned)}"
         )
-    with tempfile.TemporaryDirectory(prefix="taut-explain-") as folder:
+    if not threads:
+        raise InputError(
+            f"process {pid}: no thread is pinned to one core; pin those that poll (taskset)"
+        )
+    with interruptible(), tempfile.TemporaryDirectory(prefix="taut-explain-") as folder:
         _trace(threads, Path(folder), duration_ns)
         convert_events(Path(folder), Path(folder))
         events, notes = read_events(Path(folder)), read_notes(Path(folder))
     if events is None:
         raise TautError(f"{_PROGRAM}: ended without events")
-    return [explain_events(events, core, thread, notes) for core, thread in threads.items()]
+    options = Options(is_guest=hypervisor(host) is not None)
+    return [
+        explain_events(events, core, thread, notes, options=options)
+        for core, thread in threads.items()
+    ]
 
 
 def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
@@ -54,11 +63,17 @@ def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
 
 
 def _trace(threads: dict[int, int], out: Path, duration_ns: int) -> None:
-    argv = [str(find_binary(_PROGRAM)), "--cores", format_cpu_list(threads), "--out", str(out)]
-    argv += ["--threads", ",".join(map(str, threads.values())), "--duration", f"{duration_ns}ns"]
-    # Ctrl-C reaches both; what was traced by then is too little to tell.
+    # Should we be killed, it must not go on.
+    argv = ["setpriv", "--pdeathsig", "TERM", "--", str(find_binary(_PROGRAM)), "--out", str(out)]
+    argv += ["--cores", format_cpu_list(threads), "--duration", f"{duration_ns}ns"]
+    argv += ["--threads", ",".join(map(str, threads.values()))]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
-        _, said = process.communicate()
+        try:
+            _, said = process.communicate()
+        except KeyboardInterrupt:
+            # What was traced by then is too little to tell.
+            process.send_signal(signal.SIGINT)
+            raise
     if process.returncode in (130, -signal.SIGINT):
         raise InterruptedRun("interrupted; nothing was kept")
     if process.returncode != 0:

@@ -6,34 +6,30 @@ injection: what of these causes the machine makes by itself.
 """
 
 import json
-import signal
-import subprocess
+import os
+import platform
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from rich.console import Console
-from rich.table import Table
 
-from taut.analysis.explain import Options, explain_gaps
-from taut.analysis.explain.confusion import Confusion, confuse
-from taut.analysis.explain.events import no_events, read_events, read_notes
-from taut.core.binaries import find_binary
-from taut.core.errors import InputError, TautError
-from taut.host.inject import GAPS, INJECTIONS, InjectRequest, inject
-from taut.records.clock import fit_of
-from taut.records.convert import convert_events, convert_trial
-from taut.records.layout import RecordKind
-from taut.records.raw_file import open_raw
-from taut.records.rundir import read_json
+from taut.analysis.causes import CAUSES as VERDICTS
+from taut.analysis.explain.confusion import Confusion, as_row, confuse, merge
+from taut.cli.self_test_measurer import measurer_stall
+from taut.cli.self_test_recording import THRESHOLD_NS, Place, record_cause, record_control
+from taut.cli.self_test_words import Result, one_line, print_result
+from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.experiment.interrupt import interruptible
+from taut.host.fingerprint import hypervisor
+from taut.host.host import Host
+from taut.testbed import cleanup
+from taut.testbed.scope import RunScope
 
 CAUSES = (
     "tlb-shootdown",
@@ -48,155 +44,159 @@ CAUSES = (
     "preemption",
     "stopped",
     "throttled",
+    "measurer-stall",
 )
-"""Those that need nothing but this machine; vcpu-hog needs a KVM host, measurer-stall a run."""
+"""Those that need nothing but this machine."""
 
-# A throttled thread takes 8 ms an act (taut-inject's default).
-_RATES = {"throttled": "40/s", "stopped": "100/s"}
-_RATE = "100/s"
-_THRESHOLD_NS = 1_000
-_TRACE = "taut-trace"
-# taut-inject polls a while before its first act; the poller's thread is known from then on.
-_START_S = 0.3
+MOST_NS = 120_000_000_000
+"""Of one cause, whether enough acts were felt by then or not."""
 
+# A throttled thread takes 8 ms an act (taut-inject's default). Who is stopped waits for its core
+# afterwards where others run: a longer stop is more than that.
+_ACTS = {"stopped": "stopped:length=5ms"}
+_RATES = {"throttled": 40, "stopped": 50, "measurer-stall": 50}
+_RATE = 100
+_LEAST_NS = 2 * THRESHOLD_NS
+_ARMING_NS = 1_500_000_000
+_MORE = 1.1
+"""Some acts find no victim, and some come before the trace is armed."""
 
-def self_test(name: str, core: int, duration_ns: int) -> Confusion:
-    """Inject one cause; give what explain made of it."""
-    with tempfile.TemporaryDirectory(prefix="taut-self-test-") as folder:
-        return _test(name, core, duration_ns, Path(folder))
-
-
-def control(core: int, duration_ns: int) -> dict[str, int]:
-    """Count verdicts by cause while nothing is injected."""
-    with tempfile.TemporaryDirectory(prefix="taut-self-test-") as name:
-        folder = Path(name)
-        argv = [str(find_binary("taut-noise")), "--cores", str(core), "--out", str(folder)]
-        argv += ["--duration", f"{duration_ns}ns", "--threshold", f"{_THRESHOLD_NS}ns"]
-        with (
-            subprocess.Popen(argv, stdout=subprocess.DEVNULL) as process,
-            _traced(core, process.pid, folder),
-        ):
-            process.wait()
-        (folder / f"gaps_{core}.bin").rename(folder / GAPS)
-        gaps = _after(_judged(core, folder), folder)
-    gaps = gaps.filter(pc.greater_equal(_lengths(gaps), 2 * _THRESHOLD_NS))
-    counts = gaps.group_by("cause").aggregate([("cause", "count")])
-    return dict(zip(counts["cause"].to_pylist(), counts["cause_count"].to_pylist(), strict=True))
+_NOT_MADE = {
+    "hypervisor-or-hardware": "vcpu-hog needs the host of a KVM guest",
+    "queueing": "packet bursts are a schedule of the generator (taut generate --schedule burst)",
+    "batching": "needs a device with a transmit buffer (taut forward --transmit buffered)",
+    "trace-lost": "needs a trace buffer that is too small (taut-trace --buffer)",
+    "unknown": "is what is left",
+}
+_NOT_INJECTED = "taut inject has no way to make it"
 
 
-def _test(name: str, core: int, duration_ns: int, folder: Path) -> Confusion:
-    rate = _RATES.get(name, _RATE)
-    request = InjectRequest(name, core, folder, rate, duration_ns, _THRESHOLD_NS)
-    with ExitStack() as stack:
-        injected = inject(request, lambda pid: stack.enter_context(_traced(core, pid, folder)))
-    raw = open_raw(folder / INJECTIONS, RecordKind.INJECTION)
-    fit = fit_of(open_raw(folder / GAPS, RecordKind.GAP).header)
-    chunks = [chunk.copy() for chunk in raw.chunks()]
-    if not chunks:
-        raise TautError(f"{name}: nothing could be injected on core {core}")
-    acts = np.concatenate(chunks)
-    acts = acts[acts["start_tsc"] >= _armed_tsc(folder)]
-    gaps = _after(_judged(core, folder, injected.victim_thread), folder)
-    start_ns, end_ns = fit.times_ns(acts["start_tsc"]), fit.times_ns(acts["end_tsc"])
-    return confuse(name, start_ns, end_ns, gaps, 2 * _THRESHOLD_NS)
-
-
-@contextmanager
-def _traced(core: int, process: int, folder: Path) -> Iterator[None]:
-    """Trace the core until the block is left, and faults and system calls of the process."""
-    time.sleep(_START_S)
-    threads = sorted(path.name for path in Path(f"/proc/{process}/task").iterdir())
-    argv = [str(find_binary(_TRACE)), "--cores", str(core), "--out", str(folder)]
-    argv += ["--threads", ",".join(threads)]
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as tracer:
-        try:
-            _wait_armed(tracer)
-            yield
-        finally:
-            tracer.send_signal(signal.SIGTERM)
-            _, said = tracer.communicate()
-        if tracer.returncode != 0:
-            raise TautError(f"{_TRACE}: {said.strip() or tracer.returncode}")
-
-
-def _wait_armed(tracer: "subprocess.Popen[str]") -> None:
-    said = ""
-    for line in tracer.stderr or ():
-        said = line.strip() or said
-        if line.rstrip().endswith("armed"):
-            return
-    raise InputError(said or f"{_TRACE}: failed without a word")
-
-
-def _armed_tsc(folder: Path) -> int:
-    return int(read_json(folder / "trace.json")["armed_tsc"])
-
-
-def _after(gaps: pa.Table, folder: Path) -> pa.Table:
-    """Leave out the gaps from before tracing was armed: they have no events."""
-    fit = fit_of(open_raw(folder / GAPS, RecordKind.GAP).header)
-    armed_ns = int(fit.times_ns(np.array([_armed_tsc(folder)], np.uint64))[0])
-    return gaps.filter(pc.greater_equal(gaps["start_ns"], armed_ns))
-
-
-def _judged(core: int, folder: Path, thread: int | None = None) -> pa.Table:
-    convert_trial(folder, folder)
-    convert_events(folder, folder)
-    gaps = pq.read_table(folder / "gaps.parquet")
-    events = read_events(folder)
-    options = Options(device_thread=thread)
-    notes = read_notes(folder)
-    return explain_gaps(
-        gaps, no_events() if events is None else events, core, notes, options=options
-    ).gaps
-
-
-def _lengths(gaps: pa.Table) -> pa.ChunkedArray:
-    return pc.subtract(gaps["end_ns"], gaps["start_ns"])
-
-
-def print_self_test(core: int, duration_ns: int, names: Sequence[str], as_json: bool) -> None:
-    """Run control and causes; print the confusion matrix."""
+def print_self_test(
+    core: int, n_acts: int, most_ns: int, names: Sequence[str], as_json: bool
+) -> None:
+    """Run control and causes; print what became of each act and of each verdict."""
     for name in names:
         if name not in CAUSES:
             raise InputError(f"--cause {name}: not one of {', '.join(CAUSES)}")
-    notes = Console(stderr=True)
-    with notes.status("control: nothing injected"):
-        natural = control(core, duration_ns)
-    found = []
-    for name in names:
-        with notes.status(f"injecting {name}"):
-            found.append(self_test(name, core, duration_ns))
+    if n_acts < 1:
+        raise InputError(f"--acts {n_acts}: at least 1")
+    with interruptible(), _place(core) as place:
+        result = run(place, n_acts, most_ns, names, Console(stderr=True))
     if as_json:
-        rows = [{**asdict(c), "recall": c.recall, "precision": c.precision} for c in found]
-        document = {"format": 1, "core": core, "control": natural, "causes": rows}
-        json.dump(document, sys.stdout)
+        json.dump(_document(result), sys.stdout)
         print()
-        return
-    table = Table(box=None, title=f"Injected on core {core}, {duration_ns / 1e9:g} s each")
-    table.add_column("cause")
-    for column in ("acts", "felt", "recall", "precision", "in the control"):
-        table.add_column(column, justify="right")
-    table.add_column("taken for")
-    for row in found:
-        table.add_row(
-            row.cause,
-            f"{row.n_acts:,}",
-            f"{row.n_felt:,}",
-            _percent(row.recall),
-            _percent(row.precision),
-            f"{natural.get(row.cause, 0):,}",
-            ", ".join(f"{name} {n:,}" for name, n in row.verdicts.items()),
-        )
-    console = Console()
-    console.print(table)
-    console.print(
-        f"An act is felt if a gap of {2 * _THRESHOLD_NS / 1000:g} us or more overlaps it. recall: "
-        "of the acts felt, the share with its verdict; precision: of the gaps with the verdict, "
-        "the share in which an act was. The control had no act: what it has, this machine does by "
-        "itself. Not tested: vcpu-hog (needs a KVM host), measurer-stall (needs a run)."
+    else:
+        print_result(Console(), result)
+
+
+@contextmanager
+def _place(core: int) -> Iterator[Place]:
+    """Everything made for the test is of one scope: gone with it, or at the next start."""
+    if len(os.sched_getaffinity(0) - {core}) == 0:
+        raise InputError(f"--self-test: acts come from another core than {core}; there is none")
+    with RunScope() as scope:
+        cleanup.clean(scope.base)
+        folder = Path(tempfile.gettempdir()) / f"taut-self-test-{scope.id}"
+        scope.register_temp(folder)
+        yield Place(core, scope, folder, hypervisor(Host()) is not None)
+
+
+def run(place: Place, n_acts: int, most_ns: int, names: Sequence[str], console: Console) -> Result:
+    """Run control and causes."""
+    load = os.getloadavg()[0]
+    with console.status("control: nothing injected"):
+        natural, seconds = _control(place, min(most_ns, _duration_ns("", n_acts)))
+    found, failed = [], {}
+    for name in names:
+        with console.status(f"{name}: injecting") as status:
+            try:
+                one = run_cause(place, name, n_acts, most_ns, status.update)
+            except InterruptedRun:
+                raise
+            except TautError as error:
+                failed[name] = str(error)
+                console.print(f"{name}: not proved: {error}", markup=False, highlight=False)
+                continue
+        found.append(one)
+        console.print(one_line(one), markup=False, highlight=False, soft_wrap=True)
+    if not found:
+        raise TautError("; ".join(f"{name}: {why}" for name, why in failed.items()))
+    return Result(
+        core=place.core,
+        least_ns=_LEAST_NS,
+        control=natural,
+        control_seconds=seconds,
+        causes=tuple(found),
+        not_proved=_not_proved(found, failed),
+        load=(load, os.getloadavg()[0]),
     )
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+def _control(place: Place, duration_ns: int) -> tuple[dict[str, int], float]:
+    """Count verdicts by cause while nothing is injected."""
+    recording = record_control(place, duration_ns)
+    verdicts = recording.verdicts
+    cause = verdicts.cause[verdicts.spans.length_ns >= _LEAST_NS]
+    numbers, counts = np.unique(cause, return_counts=True)
+    natural = {VERDICTS[k].id: int(n) for k, n in zip(numbers, counts, strict=True)}
+    return natural, recording.seconds
+
+
+def run_cause(
+    place: Place, name: str, n_acts: int, most_ns: int, say: Callable[[str], None]
+) -> Confusion:
+    """Inject one cause until so many acts were felt, or for so long."""
+    total: Confusion | None = None
+    left_ns, seed = most_ns, 0
+    while True:
+        n_felt = 0 if total is None else total.n_felt
+        duration_ns = min(left_ns, _duration_ns(name, n_acts - n_felt))
+        say(f"{name}: {n_felt} of {n_acts} acts felt; {duration_ns / 1e9:.0f} s more")
+        seed += 1
+        one = _round(place, name, duration_ns, seed)
+        total = one if total is None else merge(total, one)
+        left_ns -= duration_ns
+        if total.n_felt >= n_acts:
+            return total
+        if left_ns <= _ARMING_NS or one.n_felt == 0:
+            words = f"only {total.n_felt} of {n_acts} acts were felt in {total.seconds:.0f} s"
+            return replace(total, notes=(*total.notes, words))
+
+
+def _round(place: Place, name: str, duration_ns: int, seed: int) -> Confusion:
+    if name == "measurer-stall":
+        return measurer_stall(place, duration_ns, seed)
+    act = _ACTS.get(name, name)
+    recording = record_cause(place, act, f"{_rate(name)}/s", duration_ns, seed)
+    return confuse(name, recording.acts, recording.verdicts, _LEAST_NS, recording.window_ns)
+
+
+def _rate(name: str) -> int:
+    return _RATES.get(name, _RATE)
+
+
+def _duration_ns(name: str, n_acts: int) -> int:
+    return _ARMING_NS + round(_MORE * n_acts / _rate(name) * 1e9)
+
+
+def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[str, str]:
+    """Every verdict that this test did not hold to anything, and why."""
+    proved = {"measurer" if of.cause == "measurer-stall" else of.cause for of in found}
+    rest = {v.id: _NOT_MADE.get(v.id, _NOT_INJECTED) for v in VERDICTS if v.id not in proved}
+    asked = {name: "not asked for" for name in CAUSES if name in rest and name not in failed}
+    if "measurer" in rest:
+        rest["measurer"] = failed.get("measurer-stall", "not asked for")
+    return rest | asked | {name: why for name, why in failed.items() if name in rest}
+
+
+def _document(result: Result) -> dict[str, Any]:
+    return {
+        "format": 2,
+        "core": result.core,
+        "kernel": platform.release(),
+        "load_average": list(result.load),
+        "least_ns": result.least_ns,
+        "control": {"seconds": result.control_seconds, "verdicts": dict(result.control)},
+        "causes": [as_row(of, result.natural(of)) for of in result.causes],
+        "not_proved": dict(result.not_proved),
+    }

@@ -19,6 +19,7 @@ _PROGRAM = "taut-inject"
 _BAD_INPUT = 2
 _GRACE_S = 30
 """Beyond the duration: taking memory before it, writing files after it."""
+_END_S = 5
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,7 @@ def inject(request: InjectRequest, started: Callable[[int], None] | None = None)
         out, said = _wait(process, request.duration_ns / 1e9 + _GRACE_S)
     finally:
         # Only where something else went wrong is it still there.
-        process.kill()
-        process.wait()
+        _end(process)
     return _read(command, process.returncode, out, said)
 
 
@@ -130,6 +130,18 @@ def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str]:
         return process.communicate(timeout=_GRACE_S)
     except subprocess.TimeoutExpired:
         raise TautError(f"{_PROGRAM}: no end after {timeout_s:.0f} s") from None
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Let it give back what it made (a stopped process, a control group) before it is killed."""
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.communicate(timeout=_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _read(command: Sequence[str], status: int, out: str, said: str) -> Injected:

@@ -11,6 +11,7 @@ packets, blame, episodes    the tail, what each packet is tied to, episodes and 
 stories, by_percentile      one line an episode; the tail by percentile and cause
 predicted                   what the host's audit had said of each cause
 document, perfetto          JSON, a Perfetto trace
+acts, confusion             what explain made of disturbances whose cause is known
 """
 
 from taut.analysis.explain.document import as_document

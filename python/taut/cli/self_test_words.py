@@ -1,0 +1,137 @@
+"""What the self-test found, for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from taut.analysis.explain.confusion import Confusion
+
+_MOST_TOLD = 4
+_VERDICTS = {"measurer-stall": "measurer"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of one self-test."""
+
+    core: int
+    least_ns: int
+    control: Mapping[str, int]
+    """Verdicts while nothing was injected."""
+    control_seconds: float
+    causes: tuple[Confusion, ...]
+    not_proved: Mapping[str, str]
+    load: tuple[float, float]
+    """Load average before and after."""
+
+    def natural(self, of: Confusion) -> float | None:
+        """How many such verdicts the control would have had in the time of a cause."""
+        if self.control_seconds <= 0 or of.cause == "measurer-stall":
+            return None
+        return self.control.get(of.cause, 0) * of.seconds / self.control_seconds
+
+
+def print_result(console: Console, result: Result) -> None:
+    """Print what became of the acts, where the verdicts came from, each kind of miss."""
+    load = " to ".join(f"{value:.1f}" for value in result.load)
+    console.print(f"Injected on core {result.core}, load average {load}", highlight=False)
+    console.print(_acts(result.causes))
+    console.print(_verdicts(result))
+    for of in result.causes:
+        for line in _remarks(of):
+            _say(console, f"{of.cause}: {line}")
+    console.print(_EXPLAINED.format(least=result.least_ns / 1000), highlight=False)
+    by_reason: dict[str, list[str]] = {}
+    for name, why in result.not_proved.items():
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        _say(console, f"not proved here: {', '.join(names)}: {why}")
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _remarks(of: Confusion) -> list[str]:
+    lines = [f"{n:,} missed: {why}" for why, n in of.why_missed.items()]
+    if of.beside:
+        lines.append(f"larger beside it: {_counted(of.beside)}")
+    if of.others:
+        lines.append(f"another's: {_counted(of.others)}")
+    return [*lines, *of.notes]
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    told = [f"{name} {n:,}" for name, n in list(counts.items())[:_MOST_TOLD]]
+    more = sum(counts.values()) - sum(list(counts.values())[:_MOST_TOLD])
+    return ", ".join(told) + (f" and {more:,} more" if more else "")
+
+
+def one_line(of: Confusion) -> str:
+    """Say of one cause what matters, as soon as it is done."""
+    return (
+        f"{of.cause}: {of.n_felt:,} acts felt in {of.seconds:.0f} s, recall {_percent(of.recall)}, "
+        f"found {_percent(of.found)}, precision {_percent(of.precision)}"
+    )
+
+
+def _acts(causes: Sequence[Confusion]) -> Table:
+    table = Table(box=None)
+    table.add_column("cause")
+    for column in ("acts", "felt", "right", "beside", "missed", "recall", "found", "sender"):
+        table.add_column(column, justify="right")
+    for of in causes:
+        table.add_row(
+            of.cause,
+            f"{of.n_acts:,}",
+            f"{of.n_felt:,}",
+            f"{of.n_right:,}",
+            f"{of.n_beside:,}",
+            f"{sum(of.why_missed.values()):,}",
+            _percent(of.recall),
+            _percent(of.found),
+            _percent(of.sender) if of.sender is not None else "",
+        )
+    return table
+
+
+def _verdicts(result: Result) -> Table:
+    table = Table(box=None)
+    table.add_column("verdict")
+    columns = ("said", "at act", "own", "other", "none", "precision", "raw")
+    for column in (*columns, "control", "less it"):
+        table.add_column(column, justify="right")
+    for of in result.causes:
+        natural = result.natural(of)
+        table.add_row(
+            _VERDICTS.get(of.cause, of.cause),
+            f"{of.n_said:,}",
+            f"{of.n_at_act:,}",
+            f"{of.n_injectors:,}",
+            f"{of.n_others:,}",
+            f"{of.n_unexplained:,}",
+            _percent(of.precision),
+            _percent(of.precision_raw),
+            "" if natural is None else f"{natural:,.0f}",
+            "" if natural is None else _percent(of.precision_less(natural)),
+        )
+    return table
+
+
+_EXPLAINED = (
+    "An act is felt if a gap of {least:g} us or more is at it. right: the gap has its verdict; "
+    "beside: it has a share of the gap, and another cause a larger one; missed: neither. recall: "
+    "right of felt; found: right and beside of felt; sender: of the acts with their cause in the "
+    "gap, those whose sender explain names, and it is who injects.\n"
+    "said: gaps with the verdict from the first act to the last; own: at no noted act, but the "
+    "kernel names who injects; other: at no act, and the kernel names another thread or function: "
+    "this machine did that by itself; none: nothing says whose. precision: at an act, own and "
+    "other, of said; raw: at an act, of said; control: what a run without acts had of it in the "
+    "same time; less it: raw, with that taken off what was said."
+)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
