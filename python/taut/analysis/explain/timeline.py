@@ -322,32 +322,39 @@ def build_timeline(
     events: Events, watched: Watched, spans: tuple[Ints, Ints], names: Names, senders: Senders
 ) -> Segments:
     """Walk the core's events inside the spans (starts and ends, in order, none overlapping)."""
-    starts, ends = spans
     walk = _Walk(watched, events, names, senders)
-    is_woken = events.of("wakeup") & (events.arg0 == watched.thread)
-    rows = np.flatnonzero((events.cpu == watched.core) & ~events.of("wakeup") | is_woken)
-    t = events.time_ns[rows]
-    span = np.searchsorted(starts, t, side="right") - 1
-    inside = (span >= 0) & (t <= ends[np.maximum(span, 0)]) if len(starts) else span >= 0
-    rows, span = rows[inside], span[inside]
+    ends = spans[1]
     current = -1
-    for first in range(0, len(rows), _CHUNK):
-        at = rows[first : first + _CHUNK]
+    for first in range(0, len(events), _CHUNK):
+        at, span = _inside(events, slice(first, first + _CHUNK), watched, spans)
         columns = [of[at].tolist() for of in (events.time_ns, events.kind, events.thread)]
         args = zip(events.arg0[at].tolist(), events.arg1[at].tolist(), strict=True)
-        spans_here = span[first : first + _CHUNK].tolist()
         for s, row, when, kind, thread, arg in zip(
-            spans_here, at.tolist(), *columns, args, strict=True
+            span.tolist(), at.tolist(), *columns, args, strict=True
         ):
             if s != current:
                 if current >= 0:
                     walk.end(int(ends[current]))
                 current = s
-                walk.begin(s, int(starts[s]))
+                walk.begin(s, int(spans[0][s]))
             walk.event(row, when, kind, thread, arg)
     if current >= 0:
         walk.end(int(ends[current]))
     return walk.out.freeze()
+
+
+def _inside(
+    events: Events, part: slice, watched: Watched, spans: tuple[Ints, Ints]
+) -> tuple[Ints, Ints]:
+    """The core's events inside the spans, of a part of all, and the span of each."""
+    starts, ends = spans
+    is_wakeup = events.kind[part] == KIND["wakeup"]
+    is_woken = is_wakeup & (events.arg0[part] == watched.thread)
+    rows = np.flatnonzero((events.cpu[part] == watched.core) & ~is_wakeup | is_woken) + part.start
+    t = events.time_ns[rows]
+    span = np.searchsorted(starts, t, side="right") - 1
+    inside = (span >= 0) & (t <= ends[np.maximum(span, 0)]) if len(starts) else span >= 0
+    return rows[inside], span[inside]
 
 
 def find_thread(events: Events, core: int, starts: Ints, ends: Ints) -> int | None:
