@@ -142,9 +142,9 @@ def with_stops(
 ) -> tuple[Run, Trial, list[Window]]:
     """Stop a program of a run again and again; give when, in the trial's time."""
     with started(folder, spec, *arguments) as taut:
-        wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
-        pid = wait_for(program, lambda: child_of(taut.pid, program))
+        # The programs run before, too, to describe themselves.
         wait_for("records", lambda: list((folder / "run").rglob("packets.bin")))
+        pid = wait_for(program, lambda: child_of(taut.pid, program))
         time.sleep(1)  # warm-up
         stops = []
         with on_the_core_of(pid):
@@ -175,8 +175,11 @@ def on_the_core_of(pid: int) -> Iterator[None]:
 def stop_for(pid: int, ns: int) -> Window:
     """Stop a process; the times are those at which it surely stood."""
     os.kill(pid, signal.SIGSTOP)
+    # Asleep, not spinning: this process may share the core with what it stops. A process that had
+    # lost its core anyhow stops only when it has it again.
+    while ") T " not in Path(f"/proc/{pid}/stat").read_text():
+        time.sleep(0.0001)
     start = mono_raw_ns()
-    # Asleep, not spinning: this process may share the core with what it stops.
     time.sleep(ns / 1e9)
     end = mono_raw_ns()
     os.kill(pid, signal.SIGCONT)

@@ -1,17 +1,11 @@
 """Acceptance 4 and 5: whoever stalls is blamed, and nobody else."""
 
-import os
-import signal
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from subprocess import Popen
 
 import numpy as np
 import pytest
 
-from acceptance_run import VOID, Run, Trial, child_of, finished, mono_raw_ns, started, wait_for
+from acceptance_run import VOID, with_stops
 
 pytestmark = pytest.mark.acceptance
 
@@ -32,56 +26,11 @@ N_STALLS = 10
 # The machine stalls too, and a foreign stall beside a planted one is another case. A tool that
 # blames the wrong side does so three times.
 NOISY = pytest.mark.flaky(reruns=2)
-Window = tuple[int, int]
-
-
-def stalled(folder: Path, program: str, *arguments: str) -> tuple[Run, Trial, list[Window]]:
-    """Stop a program for 5 ms, ten times in a trial; give when, in the trial's time."""
-    with started(folder, SPEC, *arguments) as taut:
-        wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
-        pid = wait_for(program, lambda: child_of(taut.pid, program))
-        time.sleep(1.5)  # start, link, warm-up
-        stops = []
-        with on_the_core_of(pid):
-            for _ in range(N_STALLS):
-                stops.append(stop_for_5_ms(pid, taut))
-                time.sleep(0.2)
-        run = finished(folder, taut)
-    assert run.status == 0, run.stderr
-    trial = run.trials[0]
-    windows = [(trial.at_ns(start), trial.at_ns(end)) for start, end in stops]
-    last_ns = int(trial.packets["due_ns"].max())
-    inside = [w for w in windows if w[0] > 600_000_000 and w[1] < last_ns - 50_000_000]
-    assert len(inside) >= N_STALLS // 2
-    return run, trial, inside
-
-
-@contextmanager
-def on_the_core_of(pid: int) -> Iterator[None]:
-    """Disturb, by waking up, only the program that is stopped anyhow."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, os.sched_getaffinity(pid))
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def stop_for_5_ms(pid: int, taut: Popen[str]) -> Window:
-    """Stop a process; the times are those at which it surely stood."""
-    assert taut.poll() is None
-    os.kill(pid, signal.SIGSTOP)
-    start = mono_raw_ns()
-    # Asleep, not spinning: this process may share the core with what it stops.
-    time.sleep(STALL_NS / 1e9)
-    end = mono_raw_ns()
-    os.kill(pid, signal.SIGCONT)
-    return start, end
 
 
 @NOISY
 def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
-    _, trial, windows = stalled(tmp_path, "taut-generate")
+    _, trial, windows = with_stops(tmp_path, SPEC, "taut-generate", n=N_STALLS, stop_ns=STALL_NS)
 
     packets = trial.packets
     is_void = packets["flags"] & VOID != 0
@@ -105,7 +54,7 @@ def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
 
 @NOISY
 def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
-    run, trial, windows = stalled(tmp_path, "taut-forward")
+    run, trial, windows = with_stops(tmp_path, SPEC, "taut-forward", n=N_STALLS, stop_ns=STALL_NS)
 
     episodes = run.results[0]["episodes"]["worst"]
     packets = trial.packets

@@ -97,7 +97,7 @@ class GapTotal:
     n: int
     total_ns: int
     worst_ns: int
-    by: Mapping[str, int]  # threads that took most of the core's time in these gaps, ns
+    by: Mapping[str, int]  # threads that had, or sent what had, most of these gaps' time, ns
 
 
 @dataclass(frozen=True)

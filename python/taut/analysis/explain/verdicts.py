@@ -116,12 +116,12 @@ def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTota
 
 
 def _taken_by(of: GapVerdicts, cause: int) -> list[tuple[int, int]]:
-    """The threads that a cause's gaps are due to, and the time of each in them; most first."""
+    """The threads that had most of the core's time in a cause's gaps, or sent who had it."""
     segments = of.segments
     if not len(segments.span):
         return []
     by = segments.visit_by[segments.visit]
-    own = (segments.cause == cause) & (of.cause[segments.span] == cause) & (by >= 0)
+    own = (of.cause[segments.span] == cause) & (by >= 0)
     threads, index = np.unique(by[own], return_inverse=True)
     total = np.zeros(len(threads), np.int64)
     np.add.at(total, index, segments.length_ns[own])
