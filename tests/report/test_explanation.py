@@ -125,7 +125,7 @@ def test_an_episode_tells_what_happened_and_what_is_missing() -> None:
     assert facts["worst"] == "15 µs above the median"
     assert facts["grade"] == "B: the event was seen"
     assert facts["missing evidence"] == "who sent it: no event of a sender"
-    assert "telemetry" in facts["by"]
+    assert "telemetry" in facts["in detail"]
 
 
 def test_parts_of_a_gap_lie_side_by_side_over_its_whole_length() -> None:
@@ -142,6 +142,29 @@ def test_parts_of_a_gap_lie_side_by_side_over_its_whole_length() -> None:
         ("75.000%", "15.000%"),
         ("90.000%", "10.000%"),
     ]
+
+
+def test_a_share_too_small_to_matter_is_not_a_row_of_digits() -> None:
+    shares = [
+        {"label": "timer", "ns": 0, "detail": "", "share": 0.0},
+        {"label": "syscall", "ns": 1, "detail": "", "share": 1 / 40_000},
+        {"label": "residual", "ns": 39_999, "detail": "", "share": 39_999 / 40_000},
+    ]
+
+    [found] = explanation.episodes(
+        trial(worst=[{**STORY, "gap": STORY["gap"] | {"shares": shares}}])
+    )
+
+    assert [(p.name, p.share) for p in found.parts] == [
+        ("a system call", "< 0.01 %"),
+        ("residual", "99.9 %"),
+    ]
+
+
+def test_where_no_check_helps_the_episode_says_what_to_look_at() -> None:
+    [found] = explanation.episodes(trial(worst=[{**STORY, "cause": "stopped", "remedies": []}]))
+
+    assert "SIGSTOP" in dict(found.facts)["remedy"]
 
 
 def test_what_held_the_measurer_up_is_said() -> None:

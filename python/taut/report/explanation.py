@@ -26,6 +26,7 @@ COLUMNS = (
     "remedy: check, and what the audit said",
 )
 PARTS = ("who had the core", "what", "time", "share")
+_LEAST_SHARE = 1e-4
 LEGEND = "; ".join(f"{grade}: {words}" for grade, words in GRADES.items())
 
 
@@ -160,7 +161,9 @@ def _facts(story: Mapping[str, Any], gap: Mapping[str, Any] | None) -> list[tupl
         ("missing evidence", "; ".join(story["missing"]) or "none"),
     ]
     if gap and gap["detail"]:
-        found.insert(1, ("by", gap["detail"]))
+        found.insert(1, ("in detail", gap["detail"]))
+    if cause and not cause.remedies:
+        found.append(("remedy", cause.ask))
     if gap and story["cause"] == "measurer":
         found.insert(1, ("what held it up", _title(gap["cause"])))
     return found
@@ -189,7 +192,7 @@ def _parts(gap: Mapping[str, Any]) -> list[Part]:
                 name=_title(share["label"]),
                 what=share["detail"],
                 time=cells.time(share["ns"]),
-                share=share_words(share["share"]),
+                share=_percent(share["share"]),
                 colour=_colour(share["label"]),
                 left=f"{left:.3f}%",
                 width=f"{width:.3f}%",
@@ -197,6 +200,10 @@ def _parts(gap: Mapping[str, Any]) -> list[Part]:
         )
         left += width
     return found
+
+
+def _percent(share: float) -> str:
+    return "< 0.01 %" if 0 < share < _LEAST_SHARE else share_words(share)
 
 
 def _title(cause: str) -> str:

@@ -33,6 +33,11 @@ def nines_axis(most: float, *, grid: bool = True) -> alt.X:
     )
 
 
+def place_of(one_in: float, most: float) -> float:
+    """Where on that axis a packet lies, 0 being its left end and 1 its right one."""
+    return float(np.log(one_in) / np.log(most * _ROOM))
+
+
 def plotted_ranks(total: int) -> Ints:
     """Ranks from 1 to total, evenly spaced on the axis, and every one of the slowest."""
     decades_drawn = np.log10(max(total, 2))

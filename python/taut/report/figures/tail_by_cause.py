@@ -9,7 +9,7 @@ import numpy as np
 from taut.analysis.explain.by_percentile import EVERY_SLOWEST, PER_DECADE
 from taut.analysis.load import share_words
 from taut.report.chart import Chart, alt, column_data, decades, time_axis, time_scale
-from taut.report.nines import nines_axis, plotted_ranks
+from taut.report.nines import nines_axis, place_of, plotted_ranks
 from taut.report.palette import cause_token
 from taut.report.scene import Device, Scene
 
@@ -22,6 +22,9 @@ _BETWEEN = 30
 _LINE = 17
 _LEAST_BARS = 80
 _BELOW = 34
+# From the left.
+_WORDS_AT = 22
+_LEAST_WORDS = 40
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class TailByCause:
         layers: list[alt.Chart | alt.LayerChart] = []
         for panel, rows in zip(panels, curves, strict=True):
             layers.append(_grid_layer(panel, x, most))
-            layers += _word_layers(panel, colour)
+            layers += _word_layers(panel, colour, most)
             layers.append(_curve_layer(panel, rows, x, colour, (min(times), max(times))))
             layers.append(_bar_layer(panel, x, colour))
         chart: Chart = (
@@ -250,8 +253,13 @@ def _stacked(panel: _Panel) -> list[dict[str, Any]]:
     return rows
 
 
-def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
-    """The trial's name above, and the causes with their share of its tail beside the bars."""
+def _word_layers(panel: _Panel, colour: alt.Color, most: float) -> list[alt.Chart]:
+    """The trial's name above, and the causes with their share of its tail beside the bars.
+
+    Where the page is narrow the words are cut, not drawn over the bars.
+    """
+    bars_at = place_of(panel.tail["bins"][0]["one_in"][0], most)
+    room = alt.ExprRef(expr=f"max({_LEAST_WORDS}, {bars_at:.3f} * width - {_WORDS_AT + 4})")
     e = panel.trial["explanation"]
     name = f"{panel.device.label}, repetition {panel.trial['repetition']}"
     title = {"text": f"{name}: {e['tail_packets']:,} packets above {e['over']}"}
@@ -268,12 +276,18 @@ def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
     at = alt.Y("at:Q", scale=None, axis=None)
     return [
         alt.Chart(alt.InlineData(values=[title]))
-        .mark_text(align="left", baseline="top", fontWeight="bold", color="@ink")
+        .mark_text(
+            align="left",
+            baseline="top",
+            fontWeight="bold",
+            color="@ink",
+            limit=alt.ExprRef(expr="width"),
+        )
         .encode(x=alt.value(0), y=alt.value(panel.top + 2), text="text:N"),
         of_lines.mark_point(shape="square", filled=True, size=90, opacity=1).encode(
             x=alt.value(12), y=at, color=colour
         ),
-        of_lines.mark_text(align="left", baseline="middle", color="@ink").encode(
-            x=alt.value(22), y=at, text="text:N"
+        of_lines.mark_text(align="left", baseline="middle", color="@ink", limit=room).encode(
+            x=alt.value(_WORDS_AT), y=at, text="text:N"
         ),
     ]
