@@ -224,6 +224,19 @@ def test_a_device_without_a_gap_log_is_explained_by_events_alone(tmp_path):
     assert any("no log of gaps" in note for note in found.notes)
 
 
+def test_without_a_gap_log_a_packet_where_nothing_was_kept_says_so(tmp_path):
+    start, end = 10 * MS, 10 * MS + 22_000
+    trace = MadeTrace().vector(1_000, 2_000).vector(3_000, 4_000)
+    trace.add(5 * MS, "skipped", 7, 20 * MS).vector(21 * MS, 21 * MS + 1_000)
+    dut = {"driver": "testpmd", "options": {}, "stats": None}
+
+    trial = write_trial(tmp_path, held(normal(3_000), start, end), [], trace, meta={"dut": dut})
+    story = only_episode(explain_trial(trial, Options(over="20us")))
+
+    assert story.cause == "unknown"
+    assert story.missing == ("its events were not kept (--trace tail)",)
+
+
 def test_two_causes_in_a_row_are_two_episodes(tmp_path):
     first, second = (10 * MS, 10 * MS + 60_000), (10 * MS + 60_500, 10 * MS + 120_000)
     rows = held(held(normal(3_000), *first), *second)

@@ -22,6 +22,7 @@ from taut.analysis.explain.spans import Spans
 A, B, C, D = range(4)
 LETTERS = "ABCD"
 
+NOT_KEPT = "its events were not kept (--trace tail)"
 _JOINED = ("tlb-shootdown", "membarrier", "function-call", "reschedule")
 
 
@@ -179,7 +180,7 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     if cause.id == "unknown" and not facts.is_traced:
         words.append("kernel events: none were recorded on this core")
     elif cause.id == "unknown" and verdicts.spans.was_skipped(gap):
-        words.append("its events were not kept (--trace tail)")
+        words.append(NOT_KEPT)
     elif cause.id == "unknown" and not facts.lacks:
         words.append("kernel events: the trace did not run all of that time")
     words += [f"the kernel's {event}" for event in facts.lacks if cause.id == "unknown"]

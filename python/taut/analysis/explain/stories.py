@@ -10,8 +10,10 @@ from taut.analysis.explain.episodes import (
     relation_counts,
     worst_episodes,
 )
-from taut.analysis.explain.judge import LETTERS, GapVerdicts
+from taut.analysis.explain.judge import LETTERS, NOT_KEPT, GapVerdicts
+from taut.analysis.explain.packets import Tail
 from taut.analysis.explain.result import EpisodeStory, GapStory, Share
+from taut.analysis.explain.spans import Spans, overlaps
 from taut.analysis.explain.verdicts import RESIDUAL, tell_gap
 from taut.core.units import format_ns
 
@@ -36,7 +38,10 @@ def _tell(
     worst = rows.start + int(np.argmax(judged.excess_ns[rows]))
     cause = CAUSES[int(judged.cause[rows.start])].id
     gap = _gap_of(judged, worst, rows, generator if cause == "measurer" else device)
-    missing = gap.missing if gap is not None and cause != "measurer" else _missing(cause, device)
+    missing = gap.missing if gap is not None else ()
+    if gap is None or cause == "measurer":
+        dark = generator is not None and _was_skipped(generator.spans, tail, worst)
+        missing = tuple(_missing(cause, device, dark))
     grade = LETTERS[int(judged.grade[rows].max())]
     story = EpisodeStory(
         direction=int(tail.direction[rows.start]),
@@ -51,7 +56,7 @@ def _tell(
         grade=grade,
         n_by_relation=relation_counts(judged.blame.relation[rows]),
         gap=gap,
-        missing=tuple(missing),
+        missing=missing,
         line="",
     )
     return _with_line(story, _head(judged, worst), _reason(judged, worst, cause))
@@ -68,11 +73,19 @@ def _gap_of(judged: JudgedTail, worst: int, rows: slice, of: GapVerdicts | None)
     return tell_gap(of, own if own >= 0 else int(values[np.argmax(counts)]))
 
 
-def _missing(cause: str, device: GapVerdicts | None) -> list[str]:
+def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
+    """Whether events were let go while a packet was on its way."""
+    of = slice(packet, packet + 1)
+    return bool(overlaps(tail.sent_ns[of], tail.received_ns[of], *spans.skipped)[0])
+
+
+def _missing(cause: str, device: GapVerdicts | None, was_skipped: bool) -> list[str]:
     if cause != "unknown":
         return []
     if device is None:
         return ["the device's own log of gaps, and kernel events of its thread"]
+    if device.spans.thread == "kernel" and was_skipped:
+        return [NOT_KEPT]
     if device.spans.thread == "kernel":
         return ["the device's own log of gaps: stalls without kernel events are not seen"]
     return ["a gap: every thread polled all the time, the device served this packet slowly"]
