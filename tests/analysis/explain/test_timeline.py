@@ -72,6 +72,18 @@ def test_a_shootdown_renames_its_interrupt_and_names_who_sent_it():
     assert segments.visit_joined.all()
 
 
+def test_what_a_thread_calls_on_its_own_core_is_its_own_time_and_has_no_sender():
+    trace = MadeTrace().switch(1_000, POLLER, HOG, PREEMPTED).switch(9_000, HOG, POLLER)
+    for at in (3_000, 9_300):
+        thread = HOG if at < 9_000 else POLLER
+        trace.add(at, "call_entry", 0, FLUSH, thread=thread)
+        trace.add(at + 200, "call_exit", 0, FLUSH, thread=thread)
+
+    assert net(walked(trace)) == {"preemption": 8_000}
+    found = join_senders(trace.events())
+    assert (found.n_calls, found.n_joined) == (0, 0)
+
+
 def test_the_nearest_earlier_queueing_of_the_same_call_is_the_sender():
     trace = MadeTrace().call(2_000, 3_000, IPI_MB, sent_at=500, sender=1)
     trace.add(1_500, "call_queue", 0xC0DE, IPI_MB, thread=2, cpu=OTHER_CORE)

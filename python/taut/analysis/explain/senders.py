@@ -3,6 +3,8 @@
 A function call is joined by its csd, the kernel's record of one call to one CPU: the sender queues
 it, the receiver runs it, and it is not used again in between. A reschedule interrupt has no such
 key; the nearest earlier sending to that CPU is taken.
+
+What a core calls on itself, as its own part of a call to all, has no csd: nobody sent it.
 """
 
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ class Senders:
 def join_senders(events: Events) -> Senders:
     """Find the sender of each call_entry and each reschedule interrupt."""
     of = np.full(len(events), -1, np.int64)
-    calls = events.of("call_entry")
+    calls = events.of("call_entry") & (events.arg0 != 0)
     _join_calls(events, of)
     _join_reschedules(events, of)
     return Senders(of, int(np.count_nonzero(calls)), int(np.count_nonzero(of[calls] >= 0)))

@@ -209,7 +209,10 @@ class _Walk:
 
     # Function calls from other cores.
 
-    def _call_entry(self, t: int, _: int, function: int) -> None:
+    def _call_entry(self, t: int, csd: int, function: int) -> None:
+        if not csd:
+            # The core's own part of a call to all: whoever runs goes on running.
+            return
         name = self._names.function(function)
         cause = CALL_CAUSES.get(name, "function-call")
         visit = self._push(CALL, cause, "call", t)
@@ -236,8 +239,9 @@ class _Walk:
             below.cause, below.detail, below.by = call.cause, call.detail, call.by
             below.joined, below.is_named = call.joined, True
 
-    def _call_exit(self, t: int, _: int, __: int) -> None:
-        self._leave(CALL, t)
+    def _call_exit(self, t: int, csd: int, _: int) -> None:
+        if csd:
+            self._leave(CALL, t)
 
     def _tlb_flush(self, t: int, reason: int, pages: int) -> None:
         # Reason 1 is a remote shootdown; a flush for a task switch (0) is none. Older kernels do
