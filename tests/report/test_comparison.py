@@ -80,6 +80,17 @@ def test_conditions_that_differ_are_named(analysed):
     assert differing_conditions(analysed, analysed) == []
 
 
+def test_a_trace_beside_one_run_is_a_condition(analysed):
+    run, document = analysed
+    off = {"mode": "off", "why_not": "not asked for"}
+    sides = [
+        (run, {**document, "trials": [{**t, "trace": trace} for t in document["trials"]]})
+        for trace in ({"mode": "continuous", "why_not": None}, off)
+    ]
+
+    assert ("trace", "continuous", "off: not asked for") in differing_conditions(*sides)
+
+
 def test_report_opens_with_the_comparison_and_has_its_figure(analysed, comparison, tmp_path):
     text = write_html([analysed, analysed], tmp_path / "r.html", comparison).read_text("utf-8")
 

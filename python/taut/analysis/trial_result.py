@@ -93,6 +93,7 @@ def _identity(trial: TrialDirectory) -> dict[str, Any]:
         "offered_pps": traffic.get("offered_pps"),
         "duration_ns": traffic.get("duration_ns"),
         "cores": meta.get("cores"),
+        "trace": meta.get("trace"),
         "achieved_pps": None,
         **empty,
         "floor_ns": None,

@@ -34,7 +34,7 @@ _TRACED = "10s"
 def explain(
     run: Annotated[
         Path | None,
-        typer.Argument(help="A run directory (trials with trace = true), or a process by its PID."),
+        typer.Argument(help="A run directory, or a process by its PID."),
     ] = None,
     trial: Annotated[str, typer.Option(help="Only trials whose name matches this.")] = "*",
     over: Annotated[
@@ -67,7 +67,7 @@ def explain(
     """Name the cause of every late packet, with evidence, and say "unknown" where it is.
 
     Reads the run: packets, the gaps of generator and device, and the kernel's events. Without
-    events (trace = true) the gaps alone speak, and most causes stay unknown. Of a process that
+    events (--no-trace) the gaps alone speak, and most causes stay unknown. Of a process that
     keeps no log of its gaps, stalls come from the kernel's events alone.
     """
     if test:

@@ -14,6 +14,7 @@ def conditions_of(manifest: Mapping[str, Any], trials: Sequence[Mapping[str, Any
     found += [("path", "; ".join(_distinct(f"{t['dut']}: {t['path']}" for t in trials)))]
     found += [("cores", "; ".join(_distinct(_cores(t["cores"] or {}) for t in trials)))]
     found += [("traffic", "; ".join(_distinct(_traffic(t) for t in trials)))]
+    found += [("trace", "; ".join(_distinct(_trace(t.get("trace") or {}) for t in trials)))]
     found += [("notes", "; ".join(_distinct(note for t in trials for note in t["notes"])))]
     found += [("resolution", "; ".join(_distinct(t.get("resolution") or "" for t in trials)))]
     found += [("started", str(manifest.get("started_utc", "")))]
@@ -33,6 +34,11 @@ def _cores(cores: Mapping[str, Any]) -> str:
         return ""
     words = f"generator {_list(cores.get('generator'))}, device {_list(cores.get('device'))}"
     return words + (" (shared)" if cores.get("shared") else "")
+
+
+def _trace(trace: Mapping[str, Any]) -> str:
+    why_not = trace.get("why_not")
+    return f"{trace.get('mode', '')}: {why_not}" if why_not else str(trace.get("mode") or "")
 
 
 def _list(values: object) -> str:
