@@ -16,17 +16,18 @@ pytestmark = [pytest.mark.smoke, pytest.mark.root]
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 
 N_ACTS = 60
-# What of an act's gap a noisy machine hides: stolen time, and threads that run meanwhile.
+# Shares; at a load of 12 on two cores it was still all of them.
 LEAST_FOUND, LEAST_SENDER = 0.9, 0.9
 
 
 @pytest.fixture
 def nothing_left() -> Iterator[None]:
-    """No trace instance, control group or recording is there that was not before."""
+    """No trace instance, control group, run or recording is there that was not before."""
     before = left()
     yield
+    new = left() - before
     # Others may trace on this machine, but not for long.
-    wait_for("an end of what was not there before", lambda: left() <= before, 30)
+    wait_for(f"an end of {new}", lambda: not new & left(), 90)
 
 
 def left() -> set[str]:
@@ -59,12 +60,13 @@ def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
     rows = {row["cause"]: row for row in document["causes"]}
     for name in names:
         row = rows[name]
-        if row["felt"] < N_ACTS or document["load_average"][0] > 3 * (os.cpu_count() or 1):
+        if row["felt"] < N_ACTS:
             pytest.skip(f"too noisy: {row['felt']} felt, load {document['load_average']}")
-        assert row["found"] >= LEAST_FOUND, row
-        assert row["recall"] > 0.5, row
-        assert row["precision"] > 0.5, row
         assert row["right"] + sum(row["beside"].values()) + row["missed"] == row["felt"]
+        assert row["found"] >= LEAST_FOUND, row
+        assert row["precision"] >= LEAST_FOUND, row
+        # By chance it would be a tenth; larger causes in the same gaps are the machine's.
+        assert row["recall"] > 0.5, row
     if rows["tlb-shootdown"]["sender_named"]:
         assert rows["tlb-shootdown"]["sender"] >= LEAST_SENDER
     assert "stopped" in document["not_proved"]

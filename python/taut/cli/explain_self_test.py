@@ -168,7 +168,8 @@ def _round(place: Place, name: str, duration_ns: int, seed: int) -> Confusion:
         return measurer_stall(place, duration_ns, seed)
     act = _ACTS.get(name, name)
     recording = record_cause(place, act, f"{_rate(name)}/s", duration_ns, seed)
-    return confuse(name, recording.acts, recording.verdicts, _LEAST_NS, recording.window_ns)
+    found = confuse(name, recording.acts, recording.verdicts, _LEAST_NS, recording.window_ns)
+    return replace(found, n_off_core=recording.n_off_core)
 
 
 def _rate(name: str) -> int:

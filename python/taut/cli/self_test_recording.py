@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,10 @@ TRACE = "taut-trace"
 _START_S = 0.3
 _BAD_INPUT = 2
 _STOP_S = 60.0
+_YOUNG_NS = 200_000
+"""A wake-up takes tens of microseconds in a nested guest, another thread's turn milliseconds."""
+_SETTLE_NS = 10_000_000
+"""Arming patches code, one event after the other."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Recording:
     window_ns: tuple[int, int]
     """From when to when it was traced."""
     seconds: float
+    n_off_core: int = 0
+    """Acts on the core that found another thread there: it was not the poller they took it from."""
 
 
 def record_control(place: Place, duration_ns: int) -> Recording:
@@ -100,8 +106,16 @@ def record_cause(place: Place, cause: str, rate: str, duration_ns: int, seed: in
             injected = injected_to_its_end(
                 request, lambda pid: _enter(stack, traced(place, pid, folder))
             )
-        acts = read_acts(folder, fit_of(open_raw(folder / GAPS, RecordKind.GAP).header))
-        return _read(place, folder, acts, injected.victim_thread)
+        fit = fit_of(open_raw(folder / GAPS, RecordKind.GAP).header)
+        acts = read_acts(folder, fit)
+        taken = read_acts(folder, fit, most_arg=_YOUNG_NS) if _is_on_core(injected) else acts
+        recording = _read(place, folder, taken, injected.victim_thread)
+        return replace(recording, n_off_core=len(acts) - len(taken))
+
+
+def _is_on_core(injected: Injected) -> bool:
+    """Whether the acts take the core; they note the age of the poller's last reading then."""
+    return bool(injected.document["place"] == "on-core")
 
 
 def injected_to_its_end(
@@ -146,13 +160,15 @@ def _wait_armed(tracer: Child) -> None:
         raise kind(said) from None
 
 
-def read_acts(folder: Path, fit: ClockFit) -> Acts:
-    """Read what was sent, in the time of a fit."""
+def read_acts(folder: Path, fit: ClockFit, most_arg: int | None = None) -> Acts:
+    """Read what was sent, in the time of a fit; only records whose `arg` is no more than that."""
     chunks = [c.copy() for c in open_raw(folder / INJECTIONS, RecordKind.INJECTION).chunks()]
     if not chunks:
         none = np.empty(0, np.int64)
         return Acts(none, none, none)
     acts = np.concatenate(chunks)
+    if most_arg is not None:
+        acts = acts[acts["arg"] <= most_arg]
     acts = acts[np.argsort(acts["start_tsc"], kind="stable")]
     start_ns, end_ns = fit.times_ns(acts["start_tsc"]), fit.times_ns(acts["end_tsc"])
     return Acts(start_ns, end_ns, acts["thread"].astype(np.int64))
@@ -163,7 +179,7 @@ def traced_window_ns(folder: Path, fit: ClockFit) -> tuple[int, int]:
     document = read_json(folder / "trace.json")
     ends = np.array([document["armed_tsc"], document["stopped_tsc"]], np.uint64)
     armed_ns, stopped_ns = fit.times_ns(ends).tolist()
-    return armed_ns, stopped_ns
+    return armed_ns + _SETTLE_NS, stopped_ns
 
 
 def _read(place: Place, folder: Path, acts: Acts, thread: int | None) -> Recording:

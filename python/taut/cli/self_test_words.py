@@ -56,6 +56,8 @@ def _say(console: Console, line: str) -> None:
 
 def _remarks(of: Confusion) -> list[str]:
     lines = [f"{n:,} missed: {why}" for why, n in of.why_missed.items()]
+    if of.n_off_core:
+        lines.append(f"{of.n_off_core:,} acts more took the core from another thread: not counted")
     if of.beside:
         lines.append(f"larger beside it: {_counted(of.beside)}")
     if of.others:
@@ -125,11 +127,11 @@ _EXPLAINED = (
     "beside: it has a share of the gap, and another cause a larger one; missed: neither. recall: "
     "right of felt; found: right and beside of felt; sender: of the acts with their cause in the "
     "gap, those whose sender explain names, and it is who injects.\n"
-    "said: gaps with the verdict from the first act to the last; own: at no noted act, but the "
-    "kernel names who injects; other: at no act, and the kernel names another thread or function: "
-    "this machine did that by itself; none: nothing says whose. precision: at an act, own and "
-    "other, of said; raw: at an act, of said; control: what a run without acts had of it in the "
-    "same time; less it: raw, with that taken off what was said."
+    "said: gaps with the verdict from the first act to the last; own: at no act that counts, but "
+    "the kernel names who injects; other: at no act, and the kernel names another thread or "
+    "function: this machine did that by itself; none: nothing says whose. precision: all but none; "
+    "raw: all but other and none; control: what a run without acts had of it in the same time; "
+    "less it: raw, with that taken off what was said."
 )
 
 

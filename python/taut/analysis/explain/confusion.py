@@ -72,6 +72,7 @@ class Confusion:
     n_held: int = 0  # acts in whose gap the cause is, whoever made it
     n_sender_named: int = 0  # of those
     n_sender_right: int = 0
+    n_off_core: int = 0  # acts beside `n_acts` that took the core from another thread
     seconds: float = 0.0  # from the first act to the last
     notes: tuple[str, ...] = ()
 
@@ -86,6 +87,11 @@ class Confusion:
         return sum(self.beside.values())
 
     @property
+    def n_made(self) -> int:
+        """Gaps with the verdict at an act, or with an event of who injects."""
+        return self.n_at_act + self.n_injectors
+
+    @property
     def recall(self) -> float | None:
         """Of the acts that were felt, the share that got the verdict."""
         return _share(self.n_right, self.n_felt)
@@ -97,13 +103,13 @@ class Confusion:
 
     @property
     def precision_raw(self) -> float | None:
-        """Of the gaps with the verdict, the share in which an act was."""
-        return _share(self.n_at_act, self.n_said)
+        """Of the gaps with the verdict, the share that who injects made."""
+        return _share(self.n_made, self.n_said)
 
     @property
     def precision(self) -> float | None:
         """The same, with those of which the kernel itself says whose they were."""
-        return _share(self.n_at_act + self.n_injectors + self.n_others, self.n_said)
+        return _share(self.n_made + self.n_others, self.n_said)
 
     @property
     def sender(self) -> float | None:
@@ -114,7 +120,7 @@ class Confusion:
 
     def precision_less(self, n_natural: float) -> float | None:
         """The raw one, less what the machine does by itself in the same time."""
-        return _share(self.n_at_act, max(self.n_said - n_natural, self.n_at_act))
+        return _share(self.n_made, max(self.n_said - n_natural, self.n_made))
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -253,7 +259,7 @@ def _why_missed(acts: Acts, act: int, gap: int, verdicts: GapVerdicts, held: Hel
     at = (segments.start_ns[own] <= end) & (start < segments.end_ns[own])
     off = [int(c) for c in segments.cause[own][at] if int(c) in _OFF_CORE]
     if off and held.cause == "throttled":
-        return f"others had the core, and no event says a quota was used up: {CAUSES[off[0]].id}"
+        return f"no event says that a quota was used up; {CAUSES[off[0]].id} had the core"
     if off:
         return f"the thread was off its core at the time: {CAUSES[off[0]].id}"
     if held.is_others[gap]:
@@ -281,6 +287,7 @@ def as_row(of: Confusion, n_natural: float | None) -> dict[str, Any]:
         "cause": of.cause,
         "seconds": round(of.seconds, 1),
         "acts": of.n_acts,
+        "off_core": of.n_off_core,
         "unfelt": of.n_unfelt,
         "felt": of.n_felt,
         "right": of.n_right,
