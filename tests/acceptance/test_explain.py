@@ -224,6 +224,57 @@ def test_5_waiting_for_a_batch_is_batching_and_no_noise(tmp_path: Path):
     attempts(tmp_path, attempt)
 
 
+# Sixteen network functions that each spin for 120 ns, one packet at a time: some 400 kpkt/s.
+SLOW = "options = { burst = 1, nf = [" + ", ".join(['"delay:time=120ns"'] * 16) + "] }\n"
+OVERLOAD = '[[traffic]]\nrates = ["900kpps"]\n'
+BURSTS = '[[traffic]]\nschedule = "burst"\nrates = ["100kpps"]\noptions = { size = 256 }\n'
+
+
+@pytest.mark.parametrize(
+    ("device", "load", "over", "reason"),
+    [(SLOW, OVERLOAD, "50us", "(load)"), ("", BURSTS, "10us", "(burst)")],
+    ids=["overload", "burst"],
+)
+def test_5_waiting_behind_others_is_queueing(
+    tmp_path: Path, device: str, load: str, over: str, reason: str
+):
+    def attempt(folder: Path) -> str:
+        run = traced(folder, HEAD.replace('"3s"', '"1s"') + EAGER + device + load)
+        trial = run.trials[0]
+        found = explain_trial(trial.path, Options(over=over))
+        rows = {name: column(found.packets, name) for name in found.packets.column_names}
+        # Who met no stall longer than a scheduler's tick waited for packets alone.
+        free = (rows["received_ns"] >= 0) & ~_met_a_stall(trial, rows)
+        if free.sum() < 5_000:
+            return f"too noisy: {free.sum()} late packets met no stall"
+        names, counts = np.unique(rows["cause"][free].astype(str), return_counts=True)
+        told = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        if told.get("queueing", 0) < 0.9 * free.sum():
+            return f"without a stall, yet {told}"
+        lines = [story.line for story in found.worst if story.cause == "queueing"]
+        if not any(reason in line for line in lines):
+            return f"no {reason} in {lines[:3]}"
+        # Who was refused or lost belongs to the queue that was full.
+        lost = {c.cause: c.n_lost for c in found.causes if c.n_lost}
+        return "" if device == "" or lost.get("queueing", 0) > 0 else f"lost are {lost}"
+
+    attempts(tmp_path, attempt)
+
+
+def _met_a_stall(trial: Trial, rows: dict[str, np.ndarray]) -> np.ndarray:
+    """Whether a gap of 50 us or more of either thread overlaps each packet's window."""
+    met = np.zeros(len(rows["seq"]), bool)
+    for thread in ("generator", "forwarder"):
+        starts, ends = trial.gaps(thread)
+        long = ends - starts >= 50_000
+        starts, ends = starts[long], ends[long]
+        first = np.searchsorted(ends, rows["sent_ns"])
+        at = np.minimum(first, max(len(starts) - 1, 0))
+        if len(starts):
+            met |= (first < len(starts)) & (starts[at] <= rows["received_ns"])
+    return met
+
+
 # 6. Where the record has holes, nothing is called hardware.
 
 FORK = """

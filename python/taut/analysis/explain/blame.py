@@ -102,8 +102,8 @@ def blame_packets(
     measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
     until = np.maximum(
-        _drained(device, np.where(stalled, gap, -1)),
-        _drained(generator, np.where(measured, its_gap, -1)),
+        _drained(device, np.where(stalled, gap, -1), normal),
+        _drained(generator, np.where(measured, its_gap, -1), normal),
     )
     root = _roots(tail, island, stalled | measured, until)
     inherits = (root >= 0) & ~stalled & ~measured & ~is_batched
@@ -185,12 +185,16 @@ def _by_measurer(tail: Tail, generator: Spans) -> tuple[Ints, Ints]:
     return arriving + sending, np.where(sending > arriving, known, gap)
 
 
-def _drained(spans: Spans | None, gap: Ints) -> Ints:
-    """Until when packets may stand in the queue behind each gap; -1: there is no gap."""
+def _drained(spans: Spans | None, gap: Ints, normal: Normal) -> Ints:
+    """Until when packets may stand in the queue behind each gap; -1: there is no gap.
+
+    Under overload the queue was there before, and who comes after the gap does not stand behind it.
+    """
     if spans is None or not len(spans):
         return np.full(len(gap), -1)
     at = np.maximum(gap, 0)
-    return np.where(gap >= 0, spans.end_ns[at] + DRAIN_FACTOR * spans.length_ns[at], -1)
+    factor = 0 if normal.is_overloaded else DRAIN_FACTOR
+    return np.where(gap >= 0, spans.end_ns[at] + factor * spans.length_ns[at], -1)
 
 
 def _roots(tail: Tail, island: Ints, is_root: Mask, until: Ints) -> Ints:
