@@ -278,7 +278,7 @@ def test_a_counter_that_agrees_makes_it_certain():
 
 def test_throttling_is_a_guess_until_the_group_counts_it():
     trace = MadeTrace().switch(1_000, POLLER, 0).switch(80_000, 0, POLLER)
-    rows = [{"threads": {str(POLLER): {"cgroups": {"/x": {"nr_throttled": n}}}}} for n in (1, 2)]
+    rows = [{"threads": {str(POLLER): {"cgroups": {"/x": {"throttled_us": n}}}}} for n in (1, 2)]
 
     guess = only(judged(trace, [(0, 81_000, "forwarder")]))
     sure = only(judged(trace, [(0, 81_000, "forwarder")], **counters(*rows)))
@@ -289,7 +289,7 @@ def test_throttling_is_a_guess_until_the_group_counts_it():
         "throttled",
         "A",
     )
-    assert guess.missing == ("a counter that agrees (cgroups nr_throttled)",)
+    assert guess.missing == ("a counter that agrees (cgroups throttled_us)",)
 
 
 def test_firmware_is_named_when_its_counter_moved_as_often_as_the_core_stood_still():

@@ -13,5 +13,5 @@ CAUSE = Cause(
         "R09",
         "R10",
     ),
-    counter="cgroups:nr_throttled",
+    counter="cgroups:throttled_us",
 )

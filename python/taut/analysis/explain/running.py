@@ -6,6 +6,10 @@ from taut.analysis.explain.naming import Names, running_cause
 _STOPPED = 0x04 | 0x08  # by a signal, by a debugger
 _BLOCKED = 0x01 | 0x02 | 0x10 | 0x20 | 0x40 | 0x80
 
+# A thread that polls is preempted where it goes back to its own code, which is no preemption of the
+# kernel (0). This one is: from 6.18 on the kernel throttles a thread by work it does itself there.
+_IN_KERNEL = 0x100
+
 _ORDINARY = 120
 
 
@@ -19,21 +23,26 @@ class OffCore:
     def reset(self) -> None:
         """The thread runs."""
         self.is_off = self.is_chained = False
-        self._reason, self._was_woken, self._saw_idle = "runnable", False, False
+        self._reason, self._was_woken, self._is_throttled = "runnable", False, False
         self.thread, self.priority = 0, _ORDINARY
 
     def back(self) -> None:
         """The thread runs again."""
         self.reset()
 
-    def leave(self, state: int) -> None:
-        """The thread leaves its core in a state of sched_switch."""
+    def leave(self, state: int, may_throttle: bool = False) -> None:
+        """The thread leaves its core in a state of sched_switch.
+
+        `may_throttle`: its group was throttled during the trace, and it was in no call or fault.
+        """
         self.reset()
         self.is_off = True
         if state & _STOPPED:
             self._reason = "stopped"
         elif state & _BLOCKED:
             self._reason = "blocked"
+        # Then it is throttled whoever runs meanwhile.
+        self._is_throttled = may_throttle and state == _IN_KERNEL
 
     def wake(self) -> bool:
         """The thread may run again. Returns whether that changes anything."""
@@ -53,7 +62,7 @@ class OffCore:
             if self._was_woken:
                 return "idle-exit", ""
             # Fit to run, and the core idles: it was not allowed to.
-            self._saw_idle = True
-        if self._saw_idle:
+            self._is_throttled = True
+        if self._is_throttled:
             return "throttled", ""
         return running_cause(self._names.comm(thread), self.priority), self._names.thread(thread)

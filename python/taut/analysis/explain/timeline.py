@@ -13,6 +13,7 @@ import numpy as np
 
 from taut.analysis.explain.arrays import Ints
 from taut.analysis.explain.events import KIND, Events
+from taut.analysis.explain.facts import facts_of
 from taut.analysis.explain.naming import (
     CALL_CAUSES,
     VECTOR_CAUSES,
@@ -69,6 +70,8 @@ class _Walk:
         self._bears = False
         self._row = 0
         self._off = OffCore(names)
+        facts = facts_of(names.notes, watched.core, watched.thread, None, is_traced=True)
+        self._may_throttle = "throttled" in facts.agreeing
         named: dict[str, Callable[[int, int, int], None]] = {
             "irq_entry": self._irq_entry,
             "irq_exit": self._interrupt_exit,
@@ -281,7 +284,7 @@ class _Walk:
             self._off.back()
             return
         if previous & _LOW == self._watched.thread:
-            self._off.leave(previous >> 32)
+            self._off.leave(previous >> 32, self._may_throttle and not self._stack)
         self._run(t, thread, priority)
 
     def _wakeup(self, t: int, thread: int, _: int) -> None:
