@@ -22,7 +22,13 @@ from rich.console import Console
 from taut.analysis.causes import CAUSES as VERDICTS
 from taut.analysis.explain.confusion import Confusion, as_row, confuse, merge
 from taut.cli.self_test_measurer import measurer_stall
-from taut.cli.self_test_recording import THRESHOLD_NS, Place, record_cause, record_control
+from taut.cli.self_test_recording import (
+    ARMING_NS,
+    THRESHOLD_NS,
+    Place,
+    record_cause,
+    record_control,
+)
 from taut.cli.self_test_words import Result, one_line, print_result
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
@@ -57,7 +63,6 @@ _ACTS = {"stopped": "stopped:length=5ms"}
 _RATES = {"throttled": 40, "stopped": 50, "measurer-stall": 50}
 _RATE = 100
 _LEAST_NS = 2 * THRESHOLD_NS
-_ARMING_NS = 1_500_000_000
 _MORE = 1.1
 """Some acts find no victim, and some come before the trace is armed."""
 
@@ -158,7 +163,7 @@ def run_cause(
         left_ns -= duration_ns
         if total.n_felt >= n_acts:
             return total
-        if left_ns <= _ARMING_NS or one.n_felt == 0:
+        if left_ns <= ARMING_NS or one.n_felt == 0:
             words = f"only {total.n_felt} of {n_acts} acts were felt in {total.seconds:.0f} s"
             return replace(total, notes=(*total.notes, words))
 
@@ -177,7 +182,7 @@ def _rate(name: str) -> int:
 
 
 def _duration_ns(name: str, n_acts: int) -> int:
-    return _ARMING_NS + round(_MORE * n_acts / _rate(name) * 1e9)
+    return ARMING_NS + round(_MORE * n_acts / _rate(name) * 1e9)
 
 
 def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from taut.analysis.explain.events import no_events, read_events, read_notes
 from taut.analysis.explain.judge import GapVerdicts
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, InterruptedRun, TautError, TrialError
+from taut.host.host import Host
 from taut.host.inject import GAPS, INJECTIONS, Injected, InjectRequest, inject
 from taut.records.clock import ClockFit, fit_of
 from taut.records.convert import convert_events, convert_trial
@@ -31,6 +32,9 @@ from taut.testbed.scope import RunScope
 
 THRESHOLD_NS = 1_000
 TRACE = "taut-trace"
+
+ARMING_NS = 2_000_000_000
+"""Until a trace records; a busy machine takes its time."""
 
 # taut-inject polls a while before its first act; the poller's thread is known from then on.
 _START_S = 0.3
@@ -102,9 +106,11 @@ def record_cause(place: Place, cause: str, rate: str, duration_ns: int, seed: in
     """Inject one cause for a while."""
     with place.recording(cause.partition(":")[0]) as folder:
         request = InjectRequest(cause, place.core, folder, rate, duration_ns, THRESHOLD_NS, seed)
+        # Counters of the poller are read once more when the trace ends: it has to live until then.
+        traced_ns = max(duration_ns - ARMING_NS, duration_ns // 2)
         with ExitStack() as stack:
             injected = injected_to_its_end(
-                request, lambda pid: _enter(stack, traced(place, pid, folder))
+                request, lambda pid: _enter(stack, traced(place, pid, folder, traced_ns))
             )
         fit = fit_of(open_raw(folder / GAPS, RecordKind.GAP).header)
         acts = read_acts(folder, fit)
@@ -133,12 +139,18 @@ def _enter(stack: ExitStack, tracing: AbstractContextManager[Child]) -> None:
 
 
 @contextmanager
-def traced(place: Place, process: int, folder: Path) -> Iterator[Child]:
-    """Trace the core until the block is left, and faults and system calls of the process."""
+def traced(
+    place: Place, process: int, folder: Path, duration_ns: int | None = None
+) -> Iterator[Child]:
+    """Trace the core until the block is left, and faults and system calls of the process.
+
+    With a duration it may end before that.
+    """
     time.sleep(_START_S)
-    threads = sorted(path.name for path in Path(f"/proc/{process}/task").iterdir())
+    threads = sorted(_threads(process) + _threads_of_children(process))
     argv = [str(find_binary(TRACE)), "--cores", str(place.core), "--out", str(folder)]
-    argv += ["--threads", ",".join(threads)]
+    argv += ["--threads", ",".join(map(str, threads))]
+    argv += ["--duration", f"{duration_ns}ns"] if duration_ns is not None else []
     log = folder / f"{TRACE}.log"
     with child(TRACE, argv, scope=place.scope, log=log, cores=[place.other_core]) as tracer:
         try:
@@ -149,6 +161,21 @@ def traced(place: Place, process: int, folder: Path) -> Iterator[Child]:
             status = tracer.stop(signal.SIGTERM, _STOP_S)
         if status != 0:
             raise TautError(f"{TRACE}: {tracer.describe_end()}: {' '.join(tracer.tail(1))}")
+
+
+def _threads(process: int) -> list[int]:
+    return [int(path.name) for path in Path(f"/proc/{process}/task").iterdir()]
+
+
+def _threads_of_children(process: int) -> list[int]:
+    """A poller that is to be stopped or throttled is a process of its own."""
+    host = Host()
+    children = [
+        int(name)
+        for name in host.names("/proc")
+        if name.isdigit() and host.fields(f"/proc/{name}/status").get("PPid") == str(process)
+    ]
+    return [thread for child in children for thread in _threads(child)]
 
 
 def _wait_armed(tracer: Child) -> None:
