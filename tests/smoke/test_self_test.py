@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from acceptance_run import TAUT, children_of, wait_for
+from taut.testbed.leftovers import find_leftovers
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
@@ -22,22 +23,17 @@ LEAST_FOUND, LEAST_SENDER = 0.9, 0.9
 
 @pytest.fixture
 def nothing_left() -> Iterator[None]:
-    """No trace instance, control group, run or recording is there that was not before."""
+    """No trace instance or control group of a dead program, no run and no recording is new."""
     before = left()
     yield
     new = left() - before
-    # Others may trace on this machine, but not for long.
+    # Others may run on this machine: what is theirs ends by itself.
     wait_for(f"an end of {new}", lambda: not new & left(), 90)
 
 
 def left() -> set[str]:
-    places = {
-        "/sys/kernel/tracing/instances": "taut*",
-        "/sys/fs/cgroup": "taut*",
-        "/tmp": "taut-self-test-*",
-        "/run/taut": "*",
-    }
-    return {str(path) for folder, name in places.items() for path in Path(folder).glob(name)}
+    folders = [*Path("/tmp").glob("taut-self-test-*"), *Path("/run/taut").glob("*")]
+    return {str(found) for found in (*find_leftovers(), *folders)}
 
 
 def self_test(*arguments: str) -> subprocess.CompletedProcess[str]:
