@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -138,16 +138,25 @@ Window = tuple[int, int]
 
 
 def with_stops(
-    folder: Path, spec: str, program: str, *arguments: str, n: int, stop_ns: int = 5_000_000
+    folder: Path,
+    spec: str,
+    program: str,
+    *arguments: str,
+    n: int,
+    stop_ns: int = 5_000_000,
+    real_time: bool = False,
 ) -> tuple[Run, Trial, list[Window]]:
-    """Stop a program of a run again and again; give when, in the trial's time."""
+    """Stop a program of a run again and again; give when, in the trial's time.
+
+    With `real_time` generator, device and who stops them go before all others on the machine.
+    """
     with started(folder, spec, *arguments) as taut:
         # The programs run before, too, to describe themselves.
         wait_for("records", lambda: list((folder / "run").rglob("packets.bin")))
         pid = wait_for(program, lambda: child_of(taut.pid, program))
         time.sleep(1)  # warm-up
         stops = []
-        with on_the_core_of(pid):
+        with on_the_core_of(pid), before_all_others(taut.pid) if real_time else nullcontext():
             for _ in range(n):
                 assert taut.poll() is None
                 stops.append(stop_for(pid, stop_ns))
@@ -170,6 +179,20 @@ def on_the_core_of(pid: int) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def before_all_others(taut: int) -> Iterator[None]:
+    """Give generator and device a real-time priority, and this process a higher one."""
+    for name in ("taut-forward", "taut-generate"):
+        for thread in Path(f"/proc/{child_of(taut, name)}/task").iterdir():
+            if (thread / "comm").read_text().strip() != "taut-writer":
+                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(5))
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(6))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def stop_for(pid: int, ns: int) -> Window:

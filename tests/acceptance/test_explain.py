@@ -137,7 +137,9 @@ def _longest(trial: Trial, thread: str, start: int, end: int) -> int:
 
 def test_4_a_stop_of_the_device_is_one_episode_stopped_and_queued_behind(tmp_path: Path):
     def attempt(folder: Path) -> str:
-        _, trial, windows = with_stops(folder, STOPS.format(options=""), "taut-forward", n=8)
+        _, trial, windows = with_stops(
+            folder, STOPS.format(options=""), "taut-forward", n=8, real_time=True
+        )
         calm = undisturbed(trial, windows, "forwarder")
         found = explain_trial(trial.path, Options(over=LATE))
         wrong = [words for window in calm if (words := _not_one_episode(found, *window))]
@@ -172,7 +174,7 @@ def test_4_a_stop_of_the_generator_is_the_measurer_and_void(tmp_path: Path):
     spec = STOPS.format(options='options = { nf = ["delay:time=20us"] }')
 
     def attempt(folder: Path) -> str:
-        _, trial, windows = with_stops(folder, spec, "taut-generate", n=8)
+        _, trial, windows = with_stops(folder, spec, "taut-generate", n=8, real_time=True)
         calm = undisturbed(trial, windows, "generator")
         found = explain_trial(trial.path, Options(over="100us"))
         wrong = [words for window in calm if (words := _not_the_measurer(found, trial, *window))]
