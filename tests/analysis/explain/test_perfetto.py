@@ -32,6 +32,15 @@ def explained(tmp_path):
     return explain_trial(trial, Options(over="20us"))
 
 
+@pytest.fixture
+def early_gap(tmp_path):
+    """A shootdown, and a gap of the generator that begins long before its first packet."""
+    trace = MadeTrace().call(31_000, 93_000, FLUSH, sent_at=30_000)
+    gaps = [(-3 * MS, -20_000, "generator"), (30_000, 95_000, "forwarder")]
+    trial = write_trial(tmp_path, held(normal(3_000), 30_000, 95_000), gaps, trace)
+    return explain_trial(trial, Options(over="20us"))
+
+
 def fields(message):
     """Take a protobuf message apart: number and value of each field."""
     at = 0
@@ -139,6 +148,16 @@ def test_a_process_without_packets_has_its_stalls_drawn(tmp_path):
     assert (drawn.n_packets, drawn.n_gaps, drawn.n_segments, drawn.n_events) == (0, 2, 2, 4)
 
 
+def test_a_gap_from_before_the_first_packet_keeps_its_length(early_gap, tmp_path):
+    drawn = write_perfetto(early_gap, tmp_path / "x.perfetto")
+
+    tracks, events = read(tmp_path / "x.perfetto")
+    ends = [at for at, _, of, _ in events if tracks[of][0].startswith("gaps of the generator")]
+    assert drawn.n_gaps == 2
+    assert ends == [0, 3 * MS - 20_000]
+    assert max(at for at, _, _, _ in events) < 4 * MS
+
+
 def test_slices_are_as_many_as_the_explanation_counts(explained, tmp_path):
     write_perfetto(explained, tmp_path / "x.perfetto")
 
@@ -164,15 +183,44 @@ def test_the_package_of_perfetto_reads_the_same(explained, tmp_path):
     assert ("cause", "tlb-shootdown") in [note for notes in noted for note in notes]
 
 
-def test_the_trace_processor_of_perfetto_counts_the_same_slices(explained, tmp_path):
+@pytest.fixture
+def query():
+    """Open a file in Perfetto's own trace processor and ask it."""
     api = pytest.importorskip("perfetto.trace_processor", reason="pip: perfetto")
     binary = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
     if binary is None:
         pytest.skip("no trace_processor_shell in PATH; the pip package would download it")
 
-    drawn = write_perfetto(explained, tmp_path / "x.perfetto")
-    config = api.TraceProcessorConfig(bin_path=binary)
-    with api.TraceProcessor(trace=str(tmp_path / "x.perfetto"), config=config) as processor:
-        rows = list(processor.query("SELECT COUNT(*) AS n FROM slice"))
+    def ask(path, *questions):
+        config = api.TraceProcessorConfig(bin_path=binary)
+        with api.TraceProcessor(trace=str(path), config=config) as processor:
+            return [[tuple(vars(row).values()) for row in processor.query(q)] for q in questions]
 
-    assert rows[0].n == drawn.n_slices
+    return ask
+
+
+OF_EACH_TRACK = """
+    SELECT track.name, COUNT(*) FROM slice JOIN track ON slice.track_id = track.id GROUP BY 1
+"""
+ODD = "SELECT name, ts, dur, depth FROM slice WHERE ts < 0 OR dur < 0 OR depth > 0"
+ERRORS = "SELECT name, value FROM stats WHERE severity IN ('error', 'data_loss') AND value > 0"
+
+
+def test_the_trace_processor_of_perfetto_counts_the_same_slices(explained, tmp_path, query):
+    drawn = write_perfetto(explained, tmp_path / "x.perfetto")
+
+    counted, odd, errors = query(tmp_path / "x.perfetto", OF_EACH_TRACK, ODD, ERRORS)
+    assert (odd, errors) == ([], [])
+    assert sum(n for _, n in counted) == drawn.n_slices
+    tracks, events = read(tmp_path / "x.perfetto")
+    assert dict(counted) == Counter(tracks[of][0] for _, kind, of, _ in events if kind != 2)
+
+
+def test_the_trace_processor_of_perfetto_takes_what_was_before_the_first_packet(
+    early_gap, tmp_path, query
+):
+    drawn = write_perfetto(early_gap, tmp_path / "x.perfetto")
+
+    counted, odd, errors = query(tmp_path / "x.perfetto", OF_EACH_TRACK, ODD, ERRORS)
+    assert (odd, errors) == ([], [])
+    assert sum(n for _, n in counted) == drawn.n_slices

@@ -7,6 +7,7 @@ import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -51,26 +52,35 @@ def write_perfetto(explanation: Explanation, path: Path, n_episodes: int = 10) -
     temporary = path.with_name(f".tmp-{path.name}")
     try:
         with temporary.open("wb") as file:
-            base_ns = min(0, int(windows[0][0])) if len(windows[0]) else 0
-            writer = PerfettoWriter(file, base_ns)
-            drawn = _draw(writer, explanation, windows)
+            drawn = _draw(file, explanation, windows)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     return drawn
 
 
-def _draw(writer: PerfettoWriter, explanation: Explanation, windows: _Windows) -> Drawn:
+def _draw(file: BinaryIO, explanation: Explanation, windows: _Windows) -> Drawn:
+    source, verdicts, packets = explanation.source, explanation.packets, None
+    if source.trial is not None and verdicts is not None:
+        packets = _packets_inside(source.trial / "packets.parquet", windows)
+    writer = PerfettoWriter(file, _base_ns(windows, packets, source.verdicts))
     root = writer.track(f"taut: {explanation.name}")
-    source = explanation.source
     n_packets = 0
-    if source.trial is not None and explanation.packets is not None:
-        verdicts = explanation.packets
-        n_packets = _draw_packets(writer, root, source.trial, verdicts, windows)
+    if packets is not None and verdicts is not None:
+        n_packets = _draw_packets(writer, root, packets, verdicts)
     n_gaps = sum(_draw_gaps(writer, root, of, windows) for of in source.verdicts)
     n_segments = sum(_draw_segments(writer, root, of, windows) for of in source.verdicts)
     n_events = _draw_events(writer, root, source.events, Names(source.notes), windows)
     return Drawn(n_packets, n_gaps, n_segments, n_events)
+
+
+def _base_ns(windows: _Windows, packets: pa.Table | None, verdicts: Iterable[GapVerdicts]) -> int:
+    """Find the zero of Perfetto's time, which has nothing below: gaps come before the load."""
+    all_spans = [of.spans for of in verdicts]
+    starts = [s.start_ns[_inside(windows, s.start_ns, s.end_ns)] for s in all_spans]
+    if packets is not None:
+        starts.append(packets["sent_ns"].to_numpy())
+    return min(int(of.min(initial=0)) for of in (windows[0], *starts))
 
 
 def _windows(explanation: Explanation, n: int) -> _Windows:
@@ -106,9 +116,7 @@ def _inside(windows: _Windows, start: Ints, end: Ints) -> Mask:
     return (at < len(low)) & (low[np.minimum(at, len(low) - 1)] <= end)
 
 
-def _draw_packets(
-    writer: PerfettoWriter, root: int, trial: Path, verdicts: pa.Table, windows: _Windows
-) -> int:
+def _draw_packets(writer: PerfettoWriter, root: int, rows: pa.Table, verdicts: pa.Table) -> int:
     """Draw every packet that was on its way in a window, late or not."""
     judged = {
         (seq, direction): (cause, grade, relation, excess)
@@ -120,7 +128,6 @@ def _draw_packets(
             strict=True,
         )
     }
-    rows = _packets_inside(trial / "packets.parquet", windows)
     n = 0
     for direction in sorted(set(rows["direction"].to_pylist())):
         own = rows.filter(pc.equal(rows["direction"], direction))
