@@ -56,11 +56,11 @@ tidy: build ## clang-tidy over the data plane (a minute or two)
 	@devtools/setup.sh lint
 	@devtools/tidy $(BUILD)
 
-guest: build ## boot Debian's kernels in QEMU with taut's parameters: is what it says in force?
+guest: build ## boot Debian's kernels in QEMU: parameters in force, traces explained
 	@devtools/setup.sh guest
 	@$(VENV)/pytest -s -m guest $(PYTEST_ARGS)
 
-bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; half an hour)
+bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; three quarters of an hour)
 	@devtools/setup.sh bench
 	@$(VENV)/python bench/forwarder.py
 	@$(VENV)/python bench/generator.py
