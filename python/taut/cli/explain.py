@@ -21,7 +21,7 @@ from taut.analysis.explain.result import CauseTotal, Explanation, GapTotal, Opti
 from taut.analysis.explain.stories import call_words
 from taut.analysis.explain.trial import explain_trial
 from taut.cli.explain_process import explain_process
-from taut.cli.explain_self_test import CAUSES, MOST_NS, print_self_test
+from taut.cli.self_test.causes import CAUSES, MOST_NS, print_self_test
 from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import format_ns, parse_duration_ns

@@ -19,7 +19,7 @@ from taut.analysis.explain.acts import Held, held_of, inside
 from taut.analysis.explain.confusion import Confusion, confuse_as
 from taut.analysis.explain.judge import GapVerdicts
 from taut.analysis.explain.segments import CAUSE_NUMBER
-from taut.cli.self_test_recording import (
+from taut.cli.self_test.recording import (
     THRESHOLD_NS,
     Place,
     injected_to_its_end,

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from taut.analysis.explain.confusion import Confusion
-from taut.cli import explain_self_test as self_test
 from taut.cli.main import run_command
-from taut.cli.self_test_recording import Place
-from taut.cli.self_test_words import Result, one_line, print_result
+from taut.cli.self_test import causes as self_test
+from taut.cli.self_test.recording import Place
+from taut.cli.self_test.words import Result, one_line, print_result
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.testbed.scope import RunScope
 

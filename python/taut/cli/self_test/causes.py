@@ -21,15 +21,15 @@ from rich.console import Console
 
 from taut.analysis.causes import CAUSES as VERDICTS
 from taut.analysis.explain.confusion import Confusion, as_row, confuse, merge
-from taut.cli.self_test_measurer import measurer_stall
-from taut.cli.self_test_recording import (
+from taut.cli.self_test.measurer import measurer_stall
+from taut.cli.self_test.recording import (
     ARMING_NS,
     THRESHOLD_NS,
     Place,
     record_cause,
     record_control,
 )
-from taut.cli.self_test_words import Result, one_line, print_result
+from taut.cli.self_test.words import Result, one_line, print_result
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
 from taut.host.fingerprint import hypervisor

@@ -8,7 +8,7 @@ from made_trace import CORE, MadeTrace, gap_rows, notes, stop
 from taut.analysis.explain import explain_gaps
 from taut.analysis.explain.acts import Acts, held_of
 from taut.analysis.explain.confusion import Confusion, confuse_as
-from taut.cli.self_test_measurer import _as_measurers
+from taut.cli.self_test.measurer import _as_measurers
 from taut.records.layout import PacketFlag
 
 MS = 1_000_000

@@ -1,0 +1,1 @@
+"""`taut explain --self-test`: causes made on purpose, recorded, judged and told."""
