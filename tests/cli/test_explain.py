@@ -71,3 +71,17 @@ def test_the_document_has_cause_and_audit_together(
     }
     assert cause["prediction"] == "predicted"
     assert trial["function_calls"] == {"n": 1, "sender_known": 1}
+
+
+def test_what_was_drawn_for_perfetto_is_said_beside_the_document(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.pftrace"
+
+    assert run_command(["explain", str(run), "--perfetto", str(path), "--json"]) == 0
+
+    out, err = capsys.readouterr()
+    json.loads(out)
+    assert path.stat().st_size > 0
+    assert f"{path}: " in err
+    assert "1 gaps, " in err

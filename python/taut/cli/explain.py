@@ -107,11 +107,15 @@ def _of_trials(
     """One at a time: each holds its events, hundreds of megabytes in a long trial."""
     if perfetto is not None and len(trials) > 1:
         raise InputError(f"--perfetto: of one trial, not {len(trials)}; name it with --trial")
+    notes = Console(stderr=True)
     for trial in trials:
-        with Console(stderr=True).status(f"explaining {trial.name}"):
+        with notes.status(f"explaining {trial.name}"):
             explanation = explain_trial(trial.path, options)
         if perfetto is not None:
-            write_perfetto(explanation, perfetto)
+            drawn = write_perfetto(explanation, perfetto)
+            words = f"{perfetto}: {drawn.n_packets:,} packets, {drawn.n_gaps:,} gaps, "
+            words += f"{drawn.n_events:,} kernel events; open it in ui.perfetto.dev"
+            notes.print(words, markup=False, highlight=False, soft_wrap=True)
         yield explanation
 
 
