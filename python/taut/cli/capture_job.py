@@ -6,7 +6,7 @@ Libraries are imported where they are needed: `--json` alone is done before the 
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -66,14 +66,14 @@ class CaptureJob:
                 return self._document_of_engine(folder, match_in_engine)
             write = ["packets"] if self.wants_content or self.parquet else []
             write += ["heads"] if self.wants_content else []
-            matched = self._match(folder, write, _load_measuring)
+            with self._keeping_packets(folder):
+                matched = self._match(folder, write, _load_measuring)
 
             from taut.analysis.capture_result import capture_document
             from taut.capture.series import NativeSeries
 
             document = capture_document(matched.report, matched.counts, NativeSeries(folder))
             document["content"] = self._content(matched) if self.wants_content else None
-            self._keep_packets(folder)
             return document
 
     def run(self, out: Path | None, *, as_json: bool) -> dict[str, Any]:
@@ -134,9 +134,9 @@ class CaptureJob:
             needs = ["keys"] if match_in_engine else ["packets"]
             heads = ["packets", "heads"] if self.wants_content else []
             heads += ["packets"] if self.parquet else []
-            matched = self._match(folder, sorted({*needs, *heads}))
+            with self._keeping_packets(folder):
+                matched = self._match(folder, sorted({*needs, *heads}))
             content = self._content(matched) if self.wants_content else None
-            self._keep_packets(folder)
             counts = matched.counts
             if match_in_engine:
                 counts, series = match_and_measure(
@@ -146,11 +146,13 @@ class CaptureJob:
                 series = measure_matched(engine, matched)
             return {**capture_document(matched.report, counts, series), "content": content}
 
-    def _keep_packets(self, folder: Path) -> None:
-        if self.parquet is not None:
-            from taut.records.convert import convert_packets
+    def _keeping_packets(self, folder: Path) -> AbstractContextManager[None]:
+        """Leave every packet as Parquet, if asked for, soon after the matcher's end."""
+        if self.parquet is None:
+            return nullcontext()
+        from taut.records.follow import converting_packets
 
-            convert_packets(folder, self.parquet)
+        return converting_packets(folder, self.parquet)
 
     def _content(self, matched: Matched) -> dict[str, Any]:
         from taut.analysis.content import search_capture

@@ -4,7 +4,7 @@ Every file of a trial uses the epoch and the clock fit of the generator's record
 packets and gaps.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,11 @@ def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[Path] = ()) -> N
         raise InputError(f"{raw}: no record files; the generator wrote nothing")
     fit = fit_of(reference.header)
     all_gaps = [gaps, *(open_raw(path, RecordKind.GAP) for path in device_gaps)]
-    _write(trial / "packets.parquet", PACKET_SCHEMA, _packet_tables([packets], fit))
-    _write(trial / "gaps.parquet", GAP_SCHEMA, _gap_tables(all_gaps, fit))
-    _write(trial / "histogram.parquet", HISTOGRAM_SCHEMA, _histogram_tables([histograms], fit))
+    write_parquet(trial / "packets.parquet", PACKET_SCHEMA, packet_tables(_chunks([packets]), fit))
+    write_parquet(trial / "gaps.parquet", GAP_SCHEMA, _gap_tables(all_gaps, fit))
+    write_parquet(
+        trial / "histogram.parquet", HISTOGRAM_SCHEMA, _histogram_tables([histograms], fit)
+    )
 
 
 def convert_packets(raw: Path, out: Path) -> None:
@@ -96,7 +98,9 @@ def convert_packets(raw: Path, out: Path) -> None:
     packets = open_raw(raw / PACKETS_FILE, RecordKind.PACKET)
     partial = out.with_name(f".tmp-{out.name}")
     try:
-        _write(partial, PACKET_SCHEMA, _packet_tables([packets], fit_of(packets.header)))
+        write_parquet(
+            partial, PACKET_SCHEMA, packet_tables(_chunks([packets]), fit_of(packets.header))
+        )
         partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)
@@ -120,7 +124,7 @@ def convert_events(raw: Path, trial: Path) -> None:
     opened = (_open_if_there(raw / name, kind) for name, kind in kinds)
     reference = next((file for file in opened if file is not None), events)
     fit = fit_of(reference.header)
-    _write(trial / "events.parquet", EVENT_SCHEMA, _event_tables(events, fit))
+    write_parquet(trial / "events.parquet", EVENT_SCHEMA, _event_tables(events, fit))
     if (raw / TRACE_FILE).exists():
         trace = read_json(raw / TRACE_FILE)
         write_json(trial / TRACE_FILE, trace | _window(trace, fit))
@@ -143,7 +147,8 @@ _STEADY = ("seq", "due_ns", "sent_ns", "received_ns", "start_ns", "end_ns", "tim
 _ROW_GROUP = 1 << 18
 
 
-def _write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+def write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+    """Write tables of one schema as row groups of a quarter of a million rows."""
     steady = [name for name in schema.names if name in _STEADY]
     with pq.ParquetWriter(
         path,
@@ -174,17 +179,18 @@ def _grouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 def _chunks(files: Sequence[RawFile | None]) -> Iterator[Records]:
     for file in files:
         if file is not None:
-            yield from file.chunks(_CHUNK_RECORDS)
+            yield from file.chunks(CHUNK_RECORDS)
 
 
 # Taking columns out of records reads each record once a column: a chunk must stay in the cache.
-_CHUNK_RECORDS = 1 << 14
+CHUNK_RECORDS = 1 << 14
 _COPIED = ("seq", "direction", "flow", "frame_len", "flags")
 _STAMPS = ("due_tsc", "sent_tsc", "received_tsc")
 
 
-def _packet_tables(files: Sequence[RawFile | None], fit: ClockFit) -> Iterator[pa.Table]:
-    for records in _chunks(files):
+def packet_tables(chunks: Iterable[Records], fit: ClockFit) -> Iterator[pa.Table]:
+    """Give packet records as tables of PACKET_SCHEMA, one a chunk."""
+    for records in chunks:
         yield pa.table(
             [
                 *(_column(records, name) for name in _COPIED),
