@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from taut.analysis.metric import Metric, Shape
+from taut.analysis.metric import Shape
 from taut.analysis.metrics import METRICS
 from taut.analysis.tables import chunks, load_packets, open_chunk
 from taut.storage.engine import Engine
@@ -59,7 +59,7 @@ def measure_records(engine: Engine, n_flows: int) -> Measured:
             if metric.shape is Shape.COUNTS:
                 _add_counts(counts, engine.query(metric.sql))
             else:
-                parts.append(_labelled(metric, engine.query(metric.sql)))
+                parts.append(_labelled(metric.name, engine.query(metric.sql)))
     open_chunk(engine, None, n_flows)
     for metric in METRICS:
         if metric.name == "extra_receipts":
@@ -84,7 +84,7 @@ def measure_histogram(engine: Engine, histogram: Path) -> Measured:
     """
     engine.load({"bucket": histogram})
     parts = [
-        _labelled(metric, engine.query(_bucket_sql(metric.series)))
+        _labelled(metric.name, engine.query(_bucket_sql(metric.series)))
         for metric in METRICS
         if metric.series is not None
     ]
@@ -92,20 +92,29 @@ def measure_histogram(engine: Engine, histogram: Path) -> Measured:
 
 
 def merge(parts: Sequence[pa.Table]) -> pa.Table:
-    """Add up distributions of chunks, trials or machines."""
-    unmerged = pa.concat_tables([SCHEMA.empty_table(), *parts])
-    merged = unmerged.group_by(_KEYS).aggregate([("n", "sum")]).rename_columns(SCHEMA.names)
-    return merged.sort_by([(key, "ascending") for key in _KEYS])
+    """Add up distributions of chunks, trials or machines.
+
+    One metric at a time: an hour on a noisy machine has tens of millions of values.
+    """
+    names = {name for part in parts for name in pc.unique(part["metric"]).to_pylist()}
+    return pa.concat_tables([SCHEMA.empty_table(), *(_merged(parts, n) for n in sorted(names))])
+
+
+def _merged(parts: Sequence[pa.Table], metric: str) -> pa.Table:
+    keys = _KEYS[1:]
+    rows = pa.concat_tables([select_metric(part, metric).drop_columns("metric") for part in parts])
+    counted = rows.group_by(keys).aggregate([("n", "sum")]).rename_columns([*keys, "n"])
+    return _labelled(metric, counted.sort_by([(key, "ascending") for key in keys]))
 
 
 def _derive(engine: Engine, distribution: pa.Table) -> pa.Table:
     engine.load({"distribution": distribution})
-    parts = [_labelled(m, engine.query(m.sql)) for m in METRICS if m.derived]
+    parts = [_labelled(m.name, engine.query(m.sql)) for m in METRICS if m.derived]
     return merge([distribution, *parts])
 
 
-def _labelled(metric: Metric, rows: pa.Table) -> pa.Table:
-    name = pa.array([metric.name] * rows.num_rows, pa.string())
+def _labelled(metric: str, rows: pa.Table) -> pa.Table:
+    name = pa.repeat(pa.scalar(metric), rows.num_rows)
     return rows.append_column("metric", name).select(SCHEMA.names).cast(SCHEMA)
 
 
