@@ -324,6 +324,16 @@ def test_every_packet_above_the_threshold_has_a_verdict(tmp_path):
     assert sum(total.tail_share for total in found.causes) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("over", "rank"), [("p99.9", 2997), ("p99.7", 2991), ("p50", 1500)])
+def test_a_percentile_is_the_packet_of_its_rank_and_no_other(tmp_path, over, rank):
+    rows = [packet(s, 1_000 + s) for s in range(3_000)]
+
+    found = explain_trial(write_trial(tmp_path, rows), Options(over=over))
+
+    assert found.threshold_ns == 1_000 + rank - 1
+    assert found.n_tail == 3_000 - rank
+
+
 @pytest.mark.parametrize(
     ("over", "words"), [("p100", "not a percentile"), ("pabc", "not a percentile"), ("25", "unit")]
 )

@@ -6,6 +6,7 @@ above it, and how full the device was when each of them was sent.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taut.analysis.explain.arrays import Ints, Mask, Numbers
+from taut.analysis.statistics import percentile_rank
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.records.layout import PacketFlag
@@ -127,12 +129,14 @@ def _threshold(latencies: Numbers, over: str) -> int:
     if not over.startswith("p"):
         return parse_duration_ns(over)
     try:
-        percent = float(over[1:])
-    except ValueError:
-        percent = -1.0
-    if not 0 < percent < 100:
+        share = Fraction(over[1:]) / 100
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
+    if not 0 < share < 1:
         raise InputError(f"--over {over}: not a percentile; say p99.9, or a time such as 25us")
-    return int(np.quantile(latencies, percent / 100, method="inverted_cdf"))
+    # By its rank, as everywhere else: a share in floating point may be off by a packet.
+    rank = percentile_rank(len(latencies), share.as_integer_ratio()) - 1
+    return int(np.partition(latencies, rank)[rank])
 
 
 def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
