@@ -81,6 +81,9 @@ class Testbench:
         try:
             device_gaps = self._load(trial, raw, logs, meta)
             convert_trial(raw, folder, device_gaps)
+            # They are in gaps.parquet now; an hour of them is large.
+            for path in device_gaps:
+                path.unlink()
             convert_events(raw, folder)
             meta["clock"]["after"] = self.check_clock()
         finally:
