@@ -102,9 +102,13 @@ static bool sleep_for(struct record_writer_thread *thread, uint64_t ms)
 static void *writer_run(void *arg)
 {
 	struct record_writer *writer = arg;
+	const struct sched_param batch = {.sched_priority = 0};
 	uint64_t n_waiting = 0;
 	uint64_t slept_ms;
 
+	// It may share a core with a polling thread: as a batch thread it takes that core in its
+	// turn, and not at once whenever it wakes up. A hint: it works without.
+	(void)sched_setscheduler(0, SCHED_BATCH, &batch);
 	do {
 		slept_ms = sleep_ms(writer, n_waiting);
 		bool go_on = sleep_for(writer->thread, slept_ms);
