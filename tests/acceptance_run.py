@@ -135,6 +135,7 @@ def passed(run: Run) -> Run:
 
 
 Window = tuple[int, int]
+LONG_NS = 1_000_000
 
 
 def with_stops(
@@ -198,11 +199,13 @@ def before_all_others(taut: int) -> Iterator[None]:
 def stop_for(pid: int, ns: int) -> Window:
     """Stop a process; the times are those at which it surely stood."""
     os.kill(pid, signal.SIGSTOP)
-    # Asleep, not spinning: this process may share the core with what it stops. A process that had
-    # lost its core anyhow stops only when it has it again.
+    # It shares the core with this process, as a rule: it stands from here on.
+    start = mono_raw_ns()
+    # Asleep, not spinning: it stops only when it has its core once more.
     while ") T " not in Path(f"/proc/{pid}/stat").read_text():
         time.sleep(0.0001)
-    start = mono_raw_ns()
+    if mono_raw_ns() - start > LONG_NS:
+        start = mono_raw_ns()  # others had the core
     time.sleep(ns / 1e9)
     end = mono_raw_ns()
     os.kill(pid, signal.SIGCONT)

@@ -359,7 +359,7 @@ def test_6_where_events_were_lost_nothing_is_hardware(tmp_path: Path):
 
 
 @contextmanager
-def testpmd(folder: Path) -> Iterator[int]:
+def polling_testpmd(folder: Path) -> Iterator[int]:
     """DPDK's test forwarder between two ports that make and drop packets; gives its number."""
     argv = ["stdbuf", "-oL", "dpdk-testpmd", f"--lcores=0@{CORE},1@{CORE}", "--main-lcore=0"]
     argv += ["--no-pci", "--no-telemetry", "--no-huge", "-m", "64", "--no-shconf"]
@@ -393,7 +393,7 @@ FIFO = "import os\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))\n
 )
 def test_10_a_hog_on_the_core_of_a_testpmd_is_found(tmp_path: Path, cause: str, hog: str):
     def attempt(folder: Path) -> str:
-        with testpmd(folder) as pid, running([sys.executable, "-c", hog], CORE) as process:
+        with polling_testpmd(folder) as pid, running([sys.executable, "-c", hog], CORE) as process:
             comm = Path(f"/proc/{process.pid}/comm")
             wait_for("the hog", lambda: "taut-hog" in comm.read_text())
             before = _ran(process.pid), _ran(pid), time.monotonic()

@@ -289,7 +289,7 @@ def test_faults_and_system_calls_are_those_of_the_watched_thread(tmp_path: Path)
 
 def test_lost_events_are_spans_and_their_number_is_the_kernels(tmp_path: Path):
     core = CORES[-1]
-    with tracing("--cores", str(core), "--out", str(tmp_path), "--buffer", "64KB") as process:
+    with tracing("--cores", str(core), "--out", str(tmp_path), "--buffer", "8KB") as process:
         # Who does not run does not read: the kernel's buffer overflows.
         process.send_signal(signal.SIGSTOP)
         preempt(core, 300)
