@@ -152,9 +152,7 @@ def with_stops(
     With `real_time` generator, device and who stops them go before all others on the machine.
     """
     with started(folder, spec, *arguments) as taut:
-        # The programs run before, too, to describe themselves.
-        wait_for("records", lambda: list((folder / "run").rglob("packets.bin")))
-        pid = wait_for(program, lambda: child_of(taut.pid, program))
+        pid = in_a_trial(folder / "run", taut.pid, program)
         time.sleep(1)  # warm-up
         stops = []
         with on_the_core_of(pid), before_all_others(taut.pid) if real_time else nullcontext():
@@ -221,6 +219,16 @@ def wait_for(what: str, look: Callable[[], Any], timeout_s: float = 60) -> Any:
             return found
         time.sleep(0.01)
     raise AssertionError(f"{what}: not seen in {timeout_s} s")
+
+
+def in_a_trial(run: Path, taut: int, program: str) -> int:
+    """Wait until a trial is under way and give the process of one of its programs.
+
+    They run before the first trial, too, for a moment, to say what they can do: a trial has
+    records.
+    """
+    wait_for("records", lambda: list(run.rglob("packets.bin")))
+    return wait_for(program, lambda: child_of(taut, program))
 
 
 def child_of(pid: int, program: str) -> int | None:

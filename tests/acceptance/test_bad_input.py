@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance_run import TAUT, child_of, finished, passed, run_taut, started, wait_for
+from acceptance_run import TAUT, child_of, finished, in_a_trial, passed, run_taut, started, wait_for
 from taut.core.binaries import find_binary
 
 pytestmark = pytest.mark.acceptance
@@ -124,9 +124,9 @@ def test_a_rate_no_port_takes_is_counted_and_marked(tmp_path: Path):
 
 def test_a_device_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path):
     with started(tmp_path, SPEC, *TWO_TRIALS, "--set", "duration=2s") as taut:
-        wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
+        device = in_a_trial(tmp_path / "run", taut.pid, "taut-forward")
         time.sleep(0.8)
-        os.kill(wait_for("device", lambda: child_of(taut.pid, "taut-forward")), signal.SIGKILL)
+        os.kill(device, signal.SIGKILL)
         run = finished(tmp_path, taut)
 
     assert run.status == 1
@@ -140,9 +140,9 @@ def test_a_device_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path)
 
 def test_a_generator_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path):
     with started(tmp_path, SPEC, *TWO_TRIALS, "--set", "duration=2s") as taut:
-        pid = wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
+        generator = in_a_trial(tmp_path / "run", taut.pid, "taut-generate")
         time.sleep(0.5)
-        os.kill(pid, signal.SIGKILL)
+        os.kill(generator, signal.SIGKILL)
         run = finished(tmp_path, taut)
 
     assert [result["status"] for result in run.results] == ["failed", "whole"]
@@ -227,7 +227,7 @@ def test_a_second_run_says_that_measurements_share_cores(tmp_path: Path):
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     with started(tmp_path / "first", SPEC, "--set", "duration=6s") as first:
-        wait_for("the first", lambda: child_of(first.pid, "taut-generate"))
+        in_a_trial(tmp_path / "first" / "run", first.pid, "taut-generate")
         second = passed(run_taut(tmp_path / "second", SPEC))
         passed(finished(tmp_path / "first", first))
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from acceptance_run import TAUT, child_of, wait_for
+from acceptance_run import TAUT, child_of, in_a_trial
 from taut.core.binaries import find_binary
 from taut.testbed.leftovers import find_leftovers
 
@@ -168,7 +168,7 @@ def test_ctrl_c_takes_the_trace_away(tmp_path: Path) -> None:
     argv = command(tmp_path, "--set", "duration=20s")
     taut = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        wait_for("the generator", lambda: child_of(taut.pid, "taut-generate"))
+        in_a_trial(tmp_path / "run", taut.pid, "taut-generate")
         if child_of(taut.pid, "taut-trace") is None:
             pytest.skip("this machine cannot trace")
         taut.send_signal(signal.SIGINT)
