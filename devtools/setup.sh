@@ -86,7 +86,8 @@ install_python() {
 	quietly .venv/bin/python -m pip install --require-hashes -r devtools/uv.lock.txt ||
 		fail "pip could not install uv; is a package index reachable?"
 	export UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy
-	quietly .venv/bin/uv pip install -p .venv/bin/python --require-hashes -r requirements.lock ||
+	# Compiled once, here: where Python may not write, each start would compile them all again.
+	quietly .venv/bin/uv pip install --compile-bytecode -p .venv/bin/python --require-hashes -r requirements.lock ||
 		fail "uv could not install requirements.lock; is a package index reachable?"
 	quietly .venv/bin/uv pip install -p .venv/bin/python --no-deps --no-build-isolation -e . ||
 		fail "uv could not install taut into .venv"
