@@ -1,9 +1,12 @@
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from taut.testbed import hugepages
-from taut.testbed.owner import HugepageGrant
+from taut.testbed import cleanup, hugepages
+from taut.testbed.owner import HugepageGrant, owner_of
+from taut.testbed.scope import RunScope
 
 
 @pytest.fixture
@@ -49,7 +52,7 @@ def test_never_below_what_others_hold(nr: Path) -> None:
 def test_killed_before_the_pages_were_taken_gives_nothing_back(nr: Path) -> None:
     intended = hugepages.intend(64, nr)
 
-    hugepages.give_back(hugepages.returning(intended))
+    hugepages.give_back(hugepages.returning(hugepages.settle(intended)))
 
     assert _count(nr) == 10
 
@@ -58,7 +61,7 @@ def test_killed_after_the_pages_were_taken_gives_them_back(nr: Path) -> None:
     intended = hugepages.intend(64, nr)
     hugepages.take(intended)
 
-    hugepages.give_back(hugepages.returning(intended))
+    hugepages.give_back(hugepages.returning(hugepages.settle(intended)))
 
     assert _count(nr) == 10
 
@@ -70,6 +73,55 @@ def test_a_return_that_was_killed_is_repeated_safely(nr: Path, was_written: bool
     if was_written:
         hugepages.give_back(plan)
 
-    hugepages.give_back(hugepages.returning(plan))
+    hugepages.give_back(hugepages.returning(hugepages.settle(plan)))
+
+    assert _count(nr) == 10
+
+
+@pytest.fixture
+def base(tmp_path: Path, nr: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A base folder whose runs take their pages from `nr`."""
+    locked = hugepages.locked
+    monkeypatch.setattr(hugepages, "locked", lambda: locked(nr))
+    monkeypatch.setattr(hugepages, "may_change", lambda: True)
+    (tmp_path / "base").mkdir()
+    return tmp_path / "base"
+
+
+def _run(base: Path, name: str, grant: HugepageGrant) -> Path:
+    folder = base / name
+    folder.mkdir()
+    replace(owner_of(name, os.getpid()), hugepages=(grant,)).write(folder)
+    return folder
+
+
+def test_a_killed_return_is_finished_after_another_run_gave_its_own_back(
+    base: Path, nr: Path
+) -> None:
+    first = hugepages.take(hugepages.intend(64, nr))
+    second = hugepages.take(hugepages.intend(64, nr))
+    # A cleanup of the first died between its plan and the write.
+    killed = _run(base, "aaaa", hugepages.returning(first, [second]))
+    other = _run(base, "bbbb", second)
+
+    cleanup.remove_run(other)
+    cleanup.remove_run(killed)
+
+    assert _count(nr) == 10
+
+
+def test_pages_taken_by_one_that_died_are_known_before_the_next_run_takes_its_own(
+    base: Path, nr: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intend = hugepages.intend
+    monkeypatch.setattr(hugepages, "intend", lambda n: intend(n, nr))
+    intended = hugepages.intend(64)
+    hugepages.take(intended)
+    killed = _run(base, "aaaa", intended)
+
+    with RunScope(base) as scope:
+        assert scope.add_hugepages(32) == 32
+        cleanup.remove_run(killed)
+        assert _count(nr) == 10 + 32
 
     assert _count(nr) == 10

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,6 +143,7 @@ def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
         return []
     removed = []
     with hugepages.locked():
+        settle_hugepages(folder.parent)
         # Read again under the lock: another cleanup may have given them back already.
         current = read_owner(folder)
         while current is not None and current.hugepages:
@@ -155,9 +157,24 @@ def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
     return removed
 
 
+def settle_hugepages(base: Path) -> None:
+    """Settle the grants of all who died amid a change; under the lock, before the next change."""
+    for folder, owner in _grantees(base):
+        settled = tuple(hugepages.settle(grant) for grant in owner.hugepages)
+        if settled != owner.hugepages:
+            replace(owner, hugepages=settled).write(folder)
+
+
 def _held_by_others(folder: Path) -> list[HugepageGrant]:
-    owners = (read_owner(other) for other in folder.parent.iterdir() if other != folder)
-    return [grant for owner in owners if owner is not None for grant in owner.hugepages]
+    grantees = _grantees(folder.parent)
+    return [grant for other, owner in grantees if other != folder for grant in owner.hugepages]
+
+
+def _grantees(base: Path) -> Iterator[tuple[Path, Owner]]:
+    for folder in base.iterdir():
+        owner = read_owner(folder)
+        if owner is not None and owner.hugepages and owner.booted_here():
+            yield folder, owner
 
 
 def _remove(path: Path) -> None:

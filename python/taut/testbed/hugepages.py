@@ -8,6 +8,7 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from taut.testbed.owner import HugepageGrant
@@ -45,22 +46,27 @@ def take(grant: HugepageGrant) -> HugepageGrant:
     return HugepageGrant(grant.path, grant.before, grant.asked, added)
 
 
-def returning(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
-    """Plan the way back: what was added is subtracted, never below what other runs hold.
+def settle(grant: HugepageGrant) -> HugepageGrant:
+    """Find out what a grant without the kernel's answer came to: its owner died amid a change.
 
-    The plan has the form of an intention, so that a cleanup that is killed itself can be
-    repeated: after the write nothing lies above `before` any more. The same holds for a grant
-    whose owner died between intention and answer (`added` is None): what is there beyond
-    `before`, less what others added since, is ours.
+    Exact under the lock, if it is done before anybody else changes the count: whatever lies above
+    `before`, and was asked for, is the grant's.
+    """
+    if grant.added is not None:
+        return grant
+    above = _read(Path(grant.path)) - grant.before
+    return replace(grant, added=max(0, min(grant.asked, above)))
+
+
+def returning(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
+    """Plan the way back of a settled grant: what was added goes, never what other runs hold.
+
+    The plan has the form of an intention, so that a cleanup that is killed itself is settled in
+    the same way: after the write nothing lies above `before` any more.
     """
     now = _read(Path(grant.path))
     held = sum(other.added or 0 for other in others)
-    if grant.added is not None:
-        ours = grant.added
-    else:
-        since = sum(other.added or 0 for other in others if other.before >= grant.before)
-        ours = min(grant.asked, now - grant.before - since)
-    n_pages = max(0, min(ours, now - held))
+    n_pages = max(0, min(grant.added or 0, now - held))
     return HugepageGrant(grant.path, before=now - n_pages, asked=n_pages, added=None)
 
 

@@ -95,6 +95,7 @@ class RunScope:
         if n_pages <= 0 or not hugepages.may_change():
             return 0
         with hugepages.locked():
+            cleanup.settle_hugepages(self.base)
             grant = hugepages.intend(n_pages)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages, grant)))
             grant = hugepages.take(grant)
