@@ -17,7 +17,6 @@ from taut.capture.frames import write_frames
 from taut.capture.matching import class_counts, match_in_engine
 from taut.capture.native import Matched
 from taut.core.errors import TautError
-from taut.records.convert import convert_trial
 from taut.storage.engine import Engine
 
 
@@ -33,10 +32,9 @@ class TableSeries:
         return rows["value_ns"].to_numpy(), rows["n"].to_numpy()
 
 
-def measure_matched(engine: Engine, matched: Matched) -> TableSeries:
-    """Measure the packets taut-match wrote (packets.bin) in the engine."""
-    convert_trial(matched.folder, matched.folder)
-    load_packets(engine, matched.folder / "packets.parquet")
+def measure_matched(engine: Engine, packets_parquet: Path) -> TableSeries:
+    """Measure in the engine the packets the native matcher found."""
+    load_packets(engine, packets_parquet)
     return TableSeries(measure_records(engine, n_flows=1).distribution)
 
 

@@ -6,7 +6,7 @@ Libraries are imported where they are needed: `--json` alone is done before the 
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -64,17 +64,13 @@ class CaptureJob:
         with _scratch() as folder:
             if match_in_engine or self.engine != "duckdb":
                 return self._document_of_engine(folder, match_in_engine)
-            write = ["packets"] if self.wants_content or self.parquet else []
-            write += ["heads"] if self.wants_content else []
-            with self._keeping_packets(folder):
-                matched = self._match(folder, write, _load_measuring)
+            matched, packets = self._match_as_wanted(folder, [], _load_measuring)
 
             from taut.analysis.capture_result import capture_document
             from taut.capture.series import NativeSeries
 
             document = capture_document(matched.report, matched.counts, NativeSeries(folder))
-            document["content"] = self._content(matched) if self.wants_content else None
-            return document
+            return document | {"content": self._content(matched, packets)}
 
     def run(self, out: Path | None, *, as_json: bool) -> dict[str, Any]:
         """Leave a run directory with a report; print the table unless JSON is wanted."""
@@ -131,35 +127,43 @@ class CaptureJob:
         from taut.storage.engines import open_engine
 
         with open_engine(self.engine, self.engine_url) as engine:
-            needs = ["keys"] if match_in_engine else ["packets"]
-            heads = ["packets", "heads"] if self.wants_content else []
-            heads += ["packets"] if self.parquet else []
-            with self._keeping_packets(folder):
-                matched = self._match(folder, sorted({*needs, *heads}))
-            content = self._content(matched) if self.wants_content else None
-            counts = matched.counts
             if match_in_engine:
+                matched, packets = self._match_as_wanted(folder, ["keys"])
                 counts, series = match_and_measure(
                     engine, matched, self.options.window_ns, self.options.skip_ns
                 )
             else:
-                series = measure_matched(engine, matched)
-            return {**capture_document(matched.report, counts, series), "content": content}
+                matched, packets = self._match_to_parquet(folder, [])
+                counts, series = matched.counts, measure_matched(engine, packets)
+            document = capture_document(matched.report, counts, series)
+            return document | {"content": self._content(matched, packets)}
 
-    def _keeping_packets(self, folder: Path) -> AbstractContextManager[None]:
-        """Leave every packet as Parquet, if asked for, soon after the matcher's end."""
-        if self.parquet is None:
-            return nullcontext()
+    def _match_as_wanted(
+        self, folder: Path, write: Sequence[str], meanwhile: Callable[[], None] | None = None
+    ) -> tuple[Matched, Path | None]:
+        """Match; give every packet as Parquet only where somebody will read it."""
+        if self.wants_content or self.parquet:
+            return self._match_to_parquet(folder, write, meanwhile)
+        return self._match(folder, write, meanwhile), None
+
+    def _match_to_parquet(
+        self, folder: Path, write: Sequence[str], meanwhile: Callable[[], None] | None = None
+    ) -> tuple[Matched, Path]:
+        """Match, and write every packet as Parquet, where --parquet says or beside the rest."""
         from taut.records.follow import converting_packets
 
-        return converting_packets(folder, self.parquet)
+        packets = self.parquet or folder / "packets.parquet"
+        heads = ["heads"] if self.wants_content else []
+        with converting_packets(folder, packets):
+            matched = self._match(folder, ["packets", *heads, *write], meanwhile)
+        return matched, packets
 
-    def _content(self, matched: Matched) -> dict[str, Any]:
+    def _content(self, matched: Matched, packets: Path | None) -> dict[str, Any] | None:
+        if packets is None or not self.wants_content:
+            return None
         from taut.analysis.content import search_capture
-        from taut.records.convert import convert_trial
 
-        convert_trial(matched.folder, matched.folder)
-        return search_capture(matched.folder, matched.folder / "packets.parquet").as_json()
+        return search_capture(matched.folder, packets).as_json()
 
 
 def _load_measuring() -> None:

@@ -93,19 +93,6 @@ def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[Path] = ()) -> N
     )
 
 
-def convert_packets(raw: Path, out: Path) -> None:
-    """Write only packets.bin of `raw`, as Parquet, to `out`: whole or not at all."""
-    packets = open_raw(raw / PACKETS_FILE, RecordKind.PACKET)
-    partial = out.with_name(f".tmp-{out.name}")
-    try:
-        write_parquet(
-            partial, PACKET_SCHEMA, packet_tables(_chunks([packets]), fit_of(packets.header))
-        )
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 def convert_events(raw: Path, trial: Path) -> None:
     """Write events.parquet and trace.json into `trial` from what taut-trace left in `raw`.
 

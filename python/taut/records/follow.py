@@ -3,6 +3,9 @@
 Libraries are imported by the thread that converts: who writes the records need not wait for them.
 """
 
+import mmap
+import os
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,20 +13,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from taut.records.raw_file import RawFile, Records
 
 _LOOK_S = 0.002
+_FREED_BYTES = 4 << 20
 
 
 @contextmanager
 def converting_packets(raw: Path, out: Path) -> Iterator[None]:
-    """Convert packets.bin of `raw` to `out` while the block has it written: whole or not at all.
+    """Turn packets.bin of `raw` into `out` while the block has it written: whole or not at all.
 
-    What the header says of the clock has to hold from the start, as a matcher's does; where it
-    changed by the end, everything is converted once more.
+    Its records are gone afterwards. What its header says of the clock has to hold from the start,
+    as a matcher's does and a generator's does not.
     """
     partial = out.with_name(f".tmp-{out.name}")
     packets = _Growing(raw / "packets.bin")
@@ -37,18 +41,10 @@ def converting_packets(raw: Path, out: Path) -> Iterator[None]:
                 raise
             finally:
                 packets.has_ended.set()
-        if packets.is_as(converted.result()):
-            partial.replace(out)
-        else:
-            _convert_again(raw, out)
+        converted.result()
+        partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _convert_again(raw: Path, out: Path) -> None:
-    from taut.records.convert import convert_packets
-
-    convert_packets(raw, out)
 
 
 @dataclass
@@ -58,56 +54,42 @@ class _Growing:
     path: Path
     has_ended: Event = field(default_factory=Event)
     is_given_up: bool = False
-    n_records: int = 0
 
-    def convert(self, partial: Path) -> "RawFile | None":
-        """Convert until it has ended; give the file as it was at first. None: there was none."""
+    def convert(self, partial: Path) -> None:
+        """Convert until it has ended."""
+        # The writer goes first; where it leaves no core, what is left over is converted after it.
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+
         from taut.records.clock import fit_of
         from taut.records.convert import PACKET_SCHEMA, packet_tables, write_parquet
-        from taut.records.layout import FILE_HEADER
-
-        while self._n_bytes() < FILE_HEADER.itemsize:
-            if self.has_ended.wait(_LOOK_S):
-                return None
-        first = self._open()
-        tables = packet_tables(self._chunks(first), fit_of(first.header))
-        write_parquet(partial, PACKET_SCHEMA, tables)
-        return first
-
-    def is_as(self, first: "RawFile | None") -> bool:
-        """Whether the file, now whole, is what was converted."""
-        from taut.records.clock import fit_of
-
-        whole = self._open()
-        return (
-            first is not None
-            and fit_of(first.header) == fit_of(whole.header)
-            and self.n_records == whole.n_records
-        )
-
-    def _open(self) -> "RawFile":
-        from taut.records.layout import RecordKind
+        from taut.records.layout import FILE_HEADER, RecordKind
         from taut.records.raw_file import open_raw
 
-        return open_raw(self.path, RecordKind.PACKET)
+        while self._n_bytes() < FILE_HEADER.itemsize and not self.has_ended.wait(_LOOK_S):
+            pass
+        if self.is_given_up:
+            return
+        first = open_raw(self.path, RecordKind.PACKET)
+        write_parquet(
+            partial, PACKET_SCHEMA, packet_tables(self._take(first), fit_of(first.header))
+        )
 
-    def _chunks(self, first: "RawFile") -> Iterator["Records"]:
+    def _take(self, first: "RawFile") -> Iterator["Records"]:
         import numpy as np
 
         from taut.records.convert import CHUNK_RECORDS
         from taut.records.layout import FILE_HEADER
 
-        with self.path.open("rb") as file:
+        with self.path.open("r+b") as file:
             file.seek(FILE_HEADER.itemsize)
+            freed = 0
             while not self.is_given_up:
                 # Asked first: what is there after the end is all there is.
                 is_last = self.has_ended.is_set()
-                n_bytes = self._n_bytes() - FILE_HEADER.itemsize
-                n = n_bytes // first.dtype.itemsize - self.n_records
+                n = (self._n_bytes() - file.tell()) // first.dtype.itemsize
                 if n >= CHUNK_RECORDS or (is_last and n > 0):
-                    records = np.fromfile(file, first.dtype, min(n, CHUNK_RECORDS))
-                    self.n_records += len(records)
-                    yield records
+                    yield np.fromfile(file, first.dtype, min(n, CHUNK_RECORDS))
+                    freed = _free(file, freed)
                 elif is_last:
                     return
                 else:
@@ -118,3 +100,21 @@ class _Growing:
             return self.path.stat().st_size
         except FileNotFoundError:
             return 0
+
+
+def _free(file: BinaryIO, start: int) -> int:
+    """Make a hole of what was read since `start`; give where the next one starts.
+
+    The writer gets the same memory again: pages a virtual machine never had cost more than they
+    take to convert. A file system that knows no holes keeps it all.
+    """
+    while file.tell() - start >= _FREED_BYTES:
+        try:
+            with mmap.mmap(file.fileno(), _FREED_BYTES, offset=start) as read:
+                # The header stays.
+                skipped = mmap.PAGESIZE if start == 0 else 0
+                read.madvise(mmap.MADV_REMOVE, skipped, _FREED_BYTES - skipped)
+        except OSError:
+            return start
+        start += _FREED_BYTES
+    return start
