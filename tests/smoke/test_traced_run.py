@@ -89,6 +89,8 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     calibration = result["explanation"]["calibration"]
     assert calibration["watched_ns"] > 0
     assert {"entry_and_exit", "empty_gaps_per_second"} <= calibration.keys()
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["calibration"] == {trial.name: calibration}
     assert meta["generator"]["clock"]["residual_ns"] >= 0
     assert "Why packets were late" in (out / "report.html").read_text()
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from rich.console import Console
 
 from taut.cli.progress import TerminalProgress, duration_words
 from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.core.manifest import write_manifest
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
@@ -102,6 +103,7 @@ def finish(run: RunDirectory, *, as_json: bool, publish: Publish | None) -> int:
     notes = Console(stderr=True)
     notes.print("analysing ...", highlight=False)
     document = analyse_run(run)
+    _keep_calibration(run, document["trials"])
     if publish is not None:
         publish(run, document)
     report = write_html([(run, document)], run.path / "report.html")
@@ -111,6 +113,14 @@ def finish(run: RunDirectory, *, as_json: bool, publish: Publish | None) -> int:
     else:
         print_results([(run, document)], Console(), report)
     return sum(trial["status"] != "whole" for trial in document["trials"])
+
+
+def _keep_calibration(run: RunDirectory, results: Sequence[Mapping[str, Any]]) -> None:
+    """Add to the manifest, trial by trial, what interrupts cost on this machine when it ran."""
+    explained = {result["name"]: result.get("explanation") for result in results}
+    found = {name: of["calibration"] for name, of in explained.items() if of is not None}
+    if found:
+        write_manifest(run.path, {**run.manifest(), "calibration": found})
 
 
 def _measured(plan: Plan, out: Path, origin: Origin, resume: bool) -> bool:
