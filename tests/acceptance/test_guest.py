@@ -109,7 +109,8 @@ def show(request: pytest.FixtureRequest, proof: Proof) -> None:
             print(
                 f"  {name}: init after {boot.to_init_s:.1f} s"
                 f" ({boot.guest_init_s:.1f} s by the guest's clock),"
-                f" off after {boot.total_s:.1f} s; parameters: {boot.parameters or 'none'}",
+                f" off after {boot.total_s:.1f} s; parameters: {boot.parameters or 'none'};"
+                f" boots that stood still before: {boot.n_stalled}",
                 file=sys.stderr,
             )
         for check in (check for check in plain if plain[check]["state"] != tuned[check]["state"]):
