@@ -4,8 +4,9 @@
 #include "pool.h"
 #include "port.h"
 
-#include <errno.h>
 #include <rte_ethdev.h>
+
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
