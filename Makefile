@@ -21,7 +21,7 @@ PYTEST_ARGS ?=
 help: ## say what can be made
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup: ## install what is missing: Debian packages (as root), .venv, l2fwd
+setup: ## install what building and measuring need: Debian packages (as root), .venv, l2fwd
 	@devtools/setup.sh
 
 build: setup ## compile the data plane; leave bin/taut and the binaries usable
@@ -33,10 +33,12 @@ demo: build ## measure a Linux bridge and DPDK forwarders (under 3 minutes after
 
 # pytest comes last: its summary is the verdict.
 test: build sanitize ## every test: C units, C units under sanitizers, Python, seam, smoke, acceptance
+	@devtools/setup.sh test
 	@devtools/meson_test $(BUILD)
 	@$(VENV)/pytest $(PYTEST_ARGS)
 
 smoke: build ## only the tests that run the binaries over virtual ports
+	@devtools/setup.sh test
 	@$(VENV)/pytest -m smoke $(PYTEST_ARGS)
 
 # Leaks are not looked for: EAL keeps its memory until the process ends.

@@ -1,32 +1,39 @@
 #!/bin/sh
 # Bring a Debian 12 machine from "can clone and call make" to "can build, measure and test".
 #
-#   devtools/setup.sh         what building, measuring and testing need
-#   devtools/setup.sh lint    also the C formatter and linter
+#   devtools/setup.sh         what building and measuring need
+#   devtools/setup.sh test    also the test runner, a browser, the servers and packages of the engines
+#   devtools/setup.sh lint    also the linters
 #   devtools/setup.sh fuzz    also the compiler that has libFuzzer
 #   devtools/setup.sh bench   also the peers taut is measured beside
 #   devtools/setup.sh guest   also QEMU, and what the file system of its guest is made of
 #
 # Installs only what is missing, so a second run costs a fraction of a second. Python packages
-# come from requirements.lock, every file checked against its hash, into .venv of this clone.
-# apt, pip and uv run with whatever mirrors, proxies and certificates this machine is set to.
+# come from requirements.lock, and from requirements-dev.lock where tests run or code is judged,
+# every file checked against its hash, into .venv of this clone. apt, pip and uv run with whatever
+# mirrors, proxies and certificates this machine is set to.
 set -eu
 cd "$(dirname "$0")/.."
 
 # libdpdk-dev: headers and libraries; dpdk-dev: testpmd; dpdk-doc: the source of l2fwd.
-# postgresql, default-jre-headless: servers the tests start for the engines postgres and spark.
 packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev dpdk-doc
-	libcmocka-dev zlib1g-dev libzstd-dev iproute2 kmod procps python3 python3-venv util-linux
-	postgresql default-jre-headless"
-lint_packages="clang-format clang-tidy"
-fuzz_packages="clang libclang-rt-14-dev"
-bench_packages="rt-tests libpcap-dev"
-# Guests run Debian's kernels, which the test fetches itself and does not install.
-guest_packages="qemu-system-x86 busybox-static cpio"
-[ "${1:-}" = lint ] && packages="$packages $lint_packages"
-[ "${1:-}" = fuzz ] && packages="$packages $fuzz_packages"
-[ "${1:-}" = bench ] && packages="$packages $bench_packages"
-[ "${1:-}" = guest ] && packages="$packages $guest_packages"
+	libcmocka-dev zlib1g-dev libzstd-dev iproute2 kmod procps python3 python3-venv util-linux"
+lock=requirements-dev.lock
+case ${1:-} in
+# Servers the tests start for the engines postgres and spark, and a browser that looks at reports.
+test) packages="$packages postgresql default-jre-headless chromium-headless-shell" ;;
+lint) packages="$packages clang-format clang-tidy" ;;
+fuzz) packages="$packages clang libclang-rt-14-dev" lock=requirements.lock ;;
+bench) packages="$packages rt-tests libpcap-dev postgresql default-jre-headless" ;;
+# Guests run Debian's kernels, which the test fetches itself and does not install; e2fsprogs and
+# systemd: one has a disk, and boots as a server does.
+guest) packages="$packages qemu-system-x86 busybox-static cpio e2fsprogs systemd" ;;
+"") lock=requirements.lock ;;
+*)
+	echo "setup: $1 is none of test, lint, fuzz, bench, guest" >&2
+	exit 2
+	;;
+esac
 
 say() { echo "setup: $*" >&2; }
 fail() {
@@ -72,9 +79,10 @@ install_packages() {
 
 # pip only brings uv; uv brings the rest. Both check every file against a hash.
 install_python() {
+	# A line for each lock that is installed, as all of them were then.
 	stamp=.venv/.taut-setup
-	wanted=$(cat requirements.lock devtools/uv.lock.txt pyproject.toml | sha256sum)
-	[ "$(cat $stamp 2>/dev/null)" != "$wanted" ] || return 0
+	sum=$(cat requirements.lock requirements-dev.lock devtools/uv.lock.txt pyproject.toml | sha256sum)
+	! grep -qsFx "$lock $sum" $stamp || return 0
 
 	if [ ! -x .venv/bin/python ]; then
 		say "creating .venv"
@@ -85,13 +93,15 @@ install_python() {
 	say "installing Python packages"
 	quietly .venv/bin/python -m pip install --require-hashes -r devtools/uv.lock.txt ||
 		fail "pip could not install uv; is a package index reachable?"
-	export UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy
+	# Like apt and pip, uv trusts whom this machine trusts: behind some proxies that is needed.
+	export UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_SYSTEM_CERTS=true
 	# Compiled once, here: where Python may not write, each start would compile them all again.
-	quietly .venv/bin/uv pip install --compile-bytecode -p .venv/bin/python --require-hashes -r requirements.lock ||
-		fail "uv could not install requirements.lock; is a package index reachable?"
+	quietly .venv/bin/uv pip install --compile-bytecode -p .venv/bin/python --require-hashes -r $lock ||
+		fail "uv could not install $lock; is a package index reachable?"
 	quietly .venv/bin/uv pip install -p .venv/bin/python --no-deps --no-build-isolation -e . ||
 		fail "uv could not install taut into .venv"
-	echo "$wanted" >$stamp
+	{ grep -sF "$sum" $stamp || :; echo "$lock $sum"; } >$stamp.new
+	mv $stamp.new $stamp
 }
 
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then

@@ -60,4 +60,5 @@ def open_engine(name: str, url: str | None = None) -> Engine:
     except ModuleNotFoundError as error:
         raise MissingToolError(
             f"engine {name}: the Python package {error.name} is missing; pip install taut[{name}]"
+            " (in a clone: devtools/setup.sh test)"
         ) from None
