@@ -31,11 +31,11 @@ build: setup ## compile the data plane; leave bin/taut and the binaries usable
 demo: build ## measure a Linux bridge and DPDK forwarders (under 3 minutes after set-up)
 	@bin/taut reproduce debs20 --quick
 
-# pytest comes last: its summary is the verdict.
+# The Python tests come last: their last line is the verdict.
 test: build sanitize ## every test: C units, C units under sanitizers, Python, seam, smoke, acceptance
 	@devtools/setup.sh test
 	@devtools/meson_test $(BUILD)
-	@$(VENV)/pytest $(PYTEST_ARGS)
+	@devtools/test $(PYTEST_ARGS)
 
 smoke: build ## only the tests that run the binaries over virtual ports
 	@devtools/setup.sh test

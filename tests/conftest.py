@@ -1,20 +1,42 @@
 """What every test may rely on: a marked test is skipped, with the reason, where it cannot run."""
 
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import servers
+from skips import fail_unless_allowed
+from stages import SERVERS, STAGES, company_of, stage_of
 from taut.core.binaries import BINARIES, find_binary_or_none
 from taut.storage.engines import ENGINES
+from terminal import Terminal
 
 NO_BINARIES = pytest.mark.skip(reason="needs taut's programs: make build")
 NO_ROOT = pytest.mark.skip(reason="needs root")
 
+# What a script starts in the background ignores Ctrl-C, and what that starts does, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what this user, or this build, cannot run. Acceptance comes last: it takes minutes."""
+# How fast examples come is the machine's doing, and so is how long one takes.
+settings.register_profile("taut", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("taut")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--stage", choices=STAGES, help="only the tests of this stage of make test")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what this user, or this build, cannot run; leave out tests of the other stage.
+
+    What takes longest comes first beside others, so that no process waits for it in the end;
+    acceptance comes last.
+    """
     built = all(find_binary_or_none(name) for name in BINARIES)
     is_root = os.geteuid() == 0
     for item in items:
@@ -23,7 +45,46 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(NO_BINARIES)
         if item.get_closest_marker("root") and not is_root:
             item.add_marker(NO_ROOT)
-    items.sort(key=lambda item: item.get_closest_marker("acceptance") is not None)
+    items.sort(key=lambda item: (_is_last(item), company_of(item.nodeid) != SERVERS))
+    if asked := config.getoption("--stage"):
+        others = [item for item in items if _stage(item) != asked]
+        items[:] = [item for item in items if _stage(item) == asked]
+        config.hook.pytest_deselected(items=others)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where CI is set no skip passes but for a missing component."""
+    report = yield
+    if os.environ.get("CI"):
+        fail_unless_allowed(report)
+    return report
+
+
+def _stage(item: pytest.Item) -> str:
+    return stage_of(mark.name for mark in item.iter_markers())
+
+
+def _is_last(item: pytest.Item) -> bool:
+    return _stage(item) == "alone" and item.get_closest_marker("acceptance") is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a process all tests of a company, one after the other."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByCompany(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return company_of(nodeid)
+
+    return ByCompany(config, log)
+
+
+@pytest.fixture
+def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """One whose width a test sets."""
+    return Terminal(capsys, monkeypatch)
 
 
 @pytest.fixture(scope="session")

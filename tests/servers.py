@@ -1,11 +1,14 @@
-"""Real servers for tests: PostgreSQL and a standalone Spark cluster, on free ports of loopback.
+"""Real servers for tests: PostgreSQL and a standalone Spark cluster, for nobody but the tests.
 
-Each is a context manager that gives a URL; what it started is ended and its folder removed when
-it is left, and dies with the tests when those are killed.
+PostgreSQL listens on a socket in a private folder alone; Spark's ports are on loopback, where every
+user of the machine could come, and ask a secret. Each is a context manager that gives a URL; what
+it started is ended and its folder removed when it is left, and dies with the tests when those are
+killed.
 """
 
 import os
 import re
+import secrets
 import shutil
 import signal
 import socket
@@ -30,22 +33,25 @@ _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 def missing_postgres() -> str | None:
     """Why PostgreSQL cannot be run here."""
     if find_spec("psycopg") is None:
-        return "needs psycopg: make setup"
-    return None if _postgres_bin() else "needs PostgreSQL's server: make setup"
+        return "needs psycopg: devtools/setup.sh test"
+    return None if _postgres_bin() else "needs PostgreSQL's server: devtools/setup.sh test"
 
 
 def missing_spark() -> str | None:
     """Why Spark cannot be run here."""
     if find_spec("pyspark") is None:
-        return "needs pyspark: make setup"
+        return "needs pyspark: devtools/setup.sh test"
     if "JAVA_HOME" in os.environ or shutil.which("java"):
         return None
-    return "needs Java: make setup"
+    return "needs Java: devtools/setup.sh test"
 
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """Run Debian's PostgreSQL with a data folder of its own; give its URL."""
+    """Run Debian's PostgreSQL with a data folder of its own; give its URL.
+
+    Whoever can open the socket may come in: it lies in a folder with mode 0700.
+    """
     bin_dir = _postgres_bin()
     assert bin_dir is not None
     folder = Path(tempfile.mkdtemp(prefix="taut-pg-"))
@@ -58,17 +64,16 @@ def postgres_server() -> Iterator[str]:
         subprocess.run(
             [
                 *as_user,
-                *(bin_dir / "initdb", "-D", folder / "data", "-U", "taut", "--auth=trust"),
+                *(bin_dir / "initdb", "-D", folder / "data", "-U", "taut"),
+                *("--auth-local=trust", "--auth-host=reject"),
                 *("--no-sync", "--encoding=UTF8", "--locale=C"),
             ],
             check=True,
             capture_output=True,
             cwd=folder,
         )
-        port = free_port()
         options = {
-            "listen_addresses": "127.0.0.1",
-            "port": port,
+            "listen_addresses": "",
             "unix_socket_directories": folder,
             "fsync": "off",
             "max_connections": 20,
@@ -78,16 +83,19 @@ def postgres_server() -> Iterator[str]:
             command += ["-c", f"{name}={value}"]
         # SIGINT: end sessions and stop; SIGQUIT, when the tests are gone: stop at once.
         with _running(command, folder, signal.SIGINT, dies_by="QUIT") as server:
-            ready = [bin_dir / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+            ready = [bin_dir / "pg_isready", "-q", "-h", folder]
             _wait(server, folder, lambda: subprocess.run(ready, check=False).returncode == 0)
-            yield f"postgresql://taut@127.0.0.1:{port}/postgres"
+            yield f"postgresql://taut@/postgres?host={folder}"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def spark_cluster(n_workers: int = 2) -> Iterator[str]:
-    """Run a master and workers of one core each; give the master's URL."""
+    """Run a master and workers of one core each; give the master's URL.
+
+    The secret stands in a file of a private folder, which SPARK_CONF_DIR names for as long.
+    """
     folder = Path(tempfile.mkdtemp(prefix="taut-spark-"))
     env = os.environ | {
         "SPARK_HOME": _package_folder("pyspark"),
@@ -170,11 +178,14 @@ def _said(log: Path, pattern: str) -> list[str]:
 
 @contextmanager
 def _spark_settings(folder: Path) -> Iterator[None]:
-    """Settings of the drivers the tests start: two partitions and small executors."""
+    """Settings of the cluster and of the drivers the tests start: a secret, small executors."""
     settings = {
         "spark.sql.shuffle.partitions": "2",
         "spark.executor.memory": "512m",
         "spark.local.dir": str(folder),
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": secrets.token_hex(16),
+        "spark.ui.killEnabled": "false",
         "spark.driver.extraJavaOptions": _QUICK_JAVA,
         "spark.executor.extraJavaOptions": _QUICK_JAVA,
     }

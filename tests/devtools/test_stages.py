@@ -1,0 +1,44 @@
+"""Every test is in one stage of `make test`, and in the right one."""
+
+from itertools import combinations
+
+import pytest
+
+from stages import STAGES, company_of, stage_of
+
+
+@pytest.mark.parametrize(
+    ("marks", "stage"),
+    [
+        ((), "beside"),
+        (("parametrize", "timeout"), "beside"),
+        (("smoke",), "alone"),
+        (("root",), "alone"),
+        (("acceptance", "timeout"), "alone"),
+        (("guest",), "alone"),
+        (("alone",), "alone"),
+        (("acceptance", "beside"), "beside"),
+    ],
+)
+def test_what_touches_the_machine_runs_alone(marks: tuple[str, ...], stage: str) -> None:
+    assert stage_of(marks) == stage
+
+
+def test_whatever_its_marks_a_test_is_in_a_stage() -> None:
+    names = ("smoke", "root", "acceptance", "guest", "alone", "beside", "timeout")
+    for n in range(len(names) + 1):
+        assert {stage_of(marks) for marks in combinations(names, n)} <= set(STAGES)
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "company"),
+    [
+        ("tests/storage/test_engines.py::test_a_name[duckdb]", "servers"),
+        ("tests/acceptance/test_captures.py::test_every_engine[native-spark]", "servers"),
+        ("tests/analysis/test_load.py::test_rates[spark plug]", "tests/analysis/test_load.py"),
+        ("tests/report/figures/test_conformance.py::test_it_draws[tail]", "tests/report"),
+        ("tests/core/test_units.py::test_units", "tests/core/test_units.py"),
+    ],
+)
+def test_who_shares_what_takes_long_stays_in_one_process(nodeid: str, company: str) -> None:
+    assert company_of(nodeid) == company
