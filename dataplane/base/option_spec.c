@@ -15,12 +15,16 @@ struct unit {
 	uint64_t ns;
 };
 
+// As core/units.py reads them; µs with the micro sign, and with the Greek letter.
 static const struct unit units[] = {
 	{"ns", 1},
 	{"us", 1000},
+	{"\u00b5s", 1000},
+	{"\u03bcs", 1000},
 	{"ms", 1000000},
 	{"s", 1000000000},
 	{"m", UINT64_C(60000000000)},
+	{"min", UINT64_C(60000000000)},
 	{"h", UINT64_C(3600000000000)},
 };
 
@@ -75,6 +79,8 @@ static int parse_duration(const char *text, uint64_t *out)
 		*out = 0;
 		return 0;
 	}
+	while (any && *text == ' ')
+		text++;
 	for (size_t i = 0; any && i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(text, units[i].name) != 0)
 			continue;

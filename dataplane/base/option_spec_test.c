@@ -98,9 +98,13 @@ static void test_durations_have_units_and_are_exact(void **state)
 		{"time=1h", UINT64_C(3600000000000)},
 		{"time=0.1us", 100},
 		{"time=1.5us", 1500},
+		{"time=1.5 \u00b5s", 1500},
+		{"time=1.5\u03bcs", 1500},
+		{"time=1 s", 1000000000},
+		{"time=2min", UINT64_C(120000000000)},
 	};
-	static const char *const bad[] = {"time=10", "time=", "time=us", "time=-1s", "time=1 s",
-		"time=1.5ns", "time=1..5s", "time=10x", "time=99999999999999999999h",
+	static const char *const bad[] = {"time=10", "time=", "time=us", "time=-1s", "time=1 ",
+		"time= s", "time=1.5ns", "time=1..5s", "time=10x", "time=99999999999999999999h",
 		"time=999999999h"};
 	struct options options;
 
@@ -164,7 +168,7 @@ static void test_description_is_json_with_every_field(void **state)
 	option_describe(out, &specs[1], 1);
 	fclose(out);
 	assert_string_equal(text, "[{\"name\":\"size\",\"type\":\"uint\",\"default\":\"32\","
-				  "\"help\":\"how many\",\"min\":1,\"max\":64}]");
+				  "\"help\":\"how many\",\"metavar\":\"N\",\"min\":1,\"max\":64}]");
 	free(text);
 }
 

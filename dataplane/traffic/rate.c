@@ -2,29 +2,28 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
 	NS_PER_S = 1000000000,
 	L1_OVERHEAD = 20, // preamble 7, start delimiter 1, inter-frame gap 12 (IEEE 802.3)
+	MAX_DIGITS = 9,
 	MAX_DECIMALS = 6,
 };
 
 struct unit {
 	const char *name;
-	uint64_t factor;
-	int is_bits;
+	bool is_bits;
 };
 
 static const struct unit units[] = {
-	{"pps", 1, 0},
-	{"kpps", 1000, 0},
-	{"Mpps", 1000000, 0},
-	{"bps", 1, 1},
-	{"kbps", 1000, 1},
-	{"Mbps", 1000000, 1},
-	{"Gbps", 1000000000, 1},
+	{"pps", false},
+	{"pkt/s", false},
+	{"p/s", false},
+	{"bps", true},
+	{"bit/s", true},
 };
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -43,6 +42,13 @@ static int refuse(const char *text, const char *why, char *error, size_t error_l
 	return -EINVAL;
 }
 
+static const char *skip_blanks(const char *text)
+{
+	while (*text == ' ')
+		text++;
+	return text;
+}
+
 // "1.25" becomes 125 / 100. Returns what follows the number, or NULL.
 static const char *parse_decimal(const char *text, uint64_t *digits, uint64_t *scale)
 {
@@ -51,7 +57,7 @@ static const char *parse_decimal(const char *text, uint64_t *digits, uint64_t *s
 
 	*digits = 0;
 	*scale = 1;
-	for (; isdigit((unsigned char)*at) && n_digits < 9; at++, n_digits++)
+	for (; isdigit((unsigned char)*at) && n_digits < MAX_DIGITS; at++, n_digits++)
 		*digits = *digits * 10 + (uint64_t)(*at - '0');
 	if (n_digits == 0)
 		return NULL;
@@ -61,30 +67,51 @@ static const char *parse_decimal(const char *text, uint64_t *digits, uint64_t *s
 		*digits = *digits * 10 + (uint64_t)(*at - '0');
 		*scale *= 10;
 	}
-	return at;
+	return n_decimals > 0 ? at : NULL;
+}
+
+static const char *parse_prefix(const char *text, uint64_t *factor)
+{
+	*factor = 1;
+	if (*text == 'k' || *text == 'K')
+		*factor = 1000;
+	else if (*text == 'M')
+		*factor = 1000000;
+	else if (*text == 'G')
+		*factor = NS_PER_S;
+	return *factor > 1 ? text + 1 : text;
+}
+
+// NULL: text is no unit.
+static const struct unit *find_unit(const char *text)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t len = strlen(units[i].name);
+		if (strncmp(units[i].name, text, len) == 0 && *skip_blanks(text + len) == '\0')
+			return &units[i];
+	}
+	return NULL;
 }
 
 int traffic_rate_parse(const char *text, const struct frame_mix *mix, enum rate_layer layer,
 	struct traffic_rate *out, char *error, size_t error_len)
 {
-	uint64_t digits, scale;
-	const char *name = parse_decimal(text, &digits, &scale);
+	uint64_t digits, scale, factor;
+	const char *at = parse_decimal(skip_blanks(text), &digits, &scale);
 	const struct unit *unit = NULL;
 
-	for (size_t i = 0; name != NULL && i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(units[i].name, name) == 0)
-			unit = &units[i];
+	if (at != NULL)
+		unit = find_unit(parse_prefix(skip_blanks(at), &factor));
 	if (unit == NULL)
-		return refuse(text, "a rate reads like 100kpps, 1.5Mpps, 50Mbps or 10Gbps", error,
-			error_len);
+		return refuse(text,
+			"a rate reads like 100kpps, 100 kpkt/s, 50Mbps or 10 Gbit/s, with at most "
+			"nine digits and six decimals",
+			error, error_len);
 	if (digits == 0)
 		return refuse(text, "the rate is zero; it must be positive", error, error_len);
 
-	// Lowest terms after each step keep 64 bits enough.
-	uint64_t packets = digits, per_ns = scale * NS_PER_S;
-	uint64_t divisor = common_divisor(packets, per_ns);
-	packets = packets / divisor * unit->factor;
-	per_ns /= divisor;
+	// Every factor divides a second, and lowest terms after each step keep 64 bits enough.
+	uint64_t packets = digits, per_ns = scale * (NS_PER_S / factor), divisor;
 	if (unit->is_bits) {
 		uint64_t bytes = frame_mix_sum(mix) +
 				 (layer == RATE_LAYER_L1 ? (uint64_t)L1_OVERHEAD * mix->n : 0);

@@ -8,6 +8,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -191,7 +193,8 @@ static void assert_rate(const char *text, const char *frame, enum rate_layer lay
 	struct frame_mix mix = mix_of(frame);
 	struct traffic_rate rate;
 
-	assert_int_equal(traffic_rate_parse(text, &mix, layer, &rate, error, sizeof(error)), 0);
+	if (traffic_rate_parse(text, &mix, layer, &rate, error, sizeof(error)) != 0)
+		fail_msg("%s", error);
 	assert_true(fabs(traffic_rate_pps(&rate) / pps - 1) < 1e-12);
 }
 
@@ -205,17 +208,30 @@ static void test_rates_in_packets_and_in_bits(void **state)
 	assert_rate("100Gbps", "imix", RATE_LAYER_L1, 1e11 / 8 / (4246.0 / 12 + 20));
 }
 
-static void test_bad_rates_are_refused(void **state)
+// A line is "RATE" PPS or "RATE" refused, a comment or empty. Python is held to the same file.
+static void test_rates_are_read_as_python_reads_them(void **state)
 {
-	static const char *const texts[] = {"", "fast", "100", "0pps", "0.0001pps", "-5kpps",
-		"1.5.5kpps", "9000Mpps", "10 kpps"};
+	FILE *cases = fopen(RATE_CASES, "r");
 	struct frame_mix mix = mix_of("64");
 	struct traffic_rate rate;
+	char line[128];
+	int n_cases = 0;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_int_equal(traffic_rate_parse(texts[i], &mix, RATE_LAYER_L2, &rate, error,
-					 sizeof(error)),
-			-EINVAL);
+	assert_non_null(cases);
+	while (fgets(line, sizeof(line), cases) != NULL) {
+		char *end = strrchr(line, '"');
+		if (line[0] != '"' || end == line)
+			continue;
+		*end = '\0';
+		n_cases++;
+		if (strstr(end + 1, "refused") == NULL)
+			assert_rate(line + 1, "64", RATE_LAYER_L2, strtod(end + 1, NULL));
+		else if (traffic_rate_parse(line + 1, &mix, RATE_LAYER_L2, &rate, error,
+				 sizeof(error)) != -EINVAL)
+			fail_msg("\"%s\" was accepted", line + 1);
+	}
+	fclose(cases);
+	assert_true(n_cases > 40);
 }
 
 static void test_imix_is_7_4_1_in_every_pass_and_in_changing_order(void **state)
@@ -265,7 +281,7 @@ int main(void)
 		cmocka_unit_test(test_burst_sends_trains_and_keeps_the_mean),
 		cmocka_unit_test(test_bad_schedules_are_refused_with_a_reason),
 		cmocka_unit_test(test_rates_in_packets_and_in_bits),
-		cmocka_unit_test(test_bad_rates_are_refused),
+		cmocka_unit_test(test_rates_are_read_as_python_reads_them),
 		cmocka_unit_test(test_imix_is_7_4_1_in_every_pass_and_in_changing_order),
 		cmocka_unit_test(test_bad_frames_are_refused),
 	};

@@ -72,9 +72,11 @@ def test_a_run_like_the_paper_has_its_shape():
     table, shape, sweep = DEBS20.compare(as_published())
 
     assert [r[-1] for r in shape.rows] == ["yes"] * 7
+    assert shape.outcome == "DEBS 2020: 7 of 7 shapes as published"
+    assert (table.outcome, sweep.outcome) == ("", "")
     assert table.rows[0][1] == "16.8 / 7.8 / 45 / 3.1"
     assert table.rows[0][-1] == "15"
-    assert [r[0] for r in sweep.rows] == ["10kpps", "100kpps", "8Mpps"]
+    assert [r[0] for r in sweep.rows] == ["10 kpkt/s", "100 kpkt/s", "8 Mpkt/s"]
     assert "50 % sent" in sweep.rows[2][2]
 
 
@@ -86,12 +88,16 @@ def test_a_run_unlike_the_paper_says_so():
 
     assert shape.rows[0][-1] == "no"
     assert shape.rows[1][-1] == "no"
+    assert "shapes as published, not: buffered over unbuffered: at least 5 x; the 100" in (
+        shape.outcome
+    )
 
 
 def test_what_was_not_run_is_not_judged():
     table, shape, sweep = DEBS20.compare([])
 
     assert {r[-1] for r in shape.rows} == {"not run"}
+    assert shape.outcome == "DEBS 2020: none of its 7 shapes could be judged"
     assert {r[2] for r in table.rows} == {"not run"}
     assert sweep.rows == ()
 

@@ -19,6 +19,7 @@ def row(pps, values, **changes):
         "driver": "capture",
         "asked_pps": float(pps),
         "sent": PUBLISHED_PACKETS.get(pps, 30 * pps),
+        "warm_up": {"sent": 0, "lost": 0},
         "lost": 0,
         "latency_ns": latency,
         "latency_without_void_ns": dict(latency),
@@ -68,7 +69,7 @@ def test_captures_like_the_papers_have_every_number_and_the_shape():
     assert ("every number is the published one", "12 of 12 rates", "12 of 12 rates", "yes") in (
         shape.rows
     )
-    assert ("3.2 us / 3.4 us / 4.1 us") in shape.rows[0]
+    assert ("3.2 µs / 3.4 µs / 4.1 µs") in shape.rows[0]
     differs = [line for line in table.rows if line[1] == "diff"]
     assert len(differs) == 12
     assert {cell for line in differs for cell in line[2:-1]} == {"="}
@@ -84,7 +85,7 @@ def test_a_number_that_differs_is_named_and_counts():
 
     assert table.rows[2][table.columns.index("p99.99")] == "+12"
     assert answers(shape)["every number is the published one"] == "no"
-    assert answers(shape)["levels at 3.2, 3.4 and 4.1 us at 10 kpkt/s"] == "yes"
+    assert answers(shape)["levels at 3.2, 3.4 and 4.1 µs at 10 kpkt/s"] == "yes"
 
 
 def test_one_pair_is_compared_and_the_others_are_said_to_be_missing():
@@ -131,8 +132,8 @@ def test_a_live_run_is_judged_by_its_shape_alone():
 
     table, shape = HIPNET21.compare(rows)
 
-    assert table.rows[0][:3] == ("10", "paper", "3.17 us")
-    assert table.rows[1][:3] == ("", "here", "3.17 us")
+    assert table.rows[0][:3] == ("10", "paper", "3.17 µs")
+    assert table.rows[1][:3] == ("", "here", "3.17 µs")
     assert len(table.rows) == 24
     assert set(answers(shape).values()) == {"yes"}
     assert "every number is the published one" not in answers(shape)

@@ -1,6 +1,9 @@
 """Durations and rates as people write them: `10s`, `100us`, `100kpps`, `50Mbps`.
 
-The data plane parses the same spellings (base/units); integers inside, text at the edge.
+What taut prints, `1.5 µs` and `100 kpkt/s`, is read back as well.
+
+The data plane reads the same spellings: dataplane/traffic/rate_cases.txt has cases of rates that
+both are tested against. Numbers inside, text at the edge.
 """
 
 import re
@@ -18,7 +21,8 @@ L1_OVERHEAD_BYTES = 20
 _DURATION_NS = {
     "ns": 1,
     "us": 1_000,
-    "µs": 1_000,
+    "µs": 1_000,  # the micro sign
+    "μs": 1_000,  # the Greek letter, which some programs make of it
     "ms": 1_000_000,
     "s": 1_000_000_000,
     "min": 60_000_000_000,
@@ -27,15 +31,20 @@ _DURATION_NS = {
 }
 _PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
 _NUMBER = r"(\d+(?:\.\d+)?)"
-_DURATION = re.compile(rf"{_NUMBER}\s*(ns|us|µs|ms|s|min|m|h)")
-_RATE = re.compile(rf"{_NUMBER}\s*([kKMG]?)(pps|pkt/s|p/s|bps|bit/s)")
+_DURATION = re.compile(rf"{_NUMBER}\s*(ns|us|µs|μs|ms|s|min|m|h)")
+# So many digits, and no others, are exact in the data plane.
+_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) *([kKMG]?)(pps|pkt/s|p/s|bps|bit/s)")
+
+# What the data plane can send (dataplane/traffic/rate.c): a packet a nanosecond, one in 1000 s.
+_MOST_PPS = 1e9
+_LEAST_PPS = 1e-3
 
 
 @dataclass(frozen=True, order=True)
 class Rate:
     """An offered rate, in packets or in bits per second."""
 
-    value: int
+    value: float
     unit: Literal["pps", "bps"]
 
     def pps(self, frame_len: float, layer: Layer = "l2") -> float:
@@ -45,15 +54,14 @@ class Rate:
         overhead_bytes = L1_OVERHEAD_BYTES if layer == "l1" else 0
         return self.value / (8 * (frame_len + overhead_bytes))
 
-    def __str__(self) -> str:
-        return format_rate(self.value, self.unit)
-
 
 def parse_duration_ns(text: str) -> int:
     """Turn `10s` or `1.5ms` into nanoseconds; a unit is required."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise InputError(f"duration {text!r}: not a number with a unit; write 10s, 500ms or 100us")
+        is_below = _DURATION.fullmatch(text.strip().removeprefix("-")) is not None
+        why = "below zero" if is_below else "not a number with a unit"
+        raise InputError(f"duration {text!r}: {why}; write 10s, 500ms or 100us")
     ns = Decimal(match[1]) * _DURATION_NS[match[2]]
     if ns != int(ns):
         raise InputError(f"duration {text!r}: finer than a nanosecond; write a multiple of 1ns")
@@ -61,30 +69,50 @@ def parse_duration_ns(text: str) -> int:
 
 
 def parse_rate(text: str) -> Rate:
-    """Turn `100kpps` or `50Mbps` into a Rate."""
-    match = _RATE.fullmatch(text.strip())
-    if match is None:
-        raise InputError(f"rate {text!r}: not a number with a unit; write 100kpps or 50Mbps")
-    value = int(Decimal(match[1]) * _PREFIX[match[2]])
+    """Turn `100kpps`, `100 kpkt/s` or `50Mbps` into a Rate; InputError where it is none."""
+    number, prefix, unit = _parts(text)
+    value = float(Decimal(number) * _PREFIX[prefix])
     if value <= 0:
         raise InputError(f"rate {text!r}: nothing would be sent; give a rate above 0")
-    return Rate(value, "pps" if match[3].startswith("p") else "bps")
+    return Rate(value, unit)
+
+
+def spell_rate(text: str) -> str:
+    """Write a rate in the one spelling that names loads: `100 kpkt/s` becomes `100kpps`."""
+    number, prefix, unit = _parts(text)
+    return f"{number}{prefix.replace('K', 'k')}{unit}"
+
+
+def offered_pps(text: str, frame_len: float, layer: Layer = "l2") -> float:
+    """Give the packets per second of a rate, for frames of `frame_len` bytes.
+
+    InputError where it is no rate, or none that can be sent: then nothing needs to be started.
+    """
+    pps = parse_rate(text).pps(frame_len, layer)
+    if pps > _MOST_PPS:
+        raise InputError(f"rate {text!r}: more than one packet a nanosecond; lower it")
+    if pps < _LEAST_PPS:
+        raise InputError(f"rate {text!r}: less than one packet in 1000 s; raise it")
+    return pps
+
+
+def _parts(text: str) -> tuple[str, str, Literal["pps", "bps"]]:
+    """Take a rate apart: its number, prefix and unit."""
+    match = _RATE.fullmatch(text.strip(" "))
+    if match is None:
+        raise InputError(
+            f"rate {text!r}: not a number with a unit; write 100kpps, 100 kpkt/s or 50Mbps "
+            "(at most nine digits and six decimals)"
+        )
+    return match[1], match[2], "pps" if match[3].startswith("p") else "bps"
 
 
 def format_ns(ns: float) -> str:
-    """Write a duration with three digits and the unit that fits: `1.23 us`."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+    """Write a duration with three digits and the unit that fits: `1.23 µs`."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(ns) >= size:
             return f"{_three_digits(ns / size)} {unit}"
     return f"{_three_digits(ns)} ns"
-
-
-def format_rate(value: float, unit: str = "pps") -> str:
-    """Write a rate as parse_rate reads it: `100kpps`."""
-    for prefix, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= size:
-            return f"{value / size:.6g}{prefix}{unit}"
-    return f"{value:.6g}{unit}"
 
 
 def _three_digits(value: float) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from taut.core.units import format_ns, format_rate
-from taut.reproduce.experiment import Section, Variants
+from taut.analysis.load import rate_words
+from taut.core.units import format_ns
+from taut.reproduce.experiment import DID_IT, Section, Variants
 
 MAIN_PPS = 100_000
 MAIN_RATE = "100kpps"
@@ -30,8 +31,8 @@ class Forwarder:
 
 FORWARDERS = (
     Forwarder("linux_bridge", "Linux bridge", (16.8, 7.8, 45.0, 3.1)),
-    Forwarder("l2fwd", "DPDK l2fwd, 32 packets or 100 us", (56.1, 6.2, 117.0, 28.5)),
-    Forwarder("buffered", "taut, 32 packets or 100 us", (56.1, 6.2, 117.0, 28.5)),
+    Forwarder("l2fwd", "DPDK l2fwd, 32 packets or 100 µs", (56.1, 6.2, 117.0, 28.5)),
+    Forwarder("buffered", "taut, 32 packets or 100 µs", (56.1, 6.2, 117.0, 28.5)),
     Forwarder("buffered_no_timer", "taut, 32 packets, no timer", None),
     Forwarder("eager", "taut, no buffer", (5.7, 5.5, 17.8, 0.6)),
 )
@@ -58,8 +59,8 @@ _DEVICES: dict[str, str] = {
 _NOTE = (
     "Published: Xeon E5 2.26 GHz, Intel 82599 10G, round trip, hardware stamps once a millisecond. "
     "Measured: this machine's virtual ports, every packet; compare the shape, not the values. "
-    "The bridge goes over veth and the kernel, the others over memif. 32 packets take 320 us at "
-    "100 kpkt/s, so it is the 100 us drain timer that bounds the buffered forwarder's spread: "
+    "The bridge goes over veth and the kernel, the others over memif. 32 packets take 320 µs at "
+    "100 kpkt/s, so it is the 100 µs drain timer that bounds the buffered forwarder's spread: "
     "without the timer a packet waits for the 32nd. Its last packets stay in the buffer and count "
     "as lost. The paper's jitter with and without core isolation needs a boot option and is not "
     "repeated here."
@@ -145,10 +146,10 @@ def _row(variants: Variants, device: str, pps: float = MAIN_PPS) -> Mapping[str,
 
 def _table(variants: Variants) -> Section:
     columns = (
-        "avg / min / max / stdev, us",
+        "avg / min / max / stdev, µs",
         "published",
         "measured",
-        "measured, no void",
+        "measured, on time",
         "p50",
     )
     rows = []
@@ -179,7 +180,7 @@ def _four(row: Mapping[str, Any] | None, population: str) -> str:
 def _shape(variants: Variants) -> Section:
     """Say what must come out on any machine, and whether it did."""
     checks = (_batching, _timer, _no_timer, _bridge, _same, _low, _top)
-    columns = ("what must come out", "published", "measured", "did it?")
+    columns = ("what must come out", "published", "measured", DID_IT)
     rows = tuple(check(variants) for check in checks)
     return Section("DEBS 2020: the shape", columns, rows, _SHAPE_NOTE)
 
@@ -203,20 +204,20 @@ def _batching(variants: Variants) -> _Check:
 def _timer(variants: Variants) -> _Check:
     p90 = _value(variants, "buffered", "p90")
     text = None if p90 is None else f"p90 {format_ns(p90)}"
-    what = "the 100 us timer bounds buffered: p90 of 70 to 115 us"
-    return _answer(what, "max 117 us", text, p90 is not None and 70_000 <= p90 <= 115_000)
+    what = "the 100 µs timer bounds buffered: p90 of 70 to 115 µs"
+    return _answer(what, "max 117 µs", text, p90 is not None and 70_000 <= p90 <= 115_000)
 
 
 def _no_timer(variants: Variants) -> _Check:
     ratio = _ratio(variants, "buffered_no_timer", "buffered", "p90", MAIN_PPS)
     p90 = _value(variants, "buffered_no_timer", "p90")
     text = None if ratio is None or p90 is None else f"p90 {format_ns(p90)}, {ratio:.1f} x"
-    what = "without it the 32nd packet does (310 us): p90 at least 2 x"
+    what = "without it the 32nd packet does (310 µs): p90 at least 2 x"
     return _answer(what, "", text, ratio is not None and ratio >= 2)
 
 
 def _bridge(variants: Variants) -> _Check:
-    what, published = "unbuffered < bridge < buffered", "5.7 / 16.8 / 56.1 us (avg)"
+    what, published = "unbuffered < bridge < buffered", "5.7 / 16.8 / 56.1 µs (avg)"
     medians = [_value(variants, name, "p50") for name in ("eager", "linux_bridge", "buffered")]
     known = [median for median in medians if median is not None]
     if len(known) < len(medians):
@@ -275,7 +276,7 @@ def _sweep(variants: Variants) -> Section:
     rows = []
     for pps in rates:
         cells = (_sweep_cell(_row(variants, device, pps)) for device in SWEPT)
-        rows.append((format_rate(pps), *cells))
+        rows.append((rate_words(pps), *cells))
     columns = ("offered", *SWEPT)
     return Section("DEBS 2020: rate sweep to overload, p50", columns, tuple(rows), _SWEEP_NOTE)
 

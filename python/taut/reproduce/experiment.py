@@ -8,6 +8,10 @@ Variants = Sequence[Mapping[str, Any]]
 """The analysed run's variants: one row per device and load, repetitions pooled."""
 
 
+DID_IT = "did it?"
+"""The last column of a table of shapes: yes, no or not run."""
+
+
 @dataclass(frozen=True)
 class Section:
     """One table of published beside measured; RUN/published.json is a list of these."""
@@ -24,7 +28,24 @@ class Section:
             "columns": list(self.columns),
             "rows": [list(row) for row in self.rows],
             "note": self.note,
+            "outcome": self.outcome,
         }
+
+    @property
+    def outcome(self) -> str:
+        """How many of its shapes came out, and which did not; empty for a table of numbers."""
+        if self.columns[-1] != DID_IT:
+            return ""
+        judged = [row for row in self.rows if row[-1] in ("yes", "no")]
+        failed = [row[0] for row in judged if row[-1] == "no"]
+        paper = self.title.split(":")[0]
+        if not judged:
+            return f"{paper}: none of its {len(self.rows)} shapes could be judged"
+        words = f"{paper}: {len(judged) - len(failed)} of {len(judged)} shapes as published"
+        if failed:
+            words += f", not: {'; '.join(failed)}"
+        n_others = len(self.rows) - len(judged)
+        return f"{words} ({n_others} not judged)" if n_others else words
 
 
 class PublishedExperiment(Protocol):

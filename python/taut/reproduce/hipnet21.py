@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from taut.core.units import format_ns
-from taut.reproduce.experiment import Section, Variants
+from taut.reproduce.experiment import DID_IT, Section, Variants
 
 FIGURES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "max")
 
@@ -147,9 +147,14 @@ def _by_rate(rows: Variants) -> Variants:
     return sorted(rows, key=lambda row: float(row["asked_pps"]))
 
 
+def _whole(row: Mapping[str, Any], name: str) -> int:
+    """Count the packets of a whole capture, as the paper does: its first second, too."""
+    return int(row[name] + (row["warm_up"][name] or 0))
+
+
 def _capture_lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """One rate: what is published, what is measured, and by how much it differs."""
-    ours = [row["sent"], *(row["latency_ns"][figure] for figure in (*FIGURES, "mean"))]
+    ours = [_whole(row, "sent"), *(row["latency_ns"][figure] for figure in (*FIGURES, "mean"))]
     theirs = _published(row["asked_pps"])
     rate = f"{row['asked_pps'] / 1000:g}"
     here = ("here", *("" if n is None else f"{n:.0f}" for n in ours))
@@ -209,7 +214,7 @@ def _shape(label: str, rows: Variants, checks: Sequence[_Check]) -> Section:
         measured, came_out = judged or ("cannot be judged", None)
         answer = "not run" if came_out is None else "yes" if came_out else "no"
         lines.append((what, published, measured, answer))
-    columns = ("what must come out", "published", "measured", "did it?")
+    columns = ("what must come out", "published", "measured", DID_IT)
     return Section(f"HiPNet 2021: the shape, {label}", columns, tuple(lines), _SHAPE_NOTE)
 
 
@@ -219,7 +224,7 @@ def _levels(rows: Variants) -> _Judged:
     if row is None or any(p in row["unsupported_percentiles"] for p in LEVELS_US):
         return None
     found = [round(row["latency_ns"][p] / 1000, 1) for p in LEVELS_US]
-    return " / ".join(f"{us} us" for us in found), found == list(LEVELS_US.values())
+    return " / ".join(f"{us} µs" for us in found), found == list(LEVELS_US.values())
 
 
 def _equal(rows: Variants) -> _Judged:
@@ -228,7 +233,7 @@ def _equal(rows: Variants) -> _Judged:
     for row in rows:
         theirs = _published(row["asked_pps"])
         if theirs is not None:
-            ours = (row["sent"], *(row["latency_ns"][figure] for figure in FIGURES))
+            ours = (_whole(row, "sent"), *(row["latency_ns"][figure] for figure in FIGURES))
             known, equal = known + 1, equal + (ours == theirs)
     return (f"{equal} of {known} rates", equal == known) if known else None
 
@@ -259,7 +264,7 @@ def _tail(figure: str, limit: float) -> Callable[[Variants], _Judged]:
 
 
 def _nothing_lost(rows: Variants) -> _Judged:
-    lost, sent = (sum(row[name] for row in rows) for name in ("lost", "sent"))
+    lost, sent = (sum(_whole(row, name) for row in rows) for name in ("lost", "sent"))
     return f"{lost:,} of {sent:,}", lost == 0
 
 
@@ -284,7 +289,7 @@ def _checks(flat: float, tails: Mapping[str, float]) -> tuple[_Check, ...]:
 
 
 _CAPTURE_CHECKS: tuple[_Check, ...] = (
-    ("levels at 3.2, 3.4 and 4.1 us at 10 kpkt/s", "p50 / p99.9 / p99.99", _levels),
+    ("levels at 3.2, 3.4 and 4.1 µs at 10 kpkt/s", "p50 / p99.9 / p99.99", _levels),
     ("every number is the published one", "12 of 12 rates", _equal),
     *_checks(1.05, {"p99.9": 1.1, "p99.99": 1.35, "max": 1.4}),
 )
