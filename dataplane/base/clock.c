@@ -83,6 +83,27 @@ int clock_fit(const struct clock_point *points, size_t n, struct clock_fit *out)
 	return 0;
 }
 
+int clock_line(const struct clock_point *points, size_t n, struct clock_fit *out)
+{
+	if (n < 2)
+		return -EINVAL;
+
+	double ticks = (double)(points[n - 1].tsc - points[0].tsc);
+	double elapsed_ns = (double)(points[n - 1].mono_raw_ns - points[0].mono_raw_ns);
+	if (!(ticks > 0) || !(elapsed_ns > 0))
+		return -EINVAL;
+
+	double ns_per_tick = elapsed_ns / ticks;
+	out->tsc_hz = NS_PER_S / ns_per_tick;
+	out->residual_ns = 0;
+	for (size_t i = 0; i < n; i++) {
+		double x = (double)(points[i].tsc - points[0].tsc);
+		double y = (double)(points[i].mono_raw_ns - points[0].mono_raw_ns);
+		out->residual_ns = fmax(out->residual_ns, fabs(y - x * ns_per_tick));
+	}
+	return 0;
+}
+
 uint64_t clock_ticks(uint64_t ns, uint64_t tsc_hz)
 {
 	return (uint64_t)(((unsigned __int128)ns * tsc_hz + NS_PER_S / 2) / NS_PER_S);

@@ -1,7 +1,7 @@
 #pragma once
 
 // The one clock of all measurements: the time stamp counter, raw. It becomes nanoseconds only
-// afterwards, by a line fitted through points that pair it with CLOCK_MONOTONIC_RAW.
+// afterwards, by a line through points that pair it with CLOCK_MONOTONIC_RAW.
 
 #include "clock_point.h"
 
@@ -40,6 +40,10 @@ struct clock_fit {
 
 // Returns 0, or -EINVAL when there are fewer than two points or they do not advance.
 int clock_fit(const struct clock_point *points, size_t n, struct clock_fit *out);
+
+// The same for the line between the first and the last point, which is the one that records are
+// converted by (records/clock.py): its rate, and the largest distance of a point from it.
+int clock_line(const struct clock_point *points, size_t n, struct clock_fit *out);
 
 // Ticks in ns nanoseconds, and back, rounded to nearest. Not for the hot path: they divide.
 uint64_t clock_ticks(uint64_t ns, uint64_t tsc_hz);

@@ -41,6 +41,22 @@ static void test_residual_is_the_farthest_point(void **state)
 	assert_true(fit.residual_ns > 19.9 && fit.residual_ns < 20.1);
 }
 
+static void test_residual_of_the_line_between_the_ends_is_of_that_line(void **state)
+{
+	struct clock_point points[3] = {
+		{.tsc = 0, .mono_raw_ns = 1000},
+		{.tsc = 1000000, .mono_raw_ns = 1001030},
+		{.tsc = 2000000, .mono_raw_ns = 2001000},
+	};
+	struct clock_fit line;
+
+	assert_int_equal(clock_line(points, 3, &line), 0);
+
+	assert_true(line.tsc_hz > 999999999.9 && line.tsc_hz < 1000000000.1);
+	assert_true(line.residual_ns > 29.9 && line.residual_ns < 30.1);
+	assert_int_equal(clock_line(points, 1, &line), -EINVAL);
+}
+
 static void test_fit_of_points_that_stand_still_is_refused(void **state)
 {
 	const struct clock_point points[2] = {{.tsc = 5, .mono_raw_ns = 5}, {5, 5, 0}};
@@ -132,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fit_finds_the_rate_of_exact_points),
 		cmocka_unit_test(test_residual_is_the_farthest_point),
+		cmocka_unit_test(test_residual_of_the_line_between_the_ends_is_of_that_line),
 		cmocka_unit_test(test_fit_of_points_that_stand_still_is_refused),
 		cmocka_unit_test(test_points_of_this_machine_advance),
 		cmocka_unit_test(test_ticks_and_ns_round_to_nearest_and_do_not_overflow),

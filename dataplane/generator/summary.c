@@ -34,7 +34,7 @@ static void print_clock(FILE *out, const struct generator *g)
 {
 	struct clock_fit fit = {.tsc_hz = (double)g->tsc_hz};
 
-	(void)clock_fit(g->points, 2 * CLOCK_POINTS, &fit);
+	(void)clock_line(g->points, 2 * CLOCK_POINTS, &fit);
 	fprintf(out,
 		",\"clock\":{\"nominal_tsc_hz\":%" PRIu64 ",\"tsc_hz\":%.3f,\"residual_ns\":%.1f,",
 		g->tsc_hz, fit.tsc_hz, fit.residual_ns);

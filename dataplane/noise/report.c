@@ -32,7 +32,7 @@ static void print_clock(FILE *out, const struct noise *noise)
 {
 	struct clock_fit fit = {.tsc_hz = (double)noise->tsc_hz};
 
-	(void)clock_fit(noise->points, 2 * CLOCK_POINTS, &fit);
+	(void)clock_line(noise->points, 2 * CLOCK_POINTS, &fit);
 	fprintf(out,
 		",\"clock\":{\"nominal_tsc_hz\":%" PRIu64 ",\"tsc_hz\":%.3f,\"residual_ns\":%.1f}"
 		",\"histogram_resolution\":{\"exact_below_ns\":%" PRIu64
