@@ -13,6 +13,7 @@ struct table_tennis {
 	// written before it is seen with it.
 	_Alignas(64) atomic_uint turn;
 	_Alignas(64) uint64_t stamp_tsc;
+	atomic_int pinned_b; // 0 until the other player stands at core_b: then 1, or -errno
 	uint32_t n_rounds;
 	int core_b;
 	int64_t min_to_b, min_to_a; // smallest received - sent, each way
@@ -46,11 +47,37 @@ static void play(struct table_tennis *game, unsigned int first_turn, int64_t *mi
 static void *play_b(void *arg)
 {
 	struct table_tennis *game = arg;
+	int err = pin(game->core_b);
 
-	if (pin(game->core_b) < 0)
-		return arg; // the caller has checked the core; it would only be less exact
-	play(game, 1, &game->min_to_b);
+	atomic_store(&game->pinned_b, err < 0 ? err : 1);
+	if (err == 0)
+		play(game, 1, &game->min_to_b);
 	return NULL;
+}
+
+// Nobody would send the ball back of a player who does not stand at the table: a core that was
+// there a moment ago may be gone (hotplug, a cpuset).
+static int wait_for_b(struct table_tennis *game)
+{
+	int pinned;
+
+	while ((pinned = atomic_load(&game->pinned_b)) == 0)
+		sched_yield();
+	return pinned < 0 ? pinned : 0;
+}
+
+static int play_both(struct table_tennis *game)
+{
+	pthread_t other;
+	int err = -pthread_create(&other, NULL, play_b, game);
+
+	if (err < 0)
+		return err;
+	err = wait_for_b(game);
+	if (err == 0)
+		play(game, 0, &game->min_to_a);
+	pthread_join(other, NULL);
+	return err;
 }
 
 int skew_measure(int core_a, int core_b, uint32_t n_rounds, struct skew *out)
@@ -62,7 +89,6 @@ int skew_measure(int core_a, int core_b, uint32_t n_rounds, struct skew *out)
 		.min_to_b = INT64_MAX,
 	};
 	cpu_set_t before;
-	pthread_t other;
 
 	if (sched_getaffinity(0, sizeof(before), &before) < 0)
 		return -errno;
@@ -70,10 +96,8 @@ int skew_measure(int core_a, int core_b, uint32_t n_rounds, struct skew *out)
 	if (err == 0)
 		err = pin(core_a);
 	if (err == 0)
-		err = -pthread_create(&other, NULL, play_b, &game);
+		err = play_both(&game);
 	if (err == 0) {
-		play(&game, 0, &game.min_to_a);
-		pthread_join(other, NULL);
 		// to_b = flight + skew and to_a = flight - skew, each flight >= 0.
 		out->skew_ticks = (game.min_to_b - game.min_to_a) / 2;
 		int64_t round_trip = game.min_to_b + game.min_to_a;

@@ -1,11 +1,27 @@
 #include "skew.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+// The linker puts this before glibc's (--wrap): so many threads can be pinned, no more.
+static int n_pins_left = INT_MAX;
+
+int __real_pthread_setaffinity_np(pthread_t thread, size_t len, const cpu_set_t *set);
+int __wrap_pthread_setaffinity_np(pthread_t thread, size_t len, const cpu_set_t *set);
+
+int __wrap_pthread_setaffinity_np(pthread_t thread, size_t len, const cpu_set_t *set)
+{
+	if (n_pins_left-- <= 0)
+		return EINVAL;
+	return __real_pthread_setaffinity_np(thread, len, set);
+}
 
 // One core: both threads share one counter, so whatever is measured must hold zero.
 static void one_core_has_no_skew_within_the_stated_uncertainty(void **state)
@@ -26,11 +42,24 @@ static void a_core_that_does_not_exist_is_refused(void **state)
 	assert_int_equal(skew_measure(0, 1023, 1, &skew), -EINVAL);
 }
 
+// The core goes away between the check and the thread that is to run there.
+static void a_core_that_goes_away_is_an_error_and_no_endless_wait(void **state)
+{
+	struct skew skew;
+
+	n_pins_left = 2;
+	alarm(10);
+	assert_int_equal(skew_measure(0, 0, 20, &skew), -EINVAL);
+	alarm(0);
+	n_pins_left = INT_MAX;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_core_has_no_skew_within_the_stated_uncertainty),
 		cmocka_unit_test(a_core_that_does_not_exist_is_refused),
+		cmocka_unit_test(a_core_that_goes_away_is_an_error_and_no_endless_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
