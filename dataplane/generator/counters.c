@@ -16,6 +16,8 @@ const struct counter_name counter_names[] = {
 	{"void", offsetof(struct counters, void_)},
 	{"void_cold", offsetof(struct counters, void_cold)},
 	{"cold", offsetof(struct counters, cold)},
+	{"unsent_cold", offsetof(struct counters, unsent_cold)},
+	{"lost_cold", offsetof(struct counters, lost_cold)},
 	{"sent_late", offsetof(struct counters, sent_late)},
 };
 const size_t n_counter_names = sizeof(counter_names) / sizeof(counter_names[0]);

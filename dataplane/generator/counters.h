@@ -25,6 +25,8 @@ struct counters {
 	uint64_t void_; // of due: overlaps a gap of the generator
 	uint64_t void_cold; // of void: due during the warm-up
 	uint64_t cold; // of due: during the warm-up
+	uint64_t unsent_cold; // of unsent: due during the warm-up
+	uint64_t lost_cold; // of lost: due during the warm-up
 	uint64_t sent_late; // of sent: more than the pacing quantum after due
 };
 

@@ -32,6 +32,7 @@ void gap_watch_start(struct gap_watch *watch, uint64_t now_tsc)
 {
 	watch->log.threshold_ticks = watch->threshold_ticks;
 	watch->checkpoint_tsc = now_tsc;
+	watch->longest_granted_ticks = 0;
 	watch->n_packets = 0;
 }
 

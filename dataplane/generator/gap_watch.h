@@ -3,7 +3,9 @@
 // The generator's own gaps: times when its loop did not run as it should. The loop reports its
 // progress at checkpoints; a stretch between two of them that is longer than the threshold, plus
 // an allowance for each packet handled, is a gap. What overlaps a gap is void: the delay may be
-// the instrument's. All gaps go to the log; the latest are kept here for packets that are lost.
+// the instrument's. A shorter stall can hide in what the packets are granted: the longest stretch
+// that was no gap bounds it. All gaps go to the log; the latest are kept here for packets that are
+// lost.
 
 #include "gap_log.h"
 
@@ -19,6 +21,7 @@ struct gap_watch {
 	uint64_t checkpoint_tsc;
 	uint64_t last_end_tsc; // end of the last gap; 0: none yet
 	uint32_t n_packets; // handled since the checkpoint
+	uint64_t longest_granted_ticks; // of the stretches that were no gap: what can have hidden
 	struct gap_log log;
 	uint64_t threshold_ticks; // of the log once the run has started
 	struct gap_span *latest; // a ring: gap i stands at i & mask
@@ -41,6 +44,9 @@ static inline void gap_watch_check(struct gap_watch *watch, uint64_t now_tsc)
 {
 	if (gap_log_check(&watch->log, watch->checkpoint_tsc, now_tsc, watch->n_packets))
 		gap_watch_remember(watch, now_tsc);
+	else if (__builtin_expect(
+			 now_tsc - watch->checkpoint_tsc > watch->longest_granted_ticks, 0))
+		watch->longest_granted_ticks = now_tsc - watch->checkpoint_tsc;
 	watch->checkpoint_tsc = now_tsc;
 	watch->n_packets = 0;
 }

@@ -50,6 +50,25 @@ static void test_nothing_is_a_gap_before_the_start(void **state)
 	gap_watch_destroy(&watch);
 }
 
+static void test_the_longest_stretch_that_was_granted_is_known(void **state)
+{
+	struct gap_watch watch = make();
+
+	watch.n_packets = 3;
+	gap_watch_check(&watch, 1000);
+	gap_watch_start(&watch, 2000);
+	assert_int_equal(watch.longest_granted_ticks, 0);
+	watch.n_packets = 2;
+	gap_watch_check(&watch, 2068);
+	gap_watch_check(&watch, 2100);
+	// A gap is void: nothing hides in it.
+	gap_watch_check(&watch, 2200);
+
+	assert_int_equal(watch.log.n, 1);
+	assert_int_equal(watch.longest_granted_ticks, 68);
+	gap_watch_destroy(&watch);
+}
+
 static void test_a_time_overlaps_what_it_touches(void **state)
 {
 	struct gap_watch watch = make();
@@ -118,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_a_gap_before_the_start),
+		cmocka_unit_test(test_the_longest_stretch_that_was_granted_is_known),
 		cmocka_unit_test(test_a_time_overlaps_what_it_touches),
 		cmocka_unit_test(test_the_latest_gaps_are_known_however_many_there_were),
 		cmocka_unit_test(test_a_time_that_reaches_back_to_forgotten_gaps_has_one),

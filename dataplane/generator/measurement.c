@@ -141,6 +141,7 @@ static void conclude_lost(struct measurement *m, uint64_t seq, struct in_flight_
 	if (gap_watch_overlaps(m->gaps, entry->due_tsc, entry->sent_tsc + m->longest_service_ticks))
 		flags |= PACKET_VOID;
 	m->counters.lost++;
+	m->counters.lost_cold += (flags & PACKET_COLD) != 0;
 	record_departure(series_of(m, flags), entry);
 	conclude(m, seq, entry, 0, 0, flags);
 }
@@ -166,6 +167,7 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 		entry->state = IN_FLIGHT_UNSENT;
 		entry->inter_departure_ticks = 0;
 		m->counters.unsent++;
+		m->counters.unsent_cold += (entry->flags & IN_FLIGHT_COLD) != 0;
 		conclude(m, seq, entry, 0, 0, flags_of(entry) | PACKET_UNSENT);
 		return;
 	}

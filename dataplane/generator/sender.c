@@ -225,6 +225,7 @@ static void count_as_abandoned(struct counters *counters, const struct ready_fra
 	counters->void_++;
 	counters->cold += is_cold;
 	counters->void_cold += is_cold;
+	counters->unsent_cold += is_cold;
 }
 
 void sender_stop(struct sender *sender, bool count_abandoned)

@@ -133,9 +133,10 @@ static void print_gaps(FILE *out, const struct generator *g)
 	fprintf(out,
 		",\"gaps\":{\"n\":%" PRIu64 ",\"total_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
 		",\"not_logged\":%" PRIu64 ",\"threshold_ns\":%" PRIu64
-		",\"per_packet_ns\":%" PRIu64 "}",
+		",\"per_packet_ns\":%" PRIu64 ",\"longest_granted_ns\":%" PRIu64 "}",
 		log->n, clock_ns(log->total_ticks, g->tsc_hz), clock_ns(log->max_ticks, g->tsc_hz),
-		log->not_logged, g->config->gap_threshold_ns, g->config->gap_per_packet_ns);
+		log->not_logged, g->config->gap_threshold_ns, g->config->gap_per_packet_ns,
+		clock_ns(g->loop.gaps.longest_granted_ticks, g->tsc_hz));
 }
 
 static void print_instrument(FILE *out, const struct generator *g)
