@@ -23,6 +23,7 @@ struct options {
 	uint64_t ring_mib;
 	bool json;
 	uint64_t gap_threshold_ns, deadline_ns, link_timeout_ns, run_id;
+	bool device_holds;
 	bool accept_unstable_clock;
 };
 

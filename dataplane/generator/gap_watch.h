@@ -13,6 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+	// A port's receive ring has 1024 descriptors: what waited there is one burst less, at
+	// least, when it was full.
+	GAP_WATCH_RING = 960,
+};
+
 struct gap_span {
 	uint64_t start_tsc, end_tsc;
 };
@@ -20,6 +26,7 @@ struct gap_span {
 struct gap_watch {
 	uint64_t checkpoint_tsc;
 	uint64_t last_end_tsc; // end of the last gap; 0: none yet
+	uint64_t full_ring_tsc; // what was sent before may have been held back; 0: nothing was
 	uint32_t n_packets; // handled since the checkpoint
 	uint64_t longest_granted_ticks; // of the stretches that were no gap: what can have hidden
 	struct gap_log log;
@@ -56,6 +63,16 @@ static inline void gap_watch_check(struct gap_watch *watch, uint64_t now_tsc)
 static inline bool gap_watch_since(const struct gap_watch *watch, uint64_t from_tsc)
 {
 	return watch->last_end_tsc > from_tsc;
+}
+
+// Hot path: n_waited packets stood in a port that was last empty at since_tsc. If a gap let them
+// wait and they were all that the ring takes, the device had nowhere to put those behind them: it
+// lost them or held them back.
+static inline void gap_watch_waited(
+	struct gap_watch *watch, uint64_t n_waited, uint64_t since_tsc, uint64_t now_tsc)
+{
+	if (n_waited >= GAP_WATCH_RING && gap_watch_since(watch, since_tsc))
+		watch->full_ring_tsc = now_tsc;
 }
 
 // Does [from_tsc, until_tsc] overlap a gap? Binary search among the latest; for lost packets. A

@@ -153,9 +153,11 @@ static int open_measurements(struct generator *g, char *error, size_t error_len)
 			traffic_rate_pps(&g->config->rate), options->deadline_ns),
 		.has_warm_up = options->warm_up_ns > 0,
 		.quantum_ticks = clock_ticks(g->config->quantum_ns, g->tsc_hz),
+		.deadline_ticks = clock_ticks(options->deadline_ns, g->tsc_hz),
 		.mode = (enum record_mode)options->record,
 		.writer = g->loop.writer,
 		.gaps = &g->loop.gaps,
+		.device_holds = options->device_holds,
 	};
 	int err = 0;
 

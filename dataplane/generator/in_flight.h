@@ -1,8 +1,9 @@
 #pragma once
 
 // The packets of one direction that were sent lately, found by sequence number: a ring, so that
-// memory and cost are the same whatever the rate and duration. When the ring comes round to a
-// packet that was not received, that packet is lost; should it come after all, it is late.
+// memory and cost are the same whatever the rate and duration. A packet that comes after the
+// deadline, or that was not received when the ring comes round to it, is lost; should it come after
+// all, it is late.
 
 #include <stdint.h>
 
@@ -11,10 +12,12 @@ enum in_flight_state {
 	IN_FLIGHT_SENT,
 	IN_FLIGHT_RECEIVED,
 	IN_FLIGHT_UNSENT, // refused by the port
+	IN_FLIGHT_LATE, // received after its deadline: counted as lost
 };
 
 enum in_flight_flag {
-	IN_FLIGHT_VOID = 1 << 0, // sent late or stuck in the call because of a gap, or its backlog
+	IN_FLIGHT_VOID = 1 << 0, // sent late or stuck in the call because of a gap, or its backlog;
+				 // once received also: a gap met its arrival
 	IN_FLIGHT_COLD = 1 << 1,
 	IN_FLIGHT_FIRST = 1 << 2, // no packet was sent before: no inter-departure time
 };
@@ -22,7 +25,10 @@ enum in_flight_flag {
 struct in_flight_entry {
 	uint64_t due_tsc;
 	uint64_t sent_tsc;
-	uint64_t inter_departure_ticks; // since the packet sent before
+	union {
+		uint64_t inter_departure_ticks; // on its way: since the packet sent before
+		uint64_t latency_ticks; // once received
+	};
 	uint32_t flow;
 	uint16_t frame_len;
 	uint8_t state; // enum in_flight_state
@@ -30,8 +36,8 @@ struct in_flight_entry {
 };
 
 enum in_flight_limit {
-	// Below 2^12 a slow rate would lose what a deep buffer still holds; above 2^22 (128 MiB a
-	// direction) the ring reaches back less than the deadline: 0.3 s at 13 Mpkt/s.
+	// Above 2^22 (128 MiB a direction) the ring reaches back less than the deadline: 0.3 s at
+	// 13 Mpkt/s.
 	IN_FLIGHT_MIN_CAPACITY = 1 << 12,
 	IN_FLIGHT_MAX_CAPACITY = 1 << 22,
 };

@@ -10,11 +10,13 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 
 	*m = (struct measurement){
 		.gaps = config->gaps,
+		.device_holds = config->device_holds,
 		.writer = config->writer,
 		.mode = config->writer == NULL ? RECORD_MODE_NONE : config->mode,
 		.direction = config->direction,
 		.n_flows = config->n_flows,
 		.quantum_ticks = config->quantum_ticks,
+		.deadline_ticks = config->deadline_ticks,
 	};
 	m->flows = calloc(config->n_flows, sizeof(*m->flows));
 	if (m->flows == NULL)
@@ -161,6 +163,8 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	// A gap between due and the return of the transmit call: sent late, or stuck in the call.
 	if (__builtin_expect(gap_watch_since(m->gaps, packet->due_tsc), 0))
 		entry->flags |= IN_FLIGHT_VOID;
+	if ((entry->flags & IN_FLIGHT_VOID) != 0)
+		m->void_sent_tsc = packet->sent_tsc;
 	m->counters.due++;
 
 	if (__builtin_expect(packet->sent_tsc == 0, 0)) {
@@ -180,27 +184,52 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	m->counters.sent_late += packet->sent_tsc - packet->due_tsc > m->quantum_ticks;
 }
 
-// RFC 4737 order and RFC 4689 jitter. Jitter is defined between successive packets of a flow that
-// both arrived in order; it is void or cold when either packet is.
+static inline void record_jitter(struct measurement *m, uint64_t latency_ticks,
+	uint64_t other_latency_ticks, bool is_cold, bool is_void)
+{
+	uint64_t jitter_ticks = latency_ticks > other_latency_ticks
+					? latency_ticks - other_latency_ticks
+					: other_latency_ticks - latency_ticks;
+
+	histogram_record(&m->histograms.sets[is_cold][is_void][SERIES_JITTER], jitter_ticks);
+}
+
+// What comes out of order may have come after both its neighbours in its flow, the packet before
+// it and the one behind it. Exact while the ring knows them. Rare, so it may cost a cache miss.
+static void follow_reordered(
+	struct measurement *m, uint64_t seq, uint64_t latency_ticks, bool is_cold, bool is_void)
+{
+	// Below 0 wraps to a number that was never sent.
+	const uint64_t neighbours[] = {seq - m->n_flows, seq + m->n_flows};
+
+	for (int i = 0; i < 2; i++) {
+		struct in_flight_entry *other;
+		if (in_flight_find(&m->in_flight, neighbours[i], &other) != IN_FLIGHT_FOUND ||
+			other->state != IN_FLIGHT_RECEIVED)
+			continue;
+		record_jitter(m, latency_ticks, other->latency_ticks,
+			is_cold || (other->flags & IN_FLIGHT_COLD) != 0,
+			is_void || (other->flags & IN_FLIGHT_VOID) != 0);
+	}
+}
+
+// RFC 4737 order and RFC 4689 jitter: between packets sent one after the other in a flow, in
+// whatever order they came; void or cold when either packet is.
 static inline uint16_t follow_flow(struct measurement *m, uint64_t seq, uint32_t flow_index,
 	uint64_t latency_ticks, uint16_t flags)
 {
 	struct flow_state *flow = &m->flows[flow_index];
-
-	if (seq < flow->next_expected) {
-		m->counters.out_of_sequence++;
-		return PACKET_OUT_OF_SEQUENCE;
-	}
 	uint8_t is_void = (flags & PACKET_VOID) != 0;
 	uint8_t is_cold = (flags & PACKET_COLD) != 0;
-	if (seq == flow->next_expected && flow->has_last) {
-		uint64_t jitter_ticks = latency_ticks > flow->last_latency_ticks
-						? latency_ticks - flow->last_latency_ticks
-						: flow->last_latency_ticks - latency_ticks;
-		histogram_record(&m->histograms.sets[is_cold | flow->last_cold]
-						    [is_void | flow->last_void][SERIES_JITTER],
-			jitter_ticks);
+
+	if (__builtin_expect(seq < flow->next_expected, 0)) {
+		m->counters.out_of_sequence++;
+		follow_reordered(m, seq, latency_ticks, is_cold, is_void);
+		return PACKET_OUT_OF_SEQUENCE;
 	}
+	if (seq == flow->next_expected && flow->has_last)
+		record_jitter(m, latency_ticks, flow->last_latency_ticks, is_cold | flow->last_cold,
+			is_void | flow->last_void);
 	flow->next_expected = seq + m->n_flows;
 	flow->last_latency_ticks = latency_ticks;
 	flow->has_last = 1;
@@ -209,15 +238,24 @@ static inline uint16_t follow_flow(struct measurement *m, uint64_t seq, uint32_t
 	return 0;
 }
 
+// A gap that ended before the arrival window began was over while the packet was still in the
+// device: it cannot have changed the latency, however long the flight. Unless the device waited for
+// the generator: to send what fills a batch, which a gap delayed, or to empty a full ring.
+static inline bool is_void_on_arrival(const struct measurement *m,
+	const struct in_flight_entry *entry, const struct received_packet *packet)
+{
+	return gap_watch_since(m->gaps, packet->received_tsc - packet->arrival_window) ||
+	       (m->device_holds && entry->sent_tsc < m->void_sent_tsc) ||
+	       entry->sent_tsc < m->gaps->full_ring_tsc;
+}
+
 static inline void conclude_matched(
 	struct measurement *m, struct in_flight_entry *entry, const struct received_packet *packet)
 {
 	uint64_t service_ticks = packet->received_tsc - entry->sent_tsc;
 	uint16_t flags = flags_of(entry);
 
-	// A gap that ended before the arrival window began was over while the packet was still in
-	// the device: it cannot have changed the latency, however long the flight.
-	if (gap_watch_since(m->gaps, packet->received_tsc - packet->arrival_window))
+	if (is_void_on_arrival(m, entry, packet))
 		flags |= PACKET_VOID;
 	entry->state = IN_FLIGHT_RECEIVED;
 	m->counters.matched++;
@@ -229,6 +267,9 @@ static inline void conclude_matched(
 	histogram_record(&series[SERIES_INTENT], packet->received_tsc - entry->due_tsc);
 	histogram_record(&series[SERIES_ARRIVAL_WINDOW], packet->arrival_window);
 	record_departure(series, entry);
+	// For the neighbours of its flow that are still to come.
+	entry->latency_ticks = service_ticks;
+	entry->flags |= flags & PACKET_VOID ? IN_FLIGHT_VOID : 0;
 	flags |= follow_flow(m, packet->seq, entry->flow, service_ticks, flags);
 	conclude(m, packet->seq, entry, packet->received_tsc, packet->arrival_window, flags);
 }
@@ -254,6 +295,18 @@ static void record_odd(struct measurement *m, const struct received_packet *pack
 	};
 }
 
+// The ring may reach back further than the deadline, at slow rates by far.
+static void conclude_late(
+	struct measurement *m, struct in_flight_entry *entry, const struct received_packet *packet)
+{
+	if (is_void_on_arrival(m, entry, packet))
+		entry->flags |= IN_FLIGHT_VOID;
+	conclude_lost(m, packet->seq, entry);
+	entry->state = IN_FLIGHT_LATE;
+	m->counters.late++;
+	record_odd(m, packet, NULL, PACKET_LATE);
+}
+
 void measurement_received(struct measurement *m, const struct received_packet *packet)
 {
 	struct in_flight_entry *entry = NULL;
@@ -263,11 +316,16 @@ void measurement_received(struct measurement *m, const struct received_packet *p
 	if (packet->is_ours)
 		found = in_flight_find(&m->in_flight, packet->seq, &entry);
 	if (__builtin_expect(found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_SENT, 1)) {
-		conclude_matched(m, entry, packet);
+		if (__builtin_expect(
+			    packet->received_tsc - entry->sent_tsc <= m->deadline_ticks, 1))
+			conclude_matched(m, entry, packet);
+		else
+			conclude_late(m, entry, packet);
 	} else if (found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_RECEIVED) {
 		m->counters.duplicates++;
 		record_odd(m, packet, entry, PACKET_DUPLICATE);
-	} else if (found == IN_FLIGHT_TOO_LATE) {
+	} else if (found == IN_FLIGHT_TOO_LATE ||
+		   (found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_LATE)) {
 		m->counters.late++;
 		record_odd(m, packet, NULL, PACKET_LATE);
 	} else {

@@ -43,6 +43,8 @@ struct measurement {
 	struct tail_threshold tail;
 	uint64_t longest_service_ticks;
 	const struct gap_watch *gaps;
+	bool device_holds; // packets until more come
+	uint64_t void_sent_tsc; // the latest departure that a gap delayed; 0: none was
 	struct record_writer *writer; // NULL: RECORD_MODE_NONE
 	enum record_mode mode;
 	uint8_t direction;
@@ -51,6 +53,7 @@ struct measurement {
 	struct in_flight in_flight;
 	uint64_t last_sent_tsc;
 	uint64_t quantum_ticks; // sent later than this after due is sent_late
+	uint64_t deadline_ticks; // what comes back later than this after it was sent is lost
 };
 
 struct measurement_config {
@@ -59,9 +62,11 @@ struct measurement_config {
 	uint64_t in_flight_capacity;
 	bool has_warm_up;
 	uint64_t quantum_ticks;
+	uint64_t deadline_ticks;
 	enum record_mode mode;
 	struct record_writer *writer;
 	const struct gap_watch *gaps;
+	bool device_holds;
 };
 
 // Returns 0 or -errno; on failure nothing stays allocated. Does not own writer and gaps.

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { CAPACITY = 16, QUANTUM = 100, N_LATEST = 1024 };
+enum { CAPACITY = 16, QUANTUM = 100, N_LATEST = 1024, DEADLINE = 1000000 };
 
 static char path[] = "/tmp/measurement_test.XXXXXX";
 static struct gap_watch gaps;
@@ -35,6 +35,7 @@ static struct measurement *start(enum record_mode mode)
 		.in_flight_capacity = CAPACITY,
 		.has_warm_up = true,
 		.quantum_ticks = QUANTUM,
+		.deadline_ticks = DEADLINE,
 		.mode = mode,
 		.gaps = &gaps,
 	};
@@ -147,6 +148,43 @@ static void test_jitter_is_between_successive_packets_of_a_flow(void **state)
 	finish(m, records, 1);
 }
 
+static void test_jitter_of_reordered_packets_is_between_neighbours_in_the_flow(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	// Flow 0 is 0, 2, 4, 6 and comes as 0, 4, 2, 6: three pairs, whichever came first.
+	send(m, 8);
+	receive(m, 0, 300);
+	receive(m, 4, 301);
+	receive(m, 2, 307);
+	receive(m, 6, 400);
+
+	assert_int_equal(histogram_total(&m->histograms.sets[0][0][SERIES_JITTER]), 3);
+	assert_int_equal(count(m, SERIES_JITTER, 7), 1);
+	assert_int_equal(count(m, SERIES_JITTER, 6), 1);
+	assert_int_equal(count(m, SERIES_JITTER, 99), 1);
+	finish(m, records, 1);
+}
+
+static void test_jitter_beside_a_void_packet_is_void_in_any_order(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	send(m, 6);
+	receive(m, 0, 300);
+	// From 10 ticks before packet 4 arrived until 90 after it.
+	gaps.checkpoint_tsc = due_of(4) + 300;
+	gap_watch_check(&gaps, due_of(4) + 400);
+	receive(m, 4, 300);
+	receive(m, 2, 307);
+
+	assert_int_equal(histogram_total(&m->histograms.sets[0][0][SERIES_JITTER]), 0);
+	assert_int_equal(histogram_total(&m->histograms.sets[0][1][SERIES_JITTER]), 2);
+	finish(m, records, 1);
+}
+
 static void test_order_is_kept_per_flow(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -203,6 +241,50 @@ static void test_what_the_ring_overtakes_is_lost_and_then_late(void **state)
 	assert_int_equal(records[1].received_tsc, 0);
 }
 
+static void test_after_the_deadline_a_packet_is_lost_however_large_the_ring(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 2);
+	receive(m, 0, DEADLINE);
+	receive(m, 1, DEADLINE + 1);
+	receive(m, 1, DEADLINE + 2);
+
+	assert_int_equal(m->counters.matched, 1);
+	assert_int_equal(m->counters.lost, 1);
+	assert_int_equal(m->counters.late, 2);
+	assert_int_equal(finish(m, records, 4), 4);
+	assert_int_equal(records[1].seq, 1);
+	assert_int_equal(records[1].received_tsc, 0);
+	assert_int_equal(records[2].flags, PACKET_LATE);
+	assert_int_equal(records[3].flags, PACKET_LATE);
+}
+
+static void test_what_is_lost_or_refused_in_the_warm_up_is_counted_apart(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_NONE);
+	struct packet_record records[1];
+	const uint8_t flags[] = {IN_FLIGHT_COLD, IN_FLIGHT_COLD, 0, 0};
+
+	for (uint64_t seq = 0; seq < 4; seq++)
+		measurement_sent(m, &(struct sent_packet){
+					    .due_tsc = due_of(seq),
+					    .sent_tsc = seq % 2 == 0 ? due_of(seq) + 10 : 0,
+					    .flow = (uint32_t)(seq % 2),
+					    .frame_len = 64,
+					    .flags = flags[seq],
+				    });
+	measurement_finish(m);
+
+	assert_int_equal(m->counters.cold, 2);
+	assert_int_equal(m->counters.lost, 2);
+	assert_int_equal(m->counters.lost_cold, 1);
+	assert_int_equal(m->counters.unsent, 2);
+	assert_int_equal(m->counters.unsent_cold, 1);
+	finish(m, records, 1);
+}
+
 static void test_a_refused_packet_is_unsent_and_no_loss(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -251,6 +333,54 @@ static void test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void(void **
 	assert_int_equal(records[1].flags, 0);
 	assert_int_equal(records[2].flags, PACKET_VOID);
 	assert_int_equal(records[3].flags, PACKET_VOID);
+}
+
+static void test_what_a_device_holds_for_a_delayed_packet_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[5];
+
+	m->device_holds = true;
+	send(m, 2);
+	gap(due_of(1) + 200, due_of(1) + 300); // between departures: it delays none
+	send(m, 1);
+	receive(m, 0, 2500);
+	gap(due_of(3) - 50, due_of(3) + 5);
+	send(m, 1); // was due while the loop stood
+	receive(m, 1, 2500);
+	receive(m, 2, 1500);
+	send(m, 1);
+	receive(m, 4, 300);
+
+	assert_int_equal(finish(m, records, 5), 5);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].flags, PACKET_VOID);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, 0);
+	assert_int_equal(records[4].seq, 3);
+}
+
+static void test_what_a_device_held_back_from_a_full_ring_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 3);
+	gap(due_of(2) + 100, due_of(2) + 200);
+	gap_watch_waited(&gaps, GAP_WATCH_RING - 1, due_of(2) + 50, due_of(2) + 250);
+	receive(m, 0, 2900); // there was room
+	gap_watch_waited(&gaps, GAP_WATCH_RING, due_of(2) + 201, due_of(2) + 250);
+	receive(m, 1, 1900); // the gap had ended before those that waited came
+	gap_watch_waited(&gaps, GAP_WATCH_RING, due_of(2) + 50, due_of(2) + 250);
+	receive(m, 2, 900);
+	send(m, 1);
+	receive(m, 3, 300); // sent after
+
+	assert_int_equal(finish(m, records, 4), 4);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, 0);
 }
 
 static void test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back(void **state)
@@ -337,11 +467,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_packet_is_timed_and_recorded),
 		cmocka_unit_test(test_jitter_is_between_successive_packets_of_a_flow),
+		cmocka_unit_test(
+			test_jitter_of_reordered_packets_is_between_neighbours_in_the_flow),
+		cmocka_unit_test(test_jitter_beside_a_void_packet_is_void_in_any_order),
 		cmocka_unit_test(test_order_is_kept_per_flow),
 		cmocka_unit_test(test_duplicates_orphans_and_strangers_are_told_apart),
 		cmocka_unit_test(test_what_the_ring_overtakes_is_lost_and_then_late),
+		cmocka_unit_test(test_after_the_deadline_a_packet_is_lost_however_large_the_ring),
+		cmocka_unit_test(test_what_is_lost_or_refused_in_the_warm_up_is_counted_apart),
 		cmocka_unit_test(test_a_refused_packet_is_unsent_and_no_loss),
 		cmocka_unit_test(test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void),
+		cmocka_unit_test(test_what_a_device_holds_for_a_delayed_packet_is_void),
+		cmocka_unit_test(test_what_a_device_held_back_from_a_full_ring_is_void),
 		cmocka_unit_test(test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back),
 		cmocka_unit_test(test_flags_of_the_sender_reach_record_and_histogram),
 		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),

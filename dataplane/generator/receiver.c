@@ -48,7 +48,11 @@ uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc)
 	}
 	// A full burst may have left packets behind, which the next poll finds and which arrived
 	// before this one: their window starts where this one's did.
+	receiver->n_waited = n == RECEIVER_BURST ? receiver->n_waited + n : 0;
 	if (n < RECEIVER_BURST)
 		receiver->window_start_tsc = before_tsc;
+	else
+		gap_watch_waited(receiver->gaps, receiver->n_waited, receiver->window_start_tsc,
+			received_tsc);
 	return n;
 }

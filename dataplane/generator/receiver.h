@@ -22,6 +22,7 @@ struct receiver {
 	uint32_t run_id;
 	uint64_t epoch_tsc;
 	uint64_t window_start_tsc; // the last call that emptied the port
+	uint64_t n_waited; // found by full bursts since the port was last empty
 	uint64_t n_foreign;
 };
 
