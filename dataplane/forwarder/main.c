@@ -217,11 +217,10 @@ static void close_all(struct forwarder *forwarder)
 	if (worker != NULL) {
 		pipeline_fini(&worker->pipeline);
 		for (uint16_t i = 0; i < worker->n_ports; i++)
-			port_close(worker->ports[i]);
+			port_leave(worker->ports[i]);
 		gap_log_destroy(&worker->gaps);
-		rte_free(worker);
 	}
-	rte_mempool_free(forwarder->pool);
+	// Its memory, the pool's too, goes with the process: a port that is left may still use it.
 	eal_stop(&forwarder->eal);
 }
 

@@ -350,10 +350,10 @@ void generator_close(struct generator *g)
 		traffic_destroy(g->traffic[i]);
 	}
 	gap_watch_destroy(&g->loop.gaps);
+	// The pool goes with the process: a port that is left may still use it.
 	if (g->ports[1] != g->ports[0])
-		port_close(g->ports[1]);
-	port_close(g->ports[0]);
-	rte_mempool_free(g->pool);
+		port_leave(g->ports[1]);
+	port_leave(g->ports[0]);
 	if (g->eal_is_up)
 		eal_stop(&g->eal);
 }

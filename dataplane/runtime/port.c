@@ -135,6 +135,14 @@ void port_close(struct port *port)
 	free(port);
 }
 
+void port_leave(struct port *port)
+{
+	if (port != NULL && port->spec.kind->leave != NULL)
+		port->spec.kind->leave(&port->spec);
+	else
+		port_close(port);
+}
+
 static bool is_up(struct port *port)
 {
 	struct rte_eth_link link = {0};

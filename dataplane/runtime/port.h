@@ -72,6 +72,12 @@ int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct por
 	char *error, size_t error_len);
 void port_close(struct port *port);
 
+// The same at the end of the process, after which nothing may use EAL's memory: of kinds whose
+// driver takes ports down in EAL's interrupt thread as well, when their peer goes, the kernel does
+// it. Closing one meanwhile is a race inside the driver, and crashes that thread (memif, one end in
+// some hundred).
+void port_leave(struct port *port);
+
 // Wait until the link is up, and start what could not start yet. Returns 0, -ETIMEDOUT, or -EINTR
 // when *stop (may be NULL) was set meanwhile.
 int port_wait_link(struct port *port, uint64_t timeout_ns, volatile const int *stop);

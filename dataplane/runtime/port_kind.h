@@ -30,6 +30,9 @@ struct port_kind {
 	// or -errno.
 	int (*create)(const struct port_spec *spec, char *device, size_t device_len, uint16_t *id);
 	void (*destroy)(const struct port_spec *spec); // after the ethdev is closed; may be NULL
+	// Instead of closing it at the end of the process: leave to the kernel what it takes back
+	// by itself, remove the rest. NULL: it is closed (port_leave).
+	void (*leave)(const struct port_spec *spec);
 	const char *open_remedy; // what to look at when the driver refuses
 };
 

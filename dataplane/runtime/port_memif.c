@@ -191,6 +191,16 @@ static int memif_devargs(
 	return 0;
 }
 
+// Memory and connection go with the process, and the peer is told as if it were closed.
+static void memif_leave(const struct port_spec *spec)
+{
+	struct sockaddr_un address;
+	char error[PORT_TEXT_MAX];
+
+	if (is_server(spec) && socket_path(spec, &address, error, sizeof(error)) == 0)
+		(void)unlink(address.sun_path);
+}
+
 const struct port_kind port_kind_memif = {
 	.name = "memif",
 	.summary = "shared memory with another process; NAME is a socket in taut's run folder, or "
@@ -204,5 +214,6 @@ const struct port_kind port_kind_memif = {
 	.n_mbufs = 1024,
 	.check = memif_check,
 	.devargs = memif_devargs,
+	.leave = memif_leave,
 	.open_remedy = "is its socket in use, or its folder not writable?",
 };
