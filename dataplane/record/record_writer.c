@@ -1,5 +1,7 @@
 #include "record_writer.h"
 
+#include "pace.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,7 +11,7 @@
 #include <time.h>
 
 enum {
-	WRITE_BYTES = 1 << 20,
+	WRITE_BYTES = 16 << 10, // well below a piece (pace.h)
 	MIN_SLEEP_MS = 10,
 	MAX_SLEEP_MS = 60 * 1000,
 };
@@ -22,6 +24,7 @@ struct record_writer_thread {
 	pthread_cond_t wake;
 	bool stop;
 	double per_second; // last known rate of records
+	struct pace pace;
 	struct record_file file;
 };
 
@@ -40,8 +43,8 @@ bool record_writer_has_room(struct record_writer *writer)
 	return false;
 }
 
-// Write all that was published when called. Returns 0 or -errno.
-static int drain(struct record_writer *writer)
+// Write all that was published when called, with rests if a pace is given. Returns 0 or -errno.
+static int drain(struct record_writer *writer, struct pace *pace)
 {
 	// Pairs with the release store in record_writer_publish.
 	uint64_t head = atomic_load_explicit(&writer->head, memory_order_acquire);
@@ -61,6 +64,7 @@ static int drain(struct record_writer *writer)
 		tail += n;
 		// Pairs with the acquire load in record_writer_has_room.
 		atomic_store_explicit(&writer->tail, tail, memory_order_release);
+		pace_step(pace);
 	}
 	return 0;
 }
@@ -99,9 +103,28 @@ static bool sleep_for(struct record_writer_thread *thread, uint64_t ms)
 	return go_on;
 }
 
+static uint64_t n_in_ring(const struct record_writer *writer)
+{
+	uint64_t head = atomic_load_explicit(&writer->head, memory_order_relaxed);
+	uint64_t tail = atomic_load_explicit(&writer->tail, memory_order_relaxed);
+
+	return head - tail;
+}
+
+// Between two pieces of a drain. In a ring that is nearly full records would be lost: that is worse
+// than a long piece.
+static void rest(void *context)
+{
+	const struct record_writer *writer = context;
+
+	if (n_in_ring(writer) <= (writer->mask + 1) / 4 * 3)
+		(void)sleep_for(writer->thread, PACE_REST_MS);
+}
+
 static void *writer_run(void *arg)
 {
 	struct record_writer *writer = arg;
+	struct pace *pace = &writer->thread->pace;
 	const struct sched_param batch = {.sched_priority = 0};
 	uint64_t n_waiting = 0;
 	uint64_t slept_ms;
@@ -112,26 +135,27 @@ static void *writer_run(void *arg)
 	do {
 		slept_ms = sleep_ms(writer, n_waiting);
 		bool go_on = sleep_for(writer->thread, slept_ms);
-		uint64_t head = atomic_load_explicit(&writer->head, memory_order_relaxed);
-		uint64_t tail = atomic_load_explicit(&writer->tail, memory_order_relaxed);
+		uint64_t n_now = n_in_ring(writer);
 		// A run that is faster than announced wakes the writer too late at most once.
-		double seen = (double)(head - tail - n_waiting) * 1000 / (double)slept_ms;
+		double seen = (double)(n_now - n_waiting) * 1000 / (double)slept_ms;
 		if (go_on && seen > writer->thread->per_second)
 			writer->thread->per_second = seen;
-		n_waiting = head - tail;
+		n_waiting = n_now;
 		if (!go_on)
 			return NULL;
 		// Fewer may wait where the rate is below the announced one. With more the next
 		// sleeps would be ever shorter, and the wake-ups ever more.
 		if (n_waiting < (writer->mask + 1) / 4)
 			continue;
-		int err = drain(writer);
+		pace_begin(pace);
+		int err = drain(writer, pace);
 		if (err < 0) {
 			// Pairs with the acquire load in record_writer_error.
 			atomic_store_explicit(&writer->error, err, memory_order_release);
 			return NULL;
 		}
-		n_waiting = 0;
+		// What came during the drain, which takes its time.
+		n_waiting = n_in_ring(writer);
 	} while (true);
 }
 
@@ -207,6 +231,11 @@ int record_writer_create(const struct record_writer_config *config, struct recor
 		goto fail;
 	writer->thread->file.fd = -1;
 	writer->thread->per_second = config->expected_per_second;
+	writer->thread->pace = (struct pace){
+		.piece_ticks = clock_ticks(PACE_PIECE_NS, config->header.nominal_tsc_hz),
+		.rest = rest,
+		.context = writer,
+	};
 	err = create_ring(writer, config->ring_bytes);
 	if (err < 0)
 		goto fail;
@@ -242,7 +271,7 @@ int record_writer_close(struct record_writer *writer, const struct clock_point *
 		err = record_writer_error(writer);
 		if (err == 0 && writer->thread->file.fd >= 0) {
 			record_writer_publish(writer);
-			err = drain(writer);
+			err = drain(writer, NULL);
 		}
 		if (n_written != NULL)
 			*n_written = writer->thread->file.header.n_records;

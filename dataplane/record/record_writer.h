@@ -1,11 +1,13 @@
 #pragma once
 
 // Streams records from the measuring thread to a file without making it wait. The measuring
-// thread stores records in a ring in memory; a writer thread empties the ring in 1 MiB writes. It
-// sleeps until the ring should be half full at the rate that was announced or seen, and writes
-// nothing before it is a quarter full: where both share a core, hardly anything but the measurement
-// runs until then, and a short run is written after its end. Memory is the ring's, whatever the
-// duration. A record that finds the ring full is counted as lost: the measuring thread never waits.
+// thread stores records in a ring in memory; a writer thread empties it. It sleeps until the ring
+// should be half full at the rate that was announced or seen, and writes nothing before it is a
+// quarter full: where both share a core, hardly anything but the measurement runs until then, and a
+// run whose records take half a ring is written after its end. Else it writes in pieces of less
+// than 0.2 ms, with rests between them (pace.h) while the ring has room. Memory is the ring's,
+// whatever the duration. A record that finds the ring full is counted as lost: the measuring thread
+// never waits.
 
 #include "record_file.h"
 

@@ -17,12 +17,15 @@
 static char path[] = "/tmp/record_writer_test.XXXXXX";
 static const struct clock_point last = {.tsc = 7, .mono_raw_ns = 8, .width_ticks = 9};
 
-static struct record_writer *create(size_t ring_bytes)
+static struct record_writer *create(size_t ring_bytes, uint64_t tsc_hz)
 {
 	struct record_writer_config config = {
 		.path = path,
 		.kind = RECORD_PACKET,
-		.header = {.run_id = 42, .n_flows = 3, .thread = "generator"},
+		.header = {.run_id = 42,
+			.n_flows = 3,
+			.nominal_tsc_hz = tsc_hz,
+			.thread = "generator"},
 		.ring_bytes = ring_bytes,
 		.expected_per_second = 1e9,
 		.core = -1,
@@ -65,7 +68,7 @@ static void assert_file_counts_to(uint64_t n)
 
 static void test_a_short_run_is_written_at_the_end(void **state)
 {
-	struct record_writer *writer = create(1 << 20);
+	struct record_writer *writer = create(1 << 20, 0);
 	uint64_t n_written = 0;
 
 	for (uint64_t seq = 0; seq < 100; seq++)
@@ -76,9 +79,8 @@ static void test_a_short_run_is_written_at_the_end(void **state)
 	assert_file_counts_to(100);
 }
 
-static void test_records_stream_through_a_ring_smaller_than_the_run(void **state)
+static void stream(struct record_writer *writer)
 {
-	struct record_writer *writer = create(1 << 16);
 	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t n_lost = 1;
 
@@ -91,6 +93,17 @@ static void test_records_stream_through_a_ring_smaller_than_the_run(void **state
 	assert_int_equal(record_writer_close(writer, &last, NULL, &n_lost), 0);
 	assert_int_equal(n_lost, 0);
 	assert_file_counts_to(20000);
+}
+
+static void test_records_stream_through_a_ring_smaller_than_the_run(void **state)
+{
+	stream(create(1 << 16, 0));
+}
+
+static void test_records_are_whole_when_the_writer_rests_after_every_write(void **state)
+{
+	// A clock that slow makes a piece of work some ticks.
+	stream(create(1 << 16, 1000000));
 }
 
 static long file_size(void)
@@ -153,7 +166,7 @@ static void test_a_failed_write_is_reported_to_the_measuring_thread(void **state
 	getrlimit(RLIMIT_FSIZE, &old);
 	small.rlim_max = old.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &small);
-	writer = create(1 << 16);
+	writer = create(1 << 16, 0);
 	for (uint64_t seq = 0; seq < 1024; seq++)
 		put(writer, seq);
 	for (int i = 0; i < 5000 && record_writer_error(writer) == 0; i++)
@@ -179,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_short_run_is_written_at_the_end),
 		cmocka_unit_test(test_records_stream_through_a_ring_smaller_than_the_run),
+		cmocka_unit_test(test_records_are_whole_when_the_writer_rests_after_every_write),
 		cmocka_unit_test(
 			test_less_than_half_a_ring_is_written_when_the_run_is_slower_than_announced),
 		cmocka_unit_test(test_a_full_ring_loses_records_and_counts_them),

@@ -220,8 +220,27 @@ static int open_tail(struct collector *collector)
 	collector->tail_config = collector->config->tail;
 	collector->tail_config.late.tsc_hz = collector->tsc_hz;
 	collector->tail_config.cores = &collector->config->cores;
+	collector->tail_config.pace = &collector->pace;
+	collector->tail_config.late.pace = &collector->pace;
 	return tail_open(
 		&collector->tail, &collector->tail_config, clock_tsc(), write_record, collector);
+}
+
+static void rest(void *context)
+{
+	const struct trace_config *config = ((struct collector *)context)->config;
+	const struct timespec pause = {.tv_nsec = PACE_REST_MS * NS_PER_MS};
+
+	// Once it is stopped nobody is disturbed any more.
+	if (*config->stop == 0)
+		(void)ppoll(NULL, 0, &pause, &config->wait_mask);
+}
+
+static void set_pace(struct collector *collector)
+{
+	collector->pace = (struct pace){.rest = rest, .context = collector};
+	if (collector->config->is_on_watched_core)
+		collector->pace.piece_ticks = clock_ticks(PACE_PIECE_NS, collector->tsc_hz);
 }
 
 static void begin(struct collector *collector)
@@ -257,6 +276,7 @@ int collector_open(
 		snprintf(error, len, "the clock does not advance; see taut-clock");
 		return err;
 	}
+	set_pace(collector);
 	read_online(&online, &config->cores);
 	err = make_instances(collector, &online, error, len);
 	if (err == 0)
@@ -292,10 +312,11 @@ static int drain(struct collector *collector, uint64_t before)
 			tail_take(&collector->tail, &record);
 		else
 			err = write_record(collector, &record);
+		pace_step(&collector->pace);
 	}
 	for (size_t i = 0; err == 0 && i < collector->n_streams; i++)
 		err = collector->streams[i].error;
-	thread_names_ask(&collector->names.threads, &collector->n_threads_asked);
+	thread_names_ask(&collector->names.threads, &collector->n_threads_asked, &collector->pace);
 	collector->n_drains++;
 	return err;
 }
@@ -342,6 +363,7 @@ static int wait_and_drain(
 		bool has_grown = config->is_tail && late_packets_has_grown(&collector->tail.late);
 		if (n <= 0 && !has_grown)
 			continue;
+		pace_begin(&collector->pace);
 		// What the file tells of has to be here first.
 		err = drain(collector, settled(&collector->clock, collector->tsc_hz));
 		if (err == 0 && config->is_tail)
@@ -352,8 +374,19 @@ static int wait_and_drain(
 	return err;
 }
 
+static uint64_t n_pages_read(const struct collector *collector)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < collector->n_streams; i++)
+		n += collector->streams[i].n_pages;
+	return n;
+}
+
 static int finish(struct collector *collector, char *error, size_t len)
 {
+	collector->pace.piece_ticks = 0;
+	collector->n_pages_live = n_pages_read(collector);
 	(void)instance_switch(&collector->core, false);
 	(void)instance_switch(&collector->all, false);
 	collector->stopped_tsc = clock_tsc();

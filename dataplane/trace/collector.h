@@ -2,8 +2,9 @@
 
 // Arms tracing, waits, and streams what came into events.bin: all of it, or the surroundings of
 // late packets only (tail.h). The kernel's buffers are read when one of them is half full, and
-// whenever the followed file grew. Memory is one page for each CPU and the names, and what tail.h
-// may take, whatever the duration.
+// whenever the followed file grew: not at all before the end where the buffer holds the whole
+// trace. Where the process has to run on a watched core it reads in small pieces (pace.h). Memory
+// is one page for each CPU and the names, and what tail.h may take, whatever the duration.
 //
 // events.bin is written directly and not through record_writer: that one never makes its caller
 // wait and drops what does not fit; here the caller may wait, and the kernel's buffer holds what
@@ -13,6 +14,7 @@
 #include "decode.h"
 #include "instance.h"
 #include "merge.h"
+#include "pace.h"
 #include "record_file.h"
 #include "stream.h"
 #include "tail.h"
@@ -21,7 +23,7 @@
 
 enum {
 	TRACE_THREADS_MAX = 256,
-	TRACE_BATCH = 1 << 15, // records a write: 1 MiB
+	TRACE_BATCH = 1 << 9, // records a write: 16 KiB, well below a piece (pace.h)
 };
 
 struct trace_config {
@@ -30,6 +32,7 @@ struct trace_config {
 	size_t n_threads;
 	uint64_t duration_ns; // 0: until stopped
 	uint64_t buffer_bytes;
+	bool is_on_watched_core; // there is no other: reading takes time from who is watched
 	bool is_tail;
 	const char *over; // as it was asked for
 	struct tail_config tail; // tsc_hz and cores are the collector's
@@ -79,7 +82,9 @@ struct collector {
 	uint64_t last_tsc; // written
 	uint64_t n_out_of_order;
 	uint64_t armed_tsc, stopped_tsc;
+	struct pace pace;
 	uint64_t n_drains;
+	uint64_t n_pages_live; // read before the end
 	size_t n_threads_asked; // names of threads that /proc was asked for
 	char *before_text, *after_text; // counters, JSON
 };

@@ -7,6 +7,7 @@
 // deadline is over. So the file may still name a stretch from `hold` before its newest packet.
 
 #include "histogram.h"
+#include "pace.h"
 #include "record_format.h"
 #include "windows.h"
 
@@ -19,6 +20,7 @@ struct late_config {
 	uint64_t fixed_ns;
 	uint64_t margin_ns; // kept before it was sent and after it came
 	uint64_t tsc_hz;
+	struct pace *pace; // of whoever reads; may be NULL
 };
 
 struct late_packets {
@@ -28,6 +30,8 @@ struct late_packets {
 	struct packet_record *chunk;
 	struct histogram *latencies; // ticks, of packets after the warm-up
 	uint64_t n_packets; // counted there
+	size_t at; // the bucket of the percentile when it was last looked up
+	uint64_t n_above; // packets in the buckets above it
 	uint64_t n_late, n_lost;
 	uint64_t n_told_late; // its time had been decided without it
 	uint64_t threshold_ticks, margin_ticks, hold_ticks;

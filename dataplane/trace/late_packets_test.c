@@ -89,6 +89,30 @@ static void a_percentile_is_that_of_all_packets_so_far(void **state)
 	stop(&env);
 }
 
+static void a_percentile_that_moves_both_ways_is_that_of_the_whole_histogram(void **state)
+{
+	struct env env;
+	uint64_t t = 2 * second, random = 1;
+
+	start(&env, 0.9, 0);
+	made_packets_open(&env.made);
+	for (int round = 0; round < 8; round++) {
+		// Fast and slow packets by turns; the last ones beyond the exact buckets.
+		uint64_t least = round % 2 == 0 ? 100 : UINT64_C(1000) << 2 * round;
+		for (int i = 0; i < 500; i++, t += ms) {
+			random = random * 6364136223846793005 + 1442695040888963407;
+			made_packet(&env.made, t, t + least + (random >> 33) % 5000, 0);
+		}
+		// Looked up with the next packet, whatever came since.
+		env.late.n_next = env.late.n_packets + 500;
+		read_all(&env);
+
+		assert_int_equal(
+			env.late.threshold_ticks, histogram_percentile(env.late.latencies, 0.9));
+	}
+	stop(&env);
+}
+
 static void a_percentile_is_believed_when_there_are_enough_packets_above_it(void **state)
 {
 	struct env env;
@@ -200,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_late_packet_asks_for_its_surroundings),
 		cmocka_unit_test(a_percentile_is_that_of_all_packets_so_far),
+		cmocka_unit_test(a_percentile_that_moves_both_ways_is_that_of_the_whole_histogram),
 		cmocka_unit_test(a_percentile_is_believed_when_there_are_enough_packets_above_it),
 		cmocka_unit_test(what_never_came_is_asked_for_and_the_warm_up_is_not),
 		cmocka_unit_test(a_generator_that_waits_longer_for_a_packet_is_waited_for),

@@ -302,7 +302,8 @@ int main(int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	catch_signals(&config.wait_mask);
-	if (!trace_move_away(&config.cores))
+	config.is_on_watched_core = !trace_move_away(&config.cores);
+	if (config.is_on_watched_core)
 		LOG(WARNING, "no core but the watched ones to run on: reading disturbs them");
 	int status = record(&config);
 	keeper_stop(&keeper);

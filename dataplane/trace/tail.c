@@ -211,6 +211,7 @@ static int decide_before(struct tail *tail, uint64_t tsc)
 			tail->late.decided_tsc = record->tsc;
 		err = decide_one(tail, record);
 		event_queue_pop(&tail->queue);
+		pace_step(tail->config->pace);
 	}
 	windows_drop(&tail->late.windows, tail->n_passed);
 	tail->n_passed = 0;

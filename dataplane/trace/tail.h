@@ -14,6 +14,7 @@ struct tail_config {
 	uint64_t memory_bytes; // of events that wait; beyond it the oldest are lost
 	uint64_t disk_bytes; // of events.bin; beyond it nothing more is kept
 	const cpu_set_t *cores; // watched
+	struct pace *pace; // of whoever decides; may be NULL
 };
 
 // Where what is kept goes. Returns 0 or -errno.

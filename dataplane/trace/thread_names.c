@@ -9,7 +9,7 @@
 
 enum { COMM_LEN = 15 };
 
-void thread_names_ask(struct name_map *threads, size_t *n_asked)
+void thread_names_ask(struct name_map *threads, size_t *n_asked, struct pace *pace)
 {
 	if (threads->n == *n_asked)
 		return;
@@ -29,6 +29,7 @@ void thread_names_ask(struct name_map *threads, size_t *n_asked)
 		if (fgets(comm, sizeof(comm), file) != NULL)
 			name_entry_set(entry, comm, strcspn(comm, "\n"));
 		fclose(file);
+		pace_step(pace);
 	}
 }
 

@@ -135,8 +135,10 @@ static void print_cost(FILE *out, const struct collector *collector)
 			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 	fprintf(out,
 		",\"cost\":{\"cpu_us\":%" PRIu64 ",\"max_rss_kb\":%ld,\"events_read\":%" PRIu64
-		",\"pages_read\":%" PRIu64 ",\"drains\":%" PRIu64 "}",
-		cpu_us, usage.ru_maxrss, n_read, n_pages, collector->n_drains);
+		",\"pages_read\":%" PRIu64 ",\"pages_read_live\":%" PRIu64 ",\"drains\":%" PRIu64
+		",\"rests\":%" PRIu64 "}",
+		cpu_us, usage.ru_maxrss, n_read, n_pages, collector->n_pages_live,
+		collector->n_drains, collector->pace.n_rests);
 }
 
 static int print(FILE *out, const struct collector *collector, bool was_interrupted)
