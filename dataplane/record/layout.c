@@ -210,6 +210,8 @@ static const struct constant event_kind[] = {
 	CONSTANT(EVENT_TICK_STOP),
 	CONSTANT(EVENT_LOST),
 	CONSTANT(EVENT_SKIPPED),
+	CONSTANT(EVENT_NAPI_POLL),
+	CONSTANT(EVENT_IPI_SEND_FOR),
 };
 
 static const struct constant event_vector[] = {

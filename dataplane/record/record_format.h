@@ -109,7 +109,7 @@ enum event_kind {
 	EVENT_CALL_QUEUE, // csd, function; the sender's cpu and thread (csd_queue_cpu)
 	EVENT_CALL_ENTRY, // csd, function: what a function-call IPI runs (csd_function_entry)
 	EVENT_CALL_EXIT, // csd, function
-	EVENT_IPI_SEND, // target cpu (of a mask, the first), callsite
+	EVENT_IPI_SEND, // of older collectors: target cpu, callsite; what for was not recorded
 	EVENT_TLB_FLUSH, // reason (1: remote shootdown), pages
 	EVENT_SWITCH, // previous thread | its state << 32, next thread | its priority << 32
 	EVENT_WAKEUP, // thread woken, cpu it shall run on
@@ -126,6 +126,11 @@ enum event_kind {
 	EVENT_LOST, // how many, until which tsc: from tsc on
 	EVENT_SKIPPED, // how many, until which tsc: of all CPUs, not kept because no packet was
 		       // late
+	EVENT_NAPI_POLL, // packets handled | the most it may << 32, NAPI; stamped at its end
+	// target cpu (of a mask, the first) | callsite << 32, callback: what the target is to run,
+	// 0: nothing, a reschedule interrupt. The upper half of a callsite is all ones: the text of
+	// an x86-64 kernel and of its modules is in the last 2 GB (its arch/x86/x86_64/mm.rst).
+	EVENT_IPI_SEND_FOR,
 	N_EVENT_KINDS,
 };
 

@@ -68,6 +68,7 @@ int decoder_add(struct decoder *decoder, const struct event_row *row, const char
 	is_whole &= place(&format, names->other_comm, &event, &event.other_comm);
 	is_whole &= place(&format, names->irq, &event, &event.irq);
 	is_whole &= place(&format, names->irq_name, &event, &event.irq_name);
+	is_whole &= place(&format, names->callsite, &event, &event.callsite);
 	if (!is_whole)
 		return -EINVAL;
 	decoder->events[decoder->n_events++] = event;
@@ -131,12 +132,11 @@ static void note_names(const struct decoder *decoder, const struct decoder_event
 
 	note_thread(names, data, event->thread, event->comm);
 	note_thread(names, data, event->other_thread, event->other_comm);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		if ((event->row->names.functions & 1 << i) != 0)
 			note_address(names, args[i], ADDRESS_FUNCTION);
-		if ((event->row->names.callsites & 1 << i) != 0)
-			note_address(names, args[i], ADDRESS_CALLSITE);
-	}
+	if (event->callsite.size > 0)
+		note_address(names, number(data, event->callsite), ADDRESS_CALLSITE);
 	if (event->irq.size == 0)
 		return;
 	uint32_t n_bytes;
@@ -197,7 +197,7 @@ bool decoder_record(const struct decoder *decoder, const uint8_t *data, uint32_t
 		if (target < 0)
 			return false;
 		if (row->target_is_mask)
-			out->args[0] = (uint64_t)target;
+			out->args[0] = (out->args[0] & ~(uint64_t)UINT32_MAX) | (uint32_t)target;
 		if (row->is_about_target)
 			out->cpu = (uint16_t)target;
 	}

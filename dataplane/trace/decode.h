@@ -31,7 +31,7 @@ struct field_place {
 struct decoder_event {
 	const struct event_row *row;
 	struct field_place low[2], high[2], target;
-	struct field_place thread, comm, other_thread, other_comm, irq, irq_name;
+	struct field_place thread, comm, other_thread, other_comm, irq, irq_name, callsite;
 	uint32_t min_len;
 };
 

@@ -28,6 +28,10 @@ static const char mask_format[] =
 	"\tfield:__data_loc cpumask_t cpumask;\toffset:8;\tsize:4;\tsigned:0;\n"
 	"\tfield:void * callsite;\toffset:16;\tsize:8;\tsigned:0;\n"
 	"\tfield:void * callback;\toffset:24;\tsize:8;\tsigned:0;\n";
+static const char cpu_format[] = "name: ipi_send_cpu\nID: 354\n" COMMON
+				 "\tfield:unsigned int cpu;\toffset:8;\tsize:4;\tsigned:0;\n"
+				 "\tfield:void * callsite;\toffset:16;\tsize:8;\tsigned:0;\n"
+				 "\tfield:void * callback;\toffset:24;\tsize:8;\tsigned:0;\n";
 static const char frequency_format[] = "name: cpu_frequency\nID: 565\n" COMMON
 				       "\tfield:u32 state;\toffset:8;\tsize:4;\tsigned:0;\n"
 				       "\tfield:u32 cpu_id;\toffset:12;\tsize:4;\tsigned:0;\n";
@@ -159,16 +163,49 @@ static void an_ipi_to_a_mask_is_one_to_the_first_watched_core(void **state)
 	start(data, sizeof(data), 353, 10);
 	put(data, 8, 32 | 8 << 16, 4);
 	put(data, 16, 0xffffffff81000123, 8);
+	put(data, 24, 0xffffffff81000200, 8);
 	put(data, 32, 1 << 9 | 1 << 1, 8);
 
 	assert_true(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
 	assert_int_equal(record.cpu, 0);
-	assert_int_equal(record.args[0], 9);
-	assert_true(record.args[1] == 0xffffffff81000123);
+	assert_true(record.args[0] == (9 | UINT64_C(0x81000123) << 32));
+	assert_true(record.args[1] == 0xffffffff81000200);
 	assert_int_equal(
-		name_map_find(&env->names.addresses, record.args[1])->tag, ADDRESS_CALLSITE);
+		name_map_find(&env->names.addresses, 0xffffffff81000123)->tag, ADDRESS_CALLSITE);
+	assert_int_equal(
+		name_map_find(&env->names.addresses, record.args[1])->tag, ADDRESS_FUNCTION);
 	put(data, 32, 1 << 1, 8);
 	assert_false(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+}
+
+static void an_ipi_without_a_callback_is_known_as_one(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[32];
+
+	add(env, "ipi/ipi_send_cpu", cpu_format);
+	start(data, sizeof(data), 354, 10);
+	put(data, 8, 9, 4);
+	put(data, 16, 0xffffffff81000123, 8);
+
+	assert_true(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_int_equal(record.kind, EVENT_IPI_SEND_FOR);
+	assert_true((uint32_t)record.args[0] == 9);
+	assert_int_equal(record.args[1], 0);
+	assert_null(name_map_find(&env->names.addresses, 0));
+}
+
+static void a_kernel_that_does_not_say_what_an_ipi_is_for_has_no_such_event(void **state)
+{
+	struct env *env = *state;
+	char format[sizeof(cpu_format)];
+
+	// As if the field had another name.
+	memcpy(format, cpu_format, sizeof(format));
+	memcpy(strstr(format, "callback"), "whatever", strlen("whatever"));
+
+	assert_int_equal(decoder_add(&env->decoder, row_of("ipi/ipi_send_cpu"), format), -EINVAL);
 }
 
 static void a_change_of_frequency_is_of_the_core_it_changes(void **state)
@@ -222,7 +259,10 @@ static void every_row_is_known_by_its_group_and_kind(void **state)
 {
 	assert_true(n_event_rows <= DECODER_EVENTS_MAX);
 	for (size_t i = 0; i < n_event_rows; i++) {
-		assert_in_range(event_rows[i].kind, EVENT_IRQ_ENTRY, EVENT_LOST - 1);
+		assert_in_range(event_rows[i].kind, EVENT_IRQ_ENTRY, N_EVENT_KINDS - 1);
+		// These the collector makes itself.
+		assert_int_not_equal(event_rows[i].kind, EVENT_LOST);
+		assert_int_not_equal(event_rows[i].kind, EVENT_SKIPPED);
 		assert_non_null(event_groups[event_rows[i].group].costs);
 		for (size_t j = 0; j < i; j++)
 			assert_string_not_equal(event_rows[i].name, event_rows[j].name);
@@ -250,6 +290,8 @@ int main(void)
 		ENV_TEST(a_name_that_points_out_of_its_event_is_left_out),
 		ENV_TEST(a_switch_packs_threads_state_and_priority),
 		ENV_TEST(an_ipi_to_a_mask_is_one_to_the_first_watched_core),
+		ENV_TEST(an_ipi_without_a_callback_is_known_as_one),
+		ENV_TEST(a_kernel_that_does_not_say_what_an_ipi_is_for_has_no_such_event),
 		ENV_TEST(a_change_of_frequency_is_of_the_core_it_changes),
 		ENV_TEST(a_negative_result_stays_negative),
 		ENV_TEST(an_event_with_other_fields_or_another_number_is_not_guessed),

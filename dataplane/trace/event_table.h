@@ -13,6 +13,7 @@ enum event_group {
 	GROUP_IRQ,
 	GROUP_VECTORS,
 	GROUP_SOFTIRQ,
+	GROUP_NAPI,
 	GROUP_TIMER,
 	GROUP_CALLS,
 	GROUP_IPI,
@@ -48,8 +49,8 @@ struct event_names {
 	const char *thread, *comm; // fields
 	const char *other_thread, *other_comm;
 	const char *irq, *irq_name;
+	const char *callsite; // an address inside a function
 	uint8_t functions; // bits: this argument is the address of a function
-	uint8_t callsites; // bits: this argument is an address inside a function
 };
 
 struct event_row {

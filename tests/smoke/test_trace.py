@@ -303,7 +303,7 @@ def test_lost_events_are_spans_and_their_number_is_the_kernels(tmp_path: Path):
     assert document["armed_tsc"] <= hole["tsc"] < hole["args"][1] <= document["stopped_tsc"]
     inside = (events["tsc"] > hole["tsc"]) & (events["tsc"] < hole["args"][1])
     # What is aimed at the core is in another buffer, which lost nothing.
-    aimed = [EVENT_KINDS.index(kind) for kind in ("call_queue", "ipi_send", "wakeup")]
+    aimed = [EVENT_KINDS.index(kind) for kind in ("call_queue", "ipi_send_for", "wakeup")]
     assert not (inside & (events["cpu"] == core) & ~np.isin(events["kind"], aimed)).any()
 
 

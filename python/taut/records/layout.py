@@ -86,6 +86,8 @@ EVENT_KINDS = (
     "tick_stop",
     "lost",
     "skipped",
+    "napi_poll",
+    "ipi_send_for",
 )
 EVENT_VECTORS = (
     "local_timer",
