@@ -1,6 +1,7 @@
 #include "frame_stream.h"
 
 #include "record_file.h"
+#include "time_span.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,6 +13,9 @@
 #include <sys/resource.h>
 
 enum { N_BATCHES = 6, READER_NICE = 10 };
+
+// More than any clocks drift apart; an integer holds it.
+static const double drift_max_ns = 0x1p62;
 
 // Frame records of one file, collected and written a batch at a time.
 struct frame_file {
@@ -123,9 +127,14 @@ static void finish_records(struct frame_stream *stream)
 static int64_t corrected(const struct frame_stream *stream, int64_t ts_ns)
 {
 	const struct frame_correction *by = &stream->config.correction;
-	double drift_ns = by->drift_ppb * (double)(ts_ns - stream->correction_base_ns) / 1e9;
+	double since_ns = (double)ns_minus(ts_ns, stream->correction_base_ns);
+	double drift_ns = by->drift_ppb * since_ns / 1e9;
 
-	return ts_ns - by->offset_ns - llrint(drift_ns);
+	if (!(drift_ns < drift_max_ns))
+		drift_ns = drift_max_ns;
+	if (drift_ns < -drift_max_ns)
+		drift_ns = -drift_max_ns;
+	return ns_minus(ns_minus(ts_ns, by->offset_ns), llrint(drift_ns));
 }
 
 // Hot path: stamps, clocks, keys and hashes of the frames just read.

@@ -1,5 +1,7 @@
 #include "match_results.h"
 
+#include "time_span.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,20 +167,20 @@ static void count_packet(
 	struct match_results *results, const struct match_ingress *frame, bool is_cold)
 {
 	bool is_matched = frame->class == MATCH_MATCHED;
-	int64_t latency_ns = is_matched ? frame->egress_ts_ns - frame->ts_ns : 0;
+	int64_t latency_ns = is_matched ? span_ns(frame->ts_ns, frame->egress_ts_ns) : 0;
 	bool is_pair_cold = is_cold || results->previous.is_cold;
 	struct exact_counts *pair = results->series[is_pair_cold];
 
 	if (results->previous.is_any)
-		exact_counts_add(
-			&pair[CAPTURE_INTER_DEPARTURE], frame->ts_ns - results->previous.ts_ns);
+		exact_counts_add(&pair[CAPTURE_INTER_DEPARTURE],
+			span_ns(results->previous.ts_ns, frame->ts_ns));
 	if (is_matched) {
 		exact_counts_add(&results->series[is_cold][CAPTURE_LATENCY], latency_ns);
-		envelope_add(
-			&results->envelope, frame->ts_ns - results->first_ingress_ns, latency_ns);
+		envelope_add(&results->envelope, span_ns(results->first_ingress_ns, frame->ts_ns),
+			latency_ns);
 		results->n_cold_matched += is_cold;
 		if (results->previous.is_matched && results->previous.pos + 1 == frame->pos) {
-			int64_t difference_ns = latency_ns - results->previous.latency_ns;
+			int64_t difference_ns = span_ns(results->previous.latency_ns, latency_ns);
 			exact_counts_add(&pair[CAPTURE_IPDV], difference_ns);
 			exact_counts_add(&pair[CAPTURE_JITTER],
 				difference_ns < 0 ? -difference_ns : difference_ns);
@@ -195,7 +197,7 @@ static void count_packet(
 static void take_ingress(void *context, const struct match_ingress *frame)
 {
 	struct match_results *results = context;
-	bool is_cold = frame->ts_ns - results->first_ingress_ns < results->skip_ns;
+	bool is_cold = ns_minus(frame->ts_ns, results->first_ingress_ns) < results->skip_ns;
 
 	if (frame->class == MATCH_MATCHED || frame->class == MATCH_LOST)
 		count_packet(results, frame, is_cold);
@@ -205,12 +207,12 @@ static void take_ingress(void *context, const struct match_ingress *frame)
 
 static void count_arrival(struct match_results *results, const struct match_egress *frame)
 {
-	bool is_cold = frame->ingress_ts_ns - results->first_ingress_ns < results->skip_ns;
+	bool is_cold = ns_minus(frame->ingress_ts_ns, results->first_ingress_ns) < results->skip_ns;
 	bool is_pair_cold = is_cold || results->previous_arrival.is_cold;
 
 	if (results->previous_arrival.is_any)
 		exact_counts_add(&results->series[is_pair_cold][CAPTURE_INTER_ARRIVAL],
-			frame->ts_ns - results->previous_arrival.ts_ns);
+			span_ns(results->previous_arrival.ts_ns, frame->ts_ns));
 	results->previous_arrival.ts_ns = frame->ts_ns;
 	results->previous_arrival.is_any = true;
 	results->previous_arrival.is_cold = is_cold;
@@ -226,7 +228,7 @@ static void record_egress(struct match_results *results, const struct match_egre
 		[MATCH_AMBIGUOUS] = PACKET_AMBIGUOUS,
 		[MATCH_TRUNCATED] = PACKET_TRUNCATED,
 	};
-	bool is_cold = frame->ts_ns - results->first_egress_ns < results->skip_ns;
+	bool is_cold = ns_minus(frame->ts_ns, results->first_egress_ns) < results->skip_ns;
 
 	*next_record(results) = (struct packet_record){
 		.seq = frame->ingress_pos,

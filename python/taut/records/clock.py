@@ -6,6 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from taut.core.errors import InputError
+
+# From a thousand ticks a nanosecond to a thousand a second: every clock there is, and no other.
+_LEAST_NS_PER_TICK, _MOST_NS_PER_TICK = 1e-3, 1e6
+
 
 @dataclass(frozen=True)
 class ClockFit:
@@ -25,14 +30,29 @@ class ClockFit:
         if self.ns_per_tick == 1:
             # Captures count nanoseconds: nothing to convert, nothing to round.
             return ticks.astype(np.int64)
-        return np.rint(ticks.astype(np.float64) * self.ns_per_tick).astype(np.int64)
+        try:
+            with np.errstate(invalid="raise"):
+                return np.rint(ticks.astype(np.float64) * self.ns_per_tick).astype(np.int64)
+        except FloatingPointError:
+            raise InputError(
+                "records: a time centuries away from the run's start; the files are damaged"
+            ) from None
 
 
 def fit_of(header: np.void) -> ClockFit:
-    """Fit from the header's clock points; the nominal rate when the writer died without a last."""
+    """Fit from the header's clock points; the nominal rate when the writer died without a last.
+
+    InputError where the header's clock is none that ticks.
+    """
     first, last = header["first"], header["last"]
     ticks = int(last["tsc"]) - int(first["tsc"])
     elapsed_ns = int(last["mono_raw_ns"]) - int(first["mono_raw_ns"])
     if ticks > 0 and elapsed_ns > 0:
-        return ClockFit(int(header["epoch_tsc"]), elapsed_ns / ticks)
-    return ClockFit(int(header["epoch_tsc"]), 1e9 / int(header["nominal_tsc_hz"]))
+        ns_per_tick = elapsed_ns / ticks
+    else:
+        ns_per_tick = 1e9 / max(int(header["nominal_tsc_hz"]), 1)
+    if not _LEAST_NS_PER_TICK <= ns_per_tick <= _MOST_NS_PER_TICK:
+        raise InputError(
+            f"records: a header with a tick of {ns_per_tick:.3g} ns; the file is damaged"
+        )
+    return ClockFit(int(header["epoch_tsc"]), ns_per_tick)

@@ -120,7 +120,13 @@ def convert_events(raw: Path, trial: Path) -> None:
 def _window(trace: dict[str, Any], fit: ClockFit) -> dict[str, int]:
     """From when to when the trace ran, in nanoseconds."""
     names = [name for name in ("armed", "stopped") if f"{name}_tsc" in trace]
-    times = fit.times_ns(np.array([trace[f"{name}_tsc"] for name in names], np.uint64))
+    try:
+        stamps = np.array([trace[f"{name}_tsc"] for name in names], np.uint64)
+    except (OverflowError, TypeError, ValueError):
+        raise InputError(
+            f"{TRACE_FILE}: when the trace ran is no count of ticks; the file is damaged"
+        ) from None
+    times = fit.times_ns(stamps)
     return {f"{name}_ns": int(time) for name, time in zip(names, times, strict=True)}
 
 
@@ -201,28 +207,37 @@ def _time_or_null(tsc: Records, fit: ClockFit) -> pa.Array:
 
 
 def _gap_tables(files: Sequence[RawFile | None], fit: ClockFit) -> Iterator[pa.Table]:
-    names = np.array(GAP_THREADS, dtype=object)
-    for records in _chunks(files):
-        yield pa.table(
-            [
-                fit.times_ns(records["start_tsc"]),
-                fit.times_ns(records["end_tsc"]),
-                pa.array(names[records["thread"]], pa.string()),
-                records["n_packets"],
-            ],
-            schema=GAP_SCHEMA,
-        )
+    for file in filter(None, files):
+        for records in file.chunks(CHUNK_RECORDS):
+            yield pa.table(
+                [
+                    fit.times_ns(records["start_tsc"]),
+                    fit.times_ns(records["end_tsc"]),
+                    _names(file, "thread", records["thread"], GAP_THREADS),
+                    records["n_packets"],
+                ],
+                schema=GAP_SCHEMA,
+            )
+
+
+def _names(file: RawFile, what: str, numbers: Records, names: Sequence[str | None]) -> pa.Array:
+    """Give the name of each number; InputError where one has none (None, or beyond the last)."""
+    is_known = numbers < len(names)
+    is_known &= numbers >= int(names[0] is None)
+    if not is_known.all():
+        unknown = int(numbers[~is_known][0])
+        raise InputError(f"{file.path}: {what} {unknown} is not known; the file is damaged")
+    found = pa.DictionaryArray.from_arrays(np.ascontiguousarray(numbers), pa.array(names))
+    return found.cast(pa.string())
 
 
 _WITH_END = [EVENT_KINDS.index(kind) for kind in ("lost", "skipped")]
 
 
 def _event_tables(file: RawFile, fit: ClockFit) -> Iterator[pa.Table]:
-    names = pa.array(EVENT_KINDS, pa.string())
     for records in _chunks([file]):
         kinds = _column(records, "kind")
-        if kinds.min() == 0 or kinds.max() >= len(EVENT_KINDS):
-            raise InputError(f"{file.path}: an event of no known kind; the file is damaged")
+        names = _names(file, "kind", kinds, EVENT_KINDS)
         arg1 = records["args"][:, 1].copy()
         has_end = np.isin(kinds, _WITH_END)
         # A hole that ended before the epoch is of no interest: it ended at 0.
@@ -232,7 +247,7 @@ def _event_tables(file: RawFile, fit: ClockFit) -> Iterator[pa.Table]:
                 fit.times_ns(_column(records, "tsc")),
                 _column(records, "thread"),
                 _column(records, "cpu"),
-                pa.DictionaryArray.from_arrays(kinds, names).cast(pa.string()),
+                names,
                 records["args"][:, 0].copy(),
                 arg1,
             ],
@@ -241,22 +256,23 @@ def _event_tables(file: RawFile, fit: ClockFit) -> Iterator[pa.Table]:
 
 
 def _histogram_tables(files: Sequence[RawFile | None], fit: ClockFit) -> Iterator[pa.Table]:
-    names = np.array(SERIES, dtype=object)
-    for records in _chunks(files):
-        value_ns = fit.spans_ns(records["value_ticks"])
-        end_ns = fit.spans_ns(records["value_ticks"] + records["width_ticks"])
-        # One tick is shorter than a nanosecond: an exact bucket is one value, its nearest.
-        exact = records["width_ticks"] == 1
-        width_ns = np.where(exact, 1, np.maximum(end_ns - value_ns, 1))
-        yield pa.table(
-            [
-                pa.array(names[records["series"]], pa.string()),
-                records["direction"],
-                records["is_void"].astype(bool),
-                records["is_cold"].astype(bool),
-                value_ns,
-                width_ns,
-                records["count"],
-            ],
-            schema=HISTOGRAM_SCHEMA,
-        )
+    for file in filter(None, files):
+        for records in file.chunks(CHUNK_RECORDS):
+            value_ns = fit.spans_ns(records["value_ticks"])
+            # As integers of one kind: of a signed and an unsigned one numpy makes floats.
+            end_ticks = records["value_ticks"] + records["width_ticks"].astype(np.int64)
+            # One tick is shorter than a nanosecond: an exact bucket is one value, its nearest.
+            exact = records["width_ticks"] == 1
+            width_ns = np.where(exact, 1, np.maximum(fit.spans_ns(end_ticks) - value_ns, 1))
+            yield pa.table(
+                [
+                    _names(file, "series", records["series"], SERIES),
+                    records["direction"],
+                    records["is_void"].astype(bool),
+                    records["is_cold"].astype(bool),
+                    value_ns,
+                    width_ns,
+                    records["count"],
+                ],
+                schema=HISTOGRAM_SCHEMA,
+            )

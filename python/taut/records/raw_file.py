@@ -69,7 +69,9 @@ def _checked(path: Path, kind: RecordKind, header: np.void, size_bytes: int) -> 
             f"{path}: record version {header['version']}, this taut reads {VERSION};"
             " convert it with the taut that wrote it"
         )
-    fits = record_size >= wanted_size if kind is RecordKind.FRAME else record_size == wanted_size
+    # Bytes of the frame follow a frame record, as many as 16 bits can say.
+    most = wanted_size + (0xFFFF if kind is RecordKind.FRAME else 0)
+    fits = wanted_size <= record_size <= most
     if header["kind"] != kind or not fits:
         raise InputError(
             f"{path}: kind {header['kind']} of {record_size} bytes,"

@@ -4,13 +4,16 @@ This is the only file that imports duckdb.
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import duckdb
 import pyarrow as pa
+
+from taut.core.errors import InputError
 
 # Sorting a chunk of records needs a few hundred megabytes; above this DuckDB spills to disk.
 MEMORY_LIMIT = "2GB"
@@ -41,10 +44,12 @@ class DuckdbEngine:
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {select}")
 
     def materialise(self, name: str, select: str) -> None:
-        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {select}")
+        with _explained():
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {select}")
 
     def query(self, select: str) -> pa.Table:
-        return self._connection.sql(select).to_arrow_table()
+        with _explained():
+            return self._connection.sql(select).to_arrow_table()
 
     def __enter__(self) -> Self:
         return self
@@ -57,3 +62,13 @@ class DuckdbEngine:
     ) -> None:
         self._connection.close()
         self._spill.cleanup()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """What 64 bits do not hold comes of damaged or forged time stamps: say so in one line."""
+    try:
+        yield
+    except duckdb.OutOfRangeException as error:
+        said = str(error).splitlines()[0]
+        raise InputError(f"engine duckdb: {said} The time stamps are damaged") from None

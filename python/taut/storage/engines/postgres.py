@@ -156,9 +156,13 @@ def _lock_key(row: tuple[object, ...] | None) -> int:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """A server that stops, or has no room left, is a failure in one line."""
+    """A server that stops, or has no room left, is a failure in one line; damaged times are too."""
     try:
         yield
+    except psycopg.errors.NumericValueOutOfRange as error:
+        raise InputError(
+            f"engine postgres: {_first_line(error)}; the time stamps are damaged"
+        ) from None
     except psycopg.OperationalError as error:
         raise TautError(f"engine postgres: {_first_line(error)}; see the server's log") from error
 
