@@ -15,7 +15,7 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "base": (set(), False),
     "record": ({"base"}, False),
     "capture": ({"base", "record"}, False),
-    "fuzz": ({"capture"}, False),
+    "fuzz": ({"capture", "trace"}, False),
     "traffic": ({"base"}, False),
     "clock": ({"base"}, False),
     "noise": ({"base", "record"}, False),

@@ -1,6 +1,6 @@
-"""Write what the fuzzers begin with: small sound captures, keys and frames.
+"""Write what the fuzzers begin with: small sound captures, keys and frames, pages of a trace.
 
-python devtools/fuzz_seeds.py DIR writes DIR/fuzz_pcap, DIR/fuzz_pcapng and DIR/fuzz_key.
+python devtools/fuzz_seeds.py DIR writes a folder DIR/TARGET for each target of devtools/fuzz.
 The first byte of each file is the target's own choice (dataplane/fuzz).
 """
 
@@ -30,7 +30,36 @@ def main() -> int:
     keys = [bytes([choice, 0]) + frame for choice in (0, 1, 2) for frame in FRAMES]
     keys += [bytes([3, 4]) + text + frame for text in texts for frame in FRAMES]
     save(root / "fuzz_key", keys)
+    pairs = [bytes([17 * choice]) + frames_in_and_out(8) for choice in range(16)]
+    ends = b"".join(struct.pack("<Bq", 0x20 | op, end) for op, end in ENDS_OF_TIME)
+    save(root / "fuzz_results", [*pairs, b"\xc3" + ends])
+    save(root / "fuzz_trace", [bytes([i]) + trace_page(i == 0) for i in (0, 1)])
     return 0
+
+
+# Key 1 in and out, then key 2: from one end of time to the other.
+ENDS_OF_TIME = [(2, -(2**63)), (3, 2**63 - 1), (4, 2**63 - 1), (5, -(2**63))]
+
+
+def frames_in_and_out(n: int) -> bytes:
+    """Return n frames in and out again, a few nanoseconds apart, for the matcher's results."""
+    return b"".join(
+        bytes([side | (1 + i % 7) << 1, 5 + i + side]) for i in range(n) for side in (0, 1)
+    )
+
+
+def trace_page(is_wide: bool) -> bytes:
+    """Return a page of the kernel's ring buffer with one event of each kind the target knows."""
+    common = "<HBBi"
+    irq = struct.pack(common + "iI8s", 1, 0, 0, 7, 24, 16 | 8 << 16, b"virtio0")
+    switch = struct.pack(common + "16siiq16sii", 2, 0, 0, 7, b"a", 7, 120, 1, b"b", 8, 120)
+    mask = struct.pack(common + "I4xQQ4s", 3, 0, 0, 7, 32 | 4 << 16, 1, 2, b"\4\0\0\0")
+    data = b""
+    for event in (irq, switch, mask):
+        data += struct.pack("<I", 10 << 5 | len(event) // 4) + event
+    data += struct.pack("<II", 3 << 5 | 30, 1)  # a larger step of time
+    data += struct.pack("<II", 5 << 5, 4 + 60) + bytes(60)  # a length of its own
+    return struct.pack("<QQ" if is_wide else "<QI", 1000, len(data)) + data
 
 
 def save(folder: Path, seeds: list[bytes], name: str = "seed") -> None:

@@ -112,5 +112,8 @@ int trace_page_layout_parse(const char *text, struct trace_page_layout *out)
 		line = strchr(line, '\n');
 		line = line == NULL ? NULL : line + 1;
 	}
-	return has_stamp && has_commit && has_data ? 0 : -EINVAL;
+	// What is read of a page's header lies before its data.
+	bool is_before = out->stamp_offset + 8 <= out->data_offset &&
+			 out->commit_offset + out->commit_size <= out->data_offset;
+	return has_stamp && has_commit && has_data && is_before ? 0 : -EINVAL;
 }

@@ -38,6 +38,13 @@ static void the_header_says_where_things_are(void **state)
 	assert_int_equal(found.commit_size, 8);
 	assert_int_equal(trace_page_layout_parse("nonsense\n", &found), -EINVAL);
 	assert_int_equal(trace_page_layout_parse("", &found), -EINVAL);
+	// A time stamp among the data, or behind them.
+	assert_int_equal(trace_page_layout_parse(
+				 "\tfield: u64 timestamp;\toffset:9000;\tsize:8;\tsigned:0;\n"
+				 "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				 "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n",
+				 &found),
+		-EINVAL);
 }
 
 static void times_add_up_over_small_and_large_differences(void **state)
