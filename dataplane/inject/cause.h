@@ -41,7 +41,8 @@ struct cause_env {
 bool cause_finds_victim(const struct cause_env *env);
 
 // Between two looks at something waited for since a time: nothing at first, for the end shall be
-// exact, and then a sleep, for the waiting thread may have a real-time priority.
+// exact, and then a sleep, for the waiting thread may have a real-time priority. Where the victim
+// is another's a sleep from the beginning: its generator may be on the core of who waits.
 void cause_wait(const struct cause_env *env, uint64_t since_tsc);
 
 struct cause_ops {

@@ -43,6 +43,8 @@ void cause_wait(const struct cause_env *env, uint64_t since_tsc)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 
-	if (clock_tsc() - since_tsc > clock_ticks(SPIN_NS, env->tsc_hz))
+	bool has_poller = env->poller != NULL;
+
+	if (!has_poller || clock_tsc() - since_tsc > clock_ticks(SPIN_NS, env->tsc_hz))
 		(void)nanosleep(&pause, NULL);
 }

@@ -59,7 +59,7 @@ static void who_needs_a_victim_takes_one(void **state)
 // A state that was only zeroed: init may not have been reached.
 static void what_was_not_made_is_given_back(void **state)
 {
-	_Alignas(64) char memory[1024] = {0};
+	_Alignas(64) char memory[8192] = {0};
 
 	for (size_t i = 0; i < cause_table_size; i++) {
 		assert_true(cause_table[i]->state_size <= sizeof(memory));

@@ -1,7 +1,7 @@
 // The quota of a control group is used up: the scheduler keeps its threads from running until it is
-// given more. The victim is a process in a group of our own; for each act its quota is made so
-// small that it is used up at the next tick or so, and then large again. When it was throttled the
-// kernel's own counter tells.
+// given more. The victim is a process in a group of our own, which another's (--victim) leaves at
+// the end for the one it was in; for each act its quota is made so small that it is used up at the
+// next tick or so, and then large again. When it was throttled the kernel's own counter tells.
 
 #include "cause.h"
 #include "cpu_group.h"
@@ -66,7 +66,8 @@ static int throttled_init(void *state, const void *options, const struct cause_e
 		return err;
 	err = cpu_group_limit(&throttled->group, LARGE_US);
 	if (err == 0)
-		err = cpu_group_add(&throttled->group, env->victim_pid);
+		err = env->poller != NULL ? cpu_group_add(&throttled->group, env->victim_pid)
+					  : cpu_group_borrow(&throttled->group, env->victim_pid);
 	if (err < 0)
 		snprintf(error, error_len, "throttled: %s: %s; run as root", throttled->group.path,
 			strerror(-err));
@@ -82,22 +83,30 @@ static uint64_t cpu_time_ns(clockid_t clock)
 }
 
 // Until the victim has used its quota up and has then been silent for as long as it shall be
-// throttled. Silence alone may be that of waiting for a busy core.
-static void wait_until_silent(const struct throttled *throttled)
+// throttled. Silence alone may be that of waiting for a busy core. Another's process is silent
+// while its CPU time stands still. Returns when it was last heard.
+static uint64_t wait_until_silent(const struct throttled *throttled)
 {
 	const struct cause_env *env = throttled->env;
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
-	uint64_t used_up_ns = cpu_time_ns(throttled->clock) + SMALL_US * 1000;
+	uint64_t ran_ns = cpu_time_ns(throttled->clock);
+	uint64_t used_up_ns = ran_ns + SMALL_US * 1000;
 	uint64_t now = clock_tsc();
+	uint64_t last = now;
 	uint64_t end = now + throttled->length_ticks + clock_ticks(TIMEOUT_NS, env->tsc_hz);
 
 	for (; now < end; now = clock_tsc()) {
-		uint64_t last = poller_last_tsc(env->poller);
-		if (last < now && now - last > throttled->length_ticks &&
-			cpu_time_ns(throttled->clock) >= used_up_ns)
-			return;
+		uint64_t before_ns = ran_ns;
+		ran_ns = cpu_time_ns(throttled->clock);
+		if (env->poller != NULL)
+			last = poller_last_tsc(env->poller);
+		else if (ran_ns != before_ns)
+			last = now;
+		if (last < now && now - last > throttled->length_ticks && ran_ns >= used_up_ns)
+			break;
 		(void)nanosleep(&pause, NULL);
 	}
+	return last;
 }
 
 // The victim is silent, and shall run again. *end is when that was said, *ns how long it had been
@@ -124,8 +133,7 @@ static int throttled_once(void *state)
 	if (err == 0)
 		err = cpu_group_limit(&throttled->group, SMALL_US);
 	if (err == 0) {
-		wait_until_silent(throttled);
-		last = poller_last_tsc(env->poller);
+		last = wait_until_silent(throttled);
 		err = release(throttled, before_ns, &end, &ns);
 	}
 	if (err < 0)
@@ -147,13 +155,14 @@ static void throttled_fini(void *state)
 
 const struct cause_ops cause_throttled = {
 	.name = "throttled",
-	.summary = "the CPU quota of a control group is used up",
+	.summary = "the CPU quota of a control group is used up: of --victim, else of a poller",
 	.arg = "time throttled, as the kernel counts it (ns)",
 	.options = throttled_specs,
 	.n_options = sizeof(throttled_specs) / sizeof(throttled_specs[0]),
 	.options_size = sizeof(struct throttled_options),
 	.state_size = sizeof(struct throttled),
 	.victim = CAUSE_POLLING_CHILD,
+	.takes_other = true,
 	.init = throttled_init,
 	.once = throttled_once,
 	.fini = throttled_fini,

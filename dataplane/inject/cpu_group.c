@@ -20,11 +20,11 @@ enum {
 
 static const char prefix[] = "taut-inject-";
 
-static int write_text(const struct cpu_group *group, const char *name, const char *text)
+static int write_text(const char *folder, const char *name, const char *text)
 {
 	char path[CPU_GROUP_PATH_LEN + 64];
 
-	snprintf(path, sizeof(path), "%s/%s", group->path, name);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -134,7 +134,45 @@ int cpu_group_add(const struct cpu_group *group, pid_t pid)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", pid);
-	return write_text(group, "cgroup.procs", text);
+	return write_text(group->path, "cgroup.procs", text);
+}
+
+// Where the kernel says that a process is: the line of the cpu controller, of version 2 the only
+// one without names.
+static int find_home(struct cpu_group *group, const char *of)
+{
+	char text[TEXT_LEN], path[64];
+	char *rest = text;
+
+	snprintf(path, sizeof(path), "/proc/%s", of);
+	int err = read_text(path, "cgroup", text, sizeof(text));
+	for (char *line; err == 0 && (line = strsep(&rest, "\n")) != NULL;) {
+		char *names = strchr(line, ':');
+		char *own = names == NULL ? NULL : strchr(names + 1, ':');
+		if (own == NULL)
+			continue;
+		*own++ = '\0';
+		if (group->is_v2 ? names[1] != '\0' : !has_word(names + 1, ",", "cpu"))
+			continue;
+		const char *last = strrchr(group->path, '/');
+		int n = snprintf(group->home, sizeof(group->home), "%.*s%s",
+			(int)(last - group->path), group->path, own);
+		return n < (int)sizeof(group->home) ? 0 : -ENAMETOOLONG;
+	}
+	return err < 0 ? err : -ENOENT;
+}
+
+int cpu_group_borrow(struct cpu_group *group, pid_t pid)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", pid);
+	int err = find_home(group, name);
+	if (err == 0)
+		err = cpu_group_add(group, pid);
+	if (err == 0)
+		group->borrowed = pid;
+	return err;
 }
 
 int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us)
@@ -143,12 +181,12 @@ int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us)
 
 	if (group->is_v2) {
 		snprintf(text, sizeof(text), "%" PRIu64 " %d", quota_us, PERIOD_US);
-		return write_text(group, "cpu.max", text);
+		return write_text(group->path, "cpu.max", text);
 	}
 	snprintf(text, sizeof(text), "%d", PERIOD_US);
-	int err = write_text(group, "cpu.cfs_period_us", text);
+	int err = write_text(group->path, "cpu.cfs_period_us", text);
 	snprintf(text, sizeof(text), "%" PRIu64, quota_us);
-	return err < 0 ? err : write_text(group, "cpu.cfs_quota_us", text);
+	return err < 0 ? err : write_text(group->path, "cpu.cfs_quota_us", text);
 }
 
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out)
@@ -169,7 +207,13 @@ int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out)
 void cpu_group_destroy(struct cpu_group *group)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
+	char pid[16];
 
+	snprintf(pid, sizeof(pid), "%d", group->borrowed);
+	// It may have ended.
+	if (group->borrowed > 0)
+		(void)write_text(group->home, "cgroup.procs", pid);
+	group->borrowed = 0;
 	// Who has just ended may be in it for a moment.
 	for (int i = 0; i < REMOVE_TRIES && *group->path != '\0'; i++) {
 		if (rmdir(group->path) == 0 || errno != EBUSY)

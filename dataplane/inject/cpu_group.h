@@ -13,6 +13,8 @@ enum { CPU_GROUP_PATH_LEN = 512 };
 struct cpu_group {
 	char path[CPU_GROUP_PATH_LEN]; // "": not made
 	bool is_v2;
+	pid_t borrowed; // 0: nobody
+	char home[CPU_GROUP_PATH_LEN]; // the group it was in
 };
 
 // Returns 0 or -errno with one line in error. mounts: NULL, or a file as /proc/mounts.
@@ -21,11 +23,14 @@ int cpu_group_create(struct cpu_group *group, const char *mounts, char *error, s
 // All threads of the process. Returns 0 or -errno.
 int cpu_group_add(const struct cpu_group *group, pid_t pid);
 
+// The same with a process that outlives the group: it goes back to its own when that is destroyed.
+int cpu_group_borrow(struct cpu_group *group, pid_t pid);
+
 // Each second the group may run for quota_us. Returns 0 or -errno.
 int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us);
 
 // Time for which it was throttled so far. Returns 0 or -errno.
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out);
 
-// Nobody may be in it any more.
+// Nobody but who was borrowed may be in it any more.
 void cpu_group_destroy(struct cpu_group *group);

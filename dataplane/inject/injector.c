@@ -141,6 +141,7 @@ static void stop_signals(int how, sigset_t *before)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
 	pthread_sigmask(how, &set, before);
 }
 
@@ -162,6 +163,19 @@ static void sleep_until(const struct injector *injector, uint64_t tsc)
 		if (now >= tsc)
 			return;
 	}
+}
+
+// As with --wait. The signal that says so may have come before.
+static void wait_to_begin(const struct injector_config *config)
+{
+	sigset_t open;
+
+	pthread_sigmask(SIG_BLOCK, NULL, &open);
+	sigdelset(&open, SIGINT);
+	sigdelset(&open, SIGTERM);
+	sigdelset(&open, SIGUSR1);
+	while (config->begin != NULL && *config->begin == 0 && *config->stop == 0)
+		(void)ppoll(NULL, 0, NULL, &open);
 }
 
 static void act(struct injector *injector)
@@ -198,6 +212,7 @@ static void *act_on_schedule(void *arg)
 	// Else the kernel puts off wake-ups by 50 us to have several at once.
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	injector->tid = gettid();
+	wait_to_begin(config);
 	injector->start_tsc = clock_tsc();
 	injector->end_tsc = injector->start_tsc + clock_ticks(config->duration_ns, hz);
 	while (injector->err == 0 && !injector->victim_ended) {

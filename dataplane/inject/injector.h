@@ -23,6 +23,7 @@ struct injector_config {
 	size_t capacity; // gaps kept
 	const char *gaps_path; // of the poller; "": not written
 	volatile const int *stop;
+	volatile const int *begin; // not zero: the time of the acts begins; NULL: at once
 };
 
 struct injector {

@@ -29,7 +29,7 @@ enum { PATH_LEN = 4096 };
 struct inject_options {
 	const char *cause, *core, *rate, *out;
 	uint64_t duration_ns, threshold_ns, victim, seed, records;
-	bool json, accept_unstable_clock;
+	bool json, wait, accept_unstable_clock;
 };
 
 #define OPTION(member) .offset = offsetof(struct inject_options, member)
@@ -38,7 +38,7 @@ static const struct option_spec options_table[] = {
 	{.name = "cause",
 		.type = OPTION_STRING,
 		OPTION(cause),
-		.help = "CAUSE or CAUSE:key=value,...; list names them all with their options"},
+		.help = "what to do, with its options; list names them all"},
 	{.name = "core",
 		.type = OPTION_STRING,
 		OPTION(core),
@@ -72,6 +72,11 @@ static const struct option_spec options_table[] = {
 		OPTION(json),
 		.default_text = "off",
 		.help = "print inject.json instead of one line"},
+	{.name = "wait",
+		.type = OPTION_FLAG,
+		OPTION(wait),
+		.default_text = "off",
+		.help = "make ready, and begin at SIGUSR1; the duration counts from there"},
 	{.name = "threshold",
 		.type = OPTION_DURATION,
 		OPTION(threshold_ns),
@@ -152,12 +157,21 @@ static void on_signal(int number)
 	n_signals++;
 }
 
+static volatile int has_begun; // written by on_begin only
+
+static void on_begin(int number)
+{
+	has_begun = 1;
+}
+
 static void catch_signals(void)
 {
 	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction begin = {.sa_handler = on_begin};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGUSR1, &begin, NULL);
 	// A file size limit is then an error of the write, not the end.
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -341,6 +355,7 @@ int main(int argc, char **argv)
 	if (*options.out != '\0')
 		snprintf(gaps_path, sizeof(gaps_path), "%s/gaps.bin", options.out);
 	config.gaps_path = gaps_path;
+	config.begin = options.wait ? &has_begun : NULL;
 	catch_signals();
 	return inject(&config, &options);
 }

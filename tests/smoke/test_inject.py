@@ -163,6 +163,36 @@ def test_throttling_is_what_the_kernel_counted_and_its_group_is_gone(tmp_path: P
     assert groups_left() == []
 
 
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@two_cores
+def test_another_process_is_throttled_when_told_and_back_in_its_group_after(tmp_path: Path):
+    spin = ["taskset", "-c", str(CORE), "sh", "-c", "while :; do :; done"]
+    with subprocess.Popen(spin) as victim:
+        home = group_of(victim.pid)
+        throttled = ["throttled", "--core", str(CORE), "--victim", str(victim.pid), "--wait"]
+        throttled += ["--rate", "20/s", "--duration", "500ms", "--out", str(tmp_path)]
+        with subprocess.Popen(command(*throttled)) as injector:
+            wait_for(lambda: group_of(victim.pid) != home)
+            injector.send_signal(signal.SIGUSR1)
+            status = injector.wait(timeout=60)
+        back = group_of(victim.pid)
+        victim.kill()
+
+    assert (status, back, groups_left()) == (0, home, [])
+    document = json.loads((tmp_path / "inject.json").read_text())
+    assert document["sent"] + document["not_sent"] + document["overdue"] > 0
+    assert document["records"] == document["sent"] > 0
+
+
+def group_of(pid: int) -> str:
+    """Of the cpu controller, whichever version has it."""
+    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    groups = {names: path for _, names, path in (line.split(":", 2) for line in lines)}
+    own = [path for names, path in groups.items() if "cpu" in names.split(",")]
+    return own[0] if own else groups[""]
+
+
 def groups_left() -> list[Path]:
     return [path for folder in CPU_GROUPS for path in folder.glob("taut-inject-*")]
 

@@ -36,6 +36,8 @@ class InjectRequest:
     """Of the poller's gaps."""
     seed: int = 1
     victim: int | None = None
+    waits: bool = False
+    """Make ready, and begin at SIGUSR1; the duration counts from there."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ def _command(request: InjectRequest) -> list[str]:
     command += ["--threshold", f"{request.threshold_ns}ns", "--out", str(request.out)]
     if request.victim is not None:
         command += ["--victim", str(request.victim)]
+    if request.waits:
+        command.append("--wait")
     return command
 
 
