@@ -4,25 +4,95 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-enum { HELP_COLUMN = 28 };
-
-static void print_help(const struct command_line *line)
+static bool is_positional(const struct command_line *line, const struct option_spec *spec)
 {
-	printf("%s: %s\n\nusage: %s %s\n\n", line->program, line->summary, line->program,
-		line->usage);
-	for (size_t i = 0; i < line->n_options; i++) {
-		const struct option_spec *spec = &line->options[i];
-		int used =
-			printf("  --%s%s", spec->name, spec->type == OPTION_FLAG ? "" : " VALUE");
-		printf("%*s%s", used < HELP_COLUMN ? HELP_COLUMN - used : 1, "", spec->help);
-		if (spec->default_text != NULL && *spec->default_text != '\0' &&
-			spec->type != OPTION_FLAG)
-			printf(" [%s]", spec->default_text);
-		printf("\n");
+	for (size_t i = 0; line->positionals != NULL && line->positionals[i] != NULL; i++)
+		if (strcmp(line->positionals[i], spec->name) == 0)
+			return true;
+	return false;
+}
+
+enum { HELP_COLUMN = 28, HELP_WIDTH = 80, HELP_LEAST = HELP_COLUMN + 20 };
+
+// How wide the terminal is, found as Python's shutil finds it for taut's own help.
+static int help_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	int width = columns != NULL ? atoi(columns) : 0;
+	struct winsize size;
+
+	if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	if (width <= 0 || width > HELP_WIDTH)
+		width = HELP_WIDTH;
+	return (width < HELP_LEAST ? HELP_LEAST : width) - 2;
+}
+
+// Words from column `at` on, those that do not fit below one another from `indent` on. No word is
+// broken.
+static void print_words(const char *text, int indent, int at)
+{
+	int width = help_width();
+
+	while (*(text += strspn(text, " ")) != '\0') {
+		int len = (int)strcspn(text, " ");
+		if (at > indent && at + 1 + len > width) {
+			printf("\n%*s", indent, "");
+			at = indent;
+		}
+		at += printf("%s%.*s", at > indent ? " " : "", len, text);
+		text += len;
 	}
-	printf("  --describe, --version, --help\n");
+	printf("\n");
+}
+
+static void print_option(const struct command_line *line, const struct option_spec *spec)
+{
+	char text[512];
+	const char *metavar = spec->type == OPTION_CHOICE ? "" : option_metavar(spec);
+	int used;
+
+	if (is_positional(line, spec))
+		used = printf("  %s", metavar);
+	else
+		used = printf(
+			"  --%s%s%s", spec->name, spec->type == OPTION_FLAG ? "" : " ", metavar);
+	for (size_t i = 0; spec->type == OPTION_CHOICE && spec->choices[i] != NULL; i++)
+		used += printf("%s%s", i > 0 ? "|" : "", spec->choices[i]);
+	if (used + 2 > HELP_COLUMN) {
+		printf("\n");
+		used = 0;
+	}
+	printf("%*s", HELP_COLUMN - used, "");
+	if (spec->default_text != NULL && *spec->default_text != '\0' && spec->type != OPTION_FLAG)
+		snprintf(text, sizeof(text), "%s [default: %s]", spec->help, spec->default_text);
+	else
+		snprintf(text, sizeof(text), "%s", spec->help);
+	print_words(text, HELP_COLUMN, HELP_COLUMN);
+}
+
+// `called`: how the program was called, `taut-inject` or `taut inject`.
+static void print_help(const struct command_line *line, const char *called)
+{
+	int used = printf("Usage: %s", called);
+
+	print_words(line->usage, (int)strlen("Usage: "), used);
+	printf("\n  ");
+	print_words(line->summary, 2, 2);
+	printf("\nOptions:\n");
+	for (size_t i = 0; i < line->n_options; i++)
+		print_option(line, &line->options[i]);
+	printf("  --describe                say all of this as JSON\n"
+	       "  --version                 print the version\n"
+	       "  -h, --help                show this message\n");
+	printf("\nExamples:\n");
+	for (size_t i = 0; line->examples[i] != NULL; i++)
+		printf("  %s %s\n", called, line->examples[i]);
 }
 
 static void print_description(const struct command_line *line)
@@ -36,10 +106,12 @@ static void print_description(const struct command_line *line)
 	printf("}\n");
 }
 
-static bool answer(const struct command_line *line, const char *name)
+static bool answer(const struct command_line *line, const char *called, const char *name)
 {
+	bool is_taut = strncmp(called, "taut ", strlen("taut ")) == 0;
+
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		print_help(line);
+		print_help(line, is_taut ? called : line->program);
 	else if (strcmp(name, "--version") == 0)
 		printf("%s %s\n", line->program, line->version);
 	else if (strcmp(name, "--describe") == 0)
@@ -104,7 +176,7 @@ int command_line_parse(const struct command_line *line, int argc, char *const *a
 	option_defaults(line->options, line->n_options, options);
 	while (at < argc && strcmp(argv[at], "--") != 0) {
 		const struct option_spec *spec;
-		if (answer(line, argv[at]))
+		if (answer(line, argv[0], argv[at]))
 			return COMMAND_LINE_DONE;
 		int err;
 		spec = next_positional(line, argv[at], &n_words);

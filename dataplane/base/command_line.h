@@ -11,6 +11,7 @@
 
 struct command_line {
 	const char *program, *summary, *usage; // usage: "--port P0 [--port P1] ..."
+	const char *const *examples; // arguments as they are typed, NULL-terminated
 	const char *version;
 	const struct option_spec *options;
 	size_t n_options;

@@ -22,10 +22,13 @@ static const struct option_spec specs[] = {
 	{"out", OPTION_STRING, offsetof(struct options, out), NULL, "a folder", NULL, 0, 0},
 };
 
+static const char *const examples[] = {"--out here", NULL};
+
 static const struct command_line line = {
 	.program = "taut-x",
 	.summary = "test",
 	.usage = "--out DIR",
+	.examples = examples,
 	.version = "1",
 	.options = specs,
 	.n_options = sizeof(specs) / sizeof(specs[0]),

@@ -287,6 +287,21 @@ static const char *const type_names[] = {
 	[OPTION_LIST] = "list",
 };
 
+static const char *const type_metavars[] = {
+	[OPTION_FLAG] = "",
+	[OPTION_UINT] = "N",
+	[OPTION_DURATION] = "TIME",
+	[OPTION_STRING] = "TEXT",
+	[OPTION_CHOICE] = "CHOICE",
+	[OPTION_DOUBLE] = "NUMBER",
+	[OPTION_LIST] = "ITEM",
+};
+
+const char *option_metavar(const struct option_spec *spec)
+{
+	return spec->metavar != NULL ? spec->metavar : type_metavars[spec->type];
+}
+
 void option_describe(FILE *out, const struct option_spec *specs, size_t n)
 {
 	fputc('[', out);
@@ -296,6 +311,10 @@ void option_describe(FILE *out, const struct option_spec *specs, size_t n)
 		json_string(out, specs[i].default_text);
 		fputs(",\"help\":", out);
 		json_string(out, specs[i].help);
+		if (specs[i].type != OPTION_FLAG) {
+			fputs(",\"metavar\":", out);
+			json_string(out, option_metavar(&specs[i]));
+		}
 		if (specs[i].type == OPTION_CHOICE) {
 			fputs(",\"choices\":[", out);
 			for (size_t c = 0; specs[i].choices[c] != NULL; c++) {

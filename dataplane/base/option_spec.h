@@ -33,6 +33,7 @@ struct option_spec {
 	const char *help; // one line; says the unit
 	const char *const *choices; // OPTION_CHOICE: NULL-terminated
 	uint64_t min, max; // OPTION_UINT and OPTION_DURATION; both 0: unlimited
+	const char *metavar; // what help calls the value; NULL: after its type, as TIME
 };
 
 // Fill options (of size bytes, zeroed first) with the defaults of n specs.
@@ -46,6 +47,9 @@ int option_parse_list(const char *owner, const struct option_spec *specs, size_t
 // Parse one value. Returns 0 or -EINVAL, as above.
 int option_parse_value(const char *owner, const struct option_spec *spec, const char *text,
 	void *options, char *error, size_t error_len);
+
+// What help calls the value.
+const char *option_metavar(const struct option_spec *spec);
 
 // The table as a JSON array, for --describe.
 void option_describe(FILE *out, const struct option_spec *specs, size_t n);

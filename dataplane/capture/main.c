@@ -36,16 +36,19 @@ struct match_options {
 
 static const struct option_spec options_table[] = {
 	{.name = "ingress",
+		.metavar = "INGRESS",
 		.type = OPTION_STRING,
 		OPTION(ingress),
 		.default_text = NULL,
 		.help = "capture before the device: pcap or pcapng, plain, gzip or zstd; -: stdin"},
 	{.name = "egress",
+		.metavar = "EGRESS",
 		.type = OPTION_STRING,
 		OPTION(egress),
 		.default_text = NULL,
 		.help = "capture after the device"},
 	{.name = "key",
+		.metavar = "KEY",
 		.type = OPTION_STRING,
 		OPTION(key),
 		.default_text = "default",
@@ -65,6 +68,7 @@ static const struct option_spec options_table[] = {
 		.max = UINT64_C(1) << 62,
 		.help = "warm-up at the start, kept apart"},
 	{.name = "out",
+		.metavar = "DIR",
 		.type = OPTION_STRING,
 		OPTION(out),
 		.default_text = ".",
@@ -85,11 +89,13 @@ static const struct option_spec options_table[] = {
 		.default_text = "off",
 		.help = "write ingress_heads.bin: the first 128 bytes of every frame"},
 	{.name = "egress-offset",
+		.metavar = "NS",
 		.type = OPTION_STRING,
 		OPTION(egress_offset),
 		.default_text = "0",
 		.help = "nanoseconds to take off egress time stamps"},
 	{.name = "egress-drift",
+		.metavar = "NS",
 		.type = OPTION_DOUBLE,
 		OPTION(egress_drift_ppb),
 		.default_text = "0",
@@ -103,10 +109,16 @@ static const struct option_spec options_table[] = {
 
 static const char *const positionals[] = {"ingress", "egress", NULL};
 
+static const char *const examples[] = {
+	"before.pcap after.pcap --skip 1s --out matched",
+	NULL,
+};
+
 static const struct command_line line = {
 	.program = "taut-match",
 	.summary = "find each frame of one capture in another",
-	.usage = "INGRESS EGRESS [--key KEY] [--window 5s] [--out DIR]",
+	.usage = "INGRESS EGRESS [OPTIONS]",
+	.examples = examples,
 	.version = TAUT_VERSION,
 	.options = options_table,
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),

@@ -27,6 +27,7 @@ struct clock_options {
 static const struct option_spec options_table[] = {
 	{
 		.name = "cores",
+		.metavar = "CPUS",
 		.type = OPTION_STRING,
 		.offset = offsetof(struct clock_options, cores),
 		.default_text = "",
@@ -35,10 +36,16 @@ static const struct option_spec options_table[] = {
 	},
 };
 
+static const char *const examples[] = {
+	"--cores 0-1",
+	NULL,
+};
+
 static const struct command_line line = {
 	.program = "taut-clock",
 	.summary = "say whether the time stamp counter can carry measurements, and how well",
-	.usage = "[--cores LIST]",
+	.usage = "[OPTIONS]",
+	.examples = examples,
 	.version = TAUT_VERSION,
 	.options = options_table,
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),

@@ -24,8 +24,13 @@ static const char *const record_modes[] = {"all", "tail", "none", NULL};
 #define AT(member) offsetof(struct options, member)
 
 const struct option_spec generator_options[] = {
-	{.name = "tx", .type = OPTION_STRING, .offset = AT(tx), .help = "port that sends"},
+	{.name = "tx",
+		.metavar = "PORT",
+		.type = OPTION_STRING,
+		.offset = AT(tx),
+		.help = "port that sends, KIND:NAME[,key=value...]"},
 	{.name = "rx",
+		.metavar = "PORT",
 		.type = OPTION_STRING,
 		.offset = AT(rx),
 		.help = "port that receives; may be the same"},
@@ -35,6 +40,7 @@ const struct option_spec generator_options[] = {
 		.default_text = "off",
 		.help = "send in both directions, each at the rate"},
 	{.name = "rate",
+		.metavar = "RATE",
 		.type = OPTION_STRING,
 		.offset = AT(rate),
 		.help = "100kpps, 1.5Mpps, 50Mbps, ..."},
@@ -45,11 +51,13 @@ const struct option_spec generator_options[] = {
 		.choices = rate_layers,
 		.help = "what a bit rate counts: l2 the frame with FCS, l1 20 B more"},
 	{.name = "frame",
+		.metavar = "BYTES",
 		.type = OPTION_STRING,
 		.offset = AT(frame),
 		.default_text = "64",
 		.help = "bytes with FCS, 64 to 1518, or imix: 7:4:1 of 64:570:1518"},
 	{.name = "schedule",
+		.metavar = "SCHEDULE",
 		.type = OPTION_STRING,
 		.offset = AT(schedule),
 		.default_text = "constant",
@@ -84,16 +92,19 @@ const struct option_spec generator_options[] = {
 		.default_text = "1",
 		.help = "of random gaps and sizes"},
 	{.name = "core",
+		.metavar = "CPU",
 		.type = OPTION_STRING,
 		.offset = AT(core),
 		.default_text = "",
 		.help = "to send and receive on; empty: the last one allowed"},
 	{.name = "writer-core",
+		.metavar = "CPU",
 		.type = OPTION_STRING,
 		.offset = AT(writer_core),
 		.default_text = "",
 		.help = "to write records on; empty: --core"},
 	{.name = "out",
+		.metavar = "DIR",
 		.type = OPTION_STRING,
 		.offset = AT(out),
 		.help = "folder for packets.bin, gaps.bin, histograms.bin, generator.json"},
@@ -104,6 +115,7 @@ const struct option_spec generator_options[] = {
 		.choices = record_modes,
 		.help = "packets to record; tail: about the slowest 1 % and all that is odd"},
 	{.name = "record-ring",
+		.metavar = "MIB",
 		.type = OPTION_UINT,
 		.offset = AT(ring_mib),
 		.default_text = "64",
@@ -167,10 +179,16 @@ static void describe(FILE *out)
 	port_describe(out);
 }
 
+static const char *const examples[] = {
+	"--tx ring:r --rx ring:r --rate 10kpps --count 1000 --out out",
+	NULL,
+};
+
 static const struct command_line command_line = {
 	.program = "taut-generate",
 	.summary = "send packets on a schedule and time every one that comes back",
-	.usage = "--tx P0 --rx P1 --rate 100kpps --out DIR [...] [-- EAL options]",
+	.usage = "--tx PORT --rx PORT --rate RATE --out DIR [OPTIONS] [-- EAL options]",
+	.examples = examples,
 	.version = TAUT_VERSION,
 	.options = generator_options,
 	.n_options = sizeof(generator_options) / sizeof(generator_options[0]),

@@ -36,15 +36,18 @@ struct inject_options {
 
 static const struct option_spec options_table[] = {
 	{.name = "cause",
+		.metavar = "CAUSE",
 		.type = OPTION_STRING,
 		OPTION(cause),
 		.help = "what to do, with its options; list names them all"},
 	{.name = "core",
+		.metavar = "CPU",
 		.type = OPTION_STRING,
 		OPTION(core),
 		.default_text = "",
 		.help = "the victim's; default: the last isolated one, else the last allowed"},
 	{.name = "rate",
+		.metavar = "N/s",
 		.type = OPTION_STRING,
 		OPTION(rate),
 		.default_text = "100/s",
@@ -57,11 +60,13 @@ static const struct option_spec options_table[] = {
 		.max = UINT64_C(86400000000000),
 		.help = "how long; Ctrl-C ends it early with what was injected"},
 	{.name = "out",
+		.metavar = "DIR",
 		.type = OPTION_STRING,
 		OPTION(out),
 		.default_text = "",
 		.help = "folder for inject.json, injections.bin and gaps.bin; made if missing"},
 	{.name = "victim",
+		.metavar = "PID",
 		.type = OPTION_UINT,
 		OPTION(victim),
 		.default_text = "0",
@@ -138,11 +143,17 @@ static void list_causes(FILE *out)
 	}
 }
 
+static const char *const examples[] = {
+	"list",
+	"tlb-shootdown --core 1 --rate 100/s --duration 10s",
+	NULL,
+};
+
 static const struct command_line line = {
 	.program = "taut-inject",
 	.summary = "disturb a core on purpose and note what was sent",
-	.usage = "CAUSE[:key=value,...] [--core N] [--rate 100/s] [--duration 10s] [--out DIR] "
-		 "[--victim PID] [--json]",
+	.usage = "CAUSE[:key=value,...] [OPTIONS]",
+	.examples = examples,
 	.version = TAUT_VERSION,
 	.options = options_table,
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),

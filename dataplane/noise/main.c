@@ -34,6 +34,7 @@ struct noise_options {
 
 static const struct option_spec options_table[] = {
 	{.name = "cores",
+		.metavar = "CPUS",
 		.type = OPTION_STRING,
 		OPTION(cores),
 		.default_text = "",
@@ -55,6 +56,7 @@ static const struct option_spec options_table[] = {
 		.help = "a longer time between two readings of the clock is a gap: logged, and "
 			"stolen time"},
 	{.name = "out",
+		.metavar = "DIR",
 		.type = OPTION_STRING,
 		OPTION(out),
 		.default_text = "",
@@ -80,10 +82,16 @@ static const struct option_spec options_table[] = {
 		.help = "measure though the time stamp counter is not constant"},
 };
 
+static const char *const examples[] = {
+	"--cores 1 --duration 5s",
+	NULL,
+};
+
 static const struct command_line line = {
 	.program = "taut-noise",
 	.summary = "poll on cores and measure what keeps them from it",
-	.usage = "[--cores LIST] [--duration 10s] [--threshold 1us] [--out DIR] [--priority N]",
+	.usage = "[OPTIONS]",
+	.examples = examples,
 	.version = TAUT_VERSION,
 	.options = options_table,
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),

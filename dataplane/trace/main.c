@@ -50,16 +50,19 @@ static const char *const clocks[] = {"x86-tsc", "mono_raw", NULL};
 
 static const struct option_spec options_table[] = {
 	{.name = "cores",
+		.metavar = "CPUS",
 		.type = OPTION_STRING,
 		OPTION(cores),
 		.default_text = NULL,
 		.help = "whose events are recorded, as 0-3,7"},
 	{.name = "out",
+		.metavar = "DIR",
 		.type = OPTION_STRING,
 		OPTION(out),
 		.default_text = NULL,
 		.help = "folder for events.bin and trace.json; made if missing"},
 	{.name = "threads",
+		.metavar = "TIDS",
 		.type = OPTION_STRING,
 		OPTION(threads),
 		.default_text = "",
@@ -72,6 +75,7 @@ static const struct option_spec options_table[] = {
 		.max = UINT64_C(86400000000000),
 		.help = "how long; 0s: until SIGTERM or Ctrl-C"},
 	{.name = "buffer",
+		.metavar = "SIZE",
 		.type = OPTION_STRING,
 		OPTION(buffer),
 		.default_text = "8MB",
@@ -83,12 +87,14 @@ static const struct option_spec options_table[] = {
 		.choices = modes,
 		.help = "continuous: all events; tail: those around late packets only"},
 	{.name = "follow",
+		.metavar = "FILE",
 		.type = OPTION_STRING,
 		OPTION(follow),
 		.default_text = "",
 		.help = "tail: packets.bin of the taut-generate that runs or will run; it tells "
 			"which packets were late"},
 	{.name = "over",
+		.metavar = "PERCENTILE|TIME",
 		.type = OPTION_STRING,
 		OPTION(over),
 		.default_text = "p99.8",
@@ -102,12 +108,14 @@ static const struct option_spec options_table[] = {
 		.max = UINT64_C(10000000000),
 		.help = "tail: kept before a late packet was sent and after it came"},
 	{.name = "memory",
+		.metavar = "SIZE",
 		.type = OPTION_STRING,
 		OPTION(memory),
 		.default_text = "256MB",
 		.help = "tail: of events that wait for the packets of their time; beyond it the "
 			"oldest are lost"},
 	{.name = "disk",
+		.metavar = "SIZE",
 		.type = OPTION_STRING,
 		OPTION(disk),
 		.default_text = "512MB",
@@ -120,17 +128,23 @@ static const struct option_spec options_table[] = {
 		.help = "the kernel's stamps; mono_raw is converted, and is taken where x86-tsc is "
 			"not to be had"},
 	{.name = "events",
+		.metavar = "GROUPS",
 		.type = OPTION_STRING,
 		OPTION(events),
 		.default_text = "",
 		.help = "groups to record, as irq,timer; default: all"},
 };
 
+static const char *const examples[] = {
+	"--cores 1 --duration 10s --out events",
+	NULL,
+};
+
 static const struct command_line line = {
 	.program = "taut-trace",
 	.summary = "record what the kernel does on cores",
-	.usage = "--cores LIST --out DIR [--threads TID,...] [--duration 10s] "
-		 "[--mode tail --follow FILE]",
+	.usage = "--cores CPUS --out DIR [OPTIONS]",
+	.examples = examples,
 	.version = TAUT_VERSION,
 	.options = options_table,
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),
