@@ -27,3 +27,12 @@ def test_the_manifest_holds_what_could_change_a_number(
     assert len(read["taut"]["binaries"]["taut-forward"]["sha256"]) == 64
     assert read["taut"]["binaries"]["taut-generate"] is None
     assert read["python"]["packages"]["numpy"]
+
+
+def test_a_password_of_the_command_line_is_not_written_down() -> None:
+    typed = ["taut", "analyze", "a", "b", "--engine-url", "postgresql://u:hunter2@db/x"]
+
+    manifest = make_manifest(host={}, spec={}, seeds={}, command_line=typed)
+
+    assert "hunter2" not in json.dumps(manifest)
+    assert manifest["taut"]["command_line"][-1] == "postgresql://u:***@db/x"

@@ -107,6 +107,19 @@ def test_sums_beyond_64_bits_are_exact(engine):
     assert int(total.column("total")[0].as_py()) == 3 * 2**62
 
 
+@pytest.mark.parametrize("name", ["duckdb", "postgres"])
+def test_times_too_far_apart_are_one_line(name, request):
+    url = request.getfixturevalue("postgres_url") if name == "postgres" else None
+    with open_engine(name, url) as engine:
+        engine.load({"t": pa.table({"sent_ns": [-(2**63)], "received_ns": [5]})})
+        far = "SELECT received_ns - sent_ns AS latency_ns FROM t ORDER BY latency_ns"
+
+        for ask in (engine.query, lambda select: engine.materialise("far", select)):
+            with pytest.raises(InputError, match="time stamps are damaged") as caught:
+                ask(far)
+            assert len(str(caught.value).splitlines()) == 1
+
+
 def test_two_engines_do_not_see_each_other(engine_at):
     with open_engine(*engine_at) as one, open_engine(*engine_at) as other:
         one.load({"t": TABLE})
@@ -136,6 +149,22 @@ def test_a_url_that_leads_nowhere_is_one_line_with_the_remedy(name, url, words):
         open_engine(name, url.format(port=servers.free_port()))
 
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("postgres", "mysql://u:hunter2@127.0.0.1"),
+        ("postgres", "postgresql://u:hunter2@127.0.0.1:x/y"),
+        ("postgres", "postgresql://u:hunter2@127.0.0.1:{port}/x"),
+        ("spark", "mesos://u:hunter2@127.0.0.1:1"),
+    ],
+)
+def test_a_message_does_not_say_the_password(name, url):
+    with pytest.raises(InputError) as caught:
+        open_engine(name, url.format(port=servers.free_port()))
+
+    assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("name", "package"), [("postgres", "psycopg"), ("spark", "pyspark")])

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from taut.core.binaries import BINARIES, find_binary_or_none, sha256_of
+from taut.core.credentials import hide_passwords
 from taut.core.files import write_json
 from taut.core.version import taut_version
 
@@ -34,7 +35,7 @@ def make_manifest(
             "version": taut_version(),
             "git": git_state(Path(__file__).resolve().parents[3]),
             "binaries": binary_hashes(),
-            "command_line": list(command_line),
+            "command_line": [hide_passwords(argument) for argument in command_line],
         },
         "python": {
             "version": platform.python_version(),

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from taut.core.credentials import hide_passwords
 from taut.core.errors import InputError, TautError
 from taut.storage.copy_rows import arrow_type, from_csv, plain_schema, sql_type, to_csv
 
@@ -168,4 +169,5 @@ def _explained() -> Iterator[None]:
 
 
 def _first_line(error: psycopg.Error) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].strip()
+    """One line, without what libpq quotes of the URL's password."""
+    return hide_passwords((str(error).splitlines() or [type(error).__name__])[0].strip())

@@ -24,6 +24,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
+from taut.core.credentials import hide_passwords
 from taut.core.errors import InputError, MissingToolError, TautError
 
 LOCAL = "local[*]"
@@ -92,7 +93,8 @@ class SparkEngine:
 def _driver(url: str) -> SparkSession:
     """The session all engines of this process come from: the one there is, or a new one."""
     if not _MASTER.fullmatch(url):
-        raise InputError(f"engine spark: {url} is no master; say spark://HOST:PORT or {LOCAL}")
+        shown = hide_passwords(url)
+        raise InputError(f"engine spark: {shown} is no master; say spark://HOST:PORT or {LOCAL}")
     active = SparkSession.getActiveSession()
     if active is not None and active.sparkContext.master == url:
         return active
