@@ -13,8 +13,12 @@ def write_json(path: Path, document: object) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that a crash leaves the old file or the new one, never a half."""
     temporary = path.with_name(f".tmp-{path.name}")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = str(path)  # of a full disk Python does not say what was written
+        raise
     temporary.replace(path)
