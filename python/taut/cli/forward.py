@@ -9,8 +9,9 @@ from taut.cli.hand_over import ANY_ARGUMENTS, arguments_after, become
 from taut.core.errors import InputError
 from taut.experiment.words import explain
 
-# main.py registers the command with these.
+# The command is made with these.
 CONTEXT_SETTINGS = ANY_ARGUMENTS
+PROGRAM = "taut-forward"
 
 
 class ForwardConfig(BaseModel):
@@ -41,7 +42,9 @@ def forward() -> None:
                 f"taut forward: {arguments[1]!r} after a file; write it into {arguments[0]}"
             )
         arguments = to_arguments(read_config(Path(arguments[0])))
-    become("taut-forward", arguments)
+    elif {"-h", "--help"} & set(arguments):
+        print("taut forward CONFIG.toml takes all of this from a file.\n")
+    become(PROGRAM, arguments)
 
 
 def read_config(path: Path) -> ForwardConfig:

@@ -2,10 +2,11 @@
 
 from taut.cli.hand_over import ANY_ARGUMENTS, arguments_after, become
 
-# main.py registers the command with these.
+# The command is made with these.
 CONTEXT_SETTINGS = ANY_ARGUMENTS
+PROGRAM = "taut-generate"
 
 
 def generate() -> None:
     """Send packets on a schedule and time each (runs taut-generate)."""
-    become("taut-generate", arguments_after("generate"))
+    become(PROGRAM, arguments_after("generate"))

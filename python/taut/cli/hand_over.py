@@ -25,7 +25,7 @@ def arguments_after(command: str, argv: Sequence[str] | None = None) -> list[str
 
 
 def become(program: str, arguments: Sequence[str]) -> NoReturn:
-    """Replace this process by the program."""
+    """Replace this process by the program; its help says `taut NAME`, as it was called."""
     path = find_binary(program)
     sys.stdout.flush()
-    os.execv(path, [program, *arguments])  # noqa: S606 - no shell is the point
+    os.execv(path, [program.replace("-", " "), *arguments])  # noqa: S606 - no shell is the point

@@ -2,10 +2,11 @@
 
 from taut.cli.hand_over import ANY_ARGUMENTS, arguments_after, become
 
-# main.py registers the command with these.
+# The command is made with these.
 CONTEXT_SETTINGS = ANY_ARGUMENTS
+PROGRAM = "taut-inject"
 
 
 def inject() -> None:
     """Disturb a core by one cause at a known rate (runs taut-inject)."""
-    become("taut-inject", arguments_after("inject"))
+    become(PROGRAM, arguments_after("inject"))

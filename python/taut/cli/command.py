@@ -1,0 +1,81 @@
+"""One command of the tree, made of its module: the function, its options, its examples."""
+
+import json
+import subprocess
+from types import ModuleType
+
+import click
+import typer
+from click.shell_completion import CompletionItem
+from typer.core import TyperArgument, TyperCommand
+from typer.utils import get_params_from_function
+
+from taut.cli.help import SETTINGS, Context, write_examples
+from taut.core.binaries import find_binary_or_none
+
+
+class Command(TyperCommand):
+    """Typer's, with help that is ours."""
+
+    context_class = Context
+    examples: tuple[str, ...] = ()
+    program: str | None = None
+    """One of taut's own programs that this becomes: its options are completed."""
+
+    def format_arguments(self, _: click.Context, __: click.HelpFormatter) -> None:
+        """Leave them to format_options: older versions of Click call nothing else."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write arguments, then options; the usage line says what is required."""
+        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                name, text = record
+                # Typer escapes the bracket for Rich, which does not print this.
+                text = text.replace(r"\[", "[").removesuffix("[required]").rstrip()
+                records[param.param_type_name].append((name, text))
+        for kind, rows in records.items():
+            if rows:
+                with formatter.section(f"{kind.title()}s"):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete options: a program says itself which it has."""
+        if self.program is None:
+            return super().shell_complete(ctx, incomplete)
+        path = find_binary_or_none(self.program)
+        if path is None:
+            return []
+        done = subprocess.run([path, "--describe"], capture_output=True, check=True)
+        return [
+            CompletionItem(f"--{option['name']}", help=option["help"])
+            for option in json.loads(done.stdout)["options"]
+            if f"--{option['name']}".startswith(incomplete)
+        ]
+
+
+def make_command(module: ModuleType, name: str) -> Command:
+    """Make the command `name` of its module; EXAMPLES there are the help's."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    settings = {**SETTINGS, **getattr(module, "CONTEXT_SETTINGS", {})}
+    function = getattr(module, name)
+    app.command(name, cls=Command, context_settings=settings)(function)
+    command = typer.main.get_command(app)
+    if not isinstance(command, Command):
+        raise TypeError(f"{module.__name__}: more than one command")
+    # Click takes an argument's help from Typer and forgets it.
+    infos = get_params_from_function(function)
+    for param in command.params:
+        if isinstance(param, TyperArgument):
+            param.help = infos[param.name or ""].default.help
+        if isinstance(param.type, click.Path):
+            # Typer's own completes nothing. Who reads says what cannot be read.
+            param.type = click.Path(readable=False)
+    command.examples = getattr(module, "EXAMPLES", ())
+    command.program = getattr(module, "PROGRAM", None)
+    return command
