@@ -10,7 +10,6 @@ import platform
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -107,8 +106,8 @@ class Bench:
         driver = DRIVERS[variant.driver]
         options = driver.options_type(**variant.options)
         # The disk, not /tmp, which may be memory: records on must cost what they cost.
-        folder = Path(tempfile.mkdtemp(prefix="taut-bench-", dir="/var/tmp"))
-        self.scope.register_temp(folder)
+        folder = Path(f"/var/tmp/taut-bench-{self.scope.id}")
+        self.scope.make_temp(folder)
         try:
             with (
                 self._ports(driver.n_links, driver, options, folder) as (tx, rx, device),

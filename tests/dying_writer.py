@@ -62,8 +62,8 @@ class DyingWriter(TreeWriter):
     def set_scheduler(self, thread: int, policy: int, priority: int) -> None:
         self.fate.meet(lambda: TreeWriter.set_scheduler(self, thread, policy, priority))
 
-    def command(self, argv: Sequence[str]) -> None:
-        self.fate.meet(lambda: TreeWriter.command(self, argv))
+    def command(self, argv: Sequence[str], timeout_s: float | None = None) -> None:
+        self.fate.meet(lambda: TreeWriter.command(self, argv, timeout_s))
 
     def start_process(self, argv: Sequence[str]) -> IO[bytes]:
         stream: IO[bytes] = self.fate.meet(lambda: TreeWriter.start_process(self, argv))
@@ -77,7 +77,7 @@ class DyingWriter(TreeWriter):
 def fateful_journal(fate: Fate) -> Iterator[None]:
     """Every line of a journal, and its renaming, is a deed too."""
     originals: Mapping[str, Callable[..., Any]] = {
-        name: getattr(Journal, name) for name in ("_append", "begin", "archive")
+        name: getattr(Journal, name) for name in ("_append", "begin", "archive", "keep")
     }
 
     def deed(name: str) -> Callable[..., Any]:
@@ -87,5 +87,6 @@ def fateful_journal(fate: Fate) -> Iterator[None]:
         patch.object(Journal, "_append", deed("_append")),
         patch.object(Journal, "begin", deed("begin")),
         patch.object(Journal, "archive", deed("archive")),
+        patch.object(Journal, "keep", deed("keep")),
     ):
         yield

@@ -62,15 +62,19 @@ static bool is_server(const struct port_spec *spec)
 	return options->role == MEMIF_SERVER;
 }
 
-// A bare name is a socket in taut's own run folder; anything with a slash is a path.
+// A bare name is a socket in taut's own run folder (Python's is testbed/run_folder.py); anything
+// with a slash is a path.
 static void socket_folder(char *out, size_t len)
 {
 	const char *run_dir = getenv("TAUT_RUN_DIR");
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
 	if (run_dir != NULL && *run_dir != '\0')
 		snprintf(out, len, "%s", run_dir);
 	else if (geteuid() == 0)
 		snprintf(out, len, "/run/taut");
+	else if (runtime != NULL && *runtime != '\0')
+		snprintf(out, len, "%s/taut", runtime);
 	else
 		snprintf(out, len, "/tmp/taut-%u", (unsigned int)geteuid());
 }
@@ -96,21 +100,45 @@ static int socket_path(
 	return 0;
 }
 
+// Make taut's own folder, or see that the one that is there is this user's alone: whoever else may
+// put sockets into it would be the other end of the link.
+static int check_own_folder(
+	const struct port_spec *spec, const char *folder, char *error, size_t error_len)
+{
+	struct stat found;
+
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return port_fail(spec, -errno, error, error_len,
+			"folder %s cannot be made: %s; set TAUT_RUN_DIR", folder, strerror(errno));
+	if (lstat(folder, &found) < 0)
+		return port_fail(
+			spec, -errno, error, error_len, "folder %s: %s", folder, strerror(errno));
+	if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() ||
+		(found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		return port_fail(spec, -EPERM, error, error_len,
+			"folder %s is not this user's alone (a link, another owner, or others may "
+			"write); set TAUT_RUN_DIR to one that is",
+			folder);
+	return 0;
+}
+
 // A bare name's folder is made; of a path given in full it must be there.
 static int check_folder(const struct port_spec *spec, const struct sockaddr_un *address,
 	char *error, size_t error_len)
 {
 	char folder[sizeof(address->sun_path)];
 	char *slash;
+	int err = 0;
 
 	snprintf(folder, sizeof(folder), "%s", address->sun_path);
 	slash = strrchr(folder, '/');
 	if (slash == folder)
 		return 0;
 	*slash = '\0';
-	if (strchr(spec->name, '/') == NULL && mkdir(folder, 0755) < 0 && errno != EEXIST)
-		return port_fail(spec, -errno, error, error_len,
-			"folder %s cannot be made: %s; set TAUT_RUN_DIR", folder, strerror(errno));
+	if (strchr(spec->name, '/') == NULL)
+		err = check_own_folder(spec, folder, error, error_len);
+	if (err < 0)
+		return err;
 	if (access(folder, is_server(spec) ? W_OK | X_OK : X_OK) < 0)
 		return port_fail(spec, -errno, error, error_len,
 			"folder %s: %s; make it, or name another", folder, strerror(errno));

@@ -193,6 +193,49 @@ static void test_folder_that_is_not_there_is_refused(void **state)
 	assert_non_null(strstr(error, "/nonexistent"));
 }
 
+static void test_a_run_folder_that_is_not_this_users_alone_is_refused(void **state)
+{
+	const char *const server[] = {"memif:a"}, *const client[] = {"memif:a,role=client"};
+	char link[64];
+
+	snprintf(link, sizeof(link), "%s-link", folder);
+	assert_int_equal(symlink(folder, link), 0);
+	setenv("TAUT_RUN_DIR", link, 1);
+	assert_int_equal(check(server, 1), -EPERM);
+	unlink(link);
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	assert_int_equal(chmod(folder, 0770), 0);
+	assert_int_equal(check(server, 1), -EPERM);
+	assert_int_equal(check(client, 1), -EPERM);
+	assert_non_null(strstr(error, "is not this user's alone"));
+	assert_int_equal(chmod(folder, 0755), 0);
+	assert_int_equal(check(server, 1), 0);
+
+	if (geteuid() == 0) {
+		assert_int_equal(chown(folder, 65534, 65534), 0);
+		assert_int_equal(check(server, 1), -EPERM);
+		assert_int_equal(chown(folder, 0, 0), 0);
+	}
+}
+
+static void test_the_run_folder_of_a_user_is_in_the_runtime_folder(void **state)
+{
+	char args[512];
+
+	if (geteuid() == 0 && seteuid(65534) < 0)
+		skip();
+	unsetenv("TAUT_RUN_DIR");
+	setenv("XDG_RUNTIME_DIR", "/run/user/x", 1);
+	assert_int_equal(devargs("memif:a", PORT_DEVICE, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "socket=/run/user/x/taut/a.sock,"));
+	unsetenv("XDG_RUNTIME_DIR");
+	assert_int_equal(devargs("memif:a", PORT_DEVICE, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "socket=/tmp/taut-"));
+	if (getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
+}
+
 static void test_missing_interface_or_missing_rights_are_refused(void **state)
 {
 	const char *const kinds[][1] = {{"veth:nope0"}, {"xdp:nope0"}, {"pci:ffff:ff:1f.7"}};
@@ -227,6 +270,8 @@ int main(void)
 		cmocka_unit_test(test_socket_file_of_a_dead_process_is_removed),
 		cmocka_unit_test(test_file_that_is_no_socket_is_left_alone),
 		cmocka_unit_test(test_folder_that_is_not_there_is_refused),
+		cmocka_unit_test(test_a_run_folder_that_is_not_this_users_alone_is_refused),
+		cmocka_unit_test(test_the_run_folder_of_a_user_is_in_the_runtime_folder),
 		cmocka_unit_test(test_missing_interface_or_missing_rights_are_refused),
 		cmocka_unit_test(test_gap_limits_are_those_of_the_slowest_port),
 	};

@@ -3,11 +3,12 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from taut.core.errors import TautError
+from taut.core.errors import InputError, TautError
 from taut.testbed import cleanup
 from taut.testbed.owner import read_owner
 from taut.testbed.scope import RunScope
@@ -35,9 +36,12 @@ def test_names_carry_the_id_and_fit(tmp_path: Path) -> None:
 def test_a_temporary_folder_is_named_before_it_is_made_and_deleted(tmp_path: Path) -> None:
     temporary = tmp_path / "run" / ".tmp-000"
     with RunScope(tmp_path / "base") as scope:
-        scope.register_temp(temporary)
+        with pytest.raises(FileNotFoundError):
+            scope.make_temp(temporary)
         assert read_owner(scope.folder).temporary == (str(temporary),)
-        temporary.mkdir(parents=True)
+        temporary.parent.mkdir()
+        scope.make_temp(temporary)
+        (temporary / "packets.bin").touch()
 
     assert not temporary.exists()
 
@@ -45,13 +49,12 @@ def test_a_temporary_folder_is_named_before_it_is_made_and_deleted(tmp_path: Pat
 def test_a_renamed_temporary_folder_is_forgotten(tmp_path: Path) -> None:
     temporary, final = tmp_path / ".tmp-000", tmp_path / "000"
     with RunScope(tmp_path / "base") as scope:
-        scope.register_temp(temporary)
-        temporary.mkdir()
+        scope.make_temp(temporary)
         temporary.rename(final)
-        scope.release_temp(temporary)
+        scope.release_temp(temporary, final)
         assert read_owner(scope.folder).temporary == ()
 
-    assert final.is_dir()
+    assert list(final.iterdir()) == []
 
 
 def test_two_runs_at_once_see_each_other_and_keep_apart(tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ def test_two_runs_at_once_see_each_other_and_keep_apart(tmp_path: Path) -> None:
         assert first.id != second.id
         (warning,) = second.others()
         assert first.id in warning
-        assert "share cores" in warning
+        assert "on other cores" in warning
         assert cleanup.clean(tmp_path) == []
         assert first.folder.is_dir()
 
@@ -77,8 +80,8 @@ from pathlib import Path
 from taut.testbed.scope import RunScope
 with RunScope(Path(sys.argv[1])) as scope:
     temporary = Path(sys.argv[2])
-    scope.register_temp(temporary)
-    temporary.mkdir()
+    scope.make_temp(temporary)
+    (temporary / "packets.bin").touch()
     (scope.folder / "link0.sock").touch()
     # No setpriv here: a child that would outlive its parent.
     subprocess.Popen(["sleep", "1000"], env={**os.environ, **scope.environment})
@@ -104,6 +107,64 @@ def test_what_a_killed_run_left_is_found_and_removed(tmp_path: Path) -> None:
     assert cleanup.clean(base) == []
 
 
+def test_only_a_temporary_folder_with_the_runs_mark_is_deleted(tmp_path: Path) -> None:
+    base, others, link = tmp_path / "base", tmp_path / "home", tmp_path / "link"
+    others.mkdir()
+    (others / "thesis.tex").touch()
+    with RunScope(tmp_path / "elsewhere") as other:
+        marked_by_another = tmp_path / ".tmp-other"
+        other.make_temp(marked_by_another)
+        subprocess.run([sys.executable, "-c", _KILLED, base, tmp_path / ".tmp-000"], check=False)
+        (folder,) = base.iterdir()
+        empty = tmp_path / ".tmp-empty"
+        empty.mkdir()
+        link.symlink_to(others)
+        owner = read_owner(folder)
+        assert owner is not None
+        named = (others, others / "thesis.tex", link, marked_by_another, empty)
+        replace(owner, temporary=tuple(map(str, named))).write(folder)
+
+        cleanup.clean(base)
+
+        assert (link / "thesis.tex").exists()
+        assert marked_by_another.is_dir()
+        # A run that dies right after it made one has not marked it yet.
+        assert not empty.exists()
+
+
+@pytest.mark.parametrize("fault", ["a link", "for all", "for a group", "a file", "another's"])
+def test_a_base_that_is_not_this_users_alone_is_refused(tmp_path: Path, fault: str) -> None:
+    base, real = tmp_path / "base", tmp_path / "real"
+    real.mkdir(mode=0o700)
+    if fault == "another's" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    if fault == "a link":
+        base.symlink_to(real)
+    elif fault == "a file":
+        base.touch()
+    else:
+        base.mkdir()
+        base.chmod({"for all": 0o1777, "for a group": 0o770}.get(fault, 0o700))
+    if fault == "another's":
+        os.chown(base, 65534, 65534)
+
+    with pytest.raises(InputError, match=f"{base}: "), RunScope(base):
+        pass
+    with pytest.raises(InputError, match="set XDG_RUNTIME_DIR"):
+        cleanup.clean(base)
+    with pytest.raises(InputError, match="set XDG_RUNTIME_DIR"):
+        cleanup.live_runs(base)
+
+    assert list(real.iterdir()) == []
+
+
+def test_a_base_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(InputError, match="cannot be made: Not a directory"):
+        RunScope(tmp_path / "file" / "base").__enter__()
+
+
 def test_a_folder_killed_before_its_owner_was_written_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".new-ab12-999999999-1").mkdir()
 
@@ -122,7 +183,7 @@ def test_a_run_whose_folder_somebody_removed_says_so(tmp_path: Path) -> None:
     with RunScope(tmp_path) as scope:
         shutil.rmtree(scope.folder)
         with pytest.raises(TautError, match="somebody removed the folder"):
-            scope.register_temp(tmp_path / "x")
+            scope.make_temp(tmp_path / "x")
 
 
 def test_a_folder_being_made_is_left_alone(tmp_path: Path) -> None:

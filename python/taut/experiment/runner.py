@@ -147,17 +147,16 @@ def _run_one(
     """Measure under a temporary name, rename when trial.json is written."""
     temporary = run.trials_path / f"{TEMPORARY_PREFIX}{trial.name}"
     meta = trial_document(trial, cores)
-    scope.register_temp(temporary)
     try:
         shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
+        scope.make_temp(temporary)
         _measure(trial, temporary, measure, meta)
         _finish(temporary, run.trials_path / trial.name, meta)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     finally:
-        scope.release_temp(temporary)
+        scope.release_temp(temporary, final)
     return meta
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from taut.testbed.owner import (
     Owner,
     process_start_time,
     read_owner,
+    temporary_mark,
 )
+from taut.testbed.run_folder import check_private
 
 NEW_PREFIX = ".new-"
 LINK_PREFIX = "tt"
@@ -27,21 +30,28 @@ _KILL_TIMEOUT_S = 5.0
 
 
 def clean(base: Path) -> list[str]:
-    """Undo every run below `base` whose owner is dead; say what was removed."""
+    """Undo every run below `base` whose owner is dead; say what was removed.
+
+    InputError where `base` is not this user's alone: what it says must be nobody else's word.
+    """
     removed: list[str] = []
-    if not base.is_dir():
-        return removed
-    for folder in sorted(base.iterdir()):
-        if folder.is_dir() and not is_alive(folder):
+    for folder in _folders(base):
+        if not is_alive(folder):
             removed += remove_run(folder)
     return removed
 
 
 def live_runs(base: Path) -> list[Owner]:
-    """Owners of the runs that are alive now."""
-    folders = sorted(base.iterdir()) if base.is_dir() else []
-    owners = [read_owner(folder) for folder in folders if folder.is_dir()]
+    """Owners of the runs that are alive now; InputError as for `clean`."""
+    owners = [read_owner(folder) for folder in _folders(base)]
     return [owner for owner in owners if owner is not None and owner.is_alive()]
+
+
+def _folders(base: Path) -> list[Path]:
+    if not os.path.lexists(base):
+        return []
+    check_private(base)
+    return sorted(path for path in base.iterdir() if path.is_dir() and not path.is_symlink())
 
 
 def is_alive(folder: Path) -> bool:
@@ -61,7 +71,7 @@ def remove_run(folder: Path) -> list[str]:
     owner = read_owner(folder)
     removed: list[str] = []
     if owner is not None:
-        removed += _kill_processes(owner.run_id)
+        removed += kill_processes(owner.run_id)
         removed += _remove_network(owner.run_id)
         removed += _remove_dpdk_files(owner.run_id)
         removed += _remove_temporary(owner)
@@ -88,7 +98,8 @@ def run_processes(run_id: str) -> list[int]:
     return found
 
 
-def _kill_processes(run_id: str) -> list[str]:
+def kill_processes(run_id: str) -> list[str]:
+    """Kill what carries a run's id; say what was killed."""
     removed = []
     deadline = time.monotonic() + _KILL_TIMEOUT_S
     # A killed process may have forked a moment before: look again until none is left.
@@ -130,12 +141,27 @@ def _remove_dpdk_files(run_id: str) -> list[str]:
 
 
 def _remove_temporary(owner: Owner) -> list[str]:
-    removed = []
-    for name in owner.temporary:
-        if Path(name).exists():
-            _remove(Path(name))
-            removed.append(f"temporary folder {name}")
-    return removed
+    return [
+        f"temporary folder {name}"
+        for name in owner.temporary
+        if _remove_marked(Path(name), owner.run_id)
+    ]
+
+
+def _remove_marked(path: Path, run_id: str) -> bool:
+    """Remove a folder that has the run's mark; without one it goes only if it is empty.
+
+    A run that died right after it made the folder left it empty. What else has no mark is not
+    taut's, whatever owner.json says.
+    """
+    if path.is_symlink() or not path.is_dir():
+        return False
+    if temporary_mark(path, run_id).is_file():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.rmdir()
+    return not path.exists()
 
 
 def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:

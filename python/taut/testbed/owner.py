@@ -81,6 +81,11 @@ def read_owner(folder: Path) -> Owner | None:
         return None
 
 
+def temporary_mark(folder: Path, run_id: str) -> Path:
+    """Give the file that says a temporary folder is that run's: without it, it is not deleted."""
+    return folder / f".taut-{run_id}"
+
+
 def _known(kind: type, document: dict[str, Any]) -> dict[str, Any]:
     names = {entry.name for entry in fields(kind)}
     return {name: value for name, value in document.items() if name in names}

@@ -8,7 +8,7 @@ namespaces and links their name, DPDK its file prefix. cleanup.py finds them by 
 import os
 import secrets
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,20 +17,13 @@ from typing import Self
 
 from taut.core.errors import TautError
 from taut.testbed import cleanup, hugepages, netlink
-from taut.testbed.owner import Owner, owner_of
+from taut.testbed.owner import Owner, owner_of, temporary_mark
+from taut.testbed.run_folder import default_base, make_private
+
+__all__ = ["ID_CHARACTERS", "ID_LENGTH", "RunScope", "default_base"]
 
 ID_CHARACTERS = string.ascii_lowercase + string.digits
 ID_LENGTH = 4
-
-
-def default_base() -> Path:
-    """Where the folders of runs are: /run/taut for root, else the user's runtime folder."""
-    if os.geteuid() == 0:
-        return Path("/run/taut")
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime:
-        return Path(runtime) / "taut"
-    return Path(f"/tmp/taut-{os.geteuid()}")  # noqa: S108 - made with mode 0700
 
 
 class RunScope:
@@ -40,10 +33,12 @@ class RunScope:
         self.base = default_base() if base is None else base
         self.id = "".join(secrets.choice(ID_CHARACTERS) for _ in range(ID_LENGTH))
         self.folder = self.base / self.id
+        self.join: Mapping[int, str] = {}
+        """For cores of an isolated partition, the file that lets a process in (cgroup.procs)."""
         self._owner: Owner | None = None
 
     def __enter__(self) -> Self:
-        self.base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.base)
         owner = owner_of(self.id, os.getpid())
         # The name holds the owner, so that a folder without owner.json still tells who made it.
         new = self.base / f"{cleanup.NEW_PREFIX}{self.id}-{owner.pid}-{owner.start_time}"
@@ -102,20 +97,29 @@ class RunScope:
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages[:-1], grant)))
         return grant.added or 0
 
-    def register_temp(self, path: Path) -> None:
-        """Name a temporary folder before it is made: cleanup deletes it if this run dies."""
+    def make_temp(self, path: Path) -> None:
+        """Make a temporary folder that cleanup deletes if this run dies.
+
+        It is named in owner.json before it is made and marked once it is: cleanup deletes nothing
+        that has no mark. FileExistsError where there is something of that name.
+        """
         temporary = (*self._owned.temporary, str(path.absolute()))
         self._write(replace(self._owned, temporary=temporary))
+        path.mkdir()
+        temporary_mark(path, self.id).touch()
 
-    def release_temp(self, path: Path) -> None:
-        """Forget a temporary folder that was renamed into place or deleted."""
+    def release_temp(self, path: Path, kept_as: Path | None = None) -> None:
+        """Forget a temporary folder that was deleted, or renamed to `kept_as`: its mark goes."""
+        if kept_as is not None:
+            temporary_mark(kept_as, self.id).unlink(missing_ok=True)
         kept = tuple(name for name in self._owned.temporary if name != str(path.absolute()))
         self._write(replace(self._owned, temporary=kept))
 
     def others(self) -> list[str]:
         """Warn of other live runs: one line each, empty when this run is alone."""
         return [
-            f"another taut run ({owner.run_id}, pid {owner.pid}) is alive: measurements share cores"
+            f"another taut run ({owner.run_id}, pid {owner.pid}) is alive on other cores: "
+            "they share caches, memory and taut's own core"
             for owner in cleanup.live_runs(self.base)
             if owner.run_id != self.id
         ]

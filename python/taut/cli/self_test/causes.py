@@ -102,7 +102,7 @@ def _place(core: int) -> Iterator[Place]:
     with RunScope() as scope:
         cleanup.clean(scope.base)
         folder = Path(tempfile.gettempdir()) / f"taut-self-test-{scope.id}"
-        scope.register_temp(folder)
+        scope.make_temp(folder)
         yield Place(core, scope, folder, hypervisor(Host()) is not None)
 
 
