@@ -34,6 +34,16 @@ def test_a_child_is_pinned_marked_and_logged(scope: RunScope, tmp_path: Path) ->
     assert not process.alive()
 
 
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="kernel without autogroup")
+def test_the_session_of_a_child_has_the_nice_value_of_taut(
+    scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getpriority", lambda _which, _who: 7)
+
+    with child("x", ["sleep", "100"], scope=scope, log=tmp_path / "x.log") as process:
+        assert Path(f"/proc/{process.pid}/autogroup").read_text().split()[-1] == "7"
+
+
 def test_a_child_that_dies_at_start_says_why(scope: RunScope, tmp_path: Path) -> None:
     command = ["sh", "-c", "echo no device; exit 3"]
     with (

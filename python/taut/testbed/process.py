@@ -141,7 +141,7 @@ def child(
     come a block at a time.
     """
     buffering = ["stdbuf", "--output=L"] if line_buffered else []
-    command = [*_launcher(cores, netns), *buffering, *map(str, argv)]
+    command = [*_launcher(cores, netns, scope.join), *buffering, *map(str, argv)]
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -154,6 +154,7 @@ def child(
             # Its own session: Ctrl-C at the terminal reaches taut only, which stops the trial.
             start_new_session=True,
         )
+    _pass_nice_on(process.pid)
     started = Child(name, process, log)
     try:
         yield started
@@ -161,8 +162,25 @@ def child(
         started.close()
 
 
-def _launcher(cores: Sequence[int], netns: str | None) -> list[str]:
+def _pass_nice_on(session: int) -> None:
+    """Give the session of a child the nice value of this process.
+
+    Where the kernel schedules by session (sched(7), autogroup), a new one begins at 0, and the
+    nice value that a child inherits counts inside it alone: `nice -n -20 taut run` would be none.
+    """
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    group = Path(f"/proc/{session}/autogroup")
+    if nice == 0 or not group.exists():
+        return
+    with suppress(OSError):  # not allowed, or the child has ended: it runs as it would without
+        group.write_text(str(nice))
+
+
+def _launcher(cores: Sequence[int], netns: str | None, join: Mapping[int, str]) -> list[str]:
     command = ["setpriv", "--pdeathsig", "KILL", "--"]
+    group = next((join[core] for core in cores if core in join), None)
+    if group is not None:
+        command += ["sh", "-c", 'echo 0 >"$0" && exec "$@"', group]
     if netns is not None:
         command += ["nsenter", f"--net={NETNS_FOLDER / netns}", "--"]
     if cores:
