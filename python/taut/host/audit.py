@@ -32,6 +32,19 @@ class Row:
     finding: Finding
     remedies: Sequence[Remedy] = ()
 
+    @property
+    def severity(self) -> Severity:
+        """Of the failure: what it costs in this situation."""
+        own = self.finding.severity
+        return self.check.severity if own is None else own
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, as a short sentence; empty where the check did not fail."""
+        if self.finding.state is not State.FAIL:
+            return ""
+        return self.finding.fault or self.check.fault
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -42,16 +55,16 @@ class Audit:
 
     def count(self, state: State) -> int:
         """How many checks are in a state."""
-        return sum(row.finding.state is state for row in self.rows)
+        return len(self.of(state))
+
+    def of(self, state: State) -> list[Row]:
+        """Give the checks in a state."""
+        return [row for row in self.rows if row.finding.state is state]
 
     def failures(self, least: Severity = Severity.NOTE) -> list[Row]:
         """Give what failed, the worst first."""
-        found = [
-            row
-            for row in self.rows
-            if row.finding.state is State.FAIL and row.check.severity >= least
-        ]
-        return sorted(found, key=lambda row: -row.check.severity)
+        found = [row for row in self.of(State.FAIL) if row.severity >= least]
+        return sorted(found, key=lambda row: -row.severity)
 
 
 def find_situation(
@@ -157,8 +170,9 @@ def _row_document(row: Row) -> dict[str, Any]:
     return {
         "id": check.id,
         "title": check.title,
+        "fault": row.fault,
         "state": finding.state,
-        "severity": check.severity.name.lower(),
+        "severity": row.severity.name.lower(),
         "observed": finding.observed,
         "wanted": finding.wanted,
         "needs": finding.needs,

@@ -86,6 +86,10 @@ class Finding:
     needs: str = ""
     cores: CpuSet = ()
     """Cores it matters to; none: the whole host."""
+    severity: Severity | None = None
+    """Of this failure, where it is less than the check's at worst; None: as the check's."""
+    fault: str = ""
+    """What this failure is, where it is another than the check's usual one."""
 
 
 class HostCheck(Protocol):
@@ -97,7 +101,11 @@ class HostCheck(Protocol):
 
     @property
     def title(self) -> str:
-        """A few words."""
+        """A few words: what is judged."""
+
+    @property
+    def fault(self) -> str:
+        """A short sentence: what is so where it fails. Empty: it never does."""
 
     @property
     def severity(self) -> Severity:
@@ -131,6 +139,7 @@ class Check:
 
     id: str
     title: str
+    fault: str = ""
     severity: Severity
     why: str
     source: str
@@ -147,9 +156,9 @@ def passed(observed: str, wanted: str = "", cores: CpuSet = ()) -> Finding:
     return Finding(State.PASS, observed, wanted, cores=cores)
 
 
-def failed(observed: str, wanted: str, cores: CpuSet = ()) -> Finding:
-    """Not as it should be."""
-    return Finding(State.FAIL, observed, wanted, cores=cores)
+def failed(observed: str, wanted: str, cores: CpuSet = (), fault: str = "") -> Finding:
+    """Not as it should be; `fault` where it is another than the check's usual one."""
+    return Finding(State.FAIL, observed, wanted, cores=cores, fault=fault)
 
 
 def unknown(observed: str, needs: str, wanted: str = "") -> Finding:

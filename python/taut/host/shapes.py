@@ -34,6 +34,7 @@ class FileCheck:
 
     id: str
     title: str
+    fault: str
     severity: Severity
     why: str
     source: str

@@ -23,6 +23,8 @@ CATALOGUE = [
 ]
 
 each_check = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+# They report, or ask for what would tell.
+NEVER_FAILS = {"HW14", "HW15", "K03", "G02", "G08"}
 # What a file may hold that no check expects.
 ODD = ("", "\n", "-1\n", "N/A\n", "(null)\n", "\x00\xff\n", "99999999999999999999\n", "a b c\n")
 
@@ -35,6 +37,13 @@ def test_every_row_of_the_catalogue_has_one_check_in_its_order() -> None:
 def test_it_says_what_and_why_and_who_says_so(check: HostCheck) -> None:
     assert check.title and check.why and check.source
     assert check.severity in Severity
+
+
+@each_check
+def test_it_says_in_a_short_sentence_what_is_so_where_it_fails(check: HostCheck) -> None:
+    assert bool(check.fault) == (check.id not in NEVER_FAILS)
+    assert len(check.fault) <= 60
+    assert not check.fault.endswith(".")
 
 
 @each_check

@@ -16,6 +16,7 @@ class ContextSwitches(Check):
 
     id = "A03"
     title = "context switches"
+    fault = "Polling threads were switched out"
     severity = Severity.CRITICAL
     why = "each involuntary switch hands the core to somebody else, for up to a time slice (4 ms)"
     source = "proc(5); scheduler/sched-stats.rst; measured by taut's authors"

@@ -29,6 +29,7 @@ class CpuQuota(Check):
 
     id = "A09"
     title = "CPU quota"
+    fault = "A CPU quota stops the polling program"
     severity = Severity.CRITICAL
     why = (
         "a program that polls uses up any quota, and is stopped until the period ends: 10 to 100 "

@@ -28,6 +28,7 @@ class CpuTimers(Check):
 
     id = "A08"
     title = "timers that keep the tick"
+    fault = "A program's timers keep the tick"
     severity = Severity.MAJOR
     why = (
         "a timer that counts CPU time, or a pinned perf counter, needs the tick: a nohz_full core "

@@ -32,6 +32,7 @@ class FileMappings(Check):
 
     id = "A07"
     title = "writable file mappings"
+    fault = "Polling programs write to mapped files"
     severity = Severity.MAJOR
     why = (
         "writeback takes the right to write away from each dirty page: the next write faults, and "

@@ -20,6 +20,7 @@ class Membarrier(Check):
 
     id = "A06"
     title = "membarrier"
+    fault = "membarrier interrupts poll cores"
     severity = Severity.MAJOR
     why = "each membarrier interrupts every core that runs the program: 12 us in a guest"
     source = "membarrier(2); measured by taut's authors"

@@ -22,6 +22,7 @@ class PageFaults(Check):
 
     id = "A01"
     title = "page faults"
+    fault = "Polling programs fault on memory"
     severity = Severity.CRITICAL
     why = (
         "a first touch costs 1 to 3 us, a page that comes back from a disk milliseconds; locked "

@@ -20,6 +20,7 @@ class SystemCalls(Check):
 
     id = "A04"
     title = "system calls"
+    fault = "Polling threads make system calls"
     severity = Severity.MINOR
     why = (
         "each costs 0.1 to 1 us, may restart the tick of a nohz_full core, and may sleep; "

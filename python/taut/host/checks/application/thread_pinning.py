@@ -19,6 +19,7 @@ class ThreadPinning(Check):
 
     id = "A02"
     title = "one polling thread for each core"
+    fault = "Polling threads do not have a core each"
     severity = Severity.CRITICAL
     why = (
         "the scheduler does not balance isolated cores: threads that may use several pile up on "

@@ -31,6 +31,7 @@ class TlbShootdowns(Check):
 
     id = "A05"
     title = "TLB shootdowns"
+    fault = "TLB shootdowns interrupt poll cores"
     severity = Severity.MAJOR
     why = (
         "munmap, mprotect, madvise or fork in any thread interrupts every core that runs the "

@@ -27,6 +27,7 @@ class WideVectors(Check):
 
     id = "A10"
     title = "AVX-512"
+    fault = "Polling threads use AVX-512"
     severity = Severity.MINOR
     why = (
         "processors of the Skylake generation stop for 10 to 20 us to change their power licence, "

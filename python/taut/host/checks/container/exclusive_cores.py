@@ -18,6 +18,7 @@ class ExclusiveCores(ContainerCheck):
 
     id = "C01"
     title = "exclusive cores"
+    fault = "The container's cores are shared"
     severity = Severity.CRITICAL
     why = (
         "in a shared pool any other container takes the core for whole time slices, milliseconds; "

@@ -18,6 +18,7 @@ class HostInterrupts(ContainerCheck):
 
     id = "C02"
     title = "interrupts off the container's cores"
+    fault = "Interrupts reach the container's cores"
     severity = Severity.MAJOR
     why = (
         "a device's interrupt costs microseconds to tens of microseconds each; by default the "

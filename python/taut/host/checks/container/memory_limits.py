@@ -20,6 +20,7 @@ class MemoryLimits(ContainerCheck):
 
     id = "C04"
     title = "limits of locked memory and hugepages"
+    fault = "Locked memory or hugepages are limited"
     severity = Severity.MAJOR
     why = (
         "memory that cannot be locked faults, and may be swapped: microseconds to milliseconds; "

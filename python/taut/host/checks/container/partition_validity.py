@@ -27,6 +27,7 @@ class PartitionValidity(ContainerCheck):
 
     id = "C06"
     title = "cpuset partition stays valid"
+    fault = "The cpuset partition is invalid"
     severity = Severity.MAJOR
     why = (
         "a sibling's cpuset that overlaps, or a core that goes offline, ends the isolation "

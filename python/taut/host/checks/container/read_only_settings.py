@@ -20,6 +20,7 @@ class ReadOnlySettings(ContainerCheck):
 
     id = "C03"
     title = "settings that can be written"
+    fault = "Settings cannot be written"
     severity = Severity.NOTE
     why = "where /sys and /proc/sys are read-only, taut can judge settings but change none"
     source = "mount flags; the container runtime's defaults"

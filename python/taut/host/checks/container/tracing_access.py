@@ -21,6 +21,7 @@ class TracingAccess(ContainerCheck):
 
     id = "C05"
     title = "access to kernel events"
+    fault = "Kernel events cannot be recorded"
     severity = Severity.NOTE
     why = "gaps are explained by the kernel's own events, which most runtimes hide"
     source = "perf_event_open(2); the container runtime's seccomp profile"

@@ -34,6 +34,7 @@ _UNSTABLE = re.compile(
 class _Clocksource(Check):
     id = "HW02"
     title = "clocksource"
+    fault = "The clocksource is slow or unstable"
     severity = Severity.MAJOR
     why = (
         "hpet and acpi_pm cost a system call and a microsecond per reading of the time, and an "

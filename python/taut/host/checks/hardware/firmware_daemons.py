@@ -34,6 +34,7 @@ _WANTED = "stopped while packets are served"
 class _FirmwareDaemons(Check):
     id = "HW05"
     title = "daemons that call firmware"
+    fault = "Daemons that call firmware are running"
     severity = Severity.MAJOR
     why = (
         "fwupd-refresh was seen to raise SMIs on all cores, isolated ones too; agents that poll "

@@ -24,6 +24,7 @@ _ARM = "arch_sys_counter"
 class _InvariantTsc(Check):
     id = "HW01"
     title = "invariant time stamp counter"
+    fault = "The time stamp counter is not invariant"
     severity = Severity.CRITICAL
     why = (
         "every time stamp is a TSC reading: a counter that stops or changes its rate makes all "

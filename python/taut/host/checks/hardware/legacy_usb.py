@@ -26,6 +26,7 @@ _KEPT = "BIOS handoff failed"
 class _LegacyUsb(Check):
     id = "HW07"
     title = "legacy USB emulation"
+    fault = "The BIOS did not hand over a USB controller"
     severity = Severity.MAJOR
     why = "firmware that emulates a PS/2 keyboard takes an SMI for USB events and port accesses"
     source = "Intel NFV-I host configuration (2018)"

@@ -17,6 +17,7 @@ _WANTED = "poll cores, NICs and hugepages on one node"
 class _NumaLocality(Check):
     id = "HW11"
     title = "NUMA locality"
+    fault = "Memory or devices are on another NUMA node"
     severity = Severity.MINOR
     why = (
         "memory and devices of another socket are about 100 ns further away per access, and the "

@@ -21,6 +21,7 @@ _LOWEST = 761
 class _PatrolScrub(Check):
     id = "HW08"
     title = "patrol scrub and error logging"
+    fault = "Corrected memory errors go to firmware first"
     severity = Severity.MINOR
     why = (
         "scrubbing takes memory bandwidth periodically; with firmware-first logging every "

@@ -28,6 +28,7 @@ _CONTROL = re.compile(r"LnkCtl:\s*ASPM (\w[^;]*)")
 class _PcieAspm(Check):
     id = "HW12"
     title = "PCIe link power states"
+    fault = "PCIe links may sleep"
     severity = Severity.MAJOR
     why = (
         "a link that sleeps between packets takes microseconds to tens of microseconds to wake, "

@@ -25,6 +25,7 @@ _PROGRAMS = {
 class _PowerProfile(Check):
     id = "HW06"
     title = "power profile of the BIOS"
+    fault = "Firmware controls power states"
     severity = Severity.MAJOR
     why = "firmware that controls C- or P-states itself does so in periodic SMIs, on all cores"
     source = "Intel NFV-I host configuration (2018); rigtorp.se low latency guide"

@@ -24,6 +24,7 @@ _COMMAND = ("perf", "stat", "-a", "-x,", "-e", "msr/smi/", "sleep", "60")
 class _SmiRate(Check):
     id = "HW04"
     title = "system management interrupts"
+    fault = "Firmware interrupts the cores (SMI)"
     severity = Severity.CRITICAL
     why = (
         "an SMI stops all cores and nothing can mask it: 10 to 15 us are usual, more than 100 us "

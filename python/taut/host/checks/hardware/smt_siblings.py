@@ -34,6 +34,7 @@ _IDLE = 0.01
 class _Siblings(Check):
     id = "HW03"
     title = "SMT siblings"
+    fault = "SMT siblings of poll cores are online"
     severity = Severity.MAJOR
     why = (
         "the sibling thread shares caches and execution units: contention for them slows the "

@@ -28,6 +28,7 @@ _WANTED = "no throttling"
 class _ThermalThrottle(Check):
     id = "HW13"
     title = "thermal throttling"
+    fault = "Cores were throttled for heat"
     severity = Severity.MAJOR
     why = "a core that is too hot runs slower, and takes an interrupt each time that changes"
     source = "kernel documentation of thermal_throttle; general knowledge, not verified"

@@ -41,6 +41,7 @@ _SWITCHES = (_Switch(f"{_CPU}/intel_pstate/no_turbo", "1"), _Switch(f"{_CPU}/cpu
 class _Turbo(Check):
     id = "HW09"
     title = "turbo"
+    fault = "Turbo changes the clock of poll cores"
     severity = Severity.MINOR
     why = (
         "how fast turbo is depends on how many cores are awake: the frequency steps when a "

@@ -26,6 +26,7 @@ _WANTED = "lowest and highest frequency equal"
 class _UncoreFrequency(Check):
     id = "HW10"
     title = "uncore frequency"
+    fault = "The uncore frequency may change"
     severity = Severity.MINOR
     why = (
         "the uncore slows down when the machine is quiet and speeds up again under load: every "

@@ -21,6 +21,7 @@ class AuditRules(RoleCheck):
 
     id = "K19"
     title = "no auditing of system calls"
+    fault = "System calls are audited"
     severity = Severity.MINOR
     why = (
         "with rules loaded every system call of every process goes the slow way through audit, a "

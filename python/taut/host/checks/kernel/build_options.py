@@ -18,6 +18,7 @@ class BuildOptions(RoleCheck):
 
     id = "K02"
     title = "kernel is built for isolation"
+    fault = "The kernel is not built for isolation"
     severity = Severity.MAJOR
     why = (
         "without NO_HZ_FULL the parameter nohz_full= does nothing but log a line, and every poll "

@@ -41,6 +41,7 @@ class DomainIsolation(RoleCheck):
 
     id = "K04"
     title = "cores are isolated from the scheduler"
+    fault = "Cores are not isolated"
     severity = Severity.CRITICAL
     why = (
         "a foreign thread that the scheduler puts on a poll core stays a whole slice: 4.0 ms per "

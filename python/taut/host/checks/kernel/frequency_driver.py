@@ -37,6 +37,7 @@ class FrequencyDriver(RoleCheck):
 
     id = "K16"
     title = "frequency driver fits the processor"
+    fault = "The frequency driver does not fit the processor"
     severity = Severity.MINOR
     why = (
         "from Ice Lake on the processor itself does better with intel_pstate active; "

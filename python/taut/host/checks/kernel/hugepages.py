@@ -34,6 +34,7 @@ class Hugepages(RoleCheck):
 
     id = "K22"
     title = "huge pages are reserved"
+    fault = "Too few huge pages are reserved"
     severity = Severity.MAJOR
     why = (
         "packet buffers on huge pages never fault and hardly miss the TLB; without a reserve they "

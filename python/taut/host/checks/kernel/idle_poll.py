@@ -25,6 +25,7 @@ class IdlePoll(RoleCheck):
 
     id = "K14"
     title = "no idle=poll"
+    fault = "Idle cores spin (idle=poll)"
     severity = Severity.MINOR
     why = (
         "every idle core spins: the sibling thread starves, turbo goes, and in a guest the host's "

@@ -36,6 +36,7 @@ class IdleStates(RoleCheck):
 
     id = "K15"
     title = "shallow idle states"
+    fault = "Idle cores may sleep deeply"
     severity = Severity.MAJOR
     why = (
         "a core that slept deeper than C1 needs 10 to 200 us until its first instruction, and "

@@ -21,6 +21,7 @@ class IgnoredParameters(RoleCheck):
 
     id = "K01"
     title = "the kernel ignores no parameter"
+    fault = "The kernel ignores parameters it was given"
     severity = Severity.MAJOR
     why = (
         "a misspelt parameter (nosoftlookup, rcu_nocbs_poll, pcie_asmp: all from published guides) "

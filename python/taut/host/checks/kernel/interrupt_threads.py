@@ -28,6 +28,7 @@ class InterruptThreads(RoleCheck):
 
     id = "K27"
     title = "interrupts are not threads, or weaker ones"
+    fault = "Interrupt threads may preempt the poller"
     severity = Severity.MINOR
     why = (
         "a threaded handler adds a context switch to each interrupt, and runs at priority 50: it "

@@ -26,6 +26,7 @@ class Iommu(RoleCheck):
 
     id = "K24"
     title = "IOMMU passes the host's devices through"
+    fault = "The IOMMU translates for the host's devices"
     severity = Severity.MINOR
     why = (
         "where every buffer is mapped and unmapped the device's TLB is flushed, which stalls a "

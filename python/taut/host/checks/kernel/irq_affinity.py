@@ -28,6 +28,7 @@ class IrqAffinity(RoleCheck):
 
     id = "K12"
     title = "new interrupts go elsewhere"
+    fault = "New interrupts may go to poll cores"
     severity = Severity.MAJOR
     why = (
         "a driver that loads or an interface that comes up takes its interrupts' cores from this "

@@ -20,6 +20,7 @@ class IsolationLists(RoleCheck):
 
     id = "K07"
     title = "nohz_full and isolcpus agree"
+    fault = "nohz_full and isolcpus do not agree"
     severity = Severity.MAJOR
     why = (
         "the kernel drops a list that does not match the other one or leaves no core for itself: "

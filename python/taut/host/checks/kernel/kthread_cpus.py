@@ -18,6 +18,7 @@ class KthreadCpus(RoleCheck):
 
     id = "K13"
     title = "kernel threads start elsewhere"
+    fault = "Kernel threads may start on poll cores"
     severity = Severity.MINOR
     why = (
         "unbound kernel threads may run on every core the kernel set aside for them at boot, which "

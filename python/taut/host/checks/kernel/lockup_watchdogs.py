@@ -29,6 +29,7 @@ class LockupWatchdogs(RoleCheck):
 
     id = "K20"
     title = "lockup watchdogs stay away"
+    fault = "Lockup watchdogs run on poll cores"
     severity = Severity.MINOR
     why = (
         "each watched core takes a timer every four seconds, a wake-up of a thread of the highest "

@@ -29,6 +29,7 @@ class MachineChecks(RoleCheck):
 
     id = "K18"
     title = "no polling for corrected errors"
+    fault = "Every core polls for corrected errors"
     severity = Severity.MINOR
     why = (
         "a timer on every core looks for corrected memory errors every five minutes; with mce=off, "

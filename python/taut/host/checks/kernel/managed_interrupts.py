@@ -25,6 +25,7 @@ class ManagedInterrupts(RoleCheck):
 
     id = "K05"
     title = "managed interrupts stay away"
+    fault = "Managed interrupts may reach poll cores"
     severity = Severity.MAJOR
     why = (
         "NVMe, virtio and network drivers spread managed vectors over all cores, and a write to "

@@ -30,6 +30,7 @@ class NohzFull(RoleCheck):
 
     id = "K06"
     title = "no tick on poll cores"
+    fault = "Poll cores have a timer tick"
     severity = Severity.MAJOR
     why = (
         "the tick interrupts 100 to 1000 times a second, 22 us each in a nested guest; without it "

@@ -26,6 +26,7 @@ class PressureStalls(RoleCheck):
 
     id = "K26"
     title = "no pressure-stall monitor on poll cores"
+    fault = "A pressure-stall monitor may run on poll cores"
     severity = Severity.MINOR
     why = (
         "whoever watches pressure (systemd-oomd) starts a psimon thread that wakes several times a "

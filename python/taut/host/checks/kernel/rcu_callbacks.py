@@ -34,6 +34,7 @@ class RcuCallbacks(RoleCheck):
 
     id = "K08"
     title = "RCU callbacks run elsewhere"
+    fault = "RCU callbacks run on poll cores"
     severity = Severity.MAJOR
     why = (
         "callbacks run in a softirq of the core that queued them: 20 to 40 gaps of 37 us in five "

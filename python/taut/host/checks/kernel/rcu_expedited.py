@@ -22,6 +22,7 @@ class RcuExpedited(RoleCheck):
 
     id = "K11"
     title = "no expedited RCU"
+    fault = "RCU grace periods may be expedited"
     severity = Severity.MINOR
     why = (
         "an expedited grace period sends an interrupt to every core that may hold a reader, poll "

@@ -26,6 +26,7 @@ class RcuNocbPoll(RoleCheck):
 
     id = "K09"
     title = "RCU threads poll"
+    fault = "rcu_nocb_poll has no effect"
     severity = Severity.MINOR
     why = (
         "a core that queues an RCU callback then need not wake the thread that runs it, which "

@@ -22,6 +22,7 @@ class RcuPatience(FileCheck):
 CHECK = RcuPatience(
     id="K10",
     title="RCU's patience with tickless cores",
+    fault="RCU soon loses patience with tickless cores",
     severity=Severity.MINOR,
     why="a grace period that waits for a core in nohz_full turns its tick on and interrupts it "
     "after a few jiffies; with a second of patience most grace periods end before",

@@ -30,6 +30,7 @@ class SerialConsole(RoleCheck):
 
     id = "K25"
     title = "nothing is printed to a serial line"
+    fault = "Messages are printed to a serial line"
     severity = Severity.MAJOR
     why = (
         "a message to a serial console goes out byte by byte with interrupts off: 9 ms for a line "

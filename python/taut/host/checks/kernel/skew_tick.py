@@ -28,6 +28,7 @@ class SkewTick(RoleCheck):
 
     id = "K21"
     title = "ticks are spread"
+    fault = "Ticks of all cores come at once"
     severity = Severity.NOTE
     why = (
         "ticks that come at once on many cores wait for each other's locks of timekeeping and RCU; "

@@ -18,6 +18,7 @@ def _is_good(text: str) -> bool:
 CHECK = FileCheck(
     id="K23",
     title="no transparent huge pages",
+    fault="Transparent huge pages are on",
     severity=Severity.MAJOR,
     why="khugepaged and compaction move pages under a running program: each move interrupts every "
     "core that runs it to flush its TLB (15 us in a guest) and the next touch faults",

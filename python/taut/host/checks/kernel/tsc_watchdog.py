@@ -30,6 +30,7 @@ class TscWatchdog(RoleCheck):
 
     id = "K17"
     title = "no watchdog over the TSC"
+    fault = "A watchdog checks the TSC"
     severity = Severity.MINOR
     why = (
         "a timer that compares the TSC with a slower clock moves from core to core every half "

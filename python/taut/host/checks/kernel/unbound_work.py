@@ -29,6 +29,7 @@ class UnboundWork(RoleCheck):
 
     id = "K28"
     title = "unbound kernel work runs elsewhere"
+    fault = "Unbound kernel work may run on poll cores"
     severity = Severity.MAJOR
     why = (
         "work that belongs to no core (writeback, network, device drivers) runs on any core of "

@@ -32,7 +32,8 @@ _WANTED = "haltpoll, which polls before it halts"
 class _GuestIdle(Check):
     id = "G05"
     title = "idle in the guest"
-    severity = Severity.MINOR
+    fault = "An idle core leaves to the host at once"
+    severity = Severity.MAJOR
     why = (
         "a virtual core that halts leaves to the host and takes tens of microseconds to return; "
         "a core that polls packets never idles, there it does not matter"

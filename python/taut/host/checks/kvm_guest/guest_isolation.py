@@ -33,6 +33,7 @@ _NOCBS = re.compile(r"(?<!\S)rcu_nocbs=([0-9,-]+)")
 class _GuestIsolation(Check):
     id = "G04"
     title = "isolation inside the guest"
+    fault = "Cores are not isolated inside the guest"
     severity = Severity.CRITICAL
     why = (
         "a neighbour on the same virtual core costs a time slice (4 ms), and each tick of the "

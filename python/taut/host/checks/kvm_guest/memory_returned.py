@@ -18,6 +18,7 @@ _REPORTING_BIT = 5
 class _MemoryReturned(Check):
     id = "G06"
     title = "memory given back to the host"
+    fault = "Memory may go back to the host"
     severity = Severity.MAJOR
     why = (
         "a page that was given back faults in the host at its next touch: microseconds to tens of "

@@ -18,6 +18,7 @@ _LOG = re.compile(r"\bnested (host|guest|hypervisor)\b|running nested", re.IGNOR
 class _Nested(Check):
     id = "G07"
     title = "nested virtualisation"
+    fault = "This guest runs inside another guest"
     severity = Severity.MAJOR
     why = (
         "every exit of a nested guest passes through two hypervisors: about 12 us per interrupt "

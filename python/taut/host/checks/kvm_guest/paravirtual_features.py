@@ -40,6 +40,7 @@ class _Seen:
 class _ParavirtualFeatures(Check):
     id = "G03"
     title = "paravirtual features"
+    fault = "The guest calls its host more than it needs to"
     severity = Severity.MINOR
     why = (
         "asynchronous page faults interrupt the guest when the host swaps; without the hint that "

@@ -18,6 +18,7 @@ _MS = 10
 class _StealTime(Check):
     id = "G01"
     title = "steal time"
+    fault = "The host takes time from this guest"
     severity = Severity.CRITICAL
     why = (
         "a virtual core that the host preempts stands still for a time slice, milliseconds; and "

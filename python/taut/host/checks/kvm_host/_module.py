@@ -49,6 +49,7 @@ class ModuleCheck:
 
     id: str
     title: str
+    fault: str
     severity: Severity
     why: str
     source: str

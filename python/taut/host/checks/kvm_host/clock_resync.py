@@ -6,6 +6,7 @@ from taut.host.checks.kvm_host._module import ModuleCheck, Parameter
 CHECK = ModuleCheck(
     id="V04",
     title="periodic resynchronisation of kvm-clock",
+    fault="kvm-clock is resynchronised every five minutes",
     severity=Severity.MINOR,
     why="every five minutes each virtual CPU of each guest leaves the guest to take over the clock",
     source="tuned realtime-virtual-host",

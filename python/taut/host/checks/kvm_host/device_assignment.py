@@ -26,6 +26,7 @@ class DeviceAssignment(GuestCheck):
 
     id = "V09"
     title = "network device of the guest"
+    fault = "Guests have emulated network devices"
     severity = Severity.MINOR
     why = (
         "a paravirtual device costs a host thread or a switch on every packet, and exits or "

@@ -21,6 +21,7 @@ class ExitRate(Check):
 
     id = "V12"
     title = "exits of guests"
+    fault = "Virtual CPUs often leave their guest"
     severity = Severity.MAJOR
     why = "every exit takes the guest's core away for one to tens of microseconds"
     source = "kvm tracepoints; kvm_stat"

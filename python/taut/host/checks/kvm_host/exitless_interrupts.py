@@ -36,6 +36,7 @@ class ExitlessInterrupts(Check):
 
     id = "V08"
     title = "interrupts without exits"
+    fault = "Interrupts make virtual CPUs leave their guest"
     severity = Severity.MAJOR
     why = (
         "without APICv or AVIC every interrupt, IPI and timer of a guest is an exit of "

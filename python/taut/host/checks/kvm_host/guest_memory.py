@@ -18,6 +18,7 @@ class GuestMemory(GuestCheck):
 
     id = "V02"
     title = "guest memory in hugepages"
+    fault = "Guest memory is not all in hugepages"
     severity = Severity.CRITICAL
     why = (
         "memory that the host allocates at first touch, or swaps, is an EPT violation in the "

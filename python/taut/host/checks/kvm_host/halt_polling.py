@@ -18,7 +18,8 @@ class HaltPolling(Check):
 
     id = "V06"
     title = "polling for a halted virtual CPU"
-    severity = Severity.MINOR
+    fault = "A halted virtual CPU is not polled for"
+    severity = Severity.MAJOR
     why = (
         "without it the host schedules away at every halt of the guest, and a packet's interrupt "
         "pays tens of microseconds to bring the virtual CPU back; a guest that polls never halts"

@@ -21,6 +21,7 @@ class HostCores(Check):
 
     id = "V11"
     title = "host side of the guest's cores"
+    fault = "The guest's cores are not quiet on the host"
     severity = Severity.CRITICAL
     why = (
         "a guest can only be as quiet as its host: each tick, interrupt or thread of the host on "

@@ -16,6 +16,7 @@ class IdleExits(GuestCheck):
 
     id = "V07"
     title = "idling without exits"
+    fault = "Idle virtual CPUs leave their guest"
     severity = Severity.MINOR
     why = "each HLT, MWAIT or PAUSE that exits costs microseconds, and the way back the same again"
     source = "QEMU (-overcommit cpu-pm); general knowledge"

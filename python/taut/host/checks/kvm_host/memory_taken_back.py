@@ -17,6 +17,7 @@ class MemoryTakenBack(GuestCheck):
 
     id = "V10"
     title = "guest memory stays mapped"
+    fault = "Guest memory may be taken away"
     severity = Severity.MAJOR
     why = (
         "merging, a balloon, swap and dirty logging unmap or write-protect guest pages: a flush "

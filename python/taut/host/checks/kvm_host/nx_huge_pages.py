@@ -27,6 +27,7 @@ class NxHugePages(Check):
 
     id = "V05"
     title = "huge pages split for a processor bug"
+    fault = "KVM splits huge pages"
     severity = Severity.MAJOR
     why = (
         "with the mitigation on, KVM splits huge pages at their first instruction fetch and a "

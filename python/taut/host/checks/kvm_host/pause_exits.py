@@ -6,6 +6,7 @@ from taut.host.checks.kvm_host._module import ModuleCheck, Parameter
 CHECK = ModuleCheck(
     id="V03",
     title="exits of a spinning virtual CPU",
+    fault="A spinning virtual CPU leaves its guest",
     severity=Severity.MAJOR,
     why="pause-loop exiting takes a poll loop with PAUSE in it for a lock and leaves the guest: "
     "an exit of microseconds every few thousand iterations",

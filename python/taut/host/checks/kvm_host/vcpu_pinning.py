@@ -20,6 +20,7 @@ class VcpuPinning(GuestCheck):
 
     id = "V01"
     title = "virtual CPUs are pinned"
+    fault = "Virtual CPUs are not pinned"
     severity = Severity.CRITICAL
     why = (
         "a virtual CPU that shares its core is preempted for whole time slices, milliseconds that "

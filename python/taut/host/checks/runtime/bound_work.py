@@ -33,6 +33,7 @@ class BoundWork(Check):
 
     id = "R08"
     title = "work bound to polling cores"
+    fault = "Kernel work is bound to poll cores"
     severity = Severity.MAJOR
     why = (
         "drivers, file systems and cgroups queue work on the core they run on or on every core: "

@@ -32,6 +32,7 @@ class BusyPoll(Check):
 
     id = "R26"
     title = "busy polling of sockets"
+    fault = "Sockets do not busy poll"
     severity = Severity.MAJOR
     why = (
         "without it a packet for a socket waits for an interrupt, a softirq and a wake-up: tens "

@@ -40,6 +40,7 @@ class CacheAllocation(Check):
 
     id = "R25"
     title = "cache allocation"
+    fault = "Neighbours share the poller's cache"
     severity = Severity.MAJOR
     why = (
         "neighbours and devices (DDIO) evict the poller's tables: each miss costs about 100 ns, a "

@@ -27,6 +27,7 @@ class ClockDiscipline(Check):
 
     id = "R32"
     title = "clock discipline"
+    fault = "The clock may be stepped"
     severity = Severity.NOTE
     why = (
         "a step of the clock shows as a latency that never was, in programs that measure with "

@@ -31,6 +31,7 @@ class CoreInterrupts(Check):
 
     id = "R28"
     title = "interrupts from other cores"
+    fault = "Other cores interrupt the poll cores"
     severity = Severity.MAJOR
     why = (
         "reading a core's MSR, frequency or cache monitor from elsewhere interrupts it: 1 to 3 us "

@@ -40,6 +40,7 @@ class CpuDmaLatency(Check):
 
     id = "R18"
     title = "held wake-up latency"
+    fault = "No held latency keeps cores out of deep idle states"
     severity = Severity.MAJOR
     why = (
         "a core that idles in a deep state takes 100 us and more to wake up; the limit holds for "

@@ -29,6 +29,7 @@ class FairServer(Check):
 
     id = "R10"
     title = "fair server"
+    fault = "The fair server may interrupt real-time pollers"
     severity = Severity.MAJOR
     why = (
         "since 6.12 it replaces real-time throttling: up to 50 ms of each second go to other "

@@ -33,6 +33,7 @@ class ForeignThreads(Check):
 
     id = "R24"
     title = "other programs on poll cores"
+    fault = "Other programs may run on poll cores"
     severity = Severity.CRITICAL
     why = (
         "a thread that becomes runnable there takes a whole time slice: 4 ms each, 340 times in "

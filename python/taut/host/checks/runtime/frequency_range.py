@@ -20,6 +20,7 @@ class FrequencyRange(Check):
 
     id = "R17"
     title = "frequency range"
+    fault = "The frequency may change"
     severity = Severity.MINOR
     why = "each step of the clock stops the core for microseconds and changes every service time"
     source = "OpenShift node tuning operator (hardware tuning); rt-conf"

@@ -46,6 +46,7 @@ class Governor(Check):
 
     id = "R16"
     title = "frequency governor"
+    fault = "The governor does not hold the clock at its highest"
     severity = Severity.MAJOR
     why = (
         "a clock that rises with load is low when a burst comes: the first packets take longer, "

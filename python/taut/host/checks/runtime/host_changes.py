@@ -25,6 +25,7 @@ class HostChanges(Check):
 
     id = "R30"
     title = "changes of the host while watched"
+    fault = "The host was changed while watched"
     severity = Severity.MAJOR
     why = (
         "loading a module, patching the kernel or taking a core down stops all cores together "

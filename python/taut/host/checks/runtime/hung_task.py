@@ -12,6 +12,7 @@ def _is_good(text: str) -> bool:
 CHECK = FileCheck(
     id="R21",
     title="search for hung tasks",
+    fault="Hung tasks are searched for too often",
     severity=Severity.NOTE,
     why="khungtaskd wakes up at this interval and walks through all tasks: microseconds to some "
     "hundred, on a housekeeping core unless it was left on a poll core",

@@ -25,6 +25,7 @@ class IrqAffinity(Check):
 
     id = "R02"
     title = "interrupt affinity"
+    fault = "Device interrupts go to poll cores"
     severity = Severity.MAJOR
     why = (
         "each device interrupt on a polling core costs microseconds to tens of microseconds, and "

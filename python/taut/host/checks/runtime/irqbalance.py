@@ -35,6 +35,7 @@ class Irqbalance(Check):
 
     id = "R01"
     title = "irqbalance"
+    fault = "irqbalance moves interrupts onto poll cores"
     severity = Severity.MAJOR
     why = "it moves interrupts onto polling cores, also those moved away, within ten seconds"
     source = "Intel NFV-I host configuration; tuned; OpenShift node tuning operator"

@@ -31,6 +31,7 @@ class KernelThreadPriorities(Check):
 
     id = "R23"
     title = "kernel thread priorities"
+    fault = "Kernel threads have too low a priority"
     severity = Severity.CRITICAL
     why = (
         "on a PREEMPT_RT kernel a polling SCHED_FIFO thread starves kernel threads of a lower "

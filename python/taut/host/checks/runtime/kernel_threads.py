@@ -29,6 +29,7 @@ class KernelThreads(Check):
 
     id = "R22"
     title = "kernel threads"
+    fault = "Kernel threads may run on poll cores"
     severity = Severity.MAJOR
     why = (
         "rcuo*, kswapd, kcompactd, khugepaged, kdamond and others take the core for 10 us to "

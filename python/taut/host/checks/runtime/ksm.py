@@ -21,6 +21,7 @@ class Ksm(Check):
 
     id = "R12"
     title = "page merging (KSM)"
+    fault = "Page merging (KSM) is on"
     severity = Severity.MAJOR
     why = (
         "merging write-protects pages: TLB shootdowns on every core of the process, and a fault "

@@ -33,6 +33,7 @@ class LeftoverTracing(Check):
 
     id = "R27"
     title = "tracing left on"
+    fault = "Tracing was left on"
     severity = Severity.MINOR
     why = (
         "each event costs 0.1 to 1 us where it happens, a function tracer slows down everything; "

@@ -31,6 +31,7 @@ class MachineCheckPolling(Check):
 
     id = "R20"
     title = "machine check polling"
+    fault = "Every core polls for machine checks"
     severity = Severity.MINOR
     why = (
         "a timer on every core, each five minutes by default, reads all banks: some microseconds; "

@@ -31,6 +31,7 @@ class MemoryDaemons(Check):
 
     id = "R31"
     title = "memory daemons"
+    fault = "Memory daemons may run on poll cores"
     severity = Severity.MAJOR
     why = (
         "kdamond wakes up every few milliseconds to sample pages; where it may run on a poll core "

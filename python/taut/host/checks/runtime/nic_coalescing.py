@@ -29,6 +29,7 @@ class NicCoalescing(Check):
 
     id = "R05"
     title = "coalescing and energy saving of network interfaces"
+    fault = "Network interfaces hold packets back, or sleep"
     severity = Severity.MAJOR
     why = (
         "interrupts held back add their timeout to every packet, adaptive coalescing in steps; a "

@@ -26,6 +26,7 @@ class NicQueues(Check):
 
     id = "R03"
     title = "queues of network interfaces"
+    fault = "Network interfaces have more queues than housekeeping cores"
     severity = Severity.MINOR
     why = (
         "drivers spread receive queues over all cores: each queue more than there are housekeeping "

@@ -7,6 +7,7 @@ from taut.host.shapes import EVERYWHERE, FileCheck
 CHECK = FileCheck(
     id="R13",
     title="NUMA balancing",
+    fault="NUMA balancing is on",
     severity=Severity.MAJOR,
     why="to see who uses a page it takes the page's mapping away: every sweep costs page faults "
     "and TLB shootdowns on the application's cores",

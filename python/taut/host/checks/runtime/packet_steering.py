@@ -23,6 +23,7 @@ class PacketSteering(Check):
 
     id = "R04"
     title = "packet steering"
+    fault = "Packet steering uses poll cores"
     severity = Severity.MAJOR
     why = (
         "a core in an RPS mask gets an interprocessor interrupt and the receive softirq of other "

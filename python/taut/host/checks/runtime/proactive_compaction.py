@@ -8,6 +8,7 @@ from taut.host.shapes import EVERYWHERE, FileCheck
 CHECK = FileCheck(
     id="R14",
     title="proactive compaction",
+    fault="Proactive compaction is on",
     severity=Severity.MINOR,
     why="moving a page shoots down its TLB entries on every core that runs the process, isolated "
     "ones too",

@@ -36,6 +36,7 @@ class ResumeLatency(Check):
 
     id = "R19"
     title = "wake-up latency of poll cores"
+    fault = "Poll cores may sleep deeply"
     severity = Severity.MAJOR
     why = (
         "a core that idles in a deep state takes 100 us and more to wake up; this limit costs "

@@ -34,6 +34,7 @@ class RtThrottling(Check):
 
     id = "R09"
     title = "throttling of real-time threads"
+    fault = "Real-time threads are throttled"
     severity = Severity.CRITICAL
     why = (
         "by default real-time threads get 95 % of each second: a SCHED_FIFO poller stands still "

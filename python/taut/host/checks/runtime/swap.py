@@ -32,6 +32,7 @@ class Swap(Check):
 
     id = "R15"
     title = "swap"
+    fault = "Swap is on"
     severity = Severity.CRITICAL
     why = "a page that comes back from disk stalls whoever touches it for milliseconds"
     source = "tuned; cpu-isolation.rst; rigtorp.se low latency guide"

@@ -40,6 +40,7 @@ class TickReason(Check):
 
     id = "R29"
     title = "what keeps the tick"
+    fault = "Something keeps the tick on poll cores"
     severity = Severity.MAJOR
     why = "a core of nohz_full that keeps its tick is interrupted 100 to 1000 times a second"
     source = "admin-guide/cpu-isolation.rst; timers/no_hz.rst"

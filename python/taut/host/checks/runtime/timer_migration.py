@@ -36,6 +36,7 @@ class TimerMigration(Check):
 
     id = "R11"
     title = "timer migration"
+    fault = "Timers migrate to poll cores"
     severity = Severity.MINOR
     why = (
         "a timer armed on an idle core may expire on a busy one, and a polling core always is: an "

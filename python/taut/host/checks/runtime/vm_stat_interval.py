@@ -7,6 +7,7 @@ from taut.host.shapes import FileCheck
 CHECK = FileCheck(
     id="R06",
     title="memory statistics interval",
+    fault="Memory statistics are folded too often",
     severity=Severity.MAJOR,
     why="every interval a kworker (vmstat_update) preempts the poller: 7 us on a host, more than "
     "50 us as its guest sees it; kernels since 6.5 spare isolated cores",

@@ -29,6 +29,7 @@ class WorkqueueCpumask(Check):
 
     id = "R07"
     title = "unbound workqueues"
+    fault = "Unbound workqueues may use poll cores"
     severity = Severity.MAJOR
     why = (
         "unbound kworkers (writeback, crypto, cgroups) run wherever the mask lets them: each "
