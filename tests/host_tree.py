@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import IO
@@ -11,7 +11,7 @@ from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list, parse_cpu_ma
 from taut.host.check import Finding, HostCheck, Remedy, State
 from taut.host.host import Host
 from taut.host.machine import Machine
-from taut.host.situation import Role, Situation
+from taut.host.situation import Role, Situation, Waiting
 from taut.host.writer import Writer
 
 BARE_METAL = Machine(
@@ -38,6 +38,8 @@ _CGROUP_FILES: tuple[dict[str, str], dict[str, str]] = (
 )
 POLL = Situation(Role.POLL_CORE, BARE_METAL, online=(0, 1, 2, 3), cores=(2, 3))
 """Four cores of which the last two poll."""
+SLEEP = replace(POLL, waiting=frozenset({Waiting.SLEEPS}))
+"""On the last two a device sleeps until a packet wakes it."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class TreeWriter(Writer):
         fields[37], fields[38] = str(priority), str(policy)
         self._at(path).write_text(f"{head}) {' '.join(fields)}\n")
 
-    def command(self, argv: Sequence[str]) -> None:
+    def command(self, argv: Sequence[str], timeout_s: float | None = None) -> None:
         """Remember what a unit does; other programs are in `refusals` or have no effect."""
         self._refuse(argv[0])
         if argv[0] == "systemctl" and argv[1] in ("start", "stop"):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from taut.host.audit import as_document, find_role, find_situation, run_audit
 from taut.host.check import Check, Finding, HostCheck, Severity, State, failed, passed
 from taut.host.host import Host
 from taut.host.machine import read_machine
-from taut.host.situation import Role, Situation
+from taut.host.situation import Role, Situation, Waiting
 
 CORES = {"/sys/devices/system/cpu/online": "0-3\n"}
 GUEST = {"/proc/cpuinfo": "vendor_id\t: GenuineIntel\nflags\t\t: tsc hypervisor\n"}
@@ -26,6 +27,7 @@ POLLER = {
 
 class _Counts(Check):
     id, title, severity, why, source = "X1", "counter", Severity.MAJOR, "why", "source"
+    fault = "It counts"
     watches = ("/proc/count*",)
 
     def inspect(self, host: Host, situation: Situation) -> Finding:
@@ -75,12 +77,45 @@ def test_else_cores_with_a_polling_thread_poll(tmp_path: Path) -> None:
     assert situation.housekeeping == (0, 3)
 
 
+@pytest.mark.parametrize(
+    "temporary",
+    [
+        {"/proc/70/comm": "taut-generate\n"},
+        {"/proc/70/environ": "PATH=/bin\0TAUT_RUN=ab12\0"},
+    ],
+)
+def test_what_a_run_starts_and_ends_changes_no_audit_of_the_host(
+    temporary: dict[str, str], tmp_path: Path
+) -> None:
+    """Of another session too: its programs come and go with each trial."""
+    first = tree(tmp_path / "first", CORES)
+    second = tree(tmp_path / "second", CORES | POLLER | temporary)
+
+    documents = [as_document(run_audit(host, find_situation(host))) for host in (first, second)]
+
+    assert documents[1]["processes"] == []
+    assert documents[0] == documents[1]
+
+
 @pytest.mark.parametrize(("cores", "word"), [((0, 1, 2, 3), "housekeeping"), ((4,), "not online")])
 def test_cores_that_cannot_poll_are_refused(
     cores: tuple[int, ...], word: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=word):
         find_situation(tree(tmp_path, CORES), cores=cores)
+
+
+def test_programs_poll_unless_it_is_said_that_they_sleep(tmp_path: Path) -> None:
+    host = tree(tmp_path, CORES)
+    both = frozenset({Waiting.POLLS, Waiting.SLEEPS})
+
+    assert find_situation(host).waiting == {Waiting.POLLS}
+    assert not find_situation(host).sleeps
+    assert find_situation(host, waiting=both).sleeps
+    assert as_document(run_audit(host, replace(POLL, waiting=both), checks=[]))["waiting"] == [
+        "polls",
+        "sleeps",
+    ]
 
 
 def test_watched_files_are_read_twice(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_it_ends_after_its_time(host: Host) -> None:
 def test_a_second_holder_is_refused(host: Host, started: list[subprocess.Popen[bytes]]) -> None:
     process = start(host, started, "alone")
 
-    with pytest.raises(InputError, match=f"process {process.pid} holds 20 us already"):
+    with pytest.raises(InputError, match=f"process {process.pid} holds 20 µs already"):
         hold(host, 0, seconds=0, waits_for_go=False)
 
 

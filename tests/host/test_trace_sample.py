@@ -113,7 +113,12 @@ def test_a_live_kernel_gives_its_switches_and_keeps_nothing() -> None:
     ended = in_own_tracefs(
         SWITCHES
         + """
+import subprocess
+# An idle core may switch nothing in half a second: somebody sleeps and wakes there.
+napping = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while sleep 0.05; do :; done"])
 events = record_events(wanted, (0,), 0.5)
+napping.kill()
+napping.wait()
 assert {e.core for e in events if e.name == "sched_switch"} == {0}, events
 assert all("prev_comm=" in e.fields for e in events if e.name == "sched_switch")
 print(os.listdir("/sys/kernel/tracing/instances"))
@@ -130,8 +135,12 @@ def test_an_instance_left_by_a_kill_is_removed_at_the_next_start() -> None:
     killed = in_own_tracefs(
         SWITCHES
         + """
-import threading, sys
-threading.Timer(0.5, lambda: os.write(1, b"recording\\n")).start()
+import threading
+def say():
+    while len(os.listdir("/sys/kernel/tracing/instances")) < 2:
+        time.sleep(0.01)
+    os.write(1, b"recording\\n")
+threading.Thread(target=say).start()
 record_events(wanted, (0,), 60)
 """
     )

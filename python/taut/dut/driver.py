@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from taut.core.cpus import CpuSet
+from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -16,6 +17,14 @@ class DriverOptions(BaseModel):
     """Options of one driver: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def waits_for_more(self) -> bool:
+        """Whether the device holds packets until more come, for however long that takes.
+
+        What it held while the generator stood still is then void.
+        """
+        return False
 
 
 class RunningDut(Protocol):
@@ -82,6 +91,10 @@ class DutDriver(Protocol):
 
     def hugepages(self, options: DriverOptions) -> int:
         """Give the hugepages of 2 MB the device wants from RunScope.add_hugepages."""
+        ...
+
+    def waits(self, options: DriverOptions) -> Waiting:
+        """Say what the device does while no packet comes: look again, or sleep until woken."""
         ...
 
     def running(

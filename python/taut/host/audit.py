@@ -12,7 +12,7 @@ from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.machine import Machine, read_machine
 from taut.host.polling import find_polling, runs_guests
-from taut.host.situation import Role, Situation, TraceEvent, Watched
+from taut.host.situation import POLLS_ONLY, Role, Situation, TraceEvent, Waiting, Watched
 
 FORMAT = 1
 """Of the JSON document."""
@@ -72,6 +72,7 @@ def find_situation(
     role: Role | None = None,
     cores: CpuSet | None = None,
     interfaces: Sequence[str] | None = None,
+    waiting: frozenset[Waiting] = POLLS_ONLY,
 ) -> Situation:
     """Find out what was not said; InputError for cores that cannot poll."""
     machine = read_machine(host)
@@ -86,6 +87,7 @@ def find_situation(
         cores=_poll_cores(host, online, polling.cores) if cores is None else cores,
         processes=polling.processes,
         interfaces=tuple(interfaces) if interfaces is not None else _interfaces(host),
+        waiting=waiting,
     )
 
 
@@ -158,6 +160,7 @@ def as_document(audit: Audit) -> dict[str, Any]:
         "online": format_cpu_list(situation.online),
         "processes": list(situation.processes),
         "interfaces": list(situation.interfaces),
+        "waiting": sorted(situation.waiting),
         "watched_s": round(situation.watched.seconds, 3),
         "traced": situation.events is not None,
         "counts": {state: audit.count(state) for state in State},

@@ -25,7 +25,7 @@ def hold(host: Host, latency_us: int, *, seconds: float | None, waits_for_go: bo
     other = find_holder(host)
     if other is not None:
         raise InputError(
-            f"process {other.process} holds {other.latency_us} us already; end it first"
+            f"process {other.process} holds {other.latency_us} µs already; end it first"
         )
     with _signals_to_pipe() as stop:
         _hold(host, latency_us, seconds, stop, waits_for_go=waits_for_go)

@@ -1,4 +1,8 @@
-"""Finds the processes that poll on this machine: taut's own, other DPDK programs, and guests."""
+"""Finds the processes that poll on this machine: forwarders, other DPDK programs, and guests.
+
+What a run of taut started, and taut's instruments, do not count: they end with a trial, whoever
+runs it, and an audit made in it would judge another machine than one made a second later.
+"""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +16,10 @@ from taut.host.host import Host
 _WORKER = re.compile(r"(rte|lcore|dpdk)-worker")
 # Threads of EAL and of memif that wait, not poll.
 _WAITS = re.compile(r"(eal-|rte_mp|dpdk-intr|dpdk-mp|rte-intr|rte-mp|telemetry|memif|iou-)")
-_PROGRAMS = ("taut-forward", "taut-generate", "taut-noise", "taut-inject", "dpdk-")
+_PROGRAMS = ("taut-forward", "dpdk-")
+_INSTRUMENTS = ("taut-generate", "taut-noise", "taut-inject", "taut-trace")
+_OF_A_RUN = "TAUT_RUN="
+"""In the environment of what a run starts (testbed/scope.py)."""
 # QEMU's threads of virtual CPUs are named `CPU 0/KVM`.
 _VIRTUAL_CPU = re.compile(r"CPU \d+/KVM")
 
@@ -32,7 +39,11 @@ def find_polling(host: Host) -> Polling:
     for process in _processes(host):
         threads = dict(_threads(host, process))
         name = host.read(f"/proc/{process}/comm") or ""
+        if name.startswith(_INSTRUMENTS):
+            continue
         if not name.startswith(_PROGRAMS) and not any(map(_WORKER.match, threads.values())):
+            continue
+        if _is_of_a_run(host, process):
             continue
         processes.append(process)
         for thread, comm in threads.items():
@@ -54,6 +65,11 @@ def runs_guests(host: Host) -> bool:
 
 def _processes(host: Host) -> list[int]:
     return sorted(int(name) for name in host.names("/proc") if name.isdigit())
+
+
+def _is_of_a_run(host: Host, process: int) -> bool:
+    words = (host.read(f"/proc/{process}/environ") or "").split("\0")
+    return any(word.startswith(_OF_A_RUN) for word in words)
 
 
 def _threads(host: Host, process: int) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""What an audit is for: a role, the cores that poll, and what was seen while it watched."""
+"""What an audit is for: a role, its cores, what waits there, and what was seen meanwhile."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +16,17 @@ class Role(StrEnum):
     KVM_HOST = "kvm-host"  # runs pinned virtual CPUs (V)
     KVM_GUEST = "kvm-guest"  # inside a virtual machine (G)
     CONTAINER = "container"  # inside a container (C)
+
+
+class Waiting(StrEnum):
+    """What the programs on the cores do while no packet comes; decides what helps them."""
+
+    POLLS = "polls"  # looks again at once, as DPDK does: its core never idles
+    SLEEPS = "sleeps"  # is woken by an interrupt, as the kernel is: its core idles in between
+
+
+POLLS_ONLY = frozenset({Waiting.POLLS})
+"""What an audit takes for granted where nobody said."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +63,21 @@ class Situation:
     """That poll there: taut's or other DPDK programs."""
     interfaces: tuple[str, ...] = ()
     """Network interfaces that carry the traffic; all physical ones where nobody said."""
+    waiting: frozenset[Waiting] = POLLS_ONLY
+    """What the programs on the cores do; both where a run measures devices of both kinds."""
     watched: Watched = field(default_factory=Watched)
     events: Sequence[TraceEvent] | None = None
     """Kernel events on the cores while it watched; None where nobody traced."""
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether a program on the cores sleeps, so that a packet has to wake its core."""
+        return Waiting.SLEEPS in self.waiting
+
+    @property
+    def polls(self) -> bool:
+        """Whether a program on the cores polls; else interrupts are how packets get there."""
+        return Waiting.POLLS in self.waiting
 
     @property
     def housekeeping(self) -> CpuSet:

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from taut.core.errors import InputError, TrialError
 from taut.dut.drivers.command import CommandDriver, CommandOptions, fill_in
+from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -64,3 +65,9 @@ def test_a_program_that_ends_at_once_fails_the_trial(scope: RunScope, tmp_path: 
         pass
 
     assert raised.value.log_tail == ["broken"]
+
+
+def test_a_program_that_polls_is_declared_so() -> None:
+    options = CommandOptions(argv=("vpp",), waits="polls")
+
+    assert CommandDriver().waits(options) is Waiting.POLLS

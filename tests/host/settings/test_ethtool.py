@@ -79,7 +79,7 @@ def test_ethtool_sets_one_option(tmp_path: Path) -> None:
     calls = []
 
     class Recorder(TreeWriter):
-        def command(self, argv: Sequence[str]) -> None:
+        def command(self, argv: Sequence[str], timeout_s: float | None = None) -> None:
             calls.append(argv)
 
     EthtoolSetting("eth0", "eee", "eee").write(Recorder(tree(tmp_path, {})), "off")

@@ -17,6 +17,7 @@ from taut.core.units import parse_duration_ns
 from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
+from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -37,6 +38,11 @@ class CommandOptions(DriverOptions):
     stop_signal: str = Field("SIGINT", description="signal that ends it politely")
     version: str = Field("unknown", description="its version, for the results")
     hugepages: int = Field(0, ge=0, description="hugepages of 2 MB it wants")
+    waits: Waiting = Field(
+        Waiting.SLEEPS,
+        description="polls or sleeps: what it does while no packet comes; decides what"
+        " `taut host` advises",
+    )
 
     @field_validator("ready")
     @classmethod
@@ -88,6 +94,14 @@ class CommandDriver:
     def hugepages(self, options: DriverOptions) -> int:
         """As the options say."""
         return cast(CommandOptions, options).hugepages
+
+    def waits(self, options: DriverOptions) -> Waiting:
+        """As the options say; where they do not, it sleeps.
+
+        Most programs sleep until a packet wakes them. If this one polls after all, what is
+        advised for a sleeper costs it nothing: its core never idles.
+        """
+        return cast(CommandOptions, options).waits
 
     @contextmanager
     def running(

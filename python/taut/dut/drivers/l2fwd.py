@@ -14,6 +14,7 @@ from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_argument
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.dpdk import dpdk_version
+from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
@@ -30,7 +31,7 @@ class L2fwdDriver:
     """Runs DPDK's l2fwd between two links."""
 
     name = "l2fwd"
-    summary = "DPDK's l2fwd sample: sends when it has 32 packets or after 100 us"
+    summary = "DPDK's l2fwd sample: sends when it has 32 packets or after 100 µs"
     n_links = 2
     link_kinds = ("memif", "veth", "xdp", "pci")
     options_type: type[DriverOptions] = L2fwdOptions
@@ -48,6 +49,10 @@ class L2fwdDriver:
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
         """64 MB."""
         return HUGEPAGES
+
+    def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
+        """It polls: DPDK's loop."""
+        return Waiting.POLLS
 
     @contextmanager
     def running(

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
+from taut.host.situation import Waiting
 from taut.testbed import netlink, softirq
 from taut.testbed.link import STATION_MACS, Link
 from taut.testbed.scope import RunScope
@@ -83,6 +84,11 @@ class LinuxBridgeDriver:
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
         """None."""
         return 0
+
+    def waits(self, options: DriverOptions) -> Waiting:
+        """It sleeps: each packet wakes its core; in the sender's softirq nobody is woken."""
+        sender = cast(LinuxBridgeOptions, options).placement == "sender"
+        return Waiting.POLLS if sender else Waiting.SLEEPS
 
     @contextmanager
     def running(

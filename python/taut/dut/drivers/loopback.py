@@ -8,6 +8,7 @@ from typing import Any
 from taut.core.cpus import CpuSet
 from taut.core.version import taut_version
 from taut.dut.driver import DriverOptions
+from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -57,6 +58,10 @@ class LoopbackDriver:
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
         """None."""
         return 0
+
+    def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
+        """It polls: there is only the generator, which polls."""
+        return Waiting.POLLS
 
     @contextmanager
     def running(

@@ -18,12 +18,14 @@ from taut.core.version import taut_version
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
+from taut.host.situation import Waiting
 from taut.records.rundir import read_json
 from taut.testbed.link import Link
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
 _PROGRAM = "taut-forward"
+_NO_TIMER = frozenset({"none", "0", "0ns", "0us", "0ms", "0s"})
 
 
 class TautForwardOptions(DriverOptions):
@@ -43,6 +45,13 @@ class TautForwardOptions(DriverOptions):
         None, description="a loop iteration longer than this is a gap; default by the link"
     )
     eal: tuple[str, ...] = Field((), description="EAL options appended after --")
+
+    @property
+    def waits_for_more(self) -> bool:
+        """Buffered without a timer: a batch that is not full stays."""
+        name, _, values = self.transmit.partition(":")
+        drain = [value.split("=")[-1].strip() for value in values.split(",")]
+        return name == "buffered" and any(value in _NO_TIMER for value in drain)
 
 
 class TautForwardDriver:
@@ -67,6 +76,10 @@ class TautForwardDriver:
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
         """64 MB."""
         return HUGEPAGES
+
+    def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
+        """It polls: its worker is a loop over its ports."""
+        return Waiting.POLLS
 
     @contextmanager
     def running(

@@ -14,6 +14,7 @@ from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_argument
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.dpdk import dpdk_version
+from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -59,6 +60,10 @@ class TestpmdDriver:
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
         """64 MB."""
         return HUGEPAGES
+
+    def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
+        """It polls: DPDK's loop."""
+        return Waiting.POLLS
 
     @contextmanager
     def running(

@@ -1,5 +1,7 @@
 """Whether the kernel swaps to a file or partition."""
 
+import errno
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,6 +9,10 @@ from taut.host.host import Host
 from taut.host.writer import Writer
 
 _SWAPS = "/proc/swaps"
+_MEMINFO = "/proc/meminfo"
+_TIMEOUT_S = 60.0
+# MemAvailable is the kernel's estimate (proc(5)), and programs go on asking meanwhile.
+_SPARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -35,11 +41,18 @@ class SwapArea:
         return "off"
 
     def write(self, writer: Writer, value: str | None) -> None:
-        """Call swapon or swapoff, which brings everything back into memory first."""
+        """Call swapon or swapoff, which brings everything back into memory first.
+
+        Whether it fits is asked once more right before: what does not would have the kernel kill
+        processes. A swapoff that takes too long is ended, and swap stays on.
+        """
         if value is None or self.agrees(self.read(writer.host), value):
             return
         if value == "off":
-            writer.command(["swapoff", self.path])
+            shortage = too_little_memory(writer.host, [self.path])
+            if shortage:
+                raise OSError(errno.ENOMEM, shortage)
+            writer.command(["swapoff", self.path], timeout_s=_TIMEOUT_S)
             return
         priority = value.removeprefix("on").strip()
         writer.command(["swapon", *(["-p", priority] if priority else []), self.path])
@@ -50,9 +63,44 @@ class SwapArea:
             return in_force.startswith("on")
         return in_force == value
 
-    def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures
-        """Never."""
+    def unmovable(self, error: OSError) -> str | None:
+        """Too little memory, or too little time for it: swap is on, as it was."""
+        if error.errno in (errno.ENOMEM, errno.ETIMEDOUT):
+            return error.strerror
         return None
+
+
+def used_kb(host: Host, paths: Collection[str]) -> int:
+    """Give how much of these areas is in use, in KiB."""
+    lines = (host.read(_SWAPS) or "").splitlines()[1:]
+    rows = [fields for fields in map(str.split, lines) if len(fields) == 5]
+    return sum(
+        int(fields[3])
+        for fields in rows
+        if _unescaped(fields[0]) in paths and fields[3].isdecimal()
+    )
+
+
+def too_little_memory(host: Host, paths: Collection[str]) -> str:
+    """Say why these areas cannot be switched off: what they hold has no room. Empty: it has."""
+    used = used_kb(host, paths)
+    if not used:
+        return ""
+    fields = host.fields(_MEMINFO)
+    total, available = (_kb(fields.get(name)) for name in ("MemTotal", "MemAvailable"))
+    if total is None or available is None:
+        return f"{used // 1024} MB are swapped out, and {_MEMINFO} does not say what is available"
+    if used + total * _SPARE <= available:
+        return ""
+    return (
+        f"{used // 1024} MB are swapped out, {available // 1024} MB are available, and "
+        f"{total * _SPARE // 1024:.0f} MB must stay so"
+    )
+
+
+def _kb(text: str | None) -> int | None:
+    number = (text or "").partition(" ")[0]
+    return int(number) if number.isdecimal() else None
 
 
 def _unescaped(name: str) -> str:

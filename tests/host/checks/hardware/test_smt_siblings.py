@@ -46,7 +46,7 @@ def test_an_isolated_sibling_passes_once_it_was_seen_idle(tmp_path: Path) -> Non
     assert idle.state is State.PASS
     busy = judge(CHECK, tmp_path, files, replace(ONE, watched=watched(250, 250)))
     assert busy.state is State.FAIL
-    assert "busy 50%" in busy.observed
+    assert "busy 50 %" in busy.observed
 
 
 def test_only_cores_that_suffer_are_named(tmp_path: Path) -> None:

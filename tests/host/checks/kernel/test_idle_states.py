@@ -21,7 +21,7 @@ def test_deep_states_of_poll_cores_fail_and_are_disabled_there_only(tmp_path: Pa
     finding = judge(CHECK, tmp_path, DRIVER | idle_files())
 
     assert finding.state is State.FAIL
-    assert "C6(133us)" in finding.observed
+    assert "C6(133µs)" in finding.observed
     with remedied(CHECK, tmp_path) as remedies:
         now, boot = remedies
         assert all("/cpu2/" in c.setting.name or "/cpu3/" in c.setting.name for c in now.changes)

@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from host_tree import BARE_METAL, POLL, judge, tree
-from taut.host.check import State
+from taut.host.check import Profile, State
 from taut.host.checks.kernel.iommu import CHECK
 from taut.host.situation import Role
 
@@ -26,6 +26,7 @@ def test_translation_fails_and_is_remedied_at_boot(tmp_path: Path) -> None:
     (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
     assert [str(item) for item in remedy.boot] == ["intel_iommu=on", "iommu=pt"]
     assert "security" in remedy.cost
+    assert remedy.profile is Profile.EXTREME
 
 
 def test_the_interfaces_group_decides_where_it_is_known(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from host_tree import POLL, judge, remedied, tree
-from taut.host.check import State
+from taut.host.check import Profile, State
 from taut.host.checks.kernel.machine_checks import CHECK
 from taut.host.situation import Role
 
@@ -29,6 +29,7 @@ def test_polling_fails_and_is_stopped(tmp_path: Path) -> None:
 
     with remedied(CHECK, tmp_path) as remedies:
         assert [remedy.id for remedy in remedies] == ["K18-now", "K18-boot"]
+        assert {remedy.profile for remedy in remedies} == {Profile.EXTREME}
         assert str(remedies[1].boot[0]) == "mce=ignore_ce"
 
 

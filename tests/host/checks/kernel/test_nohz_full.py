@@ -1,10 +1,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from host_tree import POLL, judge, tree
+from host_tree import POLL, SLEEP, judge, tree
 from taut.host.check import State
 from taut.host.checks.kernel.nohz_full import CHECK
-from taut.host.situation import Role, Watched
+from taut.host.situation import Role, Waiting, Watched
 
 PATH = "/sys/devices/system/cpu/nohz_full"
 ONLINE = {"/sys/devices/system/cpu/online": "0-3\n"}
@@ -85,3 +85,11 @@ def test_a_housekeeping_machine_wants_none(tmp_path: Path) -> None:
 
     assert judge(CHECK, tmp_path, ONLINE | {PATH: "\n"}, housekeeping).state is State.PASS
     assert judge(CHECK, tmp_path, ONLINE | {PATH: "2\n"}, housekeeping).state is State.FAIL
+
+
+def test_the_tick_of_a_core_that_sleeps_stops_by_itself(tmp_path: Path) -> None:
+    both = replace(SLEEP, waiting=frozenset(Waiting))
+    files = ONLINE | {PATH: "\n"}
+
+    assert judge(CHECK, tmp_path, files, SLEEP).state is State.NOT_APPLICABLE
+    assert judge(CHECK, tmp_path, files, both).state is State.FAIL

@@ -9,6 +9,7 @@ from taut.host.checks.kernel.tsc_watchdog import CHECK
 
 PATH = "/proc/cmdline"
 PACKAGE = "/sys/devices/system/cpu/cpu{core}/topology/physical_package_id"
+NODES = "/sys/devices/system/node/online"
 ADJUSTED = replace(BARE_METAL, flags=BARE_METAL.flags | {"tsc_adjust"})
 
 
@@ -25,20 +26,25 @@ def test_without_it_a_kernel_that_distrusts_the_tsc_fails(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kernel", "packages", "state"),
+    ("kernel", "packages", "nodes", "state"),
     [
-        ((6, 12), 4, State.PASS),
-        ((6, 12), 8, State.FAIL),
-        ((5, 17), 2, State.PASS),
-        ((6, 1), 4, State.FAIL),
-        ((5, 10), 1, State.FAIL),
+        ((6, 12), 4, 16, State.PASS),
+        ((6, 12), 8, 8, State.FAIL),
+        # Until 6.10 kernels counted nodes, of which a package may have several.
+        ((6, 9), 2, 8, State.FAIL),
+        ((6, 9), 2, 4, State.PASS),
+        ((5, 17), 2, 2, State.PASS),
+        ((6, 1), 1, 4, State.FAIL),
+        ((6, 1), 4, 4, State.FAIL),
+        ((5, 10), 1, 1, State.FAIL),
     ],
 )
-def test_newer_kernels_trust_a_good_tsc_on_few_packages(
-    kernel: tuple[int, int], packages: int, state: State, tmp_path: Path
+def test_newer_kernels_trust_a_good_tsc_on_few_packages_or_nodes(
+    kernel: tuple[int, int], packages: int, nodes: int, state: State, tmp_path: Path
 ) -> None:
     situation = replace(POLL, machine=replace(ADJUSTED, kernel=kernel))
     files = {PACKAGE.format(core=core): f"{core}\n" for core in range(packages)}
+    files[NODES] = f"0-{nodes - 1}\n"
 
     assert judge(CHECK, tmp_path, files | {PATH: "quiet\n"}, situation).state is state
 

@@ -1,17 +1,21 @@
 from dataclasses import replace
 from pathlib import Path
 
-from host_tree import POLL, judge, remedied
-from taut.host.check import State
+import pytest
+
+from host_tree import POLL, SLEEP, judge, remedied
+from taut.host.check import Profile, Severity, State
 from taut.host.checks.kvm_guest.guest_idle import CHECK
 from taut.host.host import Host
-from taut.host.situation import Role
+from taut.host.situation import Role, Situation, Waiting
 
 IDLE = "/sys/devices/system/cpu/cpuidle"
 GOVERNOR = f"{IDLE}/current_governor"
 AVAILABLE = f"{IDLE}/available_governors"
 POLL_NS = "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
 POLLS = replace(POLL, role=Role.KVM_GUEST)
+SLEEPS = replace(SLEEP, role=Role.KVM_GUEST)
+BOTH = replace(SLEEPS, waiting=frozenset(Waiting))
 IDLES = replace(POLLS, cores=())
 
 
@@ -20,6 +24,24 @@ def test_poll_cores_never_idle(tmp_path: Path) -> None:
 
     assert finding.state is State.NOT_APPLICABLE
     assert "polls 0 ns" in finding.observed
+
+
+@pytest.mark.parametrize("situation", [SLEEPS, BOTH])
+def test_a_core_that_sleeps_pays_at_every_packet(situation: Situation, tmp_path: Path) -> None:
+    files = {GOVERNOR: "haltpoll\n", AVAILABLE: "menu haltpoll\n", POLL_NS: "0\n"}
+    finding = judge(CHECK, tmp_path, files, situation)
+
+    assert finding.state is State.FAIL
+    assert finding.severity is Severity.MAJOR
+    with remedied(CHECK, tmp_path, situation) as remedies:
+        assert remedies[0].id == "G05-now"
+        assert remedies[0].profile <= Profile.RECOMMENDED
+
+
+def test_where_nobody_sleeps_for_packets_it_is_minor(tmp_path: Path) -> None:
+    finding = judge(CHECK, tmp_path, {GOVERNOR: "haltpoll\n", POLL_NS: "0\n"}, IDLES)
+
+    assert finding.severity is Severity.MINOR
 
 
 def test_haltpoll_that_polls_passes(tmp_path: Path) -> None:

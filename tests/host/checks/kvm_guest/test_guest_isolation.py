@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from host_tree import POLL, judge, tree
+from host_tree import POLL, SLEEP, judge, tree
 from taut.host.check import State
 from taut.host.checks.kvm_guest.guest_isolation import CHECK
 from taut.host.host import Host
@@ -96,3 +96,13 @@ def test_absent_or_odd_is_unknown(tmp_path: Path) -> None:
 
 def test_bare_metal_is_not_asked(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {ISOLATED: "\n"}).state is State.NOT_APPLICABLE
+
+
+def test_a_core_that_sleeps_needs_no_nohz_full(tmp_path: Path) -> None:
+    sleeps = replace(SLEEP, role=Role.KVM_GUEST)
+    files = {**GOOD, "/proc/cmdline": "rcu_nocbs=2-3\n"}
+    del files[NOHZ]
+
+    assert judge(CHECK, tmp_path, files, GUEST).state is State.FAIL
+    assert judge(CHECK, tmp_path, files, sleeps).state is State.PASS
+    assert not CHECK.remedies(Host(tmp_path), sleeps)

@@ -39,7 +39,7 @@ def test_nobody_holds_it_and_deep_states_are_open(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "no limit" in finding.observed
-    assert "C6 (133 us) open on 2-3" in finding.observed
+    assert "C6 (133 µs) open on 2-3" in finding.observed
 
 
 def test_taut_holds_what_c1_takes(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_limit_that_leaves_c1e_open_is_not_enough(tmp_path: Path) -> None:
     finding = judge(CHECK, tmp_path, idle_files() | {DEVICE: held(10)})
 
     assert finding.state is State.FAIL
-    assert "C1E (10 us)" in finding.observed
+    assert "C1E (10 µs)" in finding.observed
 
 
 def test_limits_of_the_cores_themselves_are_as_good(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_the_default_fails_and_is_switched_off_on_polling_cores_only(tmp_path: P
     finding = judge(CHECK, tmp_path, runtimes("50000000", "50000000", "50000000", "0"))
     assert finding.state is State.FAIL
     assert finding.cores == (2,)
-    assert "50000 us on cores 2" in finding.observed
+    assert "50000 µs on cores 2" in finding.observed
 
     with remedied(CHECK, tmp_path) as remedies:
         (now,) = remedies

@@ -42,6 +42,29 @@ def test_other_threads_of_the_polling_program_are_its_own(tmp_path: Path) -> Non
     assert judge(CHECK, tmp_path, POLLER | control, situation).state is State.PASS
 
 
+def test_who_is_pinned_to_the_core_of_a_polling_program_is_moved_too(tmp_path: Path) -> None:
+    hog = thread_files(800, "hog", "3")
+    situation = replace(POLL, processes=(500,))
+
+    finding = judge(CHECK, tmp_path, POLLER | hog, situation)
+    now, *rest = CHECK.remedies(Host(tmp_path), situation)
+
+    assert finding.state is State.FAIL
+    assert finding.observed == "1 threads may run on 2-3: hog (800)"
+    assert [(c.setting.name, c.wanted) for c in now.changes] == [("affinity of hog (800)", "0-1")]
+    assert now.risk.startswith("1 of them are pinned there")
+    assert "R24-by-hand" not in [remedy.id for remedy in rest]
+
+
+def test_who_is_pinned_beside_nobody_known_to_poll_stays(tmp_path: Path) -> None:
+    alone = thread_files(800, "my-poller", "3")
+    known = thread_files(900, "rte-worker-2", "2")
+
+    finding = judge(CHECK, tmp_path, alone | known, replace(POLL, processes=(900,)))
+
+    assert finding.state is State.PASS
+
+
 def test_two_threads_of_their_own_on_one_core_are_too_many(tmp_path: Path) -> None:
     second = thread_files(502, "rte-worker-4", "3", pid=500)
 

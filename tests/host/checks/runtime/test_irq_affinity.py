@@ -2,11 +2,11 @@ import errno
 from dataclasses import replace
 from pathlib import Path
 
-from host_tree import POLL, TreeWriter, judge, remedied, tree
+from host_tree import POLL, SLEEP, TreeWriter, judge, remedied, tree
 from taut.host.check import State
 from taut.host.checks.runtime.irq_affinity import CHECK
 from taut.host.host import Host
-from taut.host.situation import Role, Watched
+from taut.host.situation import Role, Waiting, Watched
 
 INTERRUPTS = "/proc/interrupts"
 BEFORE = """\
@@ -219,3 +219,17 @@ def test_a_container_leaves_it_to_the_host(tmp_path: Path) -> None:
 
     assert remedy.id == "R02-by-hand"
     assert not remedy.changes
+
+
+def test_what_wakes_a_device_that_sleeps_stays_where_it_is(tmp_path: Path) -> None:
+    sleeps = replace(SLEEP, interfaces=("eth0",))
+    device = "/sys/class/net/eth0/device/msi_irqs"
+    files = irq(36, "eth0-rx-0", "2", "2") | irq(37, "nvme0q3", "3", "3") | {f"{device}/36": ""}
+
+    finding = judge(CHECK, tmp_path, files, sleeps)
+    moved = [change.setting.name for change in CHECK.remedies(Host(tmp_path), sleeps)[0].changes]
+
+    assert "1 of 1 device interrupts: nvme0q3" in finding.observed
+    assert moved == ["/proc/irq/37/smp_affinity_list"]
+    both = replace(sleeps, waiting=frozenset(Waiting))
+    assert "2 of 2" in judge(CHECK, tmp_path, files, both).observed

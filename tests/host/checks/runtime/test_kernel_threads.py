@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from host_threads import BOUND, KERNEL, thread_files
-from host_tree import POLL, judge, remedied
+from host_tree import POLL, SLEEP, judge, remedied
 from taut.host.check import State
 from taut.host.checks.runtime.kernel_threads import CHECK
 from taut.host.host import Host
@@ -58,3 +58,10 @@ def test_what_makes_no_sense_is_passed_over(tmp_path: Path) -> None:
     odd |= thread_files(41, "odder", "5-2", flags=KERNEL)
     assert judge(CHECK, tmp_path, odd).state is State.UNKNOWN
     assert judge(CHECK, tmp_path, odd | ELSEWHERE).state is State.PASS
+
+
+def test_threads_that_receive_the_packets_stay_where_a_device_sleeps(tmp_path: Path) -> None:
+    files = thread_files(33, "napi/eth0-17", "2", flags=KERNEL) | ELSEWHERE | USER
+
+    assert judge(CHECK, tmp_path, files, SLEEP).state is State.PASS
+    assert judge(CHECK, tmp_path, files).state is State.FAIL

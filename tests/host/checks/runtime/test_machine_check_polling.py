@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from host_tree import POLL, judge, remedied
-from taut.host.check import State
+from taut.host.check import Profile, State
 from taut.host.checks.runtime.machine_check_polling import CHECK
 from taut.host.situation import Role
 
@@ -17,6 +17,7 @@ def test_five_minutes_fail_and_are_remedied(tmp_path: Path) -> None:
 
     with remedied(CHECK, tmp_path) as remedies:
         assert [remedy.id for remedy in remedies] == ["R20-now", "R20-boot"]
+        assert {remedy.profile for remedy in remedies} == {Profile.EXTREME}
 
 
 def test_either_switch_is_enough(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from host_commands import CommandWriter
-from host_tree import POLL, judge, remedied
+from host_tree import POLL, SLEEP, judge, remedied
 from taut.host.check import Profile, State
 from taut.host.checks.runtime.nic_queues import CHECK
 from taut.host.host import Host
@@ -72,3 +72,8 @@ def test_where_nothing_polls_every_core_may_have_one(tmp_path: Path) -> None:
     housekeeping = replace(POLL, role=Role.HOUSEKEEPING, cores=())
 
     assert judge(CHECK, tmp_path, nic(4), housekeeping).state is State.PASS
+
+
+def test_a_device_that_sleeps_takes_queues_on_its_own_cores(tmp_path: Path) -> None:
+    assert judge(CHECK, tmp_path, nic(4)).state is State.FAIL
+    assert judge(CHECK, tmp_path, nic(4), SLEEP).state is State.NOT_APPLICABLE

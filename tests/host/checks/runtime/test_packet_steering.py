@@ -1,7 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from host_tree import POLL, judge, remedied, tree
+from host_tree import POLL, SLEEP, judge, remedied, tree
 from taut.host.boot.item import Sysctl
 from taut.host.check import State
 from taut.host.checks.runtime.packet_steering import CHECK
@@ -71,3 +71,8 @@ def test_a_container_leaves_it_to_the_host(tmp_path: Path) -> None:
     (remedy,) = CHECK.remedies(tree(tmp_path, {QUEUE: "f\n"}), replace(POLL, role=Role.CONTAINER))
 
     assert remedy.id == "R04-by-hand"
+
+
+def test_packets_may_be_steered_to_a_device_that_sleeps(tmp_path: Path) -> None:
+    assert judge(CHECK, tmp_path, {QUEUE: "f\n"}).state is State.FAIL
+    assert judge(CHECK, tmp_path, {QUEUE: "f\n"}, SLEEP).state is State.NOT_APPLICABLE

@@ -15,7 +15,7 @@ def test_no_limit_fails_and_is_remedied_on_the_poll_cores_only(tmp_path: Path) -
     finding = judge(CHECK, tmp_path, idle_files())
     assert finding.state is State.FAIL
     assert finding.cores == (2, 3)
-    assert "core 2: C6 (133 us) is open" in finding.observed
+    assert "core 2: C6 (133 µs) is open" in finding.observed
 
     with remedied(CHECK, tmp_path) as remedies:
         assert [remedy.id for remedy in remedies] == ["R19-now", "R19-boot"]

@@ -1,6 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from host_tree import BARE_METAL, POLL, judge, remedied
 from taut.host.boot.item import Sysctl
 from taut.host.check import State
@@ -10,6 +12,7 @@ from taut.host.situation import Role
 RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
 PERIOD = "/proc/sys/kernel/sched_rt_period_us"
 OLD = replace(POLL, machine=replace(BARE_METAL, kernel=(6, 1)), processes=(500,))
+OFF = "CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y\n"
 LIMITED = {RUNTIME: "950000\n", PERIOD: "1000000\n"}
 
 
@@ -51,10 +54,36 @@ def test_a_poller_that_is_gone_does_not_care(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, LIMITED, OLD).state is State.NOT_APPLICABLE
 
 
-def test_newer_kernels_have_the_fair_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "command_line", "state"),
+    [
+        ("# CONFIG_RT_GROUP_SCHED is not set\n", "quiet", State.NOT_APPLICABLE),
+        ("CONFIG_RT_GROUP_SCHED=y\n", "quiet", State.FAIL),
+        ("CONFIG_RT_GROUP_SCHED=y\n", "rt_group_sched=0", State.NOT_APPLICABLE),
+        (f"CONFIG_RT_GROUP_SCHED=y\n{OFF}", "quiet", State.NOT_APPLICABLE),
+        (f"CONFIG_RT_GROUP_SCHED=y\n{OFF}", "rt_group_sched=1", State.FAIL),
+    ],
+)
+def test_since_the_fair_server_only_groups_are_limited(
+    options: str, command_line: str, state: State, tmp_path: Path
+) -> None:
+    new = replace(OLD, machine=BARE_METAL)
+    files = {
+        "/proc/sys/kernel/osrelease": "6.12.0\n",
+        "/boot/config-6.12.0": f"CONFIG_SMP=y\n{options}",
+        "/proc/cmdline": f"{command_line}\n",
+    }
+
+    assert judge(CHECK, tmp_path, LIMITED | thread(1) | files, new).state is state
+
+
+def test_without_build_options_nobody_knows_what_a_newer_kernel_limits(tmp_path: Path) -> None:
     new = replace(OLD, machine=BARE_METAL)
 
-    assert judge(CHECK, tmp_path, LIMITED | thread(1), new).state is State.NOT_APPLICABLE
+    finding = judge(CHECK, tmp_path, LIMITED | thread(1), new)
+
+    assert finding.state is State.UNKNOWN
+    assert "RT_GROUP_SCHED" in finding.needs
 
 
 def test_what_is_no_number_is_unknown(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from host_commands import CommandWriter
 from host_tree import POLL, judge, remedied
 from taut.host.boot.item import Sysctl
-from taut.host.check import State
+from taut.host.check import Profile, State
 from taut.host.checks.runtime.swap import CHECK
 from taut.host.host import Host
 from taut.host.situation import Role
@@ -36,6 +36,7 @@ def test_swap_is_switched_off(tmp_path: Path) -> None:
     with remedied(CHECK, tmp_path, writer=CommandWriter(Host(tmp_path))) as remedies:
         names = [remedy.id for remedy in remedies]
         assert names == ["R15-now", "R15-now-2", "R15-boot", "R15-by-hand"]
+        assert remedies[0].profile is Profile.EXTREME
         assert remedies[1].changes[0].wanted == "10"
         assert remedies[2].boot == (Sysctl("vm.swappiness", "10"),)
 
@@ -89,3 +90,18 @@ def test_a_kernel_without_swap_has_nothing_to_judge(tmp_path: Path) -> None:
 def test_what_is_no_table_is_unknown(tmp_path: Path) -> None:
     for text in ("", "swap: off\n", "\x80\x00\n"):
         assert judge(CHECK, tmp_path, {SWAPS: text}).state is State.UNKNOWN, text
+
+
+def test_what_is_swapped_out_must_fit_into_memory(tmp_path: Path) -> None:
+    files = {
+        SWAPS: f"{NONE}/dev/sda2 partition 4000000 600000 -2\n/f file 4000000 300000 -3\n",
+        SWAPPINESS: "60\n",
+        "/proc/meminfo": "MemTotal: 4000000 kB\nMemAvailable: 1200000 kB\n",
+    }
+
+    finding = judge(CHECK, tmp_path, files)
+    remedies = {remedy.id: remedy for remedy in CHECK.remedies(Host(tmp_path), POLL)}
+
+    assert "878 MB of it in use" in finding.observed
+    assert "R15-now" not in remedies
+    assert "1171 MB are available" in remedies["R15-by-hand"].by_hand

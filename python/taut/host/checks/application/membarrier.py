@@ -22,7 +22,7 @@ class Membarrier(Check):
     title = "membarrier"
     fault = "membarrier interrupts poll cores"
     severity = Severity.MAJOR
-    why = "each membarrier interrupts every core that runs the program: 12 us in a guest"
+    why = "each membarrier interrupts every core that runs the program: 12 µs in a guest"
     source = "membarrier(2); measured by taut's authors"
     traces = ("csd/csd_function_entry",)
 

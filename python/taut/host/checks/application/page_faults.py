@@ -25,7 +25,7 @@ class PageFaults(Check):
     fault = "Polling programs fault on memory"
     severity = Severity.CRITICAL
     why = (
-        "a first touch costs 1 to 3 us, a page that comes back from a disk milliseconds; locked "
+        "a first touch costs 1 to 3 µs, a page that comes back from a disk milliseconds; locked "
         "and pre-faulted memory has neither"
     )
     source = "admin-guide/cpu-isolation.rst; rigtorp.se low latency guide; measured by taut"

@@ -23,7 +23,7 @@ class SystemCalls(Check):
     fault = "Polling threads make system calls"
     severity = Severity.MINOR
     why = (
-        "each costs 0.1 to 1 us, may restart the tick of a nohz_full core, and may sleep; "
+        "each costs 0.1 to 1 µs, may restart the tick of a nohz_full core, and may sleep; "
         "mitigations make it dearer"
     )
     source = "admin-guide/cpu-isolation.rst"

@@ -35,7 +35,7 @@ class TlbShootdowns(Check):
     severity = Severity.MAJOR
     why = (
         "munmap, mprotect, madvise or fork in any thread interrupts every core that runs the "
-        "program: 1 to 3 us on bare metal, 15 us in a guest, more than 1 ms at worst"
+        "program: 1 to 3 µs on bare metal, 15 µs in a guest, more than 1 ms at worst"
     )
     source = "Gallenmueller et al., Ducked Tails (2021); rigtorp.se; measured by taut's authors"
     watches = (_INTERRUPTS,)

@@ -30,7 +30,7 @@ class WideVectors(Check):
     fault = "Polling threads use AVX-512"
     severity = Severity.MINOR
     why = (
-        "processors of the Skylake generation stop for 10 to 20 us to change their power licence, "
+        "processors of the Skylake generation stop for 10 to 20 µs to change their power licence, "
         "then run slower for 0.7 ms; later ones hardly do"
     )
     source = "Intel optimization manual; filesystems/proc.rst (arch_status)"

@@ -22,12 +22,14 @@ _COMMAND = ("perf", "stat", "-a", "-x,", "-e", "msr/smi/", "sleep", "60")
 
 
 class _SmiRate(Check):
+    """Counts nothing on a live machine: SMIs come minutes apart, and a second proves nothing."""
+
     id = "HW04"
     title = "system management interrupts"
     fault = "Firmware interrupts the cores (SMI)"
     severity = Severity.CRITICAL
     why = (
-        "an SMI stops all cores and nothing can mask it: 10 to 15 us are usual, more than 100 us "
+        "an SMI stops all cores and nothing can mask it: 10 to 15 µs are usual, more than 100 µs "
         "are bad, 100 ms have been seen"
     )
     source = "Intel NFV-I host configuration (2018); Linux Foundation wiki on SMIs"
@@ -81,10 +83,11 @@ def _counted(host: Host) -> int | None:
 def _judge(counted: int | None) -> Finding:
     if counted is None:
         needs = (
-            "count them before and after a test, never during, on an idle machine: "
-            f"{' '.join(_COMMAND)} (or turbostat, column SMI)"
+            "an audit counts none: count them yourself, over an hour while nothing is measured: "
+            f"{' '.join(_COMMAND)} (or turbostat, column SMI); any at all are too many"
         )
-        return unknown("SMIs were not counted: reading the counters interrupts every core", needs)
+        observed = "SMIs were not counted: reading the counters interrupts every core"
+        return unknown(observed, needs, _WANTED)
     observed = f"{counted} SMIs in a minute, summed over all cores"
     return failed(observed, _WANTED) if counted else passed(observed, _WANTED)
 

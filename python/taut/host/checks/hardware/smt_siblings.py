@@ -111,7 +111,7 @@ def _judge(host: Host, situation: Situation, shared: Mapping[int, CpuSet | None]
                 unsure.append(other)
                 continue
             elif busy > _IDLE:
-                bad.append(f"{other}, sibling of {core}, is busy {busy:.0%} of the time")
+                bad.append(f"{other}, sibling of {core}, is busy {100 * busy:.0f} % of the time")
             else:
                 continue
             hit.append(core)

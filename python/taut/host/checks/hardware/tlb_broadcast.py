@@ -18,7 +18,7 @@ class _TlbBroadcast(Check):
     severity = Severity.NOTE
     why = (
         "where the processor cannot flush other cores' TLBs by itself, every munmap of a process "
-        "interrupts all cores it runs on: 1 to 15 us (A05)"
+        "interrupts all cores it runs on: 1 to 15 µs (A05)"
     )
     source = "Linux commit 82378c6c2f43 (INVLPGB, 2025); measured on the development machine"
 

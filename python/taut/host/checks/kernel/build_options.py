@@ -24,7 +24,7 @@ class BuildOptions(RoleCheck):
         "without NO_HZ_FULL the parameter nohz_full= does nothing but log a line, and every poll "
         "core takes 100 to 1000 ticks a second; Debian 12 has all of it"
     )
-    source = "kernel/sched/isolation.c; Debian linux-config-6.1; measured (22 us a tick in a guest)"
+    source = "kernel/sched/isolation.c; Debian linux-config-6.1; measured (22 µs a tick in a guest)"
 
     def judge(self, host: Host, situation: Situation) -> Finding:  # noqa: ARG002
         """Look at the configuration, or at what only such a kernel has."""

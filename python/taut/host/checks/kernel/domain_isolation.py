@@ -28,7 +28,6 @@ from taut.host.settings.cpuset_partition import (
     CpusetController,
     CpusetPartition,
     cpuset_root,
-    isolation_here,
 )
 from taut.host.shapes import EVERYWHERE, on_the_host
 from taut.host.situation import Role, Situation
@@ -76,7 +75,7 @@ class DomainIsolation(RoleCheck):
             KernelParameter("isolcpus", flags=("domain",), cores=situation.cores),
             profile=Profile.MINIMAL,
             risk="nothing balances threads there: each must be pinned to its own core",
-            cost="the cores do nothing else",
+            cost="these cores run only what is placed there",
         )
         return (_now(host, situation), boot)
 
@@ -90,15 +89,16 @@ def _now(host: Host, situation: Situation) -> Remedy:
         f"set {named(situation.cores)} apart by cpusets",
         changes=changes,
         profile=Profile.MINIMAL,
-        risk=isolation_here(host),
-        cost="the cores do nothing else",
+        # What it means on this machine is in the plan's notes.
+        risk="a program that polls must be started in its group, or on its core",
+        cost="these cores run only what is placed there",
     )
 
 
 def _judge_housekeeping(found: Isolated) -> Finding:
     wanted = "no core isolated where nothing polls"
     if found.cores:
-        return failed(str(found), wanted, found.cores)
+        return failed(str(found), wanted, found.cores, "Housekeeping cores are isolated")
     return passed(str(found), wanted)
 
 

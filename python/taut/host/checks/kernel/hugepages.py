@@ -97,7 +97,7 @@ class Hugepages(RoleCheck):
             KernelParameter("default_hugepagesz", size),
             KernelParameter("hugepagesz", size),
             KernelParameter("hugepages", str(count)),
-            cost="the memory is for nothing else; more programs need more pages",
+            cost="the memory is for nothing else",
         )
 
 

@@ -39,7 +39,7 @@ class IdleStates(RoleCheck):
     fault = "Idle cores may sleep deeply"
     severity = Severity.MAJOR
     why = (
-        "a core that slept deeper than C1 needs 10 to 200 us until its first instruction, and "
+        "a core that slept deeper than C1 needs 10 to 200 µs until its first instruction, and "
         "other cores' sleep changes turbo and caches of those that poll"
     )
     source = "kernel-parameters.txt (intel_idle.max_cstate); cpuidle.rst; Ducked Tails (2021); NTO"
@@ -59,7 +59,7 @@ class IdleStates(RoleCheck):
             return unknown(f"{driver}, no states", f"{CPU}/cpuN/cpuidle", _WANTED)
         deep = _deep(host, states)
         if deep:
-            names = " ".join(dict.fromkeys(f"{state.name}({state.latency_us}us)" for state in deep))
+            names = " ".join(dict.fromkeys(f"{state.name}({state.latency_us}µs)" for state in deep))
             found = tuple(sorted({state.core for state in deep}))
             return failed(f"{driver}: {names} on {named(found)}", _WANTED, found)
         return passed(f"{driver}: C1 at most on {named(cores)}", _WANTED, cores)
@@ -68,7 +68,8 @@ class IdleStates(RoleCheck):
         """Disable the states of these cores now; at boot the limit is for all cores."""
         if situation.role is Role.KVM_GUEST:
             parameter = KernelParameter("cpuidle_haltpoll.force", "1")
-            return (at_boot(self.id, "let idle cores poll before they halt", parameter),)
+            cost = "the host's core is busy for up to 200 µs of each idle period"
+            return (at_boot(self.id, "let idle cores poll before they halt", parameter, cost=cost),)
         deep = _deep(host, list(_states(host, situation.cores or situation.online)))
         changes = [Change(FileSetting(f"{state.folder}/disable", "number"), "1") for state in deep]
         now = Remedy("K15-now", "disable idle states below C1", changes=changes, cost="power")

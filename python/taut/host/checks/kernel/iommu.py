@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from taut.host.boot.item import KernelParameter
 from taut.host.check import (
     Finding,
+    Profile,
     Remedy,
     Severity,
     failed,
@@ -65,6 +66,7 @@ class Iommu(RoleCheck):
                 self.id,
                 "pass the host's own devices through the IOMMU",
                 *items,
+                profile=Profile.EXTREME,
                 risk="a broken or hostile device of the host can write anywhere in memory",
                 cost="security: less isolation of the host's devices; those of programs keep it",
             ),
@@ -73,7 +75,7 @@ class Iommu(RoleCheck):
 
 def _judge_without(situation: Situation) -> Finding:
     if situation.role is Role.KVM_HOST:
-        return failed("no IOMMU is on: no device can be given to a guest", f"on, {_WANTED}")
+        return failed("no IOMMU is on", f"on, {_WANTED}", fault="No device can be given to a guest")
     return not_applicable("no IOMMU is on: nothing is translated")
 
 

@@ -51,7 +51,7 @@ class IrqAffinity(RoleCheck):
         cores = situation.housekeeping
         summary = f"give new interrupts to {named(cores)}"
         change = Change(FileSetting(PATH, "mask"), cpu_mask(cores))
-        cost = "the other cores take all interrupts"
+        cost = "the other cores take the interrupts of new devices"
         parameter = KernelParameter("irqaffinity", cores=cores)
         return (
             Remedy("K12-now", summary, changes=(change,), profile=Profile.MINIMAL, cost=cost),

@@ -43,7 +43,7 @@ class MachineChecks(RoleCheck):
         if not situation.machine.is_x86:
             return not_applicable("machine checks are x86's")
         if "off" in (parameter.value for parameter in _command_line.find(host, "mce")):
-            return failed("mce=off: uncorrected errors go unnoticed", _WANTED)
+            return failed("mce=off", _WANTED, fault="Uncorrected errors go unnoticed")
         if not host.is_there(_FOLDER):
             return not_applicable(f"no {_FOLDER} on this kernel")
         ignore, interval = (
@@ -62,15 +62,23 @@ class MachineChecks(RoleCheck):
             what = "remove mce=off from the kernel's command line; mce=ignore_ce is what was meant"
             return (by_hand(self.id, "take mce=off back", what),)
         change = Change(FileSetting(f"{_FOLDER}/check_interval", "number"), "0")
+        risk = "a failing memory module is not noticed before it fails"
         cost = "corrected errors that raise no interrupt are not counted (rasdaemon, EDAC)"
         return (
-            Remedy("K18-now", "do not poll for corrected errors", changes=(change,), cost=cost),
+            Remedy(
+                "K18-now",
+                "do not poll for corrected errors",
+                changes=(change,),
+                profile=Profile.EXTREME,
+                risk=risk,
+                cost=cost,
+            ),
             at_boot(
                 self.id,
                 "ignore corrected errors",
                 KernelParameter("mce", "ignore_ce"),
                 profile=Profile.EXTREME,
-                risk="a failing memory module is not noticed before it fails",
+                risk=risk,
                 cost=cost,
                 measure="the kernel's documentation does not recommend it; tuned does it",
             ),

@@ -59,7 +59,8 @@ class ManagedInterrupts(RoleCheck):
             f"keep managed interrupts off {named(situation.cores)}",
             KernelParameter("isolcpus", flags=("managed_irq",), cores=situation.cores),
             profile=Profile.MINIMAL,
-            risk="best effort: a queue that has isolated cores only stays where it is",
+            # Best effort: a queue that has isolated cores only stays where it is.
+            cost="the other cores take these interrupts",
         )
         fewer = f"ethtool -L INTERFACE combined {len(situation.housekeeping)}"
         return (boot, by_hand(self.id, "give the devices fewer queues until then", fewer))

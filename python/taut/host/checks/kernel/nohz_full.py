@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from taut.core.cpus import CpuSet, cores_in
 from taut.host.boot.item import KernelParameter
-from taut.host.check import Finding, Profile, Remedy, Severity, State, failed, passed
+from taut.host.check import (
+    Finding,
+    Profile,
+    Remedy,
+    Severity,
+    State,
+    failed,
+    not_applicable,
+    passed,
+)
 from taut.host.checks.kernel._shape import (
     CPU,
     RoleCheck,
@@ -33,7 +42,7 @@ class NohzFull(RoleCheck):
     fault = "Poll cores have a timer tick"
     severity = Severity.MAJOR
     why = (
-        "the tick interrupts 100 to 1000 times a second, 22 us each in a nested guest; without it "
+        "the tick interrupts 100 to 1000 times a second, 22 µs each in a nested guest; without it "
         "tails shrank to a third on hardware and to less than a quarter in a guest"
     )
     source = "Ducked Tails (2021); cpu-isolation.rst; kernel-parameters.txt (nohz_full); measured"
@@ -42,6 +51,11 @@ class NohzFull(RoleCheck):
 
     def judge(self, host: Host, situation: Situation) -> Finding:
         """Look at the set, then at the ticks."""
+        if not situation.polls and situation.role is not Role.HOUSEKEEPING:
+            return not_applicable(
+                "the tick of a core that sleeps stops by itself; nohz_full would make each "
+                "interrupt and system call there dearer"
+            )
         text = host.read(PATH)
         inside = cores_in(text)
         if text is None and cores_in(host.read(f"{CPU}/online")) is None:
@@ -90,7 +104,9 @@ class NohzFull(RoleCheck):
 def _judge_housekeeping(inside: CpuSet) -> Finding:
     wanted = "no core in nohz_full where nothing polls"
     observed = f"nohz_full: {shown(inside)}"
-    return failed(observed, wanted, inside) if inside else passed(observed, wanted)
+    if inside:
+        return failed(observed, wanted, inside, "Housekeeping cores have no timer tick")
+    return passed(observed, wanted)
 
 
 def _ticks(watched: Watched) -> dict[int, int]:

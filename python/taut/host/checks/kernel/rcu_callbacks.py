@@ -37,7 +37,7 @@ class RcuCallbacks(RoleCheck):
     fault = "RCU callbacks run on poll cores"
     severity = Severity.MAJOR
     why = (
-        "callbacks run in a softirq of the core that queued them: 20 to 40 gaps of 37 us in five "
+        "callbacks run in a softirq of the core that queued them: 20 to 40 gaps of 37 µs in five "
         "seconds where they are not offloaded"
     )
     source = "kernel-parameters.txt (rcu_nocbs); Ducked Tails (2021); measured"

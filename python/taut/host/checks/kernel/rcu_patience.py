@@ -32,5 +32,5 @@ CHECK = RcuPatience(
     wanted="1000 ms or more",
     value=None,
     boot=(KernelParameter("rcutree.nohz_full_patience_delay", "1000"),),
-    cost="grace periods last up to a second longer; kernels before 6.11 ignore it",
+    cost="grace periods last up to a second longer",
 )

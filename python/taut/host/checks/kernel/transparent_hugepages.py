@@ -21,7 +21,7 @@ CHECK = FileCheck(
     fault="Transparent huge pages are on",
     severity=Severity.MAJOR,
     why="khugepaged and compaction move pages under a running program: each move interrupts every "
-    "core that runs it to flush its TLB (15 us in a guest) and the next touch faults",
+    "core that runs it to flush its TLB (15 µs in a guest) and the next touch faults",
     source="tuned; rigtorp.se; Ducked Tails (2021); measured",
     path="/sys/kernel/mm/transparent_hugepage/enabled",
     is_good=_is_good,

@@ -58,7 +58,9 @@ class UnboundWork(RoleCheck):
         if situation.machine.kernel < _SINCE:
             what = "this kernel lacks workqueue.unbound_cpus: write the mask at every boot (R07)"
             return (by_hand(self.id, summary, what),)
-        return (at_boot(self.id, summary, KernelParameter("workqueue.unbound_cpus", cores=cores)),)
+        parameter = KernelParameter("workqueue.unbound_cpus", cores=cores)
+        cost = "unbound kernel work shares fewer cores"
+        return (at_boot(self.id, summary, parameter, cost=cost),)
 
 
 CHECK = UnboundWork()

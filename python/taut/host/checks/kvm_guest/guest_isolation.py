@@ -59,7 +59,7 @@ class _GuestIsolation(Check):
                 "name the poll cores with --cores",
                 _WANTED,
             )
-        problems = _problems(host, situation.cores, alone)
+        problems = _problems(host, situation, alone)
         if problems:
             return failed("; ".join(problems), _WANTED, situation.cores)
         return passed(
@@ -77,7 +77,7 @@ class _GuestIsolation(Check):
                 ),
             )
         found = []
-        if not host.is_there(_NOHZ_FULL):
+        if situation.polls and not host.is_there(_NOHZ_FULL):
             found.append(
                 Remedy(
                     "G04-by-hand",
@@ -93,7 +93,7 @@ class _GuestIsolation(Check):
                     "isolate the poll cores inside the guest",
                     boot=boot,
                     profile=Profile.MINIMAL,
-                    cost="these cores run only what is placed there; system calls there are dearer",
+                    cost="these cores run only what is placed there",
                     rollback=Rollback.REBOOT,
                 )
             )
@@ -107,7 +107,8 @@ def _boot_items(host: Host, situation: Situation) -> list[KernelParameter]:
     if not cores <= set(_isolated(host) or ()):
         flags = ("domain", "managed_irq")
         found.append(KernelParameter("isolcpus", flags=flags, cores=situation.cores))
-    if host.is_there(_NOHZ_FULL) and not cores <= set(cores_in(host.read(_NOHZ_FULL)) or ()):
+    has_nohz = situation.polls and host.is_there(_NOHZ_FULL)
+    if has_nohz and not cores <= set(cores_in(host.read(_NOHZ_FULL)) or ()):
         found.append(KernelParameter("nohz_full", cores=situation.cores))
     if not cores <= set(_without_callbacks(host)):
         found.append(KernelParameter("rcu_nocbs", cores=situation.cores))
@@ -121,8 +122,12 @@ def _isolated(host: Host) -> CpuSet | None:
     return found.cores if found else None
 
 
-def _problems(host: Host, cores: CpuSet, alone: CpuSet) -> list[str]:
-    """Say what does not hold; without named cores, what can hold for none."""
+def _problems(host: Host, situation: Situation, alone: CpuSet) -> list[str]:
+    """Say what does not hold; without named cores, what can hold for none.
+
+    The tick is asked about where something polls: that of a core that sleeps stops by itself.
+    """
+    cores = situation.cores
     if not cores:
         return ["no core is isolated"]
     nohz = cores_in(host.read(_NOHZ_FULL))
@@ -131,12 +136,14 @@ def _problems(host: Host, cores: CpuSet, alone: CpuSet) -> list[str]:
         "with tick (not in nohz_full)": nohz or (),
         "with RCU callbacks": _without_callbacks(host),
     }
+    if not situation.polls:
+        del missing["with tick (not in nohz_full)"]
     found = [
         f"{format_cpu_list(set(cores) - set(held))} {what}"
         for what, held in missing.items()
         if not set(cores) <= set(held)
     ]
-    if not host.is_there(_NOHZ_FULL):
+    if situation.polls and not host.is_there(_NOHZ_FULL):
         found.append("kernel without NO_HZ_FULL")
     reached = sorted(set(cores) & set(_default_irq_cores(host)))
     if reached:

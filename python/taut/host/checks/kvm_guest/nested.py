@@ -21,7 +21,7 @@ class _Nested(Check):
     fault = "This guest runs inside another guest"
     severity = Severity.MAJOR
     why = (
-        "every exit of a nested guest passes through two hypervisors: about 12 us per interrupt "
+        "every exit of a nested guest passes through two hypervisors: about 12 µs per interrupt "
         "instead of 1; all other verdicts are worth less"
     )
     source = "measured on the development machine"
@@ -41,7 +41,7 @@ class _Nested(Check):
             return failed("; ".join(signs), _WANTED)
         return unknown(
             f"hypervisor {situation.machine.hypervisor}; no sign of nesting, which proves nothing",
-            "ask who runs the host; or measure: interrupts of 10 us and more in taut host noise",
+            "ask who runs the host; or measure: interrupts of 10 µs and more in taut host noise",
             _WANTED,
         )
 

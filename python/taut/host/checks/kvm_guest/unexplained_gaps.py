@@ -6,7 +6,7 @@ from taut.host.checks.kvm_guest._shape import not_a_guest
 from taut.host.host import Host
 from taut.host.situation import Situation
 
-_WANTED = "fewer than 1 above 5 us per minute, on a host that dedicates its cores"
+_WANTED = "fewer than 1 above 5 µs per minute, on a host that dedicates its cores"
 
 
 class _UnexplainedGaps(Check):
@@ -15,7 +15,7 @@ class _UnexplainedGaps(Check):
     severity = Severity.MAJOR
     why = (
         "exits to the host leave no other trace in a guest; a nested guest had 310 such gaps per "
-        "second, 10 us each in the mean"
+        "second, 10 µs each in the mean"
     )
     source = "measured on the development machine"
 
@@ -25,7 +25,7 @@ class _UnexplainedGaps(Check):
             return finding
         cores = format_cpu_list(situation.cores) or "LIST"
         needs = (
-            f"measure: taut host noise --cores {cores} --duration 60s; gaps above 5 us that no "
+            f"measure: taut host noise --cores {cores} --duration 60s; gaps above 5 µs that no "
             "interrupt, tick or switch explains are the host's"
         )
         return unknown("an audit does not poll", needs, _WANTED)

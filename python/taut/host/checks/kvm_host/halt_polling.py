@@ -1,6 +1,7 @@
 """V06: how long the host polls for a virtual CPU that halted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from taut.host.check import Check, Finding, Remedy, Severity, failed, passed, unknown, unreadable
 from taut.host.checks.kvm_host._module import Parameter, at_module_start, written_now
@@ -38,7 +39,9 @@ class HaltPolling(Check):
             needs = "a kernel whose format taut knows"
             return unknown(f"{_PARAMETER.path}: {text[:60]!r}", needs, wanted)
         observed = f"{_PARAMETER.path} = {text}"
-        return passed(observed, wanted) if int(text) >= _LEAST_NS else failed(observed, wanted)
+        severity = Severity.MAJOR if situation.sleeps else Severity.MINOR
+        failure = replace(failed(observed, wanted), severity=severity)
+        return passed(observed, wanted) if int(text) >= _LEAST_NS else failure
 
     def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Now and at the module's start."""

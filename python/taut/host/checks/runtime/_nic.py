@@ -21,3 +21,12 @@ def carrying(host: Host, situation: Situation) -> list[str]:
 def n_receive_queues(host: Host, interface: str) -> int:
     """How many queues the kernel receives from."""
     return sum(name.startswith("rx-") for name in host.names(f"{NET}/{interface}/queues"))
+
+
+def interrupts_of(host: Host, interface: str) -> set[int]:
+    """Give the numbers of its message-signalled interrupts; of a virtio one, those below it."""
+    device = f"{NET}/{interface}/device"
+    names = [
+        name for folder in (device, f"{device}/..") for name in host.names(f"{folder}/msi_irqs")
+    ]
+    return {int(name) for name in names if name.isdecimal()}

@@ -22,7 +22,7 @@ from taut.host.shapes import on_the_host
 from taut.host.situation import Role, Situation
 
 _PATHS = ("/proc/sys/net/core/busy_read", "/proc/sys/net/core/busy_poll")
-_WANTED = "busy_read and busy_poll 50 us"
+_WANTED = "busy_read and busy_poll 50 µs"
 _TABLES = ("tcp", "tcp6", "udp", "udp6", "raw", "packet")
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 
@@ -56,7 +56,7 @@ class BusyPoll(Check):
                     f"{path}: {text[:60]!r}", "a kernel whose format taut knows", _WANTED
                 )
             values.append(number)
-        observed = f"busy_read {values[0]} us, busy_poll {values[1]} us"
+        observed = f"busy_read {values[0]} µs, busy_poll {values[1]} µs"
         return passed(observed, _WANTED) if all(values) else failed(observed, _WANTED)
 
     def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
@@ -68,14 +68,14 @@ class BusyPoll(Check):
         return (
             Remedy(
                 "R26-now",
-                "poll the card for 50 us before waiting",
+                "poll the card for 50 µs before waiting",
                 changes=[Change(FileSetting(path, "number"), "50") for path in _PATHS],
                 cost=cost,
                 measure=measure,
             ),
             Remedy(
                 "R26-boot",
-                "at boot: poll the card for 50 us before waiting",
+                "at boot: poll the card for 50 µs before waiting",
                 boot=(Sysctl("net.core.busy_read", "50"), Sysctl("net.core.busy_poll", "50")),
                 cost=cost,
                 measure=measure,

@@ -34,7 +34,7 @@ class CoreInterrupts(Check):
     fault = "Other cores interrupt the poll cores"
     severity = Severity.MAJOR
     why = (
-        "reading a core's MSR, frequency or cache monitor from elsewhere interrupts it: 1 to 3 us "
+        "reading a core's MSR, frequency or cache monitor from elsewhere interrupts it: 1 to 3 µs "
         "on bare metal, ten times that in a guest"
     )
     source = "Linux 6.4 (ipi:ipi_send_cpu); measured by taut's authors"

@@ -43,7 +43,7 @@ class CpuDmaLatency(Check):
     fault = "No held latency keeps cores out of deep idle states"
     severity = Severity.MAJOR
     why = (
-        "a core that idles in a deep state takes 100 us and more to wake up; the limit holds for "
+        "a core that idles in a deep state takes 100 µs and more to wake up; the limit holds for "
         "all cores, and only while somebody keeps the file open"
     )
     source = "admin-guide/pm/cpuidle.rst; tuned latency-performance (force_latency)"
@@ -60,7 +60,7 @@ class CpuDmaLatency(Check):
         limit_us = global_limit_us(host)
         if limit_us is None:
             return _unseen(host)
-        held = "no limit" if limit_us >= NO_LIMIT_US else f"{limit_us} us, held by {_who(host)}"
+        held = "no limit" if limit_us >= NO_LIMIT_US else f"{limit_us} µs, held by {_who(host)}"
         deep = _deep(host, cores, limit_us)
         if not deep:
             return passed(f"{LATENCY}: {held}", _WANTED)
@@ -77,7 +77,7 @@ class CpuDmaLatency(Check):
         return (
             Remedy(
                 "R18-now",
-                f"hold a wake-up latency of {limit_us} us for all cores",
+                f"hold a wake-up latency of {limit_us} µs for all cores",
                 changes=(Change(HeldLatency(), str(limit_us)),),
                 profile=Profile.RECOMMENDED if is_only_way else Profile.EXTREME,
                 cost="power and turbo: no core of the machine sleeps deeper than C1",
@@ -99,7 +99,7 @@ def _deep(host: Host, cores: CpuSet, limit_us: int) -> list[str]:
         own_us = core_limit_us(host, core)
         state = deepest(host, core, limit_us if own_us is None else min(limit_us, own_us))
         if state is not None:
-            found.setdefault(f"{state.name} ({state.latency_us} us)", []).append(core)
+            found.setdefault(f"{state.name} ({state.latency_us} µs)", []).append(core)
     return [f"{state} open on {format_cpu_list(cores)}" for state, cores in found.items()]
 
 

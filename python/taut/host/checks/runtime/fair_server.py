@@ -58,7 +58,7 @@ class FairServer(Check):
         bad = [core for core, runtime in runtimes.items() if runtime]
         if bad:
             most_us = max(runtime or 0 for runtime in runtimes.values()) // 1000
-            observed = f"runtime up to {most_us} us on cores {format_cpu_list(bad)}"
+            observed = f"runtime up to {most_us} µs on cores {format_cpu_list(bad)}"
         else:
             observed = f"runtime 0 on cores {format_cpu_list(cores)}"
         return verdict(bad, situation, observed, wanted)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from taut.core.cpus import format_cpu_list
 from taut.host.boot.item import KernelParameter
@@ -29,7 +29,11 @@ _NEXT = re.compile(r"==> next_comm=(?P<comm>.*) next_pid=(?P<pid>\d+) ")
 
 
 class ForeignThreads(Check):
-    """A thread whose cores are all poll cores is meant to poll; any other is foreign there."""
+    """A thread whose cores are all poll cores is meant to poll there; any other is foreign.
+
+    Unless a program that is known to poll has a thread pinned there: then whoever else may run on
+    that core is foreign, pinned or not.
+    """
 
     id = "R24"
     title = "other programs on poll cores"
@@ -51,7 +55,11 @@ class ForeignThreads(Check):
             return unknown("no thread is visible", "a /proc that shows threads", _WANTED)
         if not situation.cores:
             return _of_no_cores(user, situation)
-        seen = [*_allowed(user, situation), *_crowded(user, situation), *_ran(host, situation)]
+        seen = [
+            *_allowed(user, situation),
+            *_crowded(user, situation),
+            *_ran(host, user, situation),
+        ]
         if seen:
             return failed("; ".join(seen), _WANTED, situation.cores)
         cores = format_cpu_list(situation.cores)
@@ -70,16 +78,23 @@ class ForeignThreads(Check):
             return ()
         cores = format_cpu_list(situation.cores)
         user = [thread for thread in all_threads(host) if not thread.is_kernel]
-        changes = [_moved(thread, situation) for thread in _foreign(user, situation)]
+        foreign = _foreign(user, situation)
+        changes = [_moved(thread, situation) for thread in foreign]
+        n_pinned = sum(set(thread.allowed) <= set(situation.cores) for thread in foreign)
         found = []
+        cost = "all other programs share fewer cores"
         if changes:
             found += [
                 Remedy(
                     "R24-now",
                     f"move {len(changes)} threads off cores {cores}",
                     changes=changes,
-                    risk="no barrier: a program may move its threads back, and what starts later "
-                    "inherits its parent's cores; isolate the cores as well (K04)",
+                    risk=f"{n_pinned} of them are pinned there: somebody may want them there"
+                    if n_pinned
+                    else "",
+                    cost=cost,
+                    # No barrier: a program may move its threads back, and what starts later has
+                    # its parent's cores. Isolation keeps them out.
                     after=("K04-now",),
                 ),
                 Remedy(
@@ -87,6 +102,7 @@ class ForeignThreads(Check):
                     "at boot: services start on housekeeping cores",
                     boot=(KernelParameter("systemd.cpu_affinity", cores=situation.housekeeping),),
                     risk="a service that polls needs its own CPUAffinity=",
+                    cost=cost,
                 ),
             ]
         if _crowded(user, situation):
@@ -110,14 +126,27 @@ def _of_no_cores(user: list[Thread], situation: Situation) -> Finding:
 
 def _foreign(user: list[Thread], situation: Situation) -> list[Thread]:
     """Those of polling programs may be there: A02 judges them."""
-    poll = set(situation.cores)
-    return [
-        thread
+    taken = _taken(user, situation)
+    return [thread for thread in user if _is_foreign(thread, taken, situation)]
+
+
+def _is_foreign(thread: Thread, taken: Collection[int], situation: Situation) -> bool:
+    """`taken`: cores that have a thread of a program that polls."""
+    poll, allowed = set(situation.cores), set(thread.allowed)
+    if thread.is_kernel or thread.pid in situation.processes or poll.isdisjoint(allowed):
+        return False
+    return not allowed <= poll or not allowed.isdisjoint(taken)
+
+
+def _taken(user: list[Thread], situation: Situation) -> set[int]:
+    """Poll cores to which a thread of a program that polls is pinned."""
+    return {
+        thread.allowed[0]
         for thread in user
-        if thread.pid not in situation.processes
-        and not poll.isdisjoint(thread.allowed)
-        and not poll.issuperset(thread.allowed)
-    ]
+        if thread.pid in situation.processes
+        and len(thread.allowed) == 1
+        and thread.allowed[0] in situation.cores
+    }
 
 
 def _allowed(user: list[Thread], situation: Situation) -> list[str]:
@@ -127,9 +156,12 @@ def _allowed(user: list[Thread], situation: Situation) -> list[str]:
 
 
 def _crowded(user: list[Thread], situation: Situation) -> list[str]:
-    """Cores to which more than one thread is pinned."""
+    """Cores to which more than one thread that may be there is pinned."""
+    taken = _taken(user, situation)
     pinned: dict[int, list[str]] = {}
     for thread in user:
+        if _is_foreign(thread, taken, situation):
+            continue
         if len(thread.allowed) == 1 and thread.allowed[0] in situation.cores:
             pinned.setdefault(thread.allowed[0], []).append(str(thread))
     return [
@@ -139,8 +171,9 @@ def _crowded(user: list[Thread], situation: Situation) -> list[str]:
     ]
 
 
-def _ran(host: Host, situation: Situation) -> list[str]:
+def _ran(host: Host, user: list[Thread], situation: Situation) -> list[str]:
     """Programs that were switched to on a poll core."""
+    taken = _taken(user, situation)
     switches: Counter[tuple[int, str]] = Counter()
     for event in situation.events or ():
         match = _NEXT.search(event.fields) if event.name == "sched_switch" else None
@@ -149,7 +182,7 @@ def _ran(host: Host, situation: Situation) -> list[str]:
     count: Counter[str] = Counter()
     for (tid, comm), times in switches.items():
         thread = _of_switch(host, tid)
-        if thread is not None and _is_foreign(thread, situation):
+        if thread is not None and _is_foreign(thread, taken, situation):
             count[comm] += times
     if not count:
         return []
@@ -164,10 +197,6 @@ def _of_switch(host: Host, tid: int) -> Thread | None:
     status = host.fields(f"/proc/{tid}/status") if tid else {}
     group = status.get("Tgid", str(tid))
     return read_thread(host, int(group), tid) if tid and group.isdecimal() else None
-
-
-def _is_foreign(thread: Thread, situation: Situation) -> bool:
-    return bool(_foreign([thread], situation)) and not thread.is_kernel
 
 
 def _moved(thread: Thread, situation: Situation) -> Change:

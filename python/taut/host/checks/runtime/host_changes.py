@@ -29,7 +29,7 @@ class HostChanges(Check):
     severity = Severity.MAJOR
     why = (
         "loading a module, patching the kernel or taking a core down stops all cores together "
-        "(stop_machine): 100 us to milliseconds; a write to a cpuset moves threads"
+        "(stop_machine): 100 µs to milliseconds; a write to a cpuset moves threads"
     )
     source = "admin-guide/kernel-per-CPU-kthreads.rst"
     watches = (

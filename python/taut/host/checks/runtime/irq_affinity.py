@@ -7,6 +7,7 @@ from taut.host.boot.item import KernelParameter
 from taut.host.check import Check, Finding, Profile, Remedy, Severity, not_applicable, unknown
 from taut.host.checks.runtime._cores import verdict
 from taut.host.checks.runtime._interrupts import COUNTS, Interrupt, device_interrupts, fired
+from taut.host.checks.runtime._nic import interrupts_of
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings.file import FileSetting
@@ -16,6 +17,7 @@ from taut.host.situation import Role, Situation
 # Interrupts of devices a poller drives itself; in poll mode they hardly fire.
 _OWN = ("vfio-", "igb_uio", "uio_pci_generic")
 _SHOWN = 4
+_COST = "the other cores take these interrupts"
 
 _Fired = Mapping[int, Mapping[int, int]] | None
 
@@ -41,7 +43,7 @@ class IrqAffinity(Check):
         if not host.is_there("/proc/irq"):
             return not_applicable("no /proc/irq on this kernel")
         counts = fired(situation.watched)
-        interrupts = _foreign(host)
+        interrupts = _foreign(host, situation)
         cores = set(situation.cores or situation.online)
         places = {irq: _places(irq, counts) & cores for irq in interrupts}
         wanted = "no device interrupt on a polling core"
@@ -69,7 +71,8 @@ class IrqAffinity(Check):
         if not situation.cores or not housekeeping:
             return ()
         cores = set(situation.cores)
-        coming = [irq for irq in _foreign(host) if cores & {*(irq.allowed or irq.cores or ())}]
+        foreign = _foreign(host, situation)
+        coming = [irq for irq in foreign if cores & {*(irq.allowed or irq.cores or ())}]
         movable = [irq for irq in coming if not irq.is_unmovable]
         remedies = [
             Remedy(
@@ -77,6 +80,7 @@ class IrqAffinity(Check):
                 "at boot: new interrupts go to the housekeeping cores",
                 boot=(KernelParameter("irqaffinity", cores=housekeeping),),
                 profile=Profile.MINIMAL,
+                cost=_COST,
             )
         ]
         if movable:
@@ -87,8 +91,15 @@ class IrqAffinity(Check):
         return tuple(remedies)
 
 
-def _foreign(host: Host) -> list[Interrupt]:
-    return [irq for irq in device_interrupts(host) if not irq.action.startswith(_OWN)]
+def _foreign(host: Host, situation: Situation) -> list[Interrupt]:
+    """Those of the traffic's interfaces wake a device that sleeps: where, is its own matter."""
+    names = () if situation.polls else situation.interfaces
+    wake = {number for name in names for number in interrupts_of(host, name)}
+    return [
+        irq
+        for irq in device_interrupts(host)
+        if not irq.action.startswith(_OWN) and irq.number not in wake
+    ]
 
 
 def _places(irq: Interrupt, counts: _Fired) -> set[int]:
@@ -129,9 +140,9 @@ def _move(interrupts: Sequence[Interrupt], cores: str) -> Remedy:
             for irq in interrupts
         ),
         profile=Profile.MINIMAL,
-        risk="an interrupt its driver manages refuses (EIO, EPERM): it stays",
-        # irqbalance would move them back; the default mask is for those that come meanwhile, and
-        # other queues come with other interrupts.
+        cost=_COST,
+        # One its driver manages refuses (EIO, EPERM) and stays. irqbalance would move them back;
+        # the default mask is for those that come meanwhile, and other queues come with others.
         after=("R01-now", "K12-now", "R03-now"),
     )
 

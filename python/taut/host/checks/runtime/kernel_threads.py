@@ -32,7 +32,7 @@ class KernelThreads(Check):
     fault = "Kernel threads may run on poll cores"
     severity = Severity.MAJOR
     why = (
-        "rcuo*, kswapd, kcompactd, khugepaged, kdamond and others take the core for 10 us to "
+        "rcuo*, kswapd, kcompactd, khugepaged, kdamond and others take the core for 10 µs to "
         "milliseconds each time they run"
     )
     source = "admin-guide/kernel-per-CPU-kthreads.rst; admin-guide/cpu-isolation.rst"
@@ -44,7 +44,7 @@ class KernelThreads(Check):
         kernel = [thread for thread in all_threads(host) if thread.is_kernel]
         if not kernel:
             return unknown("no kernel thread is visible", "run outside of any container", _WANTED)
-        movable = [thread for thread in kernel if _is_movable(thread)]
+        movable = [thread for thread in kernel if _is_movable(thread, situation)]
         bad = {core for thread in movable for core in thread.allowed}
         there = [str(thread) for thread in movable if _is_there(thread, situation)]
         where = format_cpu_list(situation.cores) if situation.cores else "all cores alike"
@@ -62,7 +62,7 @@ class KernelThreads(Check):
         found = [
             thread
             for thread in all_threads(host)
-            if thread.is_kernel and _is_movable(thread) and _is_there(thread, situation)
+            if thread.is_kernel and _is_movable(thread, situation) and _is_there(thread, situation)
         ]
         boot = Remedy(
             "R22-boot",
@@ -70,22 +70,25 @@ class KernelThreads(Check):
             boot=(KernelParameter("nohz_full", cores=situation.cores),),
             cost="system calls and interrupts on these cores cost more (context tracking)",
         )
-        # A kernel built without it would ignore the parameter.
-        at_boot = (boot,) if host.is_there(_NOHZ_FULL) else ()
+        # A kernel built without it would ignore the parameter; a core that sleeps needs it not.
+        at_boot = (boot,) if situation.polls and host.is_there(_NOHZ_FULL) else ()
         if not found:
             return at_boot
         now = Remedy(
             "R22-now",
             f"move {len(found)} kernel threads off cores {format_cpu_list(situation.cores)}",
             changes=[_moved(thread, situation) for thread in found],
-            risk="threads the kernel starts later are not moved: isolate the cores as well (K04)",
+            # Those the kernel starts later are not moved: isolation keeps them out (K04).
+            cost="reclaim and other kernel threads share fewer cores",
         )
         return (now, *at_boot)
 
 
-def _is_movable(thread: Thread) -> bool:
-    # The thread of an interrupt goes where its interrupt goes, each time it fires (R02).
-    return not thread.is_bound and not thread.comm.startswith("irq/")
+def _is_movable(thread: Thread, situation: Situation) -> bool:
+    # The thread of an interrupt goes where its interrupt goes, each time it fires (R02). Threads
+    # that receive packets are the device where one sleeps (threaded NAPI, networking/napi.rst).
+    kept = ("irq/", "napi/") if situation.sleeps else ("irq/",)
+    return not thread.is_bound and not thread.comm.startswith(kept)
 
 
 def _is_there(thread: Thread, situation: Situation) -> bool:

@@ -36,7 +36,7 @@ class LeftoverTracing(Check):
     fault = "Tracing was left on"
     severity = Severity.MINOR
     why = (
-        "each event costs 0.1 to 1 us where it happens, a function tracer slows down everything; "
+        "each event costs 0.1 to 1 µs where it happens, a function tracer slows down everything; "
         "switching either interrupts every core"
     )
     source = "admin-guide/cpu-isolation.rst; trace/ftrace.rst"

@@ -6,6 +6,7 @@ from taut.host.boot.item import SysfsValue
 from taut.host.check import (
     Check,
     Finding,
+    Profile,
     Remedy,
     Severity,
     failed,
@@ -58,12 +59,13 @@ class MachineCheckPolling(Check):
     def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Stop the timer; interrupts still tell of corrected errors (CMCI)."""
         cost = "corrected errors that raise no interrupt are seen late or not at all"
-        risk = "rasdaemon or a vendor's agent may set it again"
+        risk = "a failing memory module is noticed late; an agent (rasdaemon) may set it again"
         return (
             Remedy(
                 "R20-now",
                 "stop polling for machine checks",
                 changes=(Change(FileSetting(_INTERVAL, "number"), "0"),),
+                profile=Profile.EXTREME,
                 risk=risk,
                 cost=cost,
             ),
@@ -71,6 +73,7 @@ class MachineCheckPolling(Check):
                 "R20-boot",
                 "at boot: stop polling for machine checks",
                 boot=(SysfsValue(_INTERVAL, "0"),),
+                profile=Profile.EXTREME,
                 risk=risk,
                 cost=cost,
             ),

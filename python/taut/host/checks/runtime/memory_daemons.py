@@ -60,7 +60,7 @@ class MemoryDaemons(Check):
                     "R31-now",
                     "move DAMON's threads to housekeeping cores",
                     changes=moves,
-                    risk="a thread that DAMON starts later is not moved",
+                    cost="DAMON shares fewer cores",
                 )
             )
         off = _switched_off(host)

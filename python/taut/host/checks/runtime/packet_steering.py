@@ -35,6 +35,8 @@ class PacketSteering(Check):
         """Judge every receive queue, of virtual interfaces too, and the mask of those to come."""
         if situation.role not in POLLING | {Role.CONTAINER}:
             return not_applicable(f"not asked of a {situation.role}")
+        if not situation.polls:
+            return not_applicable("RPS may be what brings packets to a device that sleeps")
         masks = {path: cores_of_mask(text) for path, text in _texts(host).items()}
         if not masks:
             return not_applicable("no receive queue with an RPS mask")
@@ -58,15 +60,20 @@ class PacketSteering(Check):
                 new[path] = cpu_mask(core for core in cores if core not in situation.cores)
         if not new:
             return ()
+        cost = "the other cores process these packets"
         now = Remedy(
             "R04-now",
             f"take the polling cores out of {len(new)} RPS masks",
             changes=tuple(Change(FileSetting(path, "mask"), mask) for path, mask in new.items()),
+            cost=cost,
         )
         if _DEFAULT not in new:
             return (now,)
         item = Sysctl("net.core.rps_default_mask", new[_DEFAULT])
-        return (now, Remedy("R04-boot", "at boot: RPS without the polling cores", boot=(item,)))
+        return (
+            now,
+            Remedy("R04-boot", "at boot: RPS without the polling cores", boot=(item,), cost=cost),
+        )
 
 
 def _texts(host: Host) -> dict[str, str]:

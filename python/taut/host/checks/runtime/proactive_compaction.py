@@ -19,5 +19,5 @@ CHECK = FileCheck(
     value="0",
     roles=EVERYWHERE,
     boot=(Sysctl("vm.compaction_proactiveness", "0"),),
-    risk="memory fragments: later allocations of huge pages may fail",
+    risk="later allocations of huge pages may fail",
 )

@@ -39,7 +39,7 @@ class ResumeLatency(Check):
     fault = "Poll cores may sleep deeply"
     severity = Severity.MAJOR
     why = (
-        "a core that idles in a deep state takes 100 us and more to wake up; this limit costs "
+        "a core that idles in a deep state takes 100 µs and more to wake up; this limit costs "
         "power on the poll cores alone, and needs no process that holds it"
     )
     source = "admin-guide/pm/cpuidle.rst; tuned plugin_cpu (pm_qos_resume_latency_us)"
@@ -61,7 +61,7 @@ class ResumeLatency(Check):
             state = deepest(host, core, limit_us)
             if state is not None:
                 bad.append(core)
-                observed.append(f"core {core}: {state.name} ({state.latency_us} us) is open")
+                observed.append(f"core {core}: {state.name} ({state.latency_us} µs) is open")
         good = f"no state deeper than C1 is open on {format_cpu_list(cores)}"
         return verdict(bad, situation, "; ".join(observed) or good, _WANTED)
 

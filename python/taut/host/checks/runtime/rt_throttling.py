@@ -16,6 +16,7 @@ from taut.host.check import (
     unreadable,
 )
 from taut.host.host import Host
+from taut.host.kernel_parameters.facts import read_kernel_facts
 from taut.host.setting import Change
 from taut.host.settings.file import FileSetting
 from taut.host.settings.thread_scheduler import POLICIES
@@ -27,6 +28,8 @@ _PERIOD = "/proc/sys/kernel/sched_rt_period_us"
 _REALTIME = (POLICIES["fifo"], POLICIES["rr"])
 _POLICY = 38  # of the fields of stat (proc(5)) after the name
 _FAIR_SERVER = (6, 12)
+_CMDLINE = "/proc/cmdline"
+_SWITCH = "rt_group_sched="
 
 
 class RtThrottling(Check):
@@ -46,12 +49,17 @@ class RtThrottling(Check):
         """Look for such a thread first."""
         if situation.role not in POLLING:
             return not_applicable(f"not asked of a {situation.role}")
-        if situation.machine.kernel >= _FAIR_SERVER:
-            return not_applicable("kernels since 6.12 have the fair server instead (R10)")
         threads = _realtime_threads(host, situation.processes)
         if not threads:
             return not_applicable("no polling thread under SCHED_FIFO or SCHED_RR")
         wanted = "-1: no limit"
+        if situation.machine.kernel >= _FAIR_SERVER:
+            groups = _throttles_groups(host)
+            if groups is None:
+                needs = "/boot/config-RELEASE, or a kernel with /proc/config.gz: RT_GROUP_SCHED"
+                return unknown("since 6.12 only kernels with RT_GROUP_SCHED limit", needs, wanted)
+            if not groups:
+                return not_applicable("the fair server (R10) has replaced it since 6.12")
         text = host.read(_RUNTIME)
         if text is None:
             return unreadable(host, _RUNTIME, wanted)
@@ -84,6 +92,21 @@ class RtThrottling(Check):
                 risk=risk,
             ),
         )
+
+
+def _throttles_groups(host: Host) -> bool | None:
+    """Whether this kernel still throttles, by control group; None: nobody tells its options.
+
+    The root group's limit is that of all (kernel/sched/rt.c); newer ones can have it off.
+    """
+    facts = read_kernel_facts(host)
+    if facts.config is None:
+        return None
+    if facts.config.get("RT_GROUP_SCHED") != "y":
+        return False
+    asked = [word for word in (host.read(_CMDLINE) or "").split() if word.startswith(_SWITCH)]
+    is_off = facts.config.get("RT_GROUP_SCHED_DEFAULT_DISABLED") == "y"
+    return asked[-1] != f"{_SWITCH}0" if asked else not is_off
 
 
 def _realtime_threads(host: Host, processes: Sequence[int]) -> list[str]:

@@ -6,6 +6,7 @@ from taut.host.boot.item import Sysctl
 from taut.host.check import (
     Check,
     Finding,
+    Profile,
     Remedy,
     Severity,
     failed,
@@ -16,7 +17,7 @@ from taut.host.check import (
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings.file import FileSetting
-from taut.host.settings.swap import SwapArea
+from taut.host.settings.swap import SwapArea, too_little_memory, used_kb
 from taut.host.shapes import on_the_host
 from taut.host.situation import Role, Situation
 
@@ -50,6 +51,9 @@ class Swap(Check):
         if not areas:
             return passed("no swap", wanted)
         observed = f"swap on {', '.join(areas)}"
+        used_mb = used_kb(host, areas) // 1024
+        if used_mb:
+            observed += f" ({used_mb} MB of it in use)"
         if situation.role is Role.CONTAINER and host.read(_LIMIT) == "0":
             return passed(f"{observed}, {_LIMIT} = 0", wanted)
         swappiness = host.number(_SWAPPINESS)
@@ -67,29 +71,36 @@ class Swap(Check):
     def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Switch it off; keep the kernel from using what somebody switches on again."""
         areas = _areas(host)
+        shortage = too_little_memory(host, areas)
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "swapoff, or memory.swap.max 0 for this container"),)
         boot = Sysctl("vm.swappiness", str(_MOST))
         remedies = []
-        if areas:
+        cost = "the cache of files shrinks before idle memory is swapped out"
+        if areas and not shortage:
             remedies.append(
                 Remedy(
                     "R15-now",
                     f"switch off swap on {', '.join(areas)}",
                     changes=[Change(SwapArea(path), "off") for path in areas],
-                    risk="what is swapped out must fit into memory, or the kernel kills processes",
+                    # The setting asks once more right before: not all memory is ours to fill.
+                    profile=Profile.EXTREME,
+                    risk="the kernel kills processes when memory runs out",
                 )
             )
         if (host.number(_SWAPPINESS) or 0) > _MOST:
             change = Change(FileSetting(_SWAPPINESS, "number"), str(_MOST))
-            remedies.append(Remedy("R15-now-2", f"swappiness {_MOST}", changes=(change,)))
+            remedies.append(
+                Remedy("R15-now-2", f"swappiness {_MOST}", changes=(change,), cost=cost)
+            )
         return (
             *remedies,
-            Remedy("R15-boot", f"at boot: swappiness {_MOST}", boot=(boot,)),
+            Remedy("R15-boot", f"at boot: swappiness {_MOST}", boot=(boot,), cost=cost),
             Remedy(
                 "R15-by-hand",
                 "no swap at boot",
-                by_hand="take the swap lines out of /etc/fstab, or lock the poller's memory: "
+                by_hand=(f"swapoff has no room now ({shortage}); " if shortage else "")
+                + "take the swap lines out of /etc/fstab, or lock the poller's memory: "
                 "mlockall(MCL_CURRENT | MCL_FUTURE)",
             ),
         )

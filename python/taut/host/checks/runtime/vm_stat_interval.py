@@ -9,8 +9,8 @@ CHECK = FileCheck(
     title="memory statistics interval",
     fault="Memory statistics are folded too often",
     severity=Severity.MAJOR,
-    why="every interval a kworker (vmstat_update) preempts the poller: 7 us on a host, more than "
-    "50 us as its guest sees it; kernels since 6.5 spare isolated cores",
+    why="every interval a kworker (vmstat_update) preempts the poller: 7 µs on a host, more than "
+    "50 µs as its guest sees it; kernels since 6.5 spare isolated cores",
     source="kernel-per-CPU-kthreads.rst; tuned network-latency (10 s); RHEL MR 2753; Gallenmüller "
     "et al. 2021 (3600 s)",
     path="/proc/sys/vm/stat_interval",

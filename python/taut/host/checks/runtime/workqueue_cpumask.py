@@ -60,16 +60,19 @@ class WorkqueueCpumask(Check):
             return ()
         mask = cpu_mask(situation.housekeeping)
         cores = format_cpu_list(situation.housekeeping)
+        cost = "unbound kernel work shares fewer cores"
         return (
             Remedy(
                 "R07-now",
                 f"run unbound kernel work on cores {cores}",
                 changes=(Change(FileSetting(_PATH, "mask"), mask),),
+                cost=cost,
             ),
             Remedy(
                 "R07-boot",
                 f"at boot: run unbound kernel work on cores {cores}",
                 boot=(SysfsValue(_PATH, mask),),
+                cost=cost,
             ),
         )
 
