@@ -12,8 +12,8 @@ _SHOWS = {"-L": "-l", "-C": "-c", "--set-eee": "--show-eee"}
 class CommandWriter(TreeWriter):
     """What they show changes with what they set."""
 
-    def command(self, argv: Sequence[str]) -> None:
-        super().command(argv)
+    def command(self, argv: Sequence[str], timeout_s: float | None = None) -> None:
+        super().command(argv, timeout_s)
         if argv[0] == "ethtool":
             self._ethtool(*argv[1:])
         elif argv[0] in ("swapon", "swapoff"):

@@ -7,6 +7,7 @@ from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.host.setting import Change
 from taut.host.settings import FileSetting, PlacedFile, ThreadAffinity
+from taut.host.undo import undo
 from taut.host.verify import Standing, verify
 
 STAT_INTERVAL = "/proc/sys/vm/stat_interval"
@@ -57,6 +58,77 @@ def test_every_old_value_is_in_the_journal_before_the_first_write(tmp_path: Path
     apply_changes(host, Looking(host), [INTERVAL, SWAP])
 
     assert seen[0] == ["1\n", "60\n"]
+
+
+class Meddling(TreeWriter):
+    """Somebody else writes to one setting whenever taut writes to another."""
+
+    def write_file(self, path: str, text: str) -> None:
+        super().write_file(path, text)
+        if path == STAT_INTERVAL:
+            put(self.host.root, SWAPPINESS, "33\n")
+
+
+def test_what_somebody_else_changes_during_an_apply_is_what_undo_restores(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+    seen = []
+
+    class Looking(Meddling):
+        def write_file(self, path: str, text: str) -> None:
+            seen.append({entry.setting.name: entry.old for entry in Journal(host).load().entries})
+            super().write_file(path, text)
+
+    report = apply_changes(host, Looking(host), [INTERVAL, SWAP])
+
+    assert report.results[1].old == "33\n"
+    # In the journal right before the write, not after.
+    assert seen == [
+        {STAT_INTERVAL: "1\n", SWAPPINESS: "60\n"},
+        {STAT_INTERVAL: "1\n", SWAPPINESS: "33\n"},
+    ]
+    with Journal(host).locked():
+        assert undo(host, TreeWriter(host), Journal(host)).is_good
+    assert machine(tmp_path) == before | {str(tmp_path / SWAPPINESS[1:]): b"33\n"}
+
+
+def test_what_an_earlier_change_moved_is_no_value_of_somebody_else(tmp_path: Path) -> None:
+    nmi, soft = "/proc/sys/kernel/nmi_watchdog", "/proc/sys/kernel/soft_watchdog"
+    host = tree(tmp_path, FILES | {nmi: "1\n", soft: "1\n"})
+    before = machine(tmp_path)
+
+    class Coupled(TreeWriter):
+        """As kernel/watchdog.c would, if one moved the other."""
+
+        def write_file(self, path: str, text: str) -> None:
+            super().write_file(path, text)
+            if path == nmi:
+                put(self.host.root, soft, text)
+
+    wishes = [Wish("K20-now", Change(FileSetting(path, "number"), "0")) for path in (nmi, soft)]
+    wishes.append(Wish("K20-now", Change(FileSetting(SWAPPINESS, "number"), "10")))
+
+    apply_changes(host, Coupled(host), wishes)
+    with Journal(host).locked():
+        assert undo(host, TreeWriter(host), Journal(host)).is_good
+
+    assert machine(tmp_path) == before
+
+
+def test_a_device_that_vanished_has_no_newer_value(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+
+    class Unplugging(TreeWriter):
+        def write_file(self, path: str, text: str) -> None:
+            if path == MASK:
+                raise FileNotFoundError(errno.ENOENT, "gone")
+            super().write_file(path, text)
+            (self.host.root / MASK[1:]).unlink()
+
+    report = apply_changes(host, Unplugging(host), [INTERVAL, IRQ])
+
+    assert [result.outcome for result in report.results] == [Outcome.IN_FORCE, Outcome.GONE]
+    assert Journal(host).load().entries[1].old == "0-3\n"
 
 
 def test_what_is_in_force_already_is_not_written(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Apply: the only code of taut, with undo, that changes a host.
 
-Every old value is in the journal, on the disk, before the first write. After each write the
+Every old value is in the journal, on the disk, before the first write, and is read once more right
+before its own: what somebody else put there meanwhile is what comes back. After each write the
 effective state is read again.
 """
 
 import errno
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from taut.core.errors import TautError
@@ -15,8 +16,8 @@ from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Entry, Kept
 from taut.host.setting import Change, Setting
 from taut.host.settings.irq_placement import IrqPlacement, is_within
-from taut.host.side_effects import side_effects
-from taut.host.undo import OUTLIVE_A_BOOT, UndoReport, undo
+from taut.host.side_effects import is_of_cores, side_effects, takes_cores
+from taut.host.undo import UndoReport, is_gone, outlives_a_boot, undo
 from taut.host.writer import Writer
 
 # A device or thread that went away between the audit and the write.
@@ -68,22 +69,35 @@ class ApplyReport:
 
 
 def apply_changes(
-    host: Host, writer: Writer, wishes: Sequence[Wish], *, keep_going: bool = False
+    host: Host,
+    writer: Writer,
+    wishes: Sequence[Wish],
+    *,
+    keep_going: bool = False,
+    holder: str = "",
 ) -> ApplyReport:
-    """Make the changes, in order. A failure takes all of them back, unless told to keep going."""
+    """Make the changes, in order. A failure takes all of them back, unless told to keep going.
+
+    `holder` is the run that wants them while it lasts (host/state.py); empty: made by hand.
+    """
     journal = Journal(host)
     with journal.locked():
         contents = journal.load()
         if contents.complaints:
             raise TautError(f"{contents.complaints[0]}; call `taut host undo` first")
-        if contents.entries and not any(_outlives(host, entry) for entry in contents.entries):
-            journal.archive("rebooted")
+        lasting = [entry for entry in contents.entries if _lasts(host, entry)]
+        if len(lasting) < len(contents.entries):
+            journal.keep(lasting, "rebooted")
         already, open_wishes = _split(host, wishes)
         if not open_wishes:
             return ApplyReport(already)
-        entries = journal.begin([_record(host, wish) for wish in open_wishes])
+        entries = journal.begin([_record(host, wish) for wish in open_wishes], holder)
         results = []
-        for wish, entry in zip(open_wishes, entries, strict=True):
+        made = _Made()
+        for place, wish in enumerate(open_wishes):
+            entry = entries[place] = _seen_again(host, entries[place], made)
+            made.add(entry)
+            journal.writing(entry)
             results.append(_apply(host, writer, journal, wish, entry))
             if results[-1].outcome is Outcome.FAILED and not keep_going:
                 taken_back = undo(host, writer, journal, generations=[entry.generation])
@@ -109,15 +123,52 @@ def _split(host: Host, wishes: Sequence[Wish]) -> tuple[list[Result], list[Wish]
     return already, todo
 
 
-def _outlives(host: Host, entry: Entry) -> bool:
+def _lasts(host: Host, entry: Entry) -> bool:
     """Whether a reboot has not taken it back."""
-    return entry.boot == boot_id(host) or entry.setting.kind in OUTLIVE_A_BOOT
+    return entry.boot == boot_id(host) or outlives_a_boot(entry)
 
 
 def _record(host: Host, wish: Wish) -> tuple[str, Kept, str, tuple[Kept, ...]]:
     setting = wish.change.setting
     others = tuple(Kept(other, other.read(host)) for other in side_effects(host, setting))
     return wish.remedy, Kept(setting, setting.read(host)), wish.change.wanted, others
+
+
+@dataclass
+class _Made:
+    """What the changes so far may have moved: what is known to move, or too much to list."""
+
+    names: set[tuple[str, str]] = field(default_factory=set)
+    """By name: of a file that moves with another only the text is known, not what it means."""
+    took_cores: bool = False
+
+    def add(self, entry: Entry) -> None:
+        """A change that is made next."""
+        for setting in (entry.setting, *(kept.setting for kept in entry.side_effects)):
+            self.names.add((setting.kind, setting.name))
+        self.took_cores |= takes_cores(entry.setting)
+
+    def may_move(self, setting: Setting) -> bool:
+        """Whether its value may be our own doing."""
+        is_known = (setting.kind, setting.name) in self.names
+        return is_known or (self.took_cores and is_of_cores(setting))
+
+
+def _seen_again(host: Host, entry: Entry, made: _Made) -> Entry:
+    """Read the old values once more, except those that the changes made so far may have moved."""
+
+    def now(kept: Kept) -> Kept:
+        if made.may_move(kept.setting):
+            return kept
+        old = kept.setting.read(host)
+        # A device that vanished may come back; what it held is then as good as anything.
+        return kept if is_gone(kept.setting, old) else replace(kept, old=old)
+
+    return replace(
+        entry,
+        old=now(Kept(entry.setting, entry.old)).old,
+        side_effects=tuple(map(now, entry.side_effects)),
+    )
 
 
 def _apply(host: Host, writer: Writer, journal: Journal, wish: Wish, entry: Entry) -> Result:

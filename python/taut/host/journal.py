@@ -1,10 +1,14 @@
 """The journal: what every changed value was before, kept so that a crash loses none of it.
 
 One JSON object per line, each with a checksum. An apply adds a generation whole, before its first
-write: a `header` and its `change`s, each with the old value. Afterwards single lines say how far
-it came: `wrote` and `refused` while it writes, `settled` at its end, `undoing` and `undone` when
+write: a `header` and its `change`s, each with the value it had then. Afterwards single lines say
+how far it came: `writing` right before each write, with the value as it is then, for somebody else
+may have changed it meanwhile; `wrote` after it, `settled` at the end, `undoing` and `undone` when
 it is taken back. Those need no fsync: a killed process loses none of them, and a crash of the
 machine takes the values they tell of with it, except placed files, which are compared as they are.
+
+What a reboot took back leaves the journal at the next apply; the changes of files stay in it, with
+their first old values, however many boots later they are undone.
 """
 
 import fcntl
@@ -27,6 +31,7 @@ from taut.host.journal_lines import (
     Kept,
     Reader,
     change_record,
+    lines_of,
     make_line,
     place_record,
 )
@@ -80,13 +85,29 @@ class Journal:
                 )
         return contents
 
-    def begin(self, changes: Sequence[tuple[str, Kept, str, tuple[Kept, ...]]]) -> list[Entry]:
-        """Add a generation, whole or not at all: (remedy, setting and old, wanted, others)."""
+    def begin(
+        self, changes: Sequence[tuple[str, Kept, str, tuple[Kept, ...]]], holder: str = ""
+    ) -> list[Entry]:
+        """Add a generation, whole or not at all: (remedy, setting and old, wanted, others).
+
+        Every line must be readable. Generations that are undone leave the journal.
+        """
         self._cut_tornmake_line()
-        generation = self.load().last_generation + 1
+        contents = self.load()
+        generation = contents.last_generation + 1
         here = (machine_id(self._host), boot_id(self._host), uptime_ticks(self._host))
         entries = [
-            Entry(generation, index, remedy, kept.setting, kept.old, wanted, others, *here)
+            Entry(
+                generation,
+                index,
+                remedy,
+                kept.setting,
+                kept.old,
+                wanted,
+                others,
+                *here,
+                holder=holder,
+            )
             for index, (remedy, kept, wanted, others) in enumerate(changes)
         ]
         header = {
@@ -98,10 +119,14 @@ class Journal:
             "utc": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         lines = [make_line(header), *(make_line(change_record(entry)) for entry in entries)]
-        before = self.path.read_text(encoding="ascii") if self.is_there else ""
-        write_whole(self.path, before + "".join(lines))
+        write_whole(self.path, self._lines_of(contents.entries) + "".join(lines))
         self._sync_folder()
         return entries
+
+    def writing(self, entry: Entry) -> None:
+        """Say that an apply is about to write, and which values are to come back."""
+        olds = [kept.old for kept in entry.side_effects]
+        self._append({"record": "writing", **place_record(entry), "old": entry.old, "others": olds})
 
     def wrote(self, entry: Entry) -> None:
         """Say what is in force after a write, or that the machine refused."""
@@ -127,16 +152,31 @@ class Journal:
         """Say that a generation is taken back."""
         self._append({"record": "undone", "generation": generation})
 
+    def keep(self, entries: Sequence[Entry], word: str) -> Path | None:
+        """Leave only these changes in it; with none left, put it aside, and give where."""
+        if not entries:
+            return self.archive(word)
+        write_whole(self.path, self._lines_of(entries))
+        self._sync_folder()
+        return None
+
     def archive(self, word: str) -> Path:
         """Put it aside under a name with the time."""
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         target = self.path.with_name(f"journal.{word}-{stamp}")
         self.path.rename(target)
         # Those that say nothing any more; a corrupt one is for people to look at.
-        for old in sorted(self.folder.glob("journal.undone-*"))[:-_N_ARCHIVES]:
-            old.unlink(missing_ok=True)
+        for quiet in ("undone", "rebooted"):
+            for old in sorted(self.folder.glob(f"journal.{quiet}-*"))[:-_N_ARCHIVES]:
+                old.unlink(missing_ok=True)
         self._sync_folder()
         return target
+
+    def _lines_of(self, entries: Sequence[Entry]) -> str:
+        if not entries:
+            return ""
+        places = {(entry.generation, entry.index) for entry in entries}
+        return lines_of(self.path.read_bytes(), places)
 
     def _append(self, record: Mapping[str, Any]) -> None:
         self._cut_tornmake_line()

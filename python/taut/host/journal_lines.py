@@ -2,14 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from taut.host.setting import Setting
 from taut.host.settings import KINDS
 
-FORMAT = 1
+FORMAT = 2
+_NO_WRITING = 1
+"""The format of journals without the lines that tell where a write began."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Entry:
     boot: str
     uptime_ticks: int
     """When the apply began, in the unit of start times (proc(5))."""
+    is_begun: bool | None = False
+    """An apply was about to write; None: a journal of format 1 does not tell."""
     is_written: bool = False
     """The write came back, whatever it said; else it never began, or taut died in it."""
     in_force: str | None = None
@@ -45,6 +50,8 @@ class Entry:
     """An undo began with it: it may have any value between."""
     is_settled: bool = False
     """The apply ended: what is in force now is known of all its settings."""
+    holder: str = ""
+    """The run that wants it while it lasts (host/state.py); empty: made by hand, until undone."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ class Reader:
     def __init__(self) -> None:
         self.entries: dict[tuple[int, int], Entry] = {}
         self.n_changes: dict[int, int] = {}
+        self.formats: dict[int, int] = {}
         self.undone: set[int] = set()
         self.complaints: list[str] = []
 
@@ -86,11 +94,16 @@ class Reader:
         generation = int(record["generation"])
         match record["record"]:
             case "header":
-                if record["format"] != FORMAT:
-                    raise ValueError(f"format {record['format']}, this taut knows {FORMAT}")
+                if record["format"] not in (_NO_WRITING, FORMAT):
+                    raise ValueError(f"format {record['format']}, this taut knows up to {FORMAT}")
+                self.formats[generation] = record["format"]
                 self.n_changes[generation] = int(record["n_changes"])
             case "change":
-                self.entries[generation, int(record["index"])] = _entry(record)
+                tells = self.formats.get(generation, _NO_WRITING) != _NO_WRITING
+                entry = replace(_entry(record), is_begun=False if tells else None)
+                self.entries[entry.generation, entry.index] = entry
+            case "writing":
+                self._begin(record)
             case "wrote":
                 self._update(
                     record,
@@ -108,6 +121,15 @@ class Reader:
                 self.undone.add(generation)
             case other:
                 raise ValueError(f"unknown record {other!r}")
+
+    def _begin(self, record: dict[str, Any]) -> None:
+        """What was read right before a write replaces what was read before them all."""
+        entry = self.entries.get((int(record["generation"]), int(record["index"])))
+        if entry is None:
+            return
+        others = zip(entry.side_effects, record["others"], strict=True)
+        kept = tuple(Kept(other.setting, old) for other, old in others)
+        self._update(record, is_begun=True, old=record["old"], side_effects=kept)
 
     def _update(self, record: dict[str, Any], **news: Any) -> None:
         place = (int(record["generation"]), int(record["index"]))
@@ -128,6 +150,21 @@ class Reader:
                 )
 
 
+def lines_of(data: bytes, places: Collection[tuple[int, int]]) -> str:
+    """Give of a journal that can be read the lines of some changes: (generation, index)."""
+    n_changes = Counter(generation for generation, _ in places)
+    kept = []
+    for line in data.split(b"\n")[:-1]:
+        record = _parsed(line)
+        generation = int(record["generation"])
+        if record["record"] == "header":
+            record["n_changes"] = n_changes[generation]
+        is_of_all = "index" not in record
+        if generation in n_changes if is_of_all else (generation, record["index"]) in places:
+            kept.append(make_line(record))
+    return "".join(kept)
+
+
 def change_record(entry: Entry) -> dict[str, Any]:
     """Give the line of a change, before it is made."""
     return {
@@ -143,6 +180,7 @@ def change_record(entry: Entry) -> dict[str, Any]:
         "machine": entry.machine,
         "boot": entry.boot,
         "uptime_ticks": entry.uptime_ticks,
+        "holder": entry.holder,
     }
 
 
@@ -159,6 +197,7 @@ def _entry(record: dict[str, Any]) -> Entry:
         machine=record["machine"],
         boot=record["boot"],
         uptime_ticks=int(record["uptime_ticks"]),
+        holder=record.get("holder", ""),  # Journals of taut 0.1.0 before there were holders.
     )
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list, parse_cpu_mask
 from taut.core.errors import InputError, TautError
 from taut.host.audit import Audit, Row, check_cores
-from taut.host.check import Profile, Remedy, Rollback
+from taut.host.check import HostCheck, Profile, Remedy, Rollback
 from taut.host.host import Host
 from taut.host.setting import Change, Setting
 from taut.host.settings.cpuset_partition import CpusetPartition, isolation_here
@@ -86,7 +86,7 @@ def make_plan(
     InputError: cores that leave none for housekeeping, or ids that are not in the catalogue.
     """
     check_cores(audit.situation.cores, audit.situation.online)
-    _check_ids(audit, only or ())
+    check_names([row.check for row in audit.rows], only or ())
     pairs = [(row, remedy) for row in audit.rows for remedy in row.remedies]
     taken: dict[Setting, tuple[str, Change]] = {}
     steps = []
@@ -192,8 +192,9 @@ def _in_order(pairs: Iterable[tuple[Row, Remedy]]) -> list[tuple[Row, Remedy]]:
     return ordered
 
 
-def _check_ids(audit: Audit, only: Collection[str]) -> None:
-    known = {row.check.id for row in audit.rows}
+def check_names(checks: Iterable[HostCheck], only: Iterable[str]) -> None:
+    """InputError: a name is of no check, nor of a remedy of one."""
+    known = {check.id for check in checks}
     for name in only:
         if name.partition("-")[0] not in known:
             near = get_close_matches(name, known, n=1)

@@ -49,7 +49,7 @@ def _step(step: Step) -> dict[str, Any]:
         "check": step.row.check.id,
         "remedy": remedy.id,
         "title": step.row.check.title,
-        "severity": step.row.check.severity.name.lower(),
+        "severity": step.row.severity.name.lower(),
         "summary": remedy.summary,
         "choice": step.choice,
         "reason": step.reason,

@@ -12,8 +12,10 @@ from taut.host.settings.file import FileSetting
 from taut.host.settings.irq_placement import IrqPlacement
 from taut.host.settings.placed_file import PlacedFile
 from taut.host.settings.placed_folder import PlacedFolder
+from taut.host.settings.thread_affinity import ThreadAffinity
 
 _CPU = "/sys/devices/system/cpu"
+_CORES_GO = rf"{_CPU}/(?:smt/control|cpu\d+/online)"
 _QUEUE_FILES = ("rx-*/rps_cpus", "rx-*/rps_flow_cnt", "tx-*/xps_cpus", "tx-*/xps_rxqs")
 
 
@@ -73,7 +75,7 @@ RULES = (
     ),
     # A core that goes takes itself out of masks and, with cgroup v1, out of cpusets for good.
     Rule(
-        rf"{_CPU}/(?:smt/control|cpu\d+/online)",
+        _CORES_GO,
         ["/sys/fs/cgroup/cpuset/*/cpuset.cpus", "/sys/fs/cgroup/cpuset/*/*/cpuset.cpus"],
         interrupts=True,
     ),
@@ -84,6 +86,23 @@ def side_effects(host: Host, setting: Setting) -> Sequence[Setting]:
     """Settings that may change with one, in the order they are restored after it."""
     rule = _BY_KIND.get(setting.kind)
     return [other for other in rule(host, setting) if other != setting] if rule else []
+
+
+def takes_cores(setting: Setting) -> bool:
+    """Whether it takes cores away: the kernel then takes them out of masks and affinities.
+
+    Those are too many to keep with each such change, and the kernel gives them their cores back.
+    """
+    if isinstance(setting, FileSetting):
+        return re.fullmatch(_CORES_GO, setting.path) is not None
+    return isinstance(setting, CpusetPartition | CpusetController)
+
+
+def is_of_cores(setting: Setting) -> bool:
+    """Whether its value is a set of cores."""
+    if isinstance(setting, FileSetting):
+        return setting.form in ("mask", "list")
+    return isinstance(setting, ThreadAffinity | IrqPlacement | CpusetPartition)
 
 
 def _of_file(host: Host, setting: Setting) -> list[Setting]:

@@ -2,11 +2,11 @@
 
 First everything is compared: a value that is neither the old one nor what taut put there was
 changed by somebody else, and then nothing is written unless forced. Undo can die too and be called
-again.
+again. Files put in place for a boot can be taken back alone: what runs stays as it is.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from taut.host.heirs import Heir, find_heirs
@@ -21,11 +21,9 @@ from taut.host.settings.placed_file import PlacedFile
 from taut.host.settings.placed_folder import PlacedFolder
 from taut.host.writer import Writer
 
-OUTLIVE_A_BOOT = frozenset({PlacedFile.kind, PlacedFolder.kind})
-"""Kinds whose values are still there after a reboot."""
-
+_OUTLIVE_A_BOOT = frozenset({PlacedFile.kind, PlacedFolder.kind})
 # Of these None is a value: there is no such file, folder or holder. Else the device is gone.
-_CAN_BE_ABSENT = OUTLIVE_A_BOOT | {HeldLatency.kind}
+_CAN_BE_ABSENT = _OUTLIVE_A_BOOT | {HeldLatency.kind}
 
 
 @dataclass(frozen=True)
@@ -73,9 +71,16 @@ def undo(
     *,
     force: bool = False,
     generations: Collection[int] | None = None,
+    only_files: bool = False,
 ) -> UndoReport:
-    """Take back what the journal holds, or some applies of it. The caller holds its lock."""
+    """Take back what the journal holds, or some applies of it. The caller holds its lock.
+
+    `only_files`: what outlives a boot, and nothing that is in force now.
+    """
     contents = journal.load()
+    others = [e for e in contents.entries if not outlives_a_boot(e)] if only_files else []
+    if only_files:
+        contents = replace(contents, entries=[e for e in contents.entries if outlives_a_boot(e)])
     report = UndoReport(complaints=contents.complaints)
     report.was_empty = not contents.entries and not contents.complaints
     entries = [
@@ -93,8 +98,16 @@ def undo(
     _bring_back(host, writer, ours, report)
     report.heirs = find_heirs(host, ours)
     _verify(host, writer, ours, report)
-    _close(journal, contents, generations, report, force=force)
+    if others:
+        _leave(journal, contents, others, report)
+    else:
+        _close(journal, contents, generations, report, force=force)
     return report
+
+
+def outlives_a_boot(entry: Entry) -> bool:
+    """Whether what was changed is still so after a reboot."""
+    return entry.setting.kind in _OUTLIVE_A_BOOT
 
 
 def find_strangers(host: Host, entries: Sequence[Entry]) -> list[Touched]:
@@ -106,7 +119,7 @@ def find_strangers(host: Host, entries: Sequence[Entry]) -> list[Touched]:
         setting = entry.setting
         now = expected[setting] if setting in expected else setting.read(host)
         expected[setting] = entry.old
-        if _is_gone(setting, now) or setting in moving:
+        if is_gone(setting, now) or setting in moving:
             continue
         if now != entry.old and not _is_ours(entry, now):
             found.append(Touched(setting, entry.old, now))
@@ -145,8 +158,10 @@ def _begun(contents: Contents) -> Sequence[Entry]:
         for entry in contents.entries
         if entry.is_settled
         or entry.is_undoing
-        or entry.setting.kind in OUTLIVE_A_BOOT
-        or entry.index <= last.get(entry.generation, -1) + 1
+        or outlives_a_boot(entry)
+        or entry.is_written
+        or entry.is_begun
+        or (entry.is_begun is None and entry.index <= last.get(entry.generation, -1) + 1)
     ]
 
 
@@ -155,7 +170,7 @@ def _of_this_boot(host: Host, entries: Sequence[Entry], report: UndoReport) -> l
     boot = boot_id(host)
     ours = []
     for entry in entries:
-        if entry.boot == boot or entry.setting.kind in OUTLIVE_A_BOOT:
+        if entry.boot == boot or outlives_a_boot(entry):
             ours.append(entry)
         else:
             now = entry.setting.read(host)
@@ -194,7 +209,8 @@ def _is_halfway(entry: Entry, now: str | None) -> bool:
     return min(old, wanted) <= number <= max(old, wanted)
 
 
-def _is_gone(setting: Setting, now: str | None) -> bool:
+def is_gone(setting: Setting, now: str | None) -> bool:
+    """Whether what was read means that the thread or device is there no more."""
     return now is None and setting.kind not in _CAN_BE_ABSENT
 
 
@@ -203,15 +219,15 @@ def _restore(
 ) -> None:
     """Write what differs: the setting, then what moved with it."""
     now = entry.setting.read(host)
-    is_gone = _is_gone(entry.setting, now) and entry.old is not None
+    has_gone = is_gone(entry.setting, now) and entry.old is not None
     others = [kept for kept in entry.side_effects if kept.setting.read(host) != kept.old]
-    if is_gone:
+    if has_gone:
         report.gone.append(entry.setting)
     elif now == entry.old and not others:
         report.was_as_before.append(entry.setting)
         return
     journal.undoing(entry)
-    if not is_gone and now != entry.old:
+    if not has_gone and now != entry.old:
         _put(writer, entry.setting, entry.old)
         report.restored.append(entry.setting)
     for kept in entry.side_effects:
@@ -255,7 +271,7 @@ def _truth(entries: Sequence[Entry]) -> dict[Setting, str | None]:
 
 
 def _is_exact(setting: Setting, now: str | None, old: str | None) -> bool:
-    return now == old or _is_gone(setting, now)
+    return now == old or is_gone(setting, now)
 
 
 def _is_as_before(setting: Setting, now: str | None, old: str | None) -> bool:
@@ -272,6 +288,14 @@ def _put(writer: Writer, setting: Setting, value: str | None) -> str:
     except OSError as error:
         return error.strerror or str(error)
     return ""
+
+
+def _leave(
+    journal: Journal, contents: Contents, others: Sequence[Entry], report: UndoReport
+) -> None:
+    """Take what is taken back out of the journal; a corrupt one stays as it is."""
+    if not (report.failed or report.was_empty or contents.complaints):
+        journal.keep(others, "undone")
 
 
 def _close(

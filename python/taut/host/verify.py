@@ -8,7 +8,7 @@ from taut.host.host import Host
 from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Entry
 from taut.host.setting import Setting
-from taut.host.undo import OUTLIVE_A_BOOT
+from taut.host.undo import outlives_a_boot
 
 
 class Standing(StrEnum):
@@ -58,7 +58,7 @@ def _verified(host: Host, entry: Entry) -> Verified:
     put = entry.in_force if entry.is_written else entry.wanted
     if entry.setting.agrees(now, put):
         return Verified(entry, now, Standing.IN_FORCE)
-    if entry.boot != boot_id(host) and entry.setting.kind not in OUTLIVE_A_BOOT:
+    if entry.boot != boot_id(host) and not outlives_a_boot(entry):
         return Verified(entry, now, Standing.LOST)
     if not entry.is_written and now == entry.old:
         return Verified(entry, now, Standing.NOT_MADE, "apply ended before it")

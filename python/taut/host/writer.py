@@ -4,6 +4,7 @@ Tests give one that does to a folder what the kernel would do.
 """
 
 import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -62,8 +63,11 @@ class Writer:
         """Give a thread a policy (SCHED_FIFO ...) and a priority."""
         os.sched_setscheduler(thread, policy, os.sched_param(priority))
 
-    def command(self, argv: Sequence[str]) -> None:
-        """Run a program that changes something: systemctl, ethtool, swapoff."""
+    def command(self, argv: Sequence[str], timeout_s: float | None = None) -> None:
+        """Run a program that changes something: systemctl, ethtool, swapoff.
+
+        One that takes longer than `timeout_s` is killed (ETIMEDOUT); None: it may take for ever.
+        """
         try:
             ended = subprocess.run(
                 argv,
@@ -71,11 +75,15 @@ class Writer:
                 text=True,
                 errors="replace",
                 check=False,
+                timeout=timeout_s,
                 # Should we be killed nothing may change after us, while undo looks.
                 preexec_fn=_die_with_parent,
             )
         except FileNotFoundError as error:
             raise OSError(error.errno, f"no program {argv[0]}") from error
+        except subprocess.TimeoutExpired:
+            late = f"{' '.join(argv)}: not done after {timeout_s:g} s, ended"
+            raise OSError(errno.ETIMEDOUT, late) from None
         if ended.returncode != 0:
             said = (ended.stderr.strip() or f"ended with status {ended.returncode}").splitlines()
             raise OSError(0, f"{' '.join(argv)}: {said[-1]}")
