@@ -48,7 +48,10 @@ def test_what_checks_want_at_boot_is_in_the_files(tmp_path: Path) -> None:
 
 
 def test_only_what_is_named_is_in_the_files(tmp_path: Path) -> None:
-    assert SYSCTL not in files_of(tree(tmp_path, FILES), only=["K23"])["systemd"]
+    files = files_of(tree(tmp_path, FILES), only=["K23"])["systemd"]
+
+    assert SYSCTL not in files
+    assert "--only K23 --yes" in files["/etc/systemd/system/taut-host-apply.service"]
 
 
 def test_placed_files_and_their_folders_are_undone(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The boot configuration of one host: which forms it reads, and the files of each."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from taut.core.errors import InputError
 from taut.host.boot.artefacts import FORMS, artefacts
@@ -38,12 +39,19 @@ def boot_files(
     wishes = [
         wish
         for wish in choose_wishes(checks, host, situation, profile)
-        if only is None or {wish.by, wish.by.partition("-")[0]} & set(only)
+        if only is None or {wish.by, _check(wish.by)} & set(only)
     ]
-    hold_us = choose_hold_us(checks, host, situation, profile)
+    named = [check for check in checks if only is None or check.id in {_check(n) for n in only}]
+    hold_us = choose_hold_us(named, host, situation, profile)
     context = read_context(host, situation, profile, program, hold_us)
+    context = replace(context, only=tuple(only or ()))
     chosen = forms or forms_here(host)
     return {form: artefacts(form, wishes, context) for form in chosen}
+
+
+def _check(remedy: str) -> str:
+    """Give the id of the check that proposes a remedy."""
+    return remedy.partition("-")[0]
 
 
 def read_context(

@@ -43,6 +43,20 @@ def test_apply_runs_taut_with_this_role_and_cores_on_a_housekeeping_core() -> No
     assert service["CPUAffinity"] == "0-1"
 
 
+def test_apply_keeps_to_what_alone_was_asked_for() -> None:
+    context = replace(CONTEXT, only=("R06", "K23-now"))
+
+    service = unit(systemd_files(WISHES, context)[APPLY])["Service"]
+
+    assert service["ExecStart"].endswith("--profile recommended --only R06,K23-now --yes")
+
+
+def test_stopping_apply_takes_nothing_back_since_every_shutdown_stops_it() -> None:
+    service = unit(systemd_files(WISHES, CONTEXT)[APPLY])["Service"]
+
+    assert not [key for key in service if key.startswith("ExecStop")]
+
+
 def test_a_latency_is_held_by_a_service_of_its_own_where_one_is_wanted() -> None:
     service = unit(systemd_files(WISHES, HOLDING)[HOLD])["Service"]
 

@@ -16,6 +16,8 @@ class BootContext:
     cores: CpuSet
     """That poll; of a KVM host, those that run the guest's virtual CPUs."""
     profile: str = "recommended"
+    only: tuple[str, ...] = ()
+    """Checks or remedies that alone are wanted; none: the whole profile."""
     program: str = "/usr/bin/taut"
     """Absolute path of taut itself: units start it."""
     hold_us: int | None = None

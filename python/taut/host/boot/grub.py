@@ -12,8 +12,8 @@ PATH = "/etc/default/grub.d/90-taut.cfg"
 # configuration says of the same parameters is taken out, since the kernel takes most of them once.
 # Ours come first: after a lone -- the kernel reads no more.
 _TEXT = """\
-# Written by taut; in force after update-grub and a reboot. To take it back: taut host undo, or
-# remove this file and call update-grub.
+# Written by taut; in force after update-grub and a reboot. To take it back: taut host undo --boot,
+# or remove this file; then update-grub and a reboot.
 {reasons}
 taut_without() {{
 	taut_kept=

@@ -37,11 +37,11 @@ Description=Tune this machine for latency (taut)
 After=systemd-sysctl.service systemd-tmpfiles-setup.service network.target {hold}
 
 [Service]
-# What no parameter and no fragment can: interrupts, threads and devices that appear late.
+# What no parameter and no fragment can: interrupts, threads and devices that appear late. Nothing
+# is taken back when it stops: every shutdown stops it, and values end with the boot anyway.
 Type=oneshot
 RemainAfterExit=yes
-ExecStart={program} host apply --role {role}{cores} --profile {profile} --yes
-ExecStop={program} host undo
+ExecStart={program} host apply --role {role}{cores} --profile {profile}{only} --yes
 CPUAffinity={housekeeping}
 """
 _HELD_BACK = """\
@@ -96,6 +96,7 @@ def hold_back_path(unit: str) -> str:
 
 def _unit(text: str, context: BootContext) -> str:
     cores = f" --cores {format_cpu_list(context.cores)}" if context.cores else ""
+    only = f" --only {','.join(context.only)}" if context.only else ""
     # A unit must run somewhere even where nothing is said of the cores.
     housekeeping = format_cpu_list(context.housekeeping or context.online)
     filled = text.format(
@@ -105,6 +106,7 @@ def _unit(text: str, context: BootContext) -> str:
         role=context.role,
         cores=cores,
         profile=context.profile,
+        only=only,
         housekeeping=housekeeping,
     )
     return f"{filled}\n[Install]\nWantedBy=multi-user.target\n"
