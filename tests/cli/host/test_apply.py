@@ -2,14 +2,20 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from host_tree import TreeWriter, put, snapshot, tree
+from taut.cli.host.apply import print_applied
+from taut.cli.host.undo import print_undo
 from taut.cli.main import run_command
-from taut.host.apply import Wish, apply_changes
+from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
+from taut.host.heirs import Heir
 from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.host.setting import Change
-from taut.host.settings import FileSetting
+from taut.host.settings import FileSetting, PlacedFile
+from taut.host.undo import Touched, UndoReport
+from terminal import Terminal
 
 STAT_INTERVAL = "/proc/sys/vm/stat_interval"
 FILES = {
@@ -18,6 +24,10 @@ FILES = {
     "/sys/devices/system/cpu/online": "0-3\n",
     STAT_INTERVAL: "1\n",
 }
+
+
+LONG = FileSetting("/sys/devices/" + "pci0000:00/" * 12 + "power/control")
+"""Wider than any terminal."""
 
 
 @pytest.fixture
@@ -49,7 +59,7 @@ def test_without_root_nothing_is_written(
 
     assert run_command(["host", command]) == 2
 
-    assert "needs root; nothing was written" in capsys.readouterr().err
+    assert "needs root; run it with sudo" in capsys.readouterr().err
     assert snapshot(host.root) == before
 
 
@@ -105,6 +115,22 @@ def test_undo_names_what_somebody_else_changed(
     assert host.read(STAT_INTERVAL) == "1"
 
 
+def test_undo_of_boot_configuration_leaves_values_and_says_what_is_left_to_do(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    applied(host)
+    apply_changes(host, TreeWriter(host), [Wish("boot", Change(PlacedFile("/etc/a"), "b\n"))])
+
+    assert run_command(["host", "undo", "--boot"]) == 0
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.endswith("in force after a reboot; with GRUB, update-grub first.")
+    assert not host.is_there("/etc/a")
+    assert host.read(STAT_INTERVAL) == "120"
+    assert run_command(["host", "undo", "--boot"]) == 0
+    assert capsys.readouterr().out == "Nothing to undo.\n"
+
+
 def test_undo_of_a_corrupt_journal_says_the_line_and_fails(
     host: Host, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,7 +140,7 @@ def test_undo_of_a_corrupt_journal_says_the_line_and_fails(
 
     assert run_command(["host", "undo"]) == 1
 
-    assert "line 6 of the journal is corrupt" in capsys.readouterr().out
+    assert "line 7 of the journal is corrupt" in capsys.readouterr().out
     assert host.read(STAT_INTERVAL) == "1"
 
 
@@ -125,3 +151,30 @@ def test_verify_gives_a_document(host: Host, capsys: pytest.CaptureFixture[str])
 
     (change,) = json.loads(capsys.readouterr().out)["changes"]
     assert (change["old"], change["now"], change["standing"]) == ("1\n", "120\n", "in force")
+
+
+def test_no_word_of_a_verification_is_broken(host: Host, terminal: Terminal) -> None:
+    put(host.root, LONG.path, "auto\n")
+    apply_changes(host, TreeWriter(host), [Wish("R99-now", Change(LONG, "on"))])
+    applied(host)
+    put(host.root, STAT_INTERVAL, "7\n")
+
+    terminal.assert_no_word_is_broken(lambda: run_command(["host", "verify"]))
+
+
+def test_no_word_of_what_apply_and_undo_did_is_broken(terminal: Terminal) -> None:
+    wish = Wish("R99-now", Change(LONG, "on"))
+    results = [Result(wish, "auto", "on " * 20, outcome, "said so") for outcome in Outcome]
+    touched = [Touched(LONG, "auto\n", "on\n", "somebody else did it"), Touched(LONG, None, "on")]
+    undone = UndoReport(
+        restored=[LONG],
+        by_reboot=touched,
+        gone=[LONG],
+        strangers=touched,
+        heirs=[Heir(thread, "worker", "0-1") for thread in range(40_000, 40_012)],
+        failed=touched,
+        complaints=["line 7 of the journal is corrupt"],
+    )
+
+    terminal.assert_no_word_is_broken(lambda: print_applied(Console(), ApplyReport(results)))
+    terminal.assert_no_word_is_broken(lambda: print_undo(Console(), undone))

@@ -5,6 +5,7 @@ import pytest
 
 from host_tree import put
 from taut.cli.main import run_command
+from terminal import WIDTHS, Terminal
 
 
 @pytest.fixture
@@ -30,6 +31,19 @@ def test_the_first_line_is_the_command_line_and_each_parameter_has_a_reason(
     for parameter in first.split():
         [at] = [i for i, line in enumerate(lines) if line.split()[:1] == [parameter]]
         assert lines[at + 1].startswith("    ") and len(lines[at + 1].split()) > 3
+
+
+def test_the_command_line_is_one_line_and_no_word_below_it_is_broken(
+    machine: Path, terminal: Terminal
+) -> None:
+    cmdline = ["host", "cmdline", "--root", str(machine), "--cores", "1", "--profile", "extreme"]
+
+    texts = [terminal.printed(lambda: run_command(cmdline), width) for width in WIDTHS]
+
+    assert len({text.splitlines()[0] for text in texts}) == 1
+    assert len({tuple(text.split()) for text in texts}) == 1
+    for width, text in zip(WIDTHS, texts, strict=True):
+        assert max(map(len, text.splitlines()[1:])) <= width
 
 
 def test_the_document_says_who_wants_each(
@@ -63,3 +77,12 @@ def test_bad_input_is_one_line_and_status_2(
     captured = capsys.readouterr()
     assert said in captured.err and captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+def test_a_device_that_sleeps_is_not_booted_with_nohz_full(
+    machine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sleeps = ["--device", "linux_bridge"]
+    assert run_command(["host", "cmdline", "--root", str(machine), "--cores", "1", *sleeps]) == 0
+
+    assert "nohz_full" not in capsys.readouterr().out.splitlines()[0]

@@ -6,6 +6,7 @@ import pytest
 from taut.cli.host import lint as module
 from taut.cli.main import run_command
 from taut.host.host import Host
+from terminal import Terminal
 
 
 def put(root: Path, path: str, text: str) -> None:
@@ -38,6 +39,12 @@ def test_a_typo_is_named_with_what_was_meant_and_ends_with_3(
     assert "error    nosoftlookup (misspelt)" in printed
     assert "-> did you mean nosoftlockup?" in printed
     assert "1 wrong, 1 to know" in printed
+
+
+def test_no_word_is_broken_at_any_width(terminal: Terminal) -> None:
+    line = f"idle=poll nosoftlookup isolcpus=1 mce=off {'a-very.long_name:' * 6}=1"
+
+    terminal.assert_no_word_is_broken(lambda: lint(line))
 
 
 def test_a_good_line_ends_with_0(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,9 +82,9 @@ def test_the_table_has_a_column_of_every_core_and_cuts_nothing(
     wanted = [str(core) for core in asked[0].cores]
     heads = [line.split()[1:] for line in said.splitlines() if line.split()[:1] == ["core"]]
     assert [core for head in heads for core in head] == wanted
-    over = [line for line in said.splitlines() if "gaps over 10 us" in line]
+    over = [line for line in said.splitlines() if "gaps over 10 µs" in line]
     assert " ".join(over).split().count("6") == len(wanted)
-    assert "123 us" in said
+    assert "123 µs" in said
     assert "1.500 s" in said
 
 

@@ -5,18 +5,17 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from taut.cli.host.device import CoresOption, DeviceOption, RoleOption
 from taut.cli.host.planning import boot_files_of, need_root, plan_for, print_plan, shown
 from taut.cli.host.undo import print_undo
 from taut.core.errors import InputError, InterruptedRun
-from taut.host.apply import ApplyReport, Outcome, Wish, apply_changes
+from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
 from taut.host.boot_files import check_forms, placements
 from taut.host.host import Host
 from taut.host.plan import Plan
-from taut.host.situation import Role
 from taut.host.writer import Writer
+from taut.report.paragraph import INDENT, print_paragraph
 
 _COLOURS = {
     Outcome.IN_FORCE: "green",
@@ -28,24 +27,33 @@ _COLOURS = {
 }
 
 
+EXAMPLES = (
+    "taut host apply --cores 1",
+    "taut host apply --only R24,K04 --yes",
+)
+
+
 def apply(
-    role: Annotated[Role | None, typer.Option(help="What it is used for; default: found.")] = None,
-    cores: Annotated[
-        str | None, typer.Option(help="Cores that poll, as 2-3; default: isolated, or polled on.")
-    ] = None,
+    role: RoleOption = None,
+    cores: CoresOption = None,
+    device: DeviceOption = None,
     profile: Annotated[
-        str, typer.Option(help="How far to go: minimal, recommended or extreme.")
+        str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
     ] = "recommended",
     only: Annotated[
-        str | None, typer.Option(help="Checks or remedies, as R06,K23-now; whatever profile.")
+        str | None,
+        typer.Option(metavar="NAMES", help="Checks or remedies, as R06,K23-now; whatever profile."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     boot: Annotated[
-        bool, typer.Option("--boot", help="Put boot configuration in place as well.")
+        bool,
+        typer.Option("--boot", help="Put boot configuration in place as well; it survives boots."),
     ] = False,
     form: Annotated[
         list[str] | None,
-        typer.Option(help="grub, bls, tuned or systemd; default: what this machine reads."),
+        typer.Option(
+            metavar="FORM", help="grub, bls, tuned or systemd; default: what this machine reads."
+        ),
     ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Leave what was done when a change fails.")
@@ -62,7 +70,7 @@ def apply(
         raise InputError("taut host apply: nobody to ask on this terminal; add --yes")
     host = Host()
     console = Console()
-    found = plan_for(host, role=role, cores=cores, profile=profile, only=only)
+    found = plan_for(host, role=role, cores=cores, profile=profile, only=only, device=device)
     wishes = wishes_of(found)
     if boot:
         files = boot_files_of(host, found, only=only, forms=form or [])
@@ -72,13 +80,13 @@ def apply(
         if wishes and not typer.confirm(f"Make {len(wishes)} changes?"):
             raise typer.Exit(1)
     if not wishes:
-        console.print("Nothing to change.")
+        print_paragraph(console, "Nothing to change.")
         return
     report = _apply(host, wishes, keep_going=keep_going)
     print_applied(console, report)
     if boot and report.is_good:
-        console.print(
-            "Boot configuration is in force after a reboot; with GRUB, update-grub first."
+        print_paragraph(
+            console, "Boot configuration is in force after a reboot; with GRUB, update-grub first."
         )
     if not report.is_good:
         raise typer.Exit(1)
@@ -91,26 +99,24 @@ def wishes_of(plan: Plan) -> list[Wish]:
 
 def print_applied(console: Console, report: ApplyReport) -> None:
     """Print what became of every change."""
-    table = Table(box=None)
-    for name in ("", "setting", "was", "in force", ""):
-        table.add_column(name, overflow="fold")
     for result in report.results:
-        table.add_row(
-            escape(result.wish.remedy),
-            escape(result.wish.change.setting.name),
-            escape(shown(result.old)),
-            escape(shown(result.in_force)),
-            f"[{_COLOURS[result.outcome]}]{result.outcome}[/] {escape(result.note)}",
-        )
-    console.print(table)
+        print_paragraph(console, _line(result), "", INDENT, style=_COLOURS[result.outcome])
     if report.undone is not None:
-        console.print("A change failed: those before it are taken back.")
+        print_paragraph(console, "A change failed: those before it are taken back.")
         print_undo(console, report.undone)
         return
     n_made = sum(result.outcome is Outcome.IN_FORCE for result in report.results)
-    console.print(
-        f"{n_made} changes made. taut host verify: still in force? taut host undo: take them back."
+    print_paragraph(
+        console,
+        f"{n_made} changes made. taut host verify: still in force? taut host undo: take them back.",
     )
+
+
+def _line(result: Result) -> str:
+    """`R06-now  /proc/sys/vm/stat_interval: 1 -> 120, in force`."""
+    wish, note = result.wish, f" ({result.note})" if result.note else ""
+    values = f"{shown(result.old)} -> {shown(result.in_force)}"
+    return f"{wish.remedy}  {wish.change.setting.name}: {values}, {result.outcome}{note}"
 
 
 def _apply(host: Host, wishes: list[Wish], *, keep_going: bool) -> ApplyReport:

@@ -1,4 +1,4 @@
-"""`taut host audit`: every check of the catalogue, what is wrong first."""
+"""`taut host audit`: every check of the catalogue, a paragraph each, the worst first."""
 
 import json
 from pathlib import Path
@@ -6,52 +6,72 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from taut.cli.host.device import CoresOption, DeviceOption, RoleOption, waiting_of
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.units import parse_duration_ns
 from taut.host.audit import Audit, Row, as_document, find_situation, run_audit
-from taut.host.check import State
+from taut.host.check import Severity, State
 from taut.host.host import Host
-from taut.host.situation import Role
 from taut.host.trace_sample import record_events
+from taut.report.paragraph import INDENT, print_paragraph
 
-_COLOURS = {
-    State.PASS: "green",
-    State.FAIL: "red",
-    State.UNKNOWN: "yellow",
-    State.NOT_APPLICABLE: "dim",
+_STYLES = {
+    State.FAIL: "bold red",
+    State.UNKNOWN: "bold yellow",
+    State.PASS: "bold green",
+    State.NOT_APPLICABLE: "bold dim",
+}
+_WORDS = {
+    State.FAIL: "failed",
+    State.UNKNOWN: "unknown",
+    State.PASS: "passed",
+    State.NOT_APPLICABLE: "not applicable",
 }
 
 
+EXAMPLES = (
+    "taut host audit",
+    "taut host audit --cores 1 --all",
+)
+
+
 def audit(
-    role: Annotated[Role | None, typer.Option(help="What it is used for; default: found.")] = None,
-    cores: Annotated[
-        str | None, typer.Option(help="Cores that poll, as 2-3; default: isolated, or polled on.")
-    ] = None,
+    role: RoleOption = None,
+    cores: CoresOption = None,
     interface: Annotated[
-        list[str] | None, typer.Option(help="That carries the traffic; default: all with a device.")
+        list[str] | None,
+        typer.Option(
+            metavar="INTERFACE", help="One that carries the traffic; default: all with a device."
+        ),
     ] = None,
-    watch: Annotated[str, typer.Option(help="How long to watch counters, 0s: not.")] = "1s",
+    device: DeviceOption = None,
+    watch: Annotated[
+        str, typer.Option(metavar="TIME", help="How long to watch counters, 0s: not.")
+    ] = "1s",
     trace: Annotated[
         bool, typer.Option("--trace", help="Record kernel events on the cores while watching.")
     ] = False,
     show_all: Annotated[
-        bool, typer.Option("--all", help="Show every check, not only what failed or is unknown.")
+        bool, typer.Option("--all", help="Show every check, not only what failed.")
     ] = False,
     root: Annotated[
-        Path, typer.Option(help="A folder with a copied machine's /proc, /sys and /etc.")
+        Path,
+        typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
     ] = Path("/"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check this machine against the catalogue: what is wrong, why it matters, what helps.
 
-    Reads only. Exit status 0 whatever is found: a verdict is for `taut check`.
+    Reads only. Exit status 0 whatever is found; `taut host plan` says what to do about it.
     """
     host = Host(root)
     situation = find_situation(
-        host, role, None if cores is None else parse_cpu_list(cores), interface or None
+        host,
+        role,
+        None if cores is None else parse_cpu_list(cores),
+        interface or None,
+        waiting_of(device),
     )
     found = run_audit(
         host,
@@ -62,43 +82,53 @@ def audit(
     if as_json:
         typer.echo(json.dumps(as_document(found), indent=1))
     else:
-        _print(found, show_all=show_all)
+        print_audit(Console(), found, show_all=show_all)
 
 
-def _print(found: Audit, *, show_all: bool) -> None:
-    console = Console()
+def print_audit(console: Console, found: Audit, *, show_all: bool) -> None:
+    """Print a paragraph for each failure, the worst first, then all others if asked, and counts."""
     situation = found.situation
     cores = format_cpu_list(situation.cores) or "none named or found (--cores)"
-    console.print(f"Role {situation.role}, poll cores {cores}.")
-    rows = list(found.rows) if show_all else found.failures()
-    if rows:
-        console.print(_failures(rows, show_all=show_all))
-    unknown = [row for row in found.rows if row.finding.state is State.UNKNOWN]
-    if unknown and not show_all:
-        table = Table("", "unknown", "what would tell", box=None, title="Unknown")
-        for row in unknown:
-            table.add_row(row.check.id, escape(row.check.title), escape(row.finding.needs))
-        console.print(table)
-    counts = ", ".join(f"{found.count(state)} {state}" for state in State)
-    console.print(f"{len(found.rows)} checks: {counts}.")
+    print_paragraph(console, f"Role {situation.role}, poll cores {cores}.")
+    if situation.sleeps:
+        print_paragraph(console, "What runs there sleeps: each packet has to wake its core.")
+    for row in found.failures():
+        _print_row(console, row)
+    if show_all:
+        for state in list(_WORDS)[1:]:
+            for row in found.of(state):
+                _print_row(console, row)
+    console.print()
+    print_paragraph(console, _summary(found))
     if not show_all:
-        console.print("--all shows every check, --json with why and source.")
+        print_paragraph(console, "--all shows every check, --json also who says so.")
 
 
-def _failures(rows: list[Row], *, show_all: bool) -> Table:
-    table = Table(box=None, title=None if show_all else "Failed, the worst first")
-    for name in ("", "", "severity", "what", "observed", "wanted", "remedy"):
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        state = row.finding.state
-        remedy = row.remedies[0] if row.remedies else None
-        table.add_row(
-            row.check.id,
-            f"[{_COLOURS[state]}]{state}[/]",
-            row.check.severity.name.lower(),
-            escape(row.check.title),
-            escape(row.finding.observed),
-            escape(row.finding.wanted or row.finding.needs),
-            escape((remedy.by_hand or remedy.summary) if remedy else ""),
-        )
-    return table
+def _print_row(console: Console, row: Row) -> None:
+    check, finding = row.check, row.finding
+    is_failure = finding.state is State.FAIL
+    kind = row.severity.name.lower() if is_failure else _WORDS[finding.state]
+    lines = [("Why: ", check.why if is_failure else ""), ("Found: ", finding.observed)]
+    if finding.state is not State.PASS:
+        lines += [("Wanted: ", finding.wanted), ("To know: ", finding.needs)]
+    lines += [(f"{each.id}: ", each.by_hand or each.summary) for each in row.remedies[:1]]
+    console.print()
+    title = f"{row.fault or check.title} ({kind}, {check.id})"
+    print_paragraph(console, title, hanging=INDENT, style=_STYLES[finding.state])
+    for name, text in lines:
+        if text:
+            print_paragraph(console, name + text, INDENT, 2 * INDENT)
+
+
+def _summary(found: Audit) -> str:
+    """Count: every check is in one state, every failure of one severity."""
+    failures = found.failures()
+    by_severity = ", ".join(
+        f"{n} {severity.name.lower()}"
+        for severity in Severity
+        if (n := sum(row.severity is severity for row in failures))
+    )
+    counts = [f"{found.count(state)} {word}" for state, word in _WORDS.items()]
+    if by_severity:
+        counts[0] += f" ({by_severity})"
+    return f"{len(found.rows)} checks: {', '.join(counts)}."

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
 
+from taut.cli.host.device import CoresOption, DeviceOption, RoleOption, waiting_of
 from taut.cli.host.planning import parse_profile
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
@@ -19,19 +18,22 @@ from taut.host.check import Profile
 from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.shapes import POLLING
-from taut.host.situation import Role, Situation
+from taut.host.situation import Situation
+from taut.report.paragraph import INDENT, print_paragraph
+
+EXAMPLES = ("taut host cmdline --role poll-core --cores 1",)
 
 
 def cmdline(
-    role: Annotated[Role | None, typer.Option(help="What it is used for; default: found.")] = None,
-    cores: Annotated[
-        str | None, typer.Option(help="Cores that poll, as 2-3; default: isolated, or polled on.")
-    ] = None,
+    role: RoleOption = None,
+    cores: CoresOption = None,
+    device: DeviceOption = None,
     profile: Annotated[
-        str, typer.Option(help="How far to go: minimal, recommended or extreme.")
+        str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
     ] = "recommended",
     root: Annotated[
-        Path, typer.Option(help="A folder with a copied machine's /proc, /sys and /etc.")
+        Path,
+        typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
     ] = Path("/"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -42,7 +44,7 @@ def cmdline(
     chosen = parse_profile(profile)
     host = Host(root)
     named = None if cores is None else parse_cpu_list(cores)
-    situation = find_situation(host, role, named)
+    situation = find_situation(host, role, named, waiting=waiting_of(device))
     if situation.role in POLLING and not situation.cores:
         raise InputError("no core polls here, and none is isolated; name some with --cores")
     wishes = choose_wishes(CHECKS, host, situation, chosen)
@@ -73,7 +75,8 @@ def _print(parameters: list[Reasoned]) -> None:
         typer.echo("no kernel parameter helps here", err=True)
         return
     typer.echo(command_line(parameters))
-    console = Console(highlight=False)
+    console = Console()
     for each in parameters:
-        console.print(f"\n{escape(str(each.parameter))}  ({escape(each.by)})", soft_wrap=True)
-        console.print(Padding(escape(each.reason), (0, 0, 0, 4)))
+        console.print()
+        print_paragraph(console, f"{each.parameter}  ({each.by})")
+        print_paragraph(console, each.reason, INDENT)

@@ -7,11 +7,15 @@ import typer
 from taut.host.hold import hold as hold_host
 from taut.host.host import Host
 
+EXAMPLES = ("taut host hold --latency 0 --seconds 10",)
+
 
 def hold(
-    latency: Annotated[int, typer.Option(help="Microseconds; 0 keeps every core polling.")] = 0,
+    latency: Annotated[
+        int, typer.Option(metavar="N", help="Microseconds; 0 keeps every core polling.")
+    ] = 0,
     seconds: Annotated[
-        float | None, typer.Option(help="How long; default: until it is told to end.")
+        float | None, typer.Option(metavar="N", help="How long; default: until it is told to end.")
     ] = None,
     wait_for_go: Annotated[bool, typer.Option("--wait-for-go", hidden=True)] = False,
 ) -> None:

@@ -8,43 +8,56 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from taut.core.errors import InputError
 from taut.host.host import Host
 from taut.host.kernel_parameters.command_line import command_line_of_file
 from taut.host.kernel_parameters.facts import parse_kernel_config
 from taut.host.lint import KernelFacts, Problem, lint_command_line, read_kernel_facts
-
-CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
+from taut.report.paragraph import print_paragraph
 
 _WRONG = 3
 _INDENT = " " * 9
 
 
+EXAMPLES = (
+    "taut host lint",
+    "taut host lint --here isolcpus=1 nohz_ful=1",
+)
+
+
 def lint(
     text: Annotated[
         list[str] | None,
-        typer.Argument(help="The command line; without it the running one is judged."),
+        typer.Argument(
+            metavar="WORD...", help="The command line; without it the running one is judged."
+        ),
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option(help="Read it from a file: /etc/default/grub, a boot entry, plain text."),
+        typer.Option(
+            metavar="FILE", help="Read it from a file: /etc/default/grub, a boot entry, plain text."
+        ),
     ] = None,
     here: Annotated[
-        bool, typer.Option("--here", help="Judge TEXT or --file for this machine's kernel.")
+        bool, typer.Option("--here", help="Judge WORDs or --file for this machine's kernel.")
     ] = False,
-    kernel: Annotated[str | None, typer.Option(help="Judge it for this version: 6.1.")] = None,
+    kernel: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Judge it for this version: 6.1.")
+    ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="Judge it for a kernel built with this .config.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Judge it for a kernel built with this .config."),
     ] = None,
     cpus: Annotated[
-        int | None, typer.Option(min=1, max=8192, help="Judge it for so many cores.")
+        int | None, typer.Option(metavar="N", min=1, max=8192, help="Judge it for so many cores.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Find unknown, misspelt, inert, contradictory, deprecated and dangerous parameters.
 
-    The running command line is judged for the running kernel; TEXT and --file for any kernel,
+    The running command line is judged for the running kernel; WORDs and --file for any kernel,
     unless --here, --kernel, --config or --cpus says for which. Exit status 3: something is wrong.
     """
     host = Host()
@@ -63,11 +76,11 @@ def lint(
 
 def _command_line(host: Host, text: Sequence[str] | None, file: Path | None) -> str:
     if text and file is not None:
-        raise InputError("lint: TEXT and --file exclude each other; give one")
+        raise InputError("lint: WORDs and --file exclude each other; give one")
     if file is not None:
         line, origin = _read_file(file), str(file)
     elif text:
-        line, origin = " ".join(text), "TEXT"
+        line, origin = " ".join(text), "the words"
     else:
         line, origin = host.read("/proc/cmdline") or "", "/proc/cmdline"
     if not line.strip():
@@ -127,14 +140,17 @@ def _document(line: str, facts: KernelFacts, problems: Sequence[Problem]) -> dic
 
 
 def _print(facts: KernelFacts, problems: Sequence[Problem]) -> None:
+    console = Console()
     for problem in problems:
-        typer.echo(f"{problem.severity:8} {problem.parameter} ({problem.kind})")
-        typer.echo(f"{_INDENT}{problem.message}")
+        head = f"{problem.severity:8} {problem.parameter} ({problem.kind})"
+        print_paragraph(console, head, hanging=_INDENT)
+        print_paragraph(console, problem.message, _INDENT)
         if problem.remedy:
-            typer.echo(f"{_INDENT}-> {problem.remedy}")
+            print_paragraph(console, f"-> {problem.remedy}", _INDENT, f"{_INDENT}   ")
     n_wrong = sum(problem.is_wrong for problem in problems)
     n_other = len(problems) - n_wrong
-    typer.echo(f"{n_wrong or 'nothing'} wrong, {n_other} to know; judged for {_judged_for(facts)}")
+    counts = f"{n_wrong or 'nothing'} wrong, {n_other} to know"
+    print_paragraph(console, f"{counts}; judged for {_judged_for(facts)}")
 
 
 def _judged_for(facts: KernelFacts) -> str:

@@ -17,36 +17,49 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.units import format_ns, parse_duration_ns
 from taut.host.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
+from taut.report.columns import GUTTER, labels, numbers, print_columns
+from taut.report.paragraph import print_paragraph
 
 FORMAT = 1
 """Of the JSON document."""
 
-_CORES_A_TABLE = 6
+EXAMPLES = ("taut host noise --cores 1 --duration 5s",)
 
 
 def noise(
     cores: Annotated[
         str | None,
-        typer.Option(help="To poll on, as 2-3; default: isolated, else all but the first."),
+        typer.Option(
+            metavar="CPUS", help="To poll on, as 2-3; default: isolated, else all but the first."
+        ),
     ] = None,
-    duration: Annotated[str, typer.Option(help="How long; Ctrl-C ends it early.")] = "10s",
+    duration: Annotated[
+        str, typer.Option(metavar="TIME", help="How long; Ctrl-C ends it early.")
+    ] = "10s",
     threshold: Annotated[
-        str, typer.Option(help="A longer time between two readings of the clock is a gap.")
+        str,
+        typer.Option(
+            metavar="TIME", help="A longer time between two readings of the clock is a gap."
+        ),
     ] = "1us",
     priority: Annotated[
-        int, typer.Option(min=0, max=99, help="SCHED_FIFO with this priority; 0: as taut runs.")
+        int,
+        typer.Option(
+            metavar="N", min=0, max=99, help="SCHED_FIFO with this priority; 0: as taut runs."
+        ),
     ] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for every gap with its time, and the histograms.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for every gap with its time, and the histograms."),
     ] = None,
     hdr: Annotated[
-        Path | None, typer.Option(help="Folder for core_N.hgrm and core_N.hlog (HdrHistogram).")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for core_N.hgrm and core_N.hlog (HdrHistogram)."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -126,22 +139,25 @@ def _print(found: Noise) -> None:
     console = Console()
     how = f"SCHED_FIFO {found.priority}" if found.priority else "ordinary priority"
     polled = format_cpu_list(row.core for row in found.cores)
-    console.print(f"Polled on {polled}, {how}; threshold {format_ns(found.threshold_ns)}.")
-    for at in range(0, len(found.cores), _CORES_A_TABLE):
-        console.print(_table(found.cores[at : at + _CORES_A_TABLE]))
+    words = f"Polled on {polled}, {how}; threshold {format_ns(found.threshold_ns)}."
+    print_paragraph(console, words)
+    _print_cores(console, found.cores)
     not_logged = sum(row.not_logged for row in found.cores)
     if not_logged:
-        console.print(f"{not_logged} gaps are counted, but were too many to keep one by one.")
+        words = f"{not_logged} gaps are counted, but were too many to keep one by one."
+        print_paragraph(console, words)
 
 
-def _table(rows: Sequence[CoreNoise]) -> Table:
-    """One column a core, as oslat prints it."""
-    table = Table("core", box=None)
-    for row in rows:
-        table.add_column(str(row.core), justify="right")
-    for name, cells in _lines(rows):
-        table.add_row(name, *cells)
-    return table
+def _print_cores(console: Console, cores: Sequence[CoreNoise]) -> None:
+    """Print one column a core, as oslat does, and as many beside each other as there is room."""
+    lines = list(_lines(cores))
+    name_width = max(len(name) for name, _ in lines)
+    width = max(len(cell) for _, cells in lines for cell in cells)
+    n_beside = max(1, (console.width - name_width) // (GUTTER + width))
+    for at in range(0, len(cores), n_beside):
+        shown = slice(at, at + n_beside)
+        columns = [labels("core"), *(numbers(str(row.core)) for row in cores[shown])]
+        print_columns(console, columns, [[name, *cells[shown]] for name, cells in lines])
 
 
 def _lines(rows: Sequence[CoreNoise]) -> Iterator[tuple[str, list[str]]]:

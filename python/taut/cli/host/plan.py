@@ -8,42 +8,54 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from taut.cli.host.device import CoresOption, DeviceOption, RoleOption
 from taut.cli.host.planning import boot_files_of, plan_for, print_plan
 from taut.core.errors import InputError
 from taut.core.files import write_whole
 from taut.host.boot_files import check_forms
 from taut.host.host import Host
 from taut.host.plan_document import as_document
-from taut.host.situation import Role
+
+EXAMPLES = (
+    "taut host plan --cores 1",
+    "taut host plan --cores 1 --boot --form grub --out boot",
+)
 
 
 def plan(
-    role: Annotated[Role | None, typer.Option(help="What it is used for; default: found.")] = None,
-    cores: Annotated[
-        str | None, typer.Option(help="Cores that poll, as 2-3; default: isolated, or polled on.")
-    ] = None,
+    role: RoleOption = None,
+    cores: CoresOption = None,
+    device: DeviceOption = None,
     profile: Annotated[
-        str, typer.Option(help="How far to go: minimal, recommended or extreme.")
+        str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
     ] = "recommended",
     only: Annotated[
-        str | None, typer.Option(help="Checks or remedies, as R06,K23-now; whatever profile.")
+        str | None,
+        typer.Option(metavar="NAMES", help="Checks or remedies, as R06,K23-now; whatever profile."),
     ] = None,
-    watch: Annotated[str, typer.Option(help="How long to watch counters, 0s: not.")] = "0s",
+    watch: Annotated[
+        str, typer.Option(metavar="TIME", help="How long to watch counters, 0s: not.")
+    ] = "0s",
     show_all: Annotated[
         bool, typer.Option("--all", help="Also what is left alone, and what is so already.")
     ] = False,
     root: Annotated[
-        Path, typer.Option(help="A folder with a copied machine's /proc, /sys and /etc.")
+        Path,
+        typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
     ] = Path("/"),
     boot: Annotated[
         bool, typer.Option("--boot", help="Write boot configuration to --out as well.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for --boot: one folder per form in it.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for --boot: one folder per form in it."),
     ] = None,
     form: Annotated[
         list[str] | None,
-        typer.Option(help="grub, bls, tuned, systemd or guest; default: what this machine reads."),
+        typer.Option(
+            metavar="FORM",
+            help="grub, bls, tuned, systemd or guest; default: what this machine reads.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -52,7 +64,9 @@ def plan(
         raise InputError("taut host plan --boot: say where to write, with --out DIR")
     check_forms(form or [])
     host = Host(root)
-    found = plan_for(host, role=role, cores=cores, profile=profile, only=only, watch=watch)
+    found = plan_for(
+        host, role=role, cores=cores, profile=profile, only=only, watch=watch, device=device
+    )
     if as_json:
         typer.echo(json.dumps(as_document(found), indent=1))
     else:

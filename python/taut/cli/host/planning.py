@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
 
+from taut.cli.host.device import waiting_of
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
@@ -22,6 +20,7 @@ from taut.host.host import Host
 from taut.host.plan import Choice, Plan, Step, make_plan
 from taut.host.plan_document import item_text
 from taut.host.situation import Role
+from taut.report.paragraph import INDENT, print_paragraph
 
 _WIDTH = 60
 
@@ -34,10 +33,16 @@ def plan_for(
     profile: str,
     only: str | None = None,
     watch: str = "0s",
+    device: str | None = None,
 ) -> Plan:
     """Audit the host and plan."""
     chosen = parse_profile(profile)
-    situation = find_situation(host, role, None if cores is None else parse_cpu_list(cores))
+    situation = find_situation(
+        host,
+        role,
+        None if cores is None else parse_cpu_list(cores),
+        waiting=waiting_of(device),
+    )
     audit = run_audit(
         host, situation, watch_s=parse_duration_ns(watch) / 1e9 if host.is_live else 0
     )
@@ -45,8 +50,13 @@ def plan_for(
 
 
 def split_names(only: str | None) -> list[str] | None:
-    """Turn `R06,K23-now` into names."""
-    return None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    """Turn `R06,K23-now` into names; none of an empty text, as `only = []` in an experiment."""
+    if only is None:
+        return None
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    if only and not names:
+        raise InputError(f"--only {only!r}: names nothing; name checks or remedies, as R24,K04")
+    return names
 
 
 def boot_files_of(
@@ -75,19 +85,20 @@ def parse_profile(name: str) -> Profile:
 def need_root(what: str) -> None:
     """Refuse before anything is written."""
     if os.geteuid() != 0:
-        raise InputError(f"{what} needs root; nothing was written")
+        raise InputError(f"{what}: needs root; run it with sudo (nothing was written)")
 
 
 def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:
     """Print what would be done, then what is left to people."""
     cores = format_cpu_list(plan.situation.cores) or "none named or found"
-    console.print(
-        f"Role {plan.situation.role}, poll cores {cores}, profile {plan.profile.name.lower()}."
+    print_paragraph(
+        console,
+        f"Role {plan.situation.role}, poll cores {cores}, profile {plan.profile.name.lower()}.",
     )
     taken = plan.of(Choice.TAKE)
     now = [step for step in taken if step.due]
     if now:
-        console.print("\n[italic]Now, in this order[/]")
+        _print_title(console, "Now, in this order")
     for step in now:
         _print_step(console, step)
         _print_lines(
@@ -99,7 +110,7 @@ def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:
         )
     boot = [step for step in taken if step.remedy.boot]
     if boot:
-        console.print("\n[italic]At boot (--boot)[/]")
+        _print_title(console, "At boot (--boot)")
     for step in boot:
         _print_step(console, step)
         _print_lines(console, [item_text(item) for item in step.remedy.boot])
@@ -110,11 +121,12 @@ def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:
     ):
         steps = plan.of(choice)
         if steps:
-            console.print(_left(title, steps))
+            _print_left(console, title, steps)
     for note in plan.notes:
-        console.print(f"\nNote: {note}", markup=False)
+        console.print()
+        print_paragraph(console, f"Note: {note}")
     if not taken:
-        console.print("Nothing to change.")
+        print_paragraph(console, "Nothing to change.")
 
 
 def shown(value: str | None) -> str:
@@ -136,23 +148,26 @@ def _own_path() -> str:
 def _print_step(console: Console, step: Step) -> None:
     """Print one remedy: what it is, why, at what price, and every value or item."""
     remedy = step.remedy
-    console.print(f"\n[bold]{escape(remedy.id)}[/]  {escape(remedy.summary)}", highlight=False)
+    console.print()
+    print_paragraph(console, f"{remedy.id}  {remedy.summary}", "", INDENT, style="bold")
     lines = [("why", step.reason), ("risk", remedy.risk), ("cost", remedy.cost)]
     if remedy.rollback is not Rollback.WRITE_BACK:
         lines.append(("undo", remedy.rollback))
-    for name, text in lines:
-        if text:
-            console.print(Padding(escape(f"{name}: {text}"), (0, 0, 0, 4)), highlight=False)
+    _print_lines(console, [f"{name}: {text}" for name, text in lines if text])
 
 
 def _print_lines(console: Console, lines: Sequence[str]) -> None:
-    # Long lines are for the terminal to break: a path in pieces cannot be copied.
     for line in lines:
-        console.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
+        print_paragraph(console, line, INDENT, 2 * INDENT)
 
 
-def _left(title: str, steps: Sequence[Step]) -> Table:
-    table = Table("", "what", "why", box=None, title=title, title_justify="left")
+def _print_title(console: Console, title: str) -> None:
+    console.print()
+    print_paragraph(console, title, style="italic")
+
+
+def _print_left(console: Console, title: str, steps: Sequence[Step]) -> None:
+    _print_title(console, title)
     for step in steps:
-        table.add_row(escape(step.remedy.id), escape(step.remedy.summary), escape(step.reason))
-    return table
+        text = f"{step.remedy.id}  {step.remedy.summary}: {step.reason}"
+        print_paragraph(console, text, "", INDENT)

@@ -5,21 +5,28 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from taut.cli.host.planning import need_root, shown
 from taut.core.errors import TautError
 from taut.host.host import Host
 from taut.host.journal import Journal
+from taut.host.settings.placed_file import PlacedFile
 from taut.host.undo import Touched, UndoReport
 from taut.host.undo import undo as undo_host
 from taut.host.writer import Writer
+from taut.report.paragraph import INDENT, print_paragraph
 
 _N_SHOWN = 10
 
 
+EXAMPLES = ("taut host undo",)
+
+
 def undo(
+    boot: Annotated[
+        bool,
+        typer.Option("--boot", help="Only the files of `apply --boot`; what runs stays as it is."),
+    ] = False,
     force: Annotated[
         bool,
         typer.Option("--force", help="Also what somebody else changed since, and with lost lines."),
@@ -27,18 +34,25 @@ def undo(
 ) -> None:
     """Put back the values from before the first apply, in reverse order, and files as well.
 
-    Can be called again after a crash. Writes nothing if somebody else changed a value meanwhile.
+    Can be called again after a crash, and files are put back any number of boots later. Writes
+    nothing if somebody else changed a value meanwhile.
     """
     need_root("taut host undo")
     host = Host()
     console = Console()
     journal = Journal(host)
     if not journal.is_there:
-        console.print("Nothing to undo.")
+        print_paragraph(console, "Nothing to undo.")
         return
     with journal.locked():
-        report = undo_host(host, Writer(host), journal, force=force)
+        report = undo_host(host, Writer(host), journal, force=force, only_files=boot)
     print_undo(console, report)
+    if any(isinstance(setting, PlacedFile) for setting in report.restored):
+        print_paragraph(
+            console,
+            "The boot configuration from before is in force after a reboot; with GRUB, update-grub "
+            "first.",
+        )
     if report.is_refused:
         names = ", ".join(one.setting.name for one in report.strangers)
         raise TautError(
@@ -51,48 +65,44 @@ def undo(
 def print_undo(console: Console, report: UndoReport) -> None:
     """Print what undo did."""
     for complaint in report.complaints:
-        console.print(f"Corrupt: {complaint}", markup=False)
-    if report.by_reboot:
-        console.print(
-            _touched("A reboot took these back already", "now", report.by_reboot), soft_wrap=True
-        )
-    if report.strangers:
-        console.print(_touched("Changed by somebody else", "now", report.strangers))
-    if report.failed:
-        console.print(_touched("Not put back", "still", report.failed))
+        print_paragraph(console, f"Corrupt: {complaint}")
+    _print_touched(console, "A reboot took these back already", "now", report.by_reboot)
+    _print_touched(console, "Changed by somebody else", "now", report.strangers)
+    _print_touched(console, "Not put back", "still", report.failed)
     for setting in report.gone:
-        console.print(f"{setting.name}: no longer there, nothing to put back", markup=False)
+        print_paragraph(console, f"{setting.name}: no longer there, nothing to put back")
     if report.heirs:
         names = " ".join(str(heir.thread) for heir in report.heirs[:_N_SHOWN])
         more = " ..." if len(report.heirs) > _N_SHOWN else ""
-        console.print(
+        print_paragraph(
+            console,
             f"{len(report.heirs)} threads were started since and inherited cores from threads that "
-            f"apply had moved; they keep them: {names}{more} (taskset changes it)"
+            f"apply had moved; they keep them: {names}{more} (taskset changes it)",
         )
     for interrupt in report.elsewhere:
-        console.print(
-            f"interrupt {interrupt.irq}: its mask is as before, its core not: it did not fire"
+        print_paragraph(
+            console,
+            f"interrupt {interrupt.irq}: its mask is as before, its core not: it did not fire",
         )
     if report.is_refused:
         return
     if report.was_empty:
-        console.print("Nothing to undo.")
+        print_paragraph(console, "Nothing to undo.")
         return
     n_same = len(report.was_as_before)
-    console.print(f"{len(report.restored)} settings put back, {n_same} were as before.")
+    counts = f"{len(report.restored)} settings put back, {n_same} were as before."
+    print_paragraph(console, counts)
     if report.archive is not None:
-        console.print(f"The journal is put aside: {report.archive}", markup=False)
+        print_paragraph(console, f"The journal is put aside: {report.archive}")
     elif report.complaints:
-        console.print("The journal stays where it is; undo --force puts it aside.")
+        print_paragraph(console, "The journal stays where it is; undo --force puts it aside.")
 
 
-def _touched(title: str, now: str, ones: Sequence[Touched]) -> Table:
-    table = Table("setting", "was", now, "", box=None, title=title)
+def _print_touched(console: Console, title: str, now: str, ones: Sequence[Touched]) -> None:
+    if not ones:
+        return
+    print_paragraph(console, f"{title}:")
     for one in ones:
-        table.add_row(
-            escape(one.setting.name),
-            escape(shown(one.old)),
-            escape(shown(one.in_force)),
-            escape(one.why),
-        )
-    return table
+        values = f"was {shown(one.old)}, {now} {shown(one.in_force)}"
+        why = f" ({one.why})" if one.why else ""
+        print_paragraph(console, f"{one.setting.name}: {values}{why}", INDENT, 2 * INDENT)

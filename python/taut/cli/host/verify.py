@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from taut.cli.host.planning import shown
 from taut.host.host import Host
-from taut.host.verify import Standing, Verification
+from taut.host.verify import Standing, Verification, Verified
 from taut.host.verify import verify as verify_host
+from taut.report.paragraph import INDENT, print_paragraph
 
 _COLOURS = {
     Standing.IN_FORCE: "green",
@@ -19,6 +18,9 @@ _COLOURS = {
     Standing.LOST: "yellow",
     Standing.NOT_MADE: "yellow",
 }
+
+
+EXAMPLES = ("taut host verify",)
 
 
 def verify(
@@ -56,21 +58,19 @@ def _document(found: Verification) -> dict[str, object]:
 def _print(found: Verification) -> None:
     console = Console()
     for complaint in found.complaints:
-        console.print(complaint, markup=False)
+        print_paragraph(console, complaint)
     if not found.changes:
-        console.print("Nothing is applied.")
+        print_paragraph(console, "Nothing is applied.")
         return
-    table = Table(box=None)
-    for name in ("", "setting", "wanted", "now", ""):
-        table.add_column(name, overflow="fold")
     for one in found.changes:
-        table.add_row(
-            escape(one.entry.remedy),
-            escape(one.entry.setting.name),
-            escape(shown(one.entry.wanted)),
-            escape(shown(one.now)),
-            f"[{_COLOURS[one.standing]}]{one.standing}[/] {escape(one.note)}",
-        )
-    console.print(table)
+        print_paragraph(console, _line(one), "", INDENT, style=_COLOURS[one.standing])
     n_good = sum(one.standing is Standing.IN_FORCE for one in found.changes)
-    console.print(f"{n_good} of {len(found.changes)} changes in force.")
+    print_paragraph(console, f"{n_good} of {len(found.changes)} changes in force.")
+
+
+def _line(one: Verified) -> str:
+    """`R06-now  /proc/sys/vm/stat_interval: 120, in force`."""
+    wanted, now = shown(one.entry.wanted), shown(one.now)
+    values = now if one.standing is Standing.IN_FORCE else f"wanted {wanted}, now {now}"
+    note = f" ({one.note})" if one.note else ""
+    return f"{one.entry.remedy}  {one.entry.setting.name}: {values}, {one.standing}{note}"

@@ -1,0 +1,46 @@
+"""Options that audit, plan, apply and cmdline share: what the machine is for, what runs there."""
+
+from typing import Annotated
+
+import typer
+
+from taut.core.errors import InputError
+from taut.host.situation import POLLS_ONLY, Role, Waiting
+
+RoleOption = Annotated[
+    Role | None,
+    typer.Option(
+        metavar="ROLE", help=f"What it is used for: {', '.join(Role)}; default: as it looks."
+    ),
+]
+CoresOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CPUS",
+        help="Cores that poll, as 2-3; default: those set apart, or those polled on.",
+    ),
+]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DRIVER",
+        help="Driver of what runs on the cores: says whether they poll or sleep; default: poll.",
+    ),
+]
+
+
+def waiting_of(device: str | None) -> frozenset[Waiting]:
+    """What the device does by default while no packet comes; None: it polls.
+
+    InputError: there is no such driver.
+    """
+    if device is None:
+        return POLLS_ONLY
+    # Here, not above: without --device a host needs none of the libraries that measuring needs.
+    from taut.dut.drivers import DRIVERS
+
+    if device not in DRIVERS:
+        raise InputError(f"--device {device}: no such driver; there are {', '.join(DRIVERS)}")
+    driver = DRIVERS[device]
+    # Not validated: `command` needs a program that does not matter here.
+    return frozenset({driver.waits(driver.options_type.model_construct())})
