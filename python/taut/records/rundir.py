@@ -13,6 +13,12 @@ from typing import Any
 
 from taut.core.errors import InputError
 
+AS_FOUND = "as found"
+"""The state of a host that nobody changed; of trials from before there were states, too."""
+
+TRIMMED = "trimmed"
+"""The state `taut trim` measures beside it: everything it tries, in force."""
+
 TEMPORARY_PREFIX = ".tmp-"
 
 

@@ -1,0 +1,245 @@
+"""States of a host: as found, or with a set of remedies in force; entered and left in one call.
+
+Every change goes through the journal under a holder's name, so that whoever finds the journal of a
+holder that died knows that nobody wants those settings any more, and puts them back.
+"""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from taut.core.errors import InputError, TautError
+from taut.host.apply import Outcome, Result, Wish, apply_changes
+from taut.host.audit import run_audit
+from taut.host.check import Profile
+from taut.host.host import Host
+from taut.host.journal import Journal
+from taut.host.plan import Plan, make_plan
+from taut.host.setting import Change
+from taut.host.settings.thread_affinity import ThreadAffinity
+from taut.host.situation import Situation
+from taut.host.undo import UndoReport, undo
+from taut.host.verify import Standing, verify
+from taut.host.writer import Writer
+from taut.records.rundir import AS_FOUND
+
+_WAITING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class HostState:
+    """What shall be in force; neither profile, nor only, nor changes: as found."""
+
+    name: str
+    profile: Profile | None = None
+    only: tuple[str, ...] | None = None
+    """Ids of checks or remedies, whatever profile."""
+    without: tuple[str, ...] = ()
+    """Ids of checks or remedies to leave out."""
+    changes: tuple[Change, ...] = ()
+    """Settings that no check proposes (`taut host effect vm.stat_interval=10`)."""
+
+    @property
+    def is_as_found(self) -> bool:
+        """Whether nothing is changed."""
+        return self.profile is None and self.only is None and not self.changes
+
+    def leaves_out(self, check: str, remedy: str) -> bool:
+        """Whether a remedy is not to be made."""
+        return bool({check, remedy} & set(self.without))
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A state that is in force."""
+
+    state: HostState
+    results: Sequence[Result] = ()
+    """What became of each change; none of a host as found."""
+    plan: Plan | None = None
+
+    def of(self, *outcomes: Outcome) -> list[Result]:
+        """Changes with one of these outcomes."""
+        return [result for result in self.results if result.outcome in outcomes]
+
+
+FOUND = HostState(AS_FOUND)
+"""The null state."""
+
+
+@dataclass
+class HostStates:
+    """Takes one host from state to state. Leave it, whatever happens: `with` does.
+
+    `situation` is asked before each state, while the host is as found. TautError: a change failed,
+    and those before it are taken back.
+    """
+
+    host: Host
+    writer: Writer
+    situation: Callable[[], Situation]
+    holder: str
+    """Names the run in the journal, never empty."""
+    _entered: Entered | None = field(default=None, init=False)
+    _had_journal: bool = field(default=False, init=False)
+
+    def __enter__(self) -> Self:
+        self._had_journal = Journal(self.host).is_there
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def enter(self, wanted: HostState) -> Entered:
+        """Make a state, and only that one, be in force; nothing is done where it is already."""
+        if self._entered is not None and self._entered.state == wanted:
+            return self._entered
+        self.leave()
+        if wanted.is_as_found:
+            self._entered = Entered(wanted)
+            return self._entered
+        situation = self.situation()
+        plan = plan_state(self.host, situation, wanted)
+        wishes = wishes_of(plan, wanted)
+        # Known before it is made: should we be interrupted, leave() takes back what there is.
+        self._entered = Entered(wanted, (), plan)
+        with undisturbed():
+            report = apply_changes(self.host, self.writer, wishes, holder=self.holder)
+            self._entered = Entered(wanted, report.results, plan)
+        bad = [result for result in report.results if result.outcome is Outcome.FAILED]
+        if bad:
+            first = bad[0]
+            raise TautError(
+                f"host {wanted.name!r}: {first.wish.remedy}: {first.wish.change.setting.name}: "
+                f"{first.note}; nothing was measured with it"
+            )
+        return self._entered
+
+    def leave(self) -> None:
+        """Put the host back as it was found; TautError where somebody else changed it meanwhile."""
+        entered, self._entered = self._entered, None
+        if entered is None or entered.state.is_as_found:
+            return
+        with undisturbed():
+            take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
+
+    def standing(self) -> dict[str, Any]:
+        """Say what is in force now of the state entered: read from the machine, not remembered."""
+        if self._entered is None or self._entered.state.is_as_found:
+            return {"n_changes": 0, "n_in_force": 0, "lost": [], "threads_that_moved": 0}
+        ours = [one for one in verify(self.host).changes if one.entry.holder == self.holder]
+        lost = [one for one in ours if one.standing in (Standing.CHANGED, Standing.LOST)]
+        moved = [one for one in lost if isinstance(one.entry.setting, ThreadAffinity)]
+        return {
+            "n_changes": len(ours),
+            "n_in_force": sum(one.standing is Standing.IN_FORCE for one in ours),
+            "lost": [one.entry.setting.name for one in lost if one not in moved],
+            "threads_that_moved": len(moved),
+        }
+
+
+def plan_state(host: Host, situation: Situation, state: HostState) -> Plan:
+    """Plan the changes of a state, for the host as it is now."""
+    only = state.only if state.profile is None else None
+    if only is None and state.profile is None:
+        only = ()
+    audit = run_audit(host, situation)
+    return make_plan(host, audit, state.profile or Profile.RECOMMENDED, only)
+
+
+def wishes_of(plan: Plan, state: HostState) -> list[Wish]:
+    """Give what a state would write, in order."""
+    planned = [
+        Wish(step.remedy.id, due.change)
+        for step in plan.steps
+        if not state.leaves_out(step.row.check.id, step.remedy.id)
+        for due in step.due
+    ]
+    return [*planned, *(Wish("setting", change) for change in state.changes)]
+
+
+def describe_applied(host: Host) -> dict[str, Any] | None:
+    """Give what an apply made by hand has in force, for the manifest; None: nothing."""
+    try:
+        changes = verify(host).changes
+    except (InputError, OSError):
+        return None  # Another machine's journal, or not ours to read.
+    entries = [
+        one.entry for one in changes if one.standing is Standing.IN_FORCE and not one.entry.holder
+    ]
+    if not entries:
+        return None
+    remedies = sorted({entry.remedy for entry in entries})
+    return {"n_in_force": len(entries), "remedies": remedies}
+
+
+def refuse_applied(host: Host) -> None:
+    """InputError where somebody's apply is in force: what is found would not be as found.
+
+    Called before a run over states of the host begins.
+    """
+    journal = Journal(host)
+    contents = journal.load()
+    if contents.complaints:
+        raise InputError(f"{contents.complaints[0]}; call `taut host undo` first")
+    verified = verify(host).changes if contents.entries else ()
+    in_force = [one.entry for one in verified if one.standing is Standing.IN_FORCE]
+    holder = next((entry.holder for entry in in_force if entry.holder), "")
+    if holder:
+        raise InputError(
+            f"another run ({holder}) has {len(in_force)} settings of this host changed; wait for "
+            "its end"
+        )
+    if in_force:
+        raise InputError(
+            f"{len(in_force)} changes of `taut host apply` are in force: the host is not as found; "
+            "call `taut host undo` first"
+        )
+
+
+def take_back(host: Host, writer: Writer, holder: str, *, keep_archive: bool = True) -> UndoReport:
+    """Undo what a holder changed; TautError: something is not as it was."""
+    journal = Journal(host)
+    with journal.locked():
+        ours = {entry.generation for entry in journal.load().entries if entry.holder == holder}
+        if not ours:
+            return UndoReport(was_empty=True)
+        report = undo(host, writer, journal, generations=ours)
+    if report.is_refused:
+        names = ", ".join(touched.setting.name for touched in report.strangers)
+        raise TautError(
+            f"{names}: changed by somebody else meanwhile; nothing was put back: `taut host undo "
+            "--force` does"
+        )
+    if report.failed:
+        names = ", ".join(touched.setting.name for touched in report.failed)
+        raise TautError(f"{names}: could not be put back; see `taut host undo`")
+    if report.archive is not None and not keep_archive:
+        # It tells of nothing but our own back and forth.
+        report.archive.unlink()
+    return report
+
+
+def holders(host: Host) -> list[str]:
+    """Name who holds changes in the journal, without those made by hand."""
+    entries = Journal(host).load().entries
+    return list(dict.fromkeys(entry.holder for entry in entries if entry.holder))
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let Ctrl-C and the like wait: a change is made whole, and taken back whole."""
+    came: list[int] = []
+    # A mask would not do: the signal goes to another thread then, and Python raises in this one.
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number)) for number in _WAITING
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if came:
+            signal.raise_signal(came[0])

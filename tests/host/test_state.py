@@ -1,0 +1,179 @@
+"""States of a host: entered, verified and left through the journal, whatever happens."""
+
+import os
+import signal
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from host_tree import POLL, TreeWriter, put, snapshot, tree
+from taut.core.errors import InputError, TautError
+from taut.host.apply import Wish, apply_changes
+from taut.host.check import Profile
+from taut.host.host import Host
+from taut.host.journal import Journal
+from taut.host.setting import Change
+from taut.host.settings import FileSetting
+from taut.host.state import (
+    HostState,
+    HostStates,
+    describe_applied,
+    holders,
+    refuse_applied,
+    take_back,
+)
+
+INTERVAL = "/proc/sys/vm/stat_interval"
+TIMEOUT = "/proc/sys/kernel/hung_task_timeout_secs"
+FILES = {
+    "/etc/machine-id": "me\n",
+    "/proc/sys/kernel/random/boot_id": "now\n",
+    INTERVAL: "1\n",
+    TIMEOUT: "120\n",
+}
+FOUND = HostState("as found")
+ONLY = HostState("one", only=("R06",))
+TRIMMED = HostState("trimmed", Profile.RECOMMENDED)
+
+
+def states(host: Host, writer: TreeWriter | None = None) -> HostStates:
+    return HostStates(host, writer or TreeWriter(host), lambda: POLL, "run abcd")
+
+
+def machine(root: Path) -> dict[str, bytes]:
+    own = str(root / "var/lib/taut")
+    return {path: text for path, text in snapshot(root).items() if not path.startswith(own)}
+
+
+def test_a_state_is_in_force_inside_and_gone_outside(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+
+    with states(host) as run:
+        run.enter(TRIMMED)
+        assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("120", "600")
+        standing = run.standing()
+        assert standing["n_changes"] == standing["n_in_force"] >= 2
+
+        run.enter(FOUND)
+        assert machine(tmp_path) == before
+        assert run.standing()["n_changes"] == 0
+
+        run.enter(ONLY)
+        assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("120", "120")
+
+    assert machine(tmp_path) == before
+    assert not Journal(host).is_there
+
+
+def test_a_remedy_can_be_left_out(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+
+    with states(host) as run:
+        run.enter(replace(TRIMMED, without=("R06",)))
+
+        assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("1", "600")
+
+
+def test_a_setting_no_check_proposes_can_be_a_state(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    change = Change(FileSetting(INTERVAL, "number"), "10")
+
+    with states(host) as run:
+        run.enter(HostState("ten", changes=(change,)))
+
+        assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("10", "120")
+
+
+def test_an_error_inside_gives_the_host_back(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+
+    with pytest.raises(KeyboardInterrupt), states(host) as run:
+        run.enter(TRIMMED)
+        raise KeyboardInterrupt
+
+    assert machine(tmp_path) == before
+
+
+def test_a_change_that_fails_leaves_nothing_and_names_it(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+    run = states(host, TreeWriter(host, refusals={TIMEOUT: 5}))
+
+    with pytest.raises(TautError, match=rf"'trimmed': R21-now: {TIMEOUT}"):
+        run.enter(TRIMMED)
+
+    assert machine(tmp_path) == before
+
+
+def test_what_somebody_else_changed_is_seen(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+
+    with pytest.raises(TautError, match="changed by somebody else"), states(host) as run:
+        run.enter(ONLY)
+        put(tmp_path, INTERVAL, "7\n")
+        assert run.standing()["lost"] == [INTERVAL]
+
+
+def test_a_killed_runs_settings_carry_its_name_and_go_back(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+    states(host).enter(TRIMMED)  # never left: as kill -9 leaves it
+
+    assert holders(host) == ["run abcd"]
+    take_back(host, TreeWriter(host), "run abcd")
+
+    assert machine(tmp_path) == before
+    assert holders(host) == []
+
+
+def test_an_apply_made_by_hand_is_never_taken_over(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    wish = Wish("R06-now", Change(FileSetting(INTERVAL, "number"), "120"))
+    apply_changes(host, TreeWriter(host), [wish])
+
+    assert describe_applied(host) == {"n_in_force": 1, "remedies": ["R06-now"]}
+    with pytest.raises(InputError, match="taut host undo"):
+        refuse_applied(host)
+    take_back(host, TreeWriter(host), "run abcd")
+    assert host.read(INTERVAL) == "120"
+
+
+def test_another_run_that_holds_the_host_is_named(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    states(host).enter(ONLY)
+
+    assert describe_applied(host) is None
+    with pytest.raises(InputError, match=r"another run \(run abcd\)"):
+        refuse_applied(host)
+
+
+def test_ctrl_c_in_the_middle_of_a_change_waits_for_its_end(tmp_path: Path) -> None:
+    class Interrupted(TreeWriter):
+        def write_file(self, path: str, text: str) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            super().write_file(path, text)
+
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+
+    with pytest.raises(KeyboardInterrupt), states(host, Interrupted(host)) as run:
+        run.enter(TRIMMED)
+        pytest.fail("measured")
+
+    assert machine(tmp_path) == before
+
+
+def test_ctrl_c_waits_also_when_another_thread_could_take_the_signal(tmp_path: Path) -> None:
+    """As libraries have them: a mask of this thread alone would let it through."""
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        test_ctrl_c_in_the_middle_of_a_change_waits_for_its_end(tmp_path)
+    finally:
+        done.set()
+        other.join()
