@@ -1,11 +1,19 @@
 """Who gets which core, by the size of the machine."""
 
+import os
+
 import pytest
 
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError
 from taut.experiment.cores import Topology, assign_cores, read_topology
 from taut.experiment.model import CoreSpec
+from taut.host.apart import BY_APPLY, BY_BOOT
 from taut.host.host import Host
+from taut.host.journal import Journal
+from taut.host.journal_lines import Kept
+from taut.host.settings.cpuset_partition import CpusetPartition
+from taut.host.settings.thread_affinity import ThreadAffinity
 
 AUTO = CoreSpec()
 
@@ -34,9 +42,32 @@ def test_with_four_core_0_keeps_house():
 
 
 def test_isolated_cores_come_first():
-    cores = assign_cores(AUTO, Topology((0, 1, 2, 3), isolated=(2, 3)))
+    cores = assign_cores(AUTO, Topology((0, 1, 2, 3), apart={2: "at boot", 3: "at boot"}))
 
-    assert {cores.generator, cores.device} == {2, 3}
+    assert (cores.device, cores.generator, cores.runner) == (2, 3, 0)
+    assert cores.to_quiet == (2, 3)
+
+
+def test_one_isolated_core_is_the_devices():
+    cores = assign_cores(AUTO, Topology((0, 1), apart={0: "at boot"}))
+
+    assert (cores.device, cores.generator) == (0, 1)
+    assert cores.to_quiet == (0,)
+
+
+def test_cores_of_another_measurement_come_last():
+    cores = assign_cores(AUTO, Topology((0, 1, 2, 3, 4), busy=frozenset({1, 2})))
+
+    assert (cores.generator, cores.device, cores.runner) == (3, 4, 0)
+
+
+def test_one_line_says_which_core_does_what_and_why():
+    topology = Topology((0, 1), apart={1: "set apart by `taut host apply`"})
+
+    assert assign_cores(AUTO, topology).why == (
+        "generator on core 0, device on core 1 (set apart by `taut host apply`), taut itself on "
+        "core 0 (there is no third)"
+    )
 
 
 def test_threads_of_one_physical_core_are_kept_apart():
@@ -74,5 +105,45 @@ def test_isolated_cores_count_though_the_scheduler_gives_none_to_anybody(tmp_pat
     topology = read_topology(Host(tmp_path), usable=(0, 1))
 
     assert topology.usable == (0, 1, 2, 3)
-    assert topology.isolated == (2, 3)
+    assert topology.apart == {2: BY_BOOT, 3: BY_BOOT}
     assert topology.siblings[3] == (3,)
+
+
+@pytest.mark.skipif(len(cpuset_cores()) < 2, reason="one core: nothing to lose")
+def test_a_callers_affinity_takes_no_core_away():
+    """What `taut host apply` leaves a shell with: it was moved off the cores it set apart."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        topology = read_topology(Host())
+        after = os.sched_getaffinity(0)
+    finally:
+        os.sched_setaffinity(0, before)
+
+    assert topology.usable == cpuset_cores()
+    assert len(topology.usable) > 1
+    assert after == {min(before)}
+
+
+def test_cores_an_apply_set_apart_are_known_by_its_journal(tmp_path):
+    host = Host(tmp_path)
+    (tmp_path / "sys/devices/system/cpu").mkdir(parents=True)
+    (tmp_path / "sys/devices/system/cpu/online").write_text("0-3\n")
+    journal = Journal(host)
+    journal.folder.mkdir(parents=True)
+    partition = CpusetPartition("taut")
+    journal.begin([("K04-now", Kept(partition, ""), "2-3", ())])
+
+    assert read_topology(host, usable=(0, 1, 2, 3)).apart == {2: BY_APPLY, 3: BY_APPLY}
+
+
+def test_without_cpusets_cores_that_threads_were_moved_off_are_apart(tmp_path):
+    host = Host(tmp_path)
+    (tmp_path / "sys/devices/system/cpu").mkdir(parents=True)
+    (tmp_path / "sys/devices/system/cpu/online").write_text("0-3\n")
+    journal = Journal(host)
+    journal.folder.mkdir(parents=True)
+    moved = [ThreadAffinity(number, "kworker", 1) for number in (7, 8)]
+    journal.begin([("R24-now", Kept(thread, "0-3"), "0-2", ()) for thread in moved])
+
+    assert dict(read_topology(host, usable=(0, 1)).apart) == {3: BY_APPLY}

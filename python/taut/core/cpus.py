@@ -1,5 +1,6 @@
 """Sets of CPU cores, written as the kernel writes them: `0-3,8`."""
 
+import os
 from collections.abc import Iterable
 
 from taut.core.errors import InputError
@@ -8,6 +9,22 @@ CpuSet = tuple[int, ...]
 
 MAX_CORES = 8192
 """The most a kernel can be built for on x86-64 (CONFIG_NR_CPUS)."""
+
+
+def cpuset_cores() -> CpuSet:
+    """Give the cores this thread may move to: its cpuset's, whatever affinity it was started with.
+
+    The kernel cuts what is asked for down to the cpuset (sched_setaffinity(2)), so it is asked for
+    everything for a moment. Where that is forbidden (seccomp) the affinity is all that is known.
+    """
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, range(MAX_CORES))
+        return tuple(sorted(os.sched_getaffinity(0)))
+    except OSError:
+        return tuple(sorted(before))
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def parse_cpu_list(text: str) -> CpuSet:

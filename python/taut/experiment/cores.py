@@ -1,18 +1,23 @@
 """Which core does what: the generator and the device apart, everything else out of their way.
 
-Three cores and more: core 0 is for the kernel, taut itself and the writer of records; generator and
-device get cores of their own, isolated ones first, on two physical cores. Two cores: the generator
-on the first, the device on the second; taut and the writer share the generator's, so that what they
-disturb is logged as the generator's gaps and blamed on the instrument, not on the device.
+Cores are asked for, not inherited: what bounds them is the cpuset, not the affinity taut happened
+to be started with (a shell that `taut host apply` moved has lost the very cores that were set
+apart). Cores set apart, by an apply in force or at boot, are taken first: for the device, then for
+the generator.
+
+Three cores and more: one is for the kernel, taut itself and the writer of records; generator and
+device get cores of their own, on two physical cores. Two cores: the generator on one, the device
+on the other; taut and the writer share the generator's, so that what they disturb is logged as the
+generator's gaps and blamed on the instrument, not on the device.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from taut.core.cpus import format_cpu_list
+from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list
 from taut.core.errors import InputError
 from taut.experiment.model import CoreSpec
+from taut.host.apart import cores_apart
 from taut.host.host import Host
 
 
@@ -20,9 +25,13 @@ from taut.host.host import Host
 class Topology:
     """The cores this process may use."""
 
-    usable: tuple[int, ...]
-    isolated: tuple[int, ...] = ()
-    siblings: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # of one physical core
+    usable: CpuSet
+    apart: Mapping[int, str] = field(default_factory=dict)
+    """Cores set apart, and by what."""
+    siblings: Mapping[int, CpuSet] = field(default_factory=dict)
+    """The threads of each core's physical core."""
+    busy: frozenset[int] = frozenset()
+    """Cores another measurement holds."""
 
     def are_siblings(self, one: int, other: int) -> bool:
         """Whether two cores are threads of one physical core."""
@@ -38,11 +47,23 @@ class Cores:
     writer: int
     runner: int
     notes: tuple[str, ...] = ()
+    why: str = ""
+    """In one line: which core does what, and why."""
 
     @property
     def shared(self) -> bool:
         """Whether the device has to share its core with the generator."""
         return self.generator == self.device
+
+    @property
+    def measured(self) -> CpuSet:
+        """The cores no other measurement may use meanwhile."""
+        return tuple(sorted({self.generator, self.device}))
+
+    @property
+    def to_quiet(self) -> CpuSet:
+        """The cores a state of the host is for: those measured that taut itself keeps off."""
+        return tuple(core for core in self.measured if core not in (self.runner, self.writer))
 
     def as_json(self) -> dict[str, object]:
         """Give the form of trial.json."""
@@ -52,24 +73,31 @@ class Cores:
             "writer": self.writer,
             "runner": self.runner,
             "shared": self.shared,
+            "why": self.why,
             "notes": list(self.notes),
         }
 
 
-def read_topology(host: Host, usable: Iterable[int] | None = None) -> Topology:
-    """Read the machine's cores; only those this process may run on, and isolated ones, count."""
-    mine = set(os.sched_getaffinity(0) if usable is None else usable)
-    # An isolated core is outside the process's mask unless somebody asked for it.
-    cores = tuple(sorted(mine | set(host.isolated_cores())))
+def read_topology(
+    host: Host, usable: Iterable[int] | None = None, busy: Iterable[int] = ()
+) -> Topology:
+    """Read the machine's cores; only those of this process' cpuset, and those set apart, count.
+
+    `usable`: instead of the cpuset's. `busy`: cores other measurements hold.
+    """
+    mine = set(cpuset_cores() if usable is None else usable)
+    apart = cores_apart(host)
+    # A core set apart may be outside the cpuset (a partition) or the default mask (isolcpus).
+    cores = tuple(sorted(mine | set(apart)))
     siblings = {
         core: host.cores(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
         for core in cores
     }
-    return Topology(cores, host.isolated_cores(), siblings)
+    return Topology(cores, apart, siblings, frozenset(busy))
 
 
 def assign_cores(asked: CoreSpec, topology: Topology) -> Cores:
-    """Give every role a core; what was asked for is taken as it is."""
+    """Give every role a core; what was asked for is taken as it is. InputError: it cannot be."""
     for role, core in asked:
         if core != "auto" and core not in topology.usable:
             raise InputError(
@@ -77,26 +105,45 @@ def assign_cores(asked: CoreSpec, topology: Topology) -> Cores:
                 f"{format_cpu_list(topology.usable)}"
             )
     house = _housekeeping(asked, topology)
-    taken = [core for core in (asked.generator, asked.device) if core != "auto"]
     free = _preferred(topology, house)
-    generator = asked.generator if asked.generator != "auto" else _pick(free, taken, topology)
-    device = asked.device if asked.device != "auto" else _pick(free, [*taken, generator], topology)
+    generator, device = _pair(asked, free, topology)
     runner = generator if house is None else house
     writer = asked.writer if asked.writer != "auto" else runner
     cores = Cores(generator, device, writer, runner)
-    return Cores(generator, device, writer, runner, tuple(_notes(cores, topology)))
+    return Cores(
+        generator,
+        device,
+        writer,
+        runner,
+        tuple(_notes(cores, topology)),
+        _why(asked, cores, topology),
+    )
 
 
 def _housekeeping(asked: CoreSpec, topology: Topology) -> int | None:
     """Find a core for taut itself; None where there are too few."""
     wanted = {asked.generator, asked.device}
-    rest = [c for c in topology.usable if c not in wanted and c not in topology.isolated]
+    rest = [c for c in topology.usable if c not in wanted and c not in topology.apart]
     return rest[0] if len(topology.usable) >= 3 and rest else None
 
 
 def _preferred(topology: Topology, house: int | None) -> list[int]:
+    """Order the cores: set apart first, those of other measurements last."""
     cores = [core for core in topology.usable if core != house]
-    return sorted(cores, key=lambda core: (core not in topology.isolated, core))
+    return sorted(cores, key=lambda c: (c in topology.busy, c not in topology.apart, c))
+
+
+def _pair(asked: CoreSpec, free: list[int], topology: Topology) -> tuple[int, int]:
+    """Choose for the device first where one core is better than the others."""
+    taken = [core for core in (asked.generator, asked.device) if core != "auto"]
+    generator, device = asked.generator, asked.device
+    if device == "auto" and any(core in topology.apart for core in free):
+        device = _pick(free, taken, topology)
+        taken.append(device)
+    if generator == "auto":
+        generator = _pick(free, taken, topology)
+        taken.append(generator)
+    return generator, _pick(free, taken, topology) if device == "auto" else device
 
 
 def _pick(free: list[int], taken: list[int], topology: Topology) -> int:
@@ -104,6 +151,22 @@ def _pick(free: list[int], taken: list[int], topology: Topology) -> int:
     apart = [c for c in free if not any(c == t or topology.are_siblings(c, t) for t in taken)]
     other = [c for c in free if c not in taken]
     return next(iter(apart or other or free or taken))
+
+
+def _why(asked: CoreSpec, cores: Cores, topology: Topology) -> str:
+    """Say it in one line."""
+    roles = [
+        ("generator", cores.generator, asked.generator),
+        ("device", cores.device, asked.device),
+    ]
+    words = []
+    for role, core, named in roles:
+        because = "as asked" if named != "auto" else topology.apart.get(core, "")
+        words.append(f"{role} on core {core}" + (f" ({because})" if because else ""))
+    house = sorted({cores.runner, cores.writer})
+    too_few = " (there is no third)" if cores.runner in (cores.generator, cores.device) else ""
+    plural = "s" if len(house) > 1 else ""
+    return f"{', '.join(words)}, taut itself on core{plural} {format_cpu_list(house)}{too_few}"
 
 
 def _notes(cores: Cores, topology: Topology) -> list[str]:

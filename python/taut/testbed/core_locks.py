@@ -1,0 +1,107 @@
+"""One measurement a core: two that share cores unknowingly both end with numbers that mean nothing.
+
+A lock is a socket in the kernel's abstract namespace (unix(7)), one a core: it is the machine's,
+whoever the user is, leaves nothing behind, and is gone the moment its holder dies. Who connects
+to it learns from the kernel who holds it. Containers with a network namespace of their own do not
+see it.
+"""
+
+import errno
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.errors import InputError
+
+_WAIT_S = 0.5
+_BACKLOG = 4096
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
+
+
+def busy_cores(cores: Iterable[int]) -> CpuSet:
+    """Give those of the cores that another measurement holds."""
+    return tuple(core for core in cores if _holder(core) is not None)
+
+
+@contextmanager
+def measuring_on(
+    cores: Iterable[int], *, wait: bool = False, waiting: Callable[[str], None] = lambda _: None
+) -> Iterator[None]:
+    """Hold the cores while the block runs.
+
+    InputError where another measurement holds one, naming it; with `wait` its end is awaited and
+    `waiting` told once for whom.
+    """
+    wanted = sorted(set(cores))
+    with ExitStack() as held:
+        told = ""
+        while (busy := _take(wanted, held)) is not None:
+            who = _who(busy)
+            if not wait:
+                raise InputError(f"{who}; wait for its end (--wait), or measure on other cores")
+            if who != told:
+                waiting(f"{who}; waiting for its end")
+                told = who
+            time.sleep(_WAIT_S)
+        yield
+
+
+def _take(cores: Iterable[int], held: ExitStack) -> int | None:
+    """Take all or none; give the first core that somebody else holds."""
+    with ExitStack() as taken:
+        for core in cores:
+            lock = taken.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            try:
+                lock.bind(_name(core))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                return core
+            lock.listen(_BACKLOG)
+        held.enter_context(taken.pop_all())
+    return None
+
+
+def _name(core: int) -> bytes:
+    return f"\0taut-measures-on-core-{core}".encode()
+
+
+def _holder(core: int) -> int | None:
+    """Give the process that holds a core; 0 where the kernel does not say; None: nobody."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)
+        try:
+            asking.connect(_name(core))
+        except ConnectionRefusedError:
+            return None
+        except BlockingIOError:
+            return 0  # Asked by thousands: its queue is full.
+        answer = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process: int = _CREDENTIALS.unpack(answer)[0]
+    return process
+
+
+def _who(core: int) -> str:
+    """Say who measures on a core."""
+    process = _holder(core)
+    if not process:
+        return f"core {format_cpu_list([core])}: another measurement of taut runs there"
+    if process == os.getpid():
+        return f"core {core}: this very process measures there already"
+    return f"core {core}: `{_command(process)}` (pid {process}) measures there"
+
+
+def _command(process: int) -> str:
+    """Give its command line as its user typed it, without the interpreter; 60 characters."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "taut"
+    named = next((at for at, word in enumerate(words) if Path(word).name == "taut"), None)
+    said = " ".join(" ".join(["taut", *words[named + 1 :]] if named is not None else words).split())
+    return said if len(said) <= 60 else f"{said[:57]}..."

@@ -1,0 +1,84 @@
+"""Two measurements never share a core unknowingly."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from taut.core.errors import InputError
+from taut.testbed.core_locks import busy_cores, measuring_on
+
+# No machine has them: no run of another test holds them.
+A, B = 8190, 8191
+
+_HOLDER = """
+import sys
+from taut.testbed.core_locks import measuring_on
+with measuring_on([int(sys.argv[1])]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def somebody_on(core: int) -> Iterator[subprocess.Popen[bytes]]:
+    argv = [sys.executable, "-c", _HOLDER, str(core)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        yield holder
+        if holder.poll() is None:
+            holder.kill()
+
+
+def test_a_core_is_free_held_and_free_again():
+    with measuring_on([A]):
+        assert busy_cores([A, B]) == (A,)
+
+    assert busy_cores([A, B]) == ()
+
+
+def test_the_second_is_told_who_measures_there():
+    with (
+        somebody_on(A) as holder,
+        pytest.raises(InputError, match=rf"core {A}: .*pid {holder.pid}.*--wait"),
+        measuring_on([A]),
+    ):
+        pytest.fail("both measured")
+
+
+def test_of_two_cores_none_is_taken_where_one_is_held():
+    with somebody_on(B):
+        with pytest.raises(InputError), measuring_on([A, B]):
+            pytest.fail("both measured")
+
+        assert busy_cores([A]) == ()
+
+
+def test_who_waits_goes_on_when_the_other_ends():
+    told: list[str] = []
+    with somebody_on(A) as holder:
+
+        def end(text: str) -> None:
+            told.append(text)
+            holder.kill()
+
+        with measuring_on([A], wait=True, waiting=end):
+            assert f"pid {holder.pid}" in told[0]
+
+
+def test_a_killed_holder_holds_nothing():
+    with somebody_on(A) as holder:
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.wait()
+
+        end = time.monotonic() + 5
+        while busy_cores([A]) and time.monotonic() < end:
+            time.sleep(0.01)
+
+        assert busy_cores([A]) == ()
