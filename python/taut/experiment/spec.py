@@ -1,6 +1,7 @@
 """An experiment file: TOML text and overrides in, a frozen Spec or one clear line out."""
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,7 +12,8 @@ from pydantic import ValidationError
 
 from taut.core.errors import InputError
 from taut.experiment.model import Spec
-from taut.experiment.words import explain
+from taut.experiment.positions import find_position
+from taut.experiment.words import did_you_mean, explain, has_list
 
 __all__ = ["Spec", "load_spec", "parse_spec", "spec_hash"]
 
@@ -27,8 +29,13 @@ def read_spec_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; examples/ has experiments to start from") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+    except IsADirectoryError:
+        why = "a folder; name an experiment's file, as `taut init` writes"
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}; name a file that can"
+    except UnicodeDecodeError:
+        why = "not text (UTF-8); name an experiment's TOML file"
+    raise InputError(f"{path}: {why}")
 
 
 def parse_spec(text: str, overrides: Sequence[str] = (), source: str = "experiment") -> Spec:
@@ -36,14 +43,27 @@ def parse_spec(text: str, overrides: Sequence[str] = (), source: str = "experime
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        # The message ends with "(at line 3, column 7)".
-        raise InputError(f"{source}: not TOML: {error}") from None
+        raise InputError(_syntax_words(source, text, str(error))) from None
     for override in overrides:
         apply_override(document, override)
     try:
         return Spec.model_validate(document)
     except ValidationError as error:
-        raise InputError(f"{source}: {explain(error, Spec)}") from None
+        loc = error.errors(include_url=False)[0]["loc"]
+        # What an override changed need not be what the file has.
+        changed = {re.split("[.=]", override)[0].strip() for override in overrides}
+        at = None if set(loc[:1]) & changed else find_position(text, loc)
+        where = source if at is None else f"{source}:{at[0]}:{at[1]}"
+        raise InputError(f"{where}: {explain(error, Spec)}") from None
+
+
+def _syntax_words(source: str, text: str, message: str) -> str:
+    """Name file, line and column in front; tomllib's message ends with them, or with the end."""
+    words, _, place = message.rpartition(" (at ")
+    at = re.fullmatch(r"line (\d+), column (\d+)\)", place)
+    line, column = (at[1], at[2]) if at else (len(text.splitlines()), 1)
+    hint = "text stands in quotes" if words == "Invalid value" else "`taut init` writes one that is"
+    return f"{source}:{line}:{column}: not TOML: {words or message}; {hint}"
 
 
 def spec_hash(spec: Spec) -> str:
@@ -54,19 +74,24 @@ def spec_hash(spec: Spec) -> str:
 def apply_override(document: dict[str, Any], override: str) -> None:
     """Set one value: `duration=2s`, `traffic.0.rates=["10kpps"]`, `device.eager.link=veth`.
 
-    An entry of a list is named by its number or its name. What is no TOML value is text.
+    An entry of a list is named by its number or its name. What is no TOML value is text; where the
+    experiment has a list, `10kpps,5Mbps` is one, and so is `[10kpps, 5Mbps]`, which is what a shell
+    makes of quotes nobody protected.
     """
     path, equals, text = override.partition("=")
     steps = [step.strip() for step in path.split(".")]
     if not equals or not all(steps):
         raise InputError(f"--set {override}: write key=value, like duration=2s")
     at: Any = document
+    keys = []  # without those that say which entry of a list
     for step, following in pairwise(steps):
+        keys += [step] if isinstance(at, dict) else []
         at = _enter(at, step, following, override)
     if isinstance(at, list):
         at[_index(at, steps[-1], override)] = _value(text)
     elif isinstance(at, dict):
-        at[steps[-1]] = _value(text)
+        is_list = has_list(Spec, [*keys, steps[-1]]) and "[" not in text
+        at[steps[-1]] = _value(f"[{text}]" if is_list else text)
     else:
         raise InputError(f"--set {override}: {'.'.join(steps[:-1])} is no table")
 
@@ -75,7 +100,7 @@ def _enter(at: Any, step: str, following: str, override: str) -> Any:
     if isinstance(at, list):
         return at[_index(at, step, override)]
     if isinstance(at, dict):
-        if step in {"device", "traffic"} and step not in at:
+        if step in {"device", "host", "traffic"} and step not in at:
             raise InputError(f"--set {override}: the experiment has no {step} {following!r}")
         return at.setdefault(step, {})
     raise InputError(f"--set {override}: {step!r} does not stand in a table")
@@ -87,7 +112,8 @@ def _index(entries: list[Any], step: str, override: str) -> int:
     for i, entry in enumerate(entries):
         if isinstance(entry, dict) and step in _names(entry):
             return i
-    raise InputError(f"--set {override}: no entry {step!r}; there are {len(entries)}, from 0")
+    names = [str(name) for entry in entries if isinstance(entry, dict) for name in _names(entry)]
+    raise InputError(f"--set {override}: no entry {step!r}{did_you_mean(step, names)}")
 
 
 def _names(entry: dict[str, Any]) -> list[object]:
@@ -101,4 +127,12 @@ def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        return text.strip()
+        return _unquoted(text.strip())
+
+
+def _unquoted(text: str) -> Any:
+    """Read what a shell leaves of `["10kpps", "imix"]`: it takes the quotes away."""
+    inner = text[1:-1]
+    if text[:1] + text[-1:] != "[]" or set(inner) & set("\"'[]{}"):
+        return text
+    return [_value(item) for item in inner.split(",") if item.strip()]

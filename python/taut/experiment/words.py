@@ -1,17 +1,20 @@
 """One clear line for what a model refuses: where, what, and the word that was meant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """End a message with the nearest known word, or with all of them."""
+def did_you_mean(word: str, known: Iterable[str], at_most: int | None = None) -> str:
+    """End a message with the nearest known word, or with all of them, or the first `at_most`."""
     names = sorted(known)
     near = get_close_matches(word, names, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(names)}"
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    more = ", ..." if at_most is not None and len(names) > at_most else ""
+    return f"; known are {', '.join(names[:at_most])}{more}"
 
 
 def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str:
@@ -32,6 +35,32 @@ def keys_at(model: type[BaseModel], path: Iterable[int | str]) -> list[str]:
         if at is None:
             return []
     return [field.alias or name for name, field in at.model_fields.items()] if at else []
+
+
+def _table_of(model: type[BaseModel], key: str) -> str | None:
+    """Name the table of the file in which a key stands; None: it stands in none."""
+    for name, field in model.model_fields.items():
+        if key in keys_at(model, [name]):
+            return f"[[{name}]]" if get_origin(field.annotation) is tuple else f"[{name}]"
+    return None
+
+
+def has_list(model: type[BaseModel], path: Sequence[str]) -> bool:
+    """Whether a list of plain values stands at the end of `path`, a key a table."""
+    for key in path[:-1]:
+        inner = _model_of(model, key)
+        if inner is None:
+            return False
+        model = inner
+    field = model.model_fields.get(path[-1])
+    return field is not None and _is_plain_list(field.annotation)
+
+
+def _is_plain_list(annotation: Any) -> bool:
+    if get_origin(annotation) is tuple:
+        item = get_args(annotation)[0]
+        return not (isinstance(item, type) and issubclass(item, BaseModel))
+    return any(_is_plain_list(part) for part in get_args(annotation))
 
 
 def _model_of(model: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
@@ -57,13 +86,20 @@ def _place(loc: tuple[int | str, ...]) -> str:
 def _reason(error: Any, model: type[BaseModel] | None) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        known = keys_at(model, error["loc"][:-1]) if model else []
-        return f"unknown key{did_you_mean(str(error['loc'][-1]), known) if known else ''}"
+        *path, key = error["loc"]
+        table = _table_of(model, str(key)) if model and not path else None
+        if table is not None:
+            return f"unknown key here; it belongs in {table}"
+        known = keys_at(model, path) if model else []
+        return f"unknown key{did_you_mean(str(key), known) if known else ''}"
     if kind == "missing":
-        return "missing; it has no default"
+        return "missing; it has no default, so write it"
     if kind == "value_error":
         return str(context["error"])
     if kind == "string_pattern_mismatch":
-        return f"{error['input']!r} is no name here; small letters, digits, _ and . (name: also -)"
+        return (
+            f"{error['input']!r} is no name here; small letters, digits, _ and . (an experiment's "
+            "also -, a host's also - and blanks)"
+        )
     message = str(error["msg"])
     return f"{error['input']!r}: {message[0].lower()}{message[1:]}"
