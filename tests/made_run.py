@@ -46,6 +46,7 @@ class MadeTrial:
     tail_share: float = 0.002
     tail_ns: float = 8_000.0
     n_lost: int = 3
+    n_cold_lost: int = 0  # of n_cold, the first ones
     n_duplicates: int = 2
     n_orphans: int = 1
     n_unsent: int = 0
@@ -64,6 +65,7 @@ class MadeVariant:
     trial: MadeTrial
     link: str = "memif"
     options: dict[str, Any] = field(default_factory=dict)
+    host: str | None = None  # the state of the host; None: of before there were states
 
 
 VARIANTS = (
@@ -115,7 +117,7 @@ def make_packets(made: MadeTrial) -> np.ndarray:
         void = (sent < gap[1]) & (received > gap[0]) | (due >= gap[0]) & (due < gap[1])
         packets["flags"][void] |= _bits(PacketFlag.VOID)
     chosen = made.n_cold + rng.permutation(n - made.n_cold)
-    lost = chosen[: made.n_lost]
+    lost = np.append(np.arange(made.n_cold_lost), chosen[: made.n_lost])
     unsent = chosen[made.n_lost : made.n_lost + made.n_unsent]
     twice = chosen[made.n_lost + made.n_unsent :][: made.n_duplicates]
     for missing in (lost, unsent):
@@ -299,6 +301,8 @@ def _trial_meta(
         "generator": {},
         "logs": [],
     }
+    if variant.host is not None:
+        meta["host"] = {"name": variant.host}
     return run / "trials" / name, meta
 
 
@@ -334,6 +338,7 @@ def _generator_json(made: MadeTrial, packets: np.ndarray, gaps: np.ndarray) -> d
             "not_logged": 0,
             "threshold_ns": 1000,
             "per_packet_ns": 0,
+            "longest_granted_ns": 850,
         },
         "loop": {"iterations": 10 * made.n_packets, "min_ns": 40},
         "records": {"mode": "all", "n": len(packets), "bytes": packets.nbytes, "stalls": 0},
@@ -368,6 +373,8 @@ def _counters(packets: np.ndarray) -> dict[str, int]:
         "void": void.sum(),
         "void_cold": (void & cold).sum(),
         "cold": cold.sum(),
+        "unsent_cold": (~sent & cold).sum(),
+        "lost_cold": (sent & ~matched & cold).sum(),
         "sent_late": (first["sent_tsc"][sent] - first["due_tsc"][sent] > 2500).sum(),
     }
     return {name: int(value) for name, value in counts.items()}

@@ -26,7 +26,7 @@ def test_a_whole_trial_is_one_line():
 
     line = trial_line(trial, {"status": "whole"}, GLANCE)
 
-    assert line == f"{trial.name}: p50 900 ns, p99 1.50 us, lost 0 %, void 0.1 %"
+    assert line == f"{trial.name}: p50 900 ns, p99 1.50 µs, lost 0 %, generator late 0.1 %"
 
 
 def test_a_failed_trial_says_why():
@@ -57,7 +57,7 @@ def test_without_a_terminal_lines_are_plain():
     progress.close()
 
     lines = stream.getvalue().splitlines()
-    assert lines[0].startswith("p: 2 trials, about 28 s")
+    assert lines[0].startswith("p: 2 trials, about 26 s")
     assert lines[1] == "warning: cores are shared"
     assert len(lines) == 4
     assert "\x1b" not in stream.getvalue()
@@ -74,6 +74,38 @@ def test_on_a_terminal_there_is_a_bar_with_the_time_left():
 
     assert "1/2" in stream.getvalue()
     assert "left" in stream.getvalue()
+
+
+def test_while_a_trial_runs_only_one_line_of_text_is_written_anew():
+    stream = io.StringIO()
+    progress = TerminalProgress(Console(file=stream, width=60, force_terminal=True))
+    plan = make()
+    progress.started(plan, 0)
+    progress.trial_started(plan.trials[0])
+    before = len(stream.getvalue())
+
+    progress.ticked()
+
+    written = stream.getvalue()[before:]
+    assert written.startswith("\r")
+    assert "0/2" in written
+    assert written.endswith("s left\x1b[K")
+    assert len(written.removeprefix("\r").removesuffix("\x1b[K")) < 60
+    assert "\n" not in written
+
+
+def test_a_line_printed_while_the_bar_is_there_takes_its_place():
+    stream = io.StringIO()
+    progress = TerminalProgress(Console(file=stream, width=120, force_terminal=True))
+    plan = make()
+    progress.started(plan, 0)
+    progress.trial_started(plan.trials[0])
+
+    progress.warned("not traced")
+    progress.close()
+
+    assert "\r\x1b[Kwarning: not traced\n" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[K")
 
 
 def test_the_time_left_shrinks_with_each_trial():

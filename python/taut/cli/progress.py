@@ -1,7 +1,7 @@
 """What a run shows while it works: a bar with the time left on a terminal, plain lines elsewhere.
 
-The bar is drawn when the runner says so, at most once a second: no thread of its own may wake on
-the generator's core.
+The bar is drawn when the runner says so, at most every ten seconds in a trial: no thread of its own
+may wake on the generator's core.
 """
 
 import sys
@@ -9,74 +9,103 @@ import time
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from taut.core.units import format_ns
 from taut.experiment.plan import Plan, Trial
+from taut.report.paragraph import print_note
+
+# Of terminals that are not dumb (ECMA-48).
+_LINE_START, _ERASE_REST = "\r", "\x1b[K"
+_BAR_WIDTH = 24
+_LEFT_WIDTH = len(" 999 h 59 min left")
 
 
 class TerminalProgress:
-    """One line per finished trial and a bar; all on stderr, so that stdout stays the result's."""
+    """One line per finished trial and a bar; all on stderr, so that stdout stays the result's.
 
-    def __init__(self, console: Console | None = None) -> None:
+    While a trial runs nothing but the time left is written anew, as plain text: a rendered bar
+    takes the generator's core for two milliseconds.
+    """
+
+    def __init__(
+        self, console: Console | None = None, *, is_part: bool = False, first: str | None = None
+    ) -> None:
+        """`is_part`: plans come one after the other, and nothing is said of where each begins.
+
+        `first` is said before anything else: if nothing begins, an error stands alone.
+        """
         self._console = console or Console(stderr=True)
-        self._bar: Progress | None = None
-        self._task = TaskID(0)
+        self._is_part = is_part
+        self._first = first
+        self._has_bar = False
+        self._n_done = self._n_trials = 0
         self._clock = TimeLeft()
-        self._name = ""
+        self._before_left = ""  # the bar up to the time left
 
     def started(self, plan: Plan, n_done: int) -> None:
         """Say how much there is to do."""
         self._clock.start(plan, n_done)
+        if self._is_part:
+            return
         text = f"{plan.spec.name}: {len(plan.trials)} trials"
         done = f", {n_done} of them whole from before" if n_done else ""
         self._print(f"{text}{done}, about {duration_words(self._clock.left_ns())}")
-        if self._console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[left]} left"),
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-            )
-            self._task = self._bar.add_task("", total=len(plan.trials), completed=n_done, left="")
-            self._bar.start()
+        self._n_done, self._n_trials = n_done, len(plan.trials)
+        self._has_bar = self._console.is_terminal and not self._console.is_dumb_terminal
+        self._prepare("")
 
     def warned(self, text: str) -> None:
         """Print it at once; it is in the manifest too."""
         self._print(f"warning: {text}")
 
+    def noted(self, text: str) -> None:
+        """Print it."""
+        self._print(text)
+
     def trial_started(self, trial: Trial) -> None:
         """Show which trial runs."""
-        self._name = trial.name
         self._clock.trial_started()
+        self._prepare(trial.name)
         self.ticked()
 
     def ticked(self) -> None:
-        """Draw the bar again."""
-        if self._bar is not None:
+        """Write the time left anew."""
+        if self._has_bar:
             left = duration_words(self._clock.left_ns())
-            self._bar.update(self._task, description=self._name, left=left)
-            self._bar.refresh()
+            self._console.file.write(f"{_LINE_START}{self._before_left}{left} left{_ERASE_REST}")
+            self._console.file.flush()
 
     def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
         """Print the trial's line."""
         self._clock.trial_finished(trial)
+        self._n_done += 1
+        self._prepare("")
         self._print(trial_line(trial, meta, glance))
-        if self._bar is not None:
-            self._bar.advance(self._task)
-            self._bar.refresh()
 
     def close(self) -> None:
         """Take the bar away."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._erase()
+        self._has_bar = False
+
+    def _prepare(self, name: str) -> None:
+        """Write the bar as far as it stays the same during a trial, in one line of the terminal."""
+        n_full = _BAR_WIDTH * self._n_done // max(1, self._n_trials)
+        bar = f"[{'#' * n_full}{'.' * (_BAR_WIDTH - n_full)}] {self._n_done}/{self._n_trials} "
+        room = max(0, self._console.width - len(bar) - _LEFT_WIDTH)
+        self._before_left = f"{name[:room]} {bar}" if name and room else bar
+
+    def _erase(self) -> None:
+        if self._has_bar:
+            self._console.file.write(f"{_LINE_START}{_ERASE_REST}")
+            self._console.file.flush()
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._erase()
+        if self._first is not None:
+            print_note(self._console, self._first)
+            self._first = None
+        print_note(self._console, text)
+        self.ticked()
         sys.stderr.flush()
 
 
@@ -126,7 +155,7 @@ def trial_line(trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> st
     parts.append(f"lost {100 * glance['loss_ratio']:.3g} %")
     if glance["unsent"]:
         parts.append(f"unsent {glance['unsent']}")
-    parts.append(f"void {100 * glance['void_ratio']:.3g} %")
+    parts.append(f"generator late {100 * glance['void_ratio']:.3g} %")
     return f"{trial.name}: {', '.join(parts)}"
 
 

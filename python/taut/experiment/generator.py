@@ -19,7 +19,13 @@ _NO_ROOM_BYTES = 1 << 20
 
 
 def command_line(
-    trial: Trial, plan: Plan, cores: Cores, ports: tuple[str, str], out: Path, run_id: int
+    trial: Trial,
+    plan: Plan,
+    cores: Cores,
+    ports: tuple[str, str],
+    out: Path,
+    run_id: int,
+    ring_mib: int,
 ) -> list[str]:
     """Write the whole command line of one trial."""
     traffic, spec = trial.traffic, plan.spec
@@ -35,9 +41,11 @@ def command_line(
     argv += ["--warm-up", f"{trial.warm_up_ns}ns", "--deadline", f"{spec.deadline_ns}ns"]
     if spec.gap_threshold_ns is not None:
         argv += ["--gap-threshold", f"{spec.gap_threshold_ns}ns"]
-    argv += ["--record", trial.record, "--run-id", str(run_id)]
+    argv += ["--record", trial.record, "--record-ring", str(ring_mib), "--run-id", str(run_id)]
     argv += ["--core", str(cores.generator), "--writer-core", str(cores.writer)]
     argv += ["--out", str(out)]
+    if trial.device.driver_options.waits_for_more:
+        argv.append("--device-holds")
     return [*argv, "--both"] if traffic.both else argv
 
 

@@ -15,11 +15,14 @@ def glance_at(trial: Path, meta: dict[str, Any]) -> dict[str, Any]:
     counters = (meta.get("generator") or {}).get("counters")
     if not counters:
         return {}
+    # Like the percentiles: of what was due after the warm-up.
+    due = counters["due"] - counters["cold"]
+    unsent = counters["unsent"] - counters["unsent_cold"]
     return {
         **_percentiles(trial / "histogram.parquet"),
-        "loss_ratio": counters["lost"] / max(1, counters["sent"]),
-        "unsent": counters["unsent"],
-        "void_ratio": counters["void"] / max(1, counters["due"]),
+        "loss_ratio": (counters["lost"] - counters["lost_cold"]) / max(1, due - unsent),
+        "unsent": unsent,
+        "void_ratio": (counters["void"] - counters["void_cold"]) / max(1, due),
         "achieved_pps": meta["generator"].get("achieved_pps"),
     }
 

@@ -6,7 +6,7 @@ from taut.experiment.plan import Plan, Trial
 
 
 class Progress(Protocol):
-    """Called from the runner's thread; at most once a second during a trial."""
+    """Called from the runner's thread; at most every ten seconds during a trial."""
 
     def started(self, plan: Plan, n_done: int) -> None:
         """The run begins; `n_done` trials of it are whole from before."""
@@ -16,12 +16,16 @@ class Progress(Protocol):
         """Something the reader of the results should know."""
         ...
 
+    def noted(self, text: str) -> None:
+        """A fact of this run that its user wants to see: which core does what."""
+        ...
+
     def trial_started(self, trial: Trial) -> None:
         """A trial begins."""
         ...
 
     def ticked(self) -> None:
-        """A second of the trial went by."""
+        """Some seconds of the trial went by."""
         ...
 
     def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
@@ -36,6 +40,9 @@ class Silent:
         """Nothing."""
 
     def warned(self, text: str) -> None:
+        """Nothing."""
+
+    def noted(self, text: str) -> None:
         """Nothing."""
 
     def trial_started(self, trial: Trial) -> None:

@@ -61,17 +61,26 @@ def why_not() -> str | None:
 
 @contextmanager
 def traced(
-    mode: Trace, cores: Cores, device: int | None, raw: Path, logs: Path, scope: RunScope
+    mode: Trace,
+    cores: Cores,
+    device: int | None,
+    raw: Path,
+    logs: Path,
+    scope: RunScope,
+    buffer_mib: int | None = None,
 ) -> Iterator[Child]:
     """Record events.bin into `raw` from when the block is entered until `finish`.
 
     Arming patches code on every core: enter it before the generator starts. `device` is its
-    process, whose page faults and system calls are recorded too.
+    process, whose page faults and system calls are recorded too. `buffer_mib` is what the kernel
+    takes for each core; None: what taut-trace takes of itself.
     """
     argv = [str(find_binary(PROGRAM)), "--out", str(raw)]
     argv += ["--cores", format_cpu_list({cores.generator, cores.device})]
+    if buffer_mib is not None:
+        argv += ["--buffer", f"{buffer_mib}MB"]
     if device is not None:
-        argv += ["--threads", ",".join(map(str, _threads(device)))]
+        argv += ["--threads", ",".join(map(str, threads_of(device)))]
     if mode == "tail":
         # What is kept is what surrounds slow packets: they are read as the generator writes them.
         argv += ["--mode", "tail", "--follow", str(raw / PACKETS_FILE)]
@@ -104,7 +113,8 @@ def reason_of(error: TrialError) -> str:
     return said[-1] if said and not said[-1].endswith(": armed") else error.reason
 
 
-def _threads(process: int) -> Sequence[int]:
+def threads_of(process: int) -> Sequence[int]:
+    """Give the ids of a process's threads as they are now; its own alone, if it has ended."""
     try:
         return sorted(int(path.name) for path in Path(f"/proc/{process}/task").iterdir())
     except OSError:

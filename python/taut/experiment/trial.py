@@ -1,30 +1,37 @@
 """One trial: links, device, generator, wait, convert. All real things are in here.
 
-While packets fly this process sleeps: it wakes when a program ends, and once a second for progress.
+While packets fly this process sleeps: it wakes when a program ends, and now and then for progress.
 """
 
+import gc
 import os
 import select
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from taut.core.errors import InputError, TrialError
 from taut.dut.driver import DutDriver, RunningDut
-from taut.experiment import generator, tracing
+from taut.experiment import generator, room, tracing
+from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
 from taut.host.clock import read_clock
+from taut.host.host import Host
 from taut.records.convert import convert_events, convert_trial
 from taut.testbed.link import Link
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
-TICK_MS = 1000
+# A line written to a terminal wakes another core. A virtual machine is left for that, and comes
+# back up to a millisecond later.
+TICK_MS = 10_000
+PAUSE_S = 0.001
 RAW = "raw"
 LOGS = "logs"
 
@@ -38,13 +45,20 @@ class Testbench:
     __test__ = False  # the name looks like a test to pytest
 
     def __init__(
-        self, plan: Plan, scope: RunScope, cores: Cores, tick: Tick, warn: Warn = lambda _: None
+        self,
+        plan: Plan,
+        scope: RunScope,
+        cores: Cores,
+        tick: Tick,
+        warn: Warn = lambda _: None,
+        beside: Beside = ALONE,
     ) -> None:
         self._plan = plan
         self._scope = scope
         self._cores = cores
         self._tick = tick
         self._warn = warn
+        self._beside = beside
         self._cannot_trace: str | None = None
         self._clock: dict[str, Any] | None = None
 
@@ -102,9 +116,17 @@ class Testbench:
                 )
             )
             meta["dut"] |= {"path": dut.path, "notes": list(dut.notes)}
+            stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
+            threads = _threads(dut)
             tracer = self._start_tracer(stack, trial, dut.pid, raw, logs, meta)
             argv = generator.command_line(
-                trial, self._plan, self._cores, ports, raw, run_id=_run_id(self._scope, trial)
+                trial,
+                self._plan,
+                self._cores,
+                ports,
+                raw,
+                run_id=_run_id(self._scope, trial),
+                ring_mib=room.ring_mib(trial, room.free_bytes(Host())),
             )
             program = stack.enter_context(
                 child(
@@ -116,10 +138,13 @@ class Testbench:
                     netns=netns,
                 )
             )
-            self._wait(program, dut, raw)
+            with self._beside.generating(program.pid, raw), without_collections():
+                self._wait(program, dut, raw)
             meta["generator"] = generator.read_result(program, raw)
             if tracer is not None:
                 self._finish_tracer(tracer, trial, raw, meta)
+            # Some come and some go meanwhile; explain looks for those that worked on its core.
+            meta["dut"]["threads"] = sorted({*threads, *_threads(dut)}) or None
             meta["dut"]["stats"] = dut.stop() or None
             meta["dut"]["notes"] = list(dut.notes)
             # The device's log is of the trial, wherever the driver put it.
@@ -141,8 +166,10 @@ class Testbench:
             meta["trace"] = {"mode": "off", "why_not": self._cannot_trace}
             return None
         try:
+            n_cores = len({self._cores.generator, self._cores.device})
+            buffer_mib = room.buffer_mib(trial, n_cores, room.free_bytes(Host()))
             return stack.enter_context(
-                tracing.traced(trial.trace, self._cores, device, raw, logs, self._scope)
+                tracing.traced(trial.trace, self._cores, device, raw, logs, self._scope, buffer_mib)
             )
         except TrialError as error:
             self._go_on_untraced(trial, error, raw, meta)
@@ -178,6 +205,8 @@ class Testbench:
             if not dut.alive():
                 program.stop(signal.SIGINT)
                 raise TrialError("the device under test died during the trial", dut.log_tail())
+            # Two short turns on a core that may be the generator's, not a long one.
+            time.sleep(PAUSE_S)
             self._tick()
 
     @contextmanager
@@ -195,6 +224,23 @@ class Testbench:
             links = list(opened)
             ports = (links[0].generator_port, links[-1].generator_port)
             yield links, ports, links[0].generator_netns
+
+
+def _threads(dut: RunningDut) -> Sequence[int]:
+    """The device's threads as they are now; none where it has no process."""
+    return [] if dut.pid is None else tracing.threads_of(dut.pid)
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Collect no garbage: that takes milliseconds, maybe on the core of the generator."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _wakes(pids: list[int], tick_ms: int) -> Iterator[None]:

@@ -1,0 +1,90 @@
+"""Memory and disk for the records of trials.
+
+Memory is for what would otherwise be read or written while packets fly. On few cores whoever
+empties a buffer during a trial takes the generator's core for it. Where the buffers hold a whole
+trial nobody has to; a trial that is too long for the memory is streamed, and what it takes does not
+grow with its length.
+"""
+
+from collections.abc import Iterable
+
+from taut.experiment.plan import Trial
+from taut.host.host import Host
+
+MIB = 1 << 20
+SHARE = 16
+"""Of the memory that is free, one part in so many may be taken for each of the two."""
+
+RING_MIB = 64
+"""What taut-generate takes when nothing is said."""
+_RING_MOST_MIB = 512
+_RECORD_BYTES = 48  # of a packet, in memory as on disk
+
+# What trials of 0.3 to 0.6 million packets left, traced ones too: 5.7 to 15 bytes a packet.
+_KEPT_BYTES = 12
+_TRIAL_BYTES = 2_000_000
+_TAIL_SHARE = 0.01
+
+_BUFFER_MIN_MIB = 8
+_BUFFER_MOST_MIB = 256
+# Ten times what a core that polls sees; less than a core that forks all the time.
+_EVENTS_PER_SECOND = 20_000
+_EVENT_BYTES = 40
+_ARMING_NS = 5_000_000_000  # and ports to open, and a drain
+
+
+def free_bytes(host: Host) -> int:
+    """Give the memory that can be had without swapping; 0 when the kernel does not say."""
+    for line in (host.read("/proc/meminfo") or "").splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) << 10
+    return 0
+
+
+def disk_bytes(trials: Iterable[Trial]) -> tuple[int, int]:
+    """Say about how much disk a run takes in the end, and how much more while it is written."""
+    n_packets = [_recorded_packets(trial) for trial in trials]
+    kept = sum(_TRIAL_BYTES + n * _KEPT_BYTES for n in n_packets)
+    return kept, max(n_packets, default=0) * _RECORD_BYTES
+
+
+def _recorded_packets(trial: Trial) -> int:
+    share = {"none": 0.0, "tail": _TAIL_SHARE}.get(trial.record, 1.0)
+    return round(_sent_packets(trial) * share)
+
+
+def _sent_packets(trial: Trial) -> float:
+    """Count its warm-up too."""
+    seconds = (trial.warm_up_ns + trial.duration_ns) / 1e9
+    return trial.offered_pps * (2 if trial.traffic.both else 1) * seconds
+
+
+def ring_mib(trial: Trial, free: int) -> int:
+    """Give the size of the ring of packet records, in MiB.
+
+    A ring is not written before it is half full: one that holds all records twice is written when
+    the trial is over. Where that is too much memory, or a trace follows the records as they are
+    written, it is of the usual size and written during the trial.
+    """
+    if trial.trace == "tail" or trial.record != "all":
+        return RING_MIB
+    # It is rounded down to a power of two of records.
+    n_slots = 1 << max(0, int(2 * _sent_packets(trial))).bit_length()
+    mib = -(-n_slots * _RECORD_BYTES // MIB)
+    fits = mib <= min(_RING_MOST_MIB, free // SHARE // MIB)
+    return max(mib, RING_MIB) if fits else RING_MIB
+
+
+def buffer_mib(trial: Trial, n_cores: int, free: int) -> int:
+    """Give the size of the kernel's trace buffer of each of `n_cores`, in MiB.
+
+    A buffer is not read before it is half full. A trace that follows packets reads as these are
+    written, whatever its buffers hold: it has the smallest ones.
+    """
+    if trial.trace == "tail":
+        return _BUFFER_MIN_MIB
+    seconds = (trial.warm_up_ns + trial.duration_ns + _ARMING_NS) / 1e9
+    wanted = int(2 * seconds * _EVENTS_PER_SECOND * _EVENT_BYTES) // MIB + 1
+    most = min(_BUFFER_MOST_MIB, free // SHARE // max(1, n_cores) // MIB)
+    return max(_BUFFER_MIN_MIB, min(wanted, most))

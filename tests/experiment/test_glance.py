@@ -1,0 +1,23 @@
+"""The line of a trial that has just ended speaks of the same packets as the analysis will."""
+
+import json
+
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.experiment.glance import glance_at
+
+
+def test_a_glance_leaves_the_warm_up_out(tmp_path):
+    gap = (1_000_000, 3_000_000)
+    made = MadeTrial(n_packets=2_000, n_cold=500, n_lost=3, n_cold_lost=40, generator_gap=gap)
+    run = make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", made),), repetitions=1)
+    (trial,) = (run / "trials").iterdir()
+
+    found = glance_at(trial, json.loads((trial / "trial.json").read_text()))
+
+    assert found["loss_ratio"] == 3 / 1_500
+    assert found["void_ratio"] == 0
+    assert found["unsent"] == 0
+
+
+def test_a_failed_trial_has_nothing_to_look_at(tmp_path):
+    assert glance_at(tmp_path, {"generator": None}) == {}

@@ -1,0 +1,84 @@
+"""How much memory keeps a trial from being read and written while its packets fly."""
+
+from pathlib import Path
+
+import pytest
+
+from taut.experiment.plan import Trial, make_plan
+from taut.experiment.room import MIB, RING_MIB, buffer_mib, disk_bytes, free_bytes, ring_mib
+from taut.experiment.spec import parse_spec
+from taut.host.host import Host
+
+GIB = 1 << 30
+RECORD_BYTES = 48
+
+
+def trial_of(rate: str = "100kpps", duration: str = "10s", trace: str = "continuous") -> Trial:
+    text = (
+        f'name = "r"\nduration = "{duration}"\nwarm_up = "1s"\ntrace = "{trace}"\nfloor = false\n'
+    )
+    text += f'[[device]]\ndriver = "loopback"\nlink = "memif"\n[[traffic]]\nrates = ["{rate}"]\n'
+    return make_plan(parse_spec(text)).trials[0]
+
+
+def test_the_ring_holds_twice_the_records_of_a_trial_that_fits():
+    mib = ring_mib(trial_of(), 32 * GIB)
+
+    # Rounded down to a power of two of records it still does.
+    n_slots = 1 << (mib * MIB // RECORD_BYTES).bit_length() - 1
+    assert n_slots >= 2 * 100_000 * 11
+
+
+def test_a_short_trial_keeps_the_usual_ring():
+    assert ring_mib(trial_of(rate="1kpps"), 32 * GIB) == RING_MIB
+
+
+@pytest.mark.parametrize(
+    ("trial", "free"),
+    [
+        (trial_of(duration="1h"), 64 * GIB),
+        (trial_of(), GIB),
+        (trial_of(), 0),
+        (trial_of(trace="tail"), 64 * GIB),
+        (trial_of(rate="2Mpps"), 64 * GIB),
+    ],
+    ids=["long", "little memory", "memory unknown", "followed", "not all recorded"],
+)
+def test_what_does_not_fit_or_is_followed_is_streamed_through_the_usual_ring(
+    trial: Trial, free: int
+):
+    assert ring_mib(trial, free) == RING_MIB
+
+
+def test_the_buffer_grows_with_the_trial_up_to_a_bound():
+    sizes = [buffer_mib(trial_of(duration=f"{s}s"), 2, 64 * GIB) for s in (1, 10, 60, 86_000)]
+
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == buffer_mib(trial_of(duration="1h"), 2, 64 * GIB) == 256
+
+
+def test_the_buffers_of_all_cores_stay_below_a_share_of_the_free_memory():
+    assert 2 * buffer_mib(trial_of(duration="1h"), 2, GIB) * MIB <= GIB // 16
+    assert buffer_mib(trial_of(duration="1h"), 2, 0) == 8
+
+
+def test_a_trace_that_is_read_anyway_has_the_smallest_buffers():
+    assert buffer_mib(trial_of(trace="tail", duration="1h"), 2, 64 * GIB) == 8
+
+
+def test_free_memory_is_what_the_kernel_calls_available(tmp_path: Path):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 100 kB\nMemFree: 3 kB\nMemAvailable: 7 kB\n")
+
+    assert free_bytes(Host(tmp_path)) == 7 << 10
+    assert free_bytes(Host(tmp_path / "none")) == 0
+
+
+def test_disk_grows_with_what_is_recorded_and_meanwhile_with_the_longest_trial():
+    short, long = trial_of(), trial_of(duration="100s")
+
+    kept, meanwhile = disk_bytes([short, long])
+
+    assert kept == sum(disk_bytes([trial])[0] for trial in (short, long))
+    assert meanwhile == disk_bytes([long])[1] == 101 * 100_000 * RECORD_BYTES
+    assert disk_bytes([trial_of(rate="2Mpps")])[1] == 0
