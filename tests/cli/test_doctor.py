@@ -7,9 +7,11 @@ from typer.testing import CliRunner
 
 from taut.cli import doctor as module
 from taut.cli.doctor import doctor
+from taut.cli.main import run_command
 from taut.dut.drivers import DRIVERS
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
+from terminal import Terminal
 
 
 @pytest.fixture
@@ -37,6 +39,16 @@ def test_json_is_one_document_that_names_every_link_and_device(app: typer.Typer)
     assert {row["name"] for row in report["devices"]} == set(DRIVERS)
     assert report["runs_alive"] == []
     assert report["removed"] == []
+
+
+def test_no_word_is_broken_at_any_width(
+    monkeypatch: pytest.MonkeyPatch, terminal: Terminal
+) -> None:
+    thing = f"trace instance /sys/kernel/tracing/{'instances/taut-4711' * 8}"
+    report = module.examine([thing]) | {"left_behind": [thing], "runs_alive": []}
+    monkeypatch.setattr(module, "examine", lambda _: report)
+
+    terminal.assert_no_word_is_broken(lambda: run_command(["doctor"]))
 
 
 def test_clean_says_what_it_removed(app: typer.Typer, tmp_path: Path) -> None:

@@ -150,3 +150,46 @@ def test_a_load_can_go_untraced():
 
 def test_experiments_trace_unless_they_say_otherwise():
     assert {t.trace for t in make_plan(spec_of()).trials if t.rate == "10kpps"} == {"continuous"}
+
+
+def in_two_states(**changes: str) -> Spec:
+    hosts = '[{name = "as found"}, {name = "trimmed", profile = "recommended"}]'
+    return spec_of(host=hosts, **changes)
+
+
+def test_states_of_the_host_run_a_b_b_a_with_everything_inside():
+    plan = make_plan(in_two_states())
+
+    states = [(t.repetition, t.host.name) for t in plan.trials]
+    order = list(dict.fromkeys(states))
+    names = [name for _, name in order]
+    assert names[:4] in (
+        ["as found", "trimmed", "trimmed", "as found"],
+        ["trimmed", "as found", "as found", "trimmed"],
+    )
+    # Each state is entered once a repetition, and has every load and device.
+    assert len(order) == 2 * 4
+    assert set(Counter(states).values()) == {2 * 3}
+
+
+def test_both_states_get_the_same_departures_in_the_same_order():
+    plan = make_plan(in_two_states())
+
+    def seen(state: str) -> list[tuple[str, str, int]]:
+        first = [t for t in plan.trials if t.host.name == state and t.repetition == 1]
+        return [(t.device.name, t.rate, t.seed) for t in first]
+
+    assert seen("as found") == seen("trimmed")
+
+
+def test_without_states_names_and_order_are_as_they_were():
+    assert "as_found" not in make_plan(spec_of()).trials[0].name
+    assert "-trimmed-r1" in "".join(t.name for t in make_plan(in_two_states()).trials)
+
+
+def test_a_plan_made_a_part_at_a_time_is_the_plan():
+    whole = make_plan(in_two_states())
+    first = make_plan(in_two_states(), repetitions=range(1, 3))
+    rest = make_plan(in_two_states(), repetitions=range(3, 5), first_index=len(first.trials))
+
+    assert [*first.trials, *rest.trials] == list(whole.trials)

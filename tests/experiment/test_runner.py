@@ -10,14 +10,21 @@ from typing import Any
 
 import pytest
 
+from host_tree import POLL, TreeWriter, tree
 from made_run import MadeTrial, make_raw_trial
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import write_json
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.progress import Silent
-from taut.experiment.runner import open_run, pinned_to, run_trials
+from taut.experiment.runner import Session, open_run, pinned_to
 from taut.experiment.spec import parse_spec, spec_hash
+from taut.host.host import Host
+from taut.host.setting import Change
+from taut.host.settings import CpusetPartition
+from taut.host.situation import Situation
+from taut.host.state import FOUND, HostState, HostStates
+from taut.host.writer import Writer
 from taut.records.convert import convert_trial
 from taut.records.rundir import RunDirectory
 from taut.testbed.scope import RunScope
@@ -63,6 +70,16 @@ class Bench:
         convert_trial(folder / "raw", folder)
 
 
+def as_found(root: Path) -> HostStates:
+    """States of a host that no trial here changes."""
+
+    def nobody_asks() -> Situation:
+        raise AssertionError("the host was to be changed")
+
+    host = Host(root)
+    return HostStates(host, Writer(host), nobody_asks, "test")
+
+
 @pytest.fixture
 def plan() -> Plan:
     return make_plan(parse_spec(TEXT))
@@ -77,7 +94,9 @@ def go(tmp_path: Path, plan: Plan) -> Iterator[Callable[..., tuple[RunDirectory,
             directory = open_run(plan, out, resume)
             write_json(out / "manifest.json", {"spec": {"hash": spec_hash(plan.spec)}})
             recorder = Recorder()
-            run_trials(plan, directory, CORES, bench, scope, recorder)
+            names = [trial.name for trial in plan.trials]
+            states = as_found(tmp_path)
+            Session(directory, scope, CORES, states, recorder, bench, names).run(plan)
             return RunDirectory(out), recorder
 
         yield run
@@ -143,7 +162,7 @@ def test_another_experiment_is_not_mixed_in(go, tmp_path: Path):
 
     with pytest.raises(InputError, match="holds another experiment"):
         open_run(other, run.path, resume=True)
-    with pytest.raises(InputError, match="not empty; give another --out, or --resume"):
+    with pytest.raises(InputError, match="not empty; give another --out, or complete it"):
         open_run(other, run.path, resume=False)
 
 
@@ -178,3 +197,31 @@ def test_the_runner_is_pinned_and_set_free():
     with pinned_to(core):
         assert os.sched_getaffinity(0) == {core}
     assert os.sched_getaffinity(0) == before
+
+
+def test_programs_are_let_into_cores_that_a_state_sets_apart(tmp_path: Path):
+    """Version 2 of control groups keeps all others off a partition's cores."""
+    files = {
+        "/etc/machine-id": "me\n",
+        "/proc/sys/kernel/random/boot_id": "now\n",
+        "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n",
+        "/sys/fs/cgroup/cgroup.subtree_control": "cpuset\n",
+    }
+    host = tree(tmp_path / "host", files)
+    apart = HostState("apart", changes=(Change(CpusetPartition("taut"), "2-3"),))
+    plan = make_plan(parse_spec(TEXT), states=[FOUND, apart])
+    run = open_run(plan, tmp_path / "run", False)
+    seen: dict[str, set[int]] = {}
+
+    with (
+        RunScope(tmp_path / "base") as scope,
+        HostStates(host, TreeWriter(host), lambda: POLL, "test") as states,
+    ):
+
+        def measure(trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+            seen[trial.host.name] = set(scope.join)
+
+        names = [trial.name for trial in plan.trials]
+        Session(run, scope, CORES, states, Recorder(), measure, names).run(plan)
+
+    assert seen == {"as found": set(), "apart": {2, 3}}

@@ -1,5 +1,8 @@
 """Every way a file can be wrong is one line that names the place and the remedy."""
 
+import re
+import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,9 @@ import pytest
 from taut.core.errors import InputError
 from taut.experiment.spec import load_spec, parse_spec, spec_hash
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+PAGES = [*EXAMPLES, ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
 
 GOOD = """
 name = "good"
@@ -60,8 +65,11 @@ def test_there_are_examples():
         ("[64, ", "[60, ", "60 B: a frame holds headers, probe and FCS, 64 to 1518 B"),
         ('"imix"', '"imax"', "write bytes, like 64, or 'imix'"),
         ('"10kpps"', '"0pps"', "nothing would be sent; give a rate above 0"),
-        ('"10kpps"', '"10"', "not a number with a unit; write 100kpps or 50Mbps"),
+        ('"10kpps"', '"10"', "not a number with a unit; write 100kpps, 100 kpkt/s or 50Mbps"),
         ('"10kpps"', "10", "10 has no unit; write it as text, like '100kpps'"),
+        ('"10kpps"', '"1000000000pps"', "at most nine digits"),
+        ('"10kpps"', '"9000 Mpps"', "more than one packet a nanosecond; lower it"),
+        ('"10kpps"', '"0.5bps"', "less than one packet in 1000 s; raise it"),
         ('"1s"', '"0s"', "duration: nothing would be measured"),
         ('"1s"', '"1 fortnight"', "not a number with a unit; write 10s"),
         (
@@ -91,7 +99,7 @@ def test_a_mistake_is_one_line_that_names_it(old: str, new: str, expected: str):
 
     message = line_of(GOOD.replace(old, new))
 
-    assert message.startswith("f.toml: ")
+    assert re.match(r"f\.toml(:\d+:\d+)?: ", message)
     assert expected in message
 
 
@@ -104,8 +112,26 @@ def test_a_bridge_cannot_use_memif():
 
 
 def test_a_toml_mistake_names_its_line():
-    assert "f.toml: not TOML: " in line_of('name = "x"\nduration = 1s\n')
-    assert "line 2" in line_of('name = "x"\nduration = 1s\n')
+    assert line_of('name = "x"\nduration = 1s\n').startswith("f.toml:2:13: not TOML: ")
+    assert line_of('name = "x"\ntraffic = [1,').startswith("f.toml:2:1: not TOML: ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('duration = "1s"', 'durration = "1s"', "3:1"),
+        ('driver = "taut_forward"\nname', 'driver = "taut_forwrad"\nname', "6:1"),
+        ("transmit = ", "transmitt = ", "6:1"),
+        ("frames = [64,", "frames = [6,", "12:1"),
+        ('rates = ["10kpps"', '  rates = ["10kppps"', "11:3"),
+    ],
+)
+def test_a_wrong_key_is_named_by_its_line_and_column(old: str, new: str, place: str):
+    assert line_of(GOOD.replace(old, new)).startswith(f"f.toml:{place}: ")
+
+
+def test_what_an_override_broke_has_no_line():
+    assert line_of(GOOD, "duration=5").startswith("f.toml: duration: ")
 
 
 def test_a_missing_file_is_named(tmp_path: Path):
@@ -134,11 +160,62 @@ def test_overrides_reach_everything():
     assert spec.cores.generator == 1
 
 
+def test_a_load_has_one_name_however_its_rate_is_written():
+    spec = parse_spec(GOOD.replace('"10kpps"', '"10 kpkt/s"'))
+
+    assert spec.traffic[0].rates == ("10kpps", "5Mbps")
+    assert spec_hash(spec) == spec_hash(parse_spec(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("typed", "rates"),
+    [
+        ("""traffic.0.rates=["20kpps"]""", ("20kpps",)),
+        ("""traffic.0.rates=['20kpps','5Mbps']""", ("20kpps", "5Mbps")),
+        ("""'traffic.0.rates=["20kpps", "5Mbps"]'""", ("20kpps", "5Mbps")),
+        ("""traffic.0.rates=["100 kpkt/s"]""", ("100kpps",)),
+        ("traffic.constant.rates=20kpps,5Mbps", ("20kpps", "5Mbps")),
+        ("traffic.constant.rates=20kpps", ("20kpps",)),
+    ],
+)
+def test_a_list_survives_the_shell(typed: str, rates: tuple[str, ...]):
+    [override] = shlex.split(typed)
+
+    assert parse_spec(GOOD, [override]).traffic[0].rates == rates
+
+
+def test_commas_make_a_list_only_where_the_experiment_has_one():
+    overrides = ["device.buffered.options.transmit=buffered:32,50us", "traffic.0.frames=64,imix"]
+
+    spec = parse_spec(GOOD, overrides)
+
+    assert spec.device[1].options == {"transmit": "buffered:32,50us"}
+    assert spec.traffic[0].frames == (64, "imix")
+
+
+def test_what_only_looks_like_a_list_is_text():
+    assert "input should be" in line_of(GOOD, """traffic.0.rates=[a,"b,c"]""")
+
+
+def commands() -> list[str]:
+    """The runs of examples/ that files and pages name."""
+    pattern = re.compile(r"taut run (examples/[^`#\n]*)")
+    return sorted({command for page in PAGES for command in pattern.findall(page.read_text())})
+
+
+@pytest.mark.parametrize("command", commands())
+def test_a_documented_run_works_as_it_is_typed(command: str):
+    path, *words = shlex.split(command)
+    overrides = [value for option, value in pairwise(words) if option == "--set"]
+
+    assert load_spec(ROOT / path, overrides).traffic
+
+
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
         ("duration", "write key=value"),
-        ("traffic.7.flows=1", "no entry '7'; there are 1, from 0"),
+        ("traffic.7.flows=1", "no entry '7'; known are constant"),
         ("device.none.link=veth", "no entry 'none'"),
         ("durration=2s", "did you mean 'duration'"),
         ("name.x=1", "name is no table"),
@@ -161,3 +238,30 @@ def test_tables_of_one_name_add_loads_to_one_curve():
     assert len(parse_spec(GOOD + more).traffic) == 2
     assert "gets 64 B at 10kpps twice" in line_of(GOOD + '[[traffic]]\nrates = ["10kpps"]\n')
     assert "two of traffic are called" in line_of(GOOD + more.replace("]\n", "]\nflows = 2\n", 1))
+
+
+HOSTS = '[{name = "as found"}, {name = "trimmed", profile = "recommended", without = ["R06"]}]'
+
+
+def test_states_of_the_host_are_read():
+    spec = parse_spec(GOOD, [f"host={HOSTS}"])
+
+    assert [host.name for host in spec.host] == ["as found", "trimmed"]
+    assert [host.is_as_found for host in spec.host] == [True, False]
+    assert spec.changes_host
+    assert not parse_spec(GOOD).changes_host
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        ('[{name = "a"}, {name = "a"}]', "two of host are called 'a'"),
+        ('[{name = "a", only = ["R66"]}]', "no check or remedy 'R66'; did you mean"),
+        ('[{name = "a", profile = "most"}]', "'most'"),
+        ('[{name = "a", profile = "minimal", only = ["R06"]}]', "profile and only are both given"),
+        ('[{name = "a", without = ["R06"]}]', "without leaves out of nothing"),
+        ('[{name = "A/b"}]', "is no name here"),
+    ],
+)
+def test_a_state_that_cannot_be_is_one_line(hosts: str, said: str):
+    assert said in line_of(GOOD, f"host={hosts}")

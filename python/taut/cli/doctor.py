@@ -6,13 +6,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from taut.dut.drivers import DRIVERS
+from taut.experiment.leftovers import clean as clean_up
 from taut.host.capability import Status, capabilities
 from taut.host.host import Host
-from taut.testbed.cleanup import clean as clean_up
+from taut.report.paragraph import INDENT, print_paragraph
 from taut.testbed.cleanup import live_runs
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
@@ -23,13 +22,19 @@ _COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
 _EXAMPLE_OPTIONS: dict[str, dict[str, Any]] = {"command": {"argv": ["true"]}}
 
 
+EXAMPLES = (
+    "taut doctor",
+    "taut doctor --clean",
+)
+
+
 def doctor(
     clean: Annotated[bool, typer.Option("--clean", help="Remove what killed runs left.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say what this machine can and cannot do, and the remedy."""
     # Runs first: what their processes hold is free only when they are gone.
-    removed = [*clean_up(default_base()), *remove_leftovers()] if clean else []
+    removed = [*clean_up(default_base(), Host()), *remove_leftovers()] if clean else []
     report = examine(removed)
     if as_json:
         typer.echo(json.dumps(report, indent=1))
@@ -68,29 +73,24 @@ def _missing(name: str) -> str | None:
 
 def _print(report: dict[str, Any]) -> None:
     console = Console()
-    table = Table("", "can it?", "observed", "remedy", box=None, title="This machine")
+    print_paragraph(console, "This machine", style="italic")
     for row in report["capabilities"]:
-        colour = _COLOURS[row["status"]]
-        table.add_row(
-            row["name"],
-            f"[{colour}]{row['status']}[/]",
-            escape(row["observed"]),
-            escape(row["remedy"]),
-        )
-    console.print(table)
+        remedy = f"; {row['remedy']}" if row["remedy"] else ""
+        _print_row(console, row["name"], row["status"], row["observed"] + remedy)
     for title in ("links", "devices"):
-        table = Table("", "can it?", "what it is, or the remedy", box=None, title=title.title())
+        console.print()
+        print_paragraph(console, title.title(), style="italic")
         for row in report[title]:
             status = "yes" if row["missing"] is None else "no"
-            table.add_row(
-                row["name"],
-                f"[{_COLOURS[status]}]{status}[/]",
-                escape(row["missing"] or row["summary"]),
-            )
-        console.print(table)
+            _print_row(console, row["name"], status, row["missing"] or row["summary"])
     for run in report["runs_alive"]:
-        console.print(f"run {run['id']} (pid {run['pid']}) is alive: measurements share cores")
+        print_paragraph(console, f"run {run['id']} (pid {run['pid']}) is alive")
     for thing in report["left_behind"]:
-        console.print(f"left by a dead process: {thing}; taut doctor --clean", markup=False)
+        print_paragraph(console, f"left by a dead process: {thing}; taut doctor --clean")
     for thing in report["removed"]:
-        console.print(f"removed {thing}", markup=False)
+        print_paragraph(console, f"removed {thing}")
+
+
+def _print_row(console: Console, name: str, status: str, text: str) -> None:
+    """`hugepages: yes, 512 free`; what cannot be is coloured."""
+    print_paragraph(console, f"{name}: {status}, {text}", "", INDENT, style=_COLOURS[status])

@@ -25,6 +25,14 @@ A file (examples/ has whole ones):
     placement = "bare"
     options = { transmit = "buffered:32,100us" }
 
+    [[host]]                     # states of the machine, measured in turn; left out: as it is
+    name = "as found"            # nothing is changed
+
+    [[host]]
+    name = "trimmed"
+    profile = "recommended"      # as `taut host apply` takes it; or only = ["R24", "K04"]
+    without = ["R06"]            # checks or remedies to leave out
+
     [[traffic]]
     name = "main"                # the schedule's when left out
     schedule = "burst"           # constant | jittered | poisson | burst
@@ -41,8 +49,9 @@ A file (examples/ has whole ones):
     [links.pci]                  # options of a link kind: here, which ports are wired
     generator = ["0000:3b:00.0", "0000:3b:00.1"]
 
-A trial is one device under one load once: device x traffic x frame x rate x repetition. Two tables
-of one traffic name add loads to one curve: other rates, other lengths or devices, else the same.
+A trial is one device under one load once, in one state of the host: host x device x traffic x frame
+x rate x repetition. Two tables of one traffic name add loads to one curve: other rates, other
+lengths or devices, else the same.
 """
 
 from collections.abc import Callable
@@ -61,10 +70,13 @@ from pydantic import (
 )
 
 from taut.core.errors import InputError
-from taut.core.units import parse_duration_ns, parse_rate
+from taut.core.units import offered_pps, parse_duration_ns, spell_rate
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers import DRIVERS
 from taut.experiment.words import did_you_mean, explain
+from taut.host.check import Profile
+from taut.host.checks import CHECKS
+from taut.host.state import HostState
 from taut.testbed.links import LINKS
 
 MIN_FRAME = 64
@@ -75,6 +87,7 @@ IMIX = ((64, 7), (570, 4), (1518, 1))
 LOOPBACK = "loopback"
 
 _NAME = r"^[a-z0-9][a-z0-9_.]*$"
+_STATE_NAME = r"^[a-z0-9][a-z0-9_. +-]*$"
 
 Frame = int | Literal["imix"]
 Record = Literal["all", "tail", "none", "auto"]
@@ -95,7 +108,7 @@ def _explained(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
     return validate
 
 
-_EXAMPLES: dict[Callable[[str], Any], str] = {parse_duration_ns: "10s", parse_rate: "100kpps"}
+_EXAMPLES: dict[Callable[[str], Any], str] = {parse_duration_ns: "10s", spell_rate: "100kpps"}
 
 
 def _is_frame(value: object) -> object:
@@ -107,11 +120,6 @@ def _is_frame(value: object) -> object:
         raise ValueError(
             f"{value} B: a frame holds headers, probe and FCS, {MIN_FRAME} to {MAX_FRAME} B"
         )
-    return value
-
-
-def _is_rate(value: object) -> object:
-    _explained(parse_rate)(value)
     return value
 
 
@@ -130,7 +138,7 @@ def _is_not_zero(value: int) -> int:
 
 DurationNs = Annotated[int, BeforeValidator(_explained(parse_duration_ns))]
 TrialNs = Annotated[DurationNs, AfterValidator(_is_not_zero)]
-RateText = Annotated[str, BeforeValidator(_is_rate)]
+RateText = Annotated[str, BeforeValidator(_explained(spell_rate))]
 FrameSize = Annotated[Frame, BeforeValidator(_is_frame)]
 TraceMode = Annotated[Trace, BeforeValidator(_trace_word)]
 Name = Annotated[str, Field(pattern=_NAME)]
@@ -196,6 +204,45 @@ class DeviceSpec(Model):
             raise ValueError(f"options: {explain(error)}") from None
 
 
+class HostSpec(Model):
+    """One state of the machine; without profile and only, it is as found."""
+
+    name: str = Field(pattern=_STATE_NAME)
+    profile: Literal["minimal", "recommended", "extreme"] | None = None
+    only: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        if self.profile is not None and self.only is not None:
+            raise ValueError(
+                f"host {self.name!r}: profile and only are both given; take one (only names checks "
+                "or remedies whatever the profile)"
+            )
+        if self.without and self.profile is None and self.only is None:
+            raise ValueError(
+                f"host {self.name!r}: without leaves out of nothing; add profile or only"
+            )
+        known = {check.id for check in CHECKS}
+        for word in (*(self.only or ()), *self.without):
+            if word.partition("-")[0] not in known:
+                raise ValueError(
+                    f"host {self.name!r}: no check or remedy {word!r}{did_you_mean(word, known, 3)}"
+                )
+        return self
+
+    @property
+    def state(self) -> HostState:
+        """What apply makes of it."""
+        profile = None if self.profile is None else Profile[self.profile.upper()]
+        return HostState(self.name, profile, self.only, self.without)
+
+    @property
+    def is_as_found(self) -> bool:
+        """Whether nothing is changed."""
+        return self.profile is None and self.only is None
+
+
 class TrafficSpec(Model):
     """One load, over all its frames and rates."""
 
@@ -224,8 +271,13 @@ class TrafficSpec(Model):
         return data
 
     @model_validator(mode="after")
-    def _one_length(self) -> Self:
+    def _is_possible(self) -> Self:
         _refuse_both(self.duration_ns, self.count)
+        for frame, rate in product(self.frames, self.rates):
+            try:
+                offered_pps(rate, mean_frame_len(frame), self.rate_layer)
+            except InputError as error:
+                raise ValueError(f"{error} (frames of {frame})") from None
         return self
 
     def takes(self, device: DeviceSpec) -> bool:
@@ -250,6 +302,7 @@ class Spec(Model):
     floor: bool = True
     cores: CoreSpec = CoreSpec()
     device: tuple[DeviceSpec, ...] = Field(min_length=1)
+    host: tuple[HostSpec, ...] = ()
     traffic: tuple[TrafficSpec, ...] = Field(min_length=1)
     links: dict[str, dict[str, Any]] = {}
 
@@ -257,6 +310,7 @@ class Spec(Model):
     def _is_possible(self) -> Self:
         _refuse_both(self.duration_ns, self.count)
         _refuse_twice("device", [device.name for device in self.device])
+        _refuse_twice("host", [host.name for host in self.host])
         _refuse_overlapping(self.traffic, self.device)
         for kind in self.links:
             if kind not in LINKS:
@@ -270,6 +324,11 @@ class Spec(Model):
             if all(length is None for length in lengths):
                 raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
         return self
+
+    @property
+    def changes_host(self) -> bool:
+        """Whether a state of the host is anything but as found."""
+        return any(not host.is_as_found for host in self.host)
 
 
 def mean_frame_len(frame: Frame) -> float:

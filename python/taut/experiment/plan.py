@@ -1,9 +1,9 @@
 """The plan: every trial of an experiment, in the order it will run, with its own seed.
 
-Order "interleaved": one repetition after the other, so that drift of the machine hits all devices
-alike. Within a repetition the loads are shuffled by the stored seed and the devices of one load
-stay together; every second repetition runs the first one's order backwards, which for two devices
-is A B B A.
+Order "interleaved": one repetition after the other, so that drift of the machine hits everything
+alike. What is dear to change changes least: within a repetition come the states of the host, in
+each of them the loads, under each load the devices; all three shuffled by the stored seed. Every
+second repetition runs the first one's order backwards, which for two states is A B B A.
 """
 
 import hashlib
@@ -11,9 +11,10 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
 from taut.core.errors import InputError
-from taut.core.units import parse_rate
+from taut.core.units import offered_pps
 from taut.experiment.model import (
     LOOPBACK,
     DeviceSpec,
@@ -24,6 +25,7 @@ from taut.experiment.model import (
     TrafficSpec,
     mean_frame_len,
 )
+from taut.host.state import FOUND, HostState
 
 MAX_RECORDED_PPS = 1_000_000
 """record = "auto" keeps every packet up to here: what the writer is sure to keep up with."""
@@ -31,16 +33,20 @@ MAX_RECORDED_PPS = 1_000_000
 MAX_CONTINUOUS_NS = 300_000_000_000
 """trace = "auto" keeps every event of trials up to here, and of longer ones those around spikes."""
 
-OVERHEAD_NS = 2_000_000_000
+OVERHEAD_NS = 1_200_000_000
 """Starting and stopping one trial's programs, for the first guess of the time left."""
+
+STATE_NS = 1_500_000_000
+"""Leaving one state of the host and entering another, likewise."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One device under one load, once."""
+    """One device under one load in one state of the host, once."""
 
     index: int
     name: str  # the trial's folder
+    host: HostState
     device: DeviceSpec
     traffic: TrafficSpec
     frame: Frame
@@ -71,7 +77,9 @@ class Plan:
     @property
     def total_ns(self) -> int:
         """About how long the whole run takes."""
-        return sum(trial.expected_ns + self.spec.deadline_ns for trial in self.trials)
+        changes = sum(a.host != b.host for a, b in pairwise(self.trials))
+        trials = sum(trial.expected_ns + self.spec.deadline_ns for trial in self.trials)
+        return trials + changes * STATE_NS
 
     def only(self, pattern: str) -> "Plan":
         """Keep the trials whose name holds a match; their names and seeds stay."""
@@ -93,20 +101,34 @@ class _Load:
     devices: tuple[DeviceSpec, ...]
 
 
-def make_plan(spec: Spec) -> Plan:
-    """Lay out the matrix and order it."""
+def make_plan(
+    spec: Spec,
+    *,
+    states: Sequence[HostState] | None = None,
+    first_index: int = 0,
+    repetitions: range | None = None,
+) -> Plan:
+    """Lay out the matrix and order it.
+
+    An experiment that goes on by what it has seen plans a part at a time: only these repetitions
+    (from 1), numbered from `first_index` on, in the order of the whole; `states` of the host other
+    than the file's.
+    """
+    if states is None:
+        states = [host.state for host in spec.host]
     loads = [
         _load(spec, traffic, frame, rate)
         for traffic in spec.traffic
         for frame in traffic.frames
         for rate in traffic.rates
     ]
-    ordered = list(_interleaved(spec, loads) if spec.order == "interleaved" else _listed(loads))
+    steps = (_interleaved if spec.order == "interleaved" else _listed)(spec, loads, states)
+    ordered = [step for step in steps if repetitions is None or step.repetition in repetitions]
     # The folder's name orders trials, so all indices have one width.
-    width = max(3, len(str(len(ordered) - 1)))
+    width = max(3, len(str(first_index + len(ordered) - 1)))
     trials = tuple(
-        _trial(spec, index, load, device, repetition, width)
-        for index, (load, device, repetition) in enumerate(ordered)
+        _trial(spec, index, step, width, named=bool(states))
+        for index, step in enumerate(ordered, first_index)
     )
     return Plan(spec, trials)
 
@@ -130,53 +152,75 @@ def _floors(devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
     ]
 
 
-_Step = tuple[_Load, DeviceSpec, int]
+@dataclass(frozen=True)
+class _Step:
+    load: _Load
+    device: DeviceSpec
+    host: HostState
+    repetition: int
 
 
-def _listed(loads: Sequence[_Load]) -> Iterator[_Step]:
-    for load in loads:
-        for repetition in range(1, load.n_repetitions + 1):
-            for device in load.devices:
-                yield load, device, repetition
+def _listed(_: Spec, loads: Sequence[_Load], states: Sequence[HostState]) -> Iterator[_Step]:
+    for host in states or (FOUND,):
+        for load in loads:
+            for repetition in range(1, load.n_repetitions + 1):
+                for device in load.devices:
+                    yield _Step(load, device, host, repetition)
 
 
-def _interleaved(spec: Spec, loads: Sequence[_Load]) -> Iterator[_Step]:
+def _interleaved(
+    spec: Spec, loads: Sequence[_Load], states: Sequence[HostState]
+) -> Iterator[_Step]:
     # Not for secrets: the same seed must give the same order.
     rng = random.Random(spec.seed)  # noqa: S311
-    forwards: list[tuple[_Load, list[DeviceSpec]]] = []
+    forwards: list[tuple[HostState, _Load, DeviceSpec]] = []
     for repetition in range(1, max(load.n_repetitions for load in loads) + 1):
         if repetition % 2 == 1:
-            forwards = [(load, rng.sample(load.devices, len(load.devices))) for load in loads]
-            rng.shuffle(forwards)
-            order = forwards
-        else:
-            order = [(load, devices[::-1]) for load, devices in forwards[::-1]]
-        for load, devices in order:
+            forwards = list(_shuffled(loads, states, rng))
+        for host, load, device in forwards if repetition % 2 == 1 else forwards[::-1]:
             if repetition <= load.n_repetitions:
-                for device in devices:
-                    yield load, device, repetition
+                yield _Step(load, device, host, repetition)
 
 
-def _trial(
-    spec: Spec, index: int, load: _Load, device: DeviceSpec, repetition: int, width: int
-) -> Trial:
+def _shuffled(
+    loads: Sequence[_Load], states: Sequence[HostState], rng: random.Random
+) -> Iterator[tuple[HostState, _Load, DeviceSpec]]:
+    """Order one repetition: devices of a load stay together, loads of a state of the host too.
+
+    All states get the loads and devices in one order: only the state differs between them.
+    """
+    order = [(load, rng.sample(load.devices, len(load.devices))) for load in loads]
+    rng.shuffle(order)
+    # Drawn last: an experiment without states keeps the order its seed always gave.
+    for host in rng.sample(states, len(states)) if states else [FOUND]:
+        for load, devices in order:
+            for device in devices:
+                yield host, load, device
+
+
+def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> Trial:
+    """Make a trial; `named`: the state of the host is part of its name."""
+    load, device, repetition = step.load, step.device, step.repetition
     traffic = load.traffic
-    offered_pps = parse_rate(load.rate).pps(mean_frame_len(load.frame), traffic.rate_layer)
-    duration_ns, count = _length(spec, traffic, offered_pps)
+    pps = offered_pps(load.rate, mean_frame_len(load.frame), traffic.rate_layer)
+    duration_ns, count = _length(spec, traffic, pps)
     label = f"{device.name}-{device.placement}-{traffic.name}_{load.frame}-{load.rate}"
+    if named:
+        label += f"-{step.host.name.replace(' ', '_')}"
     warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
-    record = _record(traffic.record or spec.record, offered_pps * (2 if traffic.both else 1))
+    record = _record(traffic.record or spec.record, pps * (2 if traffic.both else 1))
     trace, why_not_traced = _trace(traffic.trace or spec.trace, record, duration_ns)
     return Trial(
         index=index,
         name=f"{index:0{width}d}-{label.replace('/', '')}-r{repetition}",
+        host=step.host,
         device=device,
         traffic=traffic,
         frame=load.frame,
         rate=load.rate,
         repetition=repetition,
         seed=derive_seed(spec.seed, traffic.name, str(load.frame), load.rate, str(repetition)),
-        offered_pps=offered_pps,
+        offered_pps=pps,
         duration_ns=duration_ns,
         count=count,
         warm_up_ns=warm_up_ns,

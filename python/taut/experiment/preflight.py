@@ -1,6 +1,7 @@
 """What this machine lacks for an experiment, found before anything is started."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -36,6 +37,8 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = device.dut.missing(device.driver_options)
         if reason is not None:
             yield f"device {device.name}: {reason}"
+    if plan.spec.changes_host and os.geteuid() != 0:
+        yield "[[host]]: changing the host needs root; run as root, or measure the host as found"
     # Of "auto" the run says by itself that it goes without.
     if plan.spec.trace != "auto" and tracing.is_wanted(plan):
         reason = tracing.why_not()

@@ -1,45 +1,40 @@
-"""A plan carried out into a run directory: whole trials or none, resumable, interruptible."""
+"""A plan carried out into a run directory: whole trials or none, resumable, interruptible.
 
-import errno
+`measuring` holds what a run needs (cores, memory, the host's state) and gives a Session that runs
+trials, all of a plan or a part at a time; `run_plan` is the session of one plan.
+"""
+
 import os
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from taut.core.errors import InputError, TautError, TrialError
-from taut.core.files import write_json
-from taut.core.manifest import make_manifest, write_manifest
+from taut.core.errors import InputError, TrialError
+from taut.core.manifest import write_manifest
+from taut.experiment import leftovers
+from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores, assign_cores, read_topology
 from taut.experiment.glance import glance_at
+from taut.experiment.model import Spec
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.progress import Progress, Silent
+from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, waiting_of
 from taut.experiment.spec import spec_hash
+from taut.experiment.stored import Measure, is_whole, run_one
 from taut.experiment.trial import Testbench
-from taut.host.audit import as_document, find_situation, run_audit
-from taut.host.fingerprint import fingerprint
+from taut.host.apart import partition_procs
+from taut.host.apply import Outcome
+from taut.host.audit import find_situation
 from taut.host.host import Host
-from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory
-from taut.testbed import cleanup
+from taut.host.situation import Situation
+from taut.host.state import HostStates, describe_applied, refuse_applied
+from taut.host.writer import Writer
+from taut.records.rundir import RunDirectory
+from taut.testbed.core_locks import busy_cores, measuring_on
 from taut.testbed.scope import RunScope
-
-TRIAL_FORMAT = 1
-
-Measure = Callable[[Trial, Path, dict[str, Any]], None]
-"""Measures one trial into a folder, filling in its trial.json; TrialError when it fails."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a plan came from, for the manifest."""
-
-    text: str = ""
-    source: str = ""
-    overrides: Sequence[str] = ()
-    command_line: Sequence[str] = ()
 
 
 def run_plan(
@@ -47,54 +42,162 @@ def run_plan(
     out: Path,
     resume: bool = False,
     progress: Progress | None = None,
-    origin: Origin = Origin(),
+    origin: Origin = NO_ORIGIN,
+    *,
+    wait: bool = False,
 ) -> RunDirectory:
-    """Run every trial that is missing in `out`; InterruptedRun's remains are whole trials."""
+    """Run every trial that is missing in `out`; InterruptedRun's remains are whole trials.
+
+    `wait`: for another measurement on the same cores, instead of InputError.
+    """
+    with measuring(plan, out, resume, progress, origin, wait=wait) as session:
+        session.run(plan)
+    return RunDirectory(out)
+
+
+@dataclass
+class Session:
+    """A run that is under way: what it measures on, and where its trials go."""
+
+    run_directory: RunDirectory
+    scope: RunScope
+    cores: Cores
+    states: HostStates
+    progress: Progress
+    measure: Measure
+    ordered: list[str] = field(default_factory=list)
+    """Names of all trials planned so far, in order, as the manifest has them."""
+
+    def run(self, plan: Plan) -> None:
+        """Run what has no whole trial yet, in order; a failed one does not stop the rest.
+
+        A run that goes on by what it has seen calls it once a part.
+        """
+        run = self.run_directory
+        done = {trial.name for trial in run.trials() if trial.is_whole}
+        self._note_order(plan)
+        self.progress.started(plan, sum(trial.name in done for trial in plan.trials))
+        for trial in plan.trials:
+            if trial.name in done:
+                continue
+            self.progress.trial_started(trial)
+            meta = run_one(trial, run, self.cores, self._measure_in_state, self.scope)
+            folder = run.trials_path / trial.name
+            glance = glance_at(folder, meta) if is_whole(meta) else {}
+            self.progress.trial_finished(trial, meta, glance)
+
+    def _measure_in_state(self, trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+        """Bring the host into the trial's state and say what was verified before and after."""
+        entered = self.states.enter(trial.host)
+        # A state may set the cores apart: then programs must be let in.
+        self.scope.join = partition_procs(self.states.host)
+        meta["host"] |= {
+            "remedies": list(dict.fromkeys(result.wish.remedy for result in entered.results)),
+            "refused": len(entered.of(Outcome.UNMOVABLE, Outcome.GONE)),
+            "before": self.states.standing(),
+        }
+        lost = meta["host"]["before"]["lost"]
+        if lost:
+            raise TrialError(
+                f"host {trial.host.name!r}: not in force any more: {', '.join(lost[:3])}; somebody "
+                "else changes this host"
+            )
+        self.measure(trial, folder, meta)
+        meta["host"]["after"] = self.states.standing()
+
+    def _note_order(self, plan: Plan) -> None:
+        """Add the trials of a later part to the manifest."""
+        new = [trial.name for trial in plan.trials if trial.name not in self.ordered]
+        if new:
+            manifest = self.run_directory.manifest()
+            manifest["order"] = [*manifest["order"], *new]
+            write_manifest(self.run_directory.path, manifest)
+        self.ordered += new
+
+
+@contextmanager
+def measuring(
+    plan: Plan,
+    out: Path,
+    resume: bool = False,
+    progress: Progress | None = None,
+    origin: Origin = NO_ORIGIN,
+    *,
+    wait: bool = False,
+    in_parts: bool = False,
+    beside: Beside = ALONE,
+) -> Iterator[Session]:
+    """Take what a run needs, and give all of it back, the host's state first, however it ends.
+
+    InputError where another measurement holds the cores (unless told to wait), or where the
+    experiment changes the host and an apply made by hand is in force. `in_parts`: the session plans
+    its trials itself, a part at a time and over states of the host; of `plan` only its devices and
+    loads count.
+    """
     progress = progress or Silent()
     run = open_run(plan, out, resume)
     host = Host()
-    cores = assign_cores(plan.spec.cores, read_topology(host))
-    warnings = list(cores.notes)
-    with RunScope() as scope:
-        cleanup.clean(scope.base)
-        warnings += scope.others()
-        bench = Testbench(plan, scope, cores, progress.ticked, progress.warned)
-        with pinned_to(cores.runner):
+    with (
+        _nothing_left_of_refusals(run),
+        cores_held(host, plan.spec, progress, wait=wait) as cores,
+        RunScope() as scope,
+    ):
+        leftovers.clean(scope.base, host)
+        if plan.spec.changes_host or in_parts:
+            refuse_applied(host)
+        holder = leftovers.holder_of(scope.id)
+        situation = partial(situation_of, host, cores, plan.spec)
+        states = HostStates(host, Writer(host), situation, holder)
+        with states, pinned_to(cores.runner):
+            bench = Testbench(plan, scope, cores, progress.ticked, progress.warned, beside)
             bench.check_clock()
+            warnings = [*cores.notes, *scope.others()]
             cannot_trace = bench.check_tracing()
             if cannot_trace is not None:
                 warnings.append(f"not traced, late packets will have no cause: {cannot_trace}")
             bench.add_hugepages()
-            _write_manifest(run, plan, origin, host, cores, warnings)
+            ordered = [] if in_parts else [trial.name for trial in plan.trials]
+            describe_run(run, plan, origin, host, cores, warnings, ordered)
+            progress.noted(f"Cores: {cores.why}.")
+            if (applied := describe_applied(host)) is not None:
+                progress.noted(
+                    f"Host: {applied['n_in_force']} changes of `taut host apply` in force."
+                )
             for warning in warnings:
                 progress.warned(warning)
-            run_trials(plan, run, cores, bench.measure, scope, progress)
-    return RunDirectory(out)
+            yield Session(run, scope, cores, states, progress, bench.measure, ordered)
 
 
-def run_trials(
-    plan: Plan,
-    run: RunDirectory,
-    cores: Cores,
-    measure: Measure,
-    scope: RunScope,
-    progress: Progress,
-) -> None:
-    """Run what has no whole trial yet, one after the other; a failed one does not stop the rest."""
-    done = {trial.name for trial in run.trials() if trial.is_whole}
-    progress.started(plan, sum(trial.name in done for trial in plan.trials))
-    for trial in plan.trials:
-        if trial.name in done:
-            continue
-        progress.trial_started(trial)
-        meta = _run_one(trial, run, cores, measure, scope)
-        folder = run.trials_path / trial.name
-        progress.trial_finished(trial, meta, glance_at(folder, meta) if is_whole(meta) else {})
+@contextmanager
+def cores_held(host: Host, spec: Spec, progress: Progress, *, wait: bool) -> Iterator[Cores]:
+    """Choose the cores of a run and keep other measurements off them."""
+    cores = choose_cores(host, spec)
+    with measuring_on(cores.measured, wait=wait, waiting=progress.warned):
+        yield cores
 
 
-def is_whole(meta: Mapping[str, Any]) -> bool:
-    """Whether a trial.json says that its trial ended as planned."""
-    return bool(meta["status"] == "whole")
+@contextmanager
+def _nothing_left_of_refusals(run: RunDirectory) -> Iterator[None]:
+    """Remove the folders of a run that was refused before it wrote anything."""
+    try:
+        yield
+    except InputError:
+        with suppress(OSError):  # Not empty: there is something in it.
+            run.trials_path.rmdir()
+            run.path.rmdir()
+        raise
+
+
+def choose_cores(host: Host, spec: Spec) -> Cores:
+    """Say which core does what in an experiment that began now; see `assign_cores`."""
+    topology = read_topology(host)
+    topology = replace(topology, busy=frozenset(busy_cores(topology.usable)))
+    return assign_cores(spec.cores, topology)
+
+
+def situation_of(host: Host, cores: Cores, spec: Spec) -> Situation:
+    """What the host is judged for: the measured cores, and the devices that run there."""
+    return find_situation(host, cores=cores.to_quiet, waiting=waiting_of(spec))
 
 
 def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
@@ -104,7 +207,9 @@ def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
         raise InputError(f"{out}: not a folder; give another --out")
     if _holds_a_run(run):
         if not resume:
-            raise InputError(f"{out}: not empty; give another --out, or --resume to complete it")
+            raise InputError(
+                f"{out}: not empty; give another --out, or complete it: taut run ... --resume"
+            )
         stored = run.manifest().get("spec", {}).get("hash")
         if stored != spec_hash(plan.spec):
             raise InputError(
@@ -139,162 +244,3 @@ def pinned_to(core: int) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-def _run_one(
-    trial: Trial, run: RunDirectory, cores: Cores, measure: Measure, scope: RunScope
-) -> dict[str, Any]:
-    """Measure under a temporary name, rename when trial.json is written."""
-    temporary = run.trials_path / f"{TEMPORARY_PREFIX}{trial.name}"
-    meta = trial_document(trial, cores)
-    try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        scope.make_temp(temporary)
-        _measure(trial, temporary, measure, meta)
-        _finish(temporary, run.trials_path / trial.name, meta)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    finally:
-        scope.release_temp(temporary, final)
-    return meta
-
-
-def _measure(trial: Trial, folder: Path, measure: Measure, meta: dict[str, Any]) -> None:
-    try:
-        measure(trial, folder, meta)
-    except TrialError as error:
-        _fail(meta, error.reason, error.log_tail)
-    except InputError as error:
-        # An unusable clock, a missing interface: seen at the first trial, it holds for all.
-        if not any(folder.parent.glob("[0-9]*")):
-            raise
-        _fail(meta, str(error))
-    except TautError as error:
-        _fail(meta, str(error))
-    except OSError as error:
-        _fail(meta, _words_of(error))
-
-
-def _fail(meta: dict[str, Any], reason: str, log_tail: Sequence[str] = ()) -> None:
-    meta["status"] = "failed"
-    meta["failure"] = {"reason": reason, "log_tail": list(log_tail)}
-
-
-def _words_of(error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full; records are not whole"
-    return f"{error.filename or 'system'}: {error.strerror or error}"
-
-
-def _finish(temporary: Path, final: Path, meta: dict[str, Any]) -> None:
-    """Give the trial its name: from here on it is there."""
-    if not is_whole(meta):
-        _drop_records(temporary)
-    try:
-        write_json(temporary / "trial.json", meta)
-        # A failed trial of the run that is resumed gives way.
-        shutil.rmtree(final, ignore_errors=True)
-        temporary.rename(final)
-    except OSError as error:
-        raise TautError(
-            f"{final.parent}: trial {final.name} cannot be stored: {_words_of(error)}; make room "
-            "and complete the run with --resume"
-        ) from None
-
-
-def _drop_records(folder: Path) -> None:
-    """A failed trial keeps its logs and its trial.json: half a file of packets misleads."""
-    for path in folder.glob("*.parquet"):
-        path.unlink()
-
-
-def trial_document(trial: Trial, cores: Cores) -> dict[str, Any]:
-    """Begin trial.json with what was asked for."""
-    device, traffic = trial.device, trial.traffic
-    return {
-        "format": TRIAL_FORMAT,
-        "index": trial.index,
-        "name": trial.name,
-        "status": "whole",
-        "failure": None,
-        "repetition": trial.repetition,
-        "started_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "dut": {
-            "name": device.name,
-            "driver": device.driver,
-            "version": device.dut.version(),
-            "options": device.driver_options.model_dump(mode="json"),
-            "link": device.link,
-            "placement": device.placement,
-            "path": "",
-            "notes": [],
-            "stats": None,
-        },
-        "traffic": {
-            "name": traffic.name,
-            "schedule": traffic.schedule,
-            "options": dict(traffic.options),
-            "frame": str(trial.frame),
-            "flows": traffic.flows,
-            "both": traffic.both,
-            "rate": trial.rate,
-            "rate_layer": traffic.rate_layer,
-            "offered_pps": trial.offered_pps,
-            "duration_ns": trial.duration_ns,
-            "warm_up_ns": trial.warm_up_ns,
-            "seed": trial.seed,
-            "record": trial.record,
-        },
-        "trace": {"mode": trial.trace, "why_not": trial.why_not_traced or None},
-        "cores": cores.as_json(),
-        "clock": {"before": None, "after": None},
-        "generator": None,
-        "logs": [],
-    }
-
-
-def _write_manifest(
-    run: RunDirectory,
-    plan: Plan,
-    origin: Origin,
-    host: Host,
-    cores: Cores,
-    warnings: Sequence[str],
-) -> None:
-    """Write manifest.json; a resumed run keeps the first one and appends what differs now."""
-    document = make_manifest(
-        host=fingerprint(host, _pci_addresses(plan)),
-        spec={
-            "name": plan.spec.name,
-            "source": origin.source,
-            "text": origin.text,
-            "overrides": list(origin.overrides),
-            "hash": spec_hash(plan.spec),
-            "resolved": plan.spec.model_dump(mode="json", by_alias=True),
-        },
-        # Each trial.json holds its own, derived from this one.
-        seeds={"experiment": plan.spec.seed},
-        command_line=origin.command_line,
-    )
-    document["order"] = [trial.name for trial in plan.trials]
-    document["warnings"] = list(warnings)
-    document["audit"] = _audit(host, cores)
-    if (run.path / "manifest.json").exists():
-        first = run.manifest()
-        resumed = [*first.get("resumed", []), {k: v for k, v in document.items() if k != "spec"}]
-        known = first.get("warnings", [])
-        added = [warning for warning in warnings if warning not in known]
-        document = {**first, "resumed": resumed, "warnings": [*known, *added]}
-    write_manifest(run.path, document)
-
-
-def _audit(host: Host, cores: Cores) -> dict[str, Any]:
-    """Every check of the host for the cores of this run; counters are not watched."""
-    polled = tuple(sorted({cores.generator, cores.device}))
-    return as_document(run_audit(host, replace(find_situation(host), cores=polled)))
-
-
-def _pci_addresses(plan: Plan) -> list[str]:
-    wired = plan.spec.links.get("pci", {})
-    return [str(address) for side in wired.values() for address in side]

@@ -85,6 +85,15 @@ class RunDirectory:
         )
         return [TrialDirectory(path, read_json(path / "trial.json")) for path in found]
 
+    def some_trials(self) -> list[TrialDirectory]:
+        """Give the trials; InputError: there is none, so it is no run directory."""
+        found = self.trials()
+        if not found:
+            raise InputError(
+                f"{self.path}: no trials; give a run directory of `taut run` or `taut analyze`"
+            )
+        return found
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object that taut wrote; say which file when it is not one."""

@@ -1,0 +1,87 @@
+"""The manifest of a run: written before its first trial, added to when it is resumed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from taut.core.manifest import make_manifest, write_manifest
+from taut.experiment.cores import Cores
+from taut.experiment.model import Spec
+from taut.experiment.plan import Plan
+from taut.experiment.spec import spec_hash
+from taut.host.audit import as_document, find_situation, run_audit
+from taut.host.fingerprint import fingerprint
+from taut.host.host import Host
+from taut.host.situation import Waiting
+from taut.host.state import describe_applied
+from taut.records.rundir import RunDirectory
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a plan came from, for the manifest."""
+
+    text: str = ""
+    source: str = ""
+    overrides: Sequence[str] = ()
+    command_line: Sequence[str] = ()
+
+
+NO_ORIGIN = Origin()
+"""Of a plan that was made by a program."""
+
+
+def describe_run(
+    run: RunDirectory,
+    plan: Plan,
+    origin: Origin,
+    host: Host,
+    cores: Cores,
+    warnings: Sequence[str],
+    order: Sequence[str],
+) -> None:
+    """Write manifest.json of a run that is about to measure.
+
+    A resumed run keeps the first one and appends what differs now.
+    """
+    document = make_manifest(
+        host=fingerprint(host, _pci_addresses(plan)),
+        spec={
+            "name": plan.spec.name,
+            "source": origin.source,
+            "text": origin.text,
+            "overrides": list(origin.overrides),
+            "hash": spec_hash(plan.spec),
+            "resolved": plan.spec.model_dump(mode="json", by_alias=True),
+        },
+        # Each trial.json holds its own, derived from this one.
+        seeds={"experiment": plan.spec.seed},
+        command_line=origin.command_line,
+    )
+    document["order"] = list(order)
+    document["warnings"] = list(warnings)
+    document["audit"] = _audit(host, cores, plan)
+    document["applied"] = describe_applied(host)
+    if (run.path / "manifest.json").exists():
+        first = run.manifest()
+        resumed = [*first.get("resumed", []), {k: v for k, v in document.items() if k != "spec"}]
+        known = first.get("warnings", [])
+        added = [warning for warning in warnings if warning not in known]
+        document = {**first, "resumed": resumed, "warnings": [*known, *added]}
+    write_manifest(run.path, document)
+
+
+def waiting_of(spec: Spec) -> frozenset[Waiting]:
+    """Say what the devices of an experiment do while nothing comes: poll, sleep, or both."""
+    return frozenset(device.dut.waits(device.driver_options) for device in spec.device)
+
+
+def _audit(host: Host, cores: Cores, plan: Plan) -> dict[str, Any]:
+    """Every check of the host for the cores of this run; counters are not watched."""
+    situation = find_situation(host, waiting=waiting_of(plan.spec))
+    return as_document(run_audit(host, replace(situation, cores=cores.measured)))
+
+
+def _pci_addresses(plan: Plan) -> list[str]:
+    wired = plan.spec.links.get("pci", {})
+    return [str(address) for side in wired.values() for address in side]
