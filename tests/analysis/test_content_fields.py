@@ -113,6 +113,8 @@ COUNT = np.arange(5000)
         (COUNT.astype(np.uint8), "a counter: steps by 1 every packet"),
         ((7 * COUNT).astype(np.uint16), "a counter: steps by 7 every packet"),
         ((COUNT // 10 + 1000 * (COUNT % 10)).astype(np.uint16), "steps by 1 every 10 packets"),
+        ((COUNT % 11).astype(np.uint8), "steps by 1 every packet"),
+        (COUNT.astype("<u2").view(">u2"), "a counter: steps by 256 every packet"),
         ((COUNT >> 8).astype(np.uint8), "a slow counter: where it changes it steps by 1"),
     ],
 )

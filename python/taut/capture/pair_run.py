@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from taut.capture.companions import refuse_twice
 from taut.capture.native import HEADS, Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
 from taut.core.files import write_json
@@ -16,7 +17,7 @@ from taut.core.manifest import make_manifest, write_manifest
 from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
 from taut.records.convert import convert_trial
-from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory
+from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory, TrialDirectory
 
 DRIVER = "capture"
 TRIAL_FORMAT = 1
@@ -44,10 +45,12 @@ def analyse_pairs(
     *,
     bytes_done: Progress | None = None,
     with_heads: bool = True,
+    companions: Sequence[TrialDirectory] = (),
     command_line: Sequence[str] = (),
 ) -> RunDirectory:
     """Match every pair into a new run directory; analysis.results.analyse_run does the rest.
 
+    `companions` are captures of the same device, to be searched by content together with these.
     A trial appears under its name when it is whole; a new directory that got none is removed.
     """
     run = RunDirectory(out)
@@ -57,7 +60,7 @@ def analyse_pairs(
     try:
         for index, pair in enumerate(pairs, 1):
             progress(f"matching {pair.name}")
-            _match_pair(run, pair, index, options, bytes_done, with_heads)
+            _match_pair(run, pair, index, options, bytes_done, with_heads, companions)
         write_manifest(out, _manifest(pairs, options, command_line))
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
@@ -72,6 +75,7 @@ def _match_pair(
     options: MatchOptions,
     bytes_done: Progress | None,
     with_heads: bool,
+    companions: Sequence[TrialDirectory],
 ) -> None:
     name = f"{index:03d}-{pair.name}-capture-r1"
     temporary = run.trials_path / f"{TEMPORARY_PREFIX}{name}"
@@ -79,11 +83,14 @@ def _match_pair(
     raw.mkdir(parents=True)
     write = ["packets", *(["heads"] if with_heads else [])]
     matched = run_match(pair.ingress, pair.egress, options, raw, write=write, progress=bytes_done)
+    refuse_twice(matched.report, companions)
     convert_trial(raw, temporary)
     if with_heads:
         # Beside the packets until the search by content has read it.
         (raw / HEADS).rename(temporary / HEADS)
-    write_json(temporary / "trial.json", _trial_document(pair, name, index, matched, temporary))
+    document = _trial_document(pair, name, index, matched, temporary)
+    document["capture"]["together_with"] = [str(trial.path.absolute()) for trial in companions]
+    write_json(temporary / "trial.json", document)
     shutil.rmtree(raw)
     temporary.rename(run.trials_path / name)
 

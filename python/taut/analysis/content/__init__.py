@@ -10,7 +10,9 @@ identifiers step with time. A search that forgets this finds a class in every bu
   between blocks never counts (tails.py);
 - a block is one witness, however many slow packets of the class it holds: an episode that hits a
   run of packets counts once, so p-values hold for bursts of any shape inside a block;
-- counters are recognised and left out, except for values that break their sequence (counters.py);
+- counters are recognised and left out, except for values that break their sequence (counters.py),
+  and for values that come back with every wrap, of which it is said that something with the period
+  of the wrap would look the same (recurring.py, period.py);
 - a class that repeats with a short period cannot be told from a timer; one whose slow packets are
   found as often among the packets before it, or at some distance in time, is the work of a burst
   or a timer, not of content. Both are said, not reported as classes (control.py);
@@ -19,13 +21,17 @@ identifiers step with time. A search that forgets this finds a class in every bu
 - what one class explains is taken away before the next is looked for, so that a byte of a slow
   port is not reported beside the port.
 
-Packets of one class that all lie in one block are never reported: nobody could tell them from an
-episode.
+Packets of one class that all lie in one block are never reported as a class: nobody could tell
+them from an episode. Runs of neighbours that differ from the rest by far are told by their position
+(position.py).
+
+Several captures of one device are searched together, one after the other in time: a value that
+comes at another place in each, and is slow in each, is no period.
 """
 
 from taut.analysis.content.heads import FrameHeads, MatchedFrames, read_heads
 from taut.analysis.content.result import ContentClass, ContentSearch
-from taut.analysis.content.search import find_content_classes, search_capture
+from taut.analysis.content.search import find_content_classes, search_capture, search_captures
 
 __all__ = [
     "ContentClass",
@@ -35,4 +41,5 @@ __all__ = [
     "find_content_classes",
     "read_heads",
     "search_capture",
+    "search_captures",
 ]

@@ -10,10 +10,12 @@ A class that repeats itself with such a period covers its own shifts: it cannot 
 a timer in step with it would look the same. It is not reported as a class, but said.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from taut.analysis.content.heads import Ints
+from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.layers import Mask
 from taut.analysis.content.tails import Floats
 
@@ -26,26 +28,32 @@ _AS_OFTEN = 0.67  # of the class's own excess in the tail
 _PERIODIC, _FORGOTTEN = 0.5, 0.2
 
 
-def span_packets(time_ns: Ints) -> int:
+def span_packets(frames: MatchedFrames) -> int:
     """How many packets are as far apart as the longest period of a timer looked for."""
-    n, duration_ns = len(time_ns), max(int(time_ns[-1] - time_ns[0]), 1)
+    n, times = len(frames.time_ns), [frames.time_ns[capture] for capture in frames.captures]
+    duration_ns = max(sum(int(t[-1] - t[0]) for t in times if len(t)), 1)
     span = n * TIMER_SPAN_NS // duration_ns
     return int(min(max(span, _MIN_SPAN), _MAX_SPAN, n // 8))
 
 
-def work_of_time(is_member: Mask, in_tail: Mask, span: int) -> str | None:
+def work_of_time(
+    is_member: Mask, in_tail: Mask, span: int, captures: Sequence[slice]
+) -> str | None:
     """Say why a class cannot be told from its moment; None if it can."""
     n, m = len(is_member), int(np.count_nonzero(is_member))
-    size = 1 << (n + span).bit_length()
-    member = np.fft.rfft(is_member, size)
-    own = _shifted(member, member, size, span)
+    shift = np.arange(-span, span + 1)
+    own, hits, inside = np.zeros((3, len(shift)), np.int64)
+    for capture in captures:
+        of_class, of_tail = is_member[capture], in_tail[capture]
+        size = 1 << (len(of_class) + span).bit_length()
+        member = np.fft.rfft(of_class, size)
+        own += _shifted(member, member, size, span)
+        hits += _shifted(member, np.fft.rfft(of_tail & ~of_class, size), size, span)
+        inside += _inside(of_class, shift)
     period = _period(own[span + 1 :] / m, m / n)
     if period:
         return f"repeats every {period} packets, as a timer would"
-    tail = np.fft.rfft(in_tail & ~is_member, size)
-    hits = _shifted(member, tail, size, span)
-    shift = np.arange(-span, span + 1)
-    others = _inside(is_member, shift) - own
+    others = inside - own
     can_tell = others >= max(2, m / 4)
     base = np.count_nonzero(in_tail) / n
     limit = base + _AS_OFTEN * (np.count_nonzero(in_tail & is_member) / m - base)

@@ -8,7 +8,13 @@ import numpy as np
 
 from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.layers import Mask
-from taut.analysis.content.result import MAX_LISTED, ContentClass, ListedPacket, TailShare
+from taut.analysis.content.result import (
+    MAX_LISTED,
+    CaptureShare,
+    ContentClass,
+    ListedPacket,
+    TailShare,
+)
 from taut.analysis.content.screen import Candidate
 from taut.analysis.content.tails import Tail, TimeBlocks
 
@@ -28,25 +34,34 @@ def tail_share(tail: Tail, depth: int, is_member: Mask, alive: Mask) -> TailShar
 def describe(
     frames: MatchedFrames,
     blocks: TimeBlocks,
-    candidate: Candidate,
     is_member: Mask,
     alive: Mask,
+    tail: Tail,
+    depth: int,
     **found: Any,
 ) -> ContentClass:
     """Put a class into figures; the rest are the packets that no class explains."""
+    in_tail = tail.holds(depth)
     members, rest = np.flatnonzero(is_member), np.flatnonzero(alive & ~is_member)
     own = np.sort(blocks.residual[members])
     others = np.sort(blocks.residual[rest])
     own_low, own_high = median_interval(own)
     rest_low, rest_high = median_interval(others)
     return ContentClass(
-        field=candidate.field,
-        value=candidate.value,
+        direction=tail.direction,
         n_packets=len(members),
         median_ns=_median(np.sort(frames.latency_ns[members])),
         rest_median_ns=_median(np.sort(frames.latency_ns[rest])),
         shift_ns=_median(own) - _median(others),
         shift_interval_ns=(own_low - rest_high, own_high - rest_low),
+        tail=tail_share(tail, depth, is_member, alive),
+        by_capture=[
+            CaptureShare(
+                int(np.count_nonzero(is_member[of])),
+                int(np.count_nonzero(is_member[of] & in_tail[of])),
+            )
+            for of in frames.captures
+        ],
         packets=_listed(frames, members),
         **found,
     )
@@ -59,9 +74,10 @@ def also_called(candidate: Candidate, same: Sequence[Candidate]) -> list[str]:
 
 
 def _listed(frames: MatchedFrames, members: Ints) -> list[ListedPacket]:
+    of_this = members[members < frames.captures[0].stop]
     return [
         ListedPacket(int(frames.position[i]), int(frames.time_ns[i]), int(frames.latency_ns[i]))
-        for i in members[:MAX_LISTED]
+        for i in of_this[:MAX_LISTED]
     ]
 
 

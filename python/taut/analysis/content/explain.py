@@ -51,8 +51,9 @@ class Explanation:
         self._blocks = blocks
         self._tails = {tail.direction: tail for tail in tails}
         self._log_n_tests = {kind: log_correction(n) for kind, n in n_tests.items()}
-        self._span = span_packets(frames.time_ns)
-        self._alive = np.ones(len(frames.position), bool)
+        self._span = span_packets(frames)
+        self.alive = np.ones(len(frames.position), bool)
+        """Packets that no class explains."""
         self.work_of_time: dict[str, str] = {}
         """Classes that stand out and cannot be told from their moments, and why."""
 
@@ -73,7 +74,7 @@ class Explanation:
 
     def _judge(self, candidates: Sequence[Candidate]) -> list[Judged]:
         """Those to believe, the best first; what is said by exclusion after all others."""
-        witnesses = Witnesses(self._blocks, tuple(self._tails.values()), self._alive)
+        witnesses = Witnesses(self._blocks, tuple(self._tails.values()), self.alive)
         judged = []
         for candidate in candidates:
             evidence = witnesses.judge(candidate.members)
@@ -100,34 +101,34 @@ class Explanation:
 
     def _stands_out(self, judged: Judged, is_member: Mask) -> bool:
         tail = self._tails[judged.evidence.direction]
-        share = tail_share(tail, judged.evidence.depth, is_member & self._alive, self._alive)
+        share = tail_share(tail, judged.evidence.depth, is_member & self.alive, self.alive)
         return share.of_class >= _MIN_LIFT * share.of_rest
 
     def _confirm(self, same: Sequence[Judged]) -> ContentClass | None:
         chosen = _plainest(same)
         candidate, evidence = chosen.candidate, chosen.evidence
         tail = self._tails[evidence.direction]
-        is_member = candidate.mask & self._alive
-        share = tail_share(tail, evidence.depth, is_member, self._alive)
+        is_member = candidate.mask & self.alive
         if not self._stands_out(chosen, is_member):
             return None
-        in_tail = tail.holds(evidence.depth) & self._alive
-        reason = work_of_time(is_member, in_tail, self._span)
+        in_tail = tail.holds(evidence.depth) & self.alive
+        reason = work_of_time(is_member, in_tail, self._span, self._frames.captures)
         if reason:
             self.work_of_time[f"{candidate.field} = {candidate.value}"] = reason
             return None
         found = describe(
             self._frames,
             self._blocks,
-            candidate,
             is_member,
-            self._alive,
-            direction=evidence.direction,
-            tail=share,
+            self.alive,
+            tail,
+            evidence.depth,
+            field=candidate.field,
+            value=candidate.value,
             p_corrected=float(np.exp(chosen.log_p)),
             also=also_called(candidate, [j.candidate for j in same]),
         )
-        self._alive &= ~is_member
+        self.alive &= ~is_member
         return found
 
 

@@ -18,6 +18,7 @@ class Kind(IntEnum):
     BYTE = 1
     WORD = 2
     LONG = 3
+    COUNT = 4  # a value of a counter
 
 
 @dataclass(frozen=True)

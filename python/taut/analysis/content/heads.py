@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,12 +49,23 @@ class FrameHeads:
 
 @dataclass(frozen=True)
 class MatchedFrames:
-    """Matched packets in ingress order: where, when, how long, and what was in them."""
+    """Matched packets in ingress order: where, when, how long, and what was in them.
+
+    Several captures of one device stand one after the other (kept.py), each in its own order.
+    """
 
     position: Ints
     time_ns: Ints
     latency_ns: Ints
     heads: FrameHeads
+    starts: tuple[int, ...] = (0,)
+    """Index of each capture's first packet; the first capture is the one that was asked about."""
+
+    @property
+    def captures(self) -> list[slice]:
+        """The packets of each capture."""
+        edges = [*self.starts, len(self.position)]
+        return [slice(first, end) for first, end in pairwise(edges)]
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,14 @@ class TailShare:
 
 
 @dataclass(frozen=True)
+class CaptureShare:
+    """What one of several captures holds of a class."""
+
+    n_packets: int
+    n_in_tail: int
+
+
+@dataclass(frozen=True)
 class ContentClass:
     """Packets with one value of one field that are slower, or faster, than those around them.
 
@@ -53,7 +61,13 @@ class ContentClass:
     also: Sequence[str]
     """Other descriptions of the same packets."""
     packets: Sequence[ListedPacket]
-    """The first of them, in ingress order."""
+    """The first of them in this capture, in ingress order."""
+    by_capture: Sequence[CaptureShare]
+    """In this capture, then in those searched with it."""
+    alternative: str | None = None
+    """What would look the same: "something with a period of 65,536 packets"; None: nothing known.
+
+    Only values of a counter have one."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, as in analysis.json."""
@@ -70,6 +84,10 @@ class ContentClass:
             "p_corrected": self.p_corrected,
             "also": list(self.also),
             "first_packets": [vars(packet).copy() for packet in self.packets],
+            "by_capture": [
+                {"packets": of.n_packets, "in_tail": of.n_in_tail} for of in self.by_capture
+            ],
+            "alternative": self.alternative,
         }
 
 
@@ -82,8 +100,43 @@ class Excluded:
 
 
 @dataclass(frozen=True)
+class SearchedCounter:
+    """A counter whose values come back, so that each of them is a class to search."""
+
+    field: str
+    n_values: int
+    period_packets: int | None
+    """Packets from one to the next of the same value; None where they come back irregularly."""
+
+
+@dataclass(frozen=True)
+class PositionRun:
+    """Neighbours in the capture that differ from the rest by far, whatever is in them."""
+
+    where: str  # "first", "last" or "inside"
+    direction: str  # "slower" or "faster"
+    first_position: int
+    last_position: int
+    """Counted from 0 in the ingress file."""
+    n_packets: int
+    """Packets from the first to the last that differ by far; some between them need not."""
+    time_ns: int
+    """Of the first."""
+    median_ns: int
+    rest_median_ns: int
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The runs of neighbours found: those that matter most, in their order, and how many."""
+
+    runs: Sequence[PositionRun] = ()
+    n_runs: int = 0
+
+
+@dataclass(frozen=True)
 class ContentSearch:
-    """The outcome for one pair of captures."""
+    """The outcome for one pair of captures, and for those searched with it."""
 
     n_packets: int
     n_tests: int = 0
@@ -92,6 +145,9 @@ class ContentSearch:
     tests_by_kind: Mapping[str, int] = field(default_factory=dict)
     not_searched: str | None = None
     """Why nothing was looked for; None if it was."""
+    counters: Sequence[SearchedCounter] = ()
+    positions: Positions = Positions()
+    n_captures: int = 1
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, as in analysis.json."""
@@ -102,4 +158,10 @@ class ContentSearch:
             "not_searched": self.not_searched,
             "classes": [found.as_json() for found in self.classes],
             "excluded": [vars(e).copy() for e in self.excluded],
+            "counters": [vars(c).copy() for c in self.counters],
+            "positions": {
+                "runs": [vars(run).copy() for run in self.positions.runs],
+                "n_runs": self.positions.n_runs,
+            },
+            "captures": self.n_captures,
         }

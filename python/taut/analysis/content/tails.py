@@ -16,6 +16,7 @@ Two tests use nothing but what happens inside blocks, and count a block once:
   dependence inside a block. Made for large classes, which hit every block anyway.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -38,15 +39,14 @@ LARGEST_CLASS = 0.6
 class TimeBlocks:
     """Runs of neighbouring packets; `residual` is latency less the median of its block."""
 
-    def __init__(self, latency_ns: Ints) -> None:
+    def __init__(self, latency_ns: Ints, captures: Sequence[slice] | None = None) -> None:
         n = len(latency_ns)
-        size = min(max(n // _WANTED_BLOCKS, _MIN_BLOCK), _MAX_BLOCK)
-        self.n_blocks = max(n // size, 1)
-        # What does not fill a block belongs to the last one.
-        self.of_packet = np.minimum(np.arange(n) // size, self.n_blocks - 1)
-        edges = [*range(0, self.n_blocks * size, size), n]
+        self.edges = _block_edges(captures or [slice(0, n)], n)
+        """Where each block starts, and where the last one ends."""
+        self.n_blocks = len(self.edges) - 1
+        self.of_packet = np.repeat(np.arange(self.n_blocks), np.diff(self.edges))
         self.residual = np.empty(n, np.int64)
-        for first, end in pairwise(edges):
+        for first, end in pairwise(self.edges):
             latencies = latency_ns[first:end]
             middle = np.partition(latencies, (len(latencies) - 1) // 2)[(len(latencies) - 1) // 2]
             self.residual[first:end] = latencies - middle
@@ -54,6 +54,17 @@ class TimeBlocks:
     def count(self, packets: Any) -> Ints:
         """Count the given packets (a mask, or indices) in each block."""
         return np.bincount(self.of_packet[packets], minlength=self.n_blocks)
+
+
+def _block_edges(captures: Sequence[slice], n: int) -> list[int]:
+    """Blocks of one size; none holds packets of two captures."""
+    size = min(max(n // _WANTED_BLOCKS, _MIN_BLOCK), _MAX_BLOCK)
+    edges = []
+    for capture in captures:
+        # What does not fill a block belongs to the last one of its capture.
+        n_blocks = max((capture.stop - capture.start) // size, 1)
+        edges += [capture.start + i * size for i in range(n_blocks)]
+    return [*edges, n]
 
 
 class Tail:

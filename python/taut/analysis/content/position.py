@@ -1,0 +1,85 @@
+"""Runs of neighbours that differ from the rest by far: told by their place, not by their content.
+
+The first packets of a capture meet cold caches, the last ones a generator that stops, an episode
+hits whoever comes by. Such runs hold whatever their packets happen to hold, so that no search by
+content may name them; but they are in the tail, and a reader wants to know where they are.
+
+Far is 10 times the usual spread about the median. Neighbours are packets at most 3 places apart. A
+run is told if so many packets that are far would hardly (1e-3, for all runs) come together by
+chance, given how many are far elsewhere; at the two ends of a capture already one may suffice.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from taut.analysis.content.heads import Ints, MatchedFrames
+from taut.analysis.content.layers import Mask
+from taut.analysis.content.result import PositionRun, Positions
+
+MAX_RUNS = 10
+_FAR = 10  # times the spread
+_PLACES_APART = 3
+_ALLOWED_ERROR = 1e-3
+_SPREAD_OF_MAD = 1.4826  # of a normal distribution
+_WAYS = 4  # two directions, and the ends beside the inside
+
+
+class _Run(NamedTuple):
+    direction: str
+    first: int
+    last: int
+    n_far: int
+    excess_ns: int
+
+
+def find_positions(frames: MatchedFrames, alive: Mask) -> Positions:
+    """Find runs in the first capture, among the packets that no class explains."""
+    latency_ns = frames.latency_ns[frames.captures[0]]
+    above_ns = latency_ns - int(np.median(latency_ns))
+    spread_ns = max(_SPREAD_OF_MAD * float(np.median(np.abs(above_ns))), 1.0)
+    alive = alive[frames.captures[0]]
+    runs: list[_Run] = []
+    in_run = np.zeros(len(latency_ns), bool)
+    for direction, excess_ns in (("slower", above_ns), ("faster", -above_ns)):
+        far = np.flatnonzero((excess_ns > _FAR * spread_ns) & alive)
+        for run in _improbable(direction, far, excess_ns):
+            runs.append(run)
+            in_run[run.first : run.last + 1] = True
+    rest_ns = int(np.median(latency_ns[~in_run])) if runs else 0
+    most = sorted(runs, key=lambda run: -run.excess_ns)[:MAX_RUNS]
+    told = [_told(frames, latency_ns, run, rest_ns) for run in sorted(most, key=lambda r: r.first)]
+    return Positions(told, len(runs))
+
+
+def _improbable(direction: str, far: Ints, excess_ns: Ints) -> Iterator[_Run]:
+    n = len(excess_ns)
+    edges = [0, *(np.flatnonzero(np.diff(far) > _PLACES_APART) + 1).tolist(), len(far)]
+    for start, end in pairwise(edges):
+        n_far = end - start
+        if not n_far:
+            continue
+        first, last = int(far[start]), int(far[end - 1])
+        # One more than there are: never nought.
+        share = (len(far) - n_far + 1) / n
+        n_places = 1 if first == 0 or last == n - 1 else n
+        follows = min(_PLACES_APART * share, 1.0)
+        by_chance = np.log(n_places * share) + (n_far - 1) * np.log(follows)
+        if by_chance < np.log(_ALLOWED_ERROR / _WAYS):
+            yield _Run(direction, first, last, n_far, int(excess_ns[far[start:end]].sum()))
+
+
+def _told(frames: MatchedFrames, latency_ns: Ints, run: _Run, rest_ns: int) -> PositionRun:
+    is_last = run.last == len(latency_ns) - 1
+    return PositionRun(
+        where="first" if run.first == 0 else "last" if is_last else "inside",
+        direction=run.direction,
+        first_position=int(frames.position[run.first]),
+        last_position=int(frames.position[run.last]),
+        n_packets=run.n_far,
+        time_ns=int(frames.time_ns[run.first]),
+        median_ns=int(np.median(latency_ns[run.first : run.last + 1])),
+        rest_median_ns=rest_ns,
+    )

@@ -1,0 +1,90 @@
+"""Runs of neighbours that differ from the rest by far are told by their position."""
+
+import numpy as np
+import pytest
+
+from made_content import Stream
+from taut.analysis.content.result import PositionRun
+
+N = 20_000
+
+
+def runs(stream: Stream) -> list[PositionRun]:
+    result = stream.search()
+    assert result.positions.n_runs >= len(result.positions.runs)
+    return list(result.positions.runs)
+
+
+def places(stream: Stream) -> list[tuple[str, str, int, int]]:
+    return [(r.where, r.direction, r.first_position, r.last_position) for r in runs(stream)]
+
+
+@pytest.mark.parametrize("n_slow", [1, 12, 400])
+def test_the_first_and_the_last_packets_are_told(n_slow):
+    stream = Stream(N)
+    stream.delay(np.arange(n_slow), 20_000)
+    stream.delay(np.arange(N - n_slow, N), 20_000)
+
+    first, last = runs(stream)
+
+    assert (first.where, first.first_position, first.last_position) == ("first", 0, n_slow - 1)
+    assert (last.where, last.first_position, last.last_position) == ("last", N - n_slow, N - 1)
+    assert first.n_packets == last.n_packets == n_slow
+    assert abs(first.median_ns - 23_200) < 200 and abs(first.rest_median_ns - 3_200) < 50
+
+
+def test_an_episode_is_told_though_its_packets_share_a_value():
+    stream = Stream(N)
+    episode = np.arange(9_000, 9_060)
+    stream.delay(episode, 50_000)
+    stream.write(episode, 60, b"\x07")
+
+    assert places(stream) == [("inside", "slower", 9_000, 9_059)]
+    assert not stream.search().classes
+
+
+def test_neighbours_that_are_faster_are_told():
+    stream = Stream(N)
+    stream.delay(np.arange(5_000, 5_100), -2_000)
+
+    assert places(stream) == [("inside", "faster", 5_000, 5_099)]
+
+
+def test_slow_packets_here_and_there_are_no_run():
+    stream = Stream(N)
+    stream.delay(stream.pick(200), 20_000)
+
+    assert places(stream) == []
+
+
+def test_quiet_and_drifting_captures_have_none():
+    stream = Stream(N)
+    assert places(stream) == []
+
+    stream.latency_ns = stream.latency_ns + np.arange(N) // 5
+    assert places(stream) == []
+
+
+def test_what_a_class_explains_is_no_run():
+    stream = Stream(N)
+    packets = np.concatenate([np.arange(first, first + 5) for first in stream.pick(30)])
+    packets = np.unique(packets[packets < N])
+    stream.write(packets, 15, b"\x04")
+    stream.delay(packets, 5_000)
+
+    result = stream.search()
+
+    assert [(c.field, c.value) for c in result.classes] == [("ipv4 tos", "0x04")]
+    assert result.positions.n_runs == 0
+
+
+def test_of_many_runs_the_greatest_are_listed_and_all_are_counted():
+    stream = Stream(N)
+    for i, first in enumerate(range(500, N, 1_000)):
+        stream.delay(np.arange(first, first + 10 + i), 5_000)
+
+    result = stream.search()
+
+    assert result.positions.n_runs == 20
+    listed = [run.first_position for run in result.positions.runs]
+    assert listed == list(range(10_500, N, 1_000))
