@@ -7,7 +7,18 @@ from typing import Any
 
 def load_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """What must agree for devices to stand in one comparison."""
-    return row["traffic"], row["frame"], row["both"], row["asked_pps"]
+    return row["traffic"], row["frame"], row["both"], row["asked_pps"], departures_of(row)
+
+
+def departures_of(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """How packets of one rate leave: by which schedule, with which options, in how many flows.
+
+    A traffic's name says that within a run; two runs may mean different things by one name.
+    """
+    options = row.get("schedule_options") or {}
+    # An option is a number in one file and text in another.
+    told = tuple(sorted((name, str(value)) for name, value in options.items()))
+    return row.get("schedule"), told, row.get("flows") or 1
 
 
 def main_load(variants: Sequence[Mapping[str, Any]]) -> tuple[Any, ...] | None:
@@ -38,13 +49,15 @@ def frame_words(frame: object) -> str:
 
 
 def load_words(row: Mapping[str, Any]) -> str:
-    """The load of a variant: rate, frames, directions, schedule unless it is the plain one."""
+    """The load of a variant: rate, frames, directions; schedule and flows unless plain."""
     words = f"{rate_words(row['asked_pps'])}, {frame_words(row['frame'])}"
     if row["both"]:
         words += " in both directions"
-    if row["schedule"] not in (None, "constant"):
-        words += f" ({row['schedule']})"
-    return words
+    schedule, options, flows = departures_of(row)
+    told = [] if schedule in (None, "constant") and not options else [str(schedule)]
+    told += [f"{name}={value}" for name, value in row.get("schedule_options", {}).items()]
+    told += [f"{flows} flows"] if flows != 1 else []
+    return f"{words} ({', '.join(told)})" if told else words
 
 
 def share_words(share: float) -> str:

@@ -16,8 +16,9 @@ class Metric:
     """One measured quantity.
 
     The SELECT reads `packet` (one row a packet due), `successive` (a packet beside the one before
-    it), `arrival` (a packet beside the one received before it), `extra` (rows beyond the first
-    receipt) or `distribution` (metrics computed before it).
+    it), `in_flow` (a packet beside the one before it in its flow), `arrival` (a packet beside the
+    one received before it), `extra` (rows beyond the first receipt) or `distribution` (metrics
+    computed before it).
     """
 
     name: str

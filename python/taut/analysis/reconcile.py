@@ -22,6 +22,9 @@ COUNTERS = (
     "out_of_sequence",
     "void",
 )
+PACKETS = ("due", "sent", "unsent", "matched", "lost", "void")
+"""What is known of packets by whether they were due in the warm-up."""
+
 # What the records count independently of the generator; `received` is a sum of these.
 _RECORDED = ("due", "sent", "unsent", "matched", "lost", "late", "duplicates", "orphans")
 
@@ -42,6 +45,35 @@ def failed_sums(generator: Mapping[str, Any], counts: Counts | None) -> list[str
     if counts is not None:
         failures += _against_records(generator["counters"], counts)
     return failures
+
+
+def by_warm_up(
+    counters: Mapping[str, int], counts: Counts | None
+) -> tuple[dict[str, int], dict[str, int | None]]:
+    """Split the counters of a trial: those after the warm-up, and those of the warm-up.
+
+    The generator counts both, whatever is recorded. Captures have their records; of older trials
+    without every packet a value of the warm-up may be None, and is then among the others.
+    """
+    if "lost_cold" not in counters and counts is not None:
+        recorded = {cold: total_counts(counts, cold=cold) for cold in (False, True)}
+        return (
+            {name: recorded[False].get(name, 0) for name in PACKETS},
+            {name: recorded[True].get(name, 0) for name in PACKETS},
+        )
+    cold: dict[str, int | None] = {
+        "due": counters.get("cold"),
+        "unsent": counters.get("unsent_cold"),
+        "lost": counters.get("lost_cold"),
+        "void": counters.get("void_cold"),
+    }
+    cold["sent"] = _difference(cold["due"], cold["unsent"])
+    cold["matched"] = _difference(cold["sent"], cold["lost"])
+    return {name: counters[name] - (cold[name] or 0) for name in PACKETS}, cold
+
+
+def _difference(whole: int | None, part: int | None) -> int | None:
+    return None if whole is None or part is None else whole - part
 
 
 def total_counts(counts: Counts, *, cold: bool | None = None) -> dict[str, int]:

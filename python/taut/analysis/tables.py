@@ -1,7 +1,7 @@
 """The tables metrics read, named over a trial's Parquet.
 
-A trial is read in chunks of sequence numbers: only `successive` has to sort, and sorting a chunk
-takes the same memory however long the run was.
+A trial is read in chunks of sequence numbers: only pairs of packets have to be sorted, and sorting
+a chunk takes the same memory however long the run was.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def chunks(engine: Engine, size: int = CHUNK_PACKETS) -> Iterator[Chunk]:
 
 
 def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:
-    """Name `packet`, `successive` and `arrival` for one chunk, or for the whole trial."""
+    """Name `packet` and the tables of pairs for one chunk, or for the whole trial."""
     own = f"(CAST(flags AS INTEGER) & {_EXTRA}) = 0"
     if chunk is None:
         within, context, around, first_seq = own, own, own, 0
@@ -85,28 +85,45 @@ def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:
         around += f" AND seq < {chunk.last_seq + REORDER_CONTEXT}"
         first_seq = chunk.first_seq
     engine.define("packet", f"SELECT {_COLUMNS} FROM record WHERE {within}")
-    engine.define("successive", _successive_sql(context, first_seq, max(n_flows, 1)))
+    engine.define("successive", _successive_sql(context, first_seq))
+    engine.define("in_flow", _in_flow_sql(context, first_seq, max(n_flows, 1)))
     engine.define("arrival", _arrival_sql(around, first_seq, chunk.last_seq if chunk else None))
 
 
-def _successive_sql(context: str, first_seq: int, n_flows: int) -> str:
-    """Pair each packet with the one before it, and with the one before it in its flow.
+def _successive_sql(context: str, first_seq: int) -> str:
+    """Pair each packet with the one before it; both count as void or cold when either is."""
+    order = "PARTITION BY direction ORDER BY seq"
+    return f"""
+SELECT direction, is_void OR previous_is_void AS is_void, is_cold OR previous_is_cold AS is_cold,
+    sent_ns, previous_sent_ns
+FROM (
+    SELECT seq, direction, is_void, is_cold, sent_ns,
+        COALESCE(LAG(is_void) OVER ({order}), FALSE) AS previous_is_void,
+        COALESCE(LAG(is_cold) OVER ({order}), FALSE) AS previous_is_cold,
+        LAG(sent_ns) OVER ({order}) AS previous_sent_ns
+    FROM (
+        SELECT {_COLUMNS}
+        FROM record
+        WHERE {context}
+    ) numbered
+) paired
+WHERE seq >= {first_seq}"""
 
-    Flows take turns, so the flow's packet before seq is seq - n_flows.  A pair is void, or cold,
-    when any packet of it is.
+
+def _in_flow_sql(context: str, first_seq: int, n_flows: int) -> str:
+    """Pair each packet with the one sent before it in its flow, in whatever order they came.
+
+    Flows take turns, so that is seq - n_flows. A pair is void, or cold, when either packet is;
+    packets of other flows between them are no matter. The generator counts the same.
     """
     order = "PARTITION BY direction ORDER BY seq"
     return f"""
-SELECT direction, is_void OR previous_is_void OR flow_is_void AS is_void,
-    is_cold OR previous_is_cold OR flow_is_cold AS is_cold,
-    sent_ns, previous_sent_ns, latency_ns, previous_latency_ns,
+SELECT direction, is_void OR flow_is_void AS is_void, is_cold OR flow_is_cold AS is_cold,
+    latency_ns, previous_latency_ns,
     latency_ns IS NOT NULL AND previous_latency_ns IS NOT NULL
         AND flow_seq = seq - {n_flows} AS is_pair
 FROM (
-    SELECT seq, direction, is_void, is_cold, sent_ns, latency_ns,
-        COALESCE(LAG(is_void) OVER ({order}), FALSE) AS previous_is_void,
-        COALESCE(LAG(is_cold) OVER ({order}), FALSE) AS previous_is_cold,
-        LAG(sent_ns) OVER ({order}) AS previous_sent_ns,
+    SELECT seq, direction, is_void, is_cold, latency_ns,
         LAG(seq, {n_flows}) OVER ({order}) AS flow_seq,
         COALESCE(LAG(is_void, {n_flows}) OVER ({order}), FALSE) AS flow_is_void,
         COALESCE(LAG(is_cold, {n_flows}) OVER ({order}), FALSE) AS flow_is_cold,

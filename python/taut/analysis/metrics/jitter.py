@@ -7,6 +7,6 @@ METRIC = Metric(
     unit="ns",
     definition="absolute difference of the latencies of two successive packets of a flow; "
     "undefined across a lost packet (RFC 4689 3.2.5)",
-    sql=distribution_sql("ABS(latency_ns - previous_latency_ns)", "is_pair", table="successive"),
+    sql=distribution_sql("ABS(latency_ns - previous_latency_ns)", "is_pair", table="in_flow"),
     series="jitter",
 )

@@ -6,7 +6,7 @@ METRIC = Metric(
     name="loss",
     unit="packets",
     definition="lost: sent and not received before the deadline; unsent: due, but the transmit "
-    "call refused it; void: a gap of the generator overlaps its sending or its arrival window",
+    "call refused it; void: the generator was late, a gap of it overlaps sending or arrival window",
     sql="""
 SELECT direction, is_cold,
     COUNT(*) AS due,
