@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from made_packets import COLD, VOID, packet, write_packets
+from made_packets import COLD, OUT_OF_SEQUENCE, VOID, packet, write_packets
 from made_run import MadeTrial, make_raw_trial
 from taut.analysis import distribution, tables
 from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
@@ -63,6 +63,24 @@ def test_histogram_of_the_generator_gives_the_same_latency(trial):
         assert len(a_values) == len(b_values)
         assert np.abs(a_values - b_values).max() <= 1
     assert coarse.counts is None
+
+
+def test_jitter_is_void_by_its_own_flow_whatever_was_sent_between(tmp_path):
+    """Packet 1 of the other flow is void: no matter for the pair 0, 2."""
+    rows = [packet(0), packet(1, flags=VOID), packet(2), packet(3)]
+    measured = measure(write_packets(tmp_path / "p.parquet", rows), 2)
+    jitter = select_metric(measured.distribution, "jitter").to_pylist()
+
+    assert {r["is_void"]: r["n"] for r in jitter} == {False: 1, True: 1}
+
+
+def test_jitter_of_reordered_packets_is_between_neighbours_in_the_flow(tmp_path):
+    """As the generator's own histogram has it: 0, 2, 1, 3 is three pairs."""
+    rows = [packet(0), packet(1, 20_000, flags=OUT_OF_SEQUENCE), packet(2, 1_100), packet(3, 1_107)]
+    measured = measure(write_packets(tmp_path / "p.parquet", rows))
+    jitter = select_metric(measured.distribution, "jitter")
+
+    assert jitter["value_ns"].to_pylist() == [7, 18_900, 19_000]
 
 
 def test_a_pair_is_void_or_cold_when_either_packet_is(tmp_path):

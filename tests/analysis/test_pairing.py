@@ -15,8 +15,11 @@ def row(dut="eager", pps=100_000.0, **changes):
         "is_floor": False,
         "link": "memif",
         "placement": "bare",
+        "host": "as found",
         "traffic": "constant",
         "schedule": "constant",
+        "schedule_options": {},
+        "flows": 1,
         "frame": "64",
         "both": False,
         "asked_pps": pps,
@@ -94,6 +97,27 @@ def test_other_loads_are_refused_with_both_lists():
         "a and b: not comparable: no load in common (A: 100 kpkt/s, 64 B; B: 10 "
     )
     assert "measure both under one load" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"schedule": "poisson"}, "64 B (poisson)"),
+        ({"schedule_options": {"jitter": "10%"}}, "64 B (constant, jitter=10%)"),
+        ({"flows": 1000}, "64 B (1000 flows)"),
+    ],
+)
+def test_the_same_name_is_not_the_same_load(changes, words):
+    text = refusal(run(row()), run(row(**changes)))
+
+    assert "no load in common (A: 100 kpkt/s, 64 B; B: 100 kpkt/s, " in text
+    assert f"{words})" in text
+
+
+def test_options_agree_whether_they_are_text_or_numbers():
+    a, b = (row(schedule="burst", schedule_options={"size": size}) for size in (32, "32"))
+
+    assert names(run(a), run(b))[0] == [("eager", "eager")]
 
 
 def test_other_devices_are_refused_although_the_floors_agree():

@@ -63,6 +63,31 @@ def test_main_figures_leave_out_the_warm_up_and_keep_void(analysed):
     assert trial["cold_metrics"]["latency_ns"]["n"] == len(own) - len(warm)
 
 
+def test_losses_and_void_are_of_the_packets_the_latencies_are_of_in_every_record_mode(tmp_path):
+    gap = (2_000_000, 3_000_000)
+    made = MadeTrial(n_packets=4_000, n_cold=500, n_lost=3, n_cold_lost=40, generator_gap=gap)
+    run = make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", made),), repetitions=2)
+
+    rows = []
+    for record in ("all", "none"):
+        for path in run.glob("trials/*/trial.json"):
+            meta = json.loads(path.read_text())
+            meta["traffic"]["record"] = record
+            path.write_text(json.dumps(meta))
+        rows.append(analyse_run(RunDirectory(run))["variants"][0])
+
+    for row in rows:
+        assert (row["due"], row["sent"], row["lost"]) == (7_000, 7_000, 6)
+        assert row["latency_ns"]["n"] == row["sent"] - row["lost"]
+        # The gap lies in the warm-up.
+        assert row["void_share"] == 0
+        assert row["loss_ratio"] == 6 / 7_000
+        assert (row["warm_up"]["sent"], row["warm_up"]["lost"]) == (1_000, 80)
+        assert row["warm_up"]["void"] > 0
+        assert row["warm_up"]["latency_ns"]["n"] == 920
+        assert row["granted_ns"] == 850
+
+
 def test_floor_is_the_loopback_of_the_same_link(analysed):
     _, document = analysed
     floor = next(v for v in document["variants"] if v["is_floor"])
@@ -111,6 +136,25 @@ def test_void_above_one_percent_is_instrument_limited(analysed):
             assert trial["instrument_limited"] == (trial["void_share"] > 0.01)
 
 
+def test_a_percentile_decided_by_one_stall_is_at_least_something(analysed):
+    _, document = analysed
+    trial = next(t for t in document["trials"] if t["dut"] == "eager")
+    pooled = next(row for row in document["variants"] if row["dut"] == "eager")
+
+    for row in (trial, pooled):
+        latency = row["latency_ns"]
+        assert latency["n_eff"]["p99.9"] < latency["n"] / 20
+        assert latency["n_eff"]["p50"] > latency["n"] / 10
+        low, high = row["confidence_intervals"]["p99.9"]
+        assert high is None
+        assert latency["p50"] < low < latency["p99.9"]
+        assert "p99.9" in row["unsupported_percentiles"]
+        assert row["blocks"]["n_above"]["p99.9"] < 10 < row["blocks"]["n"]
+    assert pooled["blocks"]["n"] > trial["blocks"]["n"]
+    # No lost packet of 19,000 would leave 3 / 19,000 if packets were independent.
+    assert pooled["loss_ratio_at_most"] > pooled["loss_ratio"] + 3 / pooled["latency_ns"]["n"]
+
+
 def test_histograms_alone_give_numbers_too(tmp_path):
     run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
     exact = analyse_run(RunDirectory(run))["trials"][0]
@@ -119,8 +163,13 @@ def test_histograms_alone_give_numbers_too(tmp_path):
         document["traffic"]["record"] = "none"
         meta.write_text(json.dumps(document))
 
-    coarse = analyse_run(RunDirectory(run))["trials"][0]
+    analysed_again = analyse_run(RunDirectory(run))
+    coarse = analysed_again["trials"][0]
 
+    for row in (coarse, analysed_again["variants"][0]):
+        # Nobody knows when packets were late.
+        assert row["latency_ns"]["n_eff"] is row["blocks"] is row["loss_ratio_at_most"] is None
+    assert exact["latency_ns"]["n_eff"]["p99"] > 0
     assert coarse["resolution"].startswith("histogram")
     assert coarse["episodes"] is None
     assert coarse["latency_ns"]["p99.9"] == pytest.approx(exact["latency_ns"]["p99.9"], abs=1)

@@ -22,6 +22,7 @@ from made_packets import (
 )
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis import distribution, hdr_export, tables
+from taut.analysis.blocks import count_by_time
 from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
 from taut.analysis.episode import find_episodes
 from taut.analysis.metric import Shape
@@ -155,12 +156,23 @@ def test_intervals_are_the_same(packets, engine_at):
         tables.load_packets(engine, packets)
         return {
             number: [column.tolist() for column in counts]
-            for number, counts in hdr_export.intervals(engine).items()
+            for number, counts in hdr_export.intervals(count_by_time(engine)).items()
         }
 
     expected, got = both(ask, engine_at)
 
     assert got == expected
+
+
+def test_counts_by_block_are_the_same(packets, engine_at):
+    def ask(engine):
+        tables.load_packets(engine, packets)
+        return count_by_time(engine).blocks()
+
+    expected, got = both(ask, engine_at)
+
+    assert got.equals(expected)
+    assert len(set(expected["block"].to_pylist())) > 1
 
 
 def test_a_whole_run_is_the_same(run, engine_at):

@@ -1,7 +1,8 @@
 """The numbers of a matched pair of captures: what `taut analyze --json` prints.
 
-Nothing heavy is imported: for nine million packets a side, pyarrow and an engine would take longer
-to start than the matching takes.
+Alone it takes packets as independent (n_eff is null): when they were late is counted where there
+is a run directory.  Nothing heavy is imported: for nine million packets a side, pyarrow and an
+engine would take longer to start than the matching takes.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +42,7 @@ def capture_document(
         **classes(counts),
         "skipped_warmup": counts["skipped_warmup"],
         "transfer_rate": transfer_rate(counts),
-        "latency_ns": latency.as_json(),
+        "latency_ns": latency.as_json() | {"n_eff": latency.n_eff()},
         "unsupported_percentiles": latency.unsupported(),
     }
     for name, definition in _METRICS.items():

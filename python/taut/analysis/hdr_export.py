@@ -16,8 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
-from taut.analysis.tables import chunks, open_chunk
-from taut.storage.engine import Engine
+from taut.analysis.blocks import FINE_BITS, TimeCounts, rounded_down
 
 SIGNIFICANT_DIGITS = 3
 RESOLUTION = 10.0**-SIGNIFICANT_DIGITS
@@ -27,31 +26,17 @@ _NO_START = "1970-01-01T00:00:00+00:00"
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Values and how often each occurred."""
 
-# MOD of integers is exact in every engine, division is not; the second MOD rounds negative times
-# down as well.
-_START = f"sent_ns - MOD(MOD(sent_ns, {_INTERVAL_NS}) + {_INTERVAL_NS}, {_INTERVAL_NS})"
-_BY_SECOND = f"""
-SELECT {_START} AS start_ns, received_ns - sent_ns AS value_ns, COUNT(*) AS n
-FROM packet
-WHERE received_ns IS NOT NULL AND NOT is_cold
-GROUP BY {_START}, received_ns - sent_ns
-ORDER BY start_ns, value_ns"""
 
-
-def intervals(engine: Engine) -> dict[int, Counts]:
-    """Count the latencies of each second of the trial loaded as `record`."""
-    found: dict[int, Counts] = {}
-    for chunk in list(chunks(engine)):
-        open_chunk(engine, chunk, n_flows=1)
-        rows = engine.query(_BY_SECOND)
-        starts, values, n = (rows[name].to_numpy() for name in ("start_ns", "value_ns", "n"))
-        # The rows are in the order of time.
-        numbers, lengths = np.unique(starts // _INTERVAL_NS, return_counts=True)
-        ends = np.cumsum(lengths)
-        for number, start, end in zip(numbers, ends - lengths, ends, strict=True):
-            found[int(number)] = _add(found.get(int(number)), (values[start:end], n[start:end]))
-    open_chunk(engine, None, n_flows=1)
-    return found
+def intervals(counted: TimeCounts) -> dict[int, Counts]:
+    """Count the latencies of each second of a trial."""
+    starts, values, n = (counted.rows[name].to_numpy() for name in ("start_ns", "value_ns", "n"))
+    # The rows are in the order of time.
+    numbers, lengths = np.unique(starts // _INTERVAL_NS, return_counts=True)
+    ends = np.cumsum(lengths)
+    return {
+        int(number): _add(None, (values[start:end], n[start:end]))
+        for number, start, end in zip(numbers, ends - lengths, ends, strict=True)
+    }
 
 
 def whole(rows: pa.Table) -> dict[int, Counts]:
@@ -104,24 +89,15 @@ def _add(into: Counts | None, counts: Counts) -> Counts:
     values, n = counts
     # HdrHistogram holds no negative values; results.json shows them, and so does a warning there.
     kept = values >= 0
-    values, n = _bucket(values[kept]), n[kept]
+    # Inside a bucket finer than the histogram's, so that few values remain to enter; the extremes
+    # survive: four more bits than three significant digits need (2048 sub-buckets).
+    values, n = rounded_down(values[kept], FINE_BITS), n[kept]
     if into is not None:
         values, n = np.concatenate([into[0], values]), np.concatenate([into[1], n])
     unique, place = np.unique(values, return_inverse=True)
     sums = np.zeros(len(unique), np.int64)
     np.add.at(sums, place, n)
     return unique, sums
-
-
-def _bucket(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Round down inside a bucket finer than the histogram's, so that few values remain to enter.
-
-    The extremes survive: four more bits than three significant digits need (2048 sub-buckets).
-    """
-    bits = np.frexp(values.astype(np.float64))[1]
-    shift = np.maximum(bits - 15, 0)
-    rounded: npt.NDArray[np.int64] = (values >> shift) << shift
-    return rounded
 
 
 def _histogram(counts: Counts) -> HdrHistogram:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from taut.analysis.load import load_words
+from taut.analysis.load import departures_of, load_words
 from taut.analysis.results import RESULTS_FORMAT, analyse_run
 from taut.analysis.trial_result import DISTRIBUTION
 from taut.core.errors import InputError
@@ -40,6 +40,8 @@ def read_analysis(run: RunDirectory) -> Mapping[str, Any]:
     is_current = summary.get("format") == RESULTS_FORMAT
     is_current &= [result["name"] for result in results] == [trial.name for trial in trials]
     is_current &= all((t.path / DISTRIBUTION).is_file() for t in trials if t.is_whole)
+    # Runs analysed before there were states of the host, or before the warm-up had its own row.
+    is_current &= all("host" in row and "warm_up" in row for row in summary["variants"])
     return {**summary, "trials": results} if is_current else analyse_run(run)
 
 
@@ -73,8 +75,10 @@ def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[st
 
 
 def same_load(a: Row, b: Row) -> bool:
-    """Whether two variants were offered the same: traffic, frames, directions and rate."""
+    """Whether two variants were offered the same: traffic, schedule, flows, frames, rate, ..."""
     if any(a[key] != b[key] for key in ("traffic", "frame", "both")):
+        return False
+    if departures_of(a) != departures_of(b):
         return False
     rates = [float(row["asked_pps"] or row["achieved_pps"] or 0) for row in (a, b)]
     return abs(rates[0] - rates[1]) <= RATE_TOLERANCE * max(rates)
@@ -86,6 +90,9 @@ def _partner(row: Row, rows_a: Sequence[Row], rows_b: Sequence[Row]) -> Row | No
         [r for r in rows if r["is_floor"] == row["is_floor"] and same_load(row, r)]
         for rows in (rows_a, rows_b)
     )
+    # A state of the host is compared with itself where both runs have it.
+    if any(r["host"] == row["host"] for r in found):
+        rivals, found = ([r for r in rows if r["host"] == row["host"]] for rows in (rivals, found))
     if len(rivals) == 1 and len(found) == 1 and not row["is_floor"]:
         return found[0]
     found = [r for r in found if r["dut"] == row["dut"]]

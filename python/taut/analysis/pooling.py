@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from taut.analysis.distribution import merge
-from taut.analysis.reconcile import COUNTERS
-from taut.analysis.statistics import MAIN, WITHOUT_VOID, selections, summarise
+from taut.analysis.reconcile import COUNTERS, PACKETS
+from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary, selections, summarise
+from taut.records.rundir import AS_FOUND
 
 LOOPBACK = "loopback"
 """The driver without a device: the instrument's floor."""
@@ -22,7 +23,7 @@ BAND = 0.20
 
 POOLED_METRICS = ("latency", "latency_from_intent", "jitter", "departure_error")
 
-_CONDITION = ("link", "placement", "traffic", "frame", "both", "asked_pps")
+_CONDITION = ("link", "placement", "host", "traffic", "frame", "both", "asked_pps")
 
 
 @dataclass(frozen=True)
@@ -45,38 +46,76 @@ def variant_of(result: Mapping[str, Any]) -> Variant:
     return Variant(str(result["dut"]), str(result["driver"]), condition)
 
 
-def pool(results: Sequence[Mapping[str, Any]], distributions: Sequence[pa.Table]) -> dict[str, Any]:
-    """Make the table row of one variant from its whole trials."""
+def pool(
+    results: Sequence[Mapping[str, Any]],
+    distributions: Sequence[pa.Table],
+    blocks: pa.Table | None = None,
+) -> dict[str, Any]:
+    """Make the table row of one variant from its whole trials.
+
+    Its packets, losses and void share are of the same packets as its latencies: those after the
+    warm-up, which has its own row. `blocks` are those of all trials one after the other; None where
+    packets were not recorded.
+    """
     first = results[0]
     distribution = merge(distributions)
     row: dict[str, Any] = {
         name: first.get(name)
         for name in ("dut", "driver", "link", "placement", "path", "traffic", "schedule", "frame")
     }
+    row["host"] = first.get("host") or AS_FOUND
+    row |= {"schedule_options": first.get("schedule_options") or {}, "flows": first.get("flows")}
     row |= {"both": first.get("both"), "asked_pps": first.get("asked_pps")}
     row |= {"is_floor": variant_of(first).is_floor, "trials": [r["name"] for r in results]}
-    row |= {name: sum(r[name] or 0 for r in results) for name in COUNTERS}
+    row |= {name: sum(r[name] or 0 for r in results) for name in COUNTERS if name not in PACKETS}
+    row |= {name: sum(r["warm"][name] for r in results) for name in PACKETS}
     row |= _rates(results)
     for metric in POOLED_METRICS:
-        summaries = summarise(distribution, metric, selections([0]), intervals=False)
+        is_latency = metric == "latency"
+        summaries = summarise(
+            distribution,
+            metric,
+            selections([0]),
+            intervals=is_latency,
+            blocks=blocks if is_latency else None,
+        )
         row[f"{metric}_ns"] = summaries[MAIN].as_json()
         row[f"{metric}_without_void_ns"] = summaries[WITHOUT_VOID].as_json()
-        if metric == "latency":
-            row["unsupported_percentiles"] = summaries[MAIN].unsupported()
-            row["n_above"] = dict(summaries[MAIN].n_above)
+        if is_latency:
+            row |= summaries[MAIN].doubt()
+            row["loss_ratio_at_most"] = summaries[MAIN].failed_at_most(row["loss_ratio"])
+            row["unsupported_percentiles_without_void"] = summaries[WITHOUT_VOID].unsupported()
+            row["warm_up"] = _warm_up(results, summaries[COLD])
     row["p50_of_repetitions"] = [r["latency_ns"]["p50"] for r in results]
     row["two_bands"] = has_two_bands(results)
     return row
 
 
+def _warm_up(results: Sequence[Mapping[str, Any]], latency: Summary) -> dict[str, Any]:
+    """Make the warm-up's own row; counters are None where an older trial did not split them."""
+    row: dict[str, Any] = {}
+    for name in PACKETS:
+        values = [r["cold"][name] for r in results]
+        row[name] = None if None in values else sum(values)
+    return row | {
+        "latency_ns": latency.as_json(),
+        **latency.doubt(),
+        "loss_ratio_at_most": None,
+    }
+
+
 def _rates(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     n = len(results)
-    due = sum(r["due"] for r in results)
+    due, sent, void, lost = (
+        sum(r["warm"][name] for r in results) for name in ("due", "sent", "void", "lost")
+    )
+    granted = [r["granted_ns"] for r in results if r["granted_ns"] is not None]
     return {
         "offered_pps": sum(r["offered_pps"] for r in results) / n,
         "achieved_pps": sum(r["achieved_pps"] for r in results) / n,
-        "void_share": sum(r["void_share"] * r["due"] for r in results) / due if due else 0.0,
-        "loss_ratio": sum(r["loss_ratio"] * r["due"] for r in results) / due if due else 0.0,
+        "void_share": void / due if due else 0.0,
+        "loss_ratio": lost / sent if sent else 0.0,
+        "granted_ns": max(granted, default=None),
         "instrument_limited": any(r["instrument_limited"] for r in results),
         "rate_ok": all(r["rate_ok"] for r in results),
         "sums_reconcile": all(r["sums_reconcile"] for r in results),

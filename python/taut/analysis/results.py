@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from taut.analysis.blocks import read_blocks
 from taut.analysis.episode import Threshold
 from taut.analysis.metrics import METRICS
 from taut.analysis.pooling import Variant, pool, variant_of
@@ -19,13 +20,14 @@ from taut.analysis.trial_result import DISTRIBUTION, analyse_trial
 from taut.analysis.verdict import verdict
 from taut.core.files import write_json
 from taut.core.workers import spread
-from taut.records.rundir import RunDirectory, TrialDirectory
+from taut.records.rundir import AS_FOUND, RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
 
-RESULTS_FORMAT = 1
+RESULTS_FORMAT = 2
+"""2: confidence intervals, and which percentiles are supported, count stalls, not packets."""
 
 # A floor belongs to a variant when only the device differs; placement is the device's.
-_FLOOR_KEYS = ("link", "traffic", "frame", "both", "asked_pps")
+_FLOOR_KEYS = ("link", "host", "traffic", "frame", "both", "asked_pps")
 
 Progress = Callable[[str], None]
 
@@ -105,11 +107,20 @@ def _pool_variants(
         pool(
             [result for _, result in members],
             [pq.read_table(trial.path / DISTRIBUTION) for trial, _ in members],
+            read_blocks([trial.path for trial, _ in members]),
         )
         for members in groups.values()
     ]
-    # The floor first, then by load, then as the run listed its devices.
-    return sorted(rows, key=lambda r: (not r["is_floor"], str(r["traffic"]), r["asked_pps"] or 0))
+    # The floor first, then by load, then the host as found before other states, then as measured.
+    return sorted(
+        rows,
+        key=lambda r: (
+            not r["is_floor"],
+            str(r["traffic"]),
+            r["asked_pps"] or 0,
+            r["host"] != AS_FOUND,
+        ),
+    )
 
 
 def _add_floors(results: Sequence[dict[str, Any]], variants: Sequence[dict[str, Any]]) -> None:

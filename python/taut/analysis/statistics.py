@@ -2,8 +2,9 @@
 
 Percentile p is percentile_disc: the smallest observed value whose cumulative share is >= p.  Its
 95 % confidence interval comes from order statistics: the ranks between which the true quantile
-lies with 95 % probability if packets were independent.  Packets of one stall are not, so the
-interval of a single repetition is a lower bound of the doubt; repetitions show the rest.
+lies with 95 % probability.  Packets of one stall are not independent, so the ranks are those of as
+many independent packets as they are worth (effective.py), where it is known when packets were late.
+Where it is not known packets are taken as independent, and the interval is too narrow.
 
 Everything is computed from exact integers, rounded once at the end: whatever counted the values,
 and in whatever order they come, the numbers are the same to the last digit.  Nothing heavy is
@@ -11,12 +12,14 @@ imported before it is needed: `taut analyze --json` is done before scipy would h
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from taut.analysis.effective import CONFIDENCE, BlockCounts, Support, failure_bound, supports
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,10 +35,12 @@ PERCENTILES: Mapping[str, tuple[int, int]] = {
 }
 """Each as an exact fraction, so that ranks are integers and nothing rounds."""
 
+_SHARES_ABOVE = {name: (under - over) / under for name, (over, under) in PERCENTILES.items()}
+
+_TAIL = ("p99", "p99.9", "p99.99")
+
 SUPPORT = 10
 """A percentile with fewer packets above it than this says more about luck than about the path."""
-
-_CONFIDENCE = 0.95
 
 MAIN = "main"
 WITHOUT_VOID = "without_void"
@@ -57,16 +62,51 @@ class Summary:
     percentiles: Mapping[str, int | None]
     n_above: Mapping[str, int]
     intervals: Mapping[str, tuple[int | None, int | None]]
-    """Empty when not asked for."""
+    """Empty when not asked for; no upper end: the percentile is at least the lower one."""
+    supports: Mapping[str, Support] = field(default_factory=dict)
+    """Empty where nobody knows when packets were late: then they are taken as independent."""
 
     def unsupported(self) -> list[str]:
-        """Percentiles with fewer than SUPPORT packets ranked above them."""
-        return [p for p in PERCENTILES if self.n_above[p] < SUPPORT]
+        """Percentiles with too few packets above them: SUPPORT of them, independent if known."""
+        return [p for p in PERCENTILES if not self._is_supported(p)]
+
+    def _is_supported(self, name: str) -> bool:
+        if self.n_above[name] < SUPPORT:
+            return False
+        return name not in self.supports or self.supports[name].is_enough
+
+    def n_eff(self) -> dict[str, int] | None:
+        """Independent packets that say as much of each percentile; None where not known."""
+        return {name: of.n_eff for name, of in self.supports.items()} or None
+
+    def failed_at_most(self, share_failed: float) -> float | None:
+        """Bound the share of packets that fail; None where not known when packets were late.
+
+        Failures are taken to come together as much as late packets do: without one there is
+        nothing else to go by.
+        """
+        found = [self.supports[name].n_eff for name in _TAIL if name in self.supports]
+        return failure_bound(share_failed, min(found)) if found else None
+
+    def doubt(self) -> dict[str, object]:
+        """How far the percentiles are known: the keys of results.json that say so."""
+        return {
+            "unsupported_percentiles": self.unsupported(),
+            "n_above": dict(self.n_above),
+            "confidence_intervals": {name: list(ends) for name, ends in self.intervals.items()},
+            "blocks": {
+                "n": max(of.n_blocks for of in self.supports.values()),
+                "n_above": {name: of.n_blocks_above for name, of in self.supports.items()},
+            }
+            if self.supports
+            else None,
+        }
 
     def as_json(self) -> dict[str, object]:
-        """The block of results.json."""
+        """The block of results.json; n_eff where intervals were asked for."""
         return {
             "n": self.n,
+            **({"n_eff": self.n_eff()} if self.intervals else {}),
             "min": self.least,
             "mean": self.mean,
             "stdev": self.stdev,
@@ -95,6 +135,16 @@ class Population:
     is_void: bool | None = None
     direction: int | None = None
 
+    def of_blocks(self, blocks: "pa.Table") -> BlockCounts:
+        """Take its packets from the counts by block (blocks.py)."""
+        chosen = np.ones(blocks.num_rows, np.bool_)
+        if self.is_void is not None:
+            chosen &= blocks["is_void"].to_numpy() == self.is_void
+        if self.direction is not None:
+            chosen &= blocks["direction"].to_numpy() == self.direction
+        columns = (blocks[name].to_numpy()[chosen] for name in ("block", "value_ns", "n"))
+        return BlockCounts(*columns)
+
 
 def selections(directions: Sequence[int]) -> dict[str, Population]:
     """Name the populations: main and without void packets, cold; each direction if there are two.
@@ -119,8 +169,12 @@ def summarise(
     populations: Mapping[str, Population],
     *,
     intervals: bool = True,
+    blocks: "pa.Table | None" = None,
 ) -> dict[str, Summary]:
-    """Summarise one metric of a table of distributions for each population."""
+    """Summarise one metric of a table of distributions for each population.
+
+    `blocks` are those of the metric (blocks.py), without the warm-up.
+    """
     import pyarrow.compute as pc
 
     rows = distribution.filter(pc.field("metric") == metric)
@@ -134,11 +188,14 @@ def summarise(
         if of.direction is not None:
             chosen &= column["direction"] == of.direction
         values, n = column["value_ns"][chosen], column["n"][chosen]
-        found[name] = summary_of(values, n, intervals=intervals)
+        counts = None if blocks is None or of.is_cold else of.of_blocks(blocks)
+        found[name] = summary_of(values, n, intervals=intervals, blocks=counts)
     return found
 
 
-def summary_of(values: Integers, n: Integers, *, intervals: bool = True) -> Summary:
+def summary_of(
+    values: Integers, n: Integers, *, intervals: bool = True, blocks: BlockCounts | None = None
+) -> Summary:
     """Summarise one population: each value in any order, and how often it occurred."""
     values, n = values[n > 0], n[n > 0]
     if not len(values):
@@ -150,10 +207,15 @@ def summary_of(values: Integers, n: Integers, *, intervals: bool = True) -> Summ
     total = int(upto[-1])
     ranks = {name: percentile_rank(total, of) for name, of in PERCENTILES.items()}
 
-    def value_at(rank: int) -> int | None:
-        return int(values[np.searchsorted(upto, rank)]) if 1 <= rank <= total else None
+    def value_at(rank: int) -> int:
+        return int(values[np.searchsorted(upto, rank)])
 
-    ends = _interval_ranks(total) if intervals else {}
+    def end_at(rank: int) -> int | None:
+        return value_at(rank) if 1 <= rank <= total else None
+
+    percentiles = {name: value_at(rank) for name, rank in ranks.items()}
+    rests_on = {} if blocks is None else supports(blocks, percentiles, _SHARES_ABOVE)
+    ends = _interval_ranks(total, rests_on) if intervals else {}
     mean, stdev = _moments(values, n, total)
     return Summary(
         n=total,
@@ -161,9 +223,10 @@ def summary_of(values: Integers, n: Integers, *, intervals: bool = True) -> Summ
         mean=mean,
         stdev=stdev,
         greatest=int(values[-1]),
-        percentiles={name: value_at(rank) for name, rank in ranks.items()},
+        percentiles=percentiles,
         n_above={name: total - rank for name, rank in ranks.items()},
-        intervals={name: (value_at(low), value_at(high)) for name, (low, high) in ends.items()},
+        intervals={name: (end_at(low), end_at(high)) for name, (low, high) in ends.items()},
+        supports=rests_on,
     )
 
 
@@ -173,11 +236,14 @@ def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
     return max(1, -(-n * over // under))
 
 
-def _interval_ranks(n: int) -> dict[str, tuple[int, int]]:
+def _interval_ranks(n: int, rests_on: Mapping[str, Support]) -> dict[str, tuple[int, int]]:
     """The ranks of each percentile's interval; those outside 1..n have no value."""
+    if rests_on:
+        ranks = {name: of.interval_ranks for name, of in rests_on.items()}
+        return {name: (low, n + 1 if high is None else high) for name, (low, high) in ranks.items()}
     from scipy.stats import binom
 
-    tail = (1 - _CONFIDENCE) / 2
+    tail = (1 - CONFIDENCE) / 2
     return {
         name: (
             int(binom.ppf(tail, n, over / under)),

@@ -1,6 +1,7 @@
 """One trial's entry of results.json, and the files analysis leaves in the trial's folder."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.analysis import hdr_export, statistics
+from taut.analysis.blocks import BLOCKS, TimeCounts, count_by_time
 from taut.analysis.capture_result import classes, transfer_rate, warnings
 from taut.analysis.content import search_capture
 from taut.analysis.distribution import (
@@ -22,12 +24,13 @@ from taut.analysis.explain.document import EVENTS, explanation_of
 from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
-from taut.analysis.reconcile import COUNTERS, failed_sums, total_counts
-from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
+from taut.analysis.reconcile import COUNTERS, by_warm_up, failed_sums
+from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID
 from taut.capture.clocks import estimate_clocks
+from taut.capture.companions import KEPT_FRAMES
 from taut.capture.native import HEADS
 from taut.core.files import write_json
-from taut.records.rundir import TrialDirectory, read_json
+from taut.records.rundir import AS_FOUND, TrialDirectory, read_json
 from taut.storage.engine import Engine
 
 DISTRIBUTION = "distribution.parquet"
@@ -55,8 +58,15 @@ def analyse_trial(
         return result
     measured = _measure(trial, engine, trust_histograms)
     pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
+    # Histograms alone do not say when packets were late.
+    times = count_by_time(engine) if measured.counts is not None else None
+    blocks = None if times is None else times.blocks()
+    if blocks is None:
+        (trial.path / BLOCKS).unlink(missing_ok=True)
+    else:
+        pq.write_table(blocks, trial.path / BLOCKS, compression="zstd")
     result |= _counters(generator, measured)
-    result |= _metrics(measured)
+    result |= _metrics(measured, blocks, result["loss_ratio"])
     result |= _episodes(trial, engine, threshold, measured, result["latency_ns"]["p50"])
     result["warnings"] = _warnings(result, generator)
     if "capture" in trial.meta:
@@ -64,7 +74,7 @@ def analyse_trial(
     # A tail's threshold is a percentile of all packets.
     if (trial.path / EVENTS).is_file() and result["every_packet"] and result["latency_ns"]["n"]:
         result["explanation"] = explanation_of(trial.path)
-    _export(trial, engine, measured)
+    _export(trial, measured, times)
     return result
 
 
@@ -82,10 +92,12 @@ def _identity(trial: TrialDirectory) -> dict[str, Any]:
         "driver": dut.get("driver"),
         "link": dut.get("link"),
         "placement": dut.get("placement"),
+        "host": (meta.get("host") or {}).get("name", AS_FOUND),
         "path": dut.get("path"),
         "notes": list(dut.get("notes") or []),
         "traffic": traffic.get("name"),
         "schedule": traffic.get("schedule"),
+        "schedule_options": dict(traffic.get("options") or {}),
         "frame": traffic.get("frame"),
         "flows": traffic.get("flows"),
         "both": traffic.get("both"),
@@ -116,14 +128,13 @@ def _measure(trial: TrialDirectory, engine: Engine, trust_histograms: bool) -> M
 
 
 def _counters(generator: Mapping[str, Any], measured: Measured) -> dict[str, Any]:
-    """Counters of the whole trial, warm-up included: those are the ones that reconcile."""
+    """Counters of the whole trial, which reconcile, and of what is after the warm-up and in it."""
     counters = generator["counters"]
     failures = failed_sums(generator, measured.counts)
     offered, achieved = generator["offered_pps"], generator["achieved_pps"]
     due, sent = counters["due"], counters["sent"]
-    warm = total_counts(measured.counts, cold=False) if measured.counts else counters
-    cold = total_counts(measured.counts, cold=True) if measured.counts else {}
-    void_share = warm["void"] / warm["due"] if warm.get("due") else 0.0
+    warm, cold = by_warm_up(counters, measured.counts)
+    void_share = warm["void"] / warm["due"] if warm["due"] else 0.0
     return {
         "offered_pps": offered,
         "achieved_pps": achieved,
@@ -132,13 +143,15 @@ def _counters(generator: Mapping[str, Any], measured: Measured) -> dict[str, Any
         "sent_late": counters.get("sent_late"),
         "sums_reconcile": not failures,
         "sums_failures": failures,
-        "loss_ratio": warm["lost"] / warm["sent"] if warm.get("sent") else 0.0,
+        "loss_ratio": warm["lost"] / warm["sent"] if warm["sent"] else 0.0,
         "void_share": void_share,
         "instrument_limited": void_share > INSTRUMENT_LIMIT,
         "rate_ok": bool(
             offered and abs(achieved / offered - 1) <= RATE_TOLERANCE and due == sent > 0
         ),
-        "cold": {name: cold.get(name) for name in ("due", "sent", "matched", "lost", "void")},
+        "warm": warm,
+        "cold": cold,
+        "granted_ns": (generator.get("gaps") or {}).get("longest_granted_ns"),
         "directions": [dict(d) for d in generator.get("directions", [])],
         "every_packet": measured.counts is not None,
         "resolution": _resolution(generator, measured),
@@ -155,7 +168,7 @@ def _resolution(generator: Mapping[str, Any], measured: Measured) -> str:
     )
 
 
-def _metrics(measured: Measured) -> dict[str, Any]:
+def _metrics(measured: Measured, blocks: pa.Table | None, loss_ratio: float) -> dict[str, Any]:
     directions = sorted({int(d.as_py()) for d in measured.distribution["direction"].unique()})
     populations = statistics.selections(directions)
     found: dict[str, Any] = {"by_direction": {str(d): {} for d in directions}}
@@ -163,7 +176,11 @@ def _metrics(measured: Measured) -> dict[str, Any]:
     for metric in _distributions():
         is_latency = metric.name == "latency"
         summaries = statistics.summarise(
-            measured.distribution, metric.name, populations, intervals=is_latency
+            measured.distribution,
+            metric.name,
+            populations,
+            intervals=is_latency,
+            blocks=blocks if is_latency else None,
         )
         found[f"{metric.name}_ns"] = summaries[MAIN].as_json()
         found[f"{metric.name}_without_void_ns"] = summaries[WITHOUT_VOID].as_json()
@@ -174,19 +191,13 @@ def _metrics(measured: Measured) -> dict[str, Any]:
                 into[f"{metric.name}_ns"] = summaries[f"{MAIN}_{d}"].as_json()
                 into[f"{metric.name}_without_void_ns"] = summaries[f"{WITHOUT_VOID}_{d}"].as_json()
         if is_latency:
-            found |= _doubt(summaries[MAIN])
+            found |= summaries[MAIN].doubt()
+            found["loss_ratio_at_most"] = summaries[MAIN].failed_at_most(loss_ratio)
+            found["unsupported_percentiles_without_void"] = summaries[WITHOUT_VOID].unsupported()
     found["jitter_ns"]["definition"] = "RFC 4689"
     if len(directions) < 2:
         del found["by_direction"]
     return {**found, "cold_metrics": cold}
-
-
-def _doubt(latency: Summary) -> dict[str, Any]:
-    return {
-        "unsupported_percentiles": latency.unsupported(),
-        "n_above": dict(latency.n_above),
-        "confidence_intervals": {p: list(i) for p, i in latency.intervals.items()},
-    }
 
 
 def _episodes(
@@ -236,6 +247,7 @@ def _capture(trial: TrialDirectory, result: Mapping[str, Any]) -> dict[str, Any]
             "window_ns": report["window_ns"],
             "skip_ns": report["skip_ns"],
             "content": _content(trial),
+            "together_with": report.get("together_with", []),
         },
         "warnings": warnings(report, report["counts"], clocks)
         + [w for w in result["warnings"] if not w.startswith("negative latency")],
@@ -246,14 +258,21 @@ def _content(trial: TrialDirectory) -> dict[str, Any] | None:
     """Search by content while the frames' heads are there, which is once; None: not asked for."""
     heads, content = trial.path / HEADS, trial.path / CONTENT
     if heads.is_file():
-        write_json(content, search_capture(trial.path, trial.packets).as_json())
+        others = trial.meta["capture"].get("together_with", [])
+        found = search_capture(
+            trial.path,
+            trial.packets,
+            together_with=[Path(other) / KEPT_FRAMES for other in others],
+            keep=trial.path / KEPT_FRAMES,
+        )
+        write_json(content, found.as_json())
         heads.unlink()
     return read_json(content) if content.is_file() else None
 
 
-def _export(trial: TrialDirectory, engine: Engine, measured: Measured) -> None:
-    if measured.counts is not None:
-        by_interval = hdr_export.intervals(engine)
+def _export(trial: TrialDirectory, measured: Measured, times: TimeCounts | None) -> None:
+    if times is not None:
+        by_interval = hdr_export.intervals(times)
     else:
         by_interval = hdr_export.whole(_warm(select_metric(measured.distribution, "latency")))
     hdr_export.write_hgrm(trial.path / "latency.hgrm", by_interval)
