@@ -2,71 +2,134 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from made_run import VARIANTS, make_run
 from taut.analysis.compare import compare_runs
 from taut.analysis.difference import Shown
 from taut.analysis.pairing import read_analysis
+from taut.analysis.statistics import summary_of
 from taut.records.rundir import RunDirectory
 
-FLOOR, EAGER = VARIANTS[:2]
-QUIET = replace(EAGER.trial, device_stall=None, generator_gap=None)
+EAGER = VARIANTS[1]
+REPETITIONS = 6
+
+
+def simulated(rng, repetitions, shift=0.0, floor_shift=None, **changes):
+    """A run as it comes from a machine: runs spread by half a percent, and stalls make tails clump.
+
+    `shift` is the logarithm of its latency over that of other runs; a floor only where it is given.
+    """
+    floor = {"dut": "loopback", "is_floor": True, "driver": "loopback"}
+    shifts = {"eager": ({}, shift)} | ({} if floor_shift is None else {"f": (floor, floor_shift)})
+    variants, trials = [], []
+    for name, (identity, of) in shifts.items():
+        mine = [_trial(rng, f"{name}-{n}", of) for n in range(repetitions)]
+        row = _row([t["name"] for t in mine]) | identity
+        variants.append(row if row["is_floor"] else row | changes)
+        trials += mine
+    return RunDirectory(Path("simulated")), {"variants": variants, "trials": trials}
+
+
+def _trial(rng, name, shift):
+    # Now and then a run lies in a slow band; stalls are of half a millisecond on average.
+    middle = 3_000 * np.exp(rng.normal(shift, 0.005) + 0.1 * (rng.uniform() < 0.1))
+    values = middle + rng.gamma(2.0, 100.0, 10_000)
+    for start in rng.integers(0, 9_900, rng.poisson(3)):
+        length = min(1 + int(rng.exponential(50)), 100)
+        values[start : start + length] += np.linspace(10_000 * length, 0, length)
+    packets = np.sort(values.astype(np.int64))
+    summary = summary_of(packets, np.ones(len(packets), np.int64), intervals=False)
+    return {
+        "name": name,
+        "latency_ns": summary.as_json(),
+        "unsupported_percentiles": summary.unsupported(),
+    }
+
+
+def _row(trials):
+    return {
+        "dut": "eager",
+        "driver": "taut_forward",
+        "is_floor": False,
+        "link": "memif",
+        "placement": "bare",
+        "path": "simulated",
+        "host": "as found",
+        "traffic": "constant",
+        "schedule": "constant",
+        "frame": "64",
+        "both": False,
+        "asked_pps": 10_000.0,
+        "achieved_pps": 10_000.0,
+        "latency_ns": {"n": 10_000 * len(trials)},
+        "trials": trials,
+        "sent": 10_000 * len(trials),
+        "lost": 0,
+        "void_share": 0.0,
+        "instrument_limited": False,
+        "two_bands": False,
+    }
 
 
 @pytest.fixture(scope="module")
-def analysed(tmp_path_factory):
-    """One device three times: as it is, 300 ns faster, and as it is once more."""
-    folder = tmp_path_factory.mktemp("compare")
-    runs = {}
-    for name, base_ns in (("a", 900), ("faster", 600), ("same", 900)):
-        trial = replace(QUIET, base_ns=base_ns)
-        run = RunDirectory(
-            make_run(folder / name, (FLOOR, replace(EAGER, trial=trial)), repetitions=3)
-        )
-        runs[name] = run, read_analysis(run)
-    return runs
+def runs():
+    """One device three times: as it is, a third faster, and as it is once more."""
+    rng = np.random.default_rng(7)
+    return {
+        name: simulated(rng, REPETITIONS, shift, floor_shift=-1.0)
+        for name, shift in (("a", 0.0), ("faster", -0.4), ("same", 0.0))
+    }
 
 
 def eager(comparison):
     return next(pair for pair in comparison.pairs if not pair.a["is_floor"])
 
 
-def test_a_planted_difference_is_claimed_in_words(analysed):
-    comparison = compare_runs(analysed["a"], analysed["faster"])
+def test_a_planted_difference_is_claimed_in_words(runs):
+    comparison = compare_runs(runs["a"], runs["faster"])
 
     p50 = next(d for d in eager(comparison).differences if d.name == "p50")
     assert p50.shown is Shown.FASTER
-    assert p50.a.value_ns - p50.b.value_ns == pytest.approx(300, abs=5)
+    assert p50.a.value_ns - p50.b.value_ns == pytest.approx(1_000, abs=50)
+    assert p50.evidence.n_runs == (REPETITIONS, REPETITIONS)
     assert comparison.verdict.startswith("B is faster at ")
-    assert "p50 (latency -29 %, 95 % interval -30..-29 %)" in comparison.verdict
+    assert "p50 (latency -31 %, 95 % interval -3" in comparison.verdict
     assert "p99.9999" not in comparison.verdict
 
 
-def test_no_difference_is_said_so(analysed):
-    assert compare_runs(analysed["a"], analysed["same"]).verdict == "No difference shown."
+def test_a_pair_names_the_states_of_the_host_unless_both_are_as_found(runs):
+    pair = eager(compare_runs(runs["a"], runs["same"]))
+    trimmed = replace(pair, b={**pair.b, "host": "trimmed"})
+
+    assert pair.label == "eager"
+    assert trimmed.label == "eager, as found → eager, trimmed"
+    assert replace(trimmed, a=trimmed.b).label == "eager, trimmed"
 
 
-def test_the_floor_stands_after_the_devices_and_a_change_of_it_is_a_warning(analysed, tmp_path):
-    slow = replace(FLOOR, trial=replace(FLOOR.trial, base_ns=900))
-    eager_trial = replace(EAGER, trial=QUIET)
-    run = RunDirectory(make_run(tmp_path / "b", (slow, eager_trial), repetitions=3))
+def test_no_difference_is_said_so(runs):
+    assert compare_runs(runs["a"], runs["same"]).verdict == "No difference shown."
 
-    comparison = compare_runs(analysed["a"], (run, read_analysis(run)))
+
+def test_the_floor_stands_after_the_devices_and_a_change_of_it_is_a_warning(runs):
+    slow = simulated(np.random.default_rng(8), REPETITIONS, floor_shift=-0.5)
+
+    comparison = compare_runs(runs["a"], slow)
 
     assert [pair.label for pair in comparison.pairs] == ["eager", "floor"]
     assert any("the instrument itself changed" in w for w in comparison.warnings)
 
 
-def test_losses_that_differ_are_a_warning(analysed, tmp_path):
-    lossy = replace(EAGER, trial=replace(QUIET, n_lost=500))
-    run = RunDirectory(make_run(tmp_path / "b", (lossy,), repetitions=1))
+def test_losses_that_differ_are_a_warning(runs):
+    lossy = simulated(np.random.default_rng(9), 1, lost=500)
 
-    warnings = compare_runs(analysed["a"], (run, read_analysis(run))).warnings
+    warnings = compare_runs(runs["a"], lossy).warnings
 
-    assert any("lost 9 of 60000 in A, 500 of 20000 in B" in w for w in warnings)
-    assert any("fewer than 3 repetitions" in w for w in warnings)
+    assert any("lost 0 of 60000 in A, 500 of 10000 in B" in w for w in warnings)
+    assert any("a claim is made from repeated runs" in w for w in warnings)
     assert any(w.startswith("only in A: floor") for w in warnings)
 
 
@@ -83,8 +146,8 @@ def test_without_void_leaves_void_packets_out(tmp_path):
     assert means[0] != means[1]
 
 
-def test_document_is_json_and_names_every_figure(analysed):
-    document = json.loads(json.dumps(compare_runs(analysed["a"], analysed["faster"]).as_json()))
+def test_document_is_json_and_names_every_figure(runs):
+    document = json.loads(json.dumps(compare_runs(runs["a"], runs["faster"]).as_json()))
 
     figures = {f["name"]: f for f in document["pairs"][0]["figures"]}
     assert list(figures) == [
@@ -100,8 +163,8 @@ def test_document_is_json_and_names_every_figure(analysed):
         "max",
     ]
     assert figures["p50"]["shown"] == "faster"
-    assert len(figures["p50"]["a_of_repetitions_ns"]) == 3
-    assert document["pairs"][0]["load"] == "100 kpkt/s, 64 B"
+    assert len(figures["p50"]["a_of_repetitions_ns"]) == REPETITIONS
+    assert document["pairs"][0]["load"] == "10 kpkt/s, 64 B"
 
 
 def test_an_analysis_is_read_back_and_made_again_when_a_trial_came(tmp_path):
@@ -120,3 +183,37 @@ def test_an_analysis_is_read_back_and_made_again_when_a_trial_came(tmp_path):
     assert len(first["trials"]) == 1
     assert len(again["trials"]) == 2
     assert again["verdict"] != "as written"
+
+
+@pytest.mark.parametrize(("repetitions", "most_tables"), [(1, 0), (3, 0), (5, 4)])
+def test_two_runs_of_one_device_claim_nothing(repetitions, most_tables):
+    """Forty pairs: none claims anything of one repetition, at most four tables of five."""
+    rng = np.random.default_rng(11)
+
+    claimed = 0
+    for _ in range(40):
+        a, b = simulated(rng, repetitions), simulated(rng, repetitions)
+        claimed += any(pair.is_claimed for pair in compare_runs(a, b).pairs)
+
+    assert claimed <= most_tables
+
+
+def test_a_real_difference_is_claimed_of_enough_repetitions():
+    rng = np.random.default_rng(12)
+
+    found = [compare_runs(simulated(rng, 8), simulated(rng, 8, shift=0.5)) for _ in range(10)]
+
+    assert all("p50 (latency +" in c.verdict for c in found)
+    assert all(c.verdict.startswith("B is slower at ") for c in found)
+
+
+def test_one_run_each_says_so_and_what_a_claim_would_take():
+    rng = np.random.default_rng(13)
+
+    found = compare_runs(simulated(rng, 1), simulated(rng, 1, shift=1.0))
+
+    assert found.verdict == "Nothing is claimed of one run each."
+    (warning,) = found.warnings
+    assert warning.endswith(
+        "where one of these 5 figures differs, 6 repetitions a side can show it; where all do, 5"
+    )

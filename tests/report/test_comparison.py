@@ -5,8 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
+from taut.analysis.claims import apart
 from taut.analysis.compare import compare_runs
-from taut.analysis.difference import Difference, Side
+from taut.analysis.difference import Difference, Side, judge
 from taut.records.rundir import RunDirectory
 from taut.report.comparison import LEGEND, differing_conditions, print_comparison, row_of
 from taut.report.html import write_html
@@ -28,7 +29,7 @@ def comparison(analysed):
 def test_verdict_comes_first_and_each_pair_has_a_table(comparison):
     lines = printed(comparison).splitlines()
 
-    assert lines[0] == "No difference shown in 6 comparisons."
+    assert lines[0] == "Nothing is claimed of 2 runs each."
     assert lines[1:3] == ["A: runs/a", "B: runs/b"]
     assert sum(line.startswith("p99.9999 ") for line in lines) == len(comparison.pairs)
     assert "linux_bridge at 200 kpkt/s, 64 B" in lines
@@ -48,20 +49,24 @@ def test_colour_only_on_a_terminal(comparison):
 
 
 def test_a_claim_and_what_cannot_be_claimed_look_different():
-    claimed = Difference(
-        "p50", Side(1000, (990, 1010), 500, []), Side(1200, (1190, 1210), 500, []), (-220.0, -180.0)
-    )
-    grey = Difference("p99.99", Side(1000, (990, 1010), 3, []), Side(900, (890, 910), 9, []), None)
+    of_a, of_b = ([middle + 4.0 * n for n in range(-3, 4)] for middle in (1000, 1200))
+    evidence = apart(of_a, of_b)
+    sides = [Side(of[3], of, of, 500) for of in (of_a, of_b)]
+    (claimed,) = judge([Difference("p50", *sides, evidence)])
+    few = Difference("p50", *sides, apart(of_a[:1], of_b[:1]))
+    grey = Difference("p99.99", Side(1000, [], [], 3), Side(900, [], [], 9), None)
 
     assert [c.text for c in row_of(claimed)] == [
         "p50",
         "1 µs",
         "1.20 µs",
         "-20 %",
-        "-22..-18 %",
+        "-21..-19 %",
         "slower",
     ]
     assert row_of(claimed)[-1].alert
+    assert [c.text for c in row_of(few)][3:] == ["-20 %", "–", "too few runs"]
+    assert all(c.dim for c in row_of(few)[1:])
     assert [c.text for c in row_of(grey)][3:] == ["+10 %", "–", "n above: 3"]
     assert all(c.dim for c in row_of(grey)[1:])
 
@@ -94,7 +99,7 @@ def test_a_trace_beside_one_run_is_a_condition(analysed):
 def test_report_opens_with_the_comparison_and_has_its_figure(analysed, comparison, tmp_path):
     text = write_html([analysed, analysed], tmp_path / "r.html", comparison).read_text("utf-8")
 
-    assert text.index("No difference shown in 6") < text.index("At 100 kpkt/s") < text.index(LEGEND)
+    assert text.index("Nothing is claimed of 2") < text.index("At 100 kpkt/s") < text.index(LEGEND)
     assert '<figure id="improvement">' in text
     assert '<figure id="improvement-2">' in text
     assert (tmp_path / "figures" / "improvement.svg").is_file()

@@ -1,18 +1,30 @@
-"""Two runs side by side: pairs of variants, what is claimed of each, and in all."""
+"""Two runs side by side: pairs of variants, what is claimed of each, and in all.
 
-from collections.abc import Mapping, Sequence
+All figures of all devices are one table, and each claim pays for it; the floors are another one,
+since a change of theirs is no claim but a warning.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-import pyarrow as pa
-
-from taut.analysis.difference import Difference, Shown, Side, difference, percent, sides_of
+from taut.analysis.claims import runs_needed
+from taut.analysis.difference import (
+    FIGURES,
+    Difference,
+    Shown,
+    difference,
+    judge,
+    percent,
+    side_of,
+)
 from taut.analysis.load import load_words
 from taut.analysis.pairing import AnalysedRun, Match, match_variants
-from taut.analysis.results import read_distribution
-from taut.analysis.statistics import MAIN, WITHOUT_VOID, selections, summarise
+from taut.analysis.runs import WITH_VOID, WITHOUT_VOID
+from taut.records.rundir import AS_FOUND
 
-COMPARISON_FORMAT = 1
+COMPARISON_FORMAT = 2
 
 _IDENTITY = ("dut", "driver", "link", "placement", "path", "trials", "sent", "lost", "void_share")
 
@@ -27,8 +39,11 @@ class Pair:
 
     @property
     def label(self) -> str:
-        """Whom it compares."""
+        """Whom it compares, and in which state of the host, unless both are as it was found."""
         names = ["floor" if row["is_floor"] else str(row["dut"]) for row in (self.a, self.b)]
+        states = [row["host"] for row in (self.a, self.b)]
+        if any(state != AS_FOUND for state in states):
+            names = [f"{name}, {state}" for name, state in zip(names, states, strict=True)]
         return names[0] if names[0] == names[1] else f"{names[0]} → {names[1]}"
 
     def shown(self, what: Shown) -> list[Difference]:
@@ -41,14 +56,27 @@ class Pair:
         claims = {what: self.shown(what) for what in (Shown.FASTER, Shown.SLOWER)}
         said = [f"{what} at {_figures(figures)}" for what, figures in claims.items() if figures]
         same = ", ".join(d.name for d in self.shown(Shown.NOTHING))
-        if not said:
-            return "no difference shown" if same else "too few packets to say anything"
-        return f"B is {' and '.join(said)}" + (f"; no difference shown at {same}" if same else "")
+        if said:
+            same = f"; no difference shown at {same}" if same else ""
+            return f"B is {' and '.join(said)}{same}"
+        if same:
+            return "no difference shown"
+        if self.shown(Shown.TOO_FEW_RUNS):
+            return f"nothing is claimed of {self.runs}"
+        return "too few packets to say anything"
 
     @property
     def is_claimed(self) -> bool:
         """Whether any difference is."""
         return bool(self.shown(Shown.FASTER) or self.shown(Shown.SLOWER))
+
+    @property
+    def runs(self) -> str:
+        """How often each side was repeated, in words."""
+        a, b = (len(row["trials"]) for row in (self.a, self.b))
+        if a == b == 1:
+            return "one run each"
+        return f"{a} runs each" if a == b else f"{a} and {b} runs"
 
     def as_json(self) -> dict[str, object]:
         """One entry of `taut compare --json`."""
@@ -77,6 +105,9 @@ class Comparison:
         if len(devices) == 1:
             return _sentence(devices[0].verdict)
         claimed = [pair for pair in devices if pair.is_claimed]
+        if not claimed and not any(pair.shown(Shown.NOTHING) for pair in devices):
+            few = next((pair.verdict for pair in devices if pair.shown(Shown.TOO_FEW_RUNS)), None)
+            return _sentence(few or "too few packets to say anything")
         if not claimed:
             return f"No difference shown in {len(devices)} comparisons."
         return " ".join(
@@ -95,7 +126,8 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the verdict."""
-        return [word for pair in self.pairs for word in _warnings(pair)] + list(self.unmatched)
+        found = [word for pair in self.pairs for word in _warnings(pair)]
+        return [*found, *_runs_wanted(self.pairs), *self.unmatched]
 
 
 def _identity(row: Mapping[str, Any]) -> dict[str, object]:
@@ -105,22 +137,27 @@ def _identity(row: Mapping[str, Any]) -> dict[str, object]:
 def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) -> Comparison:
     """Compare two analysed runs; InputError where nothing of them is comparable."""
     matches, unmatched = match_variants(a, b)
-    population = WITHOUT_VOID if without_void else MAIN
-    return Comparison([_pair(match, a, b, population) for match in matches], unmatched)
+    population = WITHOUT_VOID if without_void else WITH_VOID
+    tables = [_differences(match, a, b, population) for match in matches]
+    judged: dict[int, Sequence[Difference]] = {}
+    for of_floors in (False, True):
+        own = [at for at, match in enumerate(matches) if bool(match.a["is_floor"]) is of_floors]
+        together = iter(judge([one for at in own for one in tables[at]]))
+        judged |= {at: list(islice(together, len(tables[at]))) for at in own}
+    return Comparison(
+        [Pair(match.a, match.b, judged[at]) for at, match in enumerate(matches)], unmatched
+    )
 
 
-def _pair(match: Match, a: AnalysedRun, b: AnalysedRun, population: str) -> Pair:
-    sides_a, sides_b = _sides(match.a, a, population), _sides(match.b, b, population)
-    return Pair(match.a, match.b, [difference(n, sides_a[n], sides_b[n]) for n in sides_a])
-
-
-def _sides(row: Mapping[str, Any], run: AnalysedRun, population: str) -> dict[str, Side]:
-    directory, document = run
-    tables = [read_distribution(directory.path, name) for name in row["trials"]]
-    summary = summarise(pa.concat_tables(tables), "latency", selections([0]))[population]
-    key = "latency_without_void_ns" if population == WITHOUT_VOID else "latency_ns"
-    blocks = [t[key] for t in document["trials"] if t["name"] in row["trials"]]
-    return sides_of(summary, blocks)
+def _differences(match: Match, a: AnalysedRun, b: AnalysedRun, population: str) -> list[Difference]:
+    trials = [
+        [trial for trial in document["trials"] if trial["name"] in row["trials"]]
+        for row, (_, document) in ((match.a, a), (match.b, b))
+    ]
+    return [
+        difference(name, *(side_of(name, of_side, population) for of_side in trials))
+        for name in FIGURES
+    ]
 
 
 def _figures(differences: Sequence[Difference]) -> str:
@@ -160,12 +197,22 @@ def _warnings(pair: Pair) -> list[str]:
         found.append(f"{where}: lost {lost[0]} in A, {lost[1]} in B; what is lost has no latency")
     for side, row in (("A", pair.a), ("B", pair.b)):
         if row["instrument_limited"]:
-            found.append(f"{where}: {side} is instrument-limited (over 1 % of packets void)")
+            late = "the generator itself was late with over 1 % of the packets"
+            found.append(f"{where}: {late} of {side}")
         if row["two_bands"]:
             found.append(f"{where}: the repetitions of {side} lie in two bands")
-    if min(len(pair.a["trials"]), len(pair.b["trials"])) < 3:
-        found.append(
-            f"{where}: fewer than 3 repetitions: an interval from packets alone knows nothing of "
-            "what changes from run to run"
-        )
     return found
+
+
+def _runs_wanted(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Say how many repetitions this table takes, where there were too few of a device."""
+    figures = [d for pair in pairs if not pair.a["is_floor"] for d in pair.differences]
+    n_figures = sum(d.evidence is not None for d in figures)
+    if any(d.shown is Shown.TOO_FEW_RUNS for d in figures):
+        alone = runs_needed(n_figures, is_paired=False)
+        together = runs_needed(n_figures, is_paired=False, n_differing=n_figures)
+        yield (
+            "a claim is made from repeated runs, since packets know nothing of what changes from "
+            f"run to run: where one of these {n_figures} figures differs, {alone} repetitions a "
+            f"side can show it; where all do, {together}"
+        )

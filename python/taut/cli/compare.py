@@ -15,12 +15,14 @@ from taut.records.rundir import RunDirectory
 from taut.report.comparison import differing_conditions, print_comparison
 from taut.report.html import write_html
 
+EXAMPLES = ("taut compare runs/first runs/second",)
+
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="The run directory to compare with.")],
-    b: Annotated[Path, typer.Argument(help="The run directory that is compared.")],
+    a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run directory to compare with.")],
+    b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The run directory that is compared.")],
     out: Annotated[
-        Path | None, typer.Option(help="Also write an HTML report of both here.")
+        Path | None, typer.Option(metavar="FILE", help="Also write an HTML report of both here.")
     ] = None,
     without_void: Annotated[
         bool,
@@ -31,6 +33,10 @@ def compare(
     ] = False,
 ) -> None:
     """Compare two runs of taut, or two analysed captures: relative improvement per percentile."""
+    if a.exists() and b.exists() and a.samefile(b):
+        raise InputError(f"{b}: the same run twice; name two, `taut runs` lists what there is")
+    for path in (a, b):
+        RunDirectory(path).some_trials()
     runs = [_analysed(path) for path in (a, b)]
     comparison = compare_runs(*runs, without_void=without_void)
     differing = differing_conditions(*runs)
@@ -54,7 +60,5 @@ def compare(
 
 def _analysed(path: Path) -> AnalysedRun:
     run = RunDirectory(path)
-    if path.is_file() or not run.trials():
-        raise InputError(f"{path}: no trials; give a run directory of `taut run` or `taut analyze`")
     with Console(stderr=True).status(f"reading {path}"):
         return run, read_analysis(run)

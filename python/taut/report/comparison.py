@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from taut.analysis.compare import Comparison, Pair
@@ -13,17 +12,21 @@ from taut.analysis.load import load_words
 from taut.analysis.pairing import AnalysedRun
 from taut.report import cells
 from taut.report.cells import Cell
+from taut.report.columns import labels, numbers, print_columns, words
 from taut.report.conditions import conditions_of
-from taut.report.table import GUTTER
+from taut.report.paragraph import INDENT, print_paragraph, print_whole
 
 COLUMNS = ("", "A", "B", "improvement", "95 % interval", "B is")
 LEGEND = (
-    "Improvement: (A - B) / A of service latency, so above zero B is faster. An effect is claimed "
-    "only where its interval excludes zero; grey: nothing can be claimed."
+    "A, B: medians of the repetitions. Improvement: (A - B) / A of service latency, so above zero "
+    "B is faster, with its interval over the repetitions. A claim is corrected for all figures of "
+    "the table; grey: nothing can be claimed. A and B were not taken in turn: what the machine did "
+    "differently between them is in the difference, too."
 )
 
 Difference3 = tuple[str, str, str]
 
+_GREY = (Shown.UNSUPPORTED, Shown.TOO_FEW_RUNS)
 _CLAIMS = {Shown.FASTER: "bold green", Shown.SLOWER: "bold red"}
 _EXPECTED = ("started", "seeds.", "host.uptime_s", "host.load_average", "host.memory.MemAvailable")
 """Conditions that differ between any two runs."""
@@ -31,7 +34,7 @@ _EXPECTED = ("started", "seeds.", "host.uptime_s", "host.load_average", "host.me
 
 def row_of(one: Difference) -> list[Cell]:
     """One figure: its name, both values, the improvement, its interval, what is claimed."""
-    dim = one.shown is Shown.UNSUPPORTED
+    dim = one.shown in _GREY
     change = cells.NOTHING if one.improvement is None else f"{percent(one.improvement)} %"
     interval = cells.NOTHING
     if one.improvement_interval is not None:
@@ -48,8 +51,10 @@ def row_of(one: Difference) -> list[Cell]:
 def _claim(one: Difference) -> str:
     if one.shown is not Shown.UNSUPPORTED:
         return str(one.shown)
+    if one.name in ("min", "max"):
+        return "one packet"
     least = min((side.n_above for side in (one.a, one.b) if side.n_above is not None), default=None)
-    return "one packet" if one.name in ("min", "max") or least is None else f"n above: {least}"
+    return str(one.shown) if least is None else f"n above: {least}"
 
 
 def differing_conditions(a: AnalysedRun, b: AnalysedRun) -> list[Difference3]:
@@ -71,28 +76,30 @@ def print_comparison(
     report: Path | None = None,
 ) -> None:
     """Print verdict, a table a pair, warnings, and in what the runs differ besides."""
-    console.print(Text(comparison.verdict, style="bold"))
-    console.print(f"A: {names[0]}\nB: {names[1]}", soft_wrap=True, highlight=False, markup=False)
+    print_paragraph(console, comparison.verdict, style="bold")
+    for side, name in zip("AB", names, strict=True):
+        print_whole(console, f"{side}: {name}")
+    first, *middle, last = COLUMNS
+    columns = [labels(first), *map(numbers, middle), words(last)]
     for pair in comparison.pairs:
         console.print()
-        console.print(Text(f"{pair.label} at {load_words(pair.a)}", style="bold"))
-        console.print(_table(pair))
-    console.print(Text(LEGEND, style="dim"))
+        print_paragraph(console, f"{pair.label} at {load_words(pair.a)}", style="bold")
+        print_columns(console, columns, _rows(pair))
+    print_paragraph(console, LEGEND, style="dim")
     for warning in comparison.warnings:
-        console.print(Text(f"! {warning}", style="yellow"))
+        print_paragraph(console, f"! {warning}", hanging="  ", style="yellow")
     for name, in_a, in_b in differing:
-        console.print(Text(f"differs: {name}: {in_a} | {in_b}", style="dim"))
+        told = f"differs: {name}: {in_a} | {in_b}"
+        print_paragraph(console, told, hanging=INDENT, style="dim")
     if report is not None:
-        console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
+        print_whole(console, f"Report: {report}")
 
 
-def _table(pair: Pair) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GUTTER, 0, 0))
-    for title in COLUMNS:
-        left = title in (COLUMNS[0], COLUMNS[-1])
-        table.add_column(title, justify="left" if left else "right", no_wrap=True)
+def _rows(pair: Pair) -> list[list[Text]]:
+    rows = []
     for one in pair.differences:
         *row, claim = row_of(one)
-        style = _CLAIMS.get(one.shown, "dim" if one.shown is Shown.UNSUPPORTED else "")
-        table.add_row(*(Text(c.text, "dim" if c.dim else "") for c in row), Text(claim.text, style))
-    return table
+        style = _CLAIMS.get(one.shown, "dim" if one.shown in _GREY else "")
+        cells = [Text(c.text, "dim" if c.dim else "") for c in row]
+        rows.append([*cells, Text(claim.text, style)])
+    return rows

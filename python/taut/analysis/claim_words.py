@@ -1,0 +1,60 @@
+"""Ratios in words: "times" never stands without its interval, or without how few runs it is of.
+
+The evidence is of logarithms, as `runs.ratio_evidence` gives it.
+"""
+
+from math import exp
+
+from taut.analysis.claims import CONFIDENCE, Evidence, Judged, Said
+
+
+def times_words(evidence: Evidence, judged: Judged, than: str) -> str:
+    """Say how many times as long as `than`'s the figure is, and over how many runs or intervals.
+
+    That the runs are too few for a claim is left to `few_words`: it is said once.
+    """
+    times = f"{exp(evidence.estimate):.3g}"
+    said = f"like {than}" if times == "1" else f"{times} times {than}"
+    if evidence.low is None or evidence.high is None:
+        if evidence.n_runs == (1, 1):
+            return f"{said}, one run each"
+        return f"{said}, {_between(evidence.least, evidence.greatest)} over {_runs(evidence)}"
+    interval = _interval(evidence.low, evidence.high)
+    if judged.said is Said.NOTHING:
+        return f"no difference from {than} shown, {interval} times"
+    return f"{said}, {interval}"
+
+
+def few_words(evidence: Evidence, judged: Judged) -> str:
+    """Say that so few runs make no claim; nothing where they are enough."""
+    if judged.said is not Said.TOO_FEW:
+        return ""
+    runs = "one run each is" if evidence.n_runs == (1, 1) else f"{_runs(evidence)} are"
+    return f"{runs} too few for a claim"
+
+
+def change_words(evidence: Evidence, judged: Judged) -> str:
+    """Say how many times shorter or longer the figure became, or that nothing is shown."""
+    if judged.said is Said.TOO_FEW:
+        return "too few runs for a claim"
+    if judged.said is Said.NOTHING or evidence.low is None or evidence.high is None:
+        return "no difference shown"
+    if judged.said is Said.MORE:
+        return (
+            f"{exp(evidence.estimate):.3g} times longer, {_interval(evidence.low, evidence.high)}"
+        )
+    interval = _interval(-evidence.high, -evidence.low)
+    return f"{exp(-evidence.estimate):.3g} times shorter, {interval}"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * CONFIDENCE:g} % interval {_between(low, high)}"
+
+
+def _between(low: float, high: float) -> str:
+    return f"{exp(low):.3g} to {exp(high):.3g}"
+
+
+def _runs(evidence: Evidence) -> str:
+    first, second = evidence.n_runs
+    return f"{first} runs each" if first == second else f"{first} and {second} runs"

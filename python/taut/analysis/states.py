@@ -1,0 +1,121 @@
+"""A run over states of the host in words: what each device gained, and how far that is shown.
+
+Figures are medians over the runs of a state, of packets without void ones: the generator's own
+stalls are no matter of the device, and states that free the device's core load the generator's.
+What is said of all devices and states is one table, judged as `claims.py` has it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from taut.analysis.claim_words import change_words, few_words
+from taut.analysis.claims import Evidence, Judged, Said, judge_table
+from taut.analysis.load import rate_words
+from taut.analysis.runs import WITHOUT_VOID, figure_of, ratio_evidence
+from taut.core.units import format_ns
+from taut.records.rundir import AS_FOUND
+
+TAIL = ("p99.9", "p99")
+"""The tail as far out as the runs support it."""
+
+Result = Mapping[str, Any]
+_Device = tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class _Change:
+    """One figure of a device, in the first state and in another one."""
+
+    state: str
+    device: _Device
+    figure: str
+    old_ns: float
+    new_ns: float
+    evidence: Evidence
+
+
+def states_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the states of a run, as found first."""
+    names = list(dict.fromkeys(str(row["host"]) for row in rows))
+    return sorted(names, key=lambda name: name != AS_FOUND)
+
+
+@dataclass(frozen=True)
+class FoundOfStates:
+    """What a run over states of the host found."""
+
+    sentence: str
+    few: str
+    """That so few runs make no claim, and what would; empty where they are enough."""
+
+
+def found_of_states(results: Sequence[Result]) -> FoundOfStates | None:
+    """Set every state beside the first one; None of a run in one state."""
+    whole = [r for r in results if r["status"] == "whole" and r["driver"] != "loopback"]
+    states = states_of(whole)
+    if len(states) < 2:
+        return None
+    changes = [change for state in states[1:] for change in _changes(whole, states[0], state)]
+    judged = judge_table([change.evidence for change in changes])
+    table = list(zip(changes, judged, strict=True))
+    parts = [
+        _part([row for row in table if row[0].state == state], states[0], state)
+        for state in states[1:]
+    ]
+    few = [few_words(change.evidence, of) for change, of in table]
+    said = next(filter(None, few), "")
+    more = f"{said} (`taut trim` makes one)" if said else ""
+    of = " (medians of runs)" if table else ""
+    return FoundOfStates(f"{'; '.join(parts)}{of}.", more)
+
+
+def _changes(results: Sequence[Result], before: str, after: str) -> list[_Change]:
+    """Give of every device the median and the tail, where runs in both states support them."""
+    devices = list(dict.fromkeys(_device_of(r) for r in results))
+    found = []
+    for device in devices:
+        mine = [r for r in results if _device_of(r) == device]
+        first, second = ([r for r in mine if r["host"] == state] for state in (before, after))
+        tails = [_change(first, second, name, after) for name in TAIL]
+        found += [_change(first, second, "p50", after), tails[0] or tails[1]]
+    return [change for change in found if change is not None]
+
+
+def _device_of(result: Result) -> _Device:
+    return result["dut"], result["asked_pps"], result["frame"]
+
+
+def _change(
+    first: Sequence[Result], second: Sequence[Result], figure: str, state: str
+) -> _Change | None:
+    evidence = ratio_evidence(first, second, figure, WITHOUT_VOID)
+    if evidence is None:
+        return None
+    old, new = (
+        median(v for r in side if (v := figure_of(r, figure, WITHOUT_VOID)) is not None)
+        for side in (first, second)
+    )
+    return _Change(state, _device_of(first[0]), figure, old, new, evidence)
+
+
+def _part(table: Sequence[tuple[_Change, Judged]], before: str, after: str) -> str:
+    devices = list(dict.fromkeys(change.device for change, _ in table))
+    several = len({(rate, frame) for _, rate, frame in devices}) > 1
+    parts = []
+    for device in devices:
+        said = [_words(change, judged) for change, judged in table if change.device == device]
+        dut, rate, _ = device
+        name = f"{dut} at {rate_words(rate)}" if several else str(dut)
+        parts.append(f"{name} {', '.join(said)}")
+    found = "; ".join(parts) or "nothing can be compared"
+    return f"{after.capitalize()} beside {before}: {found}"
+
+
+def _words(change: _Change, judged: Judged) -> str:
+    name = "median" if change.figure == "p50" else change.figure
+    words = f"{name} {format_ns(change.old_ns)} → {format_ns(change.new_ns)}"
+    if judged.said is Said.TOO_FEW:
+        return words
+    return f"{words} ({change_words(change.evidence, judged)})"

@@ -1,0 +1,74 @@
+"""Pairs of runs: the exact test, its interval, and how often both claim what is not there."""
+
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import wilcoxon
+
+from taut.analysis.paired import hodges_lehmann, least_pairs, paired_ratio, signed_rank_p
+
+differences = st.lists(
+    st.floats(-5, 5, allow_nan=False).filter(lambda d: abs(d) > 1e-6),
+    min_size=5,
+    max_size=14,
+    unique_by=abs,
+)
+
+
+@given(differences)
+def test_p_is_that_of_scipys_exact_test(values: list[float]):
+    assert signed_rank_p(values) == pytest.approx(wilcoxon(values, method="exact").pvalue)
+
+
+def test_ties_count_by_their_mean_rank():
+    # Ranks 1.5, 1.5, 3: of 8 ways to sign them 2 have a sum of 0 or 6.
+    assert signed_rank_p([1.0, 1.0, 2.0]) == 2 / 8
+
+
+def test_pairs_without_a_difference_say_nothing():
+    assert signed_rank_p([0.0, 0.0, 1.0, 2.0, 3.0]) == signed_rank_p([1.0, 2.0, 3.0])
+    assert signed_rank_p([0.0] * 7) == 1.0
+
+
+@given(differences)
+def test_the_interval_excludes_no_effect_exactly_where_the_test_does(values: list[float]):
+    n = len(values)
+    for confidence in (0.9, 0.95, 0.984):
+        if n < least_pairs(confidence):
+            continue
+        interval = hodges_lehmann(values, confidence)
+        assert interval.low <= interval.estimate <= interval.high
+        assert (not interval.holds_zero) == (signed_rank_p(values) <= 1 - confidence + 1e-12)
+
+
+@pytest.mark.parametrize(("confidence", "n"), [(0.95, 6), (0.975, 7), (0.984, 7), (0.994, 9)])
+def test_the_fewest_pairs_are_what_the_test_needs(confidence: float, n: int):
+    assert least_pairs(confidence) == n
+    assert 2 / 2**n <= 1 - confidence < 2 / 2 ** (n - 1)
+    with pytest.raises(ValueError, match="too few"):
+        paired_ratio([0.1] * (n - 1), confidence)
+
+
+def test_a_ratio_is_told_as_a_ratio():
+    found = paired_ratio([log(0.5) + 0.01 * i for i in range(-3, 4)], 0.975)
+
+    assert found.ratio == pytest.approx(0.5, rel=0.02)
+    assert found.low < 0.5 < found.high < 1
+    assert found.is_shown
+    assert found.p_value == 2 / 2**7
+
+
+def test_where_nothing_differs_it_claims_no_more_than_it_may():
+    """Heavy tails, as latencies have: 4000 sets of seven pairs of one distribution."""
+    rng = np.random.default_rng(5)
+    sets = 4000
+    logs = np.log(rng.pareto(1.1, (sets, 7, 2)) + 0.01)
+
+    claimed = sum(paired_ratio(list(of[:, 1] - of[:, 0]), 0.975).is_shown for of in logs)
+
+    # At seven pairs the test can only say 2 / 128 = 1.6 %; four standard deviations above it.
+    p = 2 / 128
+    assert claimed <= sets * p + 4 * (sets * p * (1 - p)) ** 0.5

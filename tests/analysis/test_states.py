@@ -1,0 +1,116 @@
+"""A run over states of the host, told by pairs of runs."""
+
+from typing import Any
+
+import pytest
+
+from taut.analysis.states import found_of_states
+
+ENOUGH = 6
+"""Pairs of runs in which one device's median and tail can be claimed."""
+
+
+def result(host: str, repetition: int, p50: int, **changes: Any) -> dict[str, Any]:
+    figures = {"n": 100_000, "p50": p50, "p99": 3 * p50, "p99.9": 9 * p50}
+    row = {
+        "status": "whole",
+        "driver": "linux_bridge",
+        "dut": "bridge",
+        "host": host,
+        "repetition": repetition,
+        "index": 2 * repetition + (host == "as found"),
+        "asked_pps": 10_000.0,
+        "frame": "64",
+        "latency_without_void_ns": figures,
+    }
+    return row | changes
+
+
+def in_turn(n: int, found: int = 24_000, trimmed: int = 8_000) -> list[dict[str, Any]]:
+    return [
+        result(host, repetition, p50 + 10 * repetition)
+        for repetition in range(1, n + 1)
+        for host, p50 in (("trimmed", trimmed), ("as found", found))
+    ]
+
+
+def test_a_run_in_one_state_has_nothing_to_say():
+    assert found_of_states([result("as found", 1, 1000)]) is None
+
+
+def test_few_runs_are_told_and_nothing_is_claimed():
+    found = found_of_states(in_turn(3))
+    assert found is not None
+    said = found.sentence
+
+    assert said == (
+        "Trimmed beside as found: bridge median 24.0 µs → 8.02 µs, p99.9 216 µs → 72.2 µs "
+        "(medians of runs)."
+    )
+    assert found.few == "3 runs each are too few for a claim (`taut trim` makes one)"
+
+
+def test_enough_pairs_are_a_claim_with_its_interval():
+    found = found_of_states(in_turn(ENOUGH))
+    assert found is not None
+    said = found.sentence
+
+    assert "2.99 times shorter, 95 % interval 2.99 to 3" in said
+    assert found.few == ""
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_states_that_were_not_taken_in_turn_are_two_groups_of_runs(n):
+    """All of one state, then all of the other: as pairs so few runs could show nothing."""
+    results = [
+        {**row, "index": row["repetition"] + 100 * (row["host"] == "as found")}
+        for row in in_turn(n)
+    ]
+
+    found = found_of_states(results)
+    assert found is not None
+    said = found.sentence
+
+    assert "times shorter, 95 % interval" in said
+
+
+def test_what_is_no_different_is_not_claimed():
+    results = in_turn(ENOUGH, trimmed=24_000)
+    for row in results:
+        row["latency_without_void_ns"]["p50"] += (
+            500 * (row["repetition"] % 2) * (1 if row["host"] == "trimmed" else -1)
+        )
+
+    found = found_of_states(results)
+    assert found is not None
+    said = found.sentence
+
+    assert "no difference shown" in said
+
+
+@pytest.mark.parametrize(("n", "told"), [(10_000, "p99.9"), (9_000, "p99"), (900, None)])
+def test_a_tail_the_runs_do_not_support_is_not_told(n: int, told: str | None):
+    rows = in_turn(3)
+    for row in rows:
+        row["latency_without_void_ns"] = row["latency_without_void_ns"] | {"n": n}
+
+    found = found_of_states(rows)
+    assert found is not None
+    said = found.sentence
+
+    assert ("p99" in said) is (told is not None)
+    assert ("p99.9" in said) is (told == "p99.9")
+
+
+def test_floors_and_failed_trials_are_left_out():
+    results = [
+        *in_turn(3),
+        result("trimmed", 4, 1, driver="loopback"),
+        {**result("trimmed", 5, 1), "status": "failed", "latency_without_void_ns": None},
+    ]
+
+    found = found_of_states(results)
+    assert found is not None
+    said = found.sentence
+
+    assert "8.02 µs" in said

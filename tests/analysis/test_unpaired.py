@@ -1,0 +1,75 @@
+"""Two groups of runs: the exact test with and without ties, and its interval."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import PermutationMethod, mannwhitneyu
+
+from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p, shift
+
+distinct = st.lists(st.floats(-5, 5, allow_nan=False), min_size=4, max_size=16, unique=True)
+tied = st.lists(st.integers(0, 4).map(float), min_size=6, max_size=9)
+
+
+@given(distinct, st.integers(1, 3))
+def test_p_is_that_of_scipys_exact_test(values: list[float], n: int):
+    first, second = values[:n], values[n:]
+
+    expected = mannwhitneyu(first, second, method="exact").pvalue
+    assert rank_sum_p(first, second) == pytest.approx(expected)
+
+
+@settings(max_examples=30)
+@given(tied, st.integers(2, 4))
+def test_with_ties_it_counts_every_way_to_deal_the_values(values: list[float], n: int):
+    first, second = values[:n], values[n:]
+
+    every = mannwhitneyu(first, second, method=PermutationMethod(n_resamples=np.inf)).pvalue
+    assert rank_sum_p(first, second) == pytest.approx(every)
+
+
+def test_a_side_without_runs_is_refused():
+    with pytest.raises(ValueError, match="without runs"):
+        rank_sum_p([], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("n_first", "n_second", "p"), [(3, 3, 0.10), (4, 4, 0.0286), (5, 5, 0.0079), (1, 30, 2 / 31)]
+)
+def test_the_least_p_is_what_sides_that_do_not_overlap_have(n_first, n_second, p):
+    first, second = list(range(n_first)), list(range(100, 100 + n_second))
+
+    assert rank_sum_p(first, second) == least_rank_sum_p(n_first, n_second)
+    assert least_rank_sum_p(n_first, n_second) == pytest.approx(p, abs=1e-4)
+
+
+@given(distinct)
+def test_the_interval_excludes_no_shift_exactly_where_the_test_does(values: list[float]):
+    half = len(values) // 2
+    first, second = values[:half], values[half:]
+
+    for confidence in (0.8, 0.95):
+        interval = shift(first, second, confidence)
+        is_shown = rank_sum_p(first, second) <= 1 - confidence + 1e-12
+        if interval is None:
+            assert not is_shown
+            continue
+        assert interval.low <= interval.estimate <= interval.high
+        assert (not interval.holds_zero) == is_shown
+
+
+def test_the_shift_is_the_median_of_all_differences_with_its_interval():
+    # 3, 4, 4, 5, 5, 5, 6, 6, 7 of 3 against 3: at 80 % one is left out at either end.
+    found = shift([1.0, 2.0, 3.0], [6.0, 7.0, 8.0], 0.8)
+
+    assert (found.estimate, found.low, found.high) == (5.0, 4.0, 6.0)
+    assert shift([1.0, 2.0, 3.0], [6.0, 7.0, 8.0], 0.95) is None
+
+
+def test_fifty_runs_a_side_are_counted_too():
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(size=50), rng.normal(0.3, size=50)
+
+    expected = mannwhitneyu(first, second, method="exact").pvalue
+    assert rank_sum_p(list(first), list(second)) == pytest.approx(expected, rel=1e-9)
