@@ -1,3 +1,5 @@
+import pytest
+
 from taut.analysis.verdict import verdict
 
 
@@ -6,6 +8,7 @@ def variant(dut, p50, **changes):
         "dut": dut,
         "is_floor": False,
         "link": "memif",
+        "host": "as found",
         "traffic": "constant",
         "schedule": "constant",
         "frame": "64",
@@ -23,9 +26,34 @@ def variant(dut, p50, **changes):
     return row | changes
 
 
-def trial(dut, **changes):
-    row = {"name": f"t-{dut}", "status": "whole", "sums_reconcile": True, "cores": {}}
+def trial(dut, p50=1000, repetition=1, **changes):
+    row = {
+        "name": f"t-{dut}",
+        "index": 10 * repetition,
+        "repetition": repetition,
+        "status": "whole",
+        "driver": "taut_forward",
+        "host": "as found",
+        "latency_ns": {"n": 10_000, "p50": p50},
+        "unsupported_percentiles": [],
+        "sums_reconcile": True,
+        "cores": {},
+    }
     return row | changes
+
+
+def repeated(of, **p50s):
+    """Variants with `of` repetitions in turn, whose medians spread a little, and their trials."""
+    trials = [
+        trial(dut, p50 + 3 * n % 7, n, name=f"{dut}-{n}", index=10 * n + at)
+        for n in range(1, of + 1)
+        for at, (dut, p50) in enumerate(p50s.items())
+    ]
+    rows = [
+        variant(dut, p50, trials=[t["name"] for t in trials if t["name"].startswith(dut)])
+        for dut, p50 in p50s.items()
+    ]
+    return rows, trials
 
 
 def test_verdict_compares_devices_and_names_the_floor():
@@ -35,12 +63,42 @@ def test_verdict_compares_devices_and_names_the_floor():
         variant("eager", 1000),
     ]
 
-    said = verdict(rows, [trial("eager"), trial("buffered")])
+    said = verdict(rows, [trial("eager"), trial("buffered", 50_000)])
 
-    assert said.startswith("At 100 kpkt/s, 64 B: eager median 1 µs (p99.9 3 µs, max 9 µs")
-    assert "50 times eager" in said
+    assert said.startswith(
+        "At 100 kpkt/s, 64 B: eager median 1 µs (p99.9 3 µs); buffered median 50"
+    )
+    assert "buffered median 50 µs (50 times eager, one run each). " in said
     assert "floor is 500 ns over memif" in said
-    assert said.count(".") - said.count("p99.") == 1  # one sentence
+    assert said.count(".") - said.count("p99.") == 2  # sentences
+
+
+def test_times_carry_their_interval_or_how_few_runs_they_are_of():
+    few, enough = (verdict(*repeated(n, eager=1000, buffered=50_000)) for n in (3, 6))
+
+    assert "(49.8 times eager, 49.7 to 49.9 over 3 runs each)" in few
+    assert "No proof, and trust percentiles as far as p99.9: 3 runs each are too few for" in few
+    assert "(49.8 times eager, 95 % interval 49.7 to 50)" in enough
+    assert "Trust percentiles as far as p99.9: " in enough
+
+
+def test_devices_that_differ_by_less_than_their_runs_are_not_ranked():
+    rows, trials = repeated(6, eager=1000, other=1001)
+    for n, row in enumerate(trials):
+        row["latency_ns"]["p50"] += 40 * (n * n % 5)
+
+    said = verdict(rows, trials)
+
+    assert "no difference from eager shown, 95 % interval 0.898 to 1.12 times" in said
+    assert "times eager" not in said
+
+
+def test_every_two_devices_are_a_figure_of_the_table():
+    """Six pairs of runs can claim one figure, and not three."""
+    two, three = (repeated(6, eager=1000, slow=9000), repeated(6, eager=1000, mid=3000, slow=9000))
+
+    assert "too few" not in verdict(*two)
+    assert verdict(*three).count("6 runs each are too few for a claim") == 1
 
 
 def test_verdict_never_quotes_an_unsupported_percentile():
@@ -58,11 +116,51 @@ def test_verdict_says_what_weakens_the_numbers():
 
     said = verdict([row], trials)
 
-    assert "7 of 1000 lost, 2 could not be sent" in said
-    assert said.startswith("Instrument-limited (eager: over 1 % of packets void): at 100 kpkt/s")
+    assert "7 of 1,000 packets lost, 2 could not be sent" in said
+    assert "Do not trust these numbers: the sums of 1 trial do not come out; " in said
     assert "shared cores" in said
     assert "1 of 2 trials failed" in said
-    assert "sums of 1 trials do not reconcile" in said
+
+
+@pytest.mark.parametrize(
+    ("void_share", "reached"),
+    [
+        (0.0, "Trust percentiles as far as p99.9: "),
+        (0.000_99, "Trust percentiles as far as p99.9: "),
+        (0.001, "Trust percentiles as far as p99: "),
+        (0.03, "Trust percentiles as far as p90: "),
+        (0.27, "Trust the medians alone: "),
+        (0.5, "Do not trust even the medians: "),
+    ],
+)
+def test_what_the_generator_was_late_with_bounds_what_is_trusted(void_share, reached):
+    """All packets above a percentile may be those: then it says nothing about the device."""
+    said = verdict([variant("eager", 1000, void_share=void_share)], [trial("eager")])
+
+    assert reached in said
+    assert ("so what is further out may be its own" in said) is (void_share > 0)
+
+
+def test_a_percentile_of_too_few_packets_is_not_trusted():
+    row = variant("eager", 1000, unsupported_percentiles=["p99.9", "p99.99"])
+
+    said = verdict([row], [trial("eager")])
+
+    assert "Trust percentiles as far as p99: " in said
+    assert "further out fewer than 10 independent packets decide" in said
+
+
+def test_shared_cores_leave_the_medians():
+    said = verdict([variant("eager", 1000)], [trial("eager", cores={"shared": True})])
+
+    assert "Trust the medians alone: " in said
+
+
+def test_of_many_devices_the_first_and_the_slowest_are_told():
+    said = verdict(*repeated(6, a=1000, b=2000, c=3000, d=4000, e=5000, f=6000))
+
+    assert "; 2 more in the table; f median 6 µs (" in said
+    assert "d median" not in said
 
 
 def test_verdict_of_nothing():

@@ -1,44 +1,52 @@
-"""The run in one sentence of plain words; it claims nothing the packets do not support."""
+"""The run in two sentences of plain words: what was found, and how far it can be trusted.
+
+Devices are set beside the one with the least median, run by run. Which one that is the run itself
+says, so every two devices under the load are one figure of the table that is judged.
+"""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
-from taut.analysis.load import load_of, load_words, main_load, share_words
+from taut.analysis.claim_words import few_words, times_words
+from taut.analysis.claims import judge_table
+from taut.analysis.load import load_of, load_words, main_load
+from taut.analysis.runs import ratio_evidence
+from taut.analysis.states import found_of_states
+from taut.analysis.trust import trust_sentence
 from taut.core.units import format_ns
 
 _TAIL = ("p99.9", "p99")
+_MOST_DEVICES = 4
+"""Further ones are in the table below."""
 
 
 def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
-    """Say which device did how well at which load, and whether the numbers can be trusted."""
+    """Say which device did how well at which load, and how far that can be trusted."""
     load = main_load(variants)
     if load is None:
         failed = f"all {len(results)} trials failed." if results else "the run has no trials."
         return f"Nothing was measured: {failed}"
+    in_turn = found_of_states(results)
+    if in_turn is not None:
+        trust = trust_sentence(variants, results, in_turn.few, without_void=True)
+        return f"{in_turn.sentence} {trust}"
     rows = [row for row in variants if load_of(row) == load]
     devices = sorted((row for row in rows if not row["is_floor"]), key=_p50)
-    parts = [_device(row, devices[0]) for row in devices]
-    captured = all(row.get("driver") == "capture" for row in rows)
-    # Captures have no generator: no floor, nothing void.
-    parts += [] if captured else [_floor(rows), *_void(rows)]
-    parts += _trust(rows, results)
-    said = f"t {load_words(rows[0])}: {'; '.join(parts)}."
-    limited = _limited(rows)
-    return f"{limited}: a{said}" if limited else f"A{said}"
+    beside, few = _beside_the_first(devices, results)
+    return f"{_found(rows, devices, beside)} {trust_sentence(rows, results, few)}"
 
 
-def _limited(rows: Sequence[Mapping[str, Any]]) -> str | None:
-    """What a reader must know before the first number, if the generator was held up too often."""
-    names = [
-        "the floor" if r["is_floor"] else str(r["dut"]) for r in rows if r["instrument_limited"]
-    ]
-    if not names:
-        return None
-    return f"Instrument-limited ({', '.join(dict.fromkeys(names))}: over 1 % of packets void)"
-
-
-def _time(ns: int) -> str:
-    return format_ns(ns).replace(" us", " µs")
+def _found(
+    rows: Sequence[Mapping[str, Any]], devices: Sequence[Mapping[str, Any]], beside: Sequence[str]
+) -> str:
+    parts = [_device(row, said) for row, said in zip(devices, beside, strict=True)]
+    more = len(parts) - _MOST_DEVICES
+    if more > 0:
+        # The slowest says more than those between.
+        parts = [*parts[: _MOST_DEVICES - 1], f"{more} more in the table", parts[-1]]
+    found = "; ".join(parts) or "no device, the instrument's own floor alone"
+    return f"At {load_words(rows[0])}: {found}."
 
 
 def _p50(row: Mapping[str, Any]) -> float:
@@ -46,50 +54,43 @@ def _p50(row: Mapping[str, Any]) -> float:
     return float("inf") if p50 is None else float(p50)
 
 
-def _device(row: Mapping[str, Any], fastest: Mapping[str, Any]) -> str:
+def _beside_the_first(
+    devices: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], str]:
+    """Say of every device how many times the first one's its median is; of the first nothing.
+
+    And of how few runs that is, where they are too few for a claim; else nothing.
+    """
+    runs = [[r for r in results if r["name"] in row["trials"]] for row in devices]
+    pairs = {
+        (i, j): evidence
+        for i, j in combinations(range(len(devices)), 2)
+        if (evidence := ratio_evidence(runs[i], runs[j], "p50")) is not None
+    }
+    judged = dict(zip(pairs, judge_table(list(pairs.values())), strict=True))
+    said = [""] * len(devices)
+    few = ""
+    for (i, j), evidence in pairs.items():
+        if i == 0:
+            said[j] = times_words(evidence, judged[i, j], str(devices[0]["dut"]))
+            few = few or few_words(evidence, judged[i, j])
+            if devices[j]["link"] != devices[0]["link"]:
+                said[j] += ", over another path"
+    return said, few
+
+
+def _device(row: Mapping[str, Any], beside: str) -> str:
     latency = row["latency_ns"]
     if latency["p50"] is None:
         return f"{row['dut']} returned no packet"
-    ratio = ""
-    if row is not fastest and fastest["latency_ns"]["p50"]:
-        times = f"{latency['p50'] / fastest['latency_ns']['p50']:.3g}"
-        ratio = f", as {fastest['dut']}" if times == "1" else f", {times} times {fastest['dut']}"
-        ratio += "" if row["link"] == fastest["link"] else " though over another path"
-    tail = [f"{p} {_time(latency[p])}" for p in _TAIL if p not in row["unsupported_percentiles"]]
-    inside = ", ".join([*tail[:1], f"max {_time(latency['max'])}", _loss(row)])
-    return f"{row['dut']} median {_time(latency['p50'])}{ratio} ({inside})"
+    tail = [
+        f"{p} {format_ns(latency[p])}" for p in _TAIL if p not in row["unsupported_percentiles"]
+    ]
+    inside = ", ".join([*([beside] if beside else tail[:1]), *_loss(row)])
+    words = f"{row['dut']} median {format_ns(latency['p50'])}"
+    return f"{words} ({inside})" if inside else words
 
 
-def _loss(row: Mapping[str, Any]) -> str:
-    words = f"{row['lost']} of {row['sent']} lost" if row["lost"] else "nothing lost"
-    return words + (f", {row['unsent']} could not be sent" if row["unsent"] else "")
-
-
-def _floor(rows: Sequence[Mapping[str, Any]]) -> str:
-    floors = [row for row in rows if row["is_floor"] and row["latency_ns"]["p50"] is not None]
-    if not floors:
-        return "no floor measured"
-    words = [f"{_time(row['latency_ns']['p50'])} over {row['link']}" for row in floors]
-    return f"the instrument's own floor is {' and '.join(words)}"
-
-
-def _void(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    worst = max(float(row["void_share"]) for row in rows)
-    found = f"at most {share_words(worst)} void" if worst else "no void packets"
-    if not any(row["instrument_limited"] for row in rows):
-        found += ", so not limited by the instrument"
-    return [found]
-
-
-def _trust(rows: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> list[str]:
-    found = []
-    names = {name for row in rows for name in row["trials"]}
-    if any((r["cores"] or {}).get("shared") for r in results if r["name"] in names):
-        found.append("generator and device shared cores, so tails are not the device's alone")
-    failed = sum(r["status"] != "whole" for r in results)
-    if failed:
-        found.append(f"{failed} of {len(results)} trials failed")
-    broken = sum(r.get("sums_reconcile") is False for r in results)
-    if broken:
-        found.append(f"the sums of {broken} trials do not reconcile")
-    return found
+def _loss(row: Mapping[str, Any]) -> list[str]:
+    words = [f"{row['lost']:,} of {row['sent']:,} packets lost"] if row["lost"] else []
+    return words + ([f"{row['unsent']:,} could not be sent"] if row["unsent"] else [])
