@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from made_packets import packet, write_packets
+from made_packets import VOID, packet, write_packets
 from taut.analysis.explain.events import Events, TraceNotes, events_of, notes_of
 from taut.records.convert import EVENT_SCHEMA, GAP_SCHEMA
 
@@ -15,6 +15,7 @@ CORE, POLLER, OTHER_CORE = 1, 100, 0
 TELEMETRY, HOG, KWORKER = 4711, 200, 30
 TIMER, RESCHEDULE, CALL_FUNCTION = 0, 1, 2
 FLUSH, IPI_MB, VMSTAT, TICK = 0xFF01, 0xFF02, 0xFF03, 0xFF04
+CALLSITE, CALL_SINGLE = 0x8100_0123, 0xFFFF_FFFF_8100_0200
 RUNNABLE, SLEEPS, STOPPED, PREEMPTED = 0, 1, 4, 0x100
 
 TRACE_JSON = {
@@ -55,6 +56,12 @@ class MadeTrace:
         """A switch is noted by the thread that leaves."""
         arg0, arg1 = previous | state << 32, following | (priority & 0xFFFFFFFF) << 32
         return self.add(t, "switch", arg0, arg1, thread=previous)
+
+    def send(self, t, sender=TELEMETRY, target=CORE, callback=0, cpu=OTHER_CORE):
+        """An interrupt is sent: for `callback`, or (0) a reschedule."""
+        return self.add(
+            t, "ipi_send_for", target | CALLSITE << 32, callback, thread=sender, cpu=cpu
+        )
 
     def call(self, start, end, function, csd=0xC0DE, sent_at=None, sender=TELEMETRY):
         """A function-call interrupt, queued by another thread on another core."""
@@ -115,6 +122,23 @@ def held(rows, start, end):
         if row["sent_ns"] is not None and start < row["received_ns"] and row["sent_ns"] < end:
             late += 50
             row["received_ns"] = max(late, row["received_ns"])
+    return rows
+
+
+def paused(rows, start, end):
+    """A generator that stops from start to end: it sends and receives afterwards what it missed."""
+    sent = end
+    for row in rows:
+        if row["sent_ns"] is None:
+            continue
+        if start <= row["sent_ns"] < end or (end <= row["sent_ns"] <= sent):
+            took = (row["received_ns"] or row["sent_ns"]) - row["sent_ns"]
+            sent += 50
+            row["sent_ns"], row["flags"] = sent, row["flags"] | VOID
+            row["received_ns"] = None if row["received_ns"] is None else sent + took
+        elif row["received_ns"] is not None and row["sent_ns"] < start < row["received_ns"] < end:
+            row |= {"received_ns": end, "arrival_window_ns": end - start}
+            row["flags"] |= VOID
     return rows
 
 

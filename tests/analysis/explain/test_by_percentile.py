@@ -5,8 +5,13 @@ import pytest
 from taut.analysis.explain.by_percentile import EVERY_SLOWEST, by_percentile
 
 
-def tail(latencies, causes):
-    return pa.table({"latency_ns": pa.array(latencies, pa.int64()), "cause": pa.array(causes)})
+def tail(latencies, causes, grades=None):
+    grades = grades or ["B"] * len(causes)
+    columns = {
+        "latency_ns": pa.array(latencies, pa.int64()),
+        "cause": pa.array(causes, pa.string()),
+    }
+    return pa.table(columns | {"grade": pa.array(grades, pa.string())})
 
 
 def test_every_packet_of_the_tail_is_in_one_stretch_with_its_cause():
@@ -40,7 +45,16 @@ def test_single_packets_lie_where_the_percentile_curve_has_them():
         "one_in": [3_000, 1_500, 1_000],
         "latency_ns": [900, 700, 500],
         "cause": ["smi", "timer", "timer"],
+        "is_guess": [False, False, False],
     }
+
+
+def test_guesses_are_told_apart_and_what_is_unknown_is_none():
+    causes, grades = ["throttled", "throttled", "unknown"], ["D", "A", "D"]
+    found = by_percentile(tail([500, 900, 700], causes, grades), 3_000)
+
+    assert found["packets"]["is_guess"] == [False, False, True]
+    assert [b["guesses"] for b in found["bins"]] == [{"throttled": 1}]
 
 
 def test_what_is_kept_does_not_grow_with_the_tail():

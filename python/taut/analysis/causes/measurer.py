@@ -5,8 +5,7 @@ from taut.analysis.cause import Cause, Evidence
 CAUSE = Cause(
     id="measurer",
     title="the measurer itself",
-    why="The generator's own core was held up: the packet is void and says nothing about "
-    "the device.",
+    why="The generator's own core was held up: the packet says nothing about the device.",
     evidence=Evidence.PACKETS,
     remedies=(
         "K04",

@@ -9,5 +9,4 @@ CAUSE = Cause(
     "that runs the process.",
     evidence=Evidence.EVENT,
     remedies=("A06",),
-    counter="interrupts:CAL",
 )

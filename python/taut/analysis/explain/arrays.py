@@ -1,4 +1,4 @@
-"""Types of the arrays, and the two array tricks that several files need."""
+"""Types of the arrays, and the array tricks that several files need."""
 
 from typing import Any
 
@@ -8,6 +8,17 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
+
+AFTER_ALL, BEFORE_ALL = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+"""Later, and earlier, than any time of a trial."""
+
+
+def holder(start: Ints, end: Ints, times: Ints) -> Ints:
+    """Give which interval holds each time, -1 where none does; they are in order and apart."""
+    if not len(start):
+        return np.full(len(times), -1)
+    at = np.searchsorted(start, times, "right") - 1
+    return np.where((at >= 0) & (times < end[np.maximum(at, 0)]), at, -1)
 
 
 def last_marked(marked: Mask) -> Ints:

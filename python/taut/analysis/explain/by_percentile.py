@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from taut.analysis.explain.arrays import Ints
+from taut.analysis.cause import is_guess
+from taut.analysis.explain.arrays import Ints, Mask
 from taut.analysis.statistics import SUPPORT
 
 EVERY_SLOWEST = 200
@@ -28,20 +30,23 @@ def by_percentile(packets: pa.Table, n_packets: int) -> dict[str, Any]:
     slowest_first = np.argsort(-latency, kind="stable")
     latency = latency[slowest_first]
     number = cause.indices.to_numpy(zero_copy_only=False)[slowest_first]
+    doubtful = pc.equal(late["grade"], "D").to_numpy()[slowest_first]
+    guess = doubtful & np.array([is_guess(name, "D") for name in names], bool)[number]
     kept = _kept(len(latency))
     return {
         "n": n_packets,
-        "bins": _bins(number, names, n_packets),
+        "bins": _bins(number, names, guess, n_packets),
         "packets": {
             "one_in": [round(n_packets / place, 3) for place in (kept + 1).tolist()],
             "latency_ns": latency[kept].tolist(),
             "cause": [names[k] for k in number[kept].tolist()],
+            "is_guess": guess[kept].tolist(),
         },
     }
 
 
-def _bins(number: Ints, names: list[str], n_packets: int) -> list[dict[str, Any]]:
-    """Causes of each stretch, the fastest first; `number` is of the slowest packet first."""
+def _bins(number: Ints, names: list[str], guess: Mask, n_packets: int) -> list[dict[str, Any]]:
+    """Causes of each stretch, the fastest first; `number` and `guess` are of the slowest first."""
     n_tail = len(number)
     if not n_tail:
         return []
@@ -49,7 +54,9 @@ def _bins(number: Ints, names: list[str], n_packets: int) -> list[dict[str, Any]
     places = [*(min(n_packets // edge, n_tail) for edge in edges), 0]
     found = []
     for i, (above, until) in enumerate(pairwise(places)):
-        counts = np.bincount(number[until:above], minlength=len(names))
+        own = number[until:above]
+        counts = np.bincount(own, minlength=len(names))
+        guesses = np.bincount(own[guess[until:above]], minlength=len(names))
         if not counts.any():
             continue
         is_last = i + 1 == len(edges)
@@ -64,6 +71,7 @@ def _bins(number: Ints, names: list[str], n_packets: int) -> list[dict[str, Any]
                     for k in np.argsort(-counts, kind="stable")
                     if counts[k]
                 },
+                "guesses": {names[k]: int(guesses[k]) for k in np.flatnonzero(guesses)},
             }
         )
     return found

@@ -1,7 +1,7 @@
 """What explain made of disturbances whose cause is known: every act and verdict accounted for.
 
-An act is what taut inject sent.  It belongs to the gap in which its own evidence is found, else to
-the one that shares most time with it.  The cause that was sent is then the gap's verdict, or has a
+An act is what taut inject sent. It belongs to the gap in which its own evidence is found, else to
+the one that shares most time with it. The cause that was sent is then the gap's verdict, or has a
 share beside a larger one, or is missed.
 """
 
