@@ -10,11 +10,14 @@ from enum import IntEnum
 
 import numpy as np
 
-from taut.analysis.explain.arrays import Ints, Mask, RangeMaximum, last_marked
+from taut.analysis.explain.arrays import Ints, Mask, last_marked
+from taut.analysis.explain.cover import covered_by
+from taut.analysis.explain.held import held_back, stood_still_ns
 from taut.analysis.explain.packets import Normal, Tail
-from taut.analysis.explain.spans import Spans
+from taut.analysis.explain.spans import Spans, Stretches
 
 DRAIN_FACTOR = 3
+_AFTER_NS = 1_000
 _BATCH_SLACK_NS = 2_000
 
 
@@ -27,6 +30,7 @@ class Relation(IntEnum):
     BATCHING = 3
     MEASURER = 4
     UNEXPLAINED = 5
+    HELD_BACK = 6  # by the device, while the generator stood still
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Blame:
     gap: Ints  # of the device's thread (of the generator's where it is the measurer), -1: none
     covered_ns: Ints  # what gaps of that thread cover of its window
     island: Ints  # packets in a row of one direction, all late or lost
+    n_vetoed: int = 0  # packets that were out before the stall ended that covers them
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,17 @@ class Batching:
     drain_ns: int | None = 100_000  # None: no timer
     packets: int = 32
 
-    def bound_ns(self, tail: Tail, normal: Normal) -> Ints:
-        """The longest latency that it explains: until the timer, or until the batch was full."""
-        held = tail.fill_ns if self.drain_ns is None else np.minimum(tail.fill_ns, self.drain_ns)
-        return normal.low_ns + held + held // 20 + _BATCH_SLACK_NS
+    def bound_ns(self, tail: Tail, normal: Normal, stood_ns: Ints) -> Ints:
+        """The longest latency that it explains: until the timer, or until the batch was full.
+
+        Without a timer not the time in which the generator stood still: it fills no batch then.
+        """
+        if self.drain_ns is None:
+            held: Ints = np.maximum(tail.fill_ns - stood_ns, 0)
+        else:
+            held = np.minimum(tail.fill_ns, self.drain_ns)
+        bound: Ints = normal.low_ns + held + held // 20 + _BATCH_SLACK_NS
+        return bound
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,7 @@ class _Device:
         """How much of each window such gaps cover, and which of all gaps covers most."""
         spans = self.spans
         if spans is None or self.is_work is None:
-            return _covered(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
+            return covered_by(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
         of = np.flatnonzero(self.is_work == work)
         chosen = replace(
             spans,
@@ -72,8 +84,20 @@ class _Device:
             n_packets=spans.n_packets[of],
             is_lost=spans.is_lost[of],
         )
-        covered, gap = _covered(chosen, tail.sent_ns, tail.received_ns, tail.is_late)
+        covered, gap = covered_by(chosen, tail.sent_ns, tail.received_ns, tail.is_late)
         return covered, np.where(gap >= 0, of[np.maximum(gap, 0)] if len(of) else -1, -1)
+
+    def outlasts(self, tail: Tail, gap: Ints) -> Mask:
+        """Mark packets that were back before their gap ended: it cannot have held them up.
+
+        An iteration goes on for as long as its packets take after they have left.
+        """
+        if self.spans is None or not len(self.spans):
+            return np.zeros(len(tail), bool)
+        spans, at = self.spans, np.maximum(gap, 0)
+        after_ns = _AFTER_NS + spans.n_packets[at] * spans.per_packet_ns
+        late: Mask = (gap >= 0) & (spans.end_ns[at] > tail.received_ns + after_ns)
+        return late
 
 
 def blame_packets(
@@ -83,30 +107,41 @@ def blame_packets(
     generator: Spans,
     batching: Batching | None,
     is_work: Mask | None = None,
+    has_device: bool = True,
+    silences: Stretches | None = None,
 ) -> Blame:
     """Tie every packet to a gap, or to what else made it late.
 
-    `is_work` marks gaps of the device that its own packets explain: they stall nobody.
+    `is_work` marks gaps of the device that its own packets explain: they stall nobody. Without a
+    device the generator is the only one that handles a packet. `silences`, of a device whose stalls
+    are not all seen, are stretches in which none came back: who waits for one to end stands in no
+    queue of load.
     """
     island = _islands(tail)
-    bound = np.zeros(len(tail), np.int64)
+    bound, stood = np.zeros(len(tail), np.int64), np.zeros(len(tail), np.int64)
     if batching is not None:
-        bound = batching.bound_ns(tail, normal)
+        if batching.drain_ns is None:
+            stood = stood_still_ns(tail, generator)
+        bound = batching.bound_ns(tail, normal, stood)
     needed = tail.latency_ns - np.maximum(normal.base_ns, bound)
     is_batched = tail.is_late & (needed <= 0) & (bound > 0)
     gaps = _Device(device, is_work)
     covered, gap = gaps.cover(tail, work=False)
     working, _ = gaps.cover(tail, work=True)
-    by_measurer, its_gap = _by_measurer(tail, generator)
+    by_measurer, its_gap = _by_measurer(tail, generator, has_device)
 
     measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
+    vetoed = stalled & gaps.outlasts(tail, gap)
+    stalled &= ~vetoed
+    kept, kept_by = held_back(tail, generator, needed, stood)
+    kept &= ~is_batched & ~measured & ~stalled
     until = np.maximum(
         _drained(device, np.where(stalled, gap, -1), normal),
         _drained(generator, np.where(measured, its_gap, -1), normal),
     )
     root = _roots(tail, island, stalled | measured, until)
-    inherits = (root >= 0) & ~stalled & ~measured & ~is_batched
+    inherits = (root >= 0) & ~stalled & ~measured & ~is_batched & ~kept
     from_root = np.maximum(root, 0)
 
     relation = np.full(len(tail), Relation.UNEXPLAINED, np.int64)
@@ -115,18 +150,22 @@ def blame_packets(
     queue = tail.is_late & (
         _is_queue(tail, normal, bound) | (2 * working >= needed) & (working > 0)
     )
+    if silences is not None:
+        queue &= ~_after_silence(tail, island, normal, silences, queue, needed)
     relation[queue] = Relation.QUEUEING
     # Under overload it is always late, and the queue would be there all the same.
     relation[backlog & ~(queue & normal.is_overloaded)] = Relation.MEASURER
     relation[is_batched] = Relation.BATCHING
     relation[measured] = Relation.MEASURER
+    relation[kept] = Relation.HELD_BACK
     chained = np.where(measured[from_root], Relation.MEASURER, Relation.QUEUED_BEHIND)
     relation[inherits] = chained[inherits]
-    gap = np.where(measured, its_gap, np.where(stalled, gap, -1))
+    gap = np.where(measured, its_gap, np.where(stalled, gap, np.where(kept, kept_by, -1)))
     gap = np.where(inherits, gap[from_root], gap)
     relation[stalled] = np.where(_is_first(gap, tail.direction, stalled), 0, 1)[stalled]
     relation, gap = _neighbours(tail, island, relation, gap)
-    return Blame(relation, gap, np.where(measured, by_measurer, covered), island)
+    covered = np.where(measured, by_measurer, np.where(vetoed, 0, covered))
+    return Blame(relation, gap, covered, island, int(np.count_nonzero(vetoed & ~kept)))
 
 
 def _islands(tail: Tail) -> Ints:
@@ -136,46 +175,17 @@ def _islands(tail: Tail) -> Ints:
     return np.cumsum(fresh) - 1
 
 
-def _covered(spans: Spans | None, start: Ints, end: Ints, of: Mask) -> tuple[Ints, Ints]:
-    """How much of each window lies in gaps, and which gap covers most."""
-    covered, best = np.zeros(len(start), np.int64), np.full(len(start), -1, np.int64)
-    if spans is None or not len(spans):
-        return covered, best
-    low = np.searchsorted(spans.end_ns, start, "right")
-    high = np.searchsorted(spans.start_ns, end, "left")
-    rows = np.flatnonzero((high > low) & of)
-    if not len(rows):
-        return covered, best
-    low, high, start, end = low[rows], high[rows], start[rows], end[rows]
-    total = np.concatenate([[0], np.cumsum(spans.length_ns)])
-    first_cut = np.maximum(start - spans.start_ns[low], 0)
-    last_cut = np.maximum(spans.end_ns[high - 1] - end, 0)
-    covered[rows] = total[high] - total[low] - first_cut - last_cut
-    # Only the first and the last gap may be cut by the window; those between are whole.
-    cut = _overlap(spans, high - 1, start, end) > _overlap(spans, low, start, end)
-    found = np.where(cut, high - 1, low)
-    inner = np.flatnonzero(high - low > 2)
-    if len(inner):
-        whole = RangeMaximum(spans.length_ns).at(low[inner] + 1, high[inner] - 1)
-        more = spans.length_ns[whole] > _overlap(spans, found[inner], start[inner], end[inner])
-        found[inner[more]] = whole[more]
-    best[rows] = found
-    return covered, best
-
-
-def _overlap(spans: Spans, gap: Ints, start: Ints, end: Ints) -> Ints:
-    return np.minimum(spans.end_ns[gap], end) - np.maximum(spans.start_ns[gap], start)
-
-
-def _by_measurer(tail: Tail, generator: Spans) -> tuple[Ints, Ints]:
+def _by_measurer(tail: Tail, generator: Spans, has_device: bool) -> tuple[Ints, Ints]:
     """How much of a packet's latency the generator's own gaps can have made.
 
     Only while it was being sent and while it waited to be received; a gap that passed while the
     packet was inside the device changed nothing.
     """
+    if not has_device:
+        return covered_by(generator, tail.sent_ns, tail.received_ns, tail.is_late)
     window = tail.received_ns - tail.arrival_window_ns
     start = np.maximum(window, tail.sent_ns)
-    arriving, gap = _covered(generator, start, tail.received_ns, tail.is_late)
+    arriving, gap = covered_by(generator, start, tail.received_ns, tail.is_late)
     if not len(generator):
         return arriving, gap
     at = np.searchsorted(generator.start_ns, tail.sent_ns, "right") - 1
@@ -219,6 +229,20 @@ def _is_queue(tail: Tail, normal: Normal, bound_ns: Ints) -> Mask:
     through = 0 if normal.is_overloaded else normal.low_ns
     usual = np.maximum(bound_ns, through) // max(normal.mean_interval_ns, 1)
     return tail.in_flight >= 2 * usual + 2
+
+
+def _after_silence(
+    tail: Tail, island: Ints, normal: Normal, silences: Stretches, of: Mask, needed_ns: Ints
+) -> Mask:
+    """Mark packets, of those chosen, that a silence held up, or that stand behind one of them."""
+    start, end = silences
+    none = np.zeros(len(start), np.int64)
+    spans = Spans("silence", -1, start, end, none, none.astype(bool))
+    silent, longest = covered_by(spans, tail.sent_ns, tail.received_ns, of)
+    held = of & (longest >= 0) & (2 * silent >= needed_ns)
+    root = _roots(tail, island, held, _drained(spans, np.where(held, longest, -1), normal))
+    behind: Mask = held | (root >= 0)
+    return behind
 
 
 def _is_first(gap: Ints, direction: Ints, of: Mask) -> Mask:
