@@ -5,13 +5,17 @@ docs/attribution.md defines verdicts, shares, grades and their precedence.
 events, senders, naming     what was recorded, who sent what, how it is called
 timeline, running, segments who had the core inside a gap
 spans, stalls               gaps from a thread's log, or from events alone
+kernel_path, network_runs,  a device that is the kernel: when its softirq let no packet out, and
+layers, steps               which step on a packet's way had the core meanwhile
 calibrate, shares           the cost of entry and exit; where the time of a gap went
-facts, judge, verdicts      counters, the verdict of each gap, gaps as a table and told
+counted, facts              which events a counter counts, and whether it did
+judge, verdicts             the verdict of each gap, gaps as a table and told
 packets, blame, episodes    the tail, what each packet is tied to, episodes and sums
 stories, by_percentile      one line an episode; the tail by percentile and cause
 predicted                   what the host's audit had said of each cause
+unexplained                 why a trial cannot be explained, or only in part
 document, perfetto          JSON, a Perfetto trace
-acts, confusion             what explain made of disturbances whose cause is known
+acts, confusion, late_acts  what explain made of disturbances whose cause is known
 """
 
 from taut.analysis.explain.document import as_document

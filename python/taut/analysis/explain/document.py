@@ -7,6 +7,7 @@ from typing import Any
 from taut.analysis.cause import GRADES
 from taut.analysis.explain.by_percentile import by_percentile
 from taut.analysis.explain.calibrate import Calibration
+from taut.analysis.explain.offenders import offender_json
 from taut.analysis.explain.predicted import Audit, predict, read_audit
 from taut.analysis.explain.result import CauseTotal, EpisodeStory, Explanation, GapStory, Options
 from taut.analysis.explain.trial import explain_trial
@@ -19,10 +20,14 @@ _STORIES = 10
 _KEPT = (
     "over",
     "threshold_ns",
+    "p50_ns",
+    "packets",
     "tail_packets",
+    "offenders",
     "causes",
     "by_percentile",
     "worst",
+    "vetoed",
     "calibration",
     "function_calls",
     "kernel_lacks",
@@ -55,9 +60,13 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "hypervisor_or_hardware_share": e.share_of("hypervisor-or-hardware"),
         "trace_lost_share": e.share_of("trace-lost"),
         "measurer_share": e.share_of("measurer"),
+        "offenders": [
+            {**offender_json(one), **predict(one.cause, audit).as_json()} for one in e.offenders
+        ],
         "causes": [_cause(total, audit) for total in e.causes],
         "by_percentile": (None if e.packets is None else by_percentile(e.packets, e.n_packets)),
         "worst": [_episode(story, audit) for story in e.worst],
+        "vetoed": asdict(e.vetoed),
         "gaps": [asdict(total) for total in e.gap_totals],
         "worst_gaps": [_gap(story) for story in e.worst_gaps],
         "calibration": _calibration(e.calibration),

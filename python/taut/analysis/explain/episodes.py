@@ -12,7 +12,7 @@ import pyarrow as pa
 from taut.analysis.causes import CAUSES
 from taut.analysis.explain.arrays import Ints
 from taut.analysis.explain.blame import Blame, Relation
-from taut.analysis.explain.judge import LETTERS, A, B, D, GapVerdicts
+from taut.analysis.explain.judge import LETTERS, B, D, GapVerdicts
 from taut.analysis.explain.packets import NEVER, Normal, Tail
 from taut.analysis.explain.result import CauseTotal
 from taut.analysis.explain.segments import CAUSE_NUMBER
@@ -25,13 +25,15 @@ RELATION_WORDS = {
     Relation.BATCHING: "batching",
     Relation.MEASURER: "measurer",
     Relation.UNEXPLAINED: "unexplained",
+    Relation.HELD_BACK: "held back while the generator stood still",
 }
 
 _OF_RELATION = {
     Relation.QUEUEING: ("queueing", B),
     Relation.BATCHING: ("batching", B),
-    Relation.MEASURER: ("measurer", A),
+    Relation.MEASURER: ("measurer", B),
     Relation.UNEXPLAINED: ("unknown", D),
+    Relation.HELD_BACK: ("measurer", B),
 }
 
 
@@ -44,7 +46,7 @@ class JudgedTail:
     normal: Normal
     cause: Ints
     grade: Ints
-    excess_ns: Ints  # over the usual latency; 0 for packets that did not come back
+    excess_ns: Ints  # over normal.base_ns; 0 for packets that did not come back
     episode: Ints  # number, -1: a run without a late packet is a loss, not an episode
     n_episodes: int
     first: Ints  # of each episode: its first packet in `tail`
@@ -63,8 +65,7 @@ def judge_packets(
     for relation, (name, letter) in _OF_RELATION.items():
         of = blame.relation == relation
         cause[of], grade[of] = CAUSE_NUMBER[name], letter
-    # A threshold below the median has packets in the tail that exceed nothing.
-    excess = np.where(tail.is_late, np.maximum(tail.latency_ns - normal.p50_ns, 0), 0)
+    excess = np.where(tail.is_late, np.maximum(tail.latency_ns - normal.base_ns, 0), 0)
     fresh = np.ones(n, bool)
     fresh[1:] = (blame.island[1:] != blame.island[:-1]) | (cause[1:] != cause[:-1])
     run = np.cumsum(fresh) - 1
@@ -92,19 +93,21 @@ def cause_totals(judged: JudgedTail) -> tuple[CauseTotal, ...]:
     late = judged.tail.is_late
     n_tail = max(int(np.count_nonzero(late)), 1)
     of_episode = judged.cause[judged.first]
+    start_ns, end_ns = _times(judged)
     found = []
     inside = judged.episode >= 0
     for number in np.unique(judged.cause[inside]):
         own = (judged.cause == number) & inside
         cause, hit = CAUSES[number], own & late
+        episodes = of_episode == number
         found.append(
             CauseTotal(
                 cause=cause.id,
                 title=cause.title,
-                n_episodes=int(np.count_nonzero(of_episode == number)),
+                n_episodes=int(np.count_nonzero(episodes)),
                 n_packets=int(np.count_nonzero(hit)),
                 n_lost=int(np.count_nonzero(own & ~late)),
-                total_ns=int(judged.excess_ns[hit].sum()),
+                total_ns=_covered_ns(start_ns[episodes], end_ns[episodes]),
                 worst_ns=int(judged.excess_ns[own].max()),
                 tail_share=int(np.count_nonzero(hit)) / n_tail,
                 n_by_grade=_counts(judged.grade[hit], dict(enumerate(LETTERS))),
@@ -114,6 +117,33 @@ def cause_totals(judged: JudgedTail) -> tuple[CauseTotal, ...]:
             )
         )
     return tuple(sorted(found, key=lambda total: (-total.n_packets, -total.total_ns)))
+
+
+def _times(judged: JudgedTail) -> tuple[Ints, Ints]:
+    """From when to when each episode lasts: first packet sent, last one received."""
+    tail = judged.tail
+    return (
+        _reduced(judged, tail.sent_ns, np.minimum),
+        _reduced(judged, tail.received_ns, np.maximum),
+    )
+
+
+def _reduced(judged: JudgedTail, values: Ints, how: np.ufunc) -> Ints:
+    """One value an episode."""
+    if not judged.n_episodes:
+        return np.empty(0, np.int64)
+    bounds = np.stack([judged.first, judged.end], axis=1).ravel()
+    # reduceat needs every bound inside: one more value stands for the end.
+    found: Ints = how.reduceat(np.append(values, 0), bounds)[::2]
+    return found
+
+
+def _covered_ns(start_ns: Ints, end_ns: Ints) -> int:
+    """Give the time in which any of these intervals lasts."""
+    order = np.argsort(start_ns, kind="stable")
+    start, end = start_ns[order], np.maximum.accumulate(end_ns[order])
+    before = np.concatenate([start[:1], end[:-1]])
+    return int(np.maximum(end - np.maximum(start, before), 0).sum())
 
 
 def relation_counts(relation: Ints) -> dict[str, int]:
@@ -128,12 +158,7 @@ def _counts(values: Ints, words: dict[int, str]) -> dict[str, int]:
 
 def worst_episodes(judged: JudgedTail, n: int) -> Ints:
     """Numbers of the episodes whose worst packet is the worst, that one first."""
-    if not judged.n_episodes:
-        return np.empty(0, np.int64)
-    bounds = np.stack([judged.first, judged.end], axis=1).ravel()
-    # reduceat needs every bound inside: one more value stands for the end.
-    padded = np.append(judged.excess_ns, 0)
-    worst = np.maximum.reduceat(padded, bounds)[::2]
+    worst = _reduced(judged, judged.excess_ns, np.maximum)
     return np.argsort(-worst, kind="stable")[:n]
 
 
@@ -163,25 +188,18 @@ def packet_table(judged: JudgedTail) -> pa.Table:
 def episode_table(judged: JudgedTail) -> pa.Table:
     """One row for each episode."""
     tail, first, end = judged.tail, judged.first, judged.end
-    bounds = np.stack([first, end], axis=1).ravel()
-
-    def reduced(values: Ints, how: np.ufunc) -> Ints:
-        if not len(first):
-            return np.empty(0, np.int64)
-        found: Ints = how.reduceat(np.append(values, 0), bounds)[::2]
-        return found
-
+    start_ns, end_ns = _times(judged)
     return pa.table(
         {
             "direction": tail.direction[first],
             "first_seq": tail.seq[first],
-            "start_ns": reduced(tail.sent_ns, np.minimum),
-            "end_ns": reduced(tail.received_ns, np.maximum),
+            "start_ns": start_ns,
+            "end_ns": end_ns,
             "packets": end - first,
-            "late": reduced(tail.is_late.astype(np.int64), np.add),
-            "void": reduced(tail.is_void.astype(np.int64), np.add),
-            "excess_ns": reduced(judged.excess_ns, np.add),
-            "worst_ns": reduced(judged.excess_ns, np.maximum),
+            "late": _reduced(judged, tail.is_late.astype(np.int64), np.add),
+            "void": _reduced(judged, tail.is_void.astype(np.int64), np.add),
+            "excess_ns": _reduced(judged, judged.excess_ns, np.add),
+            "worst_ns": _reduced(judged, judged.excess_ns, np.maximum),
             "cause": pa.array([c.id for c in CAUSES]).take(pa.array(judged.cause[first])),
             "grade": pa.array(list(LETTERS)).take(pa.array(judged.grade[first])),
         }

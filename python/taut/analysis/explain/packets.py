@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taut.analysis.explain.arrays import Ints, Mask, Numbers
-from taut.analysis.statistics import percentile_rank
+from taut.analysis.statistics import PERCENTILES, SUPPORT, percentile_rank
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.records.layout import PacketFlag
@@ -117,7 +117,7 @@ def read_normal(packets: Path, over: str) -> Normal:
         latency = rows["received_ns"][ours] - sent
         latencies.append(np.clip(latency, 0, np.iinfo(np.int32).max).astype(np.int32))
     if not latencies:
-        raise InputError(f"{packets}: no packet came back; there is no latency to explain")
+        raise InputError(f"{packets.parent.name}: no packet came back; no latency to explain")
     every = np.concatenate(latencies)
     low, p50 = np.quantile(every, [0.01, 0.5], method="inverted_cdf")
     interval = (last - (first or 0)) * len(directions) // max(len(every), 1)
@@ -125,7 +125,30 @@ def read_normal(packets: Path, over: str) -> Normal:
     return Normal(len(every), int(low), int(p50), threshold, over, interval, n_void, n_gone)
 
 
-def _threshold(latencies: Numbers, over: str) -> int:
+def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
+    """Give one percentile of the service latency in ns, of every packet or of those not void.
+
+    None: fewer packets lie above it than support it (statistics.SUPPORT).
+    """
+    over, under = PERCENTILES[name]
+    latencies = []
+    for rows in _batches(packets, ["flags", "sent_ns", "received_ns"]):
+        keep = _ours(rows) & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+        if not with_void:
+            keep &= (rows["flags"] & int(PacketFlag.VOID)) == 0
+        latencies.append(rows["received_ns"][keep] - rows["sent_ns"][keep])
+    every = np.concatenate(latencies) if latencies else np.empty(0, np.int64)
+    rank = percentile_rank(len(every), (over, under))
+    if len(every) - rank < SUPPORT:
+        return None
+    return int(np.partition(every, rank - 1)[rank - 1])
+
+
+def parse_over(over: str) -> Fraction | int:
+    """Read what is late: above p99.9 is above this share of all packets, 25us above so many ns.
+
+    InputError: it is neither.
+    """
     if not over.startswith("p"):
         return parse_duration_ns(over)
     try:
@@ -134,6 +157,13 @@ def _threshold(latencies: Numbers, over: str) -> int:
         share = Fraction(0)
     if not 0 < share < 1:
         raise InputError(f"--over {over}: not a percentile; say p99.9, or a time such as 25us")
+    return share
+
+
+def _threshold(latencies: Numbers, over: str) -> int:
+    share = parse_over(over)
+    if isinstance(share, int):
+        return share
     # By its rank, as everywhere else: a share in floating point may be off by a packet.
     rank = percentile_rank(len(latencies), share.as_integer_ratio()) - 1
     return int(np.partition(latencies, rank)[rank])

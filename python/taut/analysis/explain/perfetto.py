@@ -24,6 +24,8 @@ from taut.analysis.explain.result import Explanation
 from taut.analysis.explain.verdicts import shares_of
 from taut.records.layout import EVENT_KINDS
 
+_LOW = 0xFFFF_FFFF
+
 MARGIN_NS = 100_000
 """What is drawn before and after each episode."""
 
@@ -241,5 +243,7 @@ def _about(kind: str, arg0: int, arg1: int, names: Names) -> str:
     if kind.startswith("call_"):
         return names.function(arg1)
     if kind == "switch":
-        return f"to {names.thread(arg1 & 0xFFFF_FFFF)}"
+        return f"to {names.thread(arg1 & _LOW)}"
+    if kind == "ipi_send_for":
+        return f"to cpu{arg0 & _LOW} {names.function(arg1) or 'reschedule'}"
     return names.thread(arg0) if kind == "wakeup" else ""

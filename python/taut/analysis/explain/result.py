@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from taut.analysis.cause import count_guesses, title_words
+from taut.analysis.causes import BY_ID
 from taut.analysis.explain.calibrate import Calibration
 from taut.analysis.explain.events import Events, TraceNotes
 from taut.analysis.explain.judge import GapVerdicts
@@ -67,7 +69,29 @@ class EpisodeStory:
     n_by_relation: Mapping[str, int]
     gap: GapStory | None
     missing: tuple[str, ...]
+    worst_seq: int
     line: str
+    """A sentence."""
+
+
+@dataclass(frozen=True)
+class Offender:
+    """One of those that made packets late in a trial, or in several."""
+
+    role: str
+    core: int | None
+    cause: str
+    who: str
+    """A thread, a function and its sender, an interrupt's name; empty: the cause says all."""
+    n_stalls: int
+    n_guesses: int
+    """Stalls, or packets where there are none, whose verdict is a guess (grade D)."""
+    taken_ns: int
+    """How long its stalls lasted, packets late or not."""
+    n_packets: int
+    """Packets of the tail."""
+    worst_ns: int
+    """The most that one of them was late, above the trial's median."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +103,23 @@ class CauseTotal:
     n_episodes: int
     n_packets: int
     n_lost: int
-    total_ns: int  # excess over the usual latency, of all its packets
+    total_ns: int  # in which its episodes lasted, overlaps counted once
     worst_ns: int
     tail_share: float  # of the packets above the threshold
     n_by_grade: Mapping[str, int]  # packets
     n_by_relation: Mapping[str, int]
     remedies: tuple[str, ...]
     ask: str
+
+    @property
+    def n_guesses(self) -> int:
+        """How many of its packets have it as a guess (grade D)."""
+        return count_guesses(self.cause, self.n_by_grade)
+
+    @property
+    def words(self) -> str:
+        """Its title, with "maybe" where it is a guess."""
+        return title_words(self.title, self.n_guesses, self.n_packets)
 
 
 @dataclass(frozen=True)
@@ -98,6 +132,28 @@ class GapTotal:
     total_ns: int
     worst_ns: int
     by: Mapping[str, int]  # threads that had, or sent what had, most of these gaps' time, ns
+    n_guesses: int = 0
+    """How many of the gaps have it as a guess (grade D)."""
+
+    @property
+    def words(self) -> str:
+        """The cause's title, with "maybe" where it is a guess."""
+        return title_words(BY_ID[self.cause].title, self.n_guesses, self.n)
+
+
+@dataclass(frozen=True)
+class VetoCounts:
+    """What was taken back because packets spoke against it: docs/attribution.md, The veto."""
+
+    device_stalls: int = 0
+    generator_stalls: int = 0
+    packets: int = 0
+    """Late packets that had come out before the stall they would have been blamed on ended."""
+
+    @property
+    def n(self) -> int:
+        """All of them."""
+        return self.device_stalls + self.generator_stalls + self.packets
 
 
 @dataclass(frozen=True)
@@ -134,6 +190,10 @@ class Explanation:
     packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
     episodes: pa.Table | None = field(repr=False)
     source: Source = field(repr=False)
+    vetoed: VetoCounts = VetoCounts()
+    offenders: tuple[Offender, ...] = ()
+    heading: str = ""
+    """What the trial is called where people read: device, load, repetition."""
 
     def share_of(self, cause: str) -> float:
         """The share of the tail that has this verdict."""

@@ -1,37 +1,47 @@
-"""One line for each of the worst episodes: what happened, who did it, what helps."""
+"""The worst episodes, told: what happened, who did it, what is missing to know more."""
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from taut.analysis.causes import BY_ID, CAUSES
+from taut.analysis.causes import CAUSES
 from taut.analysis.explain.blame import Relation, queue_reason
 from taut.analysis.explain.episodes import (
-    RELATION_WORDS,
     JudgedTail,
     relation_counts,
     worst_episodes,
 )
 from taut.analysis.explain.judge import LETTERS, NOT_KEPT, GapVerdicts
+from taut.analysis.explain.kernel_path import SOFTIRQ
 from taut.analysis.explain.packets import Tail
-from taut.analysis.explain.result import EpisodeStory, GapStory, Share
+from taut.analysis.explain.result import EpisodeStory, GapStory
+from taut.analysis.explain.sentences import episode_sentence
 from taut.analysis.explain.spans import Spans, overlaps
-from taut.analysis.explain.verdicts import RESIDUAL, tell_gap
+from taut.analysis.explain.verdicts import tell_gap
 from taut.core.units import format_ns
-
-_MOST_SHARES = 4
-_MOST_REMEDIES = 3
 
 
 def tell_episodes(
-    judged: JudgedTail, device: GapVerdicts | None, generator: GapVerdicts | None, n: int
+    judged: JudgedTail,
+    device: GapVerdicts | None,
+    generator: GapVerdicts | None,
+    n: int,
+    no_thread: str = "",
 ) -> tuple[EpisodeStory, ...]:
-    """Tell the worst episodes."""
+    """Tell the worst episodes; `no_thread` says what is missing where no device can be watched."""
     return tuple(
-        _tell(judged, int(e), device, generator) for e in worst_episodes(judged, n).tolist()
+        _tell(judged, int(e), device, generator, no_thread)
+        for e in worst_episodes(judged, n).tolist()
     )
 
 
 def _tell(
-    judged: JudgedTail, episode: int, device: GapVerdicts | None, generator: GapVerdicts | None
+    judged: JudgedTail,
+    episode: int,
+    device: GapVerdicts | None,
+    generator: GapVerdicts | None,
+    no_thread: str,
 ) -> EpisodeStory:
     tail, rows = judged.tail, slice(int(judged.first[episode]), int(judged.end[episode]))
     late = tail.is_late[rows]
@@ -41,7 +51,7 @@ def _tell(
     missing = gap.missing if gap is not None else ()
     if gap is None or cause == "measurer":
         dark = generator is not None and _was_skipped(generator.spans, tail, worst)
-        missing = tuple(_missing(cause, device, dark))
+        missing = tuple(_missing(cause, device, dark, no_thread))
     grade = LETTERS[int(judged.grade[rows].max())]
     story = EpisodeStory(
         direction=int(tail.direction[rows.start]),
@@ -57,9 +67,11 @@ def _tell(
         n_by_relation=relation_counts(judged.blame.relation[rows]),
         gap=gap,
         missing=missing,
+        worst_seq=int(tail.seq[worst]),
         line="",
     )
-    return _with_line(story, _head(judged, worst), _reason(judged, worst, cause))
+    words = episode_sentence(story, story.worst_seq, _reason(judged, worst, cause))
+    return replace(story, line=words)
 
 
 def _gap_of(judged: JudgedTail, worst: int, rows: slice, of: GapVerdicts | None) -> GapStory | None:
@@ -79,67 +91,58 @@ def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
     return bool(overlaps(tail.sent_ns[of], tail.received_ns[of], *spans.skipped)[0])
 
 
-def _missing(cause: str, device: GapVerdicts | None, was_skipped: bool) -> list[str]:
+def _missing(
+    cause: str, device: GapVerdicts | None, was_skipped: bool, no_thread: str
+) -> list[str]:
     if cause != "unknown":
         return []
+    if device is None and no_thread:
+        return [no_thread]
     if device is None:
         return ["the device's own log of gaps, and kernel events of its thread"]
     if device.spans.thread == "kernel" and was_skipped:
         return [NOT_KEPT]
     if device.spans.thread == "kernel":
         return ["the device's own log of gaps: stalls without kernel events are not seen"]
+    if device.spans.thread == SOFTIRQ:
+        return ["the time before its core was told of it, or after it had left the device"]
     return ["a gap: every thread polled all the time, the device served this packet slowly"]
-
-
-def _head(judged: JudgedTail, packet: int) -> str:
-    seq, sent = int(judged.tail.seq[packet]), int(judged.tail.sent_ns[packet])
-    excess = format_ns(int(judged.excess_ns[packet]))
-    return f"pkt {seq} +{excess} over p50 (t={sent / 1e9:.9f} s)"
 
 
 def _reason(judged: JudgedTail, packet: int, cause: str) -> str:
     tail = judged.tail
     if cause == "queueing":
         why = queue_reason(int(tail.n_recent[packet]), int(tail.latency_ns[packet]), judged.normal)
-        return f"{int(tail.in_flight[packet])} packets before it in the device ({why})"
+        n = int(tail.in_flight[packet])
+        return f"it waited behind {n:,} packet{'' if n == 1 else 's'} in the device ({why})"
+    if judged.blame.relation[packet] == Relation.HELD_BACK:
+        return "the device held it back while the generator stood still"
     covered = int(judged.blame.covered_ns[packet])
     if cause == "unknown" and covered:
-        return f"gaps cover only {format_ns(covered)}"
+        time = format_ns(covered)
+        return f"nothing recorded says why; gaps cover only {time}"
     return ""
 
 
-def _with_line(story: EpisodeStory, head: str, reason: str) -> EpisodeStory:
-    gap = story.gap
-    parts = [f"{story.cause.upper()} [{story.grade}]"]
-    if reason:
-        parts[0] += f": {reason}"
-    if gap is not None:
-        parts[0] += f", {format_ns(gap.end_ns - gap.start_ns)} on core {gap.core}"
-        parts += [share_words(share, gap) for share in _told(gap.shares)]
-    line = f"{head}: {'; '.join(parts)}"
-    if story.missing:
-        line += f"; missing: {', '.join(story.missing)}"
-    remedies = BY_ID[story.cause].remedies[:_MOST_REMEDIES]
-    if remedies:
-        line += f" -> {' '.join(remedies)}"
-    behind = story.n_by_relation.get(RELATION_WORDS[Relation.QUEUED_BEHIND], 0)
-    if behind:
-        line += f" | {behind} more packet{'s' if behind > 1 else ''} queued behind it"
-    return EpisodeStory(**{**vars(story), "line": line})
+def veto_words(counts: Mapping[str, int]) -> str:
+    """How many stalls and packets the veto took back, by the names of VetoCounts."""
+    n_device, n_generator = counts["device_stalls"], counts["generator_stalls"]
+    parts = [
+        words
+        for n, words in (
+            (n_device, f"{_count(n_device, 'stall')} of the device"),
+            (n_generator, f"{_count(n_generator, 'stall')} of the generator"),
+            (counts["packets"], f"the blame of {_count(counts['packets'], 'late packet')}"),
+        )
+        if n
+    ]
+    if not parts:
+        return "no stall was vetoed: no packet passed while one is said to have lasted"
+    return f"vetoed, because packets passed meanwhile: {', '.join(parts)}"
 
 
-def _told(shares: tuple[Share, ...]) -> list[Share]:
-    """The largest shares and the residual."""
-    return [*[s for s in shares if s.label != RESIDUAL][:_MOST_SHARES], shares[-1]]
-
-
-def share_words(share: Share, gap: GapStory) -> str:
-    """A share as the line tells it."""
-    percent = 100 * share.ns / max(gap.end_ns - gap.start_ns, 1)
-    words = f"{format_ns(share.ns)} {share.label}"
-    if share.detail and share.label != "entry and exit":
-        words += f" {share.detail}"
-    return f"{words} ({percent:.0f} %)"
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def call_words(n_calls: int, n_known: int) -> str:

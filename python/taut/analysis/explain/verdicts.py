@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from taut.analysis.cause import count_guesses
 from taut.analysis.causes import CAUSES
 from taut.analysis.explain.arrays import Ints
 from taut.analysis.explain.gaps import Rest
-from taut.analysis.explain.judge import LETTERS, GapVerdicts, missing_words
+from taut.analysis.explain.judge import LETTERS, D, GapVerdicts, missing_words
 from taut.analysis.explain.naming import Names
 from taut.analysis.explain.result import GapStory, GapTotal, Share
 from taut.analysis.explain.segments import CAUSE_NUMBER
@@ -85,7 +86,8 @@ def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal,
     for of in verdicts:
         length = of.spans.length_ns
         for number in np.unique(of.cause):
-            own = length[of.cause == number]
+            is_own = of.cause == number
+            own, n_doubtful = length[is_own], int(np.count_nonzero(of.grade[is_own] == D))
             taken = _taken_by(of, int(number))
             found.append(
                 GapTotal(
@@ -95,6 +97,7 @@ def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal,
                     int(own.sum()),
                     int(own.max()),
                     {names.thread(thread): ns for thread, ns in taken},
+                    count_guesses(CAUSES[number].id, {"D": n_doubtful}),
                 )
             )
     return tuple(sorted(found, key=lambda total: (total.thread, -total.total_ns)))
