@@ -1,20 +1,35 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from made_trace import CORE, HOG, OTHER_CORE, POLLER, TELEMETRY, MadeTrace, gap_rows, notes
+from made_trace import (
+    CALL_SINGLE,
+    CORE,
+    HOG,
+    OTHER_CORE,
+    POLLER,
+    RESCHEDULE,
+    TELEMETRY,
+    MadeTrace,
+    gap_rows,
+    notes,
+)
 from taut.analysis.explain.calibrate import LEAST_SAMPLES, Calibration, EntryCost, calibrate
 from taut.analysis.explain.events import no_events
-from taut.analysis.explain.facts import facts_of
+from taut.analysis.explain.facts import Facts, facts_of
 from taut.analysis.explain.judge import judge, mark
 from taut.analysis.explain.naming import Names
-from taut.analysis.explain.senders import join_senders
+from taut.analysis.explain.senders import Senders, join_senders
 from taut.analysis.explain.shares import share_out
 from taut.analysis.explain.spans import lost_spans, overlaps, spans_of
 from taut.analysis.explain.timeline import Watched, build_timeline
 from taut.analysis.explain.verdicts import gap_table, shares_of, tell_gap
 from taut.records.layout import EVENT_KINDS
+
+NONE = Senders(np.empty(0, np.int64), 0, 0)
 
 
 def judged(trace, gaps, calibration=None, per_packet_ns=0, is_guest=True, **trace_json):
@@ -26,7 +41,7 @@ def judged(trace, gaps, calibration=None, per_packet_ns=0, is_guest=True, **trac
     )
     calibration = calibration or calibrate([(spans, segments)])
     shares = share_out(spans, segments, calibration)
-    facts = facts_of(names, CORE, POLLER, is_guest, is_traced=True)
+    facts = facts_of(events, names, CORE, POLLER, is_guest, is_traced=True)
     return judge(spans, segments, shares, facts, mark(spans, events, names))
 
 
@@ -268,28 +283,45 @@ def counters(before, after):
     return {"counters": {"before": before, "after": after}}
 
 
-def test_a_counter_that_agrees_makes_it_certain():
-    rows = [{"interrupts": {"LOC": {str(CORE): n}}} for n in (10, 12)]
+@pytest.mark.parametrize(("n", "grade"), [(0, "B"), (1, "A"), (2, "B"), (40, "B")])
+def test_a_counter_that_agrees_in_number_makes_it_certain(n, grade):
+    rows = [{"interrupts": {"LOC": {str(CORE): m}}} for m in (10, 10 + n)]
     trace = MadeTrace().vector(1_000, 8_000)
 
-    assert only(judged(trace, [(0, 9_000, "forwarder")])).grade == "B"
-    assert only(judged(trace, [(0, 9_000, "forwarder")], **counters(*rows))).grade == "A"
+    story = only(judged(trace, [(0, 9_000, "forwarder")], **counters(*rows)))
+
+    assert (story.cause, story.grade) == ("timer", grade)
+    words = f"a counter that agrees in number (interrupts LOC: {n} counted, 1 recorded)"
+    assert story.missing == (() if grade == "A" else (words,))
 
 
-def test_throttling_is_a_guess_until_the_group_counts_it():
+def test_a_counter_that_was_not_read_makes_nothing_certain():
+    story = only(judged(MadeTrace().vector(1_000, 8_000), [(0, 9_000, "forwarder")]))
+
+    assert story.grade == "B"
+    assert story.missing == ("a counter that agrees in number (interrupts LOC)",)
+
+
+def test_another_threads_function_call_does_not_make_a_reschedule_certain():
+    trace = MadeTrace().vector(1_000, 8_000, RESCHEDULE).send(500, HOG, callback=CALL_SINGLE)
+    story = only(judged(trace, [(0, 9_000, "forwarder")]))
+
+    assert (story.cause, story.grade, story.detail) == ("reschedule", "B", "")
+    assert story.missing[0] == "who sent it: no event proves it"
+
+    sure = only(judged(trace.send(400, TELEMETRY), [(0, 9_000, "forwarder")]))
+    assert (sure.grade, sure.detail) == ("A", 'by "telemetry"/4711 on cpu0')
+
+
+def test_an_idle_core_is_throttling_only_where_a_quota_was_used_up():
     trace = MadeTrace().switch(1_000, POLLER, 0).switch(80_000, 0, POLLER)
-    rows = [{"threads": {str(POLLER): {"cgroups": {"/x": {"throttled_us": n}}}}} for n in (1, 2)]
+    rows = [{"threads": {str(POLLER): {"cgroups": {"/x": {"throttled_us": n}}}}} for n in (1, 80)]
 
-    guess = only(judged(trace, [(0, 81_000, "forwarder")]))
+    idle = only(judged(trace, [(0, 81_000, "forwarder")]))
     sure = only(judged(trace, [(0, 81_000, "forwarder")], **counters(*rows)))
 
-    assert (guess.cause, guess.grade, sure.cause, sure.grade) == (
-        "throttled",
-        "D",
-        "throttled",
-        "A",
-    )
-    assert guess.missing == ("a counter that agrees (cgroups throttled_us)",)
+    assert (idle.cause, idle.grade) == ("unknown", "B")
+    assert (sure.cause, sure.grade) == ("throttled", "A")
 
 
 def test_firmware_is_named_when_its_counter_moved_as_often_as_the_core_stood_still():
@@ -298,6 +330,62 @@ def test_firmware_is_named_when_its_counter_moved_as_often_as_the_core_stood_sti
     story = only(judged(MadeTrace(), [(0, 200_000, "forwarder")], **counters(*rows)))
 
     assert (story.cause, story.grade) == ("smi", "D")
+
+
+def empty(*lengths_us):
+    """Gaps without events, a millisecond apart."""
+    return [(i * 10**6, i * 10**6 + us * 1_000, "forwarder") for i, us in enumerate(lengths_us)]
+
+
+def causes(verdicts):
+    return [tell_gap(verdicts, i).cause for i in range(len(verdicts.spans))]
+
+
+def smi_moved(n):
+    return counters(*({"smi": {str(CORE): m}} for m in (5, 5 + n)))
+
+
+def test_no_more_gaps_are_called_firmware_than_its_counter_moved_the_longest_first():
+    other = "hypervisor-or-hardware"
+
+    found = causes(judged(MadeTrace(), empty(20, 200, 90, 30), **smi_moved(2)))
+
+    assert found == [other, "smi", "smi", other]
+    assert causes(judged(MadeTrace(), empty(20, 200), **smi_moved(0))) == [other] * 2
+    # Where there are many more, somebody else takes the core, and any of them may be his.
+    assert causes(judged(MadeTrace(), empty(20, 200, 90), **smi_moved(1))) == [other] * 3
+
+
+def test_a_gap_that_an_event_explains_is_not_counted_as_the_firmwares():
+    trace = MadeTrace().vector(1_000, 190_000)
+
+    assert causes(judged(trace, empty(200, 20), **smi_moved(1))) == ["timer", "smi"]
+
+
+@pytest.mark.parametrize(
+    ("moved", "is_guest", "found"),
+    [
+        # Both cores stood still in the second and third: these are the best.
+        (1, False, [("C", False), ("C", False), ("C", True)]),
+        (2, True, [("C", False), ("C", True), ("C", True)]),
+        (3, False, [("D", True), ("C", True), ("C", True)]),
+        (None, False, [("C", False), ("D", True), ("D", True)]),
+        (None, True, [("C", False)] * 3),
+    ],
+)
+def test_gaps_in_which_all_cores_stood_still_are_the_firmwares_first(moved, is_guest, found):
+    spans = spans_of(gap_rows(*empty(500, 20, 30)), "forwarder", CORE, no_events())
+    segments = build_timeline(
+        no_events(), Watched(CORE, POLLER), (spans.start_ns, spans.end_ns), Names(notes()), NONE
+    )
+    shares = share_out(spans, segments, Calibration())
+    elsewhere = np.array([False, True, True])
+    marks = replace(mark(spans, no_events(), notes()), elsewhere=elsewhere)
+
+    verdicts = judge(spans, segments, shares, Facts(smi=moved, is_guest=is_guest), marks)
+
+    stories = [tell_gap(verdicts, i) for i in range(3)]
+    assert [(s.grade, s.cause == "smi") for s in stories] == found
 
 
 def test_a_machine_check_or_a_change_of_frequency_inside_an_empty_gap():

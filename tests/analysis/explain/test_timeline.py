@@ -127,8 +127,7 @@ def test_a_timer_says_which_function_it_ran():
 
 def test_a_reschedule_interrupt_names_its_sender():
     trace = MadeTrace().vector(2_000, 3_000, RESCHEDULE)
-    trace.add(1_000, "ipi_send", CORE, 0, thread=TELEMETRY, cpu=OTHER_CORE)
-    trace.add(1_900, "ipi_send", 5, 0, thread=HOG, cpu=OTHER_CORE)
+    trace.send(1_000, TELEMETRY).send(1_900, HOG, target=5)
 
     assert words(walked(trace), "reschedule") == {'by "telemetry"/4711 on cpu0'}
 
@@ -166,11 +165,29 @@ def test_stopped_until_woken_then_whoever_runs():
     assert net(walked(trace)) == {"stopped": 49_000, "idle-exit": 1_000}
 
 
-def test_fit_to_run_while_the_core_idles_is_throttled():
+THROTTLED = {
+    "counters": {
+        when: {"threads": {str(POLLER): {"cgroups": {"/made": {"throttled_us": n}}}}}
+        for when, n in (("before", 1), ("after", 90))
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("trace_json", "expected"),
+    [(THROTTLED, {"throttled": 89_000}), ({}, {"unknown": 88_000, "workqueue": 1_000})],
+)
+def test_fit_to_run_while_the_core_idles_is_throttled_if_a_quota_was_used_up(trace_json, expected):
     trace = MadeTrace().switch(1_000, POLLER, HOG).switch(2_000, HOG, IDLE)
     trace.switch(90_000, IDLE, KWORKER).switch(91_000, KWORKER, POLLER)
 
-    assert net(walked(trace)) == {"preemption": 1_000, "throttled": 89_000}
+    assert net(walked(trace, **trace_json)) == {"preemption": 1_000} | expected
+
+
+def test_a_sleep_of_which_no_system_call_was_recorded_is_none():
+    trace = MadeTrace().switch(1_000, POLLER, IDLE, SLEEPS).switch(9_000, IDLE, POLLER)
+
+    assert net(walked(trace)) == {"unknown": 8_000}
 
 
 def test_sleeping_in_its_own_call_is_its_own_call():

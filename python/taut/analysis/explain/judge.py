@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.analysis.cause import Evidence
+from taut.analysis.cause import Cause, Evidence
 from taut.analysis.causes import CAUSES
 from taut.analysis.explain.arrays import Ints, Mask
 from taut.analysis.explain.events import Events, TraceNotes
@@ -23,6 +23,10 @@ A, B, C, D = range(4)
 LETTERS = "ABCD"
 
 NOT_KEPT = "its events were not kept (--trace tail)"
+_ONE_IN = 10
+"""A control group's throttled time agrees where it is off by at most one in so many."""
+_GAPS_A_CALL = 2
+"""Where more gaps than this are left for each call of the firmware, another taker is about."""
 _JOINED = ("tlb-shootdown", "membarrier", "function-call", "reschedule")
 
 
@@ -56,39 +60,28 @@ def judge(
 ) -> GapVerdicts:
     """Give every gap its verdict."""
     n = len(spans)
-    cause = _excluded(n, _n_empty(shares, marks), facts, marks)
-    grade = np.where(cause == CAUSE_NUMBER["hypervisor-or-hardware"], C, D)
-    grade[cause == CAUSE_NUMBER["machine-check"]] = B
-    grade[(cause == CAUSE_NUMBER["smi"]) & marks.elsewhere] = C
-
     weights = _weigh(spans, shares)
     half = (spans.length_ns + 1) // 2
     busy = weights.work >= np.maximum(weights.residual, half)
-    cause[busy], grade[busy] = CAUSE_NUMBER["queueing"], B
-
     is_one = (weights.top >= 0) & (weights.top_weight >= np.maximum(weights.residual, half))
     is_many = weights.explained >= np.maximum(weights.residual, half)
     is_combined = is_many & ~is_one & ~busy & (weights.top >= 0)
     seen = is_one | is_combined
+    broken = spans.is_skipped | spans.is_lost
+
+    cause, grade = _excluded(spans, ~busy & ~seen & ~broken, facts, marks)
+    cause[busy], grade[busy] = CAUSE_NUMBER["queueing"], B
     row = weights.top[seen]
     cause[seen] = shares.cause[row]
     visit = np.full(n, -1, np.int64)
     visit[seen] = shares.visit[row]
-    grade[seen] = np.minimum(_grades(segments, shares, facts, row) + is_combined[seen], D)
+    of_seen = _grades(segments, shares, facts, row)
+    grade[seen] = np.where(is_combined[seen], np.maximum(of_seen, C), of_seen)
 
-    broken = spans.is_skipped
-    cause[broken] = CAUSE_NUMBER["unknown"]
+    cause[spans.is_skipped] = CAUSE_NUMBER["unknown"]
     cause[spans.is_lost] = CAUSE_NUMBER["trace-lost"]
-    broken |= spans.is_lost
     grade[broken], visit[broken] = D, -1
     return GapVerdicts(spans, segments, shares, facts, cause, grade, visit, is_combined & ~broken)
-
-
-def _n_empty(shares: Shares, marks: "Marks") -> int:
-    """How many gaps hold no event, though the trace ran."""
-    empty = ~marks.unseen
-    empty[shares.gap] = False
-    return int(np.count_nonzero(empty))
 
 
 def _weigh(spans: Spans, shares: Shares) -> _Weights:
@@ -109,7 +102,7 @@ def _weigh(spans: Spans, shares: Shares) -> _Weights:
 
 
 def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints:
-    """A where a counter or the sender agrees with the event, else B; a guess where idle is all."""
+    """A where the sender is proved or a counter agrees in number with the events, else B."""
     agrees = np.zeros(N_CAUSES, bool)
     for name in facts.agreeing:
         agrees[CAUSE_NUMBER[name]] = True
@@ -117,8 +110,19 @@ def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints
     can_join[[CAUSE_NUMBER[name] for name in _JOINED]] = True
     cause = shares.cause[row]
     is_sure = agrees[cause] | (can_join[cause] & segments.visit_joined[shares.visit[row]])
-    throttled = cause == CAUSE_NUMBER["throttled"]
-    return np.where(is_sure, A, np.where(throttled, D, B))
+    is_throttled = cause == CAUSE_NUMBER["throttled"]
+    return np.where(is_throttled, _throttled(segments, facts), np.where(is_sure, A, B))
+
+
+def _throttled(segments: Segments, facts: Facts) -> int:
+    """No event says that a quota was used up: a guess, unless a control group's own time is enough.
+
+    Where other threads of the group were throttled as well, that is longer than what was found.
+    """
+    found_ns = int(segments.length_ns[segments.cause == CAUSE_NUMBER["throttled"]].sum())
+    if any(_ONE_IN * abs(ns - found_ns) <= found_ns for ns in facts.throttled_ns):
+        return A
+    return B if any(ns > found_ns for ns in facts.throttled_ns) else D
 
 
 @dataclass(frozen=True)
@@ -152,20 +156,33 @@ def _window(events: Events, notes: TraceNotes) -> tuple[int, int]:
     return (int(times[0]), int(times[-1])) if len(times) else (0, -1)
 
 
-def _excluded(n: int, n_empty: int, facts: Facts, marks: Marks) -> Ints:
-    """What a gap is called that holds no event to blame."""
+def _excluded(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> tuple[Ints, Ints]:
+    """What gaps are called that hold no event to blame (`left`), and their grades."""
+    n = len(spans)
     if not facts.is_traced or facts.lacks:
-        return np.full(n, CAUSE_NUMBER["unknown"])
+        return np.full(n, CAUSE_NUMBER["unknown"]), np.full(n, D)
     cause = np.full(n, CAUSE_NUMBER["hypervisor-or-hardware"])
-    cause[marks.frequency] = CAUSE_NUMBER["frequency"]
-    # Firmware stops all cores at once; in a guest the hypervisor may do the same.
-    if facts.is_guest is False and facts.smi is None:
-        cause[marks.elsewhere] = CAUSE_NUMBER["smi"]
-    elif facts.smi:
-        cause[marks.elsewhere | (n_empty <= 2 * facts.smi)] = CAUSE_NUMBER["smi"]
-    cause[marks.machine_check] = CAUSE_NUMBER["machine-check"]
-    cause[marks.unseen] = CAUSE_NUMBER["unknown"]
-    return cause
+    grade = np.full(n, C)
+    cause[marks.frequency], grade[marks.frequency] = CAUSE_NUMBER["frequency"], D
+    firmware = _firmware(spans, left & ~marks.machine_check & ~marks.unseen, facts, marks)
+    cause[firmware] = CAUSE_NUMBER["smi"]
+    grade[firmware] = np.where(marks.elsewhere[firmware] & bool(facts.smi), C, D)
+    cause[marks.machine_check], grade[marks.machine_check] = CAUSE_NUMBER["machine-check"], B
+    cause[marks.unseen], grade[marks.unseen] = CAUSE_NUMBER["unknown"], D
+    return cause, grade
+
+
+def _firmware(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> Ints:
+    """The gaps that may be the firmware's: no more of them than its counter moved, the best first.
+
+    Firmware stops all cores at once; in a guest the hypervisor may do the same. Then the longest.
+    """
+    if facts.smi is None:
+        return np.flatnonzero(left & marks.elsewhere & (facts.is_guest is False))
+    is_few = np.count_nonzero(left) <= _GAPS_A_CALL * facts.smi
+    at = np.flatnonzero(left & (marks.elsewhere | is_few))
+    best = np.lexsort((-spans.length_ns[at], ~marks.elsewhere[at]))
+    return at[best[: max(facts.smi, 0)]]
 
 
 def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
@@ -173,10 +190,10 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     cause, facts = CAUSES[int(verdicts.cause[gap])], verdicts.facts
     words = []
     if cause.id in _JOINED and not _is_joined(verdicts, gap):
-        words.append("who sent it: no event of a sender")
+        words.append("who sent it: no event proves it")
     is_sure = int(verdicts.grade[gap]) == A
     if cause.counter and cause.evidence is Evidence.EVENT and not is_sure:
-        words.append(f"a counter that agrees ({cause.counter.replace(':', ' ')})")
+        words.append(f"a counter that agrees in number ({_counter_words(cause, facts)})")
     if cause.id == "unknown" and not facts.is_traced:
         words.append("kernel events: none were recorded on this core")
     elif cause.id == "unknown" and verdicts.spans.was_skipped(gap):
@@ -190,11 +207,21 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
             words.append("the counter of system management interrupts")
         if facts.steal is None:
             words.append("the counter of stolen time")
+    if cause.id == "smi":
+        words.append("when the firmware was called: its counter says at most how often")
+        if facts.smi is None:
+            words.append("the counter of system management interrupts")
     if cause.id == "trace-lost":
         words.append("the events that were lost")
     if bool(verdicts.is_combined[gap]):
         words.append("one cause that is half of the gap: several came together")
     return words
+
+
+def _counter_words(cause: Cause, facts: Facts) -> str:
+    name = cause.counter.replace(":", " ")
+    found = facts.counted.get(cause.id)
+    return f"{name}: {found.counted} counted, {found.recorded} recorded" if found else name
 
 
 def _is_joined(verdicts: GapVerdicts, gap: int) -> bool:

@@ -7,11 +7,12 @@ from taut.analysis.explain.events import Events, TraceNotes
 from taut.analysis.explain.facts import facts_of
 from taut.analysis.explain.judge import GapVerdicts, judge, mark
 from taut.analysis.explain.naming import Names
+from taut.analysis.explain.pollers import find_workers
 from taut.analysis.explain.result import Explanation, Options, Source
 from taut.analysis.explain.senders import Senders, join_senders
 from taut.analysis.explain.shares import share_out
 from taut.analysis.explain.spans import spans_of
-from taut.analysis.explain.stalls import find_stalls
+from taut.analysis.explain.stalls import Stalls, find_stalls
 from taut.analysis.explain.timeline import Watched, build_timeline, find_thread
 from taut.analysis.explain.verdicts import gap_table, gap_totals, worst_gaps
 
@@ -28,7 +29,8 @@ def explain_events(
     notes = notes or TraceNotes()
     senders = join_senders(events)
     calibration = calibration or Calibration()
-    verdicts = judge_stalls(events, core, thread, notes, senders, calibration, options.is_guest)
+    watched = Watched(core, thread, sleeps=_sleeps(events, core, thread))
+    verdicts = judge_stalls(events, watched, notes, senders, calibration, options.is_guest)
     taker = "firmware" if options.is_guest is False else "a hypervisor or firmware"
     words = f"stalls from kernel events alone: what {taker} took is not seen"
     name = Names(notes).thread(thread)
@@ -57,7 +59,7 @@ def explain_gaps(
     calibration = calibrate([(spans, segments)])
     shares = share_out(spans, segments, calibration)
     is_traced = len(events) > 0 and (notes.cores is None or core in notes.cores)
-    facts = facts_of(notes, core, thread, options.is_guest, is_traced)
+    facts = facts_of(events, notes, core, thread, options.is_guest, is_traced)
     verdicts = judge(spans, segments, shares, facts, mark(spans, events, notes))
     name = f"{log} on core {core}"
     source = Source(None, events, notes, (verdicts,))
@@ -98,18 +100,34 @@ def _without_packets(
     )
 
 
+def _sleeps(events: Events, core: int, thread: int) -> bool:
+    found = find_workers(events, core, {thread})
+    return found is not None and found.sleep
+
+
 def judge_stalls(
     events: Events,
-    core: int,
-    thread: int,
+    watched: Watched,
     notes: TraceNotes,
     senders: Senders,
     calibration: Calibration,
     is_guest: bool | None,
 ) -> GapVerdicts:
     """Find and judge the stalls of a thread without a log of gaps."""
-    stalls = find_stalls(events, core, thread, Names(notes), senders, calibration)
+    stalls = find_stalls(events, watched, Names(notes), senders, calibration)
+    return judge_found(stalls, watched, events, notes, calibration, is_guest)
+
+
+def judge_found(
+    stalls: Stalls,
+    watched: Watched,
+    events: Events,
+    notes: TraceNotes,
+    calibration: Calibration,
+    is_guest: bool | None,
+) -> GapVerdicts:
+    """Judge stalls that come from the kernel's events alone."""
     shares = share_out(stalls.spans, stalls.segments, calibration)
-    facts = facts_of(notes, core, thread, is_guest, is_traced=True)
+    facts = facts_of(events, notes, watched.core, watched.thread, is_guest, is_traced=True)
     marks = mark(stalls.spans, events, notes)
     return judge(stalls.spans, stalls.segments, shares, facts, marks)

@@ -4,7 +4,8 @@ from taut.analysis.explain.naming import Names, running_cause
 
 # include/trace/events/sched.h: prev_state is a mask of these; 0x100 is added when preempted.
 _STOPPED = 0x04 | 0x08  # by a signal, by a debugger
-_BLOCKED = 0x01 | 0x02 | 0x10 | 0x20 | 0x40 | 0x80
+_GONE = 0x10 | 0x20  # it has ended
+ASLEEP = 0x01 | 0x02 | 0x40 | 0x80
 
 # A thread that polls is preempted where it goes back to its own code, which is no preemption of the
 # kernel (0). This one is: from 6.18 on the kernel throttles a thread by work it does itself there.
@@ -12,12 +13,20 @@ _IN_KERNEL = 0x100
 
 _ORDINARY = 120
 
+IDLE_WORDS = "its core idled though it was fit to run, and no quota of its was used up"
+GONE_WORDS = "it had ended"
+SLEPT_WORDS = "it slept, and no system call of it was recorded"
+
 
 class OffCore:
-    """State from the switch away from the watched thread until the switch back to it."""
+    """State from the switch away from the watched thread until the switch back to it.
 
-    def __init__(self, names: Names) -> None:
-        self._names = names
+    `may_throttle`: its control group was throttled during the trace. `sleeps`: it waits for packets
+    asleep, so that its sleep is none of its stalls.
+    """
+
+    def __init__(self, names: Names, may_throttle: bool = False, sleeps: bool = False) -> None:
+        self._names, self._may_throttle, self._sleeps = names, may_throttle, sleeps
         self.reset()
 
     def reset(self) -> None:
@@ -30,39 +39,61 @@ class OffCore:
         """The thread runs again."""
         self.reset()
 
-    def leave(self, state: int, may_throttle: bool = False) -> None:
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is off the core because it has nothing to do."""
+        return self._reason == "blocked" and self._sleeps
+
+    def leave(self, state: int, is_in_own_code: bool = False) -> None:
         """The thread leaves its core in a state of sched_switch.
 
-        `may_throttle`: its group was throttled during the trace, and it was in no call or fault.
+        `is_in_own_code`: it was in no system call and no page fault.
         """
         self.reset()
         self.is_off = True
         if state & _STOPPED:
             self._reason = "stopped"
-        elif state & _BLOCKED:
+        elif state & _GONE:
+            self._reason = "gone"
+        elif state & ASLEEP:
             self._reason = "blocked"
         # Then it is throttled whoever runs meanwhile.
-        self._is_throttled = may_throttle and state == _IN_KERNEL
+        self._is_throttled = self._may_throttle and is_in_own_code and state == _IN_KERNEL
 
     def wake(self) -> bool:
         """The thread may run again. Returns whether that changes anything."""
-        if not self.is_off or self._reason == "runnable":
+        if not self.is_off or self._reason in ("runnable", "gone"):
             return False
         self._reason, self._was_woken = "runnable", True
         return True
 
-    def running(self, thread: int, priority: int | None, in_fault: bool) -> tuple[str, str]:
-        """Name the cause while `thread` has the core, and say more."""
+    def runs(self, thread: int, priority: int | None) -> None:
+        """Another thread has the core from now on."""
         self.thread, self.priority = thread, _ORDINARY if priority is None else priority
+
+    def cause(self, in_fault: bool, in_call: bool) -> tuple[str, str]:
+        """Name the cause while that thread has the core, and say more.
+
+        A verdict needs evidence of its own: *system call* that the thread was in one, *throttled*
+        that a quota was used up. That the core idles is no cause.
+        """
         if self._reason == "stopped":
             return "stopped", "until it was continued"
+        if self._reason == "gone":
+            return "unknown", GONE_WORDS
         if self._reason == "blocked":
-            return ("page-fault", "from disk") if in_fault else ("syscall", "that slept")
-        if thread == 0:
+            if in_fault:
+                return "page-fault", "from disk"
+            return ("syscall", "that slept") if in_call else ("unknown", SLEPT_WORDS)
+        if self.thread == 0:
             if self._was_woken:
                 return "idle-exit", ""
+            if not self._may_throttle:
+                return "unknown", IDLE_WORDS
             # Fit to run, and the core idles: it was not allowed to.
             self._is_throttled = True
         if self._is_throttled:
             return "throttled", ""
-        return running_cause(self._names.comm(thread), self.priority), self._names.thread(thread)
+        return running_cause(self._names.comm(self.thread), self.priority), self._names.thread(
+            self.thread
+        )

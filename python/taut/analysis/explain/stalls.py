@@ -11,10 +11,12 @@ from taut.analysis.explain.arrays import Ints, Mask
 from taut.analysis.explain.calibrate import Calibration
 from taut.analysis.explain.events import Events
 from taut.analysis.explain.naming import Names
+from taut.analysis.explain.passages import Passages, Passed
 from taut.analysis.explain.segments import CLASS_NUMBER, Segments
 from taut.analysis.explain.senders import Senders
 from taut.analysis.explain.spans import Spans, Stretches, lost_spans, overlaps, skipped_spans
 from taut.analysis.explain.timeline import Watched, build_timeline
+from taut.analysis.explain.veto import Vetoed, cut_segments
 
 APART_NS = 500
 """Less own time than this between two interruptions is no return to work."""
@@ -29,23 +31,34 @@ class Stalls:
 
     spans: Spans
     segments: Segments
+    vetoed: Vetoed
+    """What packets spoke against, before it was cut."""
+    before_ns: int
+    """How long all of them were before the veto."""
 
 
 def find_stalls(
     events: Events,
-    core: int,
-    thread: int,
+    watched: Watched,
     names: Names,
     senders: Senders,
     calibration: Calibration | None = None,
+    passages: Passages | None = None,
 ) -> Stalls:
-    """Find when a thread did not have its core; a known cost of entry makes stalls longer."""
-    rows = events.cpu == core
-    if not rows.any():
-        return Stalls(*_stalled(core, events, _nothing(names, senders, events, core, thread), None))
-    watched = Watched(core, thread, _FAULT_NS)
-    whole = build_timeline(events, watched, _kept(events, events.time_ns[rows]), names, senders)
-    return Stalls(*_stalled(core, events, whole, calibration))
+    """Find when a thread did not have its core; a known cost of entry makes stalls longer.
+
+    Where the packets that passed the thread are known, no stall holds one.
+    """
+    watched = replace(watched, fault_most_ns=_FAULT_NS)
+    times = events.time_ns[events.cpu == watched.core]
+    never = np.empty(0, np.int64)
+    kept = _kept(events, times) if len(times) else (never, never)
+    whole = build_timeline(events, watched, kept, names, senders)
+    before_ns, vetoed = int(whole.length_ns.sum()), Vetoed()
+    if passages is not None:
+        whole, vetoed = cut_segments(whole, passages)
+    spans, segments = _stalled(watched.core, events, whole, calibration, passages)
+    return Stalls(spans, segments, vetoed, before_ns)
 
 
 def _kept(events: Events, times: Ints) -> Stretches:
@@ -56,28 +69,47 @@ def _kept(events: Events, times: Ints) -> Stretches:
     return starts[there], ends[there]
 
 
-def _nothing(names: Names, senders: Senders, events: Events, core: int, thread: int) -> Segments:
-    never = np.empty(0, np.int64)
-    return build_timeline(events, Watched(core, thread), (never, never), names, senders)
-
-
 def _stalled(
-    core: int, events: Events, whole: Segments, calibration: Calibration | None
+    core: int,
+    events: Events,
+    whole: Segments,
+    calibration: Calibration | None,
+    passages: Passages | None,
 ) -> tuple[Spans, Segments]:
-    """Cut one long span into stalls."""
-    start, end = whole.start_ns, whole.end_ns
-    fresh = np.ones(len(start), bool)
-    fresh[1:] = start[1:] - end[:-1] > APART_NS
-    stall = np.cumsum(fresh) - 1
+    """Make stalls of what follows closely upon another."""
+    stall = _numbered(whole, APART_NS)
+    starts, ends = _bounds(whole, stall)
+    passed = None if passages is None else passages.inside(starts, ends)
+    if passed is not None and passed.n.any():
+        # In the own time between two of them a packet came out: they are two.
+        alone = _numbered(whole, 0)
+        stall = _renumbered(np.where(passed.n[stall] > 0, -1 - alone, stall))
+        starts, ends = _bounds(whole, stall)
+        passed = None if passages is None else passages.inside(starts, ends)
     segments = _by_stall(whole, stall)
-    first = np.flatnonzero(fresh)
-    last = np.append(first[1:] - 1, len(start) - 1) if len(first) else first
-    starts, ends = start[first], end[last]
     if calibration is not None and len(starts):
-        starts, ends = _widen(starts, ends, segments, calibration)
+        starts, ends = _widen(starts, ends, segments, calibration, passed)
     lost = overlaps(starts, ends, *lost_spans(events, core))
     none = np.zeros(len(starts), np.int64)
     return Spans("kernel", core, starts, ends, none, lost), segments
+
+
+def _numbered(whole: Segments, apart_ns: int) -> Ints:
+    """For each segment the number of its stall: what is further apart is another one."""
+    fresh = np.ones(len(whole.start_ns), bool)
+    fresh[1:] = whole.start_ns[1:] - whole.end_ns[:-1] > apart_ns
+    return np.cumsum(fresh) - 1
+
+
+def _renumbered(keys: Ints) -> Ints:
+    """Number runs of one key."""
+    return np.cumsum(np.diff(keys, prepend=keys[:1] - 1) != 0) - 1
+
+
+def _bounds(whole: Segments, stall: Ints) -> tuple[Ints, Ints]:
+    first = np.flatnonzero(np.diff(stall, prepend=-1))
+    last = np.append(first[1:] - 1, len(stall) - 1) if len(first) else first
+    return whole.start_ns[first], whole.end_ns[last]
 
 
 def _by_stall(whole: Segments, stall: Ints) -> Segments:
@@ -101,9 +133,12 @@ def _by_stall(whole: Segments, stall: Ints) -> Segments:
 
 
 def _widen(
-    start: Ints, end: Ints, segments: Segments, calibration: Calibration
+    start: Ints, end: Ints, segments: Segments, calibration: Calibration, passed: Passed | None
 ) -> tuple[Ints, Ints]:
-    """Add the usual cost of entry and exit, half on each side, not into a neighbour."""
+    """Add the usual cost of entry and exit, half on each side.
+
+    Not into a neighbour, and not beyond a packet that came out before or after.
+    """
     bearing = segments.visit_class != CLASS_NUMBER["none"]
     cost = np.zeros(len(start), np.int64)
     medians = calibration.medians()[segments.visit_class[bearing]]
@@ -111,4 +146,6 @@ def _widen(
     middle = (end[:-1] + start[1:]) // 2
     low = np.concatenate([[start[0] - cost[0]], middle])
     high = np.concatenate([middle, [end[-1] + cost[-1]]])
+    if passed is not None:
+        low, high = np.maximum(low, passed.before_ns), np.minimum(high, passed.after_ns)
     return np.maximum(start - cost // 2, low), np.minimum(end + (cost + 1) // 2, high)

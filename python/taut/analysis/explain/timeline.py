@@ -13,7 +13,7 @@ import numpy as np
 
 from taut.analysis.explain.arrays import Ints
 from taut.analysis.explain.events import KIND, Events
-from taut.analysis.explain.facts import facts_of
+from taut.analysis.explain.facts import throttled_ns
 from taut.analysis.explain.naming import (
     CALL_CAUSES,
     VECTOR_CAUSES,
@@ -31,7 +31,16 @@ FAULT, SYSCALL, TASK, WORK, SOFTIRQ, INTERRUPT, CALL = 10, 12, 20, 25, 30, 40, 4
 _LOW = 0xFFFF_FFFF
 _CHUNK = 1 << 17
 _MOST_NAMES = 3
-_ABOUT_OTHERS = ("frequency", "call_queue", "ipi_send", "wakeup", "lost", "skipped", "tlb_flush")
+ABOUT_OTHERS = (
+    "frequency",
+    "call_queue",
+    "ipi_send",
+    "ipi_send_for",
+    "wakeup",
+    "lost",
+    "skipped",
+    "tlb_flush",
+)
 """Events whose thread does not say who has the core: noted elsewhere, by nobody, or (tlb_flush) by
 the thread that has just been switched away from."""
 _ITS_OWN = ("page_fault", "syscall_entry", "syscall_exit")
@@ -50,12 +59,23 @@ class _Visit:
 
 @dataclass(frozen=True)
 class Watched:
-    """Whose timeline: a thread on a core."""
+    """Whose timeline: a thread on a core, or several of one device that share it."""
 
     core: int
     thread: int
     fault_most_ns: int | None = None
     """A page fault has no end event. It lasts to the end of its span, or so long at most."""
+    also: frozenset[int] = frozenset()
+    """Others of the same device: while one of them has the core, the device does."""
+    sleeps: bool = False
+    """It waits for packets asleep: then it has nothing to do, and is held up by nobody."""
+    calls_are_work: bool = False
+    """Its packets go through the kernel: a system call is a part of its own work."""
+
+    @property
+    def threads(self) -> frozenset[int]:
+        """All of them."""
+        return self.also | {self.thread}
 
 
 class _Walk:
@@ -69,9 +89,9 @@ class _Walk:
         self._span = self._last = 0
         self._bears = False
         self._row = 0
-        self._off = OffCore(names)
-        facts = facts_of(names.notes, watched.core, watched.thread, None, is_traced=True)
-        self._may_throttle = "throttled" in facts.agreeing
+        may_throttle = any(throttled_ns(names.notes, watched.thread))
+        self._off = OffCore(names, may_throttle, watched.sleeps)
+        self._threads = watched.threads
         named: dict[str, Callable[[int, int, int], None]] = {
             "irq_entry": self._irq_entry,
             "irq_exit": self._interrupt_exit,
@@ -94,7 +114,7 @@ class _Walk:
             "lost": self._lost,
         }
         self._handlers = {KIND[kind]: handler for kind, handler in named.items()}
-        self._foreign = {KIND[kind] for kind in _ABOUT_OTHERS}
+        self._foreign = {KIND[kind] for kind in ABOUT_OTHERS}
         self._own = {KIND[kind] for kind in _ITS_OWN}
 
     def begin(self, span: int, start_ns: int) -> None:
@@ -111,7 +131,7 @@ class _Walk:
         self._row = row
         if kind not in self._foreign:
             self._resync(t, args[0] & _LOW if kind == KIND["switch"] else thread)
-        if kind in self._own and thread != self._watched.thread:
+        if kind in self._own and thread not in self._threads:
             return
         handler = self._handlers.get(kind)
         if handler is not None:
@@ -119,7 +139,7 @@ class _Walk:
 
     def _resync(self, t: int, thread: int) -> None:
         """Correct who runs, from the event's own word, after a lost switch."""
-        if thread == self._watched.thread:
+        if thread in self._threads:
             if self._off.is_off:
                 self._pop(TASK, t)
                 self._off.back()
@@ -139,7 +159,9 @@ class _Walk:
             until = t
             if top.level == FAULT and most is not None:
                 until = min(t, top.since + most)
-            if until > self._last:
+            # Who has nothing to do is kept from nothing.
+            is_own = self._off.is_waiting or (top.level == SYSCALL and self._watched.calls_are_work)
+            if until > self._last and not is_own:
                 self.out.add(self._span, self._last, until, top.id)
         self._last = t
 
@@ -265,9 +287,12 @@ class _Walk:
     # The scheduler.
 
     def _run(self, t: int, thread: int, priority: int | None) -> None:
-        cause, detail = self._off.running(
-            thread, priority, any(v.level == FAULT for v in self._stack)
-        )
+        self._off.runs(thread, priority)
+        if self._off.is_waiting:
+            self._pop(TASK, t)
+            return
+        levels = {visit.level for visit in self._stack}
+        cause, detail = self._off.cause(FAULT in levels, SYSCALL in levels)
         entry = "none" if self._off.is_chained else "switch"
         self._off.is_chained = True
         visit = self._push(TASK, cause, "switch", t)
@@ -279,16 +304,25 @@ class _Walk:
         thread, priority = following & _LOW, following >> 32
         if priority > 1 << 31:  # deadline threads have -1
             priority -= 1 << 32
-        if thread == self._watched.thread:
+        if thread in self._threads:
             self._pop(TASK, t)
             self._off.back()
             return
-        if previous & _LOW == self._watched.thread:
-            self._off.leave(previous >> 32, self._may_throttle and not self._stack)
+        if previous & _LOW in self._threads:
+            self._end_fault(t)
+            self._off.leave(previous >> 32, is_in_own_code=not self._stack)
         self._run(t, thread, priority)
 
+    def _end_fault(self, t: int) -> None:
+        """Where no gap ends a fault, the thread was back in its own code long before it left."""
+        most = self._watched.fault_most_ns
+        if most is not None and self._stack and self._stack[0].level == FAULT:
+            if t <= self._stack[0].since + most:
+                return
+            self._pop(FAULT, t)
+
     def _wakeup(self, t: int, thread: int, _: int) -> None:
-        if thread & _LOW == self._watched.thread and self._off.wake():
+        if thread & _LOW in self._threads and self._off.wake():
             self._pop(TASK, t)
             self._run(t, self._off.thread, self._off.priority)
 
@@ -356,7 +390,7 @@ def _inside(
     """The core's events inside the spans, of a part of all, and the span of each."""
     starts, ends = spans
     is_wakeup = events.kind[part] == KIND["wakeup"]
-    is_woken = is_wakeup & (events.arg0[part] == watched.thread)
+    is_woken = is_wakeup & np.isin(events.arg0[part], list(watched.threads))
     rows = np.flatnonzero((events.cpu[part] == watched.core) & ~is_wakeup | is_woken) + part.start
     t = events.time_ns[rows]
     span = np.searchsorted(starts, t, side="right") - 1
@@ -366,7 +400,7 @@ def _inside(
 
 def find_thread(events: Events, core: int, starts: Ints, ends: Ints) -> int | None:
     """Whose gaps these are: where a gap begins, the thread that polls is the one that runs."""
-    rows = np.flatnonzero((events.cpu == core) & ~events.of(*_ABOUT_OTHERS))
+    rows = np.flatnonzero((events.cpu == core) & ~events.of(*ABOUT_OTHERS))
     if not len(rows) or not len(starts):
         return None
     t = events.time_ns[rows]

@@ -9,6 +9,14 @@ import numpy as np
 
 from taut.analysis.explain.blame import Batching, blame_packets
 from taut.analysis.explain.calibrate import Calibration, calibrate
+from taut.analysis.explain.device import (
+    MISSING,
+    NOTES,
+    Kind,
+    judge_program,
+    kind_of,
+    program_of,
+)
 from taut.analysis.explain.episodes import (
     cause_totals,
     episode_table,
@@ -17,19 +25,23 @@ from taut.analysis.explain.episodes import (
 )
 from taut.analysis.explain.events import Events, TraceNotes, no_events, read_events, read_notes
 from taut.analysis.explain.facts import Facts, facts_of
-from taut.analysis.explain.gaps import Gaps, Worth, read_gaps
+from taut.analysis.explain.gaps import DEVICE, Gaps, Worth, read_gaps
 from taut.analysis.explain.judge import GapVerdicts, Marks, judge, mark
+from taut.analysis.explain.kernel_path import Traced, judge_kernel_path
 from taut.analysis.explain.naming import Names
+from taut.analysis.explain.offenders import offenders_of
 from taut.analysis.explain.packets import Tail, read_normal, read_tail
-from taut.analysis.explain.process import judge_stalls
-from taut.analysis.explain.result import Explanation, Options, Source
+from taut.analysis.explain.passages import Passages
+from taut.analysis.explain.result import Explanation, Options, Source, VetoCounts
 from taut.analysis.explain.segments import CAUSE_NUMBER, Segments
 from taut.analysis.explain.senders import Senders, join_senders
 from taut.analysis.explain.shares import Shares, share_out
 from taut.analysis.explain.spans import Spans, merged, overlaps, skipped_spans, spans_of
 from taut.analysis.explain.stories import tell_episodes
 from taut.analysis.explain.timeline import Watched, build_timeline, find_thread
+from taut.analysis.explain.unexplained import PACKETS, conditions, why_not
 from taut.analysis.explain.verdicts import gap_table, gap_totals, with_rest, worst_gaps
+from taut.analysis.explain.veto import Vetoed, cut_device, cut_generator
 from taut.core.errors import InputError
 from taut.core.units import format_ns, parse_duration_ns
 from taut.records.rundir import read_json
@@ -39,17 +51,27 @@ from taut.records.rundir import read_json
 _L2FWD = Batching(drain_ns=100_000, packets=32)
 
 
+_SILENT_INTERVALS = 3
+"""So many packets in a row did not come back when they could have: the device let none out."""
+
+
 def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # noqa: B008 - frozen
-    """Explain the tail of one trial's folder."""
+    """Explain the tail of one trial's folder.
+
+    InputError: it cannot be explained, or what is asked is not an option.
+    """
     meta = read_json(trial / "trial.json")
-    packets = trial / "packets.parquet"
-    if not packets.is_file():
-        raise InputError(f"{trial.name}: no packets were recorded; run it with record = 'all'")
+    if (why := why_not(trial, meta)) is not None:
+        raise InputError(f"{trial.name}: {why}")
+    packets = trial / PACKETS
     normal = read_normal(packets, options.over)
     batching = batching_of(meta.get("dut") or {})
     tail = read_tail(packets, normal, 1 if batching is None else batching.packets)
     trace = _read_trace(trial, meta, tail, options.n_worst)
-    threads = judge_threads(trace, meta, options)
+    passages = Passages(packets, str((meta.get("dut") or {}).get("link") or ""))
+    threads = judge_threads(trace, meta, options, passages)
+    if threads.kind is Kind.KERNEL:
+        threads = _with_kernel_path(threads, trace, meta, (packets, tail), options)
     device = threads.device
     blame = blame_packets(
         tail,
@@ -58,6 +80,11 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         threads.generator.spans,
         batching,
         None if device is None else device.cause == CAUSE_NUMBER["queueing"],
+        has_device=threads.kind is not Kind.NONE,
+        # Of a device that logs its gaps every stall is known; in the others' a queue may hide one.
+        silences=None
+        if threads.kind is Kind.LOGGED
+        else passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1)),
     )
     judged = judge_packets(tail, blame, normal, device)
     verdicts = threads.verdicts
@@ -70,7 +97,10 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         n_void=normal.n_void,
         n_tail=int(np.count_nonzero(tail.is_late)),
         causes=cause_totals(judged),
-        worst=tell_episodes(judged, device, threads.generator, options.n_worst),
+        worst=tell_episodes(
+            judged, device, threads.generator, options.n_worst, MISSING.get(threads.kind, "")
+        ),
+        offenders=offenders_of(judged, device, threads.generator, trace.gaps.rest),
         gap_totals=with_rest(gap_totals(verdicts, Names(threads.notes)), trace.gaps.rest),
         worst_gaps=worst_gaps(verdicts, options.n_worst),
         calibration=threads.calibration,
@@ -79,7 +109,8 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
             of.spans.thread: {"steal": of.facts.steal, "smi": of.facts.smi} for of in verdicts
         },
         missing=threads.notes.missing,
-        notes=tuple(threads.words),
+        notes=(*threads.words, *conditions(normal, trace.events)),
+        vetoed=replace(threads.vetoed, packets=blame.n_vetoed),
         gaps=gap_table(verdicts),
         packets=packet_table(judged),
         episodes=episode_table(judged),
@@ -125,6 +156,8 @@ class Threads:
     calibration: Calibration
     notes: TraceNotes
     words: tuple[str, ...]
+    kind: Kind
+    vetoed: VetoCounts
 
     @property
     def verdicts(self) -> list[GapVerdicts]:
@@ -140,22 +173,30 @@ class _Walked:
     segments: Segments
     thread: int | None
     is_traced: bool
+    vetoed: Vetoed
 
 
-def judge_threads(trace: Trace, meta: Mapping[str, Any], options: Options) -> Threads:
+def judge_threads(
+    trace: Trace, meta: Mapping[str, Any], options: Options, passages: Passages
+) -> Threads:
     """Judge the gaps of generator and device; without a log of the device, its stalls."""
     events = no_events() if trace.events is None else trace.events
     senders = join_senders(events)
+    kind = kind_of(meta, _keeps_log(trace.gaps, meta))
     of_device, words = _device_meta(meta, trace.gaps)
     words += _not_kept(trace.gaps)
+    roles = [("generator", _thread_meta(meta, "generator"), options.generator_thread)]
+    if kind is Kind.LOGGED:
+        roles.append((DEVICE, of_device, options.device_thread))
+    batching = batching_of(meta.get("dut") or {})
+    n_held = 0 if batching is None else 2 * batching.packets
     walked = [
-        _walk(trace, events, senders, name, of, asked)
-        for name, of, asked in (
-            ("generator", _thread_meta(meta, "generator"), options.generator_thread),
-            ("forwarder", of_device, options.device_thread),
-        )
+        _walk(trace, events, senders, name, of, asked, passages, n_held)
+        for name, of, asked in roles
         if of.core is not None
     ]
+    if not walked:
+        raise InputError("trial.json: no cores; it does not say which core the generator had")
     calibration = calibrate([(of.spans, of.segments) for of in walked])
     is_guest = trace.is_guest if options.is_guest is None else options.is_guest
     judged = _judge(walked, events, trace, calibration, is_guest)
@@ -163,12 +204,43 @@ def judge_threads(trace: Trace, meta: Mapping[str, Any], options: Options) -> Th
         words.append("no kernel events: the run was not traced")
     words += _not_logged(meta)
     device: GapVerdicts | None = judged[1] if len(judged) > 1 else None
-    if device is not None and not _keeps_log(trace.gaps, meta):
-        words.append("the device keeps no log of gaps: only stalls with kernel events are seen")
-        device = _from_events(trace, events, senders, calibration, walked[1], is_guest, options)
-    if not judged:
-        raise InputError("trial.json: no cores; it does not say which core the generator had")
-    return Threads(judged[0], device, events, senders, calibration, trace.notes, tuple(words))
+    vetoed = walked[1].vetoed if len(walked) > 1 else Vetoed()
+    if kind in NOTES:
+        words.append(NOTES[kind])
+    core = of_device.core
+    if kind is Kind.PROGRAM and core is not None and _is_traced(trace, core):
+        found = judge_program(
+            program_of(meta, trace.notes, core),
+            options.device_thread,
+            events,
+            trace.notes,
+            senders,
+            calibration,
+            is_guest,
+            passages,
+        )
+        device, vetoed = found.verdicts, found.vetoed
+        words += found.notes
+    counts = VetoCounts(vetoed.n, walked[0].vetoed.n)
+    return Threads(
+        judged[0], device, events, senders, calibration, trace.notes, tuple(words), kind, counts
+    )
+
+
+def _with_kernel_path(
+    threads: Threads,
+    trace: Trace,
+    meta: Mapping[str, Any],
+    late: tuple[Path, Tail],
+    options: Options,
+) -> Threads:
+    """Replace the device's thread, of which there is none, by the way through the kernel."""
+    if trace.events is None:
+        return replace(threads, device=None)
+    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
+    traced = Traced(threads.events, threads.notes, threads.senders, threads.calibration, is_guest)
+    device, words = judge_kernel_path(meta, *late, traced)
+    return replace(threads, device=device, words=(*threads.words, words))
 
 
 @dataclass(frozen=True)
@@ -232,11 +304,21 @@ def _keeps_log(gaps: Gaps, meta: Mapping[str, Any]) -> bool:
 
 
 def _walk(
-    trace: Trace, events: Events, senders: Senders, name: str, of: _ThreadMeta, asked: int | None
+    trace: Trace,
+    events: Events,
+    senders: Senders,
+    name: str,
+    of: _ThreadMeta,
+    asked: int | None,
+    passages: Passages,
+    n_held: int,
 ) -> _Walked:
     core = -1 if of.core is None else of.core
     window_ns = trace.notes.window_ns
     spans = spans_of(trace.gaps.table, name, core, events, of.per_packet_ns, window_ns)
+    spans, vetoed = (
+        cut_device(spans, passages, n_held) if name == DEVICE else cut_generator(spans, passages)
+    )
     thread = asked
     if thread is None:
         thread = find_thread(events, core, spans.start_ns, spans.end_ns)
@@ -247,9 +329,12 @@ def _walk(
         Names(trace.notes),
         senders,
     )
+    return _Walked(spans, segments, thread, _is_traced(trace, core), vetoed)
+
+
+def _is_traced(trace: Trace, core: int) -> bool:
     cores = trace.notes.cores
-    is_traced = trace.events is not None and (cores is None or core in cores)
-    return _Walked(spans, segments, thread, is_traced)
+    return trace.events is not None and (cores is None or core in cores)
 
 
 def _judge(
@@ -264,7 +349,8 @@ def _judge(
     for i, of in enumerate(walked):
         others = [(w, s) for j, (w, s) in enumerate(zip(walked, shares, strict=True)) if j != i]
         marks = _with_others(mark(of.spans, events, trace.notes), of.spans, shares[i], others)
-        facts: Facts = facts_of(trace.notes, of.spans.core, of.thread, is_guest, of.is_traced)
+        core, thread = of.spans.core, of.thread
+        facts: Facts = facts_of(events, trace.notes, core, thread, is_guest, of.is_traced)
         judged.append(judge(of.spans, of.segments, shares[i], facts, marks))
     return judged
 
@@ -287,36 +373,6 @@ def _is_empty(spans: Spans, shares: Shares) -> np.ndarray[Any, np.dtype[np.bool_
     empty = ~spans.is_unseen
     empty[shares.gap] = False
     return empty
-
-
-def _from_events(
-    trace: Trace,
-    events: Events,
-    senders: Senders,
-    calibration: Calibration,
-    walked: _Walked,
-    is_guest: bool | None,
-    options: Options,
-) -> GapVerdicts | None:
-    """The stalls of a device that keeps no log, if the thread is known."""
-    thread = options.device_thread
-    if thread is None:
-        thread = busiest_thread(events, walked.spans.core)
-    if thread is None or not walked.is_traced:
-        return None
-    return judge_stalls(
-        events, walked.spans.core, thread, trace.notes, senders, calibration, is_guest
-    )
-
-
-def busiest_thread(events: Events, core: int) -> int | None:
-    """The thread that interrupts of a core meet most often: who polls, is nearly always met."""
-    met = events.of("vector_entry", "irq_entry", "softirq_entry") & (events.cpu == core)
-    threads = events.thread[met & (events.thread != 0)]
-    if not len(threads):
-        return None
-    values, counts = np.unique(threads, return_counts=True)
-    return int(values[np.argmax(counts)])
 
 
 def batching_of(dut: Mapping[str, Any]) -> Batching | None:
