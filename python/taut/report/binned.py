@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from taut.report.chart import (
+    SHARE_LABEL,
     Chart,
     alt,
     column_data,
@@ -98,7 +99,9 @@ def _draw(
         y=alt.Y(
             "share:Q",
             scale=alt.Scale(type="log", domain=[bottom, 1], nice=False),
-            axis=alt.Axis(title="share of packets", format="~%", values=decades(bottom, 1)),
+            axis=alt.Axis(
+                title="share of packets", labelExpr=SHARE_LABEL, values=decades(bottom, 1)
+            ),
         ),
         color=device_colour(domain, colours),
     )

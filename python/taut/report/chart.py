@@ -7,6 +7,7 @@ version of this file and of figures/, and nothing else.
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,9 @@ LATENCY_LABEL = (
     " : format(datum.value * 1e3, '~g') + ' ns'"
 )
 
+# A share, with the space between number and unit that the page has.
+SHARE_LABEL = "format(100 * datum.value, '~r') + ' %'"
+
 _CONFIG: Mapping[str, Any] = {
     "background": "@surface",
     "font": _FONT,
@@ -66,9 +70,12 @@ _CONFIG: Mapping[str, Any] = {
         "labelColor": "@ink",
         "titleColor": "@muted",
         "labelFontSize": 12,
-        "labelLimit": 260,
+        "labelLimit": 340,
         "title": None,
         "symbolStrokeWidth": 3,
+        "layout": {"top": {"anchor": "start", "direction": "vertical", "margin": 4}},
+        "symbolBaseFillColor": "@muted",
+        "symbolBaseStrokeColor": "@muted",
     },
     "text": {"color": "@ink", "fontSize": 12},
     "rule": {"color": "@muted"},
@@ -166,6 +173,7 @@ def write_images(spec: Mapping[str, Any], stem: Path) -> None:
     stem.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=_PNG_SCALE))
 
 
+@cache
 def javascript() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that needs no network."""
     bundle: str = vl_convert.javascript_bundle(

@@ -10,8 +10,8 @@ POINTS_PER_DECADE = 60
 EVERY_SLOWEST = 100
 
 _NINES = (
-    "datum.value == 1 ? '' : datum.value == 10 ? '90 %' : datum.value == 100 ? '99 %'"
-    " : format(1 - 1 / datum.value, '.' + (round(log(datum.value) / LN10) - 2) + '%')"
+    "datum.value == 1 ? '' : format(100 - 100 / datum.value,"
+    " '.' + max(round(log(datum.value) / LN10) - 2, 0) + 'f') + ' %'"
 )
 
 # A little room beyond the slowest packet.
@@ -31,11 +31,6 @@ def nines_axis(most: float, *, grid: bool = True) -> alt.X:
             grid=grid,
         ),
     )
-
-
-def place_of(one_in: float, most: float) -> float:
-    """Where on that axis a packet lies, 0 being its left end and 1 its right one."""
-    return float(np.log(one_in) / np.log(most * _ROOM))
 
 
 def plotted_ranks(total: int) -> Ints:

@@ -16,10 +16,17 @@ from taut.report.scene import make_scenes
 
 @pytest.fixture(scope="module")
 def scene(analysed):
-    """The main load, compared with itself."""
+    """The main load, compared with itself, one device of it in a second state of the host."""
     scene = make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
     pairs = compare_runs(analysed, analysed).pairs
-    return replace(scene, pairs=[p for p in pairs if load_of(p.a) == scene.load])
+    eager = scene.devices[1]
+    trimmed = replace(eager, label="eager, trimmed", row={**eager.row, "host": "trimmed"})
+    return replace(
+        scene,
+        devices=[*scene.devices, trimmed],
+        colours={**scene.colours, trimmed.label: "@device1-1"},
+        pairs=[p for p in pairs if load_of(p.a) == scene.load],
+    )
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
@@ -59,3 +66,4 @@ def test_figures_that_compare_have_nothing_to_draw_for_one_trial(scene):
     assert not drawn["improvement"]
     assert not drawn["rate"]
     assert not drawn["repetitions"]
+    assert not drawn["trimmed"]

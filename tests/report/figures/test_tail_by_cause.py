@@ -77,7 +77,7 @@ def test_panels_lie_below_each_other_and_do_not_touch(scene):
         assert panel.bars[0] < following.top
 
 
-def test_the_list_of_causes_fits_beside_the_bars(scene):
+def test_the_list_of_causes_fits_above_the_curve(scene):
     trial = traced(scene)
     total = trial["explanation"]["causes"][0]
     every = [{**total, "cause": cause.id, "title": cause.title} for cause in CAUSES]
@@ -85,7 +85,22 @@ def test_the_list_of_causes_fits_beside_the_bars(scene):
 
     [panel] = _panels(with_trials(scene, [many]))
 
-    assert panel.bars[0] - panel.bars[1] >= 15 * len(CAUSES)
+    assert len(panel.words) == len(CAUSES)
+    assert panel.words[-1]["at"] + 15 <= panel.curve[1]
+
+
+def test_causes_below_a_percent_are_told_together(scene):
+    trial = traced(scene)
+    total = trial["explanation"]["causes"][0]
+    small = [{**total, "cause": of, "tail_share": 0.004} for of in ("timer", "softirq")]
+    few = {**trial, "explanation": {**trial["explanation"], "causes": [total, *small]}}
+
+    [panel] = _panels(with_trials(scene, [few]))
+
+    assert [line["text"] for line in panel.words] == [
+        "100 %  another thread ran",
+        "0.8 %  2 others",
+    ]
 
 
 def test_of_many_trials_the_one_with_the_slowest_packet_is_drawn(scene):
@@ -104,3 +119,73 @@ def test_older_results_and_an_empty_tail_have_no_figure(scene, kept):
     old = {**trial, "explanation": {**lean, **kept}}
 
     assert TailByCause().draw(with_trials(scene, [old])) is None
+
+
+def guessed(trial, every):
+    """The trial with its verdicts as guesses: every one, or all but the slowest packet's."""
+    e = trial["explanation"]
+    tail = e["by_percentile"]
+    n = len(tail["packets"]["cause"])
+    marks = [every, *[True] * (n - 1)]
+    left = 0 if every else 1
+    bins = [
+        {
+            **b,
+            "guesses": {c: k - (left if b["to"] == "max" else 0) for c, k in b["by_cause"].items()},
+        }
+        for b in tail["bins"]
+    ]
+    causes = [
+        {**c, "n_by_grade": {"B": left, "D": c["n_packets"] - left}}
+        for c in e["causes"]
+        if c["n_packets"]
+    ]
+    packets = {**tail["packets"], "is_guess": marks}
+    tail = {**tail, "bins": bins, "packets": packets}
+    return {**trial, "explanation": {**e, "causes": causes, "by_percentile": tail}}
+
+
+def marks_of(spec):
+    """Every mark of all layers, one in the other."""
+    for layer in spec.get("layer", []):
+        yield from marks_of(layer)
+    if isinstance(spec.get("mark"), dict):
+        yield spec["mark"]
+
+
+def drawn(scene, trial):
+    marks = list(marks_of(as_spec(TailByCause().draw(with_trials(scene, [trial])))))
+    hollow = [m for m in marks if m["type"] == "point" and m["filled"] is False and "size" in m]
+    dots = [m for m in hollow if m["size"] < 50]
+    pale = [m for m in marks if m["type"] == "rect" and m.get("fillOpacity")]
+    return len(dots), len(pale)
+
+
+def test_guesses_are_hollow_dots_and_pale_bars_and_others_are_not(scene):
+    trial = traced(scene)
+
+    assert drawn(scene, trial) == (0, 0)
+    assert drawn(scene, guessed(trial, every=True)) == (1, 1)
+    assert drawn(scene, guessed(trial, every=False)) == (1, 1)
+
+
+def test_a_bar_of_guesses_lies_under_what_is_sure_and_both_fill_the_stretch(scene):
+    [panel] = _panels(with_trials(scene, [guessed(traced(scene), every=False)]))
+    rows = _stacked(panel)
+
+    for stretch in {row["stretch"] for row in rows}:
+        own = [row for row in rows if row["stretch"] == stretch]
+        assert own[-1]["low"] == pytest.approx(0, abs=1e-9)
+        assert own[-1]["is_guess"]
+        assert own[-1]["title"].startswith("maybe ")
+    assert sum(not row["is_guess"] for row in rows) == 1
+
+
+def test_results_of_older_versions_have_no_guesses(scene):
+    trial = traced(scene)
+    tail = trial["explanation"]["by_percentile"]
+    bins = [{k: v for k, v in b.items() if k != "guesses"} for b in tail["bins"]]
+    packets = {k: v for k, v in tail["packets"].items() if k != "is_guess"}
+    old = {**trial["explanation"], "by_percentile": {**tail, "bins": bins, "packets": packets}}
+
+    assert drawn(scene, {**trial, "explanation": old}) == (0, 0)

@@ -9,9 +9,11 @@ from taut.report.figures.percentiles import Percentiles
 from taut.report.figures.rate import LatencyAgainstRate
 from taut.report.figures.repetitions import Repetitions
 from taut.report.figures.tail_by_cause import TailByCause
+from taut.report.figures.trimmed import TrimmedPercentiles
 from taut.report.figures.worst_over_time import WorstOverTime
 
 FIGURES: tuple[Figure, ...] = (
+    TrimmedPercentiles(),
     Improvement(),
     Percentiles(),
     TailByCause(),

@@ -14,7 +14,7 @@ _ROOM = 0.15
 _HEIGHT = 320
 _SIGNED = "datum.value == 0 ? '0' : format(datum.value, '+,') + ' %'"
 _CLAIMED = "shown"
-_OPEN = "no difference shown"
+_OPEN = "not shown"
 
 
 class Improvement:
@@ -24,8 +24,9 @@ class Improvement:
     question = "How much faster is B than A, for typical packets and for slow ones?"
     reading = (
         "(A - B) / A of each percentile: above zero B is faster. The bar is the 95 % interval; "
-        "filled marks are claimed, hollow ones are not, because their interval holds zero. "
-        "Percentiles without support are left out, and bars that reach far out are cut."
+        "filled marks are claimed; hollow ones are not, for the interval holds zero or there are "
+        "too few repetitions for a claim (for less than four there is no bar). Percentiles without "
+        "support are left out, and bars that reach far out are cut."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -39,7 +40,11 @@ class Improvement:
             x=alt.X(
                 "percentile:N",
                 scale=alt.Scale(domain=list(PERCENTILES)),
-                axis=alt.Axis(title="percentile of service latency", labelAngle=0),
+                axis=alt.Axis(
+                    title="percentile of service latency",
+                    labelAngle=0,
+                    labelOverlap="parity",
+                ),
             ),
             xOffset=alt.XOffset("device:N"),
             color=device_colour(list(colours), list(colours.values())),
@@ -73,18 +78,18 @@ class Improvement:
 
 def _rows(pair: Pair) -> Iterator[dict[str, Any]]:
     for one in pair.differences:
-        if one.improvement is None or one.improvement_interval is None:
+        if one.improvement is None or one.shown is Shown.UNSUPPORTED:
             continue
         if one.name not in PERCENTILES:
             continue
-        low, high = one.improvement_interval
+        low, high = one.improvement_interval or (one.improvement, one.improvement)
         yield {
             "device": pair.label,
             "percentile": one.name,
             "percent": 100 * one.improvement,
             "low": 100 * low,
             "high": 100 * high,
-            "claim": _OPEN if one.shown is Shown.NOTHING else _CLAIMED,
+            "claim": _CLAIMED if one.shown in (Shown.FASTER, Shown.SLOWER) else _OPEN,
         }
 
 

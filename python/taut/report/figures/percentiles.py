@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.analysis.statistics import SUPPORT
+from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.report.chart import Chart, alt, column_data, device_colour, time_axis, time_scale
 from taut.report.nines import EVERY_SLOWEST, POINTS_PER_DECADE, nines_axis, plotted_ranks
 from taut.report.scene import Device, Ints, Scene
@@ -17,10 +17,10 @@ class Percentiles:
     id = "percentiles"
     question = "How slow are the slow packets: one in ten, one in a thousand, one in a million?"
     reading = (
-        "One packet in x took at least the time drawn. Solid: every percentile with at least ten "
-        "packets above it. Dashed: fewer, so luck. Dotted and faint: the same without void "
-        f"packets. Repetitions are pooled; the slowest {EVERY_SLOWEST} packets are all drawn, "
-        f"before them {POINTS_PER_DECADE} exact steps a decade."
+        "One packet in x took at least the time drawn. Solid: as far as the table's percentiles "
+        "have ten independent packets above them. Dashed: fewer, so luck. Dotted and faint: only "
+        "packets that the generator was on time with. Repetitions are pooled; the slowest "
+        f"{EVERY_SLOWEST} packets are all drawn, them {POINTS_PER_DECADE} exact steps a decade."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -74,14 +74,19 @@ class Percentiles:
 
 def _rows_of(device: Device) -> Iterator[dict[str, Any]]:
     values, n = device.counts("latency")
-    yield from _curve(device.label, values, n, "supported", "few packets")
+    # From the first percentile on that the table greys.
+    few = [PERCENTILES[name] for name in device.row["unsupported_percentiles"]]
+    limit = min((under / (under - over) for over, under in few), default=np.inf)
+    yield from _curve(device.label, values, n, "supported", "few packets", limit)
     if device.row["void"]:
         values, n = device.counts("latency", with_void=False)
         if len(values):
             yield from _curve(device.label, values, n, "without void", "without void")
 
 
-def _curve(label: str, values: Ints, n: Ints, solid: str, dashed: str) -> Iterator[dict[str, Any]]:
+def _curve(
+    label: str, values: Ints, n: Ints, solid: str, dashed: str, limit: float = np.inf
+) -> Iterator[dict[str, Any]]:
     """Exact points: the packet of rank r, and that one in total / (total - r + 1) is as slow."""
     upto = np.cumsum(n)
     total = int(upto[-1])
@@ -90,7 +95,7 @@ def _curve(label: str, values: Ints, n: Ints, solid: str, dashed: str) -> Iterat
     last_solid: dict[str, Any] | None = None
     for rank, value in zip(ranks.tolist(), at.tolist(), strict=True):
         point = {"device": label, "one_in": total / (total - rank + 1), "latency_us": value / 1e3}
-        if total - rank >= SUPPORT:
+        if total - rank >= SUPPORT and point["one_in"] < limit:
             last_solid = {**point, "part": dashed}
             yield {**point, "part": solid}
         else:

@@ -4,10 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from taut.analysis.knee import LOSS, P50_FACTOR, find_knee
-from taut.report.chart import Chart, alt, column_data, device_colour, layered, time_axis, time_scale
+from taut.analysis.load import load_of, rate_words
+from taut.report.chart import (
+    Chart,
+    alt,
+    column_data,
+    decades,
+    device_colour,
+    is_wide,
+    layered,
+    time_axis,
+    time_scale,
+)
 from taut.report.scene import Device, Scene
 
 _SHOWN = ("p50", "p99", "p99.9")
+_ROOM = 1.3
 
 
 class LatencyAgainstRate:
@@ -17,9 +29,9 @@ class LatencyAgainstRate:
     question = "How much load does each device take before it queues or loses packets?"
     reading = (
         f"The diamond is the knee: the first rate with more than {100 * LOSS:g} % loss, less than "
-        f"99.9 % of the rate achieved, or a median over {P50_FACTOR} times the lowest rate's; its "
-        "label says which. From there on latency is buffer size. Percentiles without support are "
-        "left out."
+        f"99.9 % of the rate achieved, or a median over {P50_FACTOR} times the lowest rate's; a "
+        "line below says which. From there on latency is buffer size. Percentiles without support "
+        "are left out."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -33,16 +45,7 @@ class LatencyAgainstRate:
         color = device_colour(domain, colours)
         least = min(float(r["latency_us"]) for r in rows)
         most = max(float(r["latency_us"]) for r in rows)
-        x = alt.X(
-            "rate_pps:Q",
-            axis=alt.Axis(
-                title="offered (pkt/s)",
-                labelExpr="format(datum.value, '~s')",
-                grid=False,
-                tickCount=8,
-            ),
-            scale=alt.Scale(zero=True, nice=True),
-        )
+        x = _rate_axis([float(row["rate_pps"]) for row in rows])
         y = alt.Y(
             "latency_us:Q",
             scale=time_scale(least, most, 0.8, 1.6),
@@ -69,15 +72,43 @@ class LatencyAgainstRate:
         if knees:
             marked = alt.Chart(column_data(knees)).encode(x=x, y=y, color=color)
             layers.append(marked.mark_point(shape="diamond", size=180, strokeWidth=2.5))
-            text = marked.mark_text(align="right", dx=-4, dy=20, fontSize=12)
-            layers.append(text.encode(text="why:N"))
-        return layered(*layers, height=340)
+        chart = layered(*layers, height=340)
+        # Below the axis: no place in the figure is free for certain.
+        return chart.properties(title=_below([knee["words"] for knee in knees])) if knees else chart
+
+
+def _rate_axis(rates: Sequence[float]) -> alt.X:
+    """Give equal room to equal ratios where the rates span decades."""
+    least, most = min(rates), max(rates)
+    axis = alt.Axis(
+        title="offered (pkt/s)", labelExpr="format(datum.value, '~s')", grid=False, labelFlush=False
+    )
+    if is_wide(least, most):
+        axis["values"] = decades(least, most)
+        scale = alt.Scale(type="log", domain=[least / _ROOM, most * _ROOM], nice=False)
+    else:
+        axis["tickCount"] = 8
+        scale = alt.Scale(zero=True, nice=True)
+    return alt.X("rate_pps:Q", axis=axis, scale=scale)
+
+
+def _below(lines: list[str]) -> alt.TitleParams:
+    return alt.TitleParams(
+        text=lines,
+        orient="bottom",
+        anchor="start",
+        color="@ink",
+        fontSize=12,
+        fontWeight="normal",
+        lineHeight=17,
+        offset=12,
+    )
 
 
 def _same_traffic(device: Device, scene: Scene) -> bool:
-    traffic, frame, both, _ = scene.load
-    row = device.row
-    return bool((row["traffic"], row["frame"], row["both"]) == (traffic, frame, both))
+    """Whether only the rate is another one."""
+    traffic, frame, both, _, departures = load_of(device.row)
+    return (traffic, frame, both, departures) == (*scene.load[:3], scene.load[4])
 
 
 def _points(device: Device) -> list[dict[str, Any]]:
@@ -107,7 +138,7 @@ def _knees(devices: Sequence[Device], labels: Sequence[str]) -> list[dict[str, A
                     "device": label,
                     "rate_pps": row["asked_pps"],
                     "latency_us": row["latency_ns"]["p50"] / 1e3,
-                    "why": why,
+                    "words": f"◇ {label} at {rate_words(row['asked_pps'])}: {why}",
                 }
             )
     return found

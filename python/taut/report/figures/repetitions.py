@@ -1,11 +1,14 @@
 """Every repetition on its own: what pooling would hide."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from taut.analysis.statistics import SUPPORT
 from taut.report.chart import Chart, alt, column_data, layered, time_axis, time_scale
-from taut.report.scene import Scene
+from taut.report.scene import Device, Scene
 
 _SHOWN = ("p50", "p99", "p99.9", "max")
+_NUMBER = "indexof(datum.label, ' #') < 0 ? '' : peek(split(datum.label, ' #'))"
 
 
 class Repetitions:
@@ -21,16 +24,26 @@ class Repetitions:
     def draw(self, scene: Scene) -> Chart | None:
         """One mark a percentile, one row a repetition."""
         rows = _rows(scene)
-        names = list(dict.fromkeys(str(row["trial"]) for row in rows))
+        names = [
+            name
+            for device in scene.devices
+            for name in (device.label, *(_name(device, trial) for trial in device.trials))
+        ]
         if not any(len(device.trials) > 1 for device in scene.devices):
             return None
         labels = [device.label for device in scene.devices]
         domain, colours = scene.colour_scale(labels)
         least = min(float(r["latency_us"]) for r in rows)
         most = max(float(r["latency_us"]) for r in rows)
+        # A device's name has a row to itself, and all of its width.
+        y = alt.Y(
+            "trial:N",
+            scale=alt.Scale(domain=names),
+            axis=alt.Axis(title="repetition", labelExpr=_NUMBER, grid=True),
+        )
+        colour = alt.Scale(domain=domain, range=colours)
         base = alt.Chart(column_data(rows)).encode(
-            y=alt.Y("trial:N", sort=names, axis=alt.Axis(title=None, labelLimit=170, grid=True)),
-            color=alt.Color("device:N", scale=alt.Scale(domain=domain, range=colours), legend=None),
+            y=y, color=alt.Color("device:N", scale=colour, legend=None)
         )
         x = alt.X(
             "latency_us:Q",
@@ -52,19 +65,28 @@ class Repetitions:
             ],
         )
         line = base.mark_line(strokeWidth=1, opacity=0.5).encode(x=x, detail="trial:N")
-        return layered(line, points, height=19 * len(names))
+        heads = alt.Chart(alt.InlineData(values=[{"trial": label} for label in labels]))
+        words = heads.mark_text(align="left", fontWeight="bold").encode(
+            x=alt.value(4), y=y, text="trial:N"
+        )
+        return layered(line, points, words, height=19 * len(names))
+
+
+def _name(device: Device, trial: Mapping[str, Any]) -> str:
+    return f"{device.label} #{trial['repetition']}"
 
 
 def _rows(scene: Scene) -> list[dict[str, Any]]:
     return [
         {
             "device": device.label,
-            "trial": f"{device.label} #{trial['repetition']}",
+            "trial": _name(device, trial),
             "percentile": name,
             "latency_us": trial["latency_ns"][name] / 1e3,
         }
         for device in scene.devices
         for trial in device.trials
         for name in _SHOWN
-        if trial["latency_ns"][name] is not None and name not in trial["unsupported_percentiles"]
+        if trial["latency_ns"][name] is not None
+        and (name == "max" or trial["n_above"][name] >= SUPPORT)
     ]

@@ -1,30 +1,44 @@
 """The tail of each traced trial, coloured by what made its packets late."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from taut.analysis.cause import count_guesses, title_words
 from taut.analysis.explain.by_percentile import EVERY_SLOWEST, PER_DECADE
 from taut.analysis.load import share_words
-from taut.report.chart import Chart, alt, column_data, decades, time_axis, time_scale
-from taut.report.nines import nines_axis, place_of, plotted_ranks
+from taut.report.chart import (
+    SHARE_LABEL,
+    Chart,
+    alt,
+    column_data,
+    decades,
+    time_axis,
+    time_scale,
+)
+from taut.report.nines import nines_axis, plotted_ranks
 from taut.report.palette import cause_token
 from taut.report.scene import Device, Scene
 
 MOST_PANELS = 8
 
 # Pixels, from the top of a panel down.
-_TITLE = 30
+_LINE = 17
+_ABOVE = 14
 _CURVE = 150
 _BETWEEN = 30
-_LINE = 17
-_LEAST_BARS = 80
-_BELOW = 34
-# From the left.
-_WORDS_AT = 22
-_LEAST_WORDS = 40
+_BARS = 60
+_BELOW = 40
+# From the left: words begin where the axis' labels do.
+_LEFT = -44
+
+_LEAST_SHARE = 0.01
+"""Of the tail, to be told by name; the others are together."""
+
+_PLAIN: Mapping[str, Any] = {"stroke": "@surface", "strokeWidth": 1}
+_PALE: Mapping[str, Any] = {"fillOpacity": 0.25, "strokeWidth": 1.2, "strokeDash": [3, 2]}
 
 
 @dataclass(frozen=True)
@@ -47,15 +61,27 @@ class _Panel:
         return [c for c in self.trial["explanation"]["causes"] if c["n_packets"]]
 
     @property
+    def words(self) -> list[dict[str, Any]]:
+        """The list of causes: a line each, the small ones together."""
+        small = [c for c in self.causes if c["tail_share"] < _LEAST_SHARE]
+        told = self.causes if len(small) < 2 else [c for c in self.causes if c not in small]
+        lines = [_told(cause) for cause in told]
+        if len(told) < len(self.causes):
+            share = share_words(sum(c["tail_share"] for c in small))
+            lines.append({"cause": "", "is_guess": False, "text": f"{share}  {len(small)} others"})
+        return [{**line, "at": self.top + _LINE * (2.5 + i)} for i, line in enumerate(lines)]
+
+    @property
     def curve(self) -> list[int]:
         """Where latency is drawn, as an axis wants it: bottom, top."""
-        return [self.top + _TITLE + _CURVE, self.top + _TITLE]
+        top = self.top + _LINE * (2 + len(self.words)) + _ABOVE
+        return [top + _CURVE, top]
 
     @property
     def bars(self) -> list[int]:
-        """Where shares are drawn; as high as the list beside them needs."""
+        """Where shares are drawn."""
         top = self.curve[0] + _BETWEEN
-        return [top + max(_LEAST_BARS, _LINE * len(self.causes)), top]
+        return [top + _BARS, top]
 
     @property
     def end(self) -> int:
@@ -69,13 +95,14 @@ class TailByCause:
     id = "tail_by_cause"
     question = "What made the slow packets slow?"
     reading = (
-        "A panel for each traced trial, repetitions apart. Above, the curve of all its packets; "
-        "each dot is one packet of the tail in the colour of its verdict: the "
-        f"{EVERY_SLOWEST} slowest, before them {PER_DECADE} a decade. Below, every packet of the "
-        "tail: the share of each cause in each stretch of percentiles, the number of packets "
-        "above it; the list has the shares of the whole tail. A cause has the same colour "
-        f"everywhere. Of more than {MOST_PANELS} trials, each device's repetition with the slowest "
-        f"packet, {MOST_PANELS} at most."
+        "A panel for each traced trial, repetitions apart. Its list has the share of each cause in "
+        "the whole tail. Then the curve of all its packets; each dot is one packet of the tail in "
+        f"the colour of its verdict: the {EVERY_SLOWEST} slowest, before them {PER_DECADE} a "
+        "decade. Below, every packet of the tail: the share of each cause in each stretch of "
+        "percentiles, the number of packets above it. A cause has the same colour everywhere. A "
+        "guess is a hollow dot and a pale bar with a dashed edge. "
+        f"Of more than {MOST_PANELS} trials, each device's repetition with the slowest packet, "
+        f"{MOST_PANELS} at most."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -91,7 +118,7 @@ class TailByCause:
         layers: list[alt.Chart | alt.LayerChart] = []
         for panel, rows in zip(panels, curves, strict=True):
             layers.append(_grid_layer(panel, x, most))
-            layers += _word_layers(panel, colour, most)
+            layers += _word_layers(panel, colour)
             layers.append(_curve_layer(panel, rows, x, colour, (min(times), max(times))))
             layers.append(_bar_layer(panel, x, colour))
         chart: Chart = (
@@ -167,29 +194,42 @@ def _curve_layer(
     y = alt.Y(
         "latency_us:Q", scale=scale, axis=_own(time_axis("service latency", *times), grid=True)
     )
-    packets = panel.tail["packets"]
-    titles = {c["cause"]: c["title"] for c in panel.causes}
-    dots = [
-        {"one_in": one_in, "latency_us": ns / 1e3, "cause": cause, "title": titles[cause]}
-        for one_in, ns, cause in zip(
-            packets["one_in"], packets["latency_ns"], packets["cause"], strict=True
-        )
-    ]
     line = alt.Chart(column_data(rows)).mark_line(
         interpolate="step-before", strokeWidth=1.5, color="@muted", opacity=0.7
-    )
-    marks = alt.Chart(column_data(dots)).mark_point(
-        filled=True, size=26, opacity=0.9, aria=False, strokeWidth=0
     )
     tooltip = [
         alt.Tooltip("title:N", title="cause"),
         alt.Tooltip("one_in:Q", format=",.1f", title="one packet in"),
         alt.Tooltip("latency_us:Q", format=",.3f", title="latency (µs)"),
     ]
-    found: alt.LayerChart = alt.LayerChart(
-        layer=[line.encode(x=x, y=y), marks.encode(x=x, y=y, color=colour, tooltip=tooltip)]
-    )
+    layers = [line.encode(x=x, y=y)]
+    for is_guess in (False, True):
+        dots = [dot for dot in _dots(panel) if dot["is_guess"] == is_guess]
+        if dots:
+            marks = alt.Chart(column_data(dots)).mark_point(
+                filled=not is_guess, size=26, opacity=0.9, aria=False, strokeWidth=1.2 * is_guess
+            )
+            layers.append(marks.encode(x=x, y=y, color=colour, tooltip=tooltip))
+    found: alt.LayerChart = alt.LayerChart(layer=layers)
     return found
+
+
+def _dots(panel: _Panel) -> list[dict[str, Any]]:
+    """Single packets of the tail; results of older versions do not say which are guesses."""
+    packets = panel.tail["packets"]
+    guesses = packets.get("is_guess") or [False] * len(packets["cause"])
+    titles = {c["cause"]: c["title"] for c in panel.causes}
+    columns = (packets[name] for name in ("one_in", "latency_ns", "cause"))
+    return [
+        {
+            "one_in": one_in,
+            "latency_us": ns / 1e3,
+            "cause": cause,
+            "is_guess": is_guess,
+            "title": title_words(titles[cause], int(is_guess), 1),
+        }
+        for one_in, ns, cause, is_guess in zip(*columns, guesses, strict=True)
+    ]
 
 
 def _own(axis: alt.Axis, *, grid: bool) -> alt.Axis:
@@ -201,9 +241,8 @@ def _own(axis: alt.Axis, *, grid: bool) -> alt.Axis:
 def _bar_layer(panel: _Panel, x: alt.X, colour: alt.Color) -> alt.LayerChart:
     """Stacked shares, each bar as wide as its stretch of percentiles."""
     scale = alt.Scale(domain=[0, 1], nice=False, range=panel.bars)
-    axis = _own(alt.Axis(title="share by cause", format="%", values=[0, 0.5, 1]), grid=False)
+    axis = _own(alt.Axis(title="by cause", labelExpr=SHARE_LABEL, values=[0, 0.5, 1]), grid=False)
     y = alt.Y("low:Q", scale=scale, axis=axis)
-    bars = alt.Chart(column_data(_stacked(panel))).mark_rect(stroke="@surface", strokeWidth=1)
     tooltip = [
         alt.Tooltip("title:N", title="cause"),
         alt.Tooltip("stretch:N", title="percentiles"),
@@ -218,12 +257,16 @@ def _bar_layer(panel: _Panel, x: alt.X, colour: alt.Color) -> alt.LayerChart:
     numbers = alt.Chart(alt.InlineData(values=counts)).mark_text(
         fontSize=11, color="@muted", baseline="bottom"
     )
-    found: alt.LayerChart = alt.LayerChart(
-        layer=[
-            bars.encode(x=x, x2="until:Q", y=y, y2="high:Q", color=colour, tooltip=tooltip),
-            numbers.encode(x=x, y=alt.value(panel.bars[1] - 3), text="n:N"),
-        ]
-    )
+    layers = []
+    for is_guess in (False, True):
+        rows = [row for row in _stacked(panel) if row["is_guess"] == is_guess]
+        if rows:
+            bars = alt.Chart(column_data(rows)).mark_rect(**(_PALE if is_guess else _PLAIN))
+            bars = bars.encode(x=x, x2="until:Q", y=y, y2="high:Q", color=colour, tooltip=tooltip)
+            edge = alt.Stroke("cause:N", scale=colour["scale"], legend=None)
+            layers.append(bars.encode(stroke=edge) if is_guess else bars)
+    layers.append(numbers.encode(x=x, y=alt.value(panel.bars[1] - 3), text="n:N"))
+    found: alt.LayerChart = alt.LayerChart(layer=layers)
     return found
 
 
@@ -232,8 +275,7 @@ def _stacked(panel: _Panel) -> list[dict[str, Any]]:
     rows = []
     for of in panel.tail["bins"]:
         high = 1.0
-        for cause in panel.causes:
-            n = of["by_cause"].get(cause["cause"], 0)
+        for cause, n, is_guess in _parts(panel, of):
             share = n / of["packets"]
             if n:
                 rows.append(
@@ -243,7 +285,8 @@ def _stacked(panel: _Panel) -> list[dict[str, Any]]:
                         "low": max(high - share, 0.0),
                         "high": high,
                         "cause": cause["cause"],
-                        "title": cause["title"],
+                        "is_guess": is_guess,
+                        "title": title_words(cause["title"], int(is_guess), 1),
                         "stretch": f"{of['from']} to {of['to']}",
                         "packets": n,
                         "share": share,
@@ -253,41 +296,46 @@ def _stacked(panel: _Panel) -> list[dict[str, Any]]:
     return rows
 
 
-def _word_layers(panel: _Panel, colour: alt.Color, most: float) -> list[alt.Chart]:
-    """The trial's name above, and the causes with their share of its tail beside the bars.
+def _parts(
+    panel: _Panel, stretch: Mapping[str, Any]
+) -> Iterator[tuple[Mapping[str, Any], int, bool]]:
+    """Each cause's packets of a stretch, and after them those that are guesses."""
+    for cause in panel.causes:
+        guesses = stretch.get("guesses", {}).get(cause["cause"], 0)
+        yield cause, stretch["by_cause"].get(cause["cause"], 0) - guesses, False
+        yield cause, guesses, True
 
-    Where the page is narrow the words are cut, not drawn over the bars.
-    """
-    bars_at = place_of(panel.tail["bins"][0]["one_in"][0], most)
-    room = alt.ExprRef(expr=f"max({_LEAST_WORDS}, {bars_at:.3f} * width - {_WORDS_AT + 4})")
+
+def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
+    """The trial's name above, how long its tail is, and the causes with their shares of it."""
     e = panel.trial["explanation"]
-    name = f"{panel.device.label}, repetition {panel.trial['repetition']}"
-    title = {"text": f"{name}: {e['tail_packets']:,} packets above {e['over']}"}
-    first = panel.bars[1] + _LINE / 2
-    lines = [
-        {
-            "at": first + _LINE * i,
-            "cause": cause["cause"],
-            "text": f"{share_words(cause['tail_share'])}  {cause['title']}",
-        }
-        for i, cause in enumerate(panel.causes)
-    ]
-    of_lines = alt.Chart(alt.InlineData(values=lines))
+    tail = (
+        f"repetition {panel.trial['repetition']}: {e['tail_packets']:,} packets above {e['over']}"
+    )
+    of_lines = alt.Chart(alt.InlineData(values=panel.words))
     at = alt.Y("at:Q", scale=None, axis=None)
-    return [
-        alt.Chart(alt.InlineData(values=[title]))
-        .mark_text(
-            align="left",
-            baseline="top",
-            fontWeight="bold",
-            color="@ink",
-            limit=alt.ExprRef(expr="width"),
-        )
-        .encode(x=alt.value(0), y=alt.value(panel.top + 2), text="text:N"),
-        of_lines.mark_point(shape="square", filled=True, size=90, opacity=1).encode(
-            x=alt.value(12), y=at, color=colour
-        ),
-        of_lines.mark_text(align="left", baseline="middle", color="@ink", limit=room).encode(
-            x=alt.value(_WORDS_AT), y=at, text="text:N"
-        ),
+    heads = [
+        {"at": panel.top + _LINE * (line + 0.5), "text": text}
+        for line, text in enumerate((panel.device.label, tail))
     ]
+    name, length = (alt.Chart(alt.InlineData(values=[head])) for head in heads)
+    words: dict[str, Any] = {"align": "left", "baseline": "middle", "color": "@ink"}
+    return [
+        name.mark_text(**words, fontWeight="bold").encode(x=alt.value(_LEFT), y=at, text="text:N"),
+        length.mark_text(**words).encode(x=alt.value(_LEFT), y=at, text="text:N"),
+        *(
+            of_lines.transform_filter(f"datum.cause && datum.is_guess == {str(is_guess).lower()}")
+            .mark_point(shape="square", filled=not is_guess, size=90, opacity=1)
+            .encode(x=alt.value(_LEFT + 6), y=at, color=colour)
+            for is_guess in (False, True)
+        ),
+        of_lines.mark_text(**words).encode(x=alt.value(_LEFT + 16), y=at, text="text:N"),
+    ]
+
+
+def _told(cause: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the list: a cause's share of the tail, and whether it is guessed."""
+    guesses, n = count_guesses(cause["cause"], cause["n_by_grade"]), cause["n_packets"]
+    maybe = "" if not guesses else "maybe " if guesses == n else "in part maybe "
+    words = f"{share_words(cause['tail_share'])}  {maybe}{cause['title']}"
+    return {"cause": cause["cause"], "is_guess": 0 < guesses == n, "text": words}

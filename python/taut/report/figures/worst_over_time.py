@@ -1,13 +1,29 @@
 """The slowest packets over time: rhythm, bursts, a bad second."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from taut.analysis.worst import N_WORST
-from taut.report.chart import Chart, alt, column_data, device_colour, time_axis, time_scale
-from taut.report.scene import Scene
+from taut.report.chart import (
+    Chart,
+    alt,
+    column_data,
+    device_colour,
+    is_wide,
+    time_axis,
+    time_scale,
+)
+from taut.report.scene import Device, Scene
 
 # Two strokes: stays a cross at three pixels, where the built-in one is a blob.
 _CROSS = "M-1,-1L1,1M-1,1L1,-1"
+
+# Marks closer than this many to the width and height of the figure cover one another.
+_ACROSS = 600
+_UP = 160
 
 
 class WorstOverTime:
@@ -17,7 +33,8 @@ class WorstOverTime:
     question = "When were packets slow: at random, in bursts, in a rhythm?"
     reading = (
         f"The {N_WORST} slowest packets of each device's worst repetition, by the time they were "
-        "sent. A cross is a void packet: the generator itself was held up."
+        "sent. A cross is a packet the generator itself was late with. Marks that would cover one "
+        "another are drawn once."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -35,7 +52,12 @@ class WorstOverTime:
             .encode(
                 x=alt.X(
                     "sent_s:Q",
-                    axis=alt.Axis(title="sent (seconds of the trial)", grid=False),
+                    axis=alt.Axis(
+                        title="sent (seconds of the trial)",
+                        grid=False,
+                        tickCount=8,
+                        labelFlush=False,
+                    ),
                     scale=alt.Scale(nice=False, zero=True),
                 ),
                 y=alt.Y(
@@ -68,6 +90,11 @@ class WorstOverTime:
 
 
 def _samples(scene: Scene) -> list[dict[str, Any]]:
+    return [row for device in scene.devices for row in _drawn_once(_rows(device))]
+
+
+def _rows(device: Device) -> list[dict[str, Any]]:
+    """The slowest packets, the slowest first."""
     return [
         {
             "device": device.label,
@@ -75,6 +102,28 @@ def _samples(scene: Scene) -> list[dict[str, Any]]:
             "latency_us": packet["latency_ns"] / 1e3,
             "void": "void" if packet["is_void"] else "valid",
         }
-        for device in scene.devices
         for packet in device.worst(N_WORST)
     ]
+
+
+def _drawn_once(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of packets whose marks would cover one another, the first; the slowest and fastest stay."""
+    if not rows:
+        return []
+    times = np.array([row["sent_s"] for row in rows])
+    latencies = np.array([row["latency_us"] for row in rows])
+    if is_wide(latencies.min(), latencies.max()):
+        latencies = np.log(latencies)
+    cells = (_cells(times, _ACROSS), _cells(latencies, _UP), [row["void"] for row in rows])
+    first: dict[tuple[int, int, str], dict[str, Any]] = {}
+    for cell, row in zip(zip(*cells, strict=True), rows, strict=True):
+        first.setdefault(cell, row)
+    kept = list(first.values())
+    return kept if kept[-1] is rows[-1] else [*kept, rows[-1]]
+
+
+def _cells(values: npt.NDArray[np.float64], n: int) -> list[int]:
+    """Which of n equal parts of their range each value lies in."""
+    low, high = float(values.min()), float(values.max())
+    places: list[int] = ((values - low) / max(high - low, 1e-9) * n).astype(int).tolist()
+    return places

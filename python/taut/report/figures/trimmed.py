@@ -1,0 +1,166 @@
+"""The tail of the host as found beside that of the trimmed host, with what repetitions leave open.
+
+The repetition is the unit, as in the trim's claim: each gives one value a percentile and state,
+and only repetitions measured in both states are drawn. The line is their median; the band is where
+the median of all such repetitions lies with 95 %, by order statistics: no distribution is assumed
+(Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.6).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import comb
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from taut.analysis.statistics import SUPPORT
+from taut.records.rundir import AS_FOUND, TRIMMED
+from taut.report.chart import Chart, alt, column_data, device_colour, layered, time_axis, time_scale
+from taut.report.nines import nines_axis
+from taut.report.scene import Device, Ints, Scene
+
+STEPS_PER_DECADE = 30
+
+_ERROR = 0.05
+_HEIGHT = 380
+
+Floats = npt.NDArray[np.float64]
+
+
+class TrimmedPercentiles:
+    """Percentiles of each device in both states, with intervals over the repetitions."""
+
+    id = "trimmed"
+    question = "How slow are the slow packets before and after the trim?"
+    reading = (
+        "Packets that the generator was on time with: they measure the device. One packet in x "
+        "took at least the time drawn: the median of the repetitions, dashed as found, solid "
+        "trimmed. The band is the 95 % interval of that median; with fewer than six repetitions "
+        "there is none. Only "
+        "repetitions measured in both states count, and percentiles with ten packets above them in "
+        "each. Bands that overlap do not mean that nothing is shown: the claim rests on the "
+        "differences within pairs, which the bands do not show."
+    )
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """Two lines and two bands a device."""
+        pairs = list(_in_both_states(scene.devices))
+        rows = [row for pair in pairs for row in _rows(pair)]
+        if not rows:
+            return None
+        labels = [device.label for pair in pairs for device in pair]
+        color = device_colour(*scene.colour_scale(labels))
+        least = min(float(row["low_us"]) for row in rows)
+        most = max(float(row["high_us"]) for row in rows)
+        scale = time_scale(least, most, 0.85, 1.2)
+        base = alt.Chart(column_data(rows)).encode(
+            x=nines_axis(max(float(row["one_in"]) for row in rows)),
+            y=alt.Y("median_us:Q", scale=scale, axis=time_axis("service latency", least, most)),
+            color=color,
+        )
+        band = (
+            base.transform_filter(alt.datum.low_us < alt.datum.high_us)
+            .mark_area(opacity=0.2, line=False, clip=True)
+            .encode(y=alt.Y("low_us:Q", scale=scale), y2="high_us:Q")
+        )
+        line = base.mark_line(strokeWidth=2.25, clip=True).encode(
+            strokeDash=alt.StrokeDash(
+                "state:N",
+                scale=alt.Scale(domain=[AS_FOUND, TRIMMED], range=[[6, 4], [1, 0]]),
+                legend=None,
+            ),
+            tooltip=[
+                alt.Tooltip("device:N"),
+                alt.Tooltip("one_in:Q", format=",.0f", title="one packet in"),
+                alt.Tooltip("median_us:Q", format=",.3f", title="median (µs)"),
+                alt.Tooltip("low_us:Q", format=",.3f", title="from (µs)"),
+                alt.Tooltip("high_us:Q", format=",.3f", title="to (µs)"),
+                alt.Tooltip("repetitions:Q"),
+            ],
+        )
+        return layered(band, line, height=_HEIGHT)
+
+
+def _in_both_states(devices: Sequence[Device]) -> Iterator[tuple[Device, Device]]:
+    """Each device as found and trimmed, with the trials of common repetitions alone."""
+    for found in devices:
+        if found.is_floor or found.state != AS_FOUND:
+            continue
+        for trimmed in devices:
+            if trimmed.name == found.name and trimmed.state == TRIMMED:
+                common = _repetitions(found) & _repetitions(trimmed)
+                if common:
+                    yield _only(found, common), _only(trimmed, common)
+
+
+def _repetitions(device: Device) -> set[int]:
+    return {t["repetition"] for t in device.trials if t["latency_without_void_ns"]["n"]}
+
+
+def _only(device: Device, repetitions: set[int]) -> Device:
+    trials = sorted(
+        (t for t in device.trials if t["repetition"] in repetitions),
+        key=lambda trial: int(trial["repetition"]),
+    )
+    return replace(device, trials=trials)
+
+
+def _rows(pair: tuple[Device, Device]) -> Iterator[dict[str, Any]]:
+    counts = [[_valid(device, t) for t in device.trials] for device in pair]
+    fewest = min(int(upto[-1]) for of in counts for _, upto in of)
+    if fewest <= SUPPORT:
+        return
+    n_steps = int(STEPS_PER_DECADE * np.log10(fewest / SUPPORT)) + 1
+    one_in = np.logspace(0, np.log10(fewest / SUPPORT), n_steps)
+    for device, of in zip(pair, counts, strict=True):
+        values = np.array([_percentiles(*one, one_in) for one in of])
+        yield from _points(device, one_in, values)
+
+
+def _valid(device: Device, trial: Mapping[str, Any]) -> tuple[Ints, Ints]:
+    """Give one repetition's distinct latencies without void packets, and the ranks up to each."""
+    values, n = replace(device, trials=[trial]).counts("latency", with_void=False)
+    return values, np.cumsum(n)
+
+
+def _percentiles(values: Ints, upto: Ints, one_in: Floats) -> Floats:
+    """Give the packet of which one in so many is as slow, as percentile_disc has it."""
+    total = int(upto[-1])
+    # Rounding must not lift a whole rank to the next.
+    ranks = np.maximum(1, np.ceil(total * (1 - 1 / one_in) - 1e-6))
+    found: Floats = values[np.searchsorted(upto, ranks)] / 1e3
+    return found
+
+
+def _points(device: Device, one_in: Floats, values: Floats) -> Iterator[dict[str, Any]]:
+    n = len(values)
+    ordered = np.sort(values, axis=0)
+    middle = np.median(values, axis=0)
+    out = outermost(n)
+    low, high = (middle, middle) if out is None else (ordered[out], ordered[n - 1 - out])
+    columns = (one_in.tolist(), middle.tolist(), low.tolist(), high.tolist())
+    for x, median, least, most in zip(*columns, strict=True):
+        yield {
+            "device": device.label,
+            "state": device.state,
+            "one_in": x,
+            "median_us": median,
+            "low_us": least,
+            "high_us": most,
+            "repetitions": n,
+        }
+
+
+def outermost(n: int) -> int | None:
+    """Give how many values to leave out at either end for the 95 % interval of the median.
+
+    None: of so few values not even all of them reach from below the median to above it.
+    """
+    below, out = 0, None
+    for k in range(n):
+        below += comb(n, k)
+        if 2 * below > _ERROR * 2**n:
+            break
+        out = k
+    return out
