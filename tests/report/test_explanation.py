@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from taut.analysis.cause import GRADES
 from taut.report import explanation
 
 
@@ -26,7 +27,7 @@ def trial(**more: Any) -> dict[str, Any]:
         "hypervisor_or_hardware_share": 0.0,
         "trace_lost_share": 0.0,
         "causes": [total],
-        "worst": [{"line": "pkt 7 +15 us ...", "cause": "tlb-shootdown"}],
+        "worst": [{"line": "pkt 7 +15 µs ...", "cause": "tlb-shootdown"}],
         **more,
     }
     return {"name": "000-eager", "explanation": explained}
@@ -38,11 +39,16 @@ def test_only_traced_trials_are_explained() -> None:
     assert explanation.explained([trial(), *others]) == [trial()]
 
 
-def test_what_is_unknown_is_said_first() -> None:
-    text = explanation.summary(trial())
+def test_a_trial_is_summed_up_in_a_line_without_shares_below_a_percent() -> None:
+    found = trial(packets=40_000)
+    small = {"cause": "timer", "tail_share": 0.009, "n_packets": 1, "n_by_grade": {"B": 1}}
+    guess = {"cause": "throttled", "tail_share": 0.2, "n_packets": 8, "n_by_grade": {"D": 8}}
+    found["explanation"]["causes"] += [guess, small]
 
-    assert "40 packets above p99.9" in text
-    assert "unknown 25.0%" in text
+    assert explanation.summary(found) == (
+        "40 of 40,000 packets above p99.9 (12 µs): a TLB shootdown 75 %, "
+        "perhaps throttling (a guess) 20 %."
+    )
 
 
 def test_a_cause_has_its_share_grades_and_remedies() -> None:
@@ -50,7 +56,7 @@ def test_a_cause_has_its_share_grades_and_remedies() -> None:
 
     assert len(row.numbers) + 2 == len(explanation.COLUMNS)
     assert row.title == "a TLB shootdown"
-    assert "75.0%" in row.numbers
+    assert "75 %" in row.numbers
     assert "A:30" in row.numbers
     assert [str(check) for check in row.checks] == ["A05", "R12"]
     assert (row.prediction, row.is_predicted) == ("", False)
@@ -81,7 +87,7 @@ def test_episodes_of_older_results_have_their_line() -> None:
 
 
 STORY: dict[str, Any] = {
-    "line": "pkt 7 +15 us ...",
+    "line": "pkt 7 +15 µs ...",
     "cause": "tlb-shootdown",
     "direction": 0,
     "first_seq": 7,
@@ -93,7 +99,7 @@ STORY: dict[str, Any] = {
     "worst_excess_ns": 15_000,
     "grade": "B",
     "n_by_relation": {"stalled": 1, "queued behind it": 4},
-    "missing": ["who sent it: no event of a sender"],
+    "missing": ["who sent it: no event proves it"],
     "remedies": ["A05"],
     "gap": {
         "thread": "forwarder",
@@ -119,12 +125,12 @@ def test_an_episode_tells_what_happened_and_what_is_missing() -> None:
 
     facts = dict(found.facts)
     assert facts["packets"] == "5 (1 stalled, 4 queued behind it)"
-    assert facts["lost, void"] == "1 lost, 2 void"
+    assert (facts["lost"], facts["generator late"]) == ("1", "with 2")
     assert facts["first"] == "packet 7 of direction 0"
     assert facts["time in the trial"] == "from 1.000000 s, for 60 µs"
     assert facts["worst"] == "15 µs above the median"
-    assert facts["grade"] == "B: the event was seen"
-    assert facts["missing evidence"] == "who sent it: no event of a sender"
+    assert facts["grade"] == f"B: {GRADES['B']}"
+    assert facts["missing evidence"] == "who sent it: no event proves it"
     assert "telemetry" in facts["in detail"]
 
 
@@ -189,3 +195,81 @@ def test_what_held_the_measurer_up_is_said() -> None:
 )
 def test_calls_with_a_sender_are_counted(calls: dict[str, Any], words: str) -> None:
     assert explanation.calls(trial(**calls)).endswith(words)
+
+
+GUESSED = {**STORY["gap"], "cause": "throttled", "grade": "D"} | {
+    "shares": [
+        {"label": "throttled", "ns": 30_000, "detail": "", "share": 0.75},
+        {"label": "timer", "ns": 10_000, "detail": "", "share": 0.25},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("n_by_grade", "title", "is_guess"),
+    [
+        ({"A": 30}, "a TLB shootdown", False),
+        ({"A": 10, "D": 20}, "a TLB shootdown (20 of 30: maybe)", False),
+        ({"D": 30}, "maybe a TLB shootdown", True),
+    ],
+)
+def test_the_table_says_which_causes_are_guesses(
+    n_by_grade: dict[str, int], title: str, is_guess: bool
+) -> None:
+    found = trial()
+    found["explanation"]["causes"][0]["n_by_grade"] = n_by_grade
+
+    [row] = explanation.rows(found)
+
+    assert (row.title, row.is_guess) == (title, is_guess)
+
+
+def test_what_is_unknown_is_no_guess() -> None:
+    found = trial()
+    unknown = {"cause": "unknown", "title": "unknown", "n_by_grade": {"D": 30}}
+    found["explanation"]["causes"][0] |= unknown
+
+    [row] = explanation.rows(found)
+
+    assert (row.title, row.is_guess) == ("unknown", False)
+
+
+def test_a_guess_looks_like_one_in_its_episode_and_in_the_bar() -> None:
+    story = {**STORY, "cause": "throttled", "grade": "D", "gap": GUESSED}
+
+    [found] = explanation.episodes(trial(worst=[story]))
+
+    facts = dict(found.facts)
+    assert facts["cause"].startswith("maybe the thread was throttled: ")
+    assert facts["grade"].startswith("D: maybe")
+    named = [(part.name, part.is_guess) for part in found.parts]
+    assert named == [("maybe the thread was throttled", True), ("a timer interrupt", False)]
+
+
+def test_what_held_the_measurer_up_may_be_a_guess() -> None:
+    story = {**STORY, "cause": "measurer", "gap": GUESSED}
+
+    [found] = explanation.episodes(trial(worst=[story]))
+
+    assert dict(found.facts)["what held it up"] == "maybe the thread was throttled"
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((0, 0, 0), "no stall was vetoed: no packet passed while one is said to have lasted"),
+        ((1, 0, 0), "vetoed, because packets passed meanwhile: 1 stall of the device"),
+        (
+            (12, 2, 1),
+            "vetoed, because packets passed meanwhile: 12 stalls of the device, 2 stalls of the"
+            " generator, the blame of 1 late packet",
+        ),
+    ],
+)
+def test_what_packets_spoke_against_is_counted(counts: tuple[int, ...], words: str) -> None:
+    names = ("device_stalls", "generator_stalls", "packets")
+
+    found = explanation.vetoed(trial(vetoed=dict(zip(names, counts, strict=True))))
+
+    assert found == words
+    assert explanation.vetoed(trial()) == ""

@@ -5,11 +5,12 @@ from taut.report.palette import (
     DARK,
     DEVICE_TOKENS,
     LIGHT,
-    cause_styles,
     cause_token,
     colour_devices,
     css_name,
     resolve,
+    shade,
+    style_sheet,
 )
 
 
@@ -27,9 +28,15 @@ def contrast(a, b):
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_device_colours_stand_out_from_the_surface(theme):
     for token in DEVICE_TOKENS:
-        assert contrast(theme[token], theme["@surface"]) >= 3, token
-    for token in ("@ink", "@muted"):
-        assert contrast(theme[token], theme["@surface"]) >= 4.5, token
+        for state in range(4):
+            assert contrast(theme[shade(token, state)], theme["@surface"]) >= 3, (token, state)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("surface", ["@surface", "@raised", "@warned"])
+def test_words_stand_out_from_what_they_stand_on(theme, surface):
+    for token in ("@ink", "@muted", "@faint", "@alert", "@good", "@link"):
+        assert contrast(theme[token], theme[surface]) >= 4.5, token
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -45,13 +52,10 @@ def test_a_cause_of_another_version_has_the_colour_of_unknown():
     assert cause_token("no-such-cause") == cause_token("unknown")
 
 
-def test_the_style_sheet_has_every_cause_in_both_themes():
-    name = css_name(cause_token("entry and exit"))
-
-    assert name == "--cause-entry-and-exit"
-    assert cause_styles().count(f"{name}:") == 2
-    for cause in CAUSES:
-        assert cause_styles().count(f"{css_name(cause_token(cause.id))}:") == 2
+def test_the_style_sheet_has_every_token_in_both_themes():
+    assert css_name(cause_token("entry and exit")) == "--cause-entry-and-exit"
+    for token in LIGHT:
+        assert style_sheet().count(f"{css_name(token)}:") == 2
 
 
 def test_both_themes_know_every_token():
@@ -62,6 +66,14 @@ def test_floors_are_grey_and_devices_keep_their_order():
     colours = colour_devices({"floor": True, "a": False, "b": False})
 
     assert colours == {"floor": "@floor1", "a": "@device1", "b": "@device2"}
+
+
+def test_states_of_a_device_are_shades_of_its_colour():
+    shades = [shade("@device2", state) for state in range(5)]
+
+    assert shades[0] == shades[4] == "@device2"
+    for theme in (LIGHT, DARK):
+        assert len({theme[token] for token in shades}) == 4
 
 
 def test_tokens_are_replaced_wherever_they_stand():

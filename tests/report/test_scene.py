@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from made_run import VARIANTS, make_run
+from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from taut.analysis.load import loads_in_order
 from taut.analysis.results import analyse_run
 from taut.records.rundir import RunDirectory
@@ -26,10 +26,41 @@ def test_floors_over_two_links_are_told_apart(tmp_path):
     assert labels == ["floor (memif)", "floor (veth)"]
 
 
-def test_devices_of_two_runs_carry_the_run(analysed):
-    labels = [d.label for d in list_devices([analysed, analysed])]
+def test_states_of_a_device_stand_together_in_shades_of_its_colour(tmp_path):
+    trial = MadeTrial(n_packets=500, n_cold=10, device_stall=None, generator_gap=None)
+    variants = [
+        MadeVariant(name, "taut_forward", trial, host=state)
+        for state in ("as found", "trimmed")
+        for name in ("eager", "buffered")
+    ]
+    run = RunDirectory(make_run(tmp_path / "run", tuple(variants), repetitions=1))
+    document = analyse_run(run)
 
-    assert all(label.endswith("(run)") for label in labels)
+    [scene] = make_scenes([(run, document)], loads_in_order(document["variants"]))
+
+    assert scene.colours == {
+        "eager, as found": "@device1",
+        "eager, trimmed": "@device1-1",
+        "buffered, as found": "@device2",
+        "buffered, trimmed": "@device2-1",
+    }
+    assert [d.label for d in scene.devices] == list(scene.colours)
+
+
+def test_devices_of_two_runs_carry_the_run(analysed, tmp_path):
+    run, document = analysed
+    other = (RunDirectory(tmp_path / "other"), document)
+    alike = (RunDirectory(tmp_path / run.path.name), document)
+
+    of_two = [d.label for d in list_devices([analysed, other])]
+    of_alike = [d.label for d in list_devices([analysed, alike])]
+    as_asked = [d.label for d in list_devices([analysed, other], ["A", "B"])]
+
+    n = len(of_two) // 2
+    assert all(label.endswith("(run)") for label in of_two[:n])
+    assert all(label.endswith("(other)") for label in of_two[n:])
+    assert len(set(of_alike)) == len(set(of_two))
+    assert {label.rpartition(" ")[2] for label in as_asked} == {"(A)", "(B)"}
 
 
 def test_distribution_of_repetitions_adds_up(analysed):

@@ -82,15 +82,66 @@ def content_words(trial: Trial) -> str:
     if content["not_searched"]:
         return f"{trial['dut']}: content not searched: {content['not_searched']}"
     n = len(content["classes"])
+    n_open = sum(bool(found.get("alternative")) for found in content["classes"])
     found = f"{n} classes of packets are" if n > 1 else "1 class of packets is"
     words = f"{found} slower or faster for what is in them" if n else "no packet is slow for "
-    return f"{trial['dut']}: {words}{'' if n else 'what is in it'} ({content['tests']:,} tests)"
+    words += "" if n else "what is in it"
+    if n_open:
+        words += ", or for something else that would look the same"
+        words += f" ({n_open} of them)" if n > n_open else ""
+    together = content.get("captures", 1)
+    of = f"{together} captures, " if together > 1 else ""
+    return f"{trial['dut']}: {words} ({of}{content['tests']:,} tests)"
 
 
 def content_rows(trial: Trial) -> list[list[str]]:
     """The content classes, as CONTENT_COLUMNS."""
     content = trial["capture"]["content"] or {"classes": []}
     return [[str(trial["dut"]), *_content_row(found)] for found in content["classes"]]
+
+
+def open_words(trial: Trial) -> list[str]:
+    """What would look the same as a class, a line each."""
+    content = trial["capture"]["content"] or {"classes": []}
+    return [
+        f"{trial['dut']}: {found['field']} = {_value(found)}, or {found['alternative']}: "
+        "a capture in which the value comes at another place settles it (--with)"
+        for found in content["classes"]
+        if found.get("alternative")
+    ]
+
+
+def _value(found: Mapping[str, Any]) -> str:
+    """A value, marked where something else would look the same."""
+    return str(found["value"]) + (" (?)" if found.get("alternative") else "")
+
+
+def position_words(trial: Trial) -> list[str]:
+    """Runs of neighbours that differ from the rest by far, a line each."""
+    positions = (trial["capture"]["content"] or {}).get("positions") or {"runs": [], "n_runs": 0}
+    lines = [f"{trial['dut']}: {_run_words(run)}" for run in positions["runs"]]
+    n_more = positions["n_runs"] - len(lines)
+    if n_more:
+        runs = "run" if n_more == 1 else "runs"
+        lines.append(f"{trial['dut']}: {cells.count(n_more)} more {runs} of neighbours like these")
+    return lines
+
+
+def _run_words(run: Mapping[str, Any]) -> str:
+    n_packets = run["last_position"] - run["first_position"] + 1
+    first, last = cells.count(run["first_position"]), cells.count(run["last_position"])
+    places = first if n_packets == 1 else f"{first} to {last}"
+    noun = "packet" if n_packets == 1 else "packets"
+    if run["where"] == "inside":
+        which = f"{noun} {places}"
+    else:
+        number = "" if n_packets == 1 else f"{cells.count(n_packets)} "
+        which = f"the {run['where']} {number}{noun} ({places})"
+    be = "is" if n_packets == 1 else "are"
+    by = cells.time(abs(run["median_ns"] - run["rest_median_ns"]))
+    return (
+        f"{which} {be} {run['direction']} than the rest by {by}, from {run['time_ns'] / 1e9:.6f} s"
+    )
 
 
 def _content_row(found: Mapping[str, Any]) -> list[str]:
@@ -102,7 +153,7 @@ def _content_row(found: Mapping[str, Any]) -> list[str]:
     more = found["packets"] - len(packets)
     return [
         str(found["field"]),
-        str(found["value"]),
+        _value(found),
         cells.count(found["packets"]),
         str(found["direction"]),
         f"{cells.time(found['shift_ns'])} ({cells.time(low)} to {cells.time(high)})",

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from taut.analysis.cause import GRADES
+from taut.analysis.cause import GRADES, count_guesses, is_guess, title_words
 from taut.analysis.causes import BY_ID
 from taut.analysis.explain.predicted import Checked, Outcome, Prediction
-from taut.analysis.explain.stories import call_words
+from taut.analysis.explain.sentences import culprit
+from taut.analysis.explain.stories import call_words, veto_words
 from taut.analysis.explain.verdicts import RESIDUAL
 from taut.analysis.load import share_words
 from taut.report import cells
@@ -25,9 +26,11 @@ COLUMNS = (
     "grades",
     "remedy: check, and what the audit said",
 )
+UNFOLDED = 3
+"""Episodes of a trial before the fold."""
 PARTS = ("who had the core", "what", "time", "share")
 _LEAST_SHARE = 1e-4
-LEGEND = "; ".join(f"{grade}: {words}" for grade, words in GRADES.items())
+LEGEND = tuple(GRADES.items())
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Row:
     ask: str
     prediction: str
     is_predicted: bool
+    is_guess: bool
+    """Every verdict of it; then the title says "maybe"."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class Part:
     left: str
     width: str
     """Percent of the bar."""
+    is_guess: bool
+    """It is a gap's verdict, and that is a guess."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +84,38 @@ def explained(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def summary(trial: Trial) -> str:
-    """How much of the tail has a name."""
+    """How many packets were late, and what made most of them so: shares below 1 % are left out."""
     e = trial["explanation"]
-    unknown, by_exclusion = e["unknown_share"], e["hypervisor_or_hardware_share"]
-    return (
-        f"{trial['name']}: {cells.count(e['tail_packets'])} packets above {e['over']} "
-        f"({cells.time(e['threshold_ns'])}); unknown {unknown:.1%}, hypervisor or hardware "
-        f"{by_exclusion:.1%}, trace lost {e['trace_lost_share']:.1%}"
-    )
+    shares: dict[str, float] = {}
+    for total in e["causes"]:
+        words = _of_cause(total)
+        shares[words] = shares.get(words, 0.0) + total["tail_share"]
+    told = [f"{words} {share_words(share)}" for words, share in shares.items() if share >= 0.01]
+    of = f" of {cells.count(e['packets'])}" if e.get("packets") else ""
+    over, threshold = e["over"], cells.time(e["threshold_ns"])
+    # A time says itself what is late.
+    above = f"above {over} ({threshold})" if over.startswith("p") else f"above {threshold}"
+    return f"{cells.count(e['tail_packets'])}{of} packets {above}: {', '.join(told) or 'none'}."
+
+
+def _of_cause(total: Mapping[str, Any]) -> str:
+    cause = total.get("cause", "unknown")
+    words = "the generator itself" if cause == "measurer" else culprit(cause, "")
+    n = total["n_packets"]
+    guesses = count_guesses(cause, total["n_by_grade"])
+    return f"perhaps {words} (a guess)" if 0 < guesses == n else words
 
 
 def calls(trial: Trial) -> str:
     """How many calls from other cores have a sender; empty where there were none."""
     found = trial["explanation"].get("function_calls") or {"n": 0, "sender_known": 0}
     return call_words(found["n"], found["sender_known"])
+
+
+def vetoed(trial: Trial) -> str:
+    """What packets spoke against; empty for results of before that was counted."""
+    counts = trial["explanation"].get("vetoed")
+    return "" if counts is None else veto_words(counts)
 
 
 def rows(trial: Trial) -> list[Row]:
@@ -100,13 +125,15 @@ def rows(trial: Trial) -> list[Row]:
 
 def _row(total: Mapping[str, Any]) -> Row:
     prediction = _prediction(total)
+    cause, n_packets = total.get("cause", "unknown"), total["n_packets"]
+    guesses = count_guesses(cause, total["n_by_grade"])
     return Row(
-        title=total["title"],
-        colour=_colour(total.get("cause", "unknown")),
+        title=title_words(total["title"], guesses, n_packets),
+        colour=_colour(cause),
         numbers=[
-            f"{total['tail_share']:.1%}",
+            share_words(total["tail_share"]),
             cells.count(total["n_episodes"]),
-            cells.count(total["n_packets"]),
+            cells.count(n_packets),
             cells.time(total["total_ns"]),
             cells.time(total["worst_ns"]),
             " ".join(f"{grade}:{n}" for grade, n in total["n_by_grade"].items() if n),
@@ -115,6 +142,7 @@ def _row(total: Mapping[str, Any]) -> Row:
         ask=total["ask"],
         prediction=prediction.words,
         is_predicted=prediction.outcome is Outcome.PREDICTED,
+        is_guess=0 < guesses == n_packets,
     )
 
 
@@ -136,7 +164,7 @@ def _episode(story: Mapping[str, Any]) -> Episode:
     gap = story.get("gap")
     is_whole = "n_packets" in story
     return Episode(
-        line=story["line"].replace(" us", " µs"),
+        line=story["line"],
         facts=_facts(story, gap) if is_whole else [],
         gap=_gap_words(gap) if gap else "",
         parts=_parts(gap) if gap else [],
@@ -150,10 +178,12 @@ def _facts(story: Mapping[str, Any], gap: Mapping[str, Any] | None) -> list[tupl
     """What is known of an episode, name and words."""
     cause = BY_ID.get(story["cause"])
     ties = ", ".join(f"{n:,} {word}" for word, n in story["n_by_relation"].items())
+    maybe = "maybe " if is_guess(story["cause"], story["grade"]) else ""
     found = [
-        ("cause", f"{cause.title}: {cause.why}" if cause else story["cause"]),
+        ("cause", f"{maybe}{cause.title}: {cause.why}" if cause else maybe + story["cause"]),
         ("packets", f"{story['n_packets']:,} ({ties})"),
-        ("lost, void", f"{story['n_lost']:,} lost, {story['n_void']:,} void"),
+        ("lost", f"{story['n_lost']:,}"),
+        ("generator late", f"with {story['n_void']:,}"),
         ("first", f"packet {story['first_seq']} of direction {story['direction']}"),
         ("time in the trial", _when(story["start_ns"], story["end_ns"])),
         ("worst", f"{cells.time(story['worst_excess_ns'])} above the median"),
@@ -165,7 +195,8 @@ def _facts(story: Mapping[str, Any], gap: Mapping[str, Any] | None) -> list[tupl
     if cause and not cause.remedies:
         found.append(("remedy", cause.ask))
     if gap and story["cause"] == "measurer":
-        found.insert(1, ("what held it up", _title(gap["cause"])))
+        maybe = "maybe " if is_guess(gap["cause"], gap["grade"]) else ""
+        found.insert(1, ("what held it up", maybe + _title(gap["cause"])))
     return found
 
 
@@ -183,19 +214,22 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
 def _parts(gap: Mapping[str, Any]) -> list[Part]:
     found = []
     left = 0.0
+    doubtful = gap["cause"] if is_guess(gap["cause"], gap["grade"]) else None
     for share in gap["shares"]:
+        is_doubtful = share["label"] == doubtful
         if not share["ns"] and share["label"] != RESIDUAL:
             continue
         width = 100 * share["share"]
         found.append(
             Part(
-                name=_title(share["label"]),
+                name=("maybe " if is_doubtful else "") + _title(share["label"]),
                 what=share["detail"],
                 time=cells.time(share["ns"]),
                 share=_percent(share["share"]),
                 colour=_colour(share["label"]),
                 left=f"{left:.3f}%",
                 width=f"{width:.3f}%",
+                is_guess=is_doubtful,
             )
         )
         left += width

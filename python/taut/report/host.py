@@ -23,7 +23,7 @@ def warnings(audit: Audit | None) -> list[str]:
     checks = "check fails" if len(worst) == 1 else "checks fail"
     return [
         f"host: {len(worst)} {checks} that can cost the cores of this run ({audit['cores']}) tens "
-        f"of microseconds or more: {named}{more}; see The host below"
+        f"of microseconds or more: {named}{more}; taut host plan says what to do"
     ]
 
 
@@ -41,7 +41,13 @@ def summary(audit: Audit) -> str:
 def failed_rows(audit: Audit) -> list[dict[str, Any]]:
     """Checks that failed, the worst first, each with its first remedy in words."""
     rows = [
-        {**row, "matters": row["severity"] in _MATTERS, "remedy": _remedy(row)}
+        # Runs of before have no words for a fault.
+        {
+            **row,
+            "title": row.get("fault") or row["title"],
+            "matters": row["severity"] in _MATTERS,
+            "remedy": _remedy(row),
+        }
         for row in audit["checks"]
         if row["state"] == "FAIL"
     ]

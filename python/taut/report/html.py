@@ -9,27 +9,31 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from taut.analysis.compare import Comparison
-from taut.analysis.load import load_of, load_words, loads_in_order
+from taut.analysis.load import load_of, loads_in_order
 from taut.analysis.metrics import METRICS
 from taut.analysis.pairing import AnalysedRun
-from taut.analysis.results import analyse_run
-from taut.analysis.statistics import PERCENTILES, SUPPORT
+from taut.analysis.statistics import SUPPORT
+from taut.analysis.trial_names import headings
+from taut.core.errors import InputError
 from taut.core.files import write_whole
 from taut.records.rundir import RunDirectory
-from taut.report import captures, cells, comparison, explanation, host
+from taut.report import captures, cells, comparison, explanation, host, offenders, trim
 from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import conditions_of
 from taut.report.figure import Figure
 from taut.report.figures import FIGURES
-from taut.report.palette import DARK, LIGHT, cause_styles
+from taut.report.palette import VARIABLES, css_name, resolve, style_sheet
+from taut.report.published import outcome_words, read_published
+from taut.report.run_names import letters, run_names, trial_names
+from taut.report.run_warnings import Warned, folded, lines_of, warnings_of
 from taut.report.scene import Scene, make_scenes
 
 # Under the loads after the first only these are drawn, folded: the file must stay small.
-_FIGURES_OF_OTHER_LOADS = ("improvement", "percentiles", "tail_by_cause", "histogram")
+_FIGURES_OF_OTHER_LOADS = ("trimmed", "improvement", "percentiles", "tail_by_cause", "histogram")
 _WORST_EPISODES = 20
 
 
@@ -50,26 +54,22 @@ class Section:
     figures: Sequence[Drawn]
 
 
-def write_report(runs: Sequence[RunDirectory], out: Path, engine_name: str = "duckdb") -> Path:
-    """Analyse the runs and write their report; figures/ comes beside it."""
-    return write_html([(run, analyse_run(run, engine_name)) for run in runs], out)
-
-
 def write_html(runs: Sequence[AnalysedRun], out: Path, compared: Comparison | None = None) -> Path:
     """Write the report of analysed runs to `out`, and figures/ beside it.
 
     With `compared` it opens with what the comparison of two runs shows.
     """
+    names = letters(runs)
     variants = [row for _, document in runs for row in document["variants"]]
     pairs = compared.pairs if compared else ()
     scenes = [
         replace(scene, pairs=[pair for pair in pairs if load_of(pair.a) == scene.load])
-        for scene in make_scenes(runs, loads_in_order(variants))
+        for scene in make_scenes(runs, loads_in_order(variants), names)
     ]
     sections = [_section(scene, is_main=i == 0, number=i) for i, scene in enumerate(scenes)]
     out.parent.mkdir(parents=True, exist_ok=True)
     _write_images(sections, out.parent / "figures")
-    write_whole(out, _page(runs, sections, compared))
+    write_whole(out, _page(runs, names, sections, compared))
     return out
 
 
@@ -93,46 +93,67 @@ def _write_images(sections: Sequence[Section], folder: Path) -> None:
 
 
 def _page(
-    runs: Sequence[AnalysedRun], sections: Sequence[Section], compared: Comparison | None
+    runs: Sequence[AnalysedRun],
+    names: Sequence[str],
+    sections: Sequence[Section],
+    compared: Comparison | None,
 ) -> str:
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("taut.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {
-        "time": cells.time,
+        "time": _time,
         "count": cells.count,
+        "commands": _sentence,
+        "slug": _slug,
         "class_row": captures.class_row,
         "content_rows": captures.content_rows,
+        "open_words": captures.open_words,
+        "position_words": captures.position_words,
     }
-    template = environment.from_string(_asset("report.html.j2"))
-    return template.render(
+    folders = run_names(runs)
+    told = [_run(*run, *named) for run, *named in zip(runs, names, folders, strict=True)]
+    of_trials = trial_names(runs, names)
+    trims, unreadable = _trims(told)
+    others = [*unreadable, *(compared.warnings if compared else ())]
+    warnings = _warnings(sections, runs, names, others)
+    return environment.get_template("report.html.j2").render(
         version=metadata.version("taut"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        title=" and ".join(run.path.resolve().name for run, _ in runs),
-        runs=[_run(run, document) for run, document in runs],
+        title=", ".join(folders),
+        contents=[],  # filled by the headings
+        runs=told,
+        trims=trims,
+        trim_words=trim,
         sections=sections,
         compared=compared,
         comparison=comparison,
         cells=cells,
         captures=[t for _, document in runs for t in captures.captures_of(document["trials"])],
         words=captures,
-        traced=[t for _, document in runs for t in explanation.explained(document["trials"])],
+        traced=[
+            {**trial, "heading": of[trial["name"]]}
+            for (_, document), of in zip(runs, of_trials, strict=True)
+            for trial in explanation.explained(document["trials"])
+        ],
         explanation=explanation,
+        offenders=offenders,
         host=host,
-        percentiles=list(PERCENTILES),
         support=SUPPORT,
         metrics=METRICS,
-        warnings=[*(compared.warnings if compared else ()), *_warnings(sections, runs)],
-        episodes=_episodes(runs),
-        css=Markup(_asset("report.css") + cause_styles()),  # noqa: S704 our own text
+        warnings=lines_of(warnings),
+        more_warnings=folded(warnings),
+        episodes=_episodes(runs, of_trials),
+        outcome_words=outcome_words,
+        css_name=css_name,
+        css=Markup(style_sheet() + _asset("report.css")),  # noqa: S704 our own text
         script=Markup(_asset("report.js")),  # noqa: S704 our own file
         vega=Markup(javascript() if sections else ""),  # noqa: S704 a library, "</script" escaped
-        data=_json(
-            {
-                "themes": {"light": LIGHT, "dark": DARK},
-                "specs": {d.id: d.spec for s in sections for d in s.figures},
-            }
-        ),
+        data=_json({d.id: resolve(d.spec, VARIABLES) for s in sections for d in s.figures}),
     )
 
 
@@ -146,18 +167,37 @@ def _json(document: object) -> Markup:
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 escaped above
 
 
-def _run(run: RunDirectory, document: Mapping[str, Any]) -> dict[str, Any]:
+def _time(ns: float | None) -> str:
+    """A number stays with its unit."""
+    return cells.time(ns).replace(" ", "\u00a0")
+
+
+def _sentence(text: str) -> Markup:
+    """A number and its unit stay on one line; what stands between backticks is a command."""
+    kept = re.sub(r"(\d) (?=[µmn]?s\b|%)", "\\1\u00a0", text)
+    commands = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(kept)))
+    return Markup(commands)  # noqa: S704 escaped above
+
+
+def _slug(words: str) -> str:
+    """Give a heading's name in links."""
+    return re.sub("[^a-z0-9]+", "-", words.lower()).strip("-")
+
+
+def _run(run: RunDirectory, document: Mapping[str, Any], name: str, folder: str) -> dict[str, Any]:
     manifest = _manifest(run)
     return {
-        "name": run.path.resolve().name,
-        # A number and its unit stay on one line.
-        "verdict": re.sub(r"(\d) (?=[µmn]?s\b|%)", "\\1\u00a0", document["verdict"]),
+        "name": name,
+        "path": run.path,
+        "folder": folder,
+        "verdict": _sentence(document["verdict"]),
         "trials": document["trials"],
+        "names": headings(document["trials"]),
         "failed": [t for t in document["trials"] if t["status"] != "whole"],
         "threshold": document["episode_threshold"],
         "conditions": conditions_of(manifest, document["trials"]),
         "audit": manifest.get("audit"),
-        "published": _published(run),
+        "published": read_published(run),
     }
 
 
@@ -165,49 +205,41 @@ def _manifest(run: RunDirectory) -> dict[str, Any]:
     return run.manifest() if (run.path / "manifest.json").is_file() else {}
 
 
-def _published(run: RunDirectory) -> list[dict[str, Any]]:
-    """Tables of published beside measured, where `taut reproduce` left some (reproduce/)."""
-    path = run.path / "published.json"
-    return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
+def _trims(
+    runs: Sequence[Mapping[str, Any]],
+) -> tuple[list[tuple[Mapping[str, Any], trim.Trim]], list[str]]:
+    """The runs that are trims, with what they found; and of each that cannot be read, why."""
+    found, problems = [], []
+    for run in runs:
+        try:
+            one = trim.read_trim(run["path"])
+        except InputError as error:
+            # The run is measured and analysed all the same.
+            problems.append(str(error))
+            continue
+        if one is not None:
+            found.append((run, one))
+    return found, problems
 
 
-def _warnings(sections: Sequence[Section], runs: Sequence[AnalysedRun]) -> list[str]:
-    found = [
-        f"{device.label} at {load_words(device.row)}: {flag}"
-        for section in sections
-        for device in section.scene.devices
-        for flag in cells.flags(device.row)
-    ]
-    found += _empty_variants(runs)
-    for run, document in runs:
-        found += host.warnings(_manifest(run).get("audit"))
-        if any((t["cores"] or {}).get("shared") for t in document["trials"]):
-            found.append("generator and device shared cores: tails are not the device's alone")
-        for trial in document["trials"]:
-            found += [f"{trial['name']}: {w}" for w in trial["warnings"] if _is_trial_matter(w)]
-    return list(dict.fromkeys(found))
+def _warnings(
+    sections: Sequence[Section],
+    runs: Sequence[AnalysedRun],
+    names: Sequence[str],
+    others: Sequence[str],
+) -> list[Warned]:
+    """Give what to beware of, `others` first: what comes from no trial."""
+    devices = [device for section in sections for device in section.scene.devices]
+    return [*(Warned(line) for line in others), *warnings_of(devices, runs, names)]
 
 
-def _is_trial_matter(warning: str) -> bool:
-    """Rate and void are said once for a variant, not again for each repetition."""
-    return not warning.startswith(("rate:", "instrument-limited:"))
-
-
-def _empty_variants(runs: Sequence[AnalysedRun]) -> list[str]:
-    """Variants that have no row in any table, because no packet came back."""
-    return [
-        f"{row['dut']} at {load_words(row)}: no packet came back"
-        for _, document in runs
-        for row in document["variants"]
-        if row["latency_ns"]["n"] == 0
-    ]
-
-
-def _episodes(runs: Sequence[AnalysedRun]) -> dict[str, Any]:
+def _episodes(
+    runs: Sequence[AnalysedRun], of_trials: Sequence[Mapping[str, str]]
+) -> dict[str, Any]:
     """The longest episodes of all trials, and how many there were."""
     rows = [
-        {**episode, "trial": trial["name"], "dut": trial["dut"]}
-        for _, document in runs
+        {**episode, "trial": names[trial["name"]], "dut": trial["dut"]}
+        for (_, document), names in zip(runs, of_trials, strict=True)
         for trial in document["trials"]
         if trial.get("episodes")
         for episode in trial["episodes"]["worst"]

@@ -1,6 +1,8 @@
 """The colours, as data.  Figures name a colour by its token; each theme gives the token a value.
 
-The device colours keep their distance for readers with colour-vision deficiency, in both themes,
+In the page a token is a variable of the style sheet, so that figures follow the reader's theme, and
+paper, without being drawn again.  Words have at least 4.5:1 contrast with what they stand on.  The
+device colours keep their distance for readers with colour-vision deficiency, in both themes,
 and have at least 3:1 contrast with the surface where they carry meaning alone.  A cause has one
 colour in every report: the hue says the kind, and its name always stands beside it.
 """
@@ -10,6 +12,9 @@ from collections.abc import Mapping
 DEVICE_TOKENS = tuple(f"@device{i}" for i in range(1, 9))
 FLOOR_TOKENS = ("@floor1", "@floor2", "@floor3")
 
+# How far from the device's colour to the ink: the first is the one that is most often beside it.
+_SHADES = (0.6, 0.3, 0.85)
+
 # Light and dark.
 _OF_CAUSES: Mapping[str, tuple[str, str]] = {
     # Interrupts: blue.
@@ -17,6 +22,7 @@ _OF_CAUSES: Mapping[str, tuple[str, str]] = {
     "device-irq": ("#0b4f9e", "#8fc0ff"),
     "softirq": ("#2f8fb8", "#5cc6ee"),
     "irq-work": ("#6585ba", "#a9c1e8"),
+    "softirqs-off": ("#1f6a73", "#74d3dc"),
     "nmi": ("#1c2f6b", "#6f86e0"),
     # Called from another core: violet to pink.
     "tlb-shootdown": ("#7a4fc4", "#a487ec"),
@@ -26,6 +32,7 @@ _OF_CAUSES: Mapping[str, tuple[str, str]] = {
     # The scheduler gave the core away: orange to red.
     "preemption": ("#d9541e", "#f0763f"),
     "fifo-preemption": ("#c42b2b", "#ff5d55"),
+    "ksoftirqd-wait": ("#b8620a", "#f09a3e"),
     "workqueue": ("#b57900", "#d9a021"),
     "stopped": ("#7d1f1f", "#ff9d8a"),
     "throttled": ("#9a5a14", "#e0a565"),
@@ -51,13 +58,20 @@ _OF_CAUSES: Mapping[str, tuple[str, str]] = {
     "residual": ("#8a8f98", "#7d8490"),
 }
 
-LIGHT: Mapping[str, str] = {
+_LIGHT: Mapping[str, str] = {
     "@surface": "#ffffff",
+    "@raised": "#f6f7f9",
     "@ink": "#16181d",
     "@muted": "#5a606b",
+    "@faint": "#6b717c",
+    "@line": "#e0e3e8",
     "@grid": "#e6e8ec",
     "@axis": "#b9bec7",
-    "@alert": "#c42b2b",
+    "@alert": "#b42323",
+    "@good": "#17713f",
+    "@link": "#1f5fb0",
+    "@warned": "#fff6e0",
+    "@warned-edge": "#d9a441",
     "@floor1": "#8a8f98",
     "@floor2": "#b0a48f",
     "@floor3": "#9aa58f",
@@ -72,13 +86,20 @@ LIGHT: Mapping[str, str] = {
     **{f"@cause-{name}": light for name, (light, _) in _OF_CAUSES.items()},
 }
 
-DARK: Mapping[str, str] = {
+_DARK: Mapping[str, str] = {
     "@surface": "#16181d",
+    "@raised": "#1e2128",
     "@ink": "#eceef2",
     "@muted": "#a3a9b5",
+    "@faint": "#8f95a1",
+    "@line": "#2d323b",
     "@grid": "#2a2e36",
     "@axis": "#4b515c",
-    "@alert": "#ff7b72",
+    "@alert": "#ff8a80",
+    "@good": "#5fd39a",
+    "@link": "#7fb2f5",
+    "@warned": "#2b2515",
+    "@warned-edge": "#b58a2e",
     "@floor1": "#8f96a3",
     "@floor2": "#a89a80",
     "@floor3": "#8e9c80",
@@ -92,6 +113,33 @@ DARK: Mapping[str, str] = {
     "@device8": "#a3b53a",
     **{f"@cause-{name}": dark for name, (_, dark) in _OF_CAUSES.items()},
 }
+
+
+def _shaded(theme: Mapping[str, str]) -> Mapping[str, str]:
+    """Add the shades of every device and floor: each so far on the way to the ink."""
+    return {
+        **theme,
+        **{
+            f"{token}-{number}": _mixed(theme[token], theme["@ink"], part)
+            for token in (*FLOOR_TOKENS, *DEVICE_TOKENS)
+            for number, part in enumerate(_SHADES, start=1)
+        },
+    }
+
+
+def _mixed(colour: str, ink: str, part: float) -> str:
+    pairs = [[int(of[i : i + 2], 16) for of in (colour, ink)] for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + part * (b - a)):02x}" for a, b in pairs)
+
+
+LIGHT = _shaded(_LIGHT)
+DARK = _shaded(_DARK)
+
+
+def shade(token: str, number: int) -> str:
+    """Give the token of a device in another state of the host: 0 is its own; they repeat."""
+    number %= 1 + len(_SHADES)
+    return f"{token}-{number}" if number else token
 
 
 def colour_devices(labels: Mapping[str, bool]) -> dict[str, str]:
@@ -114,14 +162,18 @@ def cause_token(name: str) -> str:
 
 
 def css_name(token: str) -> str:
-    """Give the variable that holds a cause's colour in the report's style sheet."""
+    """Give the variable of the report's style sheet that holds a token's colour."""
     return "--" + token.removeprefix("@").replace(" ", "-")
 
 
-def cause_styles() -> str:
-    """Style sheet of the causes' colours: without JavaScript, and on paper, too."""
+VARIABLES = {token: f"var({css_name(token)})" for token in LIGHT}
+"""The theme of the page itself: the browser has the colours."""
+
+
+def style_sheet() -> str:
+    """Give every token's variable in both themes; paper is always light."""
     light, dark = (
-        "".join(f"{css_name(t)}:{c};" for t, c in theme.items() if t.startswith("@cause-"))
+        "".join(f"{css_name(token)}:{colour};" for token, colour in theme.items())
         for theme in (LIGHT, DARK)
     )
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"

@@ -1,5 +1,6 @@
 """What figures draw from: the devices under one load, with their exact distributions."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,13 +14,18 @@ import pyarrow as pa
 from taut.analysis.compare import Pair
 from taut.analysis.load import load_of, load_words, rows_of
 from taut.analysis.results import read_distribution
+from taut.analysis.statistics import PERCENTILES
 from taut.analysis.worst import worst_packets
-from taut.records.rundir import RunDirectory
+from taut.records.rundir import AS_FOUND, RunDirectory
 from taut.report.captures import is_capture
-from taut.report.palette import colour_devices
+from taut.report.palette import colour_devices, shade
+from taut.report.run_names import run_names
 from taut.storage.engines import open_engine
 
 Ints = npt.NDArray[np.int64]
+
+_ALWAYS = 10_000
+"""One packet in so many, the rarest percentile that every table has."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +33,18 @@ class Device:
     """One line of a figure: a variant, its repetitions and where they lie."""
 
     label: str
+    name: str
+    """The label without the state of the host."""
     is_floor: bool
     row: Mapping[str, Any]
     trials: Sequence[Mapping[str, Any]] = field(repr=False)
     runs: Mapping[str, Path] = field(repr=False)
     """Each trial's run directory."""
+
+    @property
+    def state(self) -> str:
+        """The state of the host it was measured in."""
+        return str(self.row["host"])
 
     @cached_property
     def _rows(self) -> pa.Table:
@@ -72,7 +85,7 @@ class Scene:
     title: str
     devices: Sequence[Device]
     colours: Mapping[str, str]
-    """A colour token for each label of the run, so that a device keeps its colour."""
+    """A colour token for each label of the run: a device keeps its own, states are shades of it."""
     all_devices: Sequence[Device]
     pairs: Sequence[Pair] = ()
     """Devices of two runs that are compared under this load."""
@@ -82,18 +95,32 @@ class Scene:
         """Whether all its packets come from captures: no generator, no floor."""
         return all(is_capture(device.row) for device in self.devices)
 
+    @property
+    def percentiles(self) -> list[str]:
+        """What its table has: all to p99.99, further out where a row has packets enough."""
+        return [
+            name
+            for name, (over, under) in PERCENTILES.items()
+            if under <= _ALWAYS * (under - over)
+            or any(name not in device.row["unsupported_percentiles"] for device in self.devices)
+        ]
+
     def colour_scale(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:
         """Domain and range for the labels drawn."""
         return list(labels), [self.colours[label] for label in labels]
 
 
 def make_scenes(
-    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]], loads: Sequence[tuple[Any, ...]]
+    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]],
+    loads: Sequence[tuple[Any, ...]],
+    names: Sequence[str] = (),
 ) -> list[Scene]:
-    """One scene a load, in the given order."""
-    devices = list_devices(runs)
-    floors_first = sorted(devices, key=lambda d: not d.is_floor)
-    colours = colour_devices({d.label: d.is_floor for d in floors_first})
+    """One scene a load, in the given order; `names` of the runs as list_devices takes them."""
+    devices = list_devices(runs, names)
+    # States of one device side by side, otherwise as the run listed its devices.
+    names = list(dict.fromkeys(d.name for d in devices))
+    floors_first = sorted(devices, key=lambda d: (not d.is_floor, names.index(d.name)))
+    colours = _colours(floors_first)
     scenes = []
     for load in loads:
         here = [d for d in floors_first if load_of(d.row) == load and _has_packets(d)]
@@ -102,30 +129,44 @@ def make_scenes(
     return scenes
 
 
-def list_devices(runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]) -> list[Device]:
-    """Every variant of every run with a label no other variant of its load has."""
+def _colours(devices: Sequence[Device]) -> dict[str, str]:
+    own = colour_devices({d.name: d.is_floor for d in devices})
+    states = list(dict.fromkeys((AS_FOUND, *(d.state for d in devices))))
+    measured = [state for state in states if any(d.state == state for d in devices)]
+    return {d.label: shade(own[d.name], measured.index(d.state)) for d in devices}
+
+
+def list_devices(
+    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]], names: Sequence[str] = ()
+) -> list[Device]:
+    """Every variant of every run with a label no other variant of its load has.
+
+    Where there are several runs it has the run's name: one of `names`, or its folder's.
+    """
     devices = []
     ambiguous = _ambiguous_names(runs)
-    for run, document in runs:
+    in_states = len({row["host"] for _, document in runs for row in document["variants"]}) > 1
+    for (run, document), of in zip(runs, names or run_names(runs), strict=True):
         by_name = {trial["name"]: trial for trial in document["trials"]}
         for row in document["variants"]:
-            label = _label(row, _name(row) in ambiguous)
+            name = _label(row, _name(row) in ambiguous)
+            label = f"{name}, {row['host']}" if in_states else name
             if len(runs) > 1:
-                label += f" ({run.path.resolve().name})"
+                name, label = (f"{said} ({of})" for said in (name, label))
             trials = [by_name[name] for name in row["trials"]]
             where = dict.fromkeys(row["trials"], run.path)
-            devices.append(Device(label, bool(row["is_floor"]), row, trials, where))
+            devices.append(Device(label, name, bool(row["is_floor"]), row, trials, where))
     return devices
 
 
 def _ambiguous_names(runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]) -> set[str]:
-    """Devices measured over more than one path under one load."""
+    """Devices measured over more than one path under one load in one state of the host."""
     found: set[str] = set()
     for _, document in runs:
         rows = document["variants"]
         for load in {load_of(row) for row in rows}:
-            names = [_name(row) for row in rows_of(rows, load)]
-            found |= {name for name in names if names.count(name) > 1}
+            names = Counter((_name(row), row["host"]) for row in rows_of(rows, load))
+            found |= {name for (name, _), n in names.items() if n > 1}
     return found
 
 

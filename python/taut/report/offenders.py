@@ -1,0 +1,143 @@
+"""Who made packets late, over all trials: one table, in the report and in the terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from taut.analysis.cause import is_guess
+from taut.analysis.causes import BY_ID
+from taut.analysis.explain.offenders import (
+    DEVICE_CORE,
+    GENERATOR_CORE,
+    NO_CORE,
+    offender_of,
+    together,
+)
+from taut.analysis.explain.predicted import Checked
+from taut.analysis.explain.result import Offender
+from taut.analysis.explain.sentences import culprit
+from taut.analysis.load import share_words
+from taut.report import cells
+
+COLUMNS = ("who", "time taken", "packets hit", "worst", "core", "remedy")
+LEGEND = (
+    "Time taken: of the stalls it is to blame for, whether a packet came or not. Packets hit: late "
+    "ones (above {over} of their trial, N = {n}) that waited for them. Worst: the most one was "
+    "late, above its trial's median. What happens on the generator's core says nothing of the "
+    "device. Remedies are checks of the host: `taut host audit` explains "
+    "them, `taut trim` tries them."
+)
+TITLES = {
+    DEVICE_CORE: "Device's core",
+    GENERATOR_CORE: "Generator's core",
+    NO_CORE: "No core",
+}
+MOST_ROWS = 6
+"""Of each core; the others are added up in one row and are told behind a fold."""
+
+_LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Row:
+    """One offender."""
+
+    who: str
+    time: str
+    packets: str
+    worst: str
+    core: str
+    checks: Sequence[Checked]
+    ask: str
+    is_guess: bool
+
+    @property
+    def remedy(self) -> str:
+        """In one cell, for the terminal."""
+        return ", ".join(map(str, self.checks)) or self.ask
+
+
+@dataclass(frozen=True)
+class Group:
+    """The offenders of one core."""
+
+    title: str
+    rows: Sequence[Row]
+    more: Sequence[Row]
+    """Below 1 % of the packets and of the time, or too many."""
+
+
+def legend(explanations: Sequence[Mapping[str, Any]]) -> str:
+    """Define the columns, with how many packets there are."""
+    overs = ", ".join(dict.fromkeys(str(e["over"]) for e in explanations))
+    n = sum(e["tail_packets"] for e in explanations)
+    return LEGEND.format(over=overs, n=cells.count(n))
+
+
+def groups_of(explanations: Sequence[Mapping[str, Any]]) -> list[Group]:
+    """Give the table, the device's core first; empty groups are left out."""
+    documents = [of for e in explanations for of in e.get("offenders", ())]
+    checks = {of["cause"]: [Checked(**check) for check in of["checks"]] for of in documents}
+    found = together(offender_of(of) for of in documents)
+    n_packets = max(sum(one.n_packets for one in found), 1)
+    groups = []
+    for role, title in TITLES.items():
+        own = [one for one in found if one.role == role]
+        taken_ns = max(sum(one.taken_ns for one in own), 1)
+
+        def share(one: Offender, taken_ns: int = taken_ns) -> float:
+            return max(one.n_packets / n_packets, one.taken_ns / taken_ns)
+
+        ranked = sorted(own, key=share, reverse=True)
+        shown = [one for one in ranked if share(one) >= _LEAST_SHARE][:MOST_ROWS]
+        rest = [one for one in own if one not in shown]
+        if len(rest) == 1:
+            shown, rest = [*shown, *rest], []
+        shown = [one for one in own if one in shown]
+        rows = [_row(one, n_packets, checks) for one in shown]
+        rows += [_others(rest, n_packets)] if rest else []
+        more = [_row(one, n_packets, checks) for one in rest]
+        groups += [Group(title, rows, more)] if rows else []
+    return groups
+
+
+def _row(one: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:
+    n = one.n_stalls or one.n_packets
+    ask = "" if one.cause == "unknown" else BY_ID[one.cause].ask
+    n_guesses = one.n_guesses if is_guess(one.cause, "D") else 0
+    who = culprit(one.cause, one.who)
+    if 0 < n_guesses < n:
+        who += f" (a guess in {n_guesses:,} of {n:,})"
+    elif n_guesses:
+        who = f"perhaps {who} (a guess)"
+    failed_first = sorted(checks.get(one.cause, ()), key=lambda check: check.audit != "FAIL")
+    return Row(
+        who=who[0].upper() + who[1:],
+        time=cells.time(one.taken_ns) if one.n_stalls else cells.NOTHING,
+        packets=_packets(one, n_packets),
+        worst=cells.time(one.worst_ns) if one.n_packets else cells.NOTHING,
+        core=cells.NOTHING if one.core is None else str(one.core),
+        checks=failed_first[:2],
+        ask=ask,
+        is_guess=0 < n_guesses == n,
+    )
+
+
+def _packets(one: Offender, n_packets: int) -> str:
+    if not one.n_packets:
+        return "0"
+    return f"{cells.count(one.n_packets)} ({share_words(one.n_packets / n_packets)})"
+
+
+def _others(rest: Sequence[Offender], n_packets: int) -> Row:
+    """Add up those that are folded."""
+    one = replace(
+        rest[0],
+        core=None,
+        n_stalls=sum(one.n_stalls for one in rest),
+        taken_ns=sum(one.taken_ns for one in rest),
+        n_packets=sum(one.n_packets for one in rest),
+        worst_ns=max(one.worst_ns for one in rest),
+    )
+    row = _row(one, n_packets, {})
+    return replace(row, who=f"{len(rest)} others together", ask="", is_guess=False)

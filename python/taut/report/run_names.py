@@ -1,0 +1,39 @@
+"""How runs and trials are called where several runs are in one report."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+from typing import Any
+
+from taut.analysis.trial_names import headings
+from taut.records.rundir import RunDirectory
+
+Runs = Sequence[tuple[RunDirectory, Mapping[str, Any]]]
+
+
+def letters(runs: Runs) -> list[str]:
+    """Name each run by a letter, as room is little where it stands beside every device."""
+    if len(runs) > len(ascii_uppercase):
+        return [str(number) for number in range(1, len(runs) + 1)]
+    return list(ascii_uppercase[: len(runs)])
+
+
+def run_names(runs: Runs) -> list[str]:
+    """Name each run by its folder, with the one above where two are called alike."""
+    paths = [run.path.resolve() for run, _ in runs]
+    n_alike = Counter(path.name for path in paths)
+    return [
+        path.name if n_alike[path.name] == 1 else f"{path.parent.name}/{path.name}"
+        for path in paths
+    ]
+
+
+def trial_names(runs: Runs, names: Sequence[str]) -> list[dict[str, str]]:
+    """Name the trials of each run by their folders; with the run's name where there are several."""
+    return [
+        {
+            folder: f"{words} ({name})" if len(runs) > 1 else words
+            for folder, words in headings(document["trials"]).items()
+        }
+        for (_, document), name in zip(runs, names, strict=True)
+    ]

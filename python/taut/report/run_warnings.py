@@ -1,0 +1,191 @@
+"""What to beware of before using a run's numbers: one line a kind, the rest behind a fold."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from taut.analysis.load import load_words, share_words
+from taut.report import cells, host
+from taut.report.run_names import Runs, run_names, trial_names
+from taut.report.scene import Device
+
+MOST_LINES = 3
+"""Before a fold: who is warned of everything reads nothing."""
+
+_MOST_MEDIANS = 4
+
+_SAID_OF_ROWS = ("rate:", "instrument-limited:", "no packet came back")
+
+
+@dataclass(frozen=True)
+class Warned:
+    """One kind of warning."""
+
+    line: str
+    details: Sequence[str] = ()
+    """Whom it concerns, one by one."""
+
+
+def lines_of(found: Sequence[Warned]) -> list[str]:
+    """Give the lines before the fold."""
+    return [one.line for one in found[:MOST_LINES]]
+
+
+def folded(found: Sequence[Warned]) -> list[str]:
+    """Give what is behind the fold: further lines, and of each kind whom it concerns."""
+    rows = []
+    for number, one in enumerate(found):
+        # A kind that concerns one alone has said so in its line.
+        rows += [one.line] if number >= MOST_LINES else []
+        rows += one.details if len(one.details) > 1 else []
+    return rows
+
+
+def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()) -> list[Warned]:
+    """Give every kind of warning, the gravest first; `names` of the runs, or their folders'."""
+    names = names or run_names(runs)
+    trials = [
+        {**trial, "heading": of[trial["name"]]}
+        for (_, document), of in zip(runs, trial_names(runs, names), strict=True)
+        for trial in document["trials"]
+    ]
+    found = [
+        _of_rows(devices, "sums_reconcile", False, _sums_line, lambda _: "sums do not come out"),
+        _failed(trials),
+        _empty(runs),
+        _of_rows(devices, "instrument_limited", True, _late_line, _late_of),
+        _of_rows(devices, "rate_ok", False, _rate_line, _rate_of),
+        _of_rows(devices, "two_bands", True, _bands_line, _bands_of),
+        _shared(trials),
+        *_audits(runs, names),
+        *_of_trials(trials),
+    ]
+    return [one for one in found if one is not None]
+
+
+def _of_rows(
+    devices: Sequence[Device],
+    flag: str,
+    value: bool,
+    line: Callable[[str, Sequence[Device]], str],
+    words: Callable[[Device], str],
+) -> Warned | None:
+    """Make one kind of the devices whose row has this flag."""
+    concerned = [device for device in devices if bool(device.row[flag]) is value]
+    if not concerned:
+        return None
+    rows = f"{len(concerned)} of {len(devices)} rows" if len(devices) > 1 else "the row"
+    details = [f"{_at(device)}: {words(device)}" for device in concerned]
+    return Warned(line(rows, concerned), details)
+
+
+def _at(device: Device) -> str:
+    return f"{device.label} at {load_words(device.row)}"
+
+
+def _sums_line(rows: str, concerned: Sequence[Device]) -> str:
+    return f"The sums do not come out in {rows}, {_at(concerned[0])} first: do not use them."
+
+
+def _late_line(rows: str, concerned: Sequence[Device]) -> str:
+    worst = max(concerned, key=lambda device: float(device.row["void_share"]))
+    return (
+        f"The generator itself was late in {rows}, with up to "
+        f"{share_words(worst.row['void_share'])} of the packets ({_at(worst)}): those tails may "
+        "be its own."
+    )
+
+
+def _late_of(device: Device) -> str:
+    return f"the generator was late with {share_words(device.row['void_share'])} of the packets"
+
+
+def _rate_line(rows: str, concerned: Sequence[Device]) -> str:
+    worst = max(concerned, key=lambda device: abs(1 - _achieved(device)))
+    return f"The rate was not what was asked in {rows}: {_at(worst)} {_rate_of(worst)}."
+
+
+def _achieved(device: Device) -> float:
+    row = device.row
+    return float(row["achieved_pps"] / row["offered_pps"]) if row["offered_pps"] else 0.0
+
+
+def _rate_of(device: Device) -> str:
+    unsent = device.row["unsent"]
+    more = f", {cells.count(unsent)} packets unsent" if unsent else ""
+    return f"had {100 * _achieved(device):.4g} % of it{more}"
+
+
+def _bands_line(rows: str, concerned: Sequence[Device]) -> str:
+    worst = max(concerned, key=_spread)
+    return f"Repetitions disagree in {rows}: {_at(worst)} has {_bands_of(worst)}."
+
+
+def _spread(device: Device) -> float:
+    medians = _medians(device)
+    return max(medians) / max(min(medians), 1)
+
+
+def _medians(device: Device) -> list[float]:
+    return [p50 for p50 in device.row["p50_of_repetitions"] if p50 is not None]
+
+
+def _bands_of(device: Device) -> str:
+    medians = _medians(device)
+    if len(medians) <= _MOST_MEDIANS:
+        return f"medians of {', '.join(map(cells.time, medians))}"
+    least, greatest = cells.time(min(medians)), cells.time(max(medians))
+    return f"medians of {least} to {greatest} in {len(medians)} repetitions"
+
+
+def _failed(trials: Sequence[Mapping[str, Any]]) -> Warned | None:
+    failed = [trial for trial in trials if trial["status"] != "whole"]
+    if not failed:
+        return None
+    details = [f"{trial['heading']} failed: {_reason(trial)}" for trial in failed]
+    return Warned(f"{len(failed)} of {len(trials)} trials failed: {details[0]}.", details)
+
+
+def _reason(trial: Mapping[str, Any]) -> str:
+    return str((trial["failure"] or {}).get("reason", "no reason recorded"))
+
+
+def _empty(runs: Runs) -> Warned | None:
+    """Variants that have no row in any table."""
+    details = [
+        f"{row['dut']} at {load_words(row)}: no packet came back"
+        for _, document in runs
+        for row in document["variants"]
+        if row["latency_ns"]["n"] == 0
+    ]
+    return Warned(f"No row of {len(details)}: {details[0]}.", details) if details else None
+
+
+def _shared(trials: Sequence[Mapping[str, Any]]) -> Warned | None:
+    if not any((trial["cores"] or {}).get("shared") for trial in trials):
+        return None
+    return Warned("Generator and device shared cores: tails are not the device's alone.")
+
+
+def _audits(runs: Runs, names: Sequence[str]) -> list[Warned]:
+    found = []
+    for (run, _), name in zip(runs, names, strict=True):
+        manifest = run.manifest() if (run.path / "manifest.json").is_file() else {}
+        of = f"{name}: " if len(runs) > 1 else ""
+        found += [Warned(of + line) for line in host.warnings(manifest.get("audit"))]
+    return found
+
+
+def _of_trials(trials: Sequence[Mapping[str, Any]]) -> list[Warned]:
+    """What trials say of themselves, but for what is said once a row."""
+    by_words: dict[str, list[str]] = {}
+    for trial in trials:
+        for warning in trial["warnings"]:
+            if not warning.startswith(_SAID_OF_ROWS):
+                by_words.setdefault(warning, []).append(trial["heading"])
+    return [_of_words(words, of) for words, of in by_words.items()]
+
+
+def _of_words(words: str, of: Sequence[str]) -> Warned:
+    first = f"{words} ({of[0]}{f' and {len(of) - 1} more' if len(of) > 1 else ''})."
+    return Warned(first, [f"{name}: {words}" for name in of])

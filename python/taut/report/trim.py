@@ -1,0 +1,421 @@
+"""A trim in the report: RUN/trim.json, read into values, and those in the words of the page.
+
+The file is the interface: the report knows nothing else of the loop that wrote it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import Any
+
+from taut.analysis.causes import BY_ID
+from taut.analysis.load import share_words
+from taut.analysis.paired import PairedRatio, factor
+from taut.core.errors import InputError
+from taut.records.rundir import read_json
+from taut.report import cells
+from taut.report.palette import cause_token, css_name
+
+FILE = "trim.json"
+FORMAT = 1
+TITLE = "The trim"
+FIGURE = "trimmed"
+"""The figure that stands in the trim's section."""
+
+NOW, BOOT, BY_HAND = "now", "at boot", "by hand"
+
+_TONES = {"helps": "good", "harms": "bad"}
+_ROOM = 1.15
+
+
+@dataclass(frozen=True)
+class Medians:
+    """A device under a load: the medians of the runs in each state, ns; None: none was whole."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause of the tail in both states; None: not measured in that state, or not traced."""
+
+    id: str
+    title: str
+    before: float
+    after: float | None
+    """Shares of the tail, 0 to 1."""
+    late_before: float | None
+    late_after: float | None
+    """How late it made the packets of a million, together, ns."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One remedy that was tried, or only listed."""
+
+    id: str
+    summary: str
+    when: str
+    cause: str
+    """The id of its group; empty: only the audit asks for it."""
+    share: float
+    cost: str
+    risk: str
+    lines: Sequence[str]
+    decision: str | None
+    without_it: PairedRatio | None
+    """Of its group: the figure without it over the figure with all; None: not measured."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Remedies of one cause, which are left out together."""
+
+    title: str
+    asks: str
+    without_it: PairedRatio | None
+    remedies: Sequence[Remedy]
+
+
+@dataclass(frozen=True)
+class Trim:
+    """What a trim found."""
+
+    target: str
+    figure: str
+    method: str
+    cores: str
+    took_s: float
+    verdict: str
+    sentence: str
+    effect: PairedRatio | None
+    with_void: PairedRatio | None
+    confirmed: PairedRatio | None
+    medians: Sequence[Medians]
+    causes: Sequence[Cause]
+    remedies: Sequence[Remedy]
+    kept: Sequence[str]
+    in_force: bool
+    notes: Sequence[str]
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether anything was tried; else there are only causes and candidates."""
+        return any(remedy.decision is not None for remedy in self.remedies)
+
+    @property
+    def headline(self) -> str:
+        """Say the result, or that there can be none."""
+        if self.is_decided or not any(remedy.when == NOW for remedy in self.remedies):
+            return self.sentence
+        return (
+            "A dry run: the host was measured as found, once, and nothing was changed; what "
+            "follows could help."
+        )
+
+    @property
+    def tone(self) -> str:
+        """Give the class of the headline: good, bad, or neutral, as is what was not shown."""
+        return _TONES.get(self.verdict, "neutral") if self.effect else "neutral"
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the causes are compared."""
+        return any(cause.after is not None for cause in self.causes)
+
+
+def read_trim(run: Path) -> Trim | None:
+    """Read the trim of a run; None: it is no trim's. InputError: one of a taut unlike this one."""
+    path = run / FILE
+    if not path.is_file():
+        return None
+    document = read_json(path)
+    if document.get("format") != FORMAT:
+        raise InputError(
+            f"{path}: format {document.get('format')}, this taut shows format {FORMAT}; the trim "
+            "is not in this report: write it with the taut that made the trim"
+        )
+    try:
+        return parse_trim(document)
+    except KeyError as error:
+        problem = f"has no {error}"
+    except (TypeError, ValueError, AttributeError) as error:
+        problem = f"is not as expected ({error})"
+    raise InputError(
+        f"{path}: {problem}; the trim is not in this report: write it with the taut that made it"
+    )
+
+
+def parse_trim(document: Mapping[str, Any]) -> Trim:
+    """Turn the document into values; KeyError, TypeError or ValueError where it is another."""
+    return Trim(
+        target=str(document["target"]),
+        figure=str(document["figure"]),
+        method=str(document["method"]),
+        cores=str(document["cores"]),
+        took_s=float(document["took_s"]),
+        verdict=str(document["verdict"]),
+        sentence=str(document["sentence"]),
+        effect=_effect(document["effect"]),
+        with_void=_effect(document["effect_with_void"]),
+        confirmed=_effect(document["confirmed"]),
+        medians=[
+            Medians(str(of["cell"]), _number(of["before"]), _number(of["after"]))
+            for of in document["cells"]
+        ],
+        causes=[_cause(of) for of in document["causes"]],
+        remedies=[_remedy(of) for of in document["remedies"]],
+        kept=[str(remedy) for remedy in document["kept"]],
+        in_force=bool(document["in_force"]),
+        notes=[str(note) for note in document["notes"]],
+    )
+
+
+def _effect(of: Mapping[str, Any] | None) -> PairedRatio | None:
+    if of is None:
+        return None
+    numbers = {name: float(of[name]) for name in ("ratio", "low", "high", "confidence", "p_value")}
+    if min(numbers["ratio"], numbers["low"], numbers["high"]) <= 0:
+        raise ValueError("a ratio that is not above 0")
+    return PairedRatio(n_pairs=int(of["n_pairs"]), **numbers)
+
+
+def _cause(of: Mapping[str, Any]) -> Cause:
+    return Cause(
+        id=str(of["cause"]),
+        title=str(of["title"]),
+        before=float(of["before"]),
+        after=_number(of["after"]),
+        # Only traced trials have them.
+        late_before=_number(of.get("late_ns_before")),
+        late_after=_number(of.get("late_ns_after")),
+    )
+
+
+def _remedy(of: Mapping[str, Any]) -> Remedy:
+    return Remedy(
+        id=str(of["remedy"]),
+        summary=str(of["summary"]),
+        when=str(of["when"]),
+        cause=str(of["cause"]),
+        share=float(of["share"]),
+        cost=str(of["cost"]),
+        risk=str(of["risk"]),
+        lines=[str(line) for line in of["lines"]],
+        decision=None if of["decision"] is None else str(of["decision"]),
+        # A candidate that was not decided on has none.
+        without_it=_effect(of.get("without_it")),
+    )
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(str(value))
+
+
+def facts(trim: Trim) -> list[tuple[str, str]]:
+    """What was measured, and how the claim is made: name and words."""
+    found = [("figure", trim.figure)]
+    if trim.effect is not None:
+        found += [("claim", f"rests on {trim.effect.n_pairs} pairs of runs: {trim.method}")]
+    return [*found, ("cores trimmed", trim.cores), ("took", f"{trim.took_s:.0f} s")]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One row of the table of effects, and its mark on an axis of ratios, in percent of it."""
+
+    name: str
+    is_claim: bool
+    is_shown: bool
+    ratio: str
+    interval: str
+    confidence: str
+    n_pairs: int
+    p_value: str
+    at: str
+    low: str
+    high: str
+    one: str
+    """Where a ratio of 1 lies: no effect."""
+
+
+EFFECTS_NOTE = (
+    "Each row compares two states that were measured in turn, pair by pair: below 1 the first "
+    "named has the shorter tail. On the log axis the dashed line is 1, no effect. Filled marks are "
+    "shown; hollow ones are not, for their interval holds 1, which is not the same as no effect. "
+    "Exact signed-rank interval and test."
+)
+CAUSES_NOTE = (
+    "All traced trials of each state together: shares are of the packets above each trial's own "
+    "p99.9, so they do not say how long the tail is; the times are how late a cause made the "
+    "packets of a million, added up. This describes what was seen; it is no test."
+)
+GROUPS_NOTE = (
+    "Remedies of one cause are left out together and share the result: the figure without them "
+    "over the figure with everything, so above 1 they help."
+)
+
+
+def effects(trim: Trim) -> list[Shown]:
+    """Every ratio of two states that was measured in pairs, the claim first, on one axis."""
+    named = [
+        ("trimmed / as found", trim.effect),
+        ("the same, with packets the generator was late with", trim.with_void),
+        ("what is kept / as found", trim.confirmed),
+        *((f"without {_those(group)} / trimmed", group.without_it) for group in groups(trim, NOW)),
+    ]
+    found = [(name, effect) for name, effect in named if effect is not None]
+    least = min((e.low for _, e in found), default=1.0)
+    most = max((e.high for _, e in found), default=1.0)
+    low, high = log(min(least, 1.0) / _ROOM), log(max(most, 1.0) * _ROOM)
+
+    def place(ratio: float) -> str:
+        return f"{100 * (log(ratio) - low) / (high - low):.2f}%"
+
+    return [
+        Shown(
+            name=name,
+            is_claim=effect is trim.effect,
+            is_shown=effect.is_shown,
+            ratio=factor(effect.ratio),
+            interval=f"{factor(effect.low)} to {factor(effect.high)}",
+            confidence=f"{100 * effect.confidence:.3g} %",
+            n_pairs=effect.n_pairs,
+            p_value=f"{effect.p_value:.2g}",
+            at=place(effect.ratio),
+            low=place(effect.low),
+            high=place(effect.high),
+            one=place(1.0),
+        )
+        for name, effect in found
+    ]
+
+
+def _those(group: Group) -> str:
+    is_asked = bool(group.remedies[0].cause)
+    return f"those for “{group.title}”" if is_asked else "those no cause asks for"
+
+
+def median_rows(trim: Trim) -> Iterator[tuple[str, str, str, str]]:
+    """Each device under a load: as found, trimmed, and their ratio."""
+    for of in trim.medians:
+        ratio = factor(of.after / of.before) if of.before and of.after else cells.NOTHING
+        yield of.name, cells.time(of.before), cells.time(of.after), ratio
+
+
+@dataclass(frozen=True)
+class CauseRow:
+    """A cause in the table: words, and how long its two bars are, in percent of the longest."""
+
+    title: str
+    colour: str
+    """A variable of the style sheet."""
+    numbers: Sequence[tuple[str, str]]
+    """For each state the share of the tail, and how late it made the packets of a million."""
+    before: str
+    after: str
+
+
+def cause_rows(trim: Trim) -> list[CauseRow]:
+    """Every cause, as found and, where it was measured, trimmed."""
+    amounts = [(_amount(c, c.late_before, c.before), _after(c)) for c in trim.causes]
+    most = max((amount for pair in amounts for amount in pair), default=0.0) or 1.0
+    states = 2 if trim.is_traced else 1
+    return [
+        CauseRow(
+            title=cause.title,
+            colour=css_name(cause_token(cause.id)),
+            numbers=[
+                (_share(cause.before), cells.time(cause.late_before)),
+                (_share(cause.after), cells.time(cause.late_after)),
+            ][:states],
+            before=f"{100 * before / most:.2f}%",
+            after=f"{100 * after / most:.2f}%",
+        )
+        for cause, (before, after) in zip(trim.causes, amounts, strict=True)
+    ]
+
+
+def bar_words(trim: Trim) -> str:
+    """Say what the bars are as long as."""
+    is_timed = any(c.late_before is not None for c in trim.causes)
+    what = "how late a cause made packets" if is_timed else "a cause's share of the tail"
+    states = ", above as found, below trimmed" if trim.is_traced else ""
+    return f"A bar is as long as {what}{states}."
+
+
+def how_many(of: Sequence[Group]) -> str:
+    """Count the remedies of some groups, in words."""
+    n = sum(len(group.remedies) for group in of)
+    return f"{n} remedies" if n != 1 else "1 remedy"
+
+
+def _amount(cause: Cause, late: float | None, share: float | None) -> float:
+    """What a bar is as long as: time where it is known, for shares hide that a tail shrank."""
+    return (share if cause.late_before is None else late) or 0.0
+
+
+def _after(cause: Cause) -> float:
+    return _amount(cause, cause.late_after, cause.after)
+
+
+def _share(share: float | None) -> str:
+    return cells.NOTHING if share is None else share_words(share)
+
+
+def groups(trim: Trim, when: str) -> list[Group]:
+    """The remedies that take effect in one way, by the cause that asks for them."""
+    members = [remedy for remedy in trim.remedies if remedy.when == when]
+    return [
+        Group(
+            title=_title(cause),
+            asks=_asks([r for r in members if r.cause == cause]),
+            without_it=next(r for r in members if r.cause == cause).without_it,
+            remedies=[r for r in members if r.cause == cause],
+        )
+        for cause in dict.fromkeys(remedy.cause for remedy in members)
+    ]
+
+
+def _title(cause: str) -> str:
+    if not cause:
+        return "no cause seen"
+    return BY_ID[cause].title if cause in BY_ID else cause
+
+
+def _asks(members: Sequence[Remedy]) -> str:
+    if not members[0].cause:
+        return "only the audit asks for these"
+    return f"{share_words(members[0].share)} of the tail of the scouting run"
+
+
+def without_words(effect: PairedRatio) -> str:
+    """Say what leaving a group out did."""
+    return (
+        f"without them {factor(effect.ratio)} times as long "
+        f"({100 * effect.confidence:.3g} % interval {factor(effect.low)} to {factor(effect.high)}"
+        f"{'' if effect.is_shown else '; no effect shown'})"
+    )
+
+
+def decision_tone(decision: str) -> str:
+    """Give the class of a decision: what was shown is coloured, what was not is not."""
+    if decision == "kept: shown to help":
+        return "good"
+    return "bad" if "longer" in decision else "neutral"
+
+
+def last_lines(cores: str, kept: Sequence[str], *, in_force: bool) -> list[str]:
+    """Say how the host stands, how to keep it so over a boot, and how to undo it."""
+    only = f"--cores {cores} --only {','.join(kept)}"
+    if in_force:
+        return [
+            "In force now: taut host undo takes it back; "
+            f"taut host apply {only} --boot makes it survive a boot."
+        ]
+    return [
+        f"The host is as it was{f'; to keep what helps: taut host apply {only}' if kept else ''}."
+    ]

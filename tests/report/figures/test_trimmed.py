@@ -1,0 +1,103 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from taut.report.figures import trimmed
+from taut.report.figures.trimmed import (
+    TrimmedPercentiles,
+    _in_both_states,
+    _percentiles,
+    _rows,
+    outermost,
+)
+from taut.report.scene import Device, Scene
+
+N_PACKETS = 2_000
+
+
+def device(name, state, *, times=1, n_repetitions=6):
+    """A device whose repetition r took r to 2000 r µs, times as much in this state."""
+    trials = [
+        {"name": f"{name}-{state}-{r}", "repetition": r, "latency_without_void_ns": {"n": 1}}
+        | {"factor": r * times}
+        for r in range(1, n_repetitions + 1)
+    ]
+    return Device(f"{name}, {state}", name, name == "floor", {"host": state}, trials, {})
+
+
+@pytest.fixture(autouse=True)
+def _made_counts(monkeypatch):
+    ranks = np.arange(1, N_PACKETS + 1)
+    monkeypatch.setattr(trimmed, "_valid", lambda _, trial: (1000 * ranks * trial["factor"], ranks))
+
+
+@pytest.fixture
+def devices():
+    return [
+        device("floor", "as found"),
+        device("floor", "trimmed"),
+        device("eager", "as found", times=10),
+        device("eager", "trimmed"),
+        device("eager", "kept"),
+        device("buffered", "as found"),
+    ]
+
+
+def drawn(devices):
+    colours = {device.label: "@device1" for device in devices}
+    return TrimmedPercentiles().draw(Scene((), "a load", devices, colours, devices))
+
+
+@pytest.mark.parametrize(
+    ("n", "out"), [(1, None), (5, None), (6, 0), (8, 0), (9, 1), (12, 2), (16, 3)]
+)
+def test_interval_of_the_median_is_that_of_the_sign_test(n, out):
+    assert outermost(n) == out
+
+
+def test_only_devices_in_both_states_are_drawn(devices):
+    assert [(a.label, b.label) for a, b in _in_both_states(devices)] == [
+        ("eager, as found", "eager, trimmed")
+    ]
+    assert drawn(devices) is not None
+    assert drawn([d for d in devices if d.state != "trimmed"]) is None
+
+
+def test_repetitions_of_one_state_alone_are_left_out(devices):
+    found, trimmed_device = next(_in_both_states(devices))
+    fewer = replace(trimmed_device, trials=trimmed_device.trials[1:])
+    none_left = replace(trimmed_device, trials=[])
+
+    [(a, b)] = _in_both_states([found, fewer])
+
+    assert [t["repetition"] for t in a.trials] == [2, 3, 4, 5, 6]
+    assert [t["repetition"] for t in b.trials] == [2, 3, 4, 5, 6]
+    assert list(_in_both_states([found, none_left])) == []
+
+
+def test_line_is_the_median_of_repetitions_and_band_its_interval(devices):
+    rows = list(_rows(next(_in_both_states(devices))))
+
+    first = rows[0]
+    assert (first["median_us"], first["low_us"], first["high_us"]) == (35.0, 10.0, 60.0)
+    assert {row["repetitions"] for row in rows} == {6}
+    # Ten packets above the last percentile drawn.
+    assert max(row["one_in"] for row in rows) == pytest.approx(N_PACKETS / 10)
+
+
+def test_fewer_than_six_repetitions_have_no_band():
+    pair = (device("eager", "as found", n_repetitions=5), device("eager", "trimmed"))
+
+    rows = list(_rows(next(_in_both_states(pair))))
+
+    assert {row["repetitions"] for row in rows} == {5}
+    assert all(r["low_us"] == r["median_us"] == r["high_us"] for r in rows)
+
+
+def test_a_percentile_is_the_smallest_value_with_at_least_that_share():
+    values, upto = np.arange(1, 101) * 1000, np.arange(1, 101)
+
+    found = _percentiles(values, upto, np.array([1.0, 2.0, 10.0, 100.0]))
+
+    assert found.tolist() == [1, 50, 90, 99]

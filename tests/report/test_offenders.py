@@ -1,0 +1,107 @@
+import io
+from typing import Any
+
+from rich.console import Console
+
+from taut.report.explained import print_offenders
+from taut.report.offenders import MOST_ROWS, groups_of, legend
+
+
+def offender(who: str, **changes: Any) -> dict[str, Any]:
+    of = {
+        "role": "device",
+        "core": 1,
+        "cause": "preemption",
+        "who": f'"{who}"' if who else "",
+        "n_stalls": 2,
+        "n_guesses": 0,
+        "taken_ns": 2_000_000,
+        "n_packets": 50,
+        "worst_ns": 1_500_000,
+        "checks": [
+            {"check": "K04", "title": "isolated", "audit": "PASS"},
+            {"check": "R24", "title": "other programs", "audit": "FAIL"},
+        ],
+    }
+    return of | changes
+
+
+def explained(*offenders: dict[str, Any]) -> dict[str, Any]:
+    return {"over": "p99.9", "tail_packets": 100, "offenders": list(offenders)}
+
+
+def test_the_same_one_in_several_trials_is_one_row_with_the_check_that_failed_first():
+    [group] = groups_of([explained(offender("cc1")), explained(offender("cc1", worst_ns=7))])
+
+    [row] = group.rows
+    assert (row.who, row.time, row.packets) == ('Another thread, "cc1"', "4 ms", "100 (100 %)")
+    assert (row.worst, row.core, row.remedy) == ("1.50 ms", "1", "R24 FAIL, K04 PASS")
+
+
+def test_the_generators_core_comes_after_the_devices():
+    own = offender("mypy", role="generator", core=0, n_packets=900)
+
+    groups = groups_of([explained(own, offender("cc1"))])
+
+    assert [group.title for group in groups] == ["Device's core", "Generator's core"]
+
+
+def test_small_ones_are_one_row_and_nothing_is_lost():
+    small = [offender(f"s{n}", n_packets=1, taken_ns=10) for n in range(9)]
+    many = [offender(f"m{n}", n_packets=200 + n) for n in range(MOST_ROWS + 1)]
+
+    [group] = groups_of([explained(*small, *many)])
+
+    assert len(group.rows) == MOST_ROWS + 1
+    assert group.rows[-1].who == "10 others together"
+    assert len(group.more) == 10
+    counts = [int(row.packets.split()[0]) for row in group.rows]
+    assert sum(counts) == 9 + sum(200 + n for n in range(MOST_ROWS + 1))
+
+
+def test_a_guess_looks_like_one():
+    throttled = offender("", cause="throttled", n_guesses=2)
+    some = offender("cc1", n_guesses=1)
+
+    rows = groups_of([explained(throttled, some)])[0].rows
+
+    assert [(row.who, row.is_guess) for row in rows] == [
+        ("Perhaps throttling (a guess)", True),
+        ('Another thread, "cc1" (a guess in 1 of 2)', False),
+    ]
+
+
+def test_that_nothing_is_known_is_no_guess_and_has_no_remedy():
+    one = offender("", cause="unknown", n_guesses=2, checks=[])
+
+    [row] = groups_of([explained(one)])[0].rows
+
+    assert (row.who, row.is_guess, row.remedy) == ("Not known", False, "")
+
+
+def test_taut_itself_is_called_so_and_a_device_of_tauts_is_not():
+    rows = groups_of([explained(offender("taut-trace"), offender("taut-forward"))])[0].rows
+
+    assert [row.who for row in rows] == [
+        'Taut itself, "taut-trace"',
+        'Another thread, "taut-forward"',
+    ]
+
+
+def test_results_of_before_there_were_offenders_have_no_table():
+    old = {"over": "p99.9", "tail_packets": 100}
+
+    assert groups_of([old]) == []
+    assert "N = 100" in legend([old])
+
+
+def test_the_terminal_prints_numbers_whole_at_80_columns():
+    out = io.StringIO()
+    of = explained(offender("long-name-without-a-blank"), offender("cc1", role="generator", core=0))
+
+    print_offenders([of], Console(file=out, width=80), details=False)
+
+    text = out.getvalue()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert {"Device's", "Generator's", "1.50", "(50"} <= set(text.split())

@@ -1,0 +1,91 @@
+"""What a browser shows of reports, from a phone to a wide screen, in light and in dark."""
+
+from pathlib import Path
+
+import pytest
+
+from browser import WIDTHS, look, needs_browser, wrong_in
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis.compare import compare_runs
+from taut.analysis.results import analyse_run
+from taut.records.rundir import RunDirectory
+from taut.report import html
+from taut.report.html import write_html
+
+pytestmark = needs_browser
+
+FAULTS = """<!doctype html><html><body style="margin: 0; background: #fff; color: #000">
+<h1>Faults</h1><h3>one level is missing</h3><a href="#nowhere">nowhere</a>
+<p style="position: absolute; top: 300px">first words</p>
+<p style="position: absolute; top: 304px">second words</p>
+<div style="position: absolute; top: 400px; width: 90px; overflow: hidden; white-space: nowrap">
+words that are too long for it</div>
+<p style="position: absolute; top: 500px; color: #999">pale words</p>
+<svg style="position: absolute; top: 600px" role="img"><text y="20">a label that is …</text></svg>
+<table style="position: absolute; top: 800px; height: 2000px"><caption>a table</caption>
+<thead><tr><th>its head</th></tr></thead><tbody><tr><td>its body</td></tr></tbody></table>
+</body></html>"""
+
+
+@pytest.fixture(autouse=True)
+def _no_images(monkeypatch):
+    """Files beside the report are not looked at here."""
+    monkeypatch.setattr(html, "write_images", lambda _spec, _stem: None)
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    """Of the same two devices, the second slower, named as taut names runs."""
+    folder = tmp_path_factory.mktemp("runs")
+    return [
+        made(
+            folder / f"first-look-20261122-20301{n}", MadeTrial(n_packets=5_000, base_ns=900.0 * n)
+        )
+        for n in (1, 2)
+    ]
+
+
+def made(path: Path, trial: MadeTrial):
+    variants = [MadeVariant(name, "taut_forward", trial) for name in ("eager", "buffered")]
+    run = RunDirectory(make_run(path, tuple(variants), repetitions=2))
+    return run, analyse_run(run)
+
+
+def captured(path: Path):
+    trial = MadeTrial(n_cold=0, n_duplicates=0, n_orphans=0, generator_gap=None)
+    variant = MadeVariant("capture", "capture", trial, "capture")
+    run = RunDirectory(make_run(path, (variant,), repetitions=1))
+    return run, analyse_run(run)
+
+
+@pytest.fixture(params=["a run", "captures", "a comparison", "two runs"])
+def report(request, tmp_path):
+    out = tmp_path / "report.html"
+    if request.param == "a run":
+        return write_html([request.getfixturevalue("analysed")], out)
+    if request.param == "captures":
+        return write_html([captured(tmp_path / "captured")], out)
+    runs = request.getfixturevalue("two_runs")
+    return write_html(runs, out, compare_runs(*runs) if request.param == "a comparison" else None)
+
+
+def test_nothing_lies_over_anything_or_is_cut_or_pale(report, tmp_path):
+    wrong = wrong_in(report, tmp_path)
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_wrong_is_seen(tmp_path):
+    page = tmp_path / "faults.html"
+    page.write_text(FAULTS)
+
+    found = look(page, tmp_path)
+
+    assert len(found) == 2 * len(WIDTHS)
+    for seen in found:
+        assert seen["overlaps"] == ["first words | second words"]
+        assert seen["cut"] == ["words that are too long for it", "a label that is …"]
+        assert seen["pale"] == ["pale words"]
+        assert (seen["skipped"], seen["nameless"]) == (1, 1)
+        assert seen["gone"] == ["a table"]
+        assert seen["dead"] == ["#nowhere"]
