@@ -1,4 +1,4 @@
-"""Check what no compiler or formatter does: C includes, file length, TODOs, addresses.
+"""Check what no compiler or formatter does: C includes, file length, TODOs, what is printed.
 
 The C rules repeat what Meson's per-folder include directories enforce, because DPDK's headers are
 on every path and a header of one's own folder is always found: here they are a table to read.
@@ -34,6 +34,9 @@ MAX_LINES = 500
 LONG_BECAUSE = "Long because"  # in the first 20 lines: the reason a file is over the limit
 TODO = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!\(?#\d+)")
 
+# A console's print, but for an empty line; rich's own tables.
+PRINTED = re.compile(r"(?:console|notes)\.print\((?!\))|^from rich\.table import", re.MULTILINE)
+
 
 def main() -> int:
     """Print every finding as `file:line: rule`; exit 1 if there is any."""
@@ -47,6 +50,7 @@ def main() -> int:
         text = path.read_text(errors="replace")
         findings += length(path, text)
         findings += todos(path, text)
+        findings += printed(path, text)
         if is_c(path):
             findings += includes(path, text, headers)
     print("\n".join(findings))
@@ -81,6 +85,15 @@ def todos(path: Path, text: str) -> Iterator[str]:
     for number, line in enumerate(text.splitlines(), start=1):
         if TODO.search(line):
             yield f"{path}:{number}: TODO without an issue number"
+
+
+def printed(path: Path, text: str) -> Iterator[str]:
+    """Rich breaks words and numbers from their units; taut.report.paragraph does not."""
+    if path.parts[:2] != ("python", "taut") or path.name == "paragraph.py":
+        return
+    for match in PRINTED.finditer(text):
+        number = text.count("\n", 0, match.start()) + 1
+        yield f"{path}:{number}: printed past taut.report.paragraph"
 
 
 def includes(path: Path, text: str, headers: dict[str, set[str]]) -> Iterator[str]:

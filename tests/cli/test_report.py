@@ -5,6 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from made_run import VARIANTS, make_run
+from taut.cli.main import run_command
 from taut.cli.report import report
 from taut.core.errors import InputError
 
@@ -50,6 +51,18 @@ def test_report_asks_the_server_it_is_told(app, tmp_path, postgres_url):
 
     document = json.loads(done.stdout)
     assert document["runs"][0]["trials"][0]["latency_ns"]["n"] > 0
+
+
+@pytest.mark.parametrize("command", [["report", "run"], ["analyze", "in.pcap", "out.pcap"]])
+def test_a_password_on_the_command_line_is_refused(command, capsys):
+    where = ["--engine", "postgres", "--engine-url", "postgresql://u:hunter2@127.0.0.1/x"]
+
+    status = run_command([*command, *where])
+
+    said = capsys.readouterr()
+    assert status == InputError.exit_status
+    assert "PGPASSWORD" in said.err
+    assert "hunter2" not in said.out + said.err
 
 
 def test_an_engine_that_is_not_there_is_bad_input(app, tmp_path):

@@ -31,12 +31,21 @@ def test_each_pair_becomes_a_trial_without_its_first_second(tmp_path, capsys):
     out = tmp_path / "out"
 
     status = run_command(
-        ["reproduce", "hipnet21", "--captures", str(tmp_path / "in"), "--out", str(out)]
+        [
+            "reproduce",
+            "hipnet21",
+            "--captures",
+            str(tmp_path / "in"),
+            "--out",
+            str(out),
+            "--details",
+        ]
     )
 
     assert status == 0
     shown = capsys.readouterr().out
-    assert "10     paper 300000" in shown
+    assert shown.index("At 1 kpkt/s") < shown.index("shapes as published")
+    assert "10: paper, packets 300000, p50 3175" in shown
     assert "5 of 15,000" in shown
     table, _ = json.loads((out / "published.json").read_text())
     assert [row[:4] for row in table["rows"]] == [
@@ -59,7 +68,7 @@ def test_the_published_captures_give_the_published_numbers(tmp_path, capsys):
     table, shape = json.loads((out / "published.json").read_text())
     assert table["rows"][2][2:] == ["="] * 9 + [""]
     judged = {row[0]: row[3] for row in shape["rows"]}
-    assert judged["levels at 3.2, 3.4 and 4.1 us at 10 kpkt/s"] == "yes"
+    assert judged["levels at 3.2, 3.4 and 4.1 µs at 10 kpkt/s"] == "yes"
     assert set(judged.values()) == {"yes", "not run"}
     assert "HiPNet 2021" in (out / "report.html").read_text(encoding="utf-8")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from check_files import includes, length, todos
+from check_files import includes, length, printed, todos
 
 HEADERS = {"clock.h": {"base"}, "port.h": {"runtime"}, "delay.h": {"nf"}, "nf.h": {"nf"}}
 
@@ -62,3 +62,12 @@ def test_todo_needs_an_issue_number() -> None:
 
     assert len(list(todos(Path("a.py"), without))) == 1
     assert list(todos(Path("a.py"), with_number)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [("console.print(words)", 1), ("console.print()", 0), ("from rich.table import Table", 1)],
+)
+def test_what_is_printed_past_the_paragraphs_is_found(text: str, n: int) -> None:
+    assert len(list(printed(Path("python/taut/cli/x.py"), text))) == n
+    assert list(printed(Path("tests/cli/x.py"), text)) == []

@@ -5,37 +5,59 @@ from taut.report import cells
 
 def row(**changes):
     return {
-        "latency_ns": {"p99.9": 5_000},
+        "latency_ns": {"p99.9": 5_000, "n_eff": {"p99.9": 20_000}},
         "unsupported_percentiles": [],
+        "unsupported_percentiles_without_void": [],
         "n_above": {"p99.9": 100},
+        "confidence_intervals": {"p99.9": [4_500, 6_000]},
+        "blocks": {"n": 40, "n_above": {"p99.9": 12}},
         "latency_without_void_ns": {"n": 100_000, "p99.9": 4_000},
         "lost": 0,
+        "loss_ratio_at_most": None,
         "sent": 100_000,
         "unsent": 0,
         "void_share": 0.0,
         "instrument_limited": False,
-        "two_bands": False,
-        "rate_ok": True,
-        "sums_reconcile": True,
-        "achieved_pps": 99_000.0,
-        "offered_pps": 100_000.0,
-        "p50_of_repetitions": [900, 1_500],
     } | changes
 
 
-def test_supported_percentile_is_plain_and_unsupported_says_how_many_are_above():
-    assert cells.percentile(row(), "p99.9") == cells.Cell("5 µs")
-
-    unsupported = row(unsupported_percentiles=["p99.9"], n_above={"p99.9": 3})
-
-    assert cells.percentile(unsupported, "p99.9") == cells.Cell("5 µs*", True, note="n above: 3")
+def one_sided(**changes):
+    known = {"confidence_intervals": {"p99.9": [4_500, None]}}
+    return row(unsupported_percentiles=["p99.9"], **(known | changes))
 
 
-@pytest.mark.parametrize(("n", "dim"), [(10_000, False), (9_999, True)])
-def test_without_void_is_judged_by_its_own_packets(n, dim):
-    cell = cells.without_void(row(latency_without_void_ns={"n": n, "p99.9": 4_000}))
+def test_supported_percentile_is_plain_and_has_its_interval_as_a_note():
+    cell = cells.percentile(row(), "p99.9")
 
-    assert cell.dim is dim
+    assert (cell.text, cell.dim) == ("5 µs", False)
+    assert cell.note == "95 %: 4.50 µs to 6 µs, as 20,000 independent packets would say"
+
+
+def test_a_percentile_decided_by_few_packets_says_how_many():
+    cell = cells.percentile(one_sided(n_above={"p99.9": 3}), "p99.9")
+
+    assert cell == cells.Cell("5 µs*", True, note="95 %: at least 4.50 µs; n above: 3")
+
+
+def test_a_percentile_decided_by_few_stalls_says_what_it_is_at_least():
+    few = {"n": 40, "n_above": {"p99.9": 3}}
+    cell = cells.percentile(one_sided(blocks=few), "p99.9")
+
+    assert (cell.text, cell.dim) == ("5 µs*", True)
+    assert cell.note == "95 %: at least 4.50 µs; n above: 100, in 3 of 40 blocks of time"
+
+
+def test_where_not_every_packet_was_recorded_the_note_says_what_the_interval_assumes():
+    recorded = row(blocks=None, latency_ns={"p99.9": 5_000, "n_eff": None})
+
+    assert "if packets were independent" in cells.percentile(recorded, "p99.9").note
+
+
+@pytest.mark.parametrize("few", [[], ["p99.9"]])
+def test_without_void_is_judged_by_its_own_packets(few):
+    cell = cells.without_void(row(unsupported_percentiles_without_void=few))
+
+    assert cell.dim is bool(few)
 
 
 def test_all_void_leaves_nothing():
@@ -49,17 +71,4 @@ def test_loss_is_a_count_and_a_share():
         "12 (0.012 %)", alert=True, note="3 unsent"
     )
     assert cells.lost(row()) == cells.Cell("0")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"instrument_limited": True}, "instrument-limited"),
-        ({"two_bands": True}, "900 ns, 1.50 µs"),
-        ({"rate_ok": False}, "99 % of what was offered"),
-        ({"sums_reconcile": False}, "reconcile"),
-    ],
-)
-def test_each_weakness_is_flagged(change, said):
-    assert cells.flags(row()) == []
-    assert said in cells.flags(row(**change))[0]
+    assert cells.lost(row(loss_ratio_at_most=3e-4)).note == "95 %: at most 0.03 %"

@@ -1,16 +1,20 @@
 import io
+import re
 
 import pytest
 from rich.console import Console
 
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis.results import analyse_run
+from taut.records.rundir import RunDirectory
 from taut.report.table import print_results
 
 
-def printed(analysed, width, *, terminal=False, report=None):
+def printed(analysed, width, *, terminal=False, report=None, details=False):
     out = io.StringIO()
     colours = "truecolor" if terminal else "auto"
     console = Console(file=out, width=width, force_terminal=terminal or None, color_system=colours)
-    print_results([analysed], console, report)
+    print_results([analysed], console, report, details=details)
     return out.getvalue()
 
 
@@ -40,7 +44,11 @@ def test_unsupported_percentiles_are_marked_and_explained(analysed):
 
     row = next(line for line in text.splitlines() if line.startswith("eager"))
     assert "*" in row
-    assert "* fewer than 10 packets above it" in text
+    assert "* fewer than 10 independent packets above it" in text
+    assert "is at least" not in text
+    # One planted stall decides it.
+    text = printed(analysed, 160, details=True)
+    assert re.search(r"p99\.9 is at least \(95 %\): .*eager [\d.]+ µs", text)
 
 
 def test_colour_only_on_a_terminal(analysed):
@@ -55,3 +63,34 @@ def test_failure_is_said_and_the_report_is_the_last_line(analysed, tmp_path):
 
     assert lines[-1] == f"Report: {path}"
     assert "killed by SIGSEGV" in " ".join(" ".join(lines).split())
+
+
+def test_what_the_warm_up_lost_stands_in_its_own_row_and_what_can_hide_below(tmp_path):
+    trial = MadeTrial(n_packets=2_000, n_cold=500, n_lost=0, n_cold_lost=5, generator_gap=None)
+    run = RunDirectory(make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", trial),)))
+
+    lines = printed((run, analyse_run(run)), 160, details=True).splitlines()
+
+    at = next(i for i, line in enumerate(lines) if line.startswith("eager"))
+    assert lines[at].split()[1:3] == ["3,000", "0"]
+    assert lines[at + 1].split()[:5] == ["its", "warm-up", "990", "10", "(1"]
+    assert any(line.endswith("pass as its ports' work: 850 ns over memif.") for line in lines)
+
+
+def test_states_of_a_host_fit_80_columns_and_warnings_keep_them_apart(tmp_path):
+    trial = MadeTrial(n_packets=2_000, n_cold=100, generator_gap=(5_000_000, 6_000_000))
+    variants = tuple(
+        MadeVariant("linux_bridge", "linux_bridge", trial, "veth", host=state)
+        for state in ("as found", "trimmed", "without hypervisor-or-hardware")
+    )
+    run = RunDirectory(make_run(tmp_path / "run", variants, repetitions=1))
+
+    text = printed((run, analyse_run(run)), 80, details=True)
+
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "…" not in text
+    assert sum(line.startswith("linux_bridge,") for line in text.splitlines()) == 3
+    words = " ".join(text.split())
+    assert "The generator itself was late in 3 of 3 rows, with up to 5.3 % of" in words
+    for state in ("as found", "trimmed", "without hypervisor-or-hardware"):
+        assert f"linux_bridge, {state} at 100 kpkt/s, 64 B: the generator was late with" in words

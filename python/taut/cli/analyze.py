@@ -8,8 +8,11 @@ from typing import Annotated
 
 import typer
 
+from taut.capture.companions import find_companions
 from taut.capture.native import MatchOptions
 from taut.cli.capture_job import CaptureJob, Remove
+from taut.cli.details import DetailsOption
+from taut.core.credentials import refuse_password
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 
@@ -26,6 +29,12 @@ class MatchIn(StrEnum):
     ENGINE = "engine"
 
 
+EXAMPLES = (
+    "taut analyze before.pcap after.pcap",
+    "taut analyze before.pcap after.pcap --skip 1s --json",
+)
+
+
 def analyze(
     ingress: Annotated[
         Path, typer.Argument(help="Capture before the device: pcap, pcapng; plain, .gz, .zst; -.")
@@ -34,27 +43,47 @@ def analyze(
     key: Annotated[
         str,
         typer.Option(
+            metavar="KEY",
             help="What makes two frames one packet: default (first 64 bytes without MACs and "
-            "checksums), routed (nor TTL), probe, or byte ranges as 26-33,42-45/ffff0000."
+            "checksums), routed (nor TTL), probe, or byte ranges as 26-33,42-45/ffff0000.",
         ),
     ] = "default",
-    skip: Annotated[str, typer.Option(help="Warm-up at the start, kept apart.")] = "0s",
-    window: Annotated[str, typer.Option(help="Packets take less than this.")] = "5s",
+    skip: Annotated[
+        str, typer.Option(metavar="TIME", help="Warm-up at the start, kept apart.")
+    ] = "0s",
+    window: Annotated[
+        str, typer.Option(metavar="TIME", help="Packets take less than this.")
+    ] = "5s",
     offset: Annotated[
-        str, typer.Option(help="How far the egress clock is ahead: taken off; -3ms: behind.")
+        str,
+        typer.Option(
+            metavar="TIME", help="How far the egress clock is ahead: taken off; -3ms: behind."
+        ),
     ] = "0ns",
     remove: Annotated[
         Remove | None,
-        typer.Option(help="Estimate the clocks' drift or offset and take it off (reads twice)."),
+        typer.Option(
+            metavar="drift|offset|both",
+            help="Estimate the clocks' drift or offset and take it off (reads twice).",
+        ),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="The SQL engine: duckdb, postgres or spark.")
+        str, typer.Option(metavar="ENGINE", help="The SQL engine: duckdb, postgres or spark.")
     ] = "duckdb",
     engine_url: Annotated[
-        str | None, typer.Option(help="Where it is: postgresql://..., spark://...")
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where it is: postgresql://..., spark://...; without a password (PGPASSWORD).",
+            callback=refuse_password,
+        ),
     ] = None,
     match: Annotated[
-        MatchIn, typer.Option(help="Match natively, or by a join in the engine (with --json).")
+        MatchIn,
+        typer.Option(
+            metavar="native|engine",
+            help="Match natively, or by a join in the engine (with --json).",
+        ),
     ] = MatchIn.NATIVE,
     content: Annotated[
         bool | None,
@@ -63,14 +92,30 @@ def analyze(
             f"[default: for ingress files up to {CONTENT_FILE_BYTES // 1_000_000} MB]"
         ),
     ] = None,
-    name: Annotated[str, typer.Option(help="What the device is called in the report.")] = "capture",
+    with_runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="RUN",
+            help="Search by content together with what an earlier run analysed of this device; "
+            "repeatable.",
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="What the device is called in the report.")
+    ] = "capture",
     out: Annotated[
         Path | None,
-        typer.Option(help="The run directory; default: runs/NAME-TIME, none with --json alone."),
+        typer.Option(
+            metavar="DIR",
+            help="The run directory; default: runs/NAME-TIME, none with --json alone.",
+        ),
     ] = None,
     parquet: Annotated[
-        Path | None, typer.Option(help="With --json: also write every packet to this file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="With --json: also write every packet to this file."),
     ] = None,
+    details: DetailsOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else there.")
     ] = False,
@@ -92,14 +137,19 @@ def analyze(
         _check_parquet(parquet, is_alone=as_json and out is None and match is MatchIn.NATIVE)
     if remove is not None and not (ingress.is_file() and egress.is_file()):
         raise InputError("--remove: reads both captures twice; store them in files first")
-    wants_content = content if content is not None else _is_small(ingress)
-    job = CaptureJob(name, ingress, egress, options, engine, engine_url, wants_content, parquet)
+    if with_runs and content is False:
+        raise InputError("--with: searches by content, which --no-content forbids; leave one out")
+    companions = find_companions(with_runs or [])
+    wants_content = content if content is not None else bool(companions) or _is_small(ingress)
+    job = CaptureJob(
+        name, ingress, egress, options, engine, engine_url, wants_content, parquet, companions
+    )
     if remove is not None:
         job = job.without(remove)
     if out is None and as_json:
         document = job.document(match_in_engine=match is MatchIn.ENGINE)
     else:
-        document = job.run(out, as_json=as_json)
+        document = job.run(out, as_json=as_json, details=details)
     if as_json:
         json.dump(document, sys.stdout)
         print()

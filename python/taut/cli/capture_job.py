@@ -12,8 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from taut.capture.companions import kept_frames, refuse_twice
 from taut.capture.native import Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
+from taut.records.rundir import TrialDirectory
 
 
 class Remove(StrEnum):
@@ -22,6 +24,10 @@ class Remove(StrEnum):
     DRIFT = "drift"
     OFFSET = "offset"
     BOTH = "both"
+
+
+# What a run directory knows beyond the document: it has counted packets by time.
+_COUNTED_BY_TIME = ("latency_ns", "unsupported_percentiles", "confidence_intervals", "blocks")
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class CaptureJob:
     wants_content: bool
     parquet: Path | None = None
     """Where `document` leaves every packet, if anywhere."""
+    companions: Sequence[TrialDirectory] = ()
+    """Captures of the same device, to be searched by content together with this one."""
 
     def without(self, remove: Remove) -> "CaptureJob":
         """Match once to see how the clocks differ, and take that off the egress time stamps."""
@@ -72,7 +80,7 @@ class CaptureJob:
             document = capture_document(matched.report, matched.counts, NativeSeries(folder))
             return document | {"content": self._content(matched, packets)}
 
-    def run(self, out: Path | None, *, as_json: bool) -> dict[str, Any]:
+    def run(self, out: Path | None, *, as_json: bool, details: bool = False) -> dict[str, Any]:
         """Leave a run directory with a report; print the table unless JSON is wanted."""
         from rich.console import Console
 
@@ -92,6 +100,7 @@ class CaptureJob:
                 self.options,
                 bytes_done=progress,
                 with_heads=self.wants_content,
+                companions=self.companions,
                 command_line=sys.argv,
             )
         [trial] = run.trials()
@@ -102,9 +111,11 @@ class CaptureJob:
         capture = trial.meta["capture"]
         series = TableSeries(read_distribution(run.path, trial.name))
         document = capture_document(capture, capture["counts"], series)
-        document |= {"content": analysed["trials"][0]["capture"]["content"], "run": str(run.path)}
+        [measured] = analysed["trials"]
+        document |= {name: measured[name] for name in _COUNTED_BY_TIME}
+        document |= {"content": measured["capture"]["content"], "run": str(run.path)}
         if not as_json:
-            print_results([(run, analysed)], Console(), report)
+            print_results([(run, analysed)], Console(), report, details=details)
         return document
 
     def _match(
@@ -156,6 +167,7 @@ class CaptureJob:
         heads = ["heads"] if self.wants_content else []
         with converting_packets(folder, packets):
             matched = self._match(folder, ["packets", *heads, *write], meanwhile)
+        refuse_twice(matched.report, self.companions)
         return matched, packets
 
     def _content(self, matched: Matched, packets: Path | None) -> dict[str, Any] | None:
@@ -163,7 +175,8 @@ class CaptureJob:
             return None
         from taut.analysis.content import search_capture
 
-        return search_capture(matched.folder, packets).as_json()
+        others = kept_frames(self.companions)
+        return search_capture(matched.folder, packets, together_with=others).as_json()
 
 
 def _load_measuring() -> None:

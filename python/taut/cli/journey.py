@@ -1,6 +1,7 @@
 """From a plan to a report: what `taut run` and `taut reproduce` share."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress, duration_words
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.core.manifest import write_manifest
@@ -18,8 +20,12 @@ from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
 from taut.experiment.preflight import require
-from taut.experiment.runner import Origin, run_plan
+from taut.experiment.room import disk_bytes
+from taut.experiment.run_manifest import Origin
+from taut.experiment.runner import choose_cores, run_plan
+from taut.host.host import Host
 from taut.records.rundir import RunDirectory
+from taut.report.paragraph import INDENT, print_note, print_paragraph
 
 TraceOption = Annotated[
     str | None,
@@ -32,8 +38,18 @@ TraceOption = Annotated[
 ]
 NoTraceOption = Annotated[bool, typer.Option("--no-trace", help="Record packets alone.")]
 
+WaitOption = Annotated[
+    bool,
+    typer.Option(
+        "--wait", help="Where another measurement holds the cores, wait for its end; else stop."
+    ),
+]
+
 Publish = Callable[[RunDirectory, dict[str, Any]], None]
 """Adds to an analysed run before its report is written."""
+
+Show = Callable[[Path], None]
+"""Prints the result, given the report's path, instead of the run's own table."""
 
 
 def default_out(name: str) -> Path:
@@ -54,16 +70,43 @@ def with_trace(overrides: list[str] | None, trace: str | None, no_trace: bool) -
     return [*(overrides or []), *([] if asked is None else [f"trace={asked}"])]
 
 
-def print_plan(plan: Plan) -> None:
-    """Print every trial in order and the time all take."""
+def print_plan(plan: Plan, out: Path) -> None:
+    """Print every trial in order; which core does what, the disk and the time all take."""
+    console = Console()
+    cores = choose_cores(Host(), plan.spec)
     for trial in plan.trials:
         length = f"{trial.count} packets" if trial.count else duration_words(trial.duration_ns)
         words = f"{trial.device.link}, record {trial.record}, trace {trial.trace}"
-        print(f"{trial.name}  {length}, {words}")
-    print(f"{len(plan.trials)} trials, about {duration_words(plan.total_ns)}")
+        print_paragraph(console, f"{trial.name}  {length}, {words}", hanging=INDENT)
+    lines = [
+        f"Cores: {cores.why}.",
+        *(f"warning: {warning}" for warning in cores.notes),
+        f"Disk: {_disk_words(plan, out)}.",
+        f"{len(plan.trials)} trials, about {duration_words(plan.total_ns)}",
+    ]
+    note = claims_note(plan)
+    if note is not None:
+        lines.append(note)
     cannot_trace = tracing.why_auto_goes_without(plan)
     if cannot_trace is not None:
-        print(f"not traced here: {cannot_trace}")
+        lines.append(f"not traced here: {cannot_trace}")
+    for line in lines:
+        print_paragraph(console, line, hanging=INDENT)
+
+
+def _disk_words(plan: Plan, out: Path) -> str:
+    """Say what a run takes and what there is, where its directory will be."""
+    kept, meanwhile = disk_bytes(plan.trials)
+    folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(folder).free
+    said = f"about {_size(kept)}, {_size(meanwhile)} more while it runs"
+    if kept + meanwhile > free:
+        return f"{said}, but only {_size(free)} are free in {folder}; make room or give --out"
+    return f"{said}; {_size(free)} are free"
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def travel(
@@ -72,17 +115,28 @@ def travel(
     origin: Origin,
     *,
     resume: bool = False,
+    wait: bool = False,
     as_json: bool = False,
+    details: bool = False,
     publish: Publish | None = None,
+    show: Show | None = None,
+    draw: bool = True,
 ) -> None:
-    """Run, analyse, report; an interrupted run is reported as far as it came."""
+    """Run, analyse, report; an interrupted run is reported as far as it came.
+
+    Without `draw` neither report.html nor figures are made. Who has a `show` of its own says there
+    what its repetitions are too few for.
+    """
     require(plan)
     run = RunDirectory(out)
+    note = claims_note(plan) if show is None else None
     with interruptible():
-        interrupted = not _measured(plan, out, origin, resume)
+        interrupted = not _measured(plan, out, origin, note, resume=resume, wait=wait)
         if interrupted and not (out / "manifest.json").is_file():
             raise InterruptedRun("interrupted before the first trial; nothing was measured")
-        n_failed = finish(run, as_json=as_json, publish=publish)
+        n_failed = finish(
+            run, as_json=as_json, details=details, publish=publish, show=show, draw=draw
+        )
     if interrupted:
         raise InterruptedRun(
             f"interrupted; whole trials are kept, complete them: --out {out} --resume"
@@ -93,25 +147,38 @@ def travel(
         )
 
 
-def finish(run: RunDirectory, *, as_json: bool, publish: Publish | None) -> int:
-    """Analyse a run, write its report, print it; give how many trials failed."""
+def finish(
+    run: RunDirectory,
+    *,
+    as_json: bool,
+    details: bool = False,
+    publish: Publish | None,
+    show: Show | None = None,
+    draw: bool = True,
+) -> int:
+    """Analyse a run, write its report, print it; give how many trials failed.
+
+    `show` prints the report's path: it goes with `draw`.
+    """
     # Here, not above: measuring starts without the analysis and plotting libraries.
     from taut.analysis.results import analyse_run
     from taut.report.html import write_html
     from taut.report.table import print_results
 
     notes = Console(stderr=True)
-    notes.print("analysing ...", highlight=False)
+    print_note(notes, "analysing ...")
     document = analyse_run(run)
     _keep_calibration(run, document["trials"])
     if publish is not None:
         publish(run, document)
-    report = write_html([(run, document)], run.path / "report.html")
-    if as_json:
+    report = write_html([(run, document)], run.path / "report.html") if draw else None
+    if show is not None and report is not None:
+        show(report)
+    elif as_json:
         json.dump(document["trials"], sys.stdout)
         print()
     else:
-        print_results([(run, document)], Console(), report)
+        print_results([(run, document)], Console(), report, details=details)
     return sum(trial["status"] != "whole" for trial in document["trials"])
 
 
@@ -123,11 +190,13 @@ def _keep_calibration(run: RunDirectory, results: Sequence[Mapping[str, Any]]) -
         write_manifest(run.path, {**run.manifest(), "calibration": found})
 
 
-def _measured(plan: Plan, out: Path, origin: Origin, resume: bool) -> bool:
+def _measured(
+    plan: Plan, out: Path, origin: Origin, note: str | None, *, resume: bool, wait: bool
+) -> bool:
     """Run the plan; False when it was interrupted."""
-    with closing(TerminalProgress()) as progress:
+    with closing(TerminalProgress(first=note)) as progress:
         try:
-            run_plan(plan, out, resume, progress, origin)
+            run_plan(plan, out, resume, progress, origin, wait=wait)
         except KeyboardInterrupt:
             return False
     return True

@@ -9,27 +9,42 @@ import typer
 from rich.console import Console
 
 from taut.analysis.results import analyse_run
+from taut.cli.details import DetailsOption
+from taut.core.credentials import refuse_password
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
 from taut.report.table import print_results
 from taut.storage.engines import ENGINES
 
+EXAMPLES = (
+    "taut report runs/first",
+    "taut report runs/first runs/second --out both.html",
+)
+
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories that `taut run` wrote.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run directories that `taut run` wrote.")
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="The HTML file; default: report.html in the first run.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The HTML file; default: report.html in the first run."),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help=f"The SQL engine that analyses: {', '.join(ENGINES)}.")
+        str,
+        typer.Option(metavar="ENGINE", help=f"The SQL engine that analyses: {', '.join(ENGINES)}."),
     ] = "duckdb",
     engine_url: Annotated[
         str | None,
         typer.Option(
+            metavar="URL",
             help="Where it is: postgresql://USER@HOST:PORT/DATABASE (default: as PGHOST and the "
-            "other PG* say); spark://HOST:PORT (default: local[*])."
+            "other PG* say); spark://HOST:PORT (default: local[*]). A password is given by "
+            "PGPASSWORD or ~/.pgpass, never here.",
+            callback=refuse_password,
         ),
     ] = None,
+    details: DetailsOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the analysis as one JSON document instead.")
     ] = False,
@@ -39,7 +54,7 @@ def report(
     analysed = []
     for path in runs:
         run = RunDirectory(path)
-        n_trials = len(run.trials())
+        n_trials = len(run.some_trials())
         with notes.status(f"analysing {path}: {n_trials} trials"):
             analysed.append((run, analyse_run(run, engine, engine_url=engine_url)))
     with notes.status("drawing figures"):
@@ -49,4 +64,4 @@ def report(
         json.dump({"report": str(written), "runs": documents}, sys.stdout)
         sys.stdout.write("\n")
     else:
-        print_results(analysed, Console(), written)
+        print_results(analysed, Console(), written, details=details)

@@ -1,16 +1,18 @@
 """`taut reproduce NAME`: repeat a published experiment, print published beside measured."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 
+from taut.cli.details import DetailsOption
 from taut.cli.journey import (
     NoTraceOption,
     TraceOption,
+    WaitOption,
     default_out,
     finish,
     print_plan,
@@ -23,14 +25,19 @@ from taut.core.units import parse_duration_ns
 from taut.dut.drivers import DRIVERS
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
-from taut.experiment.runner import Origin
+from taut.experiment.run_manifest import Origin
 from taut.experiment.spec import parse_spec
 from taut.experiment.words import did_you_mean
 from taut.records.rundir import RunDirectory
+from taut.report.paragraph import print_note
+from taut.report.published import PUBLISHED_FILE
 from taut.reproduce import EXPERIMENTS
-from taut.reproduce.experiment import PublishedExperiment, Section
+from taut.reproduce.experiment import PublishedExperiment
 
-PUBLISHED_FILE = "published.json"
+EXAMPLES = (
+    "taut reproduce debs20 --quick --dry-run",
+    "taut reproduce hipnet21 --captures captures",
+)
 
 
 def reproduce(
@@ -38,27 +45,31 @@ def reproduce(
     captures: Annotated[
         Path | None,
         typer.Option(
+            metavar="DIR",
             help="Measure the published captures in this folder instead: pairs of files named "
-            "NAME-RATE-pre and NAME-RATE-post, RATE like 10kpps (pcap, pcapng; .gz, .zst)."
+            "NAME-RATE-pre and NAME-RATE-post, RATE like 10kpps (pcap, pcapng; .gz, .zst).",
         ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Under three minutes, once each: shows, proves nothing.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="The run directory; default: runs/NAME-TIME.")
+        Path | None, typer.Option(metavar="DIR", help="The run directory; default: runs/NAME-TIME.")
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Run only what --out does not hold yet.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the trials and their time; run nothing.")
+        bool, typer.Option("--dry-run", help="Print trials, cores, disk and time; run nothing.")
     ] = False,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a value: duration=2s.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a value: duration=2s."),
     ] = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
+    wait: WaitOption = False,
+    details: DetailsOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
     ] = False,
@@ -72,30 +83,36 @@ def reproduce(
     def publish(run: RunDirectory, document: dict[str, Any]) -> None:
         sections = experiment.compare(document["variants"])
         write_json(run.path / PUBLISHED_FILE, [section.as_json() for section in sections])
-        print_sections(sections, Console(stderr=as_json))
 
     if captures is not None:
         if quick or resume or dry_run or asked:
             raise InputError("--captures: nothing is sent, so it takes --out and --json alone")
         run = _match_captures(experiment, captures, out or default_out(name))
-        finish(run, as_json=as_json, publish=publish)
+        finish(run, as_json=as_json, details=details, publish=publish)
         return
     missing = missing_devices(experiment)
     notes = Console(stderr=True)
     for device, reason in missing.items():
-        notes.print(f"without {device}: {reason}", markup=False, highlight=False)
+        print_note(notes, f"without {device}: {reason}")
     text = experiment.spec_text(quick=quick, without=list(missing))
     spec = parse_spec(text, asked, source=name)
     plan = make_plan(spec)
     if dry_run:
-        print_plan(plan)
+        print_plan(plan, out or default_out(spec.name))
         require(plan)
         return
     if resume and out is None:
         raise InputError("--resume: which run? give its directory with --out")
     origin = Origin(text, f"taut reproduce {name}", tuple(asked), tuple(sys.argv))
     travel(
-        plan, out or default_out(spec.name), origin, resume=resume, as_json=as_json, publish=publish
+        plan,
+        out or default_out(spec.name),
+        origin,
+        resume=resume,
+        wait=wait,
+        as_json=as_json,
+        details=details,
+        publish=publish,
     )
 
 
@@ -110,7 +127,8 @@ def _match_captures(experiment: PublishedExperiment, folder: Path, out: Path) ->
 
     options = MatchOptions(skip_ns=parse_duration_ns(experiment.skip_of_captures))
     notes = Console(stderr=True)
-    return analyse_pairs(find_pairs(folder), out, options, notes.print, command_line=sys.argv)
+    say = partial(print_note, notes)
+    return analyse_pairs(find_pairs(folder), out, options, say, command_line=sys.argv)
 
 
 def missing_devices(experiment: PublishedExperiment) -> dict[str, str]:
@@ -121,24 +139,3 @@ def missing_devices(experiment: PublishedExperiment) -> dict[str, str]:
         if reason is not None:
             found[device] = reason
     return found
-
-
-def print_sections(sections: list[Section], console: Console) -> None:
-    """Print published beside measured."""
-    for section in sections:
-        table = Table(
-            # Folded, not cut: no digit of a number may be missing.
-            *(Column(name, overflow="fold") for name in section.columns),
-            title=section.title,
-            title_justify="left",
-            title_style="bold",
-            box=None,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-        )
-        for row in section.rows:
-            table.add_row(*row)
-        console.print(table)
-        if section.note:
-            console.print(section.note, style="dim", highlight=False, markup=False)
-        console.print()

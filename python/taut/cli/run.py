@@ -6,38 +6,59 @@ from typing import Annotated
 
 import typer
 
+from taut.cli.details import DetailsOption
 from taut.cli.journey import (
     NoTraceOption,
     TraceOption,
+    WaitOption,
     default_out,
     print_plan,
     travel,
     with_trace,
 )
+from taut.core.errors import InputError
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
-from taut.experiment.runner import Origin
+from taut.experiment.run_manifest import Origin
 from taut.experiment.spec import parse_spec, read_spec_text
+
+EXAMPLES = (
+    "taut run examples/first-look.toml --dry-run",
+    "taut run examples/first-look.toml --out runs/first",
+    "taut run examples/first-look.toml --set traffic.constant.rates=10kpps,20kpps",
+)
 
 
 def run(
     spec: Annotated[Path, typer.Argument(help="The experiment; examples/ has some.")],
     out: Annotated[
-        Path | None, typer.Option(help="The run directory; default: runs/NAME-TIME.")
+        Path | None, typer.Option(metavar="DIR", help="The run directory; default: runs/NAME-TIME.")
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Run only what --out does not hold yet.")
     ] = False,
-    only: Annotated[str | None, typer.Option(help="Only trials whose name matches this.")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="PATTERN", help="Only trials whose name matches this.")
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the trials and their time; run nothing.")
+        bool, typer.Option("--dry-run", help="Print trials, cores, disk and time; run nothing.")
     ] = False,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a value: duration=2s, traffic.0.rates=['10kpps']."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a value: duration=2s, traffic.constant.rates=10kpps,20kpps.",
+        ),
     ] = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
+    wait: WaitOption = False,
+    no_report: Annotated[
+        bool,
+        typer.Option("--no-report", help="Draw nothing: `taut report` draws it when it is wanted."),
+    ] = False,
+    details: DetailsOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
     ] = False,
@@ -50,10 +71,19 @@ def run(
     if only is not None:
         plan = plan.only(only)
     if dry_run:
-        print_plan(plan)
+        print_plan(plan, out or default_out(parsed.name))
         require(plan)
         return
     if resume and out is None:
-        raise typer.BadParameter("--resume: which run? give its directory with --out")
+        raise InputError("--resume: which run? give its directory with --out")
     origin = Origin(text, str(spec), tuple(asked), tuple(sys.argv))
-    travel(plan, out or default_out(parsed.name), origin, resume=resume, as_json=as_json)
+    travel(
+        plan,
+        out or default_out(parsed.name),
+        origin,
+        resume=resume,
+        wait=wait,
+        as_json=as_json,
+        details=details,
+        draw=not no_report,
+    )

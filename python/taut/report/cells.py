@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from taut.analysis.load import share_words
-from taut.analysis.statistics import PERCENTILES, SUPPORT, percentile_rank
+from taut.analysis.statistics import SUPPORT
 from taut.core.units import format_ns
 
 UNSUPPORTED_MARK = "*"
@@ -24,7 +24,7 @@ class Cell:
 
 def time(ns: float | None) -> str:
     """A time with the unit that fits."""
-    return NOTHING if ns is None else format_ns(ns).replace(" us", " µs")
+    return NOTHING if ns is None else format_ns(ns)
 
 
 def count(n: int | None) -> str:
@@ -33,27 +33,49 @@ def count(n: int | None) -> str:
 
 
 def percentile(row: Mapping[str, Any], name: str) -> Cell:
-    """A percentile of service latency, marked where fewer than ten packets lie above it."""
+    """A percentile of service latency, marked where too few independent packets lie above it."""
     value = row["latency_ns"][name]
     if value is None:
         return Cell(NOTHING)
+    low, high = row["confidence_intervals"][name]
+    ends = at_least(row, name) or f"95 %: {time(low)} to {time(high)}"
     if name in row["unsupported_percentiles"]:
-        note = f"n above: {row['n_above'][name]}"
-        return Cell(time(value) + UNSUPPORTED_MARK, dim=True, note=note)
-    return Cell(time(value))
+        return Cell(time(value) + UNSUPPORTED_MARK, dim=True, note=f"{ends}; {_few(row, name)}")
+    return Cell(time(value), note=f"{ends}, {_worth(row, name)}")
+
+
+def at_least(row: Mapping[str, Any], name: str) -> str | None:
+    """What is known of a percentile that too few stalls decide; None where both ends are known."""
+    low, high = row["confidence_intervals"][name]
+    if high is not None or row["latency_ns"][name] is None:
+        return None
+    return "nothing known" if low is None else f"95 %: at least {time(low)}"
+
+
+def _few(row: Mapping[str, Any], name: str) -> str:
+    n_above, blocks = row["n_above"][name], row["blocks"]
+    if n_above < SUPPORT or blocks is None:
+        return f"n above: {n_above}"
+    return f"n above: {n_above}, in {blocks['n_above'][name]} of {blocks['n']} blocks of time"
+
+
+def _worth(row: Mapping[str, Any], name: str) -> str:
+    n_eff = row["latency_ns"]["n_eff"]
+    if n_eff is None:
+        return "if packets were independent: when they were late is not recorded"
+    return f"as {count(n_eff[name])} independent packets would say"
 
 
 def without_void(row: Mapping[str, Any], name: str = "p99.9") -> Cell:
-    """The same percentile of the packets during which the generator was not held up."""
+    """The same percentile of the packets the generator was on time with."""
     n = row["latency_without_void_ns"]["n"]
     value = row["latency_without_void_ns"][name]
     if value is None:
-        return Cell(NOTHING, note="every packet is void")
+        return Cell(NOTHING, note="the generator was late with every packet")
     # Fewer packets support less than all of them do.
-    n_above = n - percentile_rank(n, PERCENTILES[name])
-    if n_above < SUPPORT:
-        return Cell(time(value) + UNSUPPORTED_MARK, dim=True, note=f"n above: {n_above}")
-    return Cell(time(value), note=f"of {count(n)} packets")
+    is_known = name not in row["unsupported_percentiles_without_void"]
+    mark = "" if is_known else UNSUPPORTED_MARK
+    return Cell(time(value) + mark, dim=not is_known, note=f"of {count(n)} packets")
 
 
 def lost(row: Mapping[str, Any]) -> Cell:
@@ -61,29 +83,19 @@ def lost(row: Mapping[str, Any]) -> Cell:
     words = count(row["lost"])
     if row["lost"] and row["sent"]:
         words += f" ({share_words(row['lost'] / row['sent'])})"
-    note = f"{count(row['unsent'])} unsent" if row["unsent"] else ""
-    return Cell(words, alert=bool(row["lost"]), note=note)
+    notes = [f"{count(row['unsent'])} unsent"] if row["unsent"] else []
+    if row["loss_ratio_at_most"] is not None:
+        notes.append(f"95 %: at most {share_words(row['loss_ratio_at_most'])}")
+    return Cell(words, alert=bool(row["lost"]), note="; ".join(notes))
+
+
+def has_losses(row: Mapping[str, Any] | None) -> bool:
+    """Whether packets of this row never came back or never left; None: it has no such row."""
+    return row is not None and bool(row["lost"] or row["unsent"])
 
 
 def void(row: Mapping[str, Any]) -> Cell:
-    """The share of packets whose number says something about the generator."""
+    """The share of packets the generator itself was late with: their number is about it."""
     limited = bool(row["instrument_limited"])
-    note = "a repetition is instrument-limited (above 1 %)" if limited else ""
+    note = "above 1 % in a repetition: its tail may be the generator's own" if limited else ""
     return Cell(share_words(row["void_share"]), alert=limited, note=note)
-
-
-def flags(row: Mapping[str, Any]) -> list[str]:
-    """What a reader must know about a variant before using its numbers."""
-    found = []
-    if row["instrument_limited"]:
-        found.append("instrument-limited (more than 1 % of a repetition's packets void)")
-    if row["two_bands"]:
-        medians = ", ".join(time(p50) for p50 in row["p50_of_repetitions"])
-        found.append(f"two bands: the repetitions' medians differ ({medians})")
-    if not row["rate_ok"]:
-        achieved = row["achieved_pps"] / row["offered_pps"] if row["offered_pps"] else 0
-        unsent = f", {count(row['unsent'])} packets unsent" if row["unsent"] else ""
-        found.append(f"rate: {100 * achieved:.4g} % of what was offered{unsent}")
-    if not row["sums_reconcile"]:
-        found.append("the counters do not reconcile")
-    return found

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from taut.analysis.load import frame_words, loads_in_order, rate_words
-from taut.analysis.statistics import SUPPORT
+from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.records.rundir import RunDirectory
 from taut.report import cells
 from taut.report.captures import (
@@ -20,14 +19,15 @@ from taut.report.captures import (
     content_rows,
     content_words,
     is_capture,
+    open_words,
+    position_words,
 )
 from taut.report.cells import Cell
+from taut.report.columns import GUTTER, numbers, print_columns, words
+from taut.report.paragraph import print_paragraph, print_whole
+from taut.report.published import print_published, read_published
+from taut.report.run_warnings import Warned, folded, lines_of, warnings_of
 from taut.report.scene import Device, make_scenes
-
-GUTTER = 2
-
-_DETAILED = ("rate", "two bands")
-"""Warnings that say something else of each device."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,13 @@ class Column:
     title: str
     cell: Callable[[Device], Cell]
     rank: int = 0
+    is_of_generator: bool = False
+    """Captures have no generator that could have been late."""
+
+    @property
+    def width(self) -> int:
+        """Of the title, which may have two lines."""
+        return max(map(len, self.title.splitlines()))
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -48,8 +55,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("p99.9", lambda d: cells.percentile(d.row, "p99.9"), rank=1),
     Column("p99.99", lambda d: cells.percentile(d.row, "p99.99"), rank=4),
     Column("max", lambda d: Cell(cells.time(d.row["latency_ns"]["max"]))),
-    Column("void", lambda d: cells.void(d.row), rank=2),
-    Column("p99.9 no void", lambda d: cells.without_void(d.row), rank=5),
+    Column("generator\nlate", lambda d: cells.void(d.row), rank=2, is_of_generator=True),
+    Column("p99.9\non time", lambda d: cells.without_void(d.row), rank=5, is_of_generator=True),
 )
 
 
@@ -57,76 +64,114 @@ def print_results(
     runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]],
     console: Console,
     report: Path | None = None,
+    *,
+    details: bool = False,
 ) -> None:
-    """Print verdict, table and warnings of analysed runs; the report's path is the last line."""
+    """Print verdict, table and warnings of analysed runs; the report's path is the last line.
+
+    What is behind a fold in the report is printed with `details`.
+    """
     for _, document in runs:
-        console.print(Text(document["verdict"], style="bold"))
+        print_paragraph(console, document["verdict"], style="bold")
     variants = [row for _, document in runs for row in document["variants"]]
     scenes = make_scenes(runs, loads_in_order(variants))
     devices = [device for scene in scenes for device in scene.devices]
     if devices:
         columns = _fitting(devices, console.width, _columns_for(devices))
         console.print()
-        console.print(_table([list(scene.devices) for scene in scenes], columns))
-        for line in _legend(devices, columns):
-            console.print(line)
+        _print_table([list(scene.devices) for scene in scenes], columns, console)
+        for line in [*_legend(devices, columns), *(_notes(devices, columns) if details else [])]:
+            print_paragraph(console, line, style="dim")
     for trial in (t for _, document in runs for t in captures_of(document["trials"])):
-        console.print(Text(f"{clock_words(trial)}."))
-        console.print(Text(f"{content_words(trial)}."))
+        print_paragraph(console, f"{clock_words(trial)}.")
+        print_paragraph(console, f"{content_words(trial)}.")
         _print_content(trial, console)
-    for warning in _warnings(devices, runs):
-        console.print(Text(f"! {warning}", style="yellow"))
+        for warning in [*open_words(trial), *position_words(trial)]:
+            print_paragraph(console, f"{warning}.", "  ", style="yellow")
+    _print_warnings(warnings_of(devices, runs), console, details=details)
+    for run, _ in runs:
+        print_published(read_published(run), console, details=details)
     if report is not None:
-        # soft_wrap: a path cut in two cannot be opened.
-        console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
+        print_whole(console, f"Report: {report}")
 
 
 def _print_content(trial: Mapping[str, Any], console: Console) -> None:
     for row in content_rows(trial):
         said = dict(zip(CONTENT_COLUMNS, row, strict=True))
-        console.print(
-            Text(
-                f"  {said['packets']} packets with {said['field']} = {said['value']} are "
-                f"{said['is']} by {said['by (95 %)']}: {said['first packets']}",
-                style="yellow",
-            )
+        print_paragraph(
+            console,
+            f"{said['packets']} packets with {said['field']} = {said['value']} are "
+            f"{said['is']} by {said['by (95 %)']}: {said['first packets']}",
+            "  ",
+            style="yellow",
         )
 
 
-def _table(groups: Sequence[Sequence[Device]], columns: Sequence[Column]) -> Table:
-    """One block a load, the load above it."""
-    padding = (0, GUTTER, 0, 0)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=padding)
-    for column in columns:
-        left = column is columns[0]
-        table.add_column(column.title, justify="left" if left else "right", no_wrap=True)
+def _print_warnings(found: Sequence[Warned], console: Console, *, details: bool) -> None:
+    for line in lines_of(found):
+        print_paragraph(console, f"! {line}", hanging="  ", style="yellow")
+    more = folded(found)
+    for line in more if details else []:
+        print_paragraph(console, line, "  ", style="yellow")
+    if more and not details:
+        things = "1 more thing" if len(more) == 1 else f"{len(more)} more things"
+        print_paragraph(console, f"{things} to know: --details", style="dim")
+
+
+def _print_table(
+    groups: Sequence[Sequence[Device]], columns: Sequence[Column], console: Console
+) -> None:
+    """Print a block a load, the load above it; where columns do not fit labels take two lines."""
+    first, *rest = (column.title for column in columns)
+    rows: list[list[Text]] = []
     for group in groups:
-        table.add_row(Text(_load(group[0].row), style="bold"))
+        rows.append([Text(_load(group[0].row), "bold")])
         for device in group:
-            table.add_row(*(_text(column.cell(device), device) for column in columns))
-    return table
+            rows.append([_text(column.cell(device), device) for column in columns])
+            if cells.has_losses(device.row.get("warm_up")):
+                rows.append(_warm_up(device, columns))
+    print_columns(console, [words(first), *map(numbers, rest)], rows)
+
+
+def _warm_up(device: Device, columns: Sequence[Column]) -> list[Text]:
+    """What the warm-up lost: nothing of it is in the device's own row."""
+    row = device.row["warm_up"]
+    told = {
+        "device": "  its warm-up",
+        "packets": cells.count(row["latency_ns"]["n"]),
+        "lost": cells.lost(row).text,
+        "p50": cells.percentile(row, "p50").text,
+        "p99": cells.percentile(row, "p99").text,
+        "max": cells.time(row["latency_ns"]["max"]),
+    }
+    return [Text(told.get(column.title, ""), style="dim") for column in columns]
 
 
 def _columns_for(devices: Sequence[Device]) -> list[Column]:
-    """Captures have no generator that could have been held up."""
     captured = all(is_capture(device.row) for device in devices)
-    return [column for column in COLUMNS if not (captured and "void" in column.title)]
+    return [column for column in COLUMNS if not (captured and column.is_of_generator)]
 
 
 def _fitting(devices: Sequence[Device], width: int, wanted: Sequence[Column]) -> list[Column]:
     """Leave out columns, the least needed first, until the table fits."""
     columns = list(wanted)
     widths = {
-        column.title: max(len(column.title), *(len(column.cell(d).text) for d in devices))
+        column.title: max(column.width, *(len(t) for d in devices for t in _texts(column, d)))
         for column in columns
     }
-    widths["device"] = max(widths["device"], *(len(_load(d.row)) for d in devices))
     while sum(widths[column.title] + GUTTER for column in columns) > width + GUTTER:
         least = max(columns, key=lambda column: column.rank)
         if least.rank == 0:
             break
         columns.remove(least)
     return columns
+
+
+def _texts(column: Column, device: Device) -> list[str]:
+    """What stands in a column of a device: its own row, and that of its warm-up."""
+    has_two = cells.has_losses(device.row.get("warm_up"))
+    more = [text.plain for text in _warm_up(device, [column])] if has_two else []
+    return [column.cell(device).text, *more]
 
 
 def _text(cell: Cell, device: Device) -> Text:
@@ -140,47 +185,73 @@ def _load(row: Mapping[str, Any]) -> str:
 
 
 _GENERATED = (
-    "Service latency (received - sent), every packet, repetitions pooled, warm-up left out. "
-    "void: the generator itself was held up."
+    "Service latency (received - sent) of every packet{n}, repetitions pooled, warm-up left out. "
+    "Generator late: packets during which the generator itself was held up."
 )
 _CAPTURED = (
-    "Latency (egress time stamp - ingress time stamp), every matched packet, warm-up left out."
+    "Latency (egress time stamp - ingress time stamp) of every matched packet{n}, warm-up left out."
 )
 
 
-def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[Text]:
+def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
     captured = all(is_capture(device.row) for device in devices)
-    lines = [_CAPTURED if captured else _GENERATED]
+    lines = [(_CAPTURED if captured else _GENERATED).format(n=_n_packets(devices, columns))]
     if any(column.cell(device).dim for device in devices for column in columns):
         lines.append(
-            f"{cells.UNSUPPORTED_MARK} fewer than {SUPPORT} packets above it: luck, not the device."
+            f"{cells.UNSUPPORTED_MARK} fewer than {SUPPORT} independent packets above it (those of "
+            "one stall are one): luck, not the device."
         )
-    left_out = [c.title for c in _columns_for(devices) if c not in columns]
-    if left_out:
-        lines.append(f"No room here for {', '.join(left_out)}: the report has them.")
-    return [Text(line, style="dim") for line in lines]
+    if any(device.row["blocks"] is None for device in devices):
+        lines.append(
+            "Recorded without every packet: intervals take packets as independent, which those of "
+            "one stall are not. They are too narrow."
+        )
+    return lines
 
 
-def _warnings(
-    devices: Sequence[Device], runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]
-) -> list[str]:
-    """One line a kind of warning, with all it is true of."""
-    concerned: dict[str, dict[str, list[str]]] = {}
-    for device in devices:
-        for flag in cells.flags(device.row):
-            kind, _, detail = flag.partition(": ")
-            who = f"{device.label} ({detail})" if kind in _DETAILED else device.label
-            loads = concerned.setdefault(kind if kind in _DETAILED else flag, {})
-            loads.setdefault(_load(device.row), []).append(who)
-    found = [
-        f"{kind}: " + "; ".join(f"{load}: {', '.join(who)}" for load, who in loads.items())
-        for kind, loads in concerned.items()
-    ]
-    for _, document in runs:
-        for trial in document["trials"]:
-            if trial.get("capture"):
-                found += trial["warnings"]
-            if trial["status"] != "whole":
-                reason = (trial["failure"] or {}).get("reason", "no reason recorded")
-                found.append(f"{trial['name']} failed: {reason}")
+def _n_packets(devices: Sequence[Device], columns: Sequence[Column]) -> str:
+    """Say of how many packets the rows are, where the column has no room."""
+    if any(column.title == "packets" for column in columns):
+        return ""
+    counts = [int(device.row["latency_ns"]["n"]) for device in devices]
+    least, most = cells.count(min(counts)), cells.count(max(counts))
+    return f" ({least} a row)" if least == most else f" ({least} to {most} a row)"
+
+
+def _notes(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
+    """Give what is behind the fold: what is known of starred numbers, what can hide, no room."""
+    left_out = [" ".join(c.title.split()) for c in _columns_for(devices) if c not in columns]
+    room = [f"No room here for {', '.join(left_out)}: the report has them."] if left_out else []
+    return [*_known(devices, columns), *_granted(devices), *room]
+
+
+def _granted(devices: Sequence[Device]) -> list[str]:
+    """Say which stalls may not be seen: ports are granted time for each packet they handle."""
+    longest: dict[str, int] = {}
+    for row in (device.row for device in devices):
+        if row.get("granted_ns") is not None:
+            link = str(row["link"])
+            longest[link] = max(longest.get(link, 0), row["granted_ns"])
+    if not longest:
+        return []
+    told = ", ".join(f"{cells.time(ns)} over {link}" for link, ns in longest.items())
+    return [f"A stall of the generator shorter than this may pass as its ports' work: {told}."]
+
+
+def _known(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
+    """Say of each percentile shown what it is at least, where that is all that is known."""
+    found = []
+    for name in (column.title for column in columns if column.title in PERCENTILES):
+        by_load: dict[str, list[str]] = {}
+        for device in devices:
+            low, high = device.row["confidence_intervals"][name]
+            if low is not None and high is None:
+                said = f"{device.label} {cells.time(low)}"
+                by_load.setdefault(_load(device.row), []).append(said)
+        if by_load:
+            said = "; ".join(
+                f"{load}: {', '.join(who)}" if len(by_load) > 1 else ", ".join(who)
+                for load, who in by_load.items()
+            )
+            found.append(f"{name} is at least (95 %): {said}")
     return found

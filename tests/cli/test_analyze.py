@@ -1,0 +1,122 @@
+"""`taut analyze --with RUN`: captures of one device searched by content together."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import pytest
+
+from made_captures import Frame, frame_bytes, pcap_bytes, write_capture
+from made_run import VARIANTS, make_run
+from taut.analysis.results import analyse_run
+from taut.capture.companions import find_companions
+from taut.capture.native import MatchOptions
+from taut.capture.pair_run import Pair, analyse_pairs
+from taut.cli.main import run_command
+
+WRAP = 1 << 12
+SLOW = 3_000  # the identifier that is slow; two packets of a capture have it
+
+pytestmark = pytest.mark.smoke
+
+
+def frame(ident: int, ts_ns: int, side: int) -> Frame:
+    """A frame whose identifier comes back, and whose payload does not."""
+    data = bytearray(frame_bytes(ident, side=side))
+    data[18:20] = (ident % WRAP).to_bytes(2, "big")
+    return Frame(ts_ns, bytes(data), len(data))
+
+
+def write_pair(folder: Path, first_id: int, start_s: int) -> list[str]:
+    """Two wraps of the identifier; where it is 3,000 the device takes 3 us longer."""
+    folder.mkdir()
+    rng = np.random.default_rng(first_id)
+    idents = np.arange(2 * WRAP) + first_id
+    sent_ns = start_s * 10**9 + np.arange(2 * WRAP) * 100_000
+    latency_ns = rng.normal(3200, 40, 2 * WRAP).astype(int) + 3000 * (idents % WRAP == SLOW)
+    sides = []
+    for side, times_ns in enumerate((sent_ns, sent_ns + latency_ns)):
+        frames = [frame(*of, side) for of in zip(idents.tolist(), times_ns.tolist(), strict=True)]
+        sides.append(str(write_capture(folder / f"{side}.pcap", pcap_bytes(frames))))
+    return sides
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two captures of one device, and the run that the first of them left."""
+    folder = tmp_path_factory.mktemp("with")
+    first = write_pair(folder / "first", 0, 1)
+    write_pair(folder / "second", 500, 9)
+    pair = Pair("capture", Path(first[0]), Path(first[1]))
+    analyse_run(analyse_pairs([pair], folder / "run", MatchOptions()))
+    return folder
+
+
+def second(folder: Path) -> list[str]:
+    return [str(folder / "second" / f"{side}.pcap") for side in (0, 1)]
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run_command(["analyze", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_value_that_neither_capture_shows_is_settled_by_both(folder, capsys):
+    alone = document(capsys, *second(folder))
+    together = document(capsys, *second(folder), "--with", str(folder / "run"))
+
+    assert alone["content"]["classes"] == []
+    (found,) = together["content"]["classes"]
+    assert (found["field"], found["value"], found["alternative"]) == ("ipv4 id", str(SLOW), None)
+    assert found["by_capture"] == [{"packets": 2, "in_tail": 2}] * 2
+    assert together["content"]["captures"] == 2
+
+    # As --out does, but for the report, which takes seconds to draw.
+    companions = find_companions([folder / "run"])
+    pair = Pair("capture", *map(Path, second(folder)))
+    run = analyse_pairs([pair], folder / "together", MatchOptions(), companions=companions)
+    analyse_run(run)
+    [trial] = json.loads((run.path / "results.json").read_text())
+    assert trial["capture"]["content"] == together["content"]
+    assert trial["capture"]["together_with"] == [str(companions[0].path)]
+
+
+def refused(capsys: pytest.CaptureFixture[str], arguments: Sequence[str]) -> str:
+    capsys.readouterr()
+    assert run_command(["analyze", *arguments, "--json"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    (line,) = said.err.splitlines()
+    return line
+
+
+def test_what_cannot_be_searched_together_is_one_line_and_2(folder, tmp_path, capsys):
+    pair, run = second(folder), str(folder / "run")
+    first = [str(folder / "first" / f"{side}.pcap") for side in (0, 1)]
+    live = make_run(tmp_path / "live", VARIANTS[:1], repetitions=1)
+    out = ["--out", str(tmp_path / "out")]
+
+    assert "no such run directory" in refused(capsys, [*pair, "--with", str(tmp_path / "none")])
+    assert "holds no captures" in refused(capsys, [*pair, "--with", str(live)])
+    assert "the same capture" in refused(capsys, [*pair, "--with", run, "--with", run])
+    assert "the same capture" in refused(capsys, [*first, "--with", run])
+    assert "the same capture" in refused(capsys, [*first, "--with", run, *out])
+    assert not (tmp_path / "out").exists()
+    assert "--no-content forbids" in refused(capsys, [*pair, "--with", run, "--no-content"])
+
+
+def test_a_run_that_keeps_no_heads_or_damaged_ones_is_refused(folder, tmp_path, capsys):
+    run = tmp_path / "run"
+    copytree(folder / "run", run)
+    [heads] = run.glob("trials/*/heads.parquet")
+    heads.unlink()  # as --no-content leaves it
+
+    arguments = [*second(folder), "--with", str(run)]
+    assert "keeps no heads of its frames" in refused(capsys, arguments)
+    heads.write_bytes(b"no parquet")
+    assert "heads.parquet: damaged" in refused(capsys, arguments)

@@ -1,0 +1,47 @@
+"""What a measured run is made into."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from made_run import VARIANTS, make_run
+from taut.cli.journey import finish, print_plan
+from taut.experiment.plan import make_plan
+from taut.experiment.spec import load_spec
+from taut.records.rundir import RunDirectory
+from terminal import WIDE, Terminal
+
+EXAMPLE = Path(__file__).parents[2] / "examples/first-look.toml"
+
+
+def test_without_a_report_a_run_has_its_results_and_no_drawing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = RunDirectory(make_run(tmp_path / "run", VARIANTS[:1], repetitions=1))
+
+    assert finish(run, as_json=False, publish=None, draw=False) == 0
+
+    [result] = json.loads((run.path / "results.json").read_text())
+    shown = capsys.readouterr().out
+    assert result["dut"] in shown
+    assert "Report: " not in shown
+    assert not (run.path / "report.html").exists()
+    assert not (run.path / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [((), " are free."), (("duration=100000h",), "make room or give --out")],
+)
+def test_a_dry_run_says_cores_disk_and_time(
+    overrides: tuple[str, ...], words: str, tmp_path: Path, terminal: Terminal
+) -> None:
+    plan = make_plan(load_spec(EXAMPLE, overrides))
+
+    lines = terminal.printed(lambda: print_plan(plan, tmp_path / "runs" / "x"), WIDE).splitlines()
+
+    assert lines[: len(plan.trials)][0].startswith(plan.trials[0].name)
+    assert [line for line in lines if line.startswith("Cores: generator on core ")]
+    assert [line for line in lines if line.startswith("Disk: about ") and words in line]
+    assert [line for line in lines if line.startswith(f"{len(plan.trials)} trials, about ")]

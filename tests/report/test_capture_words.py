@@ -1,0 +1,87 @@
+"""What a search by content found, in words: the terminal and the report say the same."""
+
+from typing import Any
+
+from taut.report.captures import (
+    CONTENT_COLUMNS,
+    content_rows,
+    content_words,
+    open_words,
+    position_words,
+)
+
+RUN = {
+    "where": "inside",
+    "direction": "slower",
+    "first_position": 9_000,
+    "last_position": 9_059,
+    "n_packets": 60,
+    "time_ns": 900_000_000,
+    "median_ns": 53_200,
+    "rest_median_ns": 3_200,
+}
+CLASS = {
+    "field": "ipv4 id",
+    "value": "4660",
+    "direction": "slower",
+    "packets": 4,
+    "median_ns": 6_200,
+    "rest_median_ns": 3_200,
+    "shift_ns": 3_000,
+    "shift_interval_ns": [2_900, 3_100],
+    "tail": {"n": 4, "of_tail": 1.0},
+    "p_corrected": 1e-5,
+    "first_packets": [{"position": 7, "time_ns": 700_000, "latency_ns": 6_200}],
+    "alternative": "something with a period of 65,536 packets",
+}
+
+
+def trial(**content: Any) -> dict[str, Any]:
+    found = {"classes": [], "tests": 1_000, "not_searched": None, "captures": 1, **content}
+    return {"dut": "switch", "capture": {"content": found}}
+
+
+def test_what_would_look_the_same_stands_beside_the_value():
+    of = trial(classes=[CLASS], captures=2)
+
+    (row,) = content_rows(of)
+    said = dict(zip(CONTENT_COLUMNS, row, strict=True))
+    assert said["value"] == "4660 (?)"
+    assert open_words(of) == [
+        "switch: ipv4 id = 4660 (?), or something with a period of 65,536 packets: "
+        "a capture in which the value comes at another place settles it (--with)"
+    ]
+    assert content_words(of) == (
+        "switch: 1 class of packets is slower or faster for what is in them, or for something else "
+        "that would look the same (2 captures, 1,000 tests)"
+    )
+
+
+def test_of_several_classes_it_is_said_how_many_are_open():
+    settled = CLASS | {"alternative": None}
+
+    words = content_words(trial(classes=[CLASS, settled, settled]))
+
+    assert "that would look the same (1 of them) (1,000 tests)" in words
+    assert content_rows(trial(classes=[settled]))[0][2] == "4660"
+    assert open_words(trial(classes=[settled])) == []
+
+
+def test_runs_of_neighbours_are_told_by_their_place():
+    first = RUN | {"where": "first", "first_position": 0, "last_position": 0, "time_ns": 0}
+    last = RUN | {"where": "last", "direction": "faster", "median_ns": 1_200}
+
+    words = position_words(trial(positions={"runs": [first, RUN, last], "n_runs": 5}))
+
+    assert words == [
+        "switch: the first packet (0) is slower than the rest by 50 µs, from 0.000000 s",
+        "switch: packets 9,000 to 9,059 are slower than the rest by 50 µs, from 0.900000 s",
+        "switch: the last 60 packets (9,000 to 9,059) are faster than the rest by 2 µs, "
+        "from 0.900000 s",
+        "switch: 2 more runs of neighbours like these",
+    ]
+
+
+def test_results_from_before_there_were_positions_are_read():
+    assert position_words(trial()) == []
+    assert content_words(trial()) == ("switch: no packet is slow for what is in it (1,000 tests)")
