@@ -37,7 +37,8 @@ def left() -> set[str]:
 
 
 def self_test(*arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = [*TAUT, "explain", "--self-test", *arguments]
+    core = max(os.sched_getaffinity(0))
+    argv = [*TAUT, "explain", "--self-test", "--cores", str(core), *arguments]
     return subprocess.run(argv, capture_output=True, text=True, timeout=240)
 
 
@@ -56,8 +57,7 @@ def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
     rows = {row["cause"]: row for row in document["causes"]}
     for name in names:
         row = rows[name]
-        if row["felt"] < N_ACTS:
-            pytest.skip(f"too noisy: {row['felt']} felt, load {document['load_average']}")
+        assert row["felt"] >= N_ACTS, row
         assert row["right"] + sum(row["beside"].values()) + row["missed"] == row["felt"]
         assert row["found"] >= LEAST_FOUND, row
         assert row["precision"] >= LEAST_FOUND, row
@@ -77,18 +77,54 @@ def test_a_generator_that_is_stopped_is_the_measurer(nothing_left: None) -> None
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     [row] = json.loads(done.stdout)["causes"]
-    if row["felt"] < N_ACTS:
-        pytest.skip(f"too noisy: {row['felt']} felt")
+    assert row["felt"] >= N_ACTS, row
     assert row["found"] >= LEAST_FOUND, row
     assert row["recall"] >= LEAST_FOUND, row
 
 
 @two_cores
-def test_ctrl_c_ends_it_and_leaves_nothing(nothing_left: None) -> None:
-    argv = [*TAUT, "explain", "--self-test", "--cause", "stopped", "--acts", "500", "--json"]
+def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None) -> None:
+    asked = ("--path", "eager", "--path", "floor_memif", "--acts", "15", "--json")
+
+    done = self_test(*asked)
+
+    if "tracefs" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["causes"] == []
+    paths = {row["path"]: row for row in document["paths"]}
+    assert list(paths) == ["floor_memif", "eager"]
+    for path in paths.values():
+        assert path["control"]["tail"] > 0
+        assert path["control"]["false_share"] <= 0.1, path["control"]
+        for act in path["acts"]:
+            assert act["acts"] > 0, act
+            assert act["right"] + sum(act["beside"].values()) + act["missed"] == act["felt"]
+    # On a loaded machine most are felt of few kinds; of those that are the timeline knows most.
+    acts = [act for path in paths.values() for act in path["acts"]]
+    felt = sum(act["felt"] for act in acts)
+    assert felt > 0
+    assert sum(act["missed"] for act in acts) <= 0.2 * felt, acts
+
+
+@two_cores
+@pytest.mark.parametrize(
+    ("arguments", "programs"),
+    [
+        (["--path", "eager"], ["taut-generate", "taut-inject"]),
+        (["--cause", "stopped", "--acts", "500"], ["taut-inject"]),
+    ],
+    ids=["path", "cause"],
+)
+def test_ctrl_c_ends_it_and_leaves_nothing(
+    arguments: list[str], programs: list[str], nothing_left: None
+) -> None:
+    argv = [*TAUT, "explain", "--self-test", *arguments, "--json"]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        wait_for("taut-inject", lambda: "taut-inject" in names_below(process.pid), 120)
+        for name in programs:
+            wait_for(name, lambda name=name: name in names_below(process.pid), 120)
         time.sleep(2)
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=60)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from made_confusion import made_confusion
 from taut.analysis.explain.confusion import Confusion
 from taut.cli.main import run_command
 from taut.cli.self_test import causes as self_test
@@ -15,22 +16,7 @@ from taut.cli.self_test.words import Result, one_line, print_result
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.testbed.scope import RunScope
 
-FOUND = Confusion(
-    cause="timer",
-    n_acts=110,
-    n_unfelt=10,
-    n_right=97,
-    beside={"preemption": 2},
-    why_missed={"the gap held no event at all": 1},
-    misses=(),
-    n_said=120,
-    n_at_act=100,
-    n_injectors=0,
-    n_others=18,
-    n_unexplained=2,
-    others={"tick_nohz_handler": 18},
-    seconds=2.0,
-)
+FOUND = made_confusion("timer")
 SECOND = 1_000_000_000
 
 

@@ -1,14 +1,11 @@
-"""`taut explain --self-test`: whether explain tells the truth on this machine.
+"""The self-test of causes: a poller disturbed, and what explain says of its gaps.
 
 Each cause taut inject knows is made on purpose on one core while taut-trace records. Then explain
 judges the poller's gaps and its verdicts are held against what was sent. First a control without
 injection: what of these causes the machine makes by itself.
 """
 
-import json
 import os
-import platform
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,12 +26,14 @@ from taut.cli.self_test.recording import (
     record_cause,
     record_control,
 )
-from taut.cli.self_test.words import Result, one_line, print_result
+from taut.cli.self_test.words import Result, one_line
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, InterruptedRun, TautError
-from taut.experiment.interrupt import interruptible
+from taut.experiment import leftovers
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
-from taut.testbed import cleanup
+from taut.report.paragraph import print_note
+from taut.testbed.core_locks import measuring_on
 from taut.testbed.scope import RunScope
 
 CAUSES = (
@@ -62,7 +61,9 @@ MOST_NS = 120_000_000_000
 _ACTS = {"stopped": "stopped:length=5ms"}
 _RATES = {"throttled": 40, "stopped": 50, "measurer-stall": 50}
 _RATE = 100
-_LEAST_NS = 2 * THRESHOLD_NS
+LEAST_NS = 2 * THRESHOLD_NS
+"""Shorter gaps do not count."""
+
 _MORE = 1.1
 """Some acts find no victim, and some come before the trace is armed."""
 
@@ -76,31 +77,13 @@ _NOT_MADE = {
 _NOT_INJECTED = "taut inject has no way to make it"
 
 
-def print_self_test(
-    core: int, n_acts: int, most_ns: int, names: Sequence[str], as_json: bool
-) -> None:
-    """Run control and causes; print what became of each act and of each verdict."""
-    for name in names:
-        if name not in CAUSES:
-            raise InputError(f"--cause {name}: not one of {', '.join(CAUSES)}")
-    if n_acts < 1:
-        raise InputError(f"--acts {n_acts}: at least 1")
-    with interruptible(), _place(core) as place:
-        result = run(place, n_acts, most_ns, names, Console(stderr=True))
-    if as_json:
-        json.dump(_document(result), sys.stdout)
-        print()
-    else:
-        print_result(Console(), result)
-
-
 @contextmanager
-def _place(core: int) -> Iterator[Place]:
+def place_on(core: int) -> Iterator[Place]:
     """Everything made for the test is of one scope: gone with it, or at the next start."""
-    if len(os.sched_getaffinity(0) - {core}) == 0:
+    if not set(cpuset_cores()) - {core}:
         raise InputError(f"--self-test: acts come from another core than {core}; there is none")
-    with RunScope() as scope:
-        cleanup.clean(scope.base)
+    with measuring_on([core]), RunScope() as scope:
+        leftovers.clean(scope.base, Host())
         folder = Path(tempfile.gettempdir()) / f"taut-self-test-{scope.id}"
         scope.make_temp(folder)
         yield Place(core, scope, folder, hypervisor(Host()) is not None)
@@ -120,15 +103,15 @@ def run(place: Place, n_acts: int, most_ns: int, names: Sequence[str], console: 
                 raise
             except TautError as error:
                 failed[name] = str(error)
-                console.print(f"{name}: not proved: {error}", markup=False, highlight=False)
+                print_note(console, f"{name}: not proved: {error}")
                 continue
         found.append(one)
-        console.print(one_line(one), markup=False, highlight=False, soft_wrap=True)
+        print_note(console, one_line(one))
     if not found:
         raise TautError("; ".join(f"{name}: {why}" for name, why in failed.items()))
     return Result(
         core=place.core,
-        least_ns=_LEAST_NS,
+        least_ns=LEAST_NS,
         control=natural,
         control_seconds=seconds,
         causes=tuple(found),
@@ -141,7 +124,7 @@ def _control(place: Place, duration_ns: int) -> tuple[dict[str, int], float]:
     """Count verdicts by cause while nothing is injected."""
     recording = record_control(place, duration_ns)
     verdicts = recording.verdicts
-    cause = verdicts.cause[verdicts.spans.length_ns >= _LEAST_NS]
+    cause = verdicts.cause[verdicts.spans.length_ns >= LEAST_NS]
     numbers, counts = np.unique(cause, return_counts=True)
     natural = {VERDICTS[k].id: int(n) for k, n in zip(numbers, counts, strict=True)}
     return natural, recording.seconds
@@ -173,7 +156,7 @@ def _round(place: Place, name: str, duration_ns: int, seed: int) -> Confusion:
         return measurer_stall(place, duration_ns, seed)
     act = _ACTS.get(name, name)
     recording = record_cause(place, act, f"{_rate(name)}/s", duration_ns, seed)
-    found = confuse(name, recording.acts, recording.verdicts, _LEAST_NS, recording.window_ns)
+    found = confuse(name, recording.acts, recording.verdicts, LEAST_NS, recording.window_ns)
     return replace(found, n_off_core=recording.n_off_core)
 
 
@@ -195,14 +178,6 @@ def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[s
     return rest | asked | {name: why for name, why in failed.items() if name in rest}
 
 
-def _document(result: Result) -> dict[str, Any]:
-    return {
-        "format": 2,
-        "core": result.core,
-        "kernel": platform.release(),
-        "load_average": list(result.load),
-        "least_ns": result.least_ns,
-        "control": {"seconds": result.control_seconds, "verdicts": dict(result.control)},
-        "causes": [as_row(of, result.natural(of)) for of in result.causes],
-        "not_proved": dict(result.not_proved),
-    }
+def cause_rows(result: Result) -> list[dict[str, Any]]:
+    """Give the form of the self-test's document."""
+    return [as_row(of, result.natural(of)) for of in result.causes]

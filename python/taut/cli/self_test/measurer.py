@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -18,6 +17,7 @@ from taut.analysis.explain import Explanation, Options, explain_trial
 from taut.analysis.explain.acts import Held, held_of, inside
 from taut.analysis.explain.confusion import Confusion, confuse_as
 from taut.analysis.explain.judge import GapVerdicts
+from taut.analysis.explain.late_acts import due_of
 from taut.analysis.explain.segments import CAUSE_NUMBER
 from taut.cli.self_test.recording import (
     THRESHOLD_NS,
@@ -34,7 +34,7 @@ from taut.experiment import generator
 from taut.host.inject import InjectRequest
 from taut.records.clock import fit_of
 from taut.records.convert import PACKETS_FILE, convert_events, convert_trial
-from taut.records.layout import PacketFlag, RecordKind
+from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
@@ -49,9 +49,6 @@ _LATE = "500us"
 _WARM_UP_NS = 1_000_000_000
 _START_TIMEOUT_S = 30.0
 _SPARE_NS = 5_000_000_000
-
-_EDGE_NS = 100_000
-"""A packet that was due right where a gap begins or ends may have been sent in time."""
 
 
 def measurer_stall(place: Place, duration_ns: int, seed: int) -> Confusion:
@@ -115,13 +112,10 @@ def _as_measurers(found: Explanation, held: Held, packets: pa.Table) -> GapVerdi
     """
     verdicts = found.source.verdicts[0]
     spans, cause = verdicts.spans, verdicts.cause.copy()
-    due_ns = packets["due_ns"].to_numpy()
-    counts = np.concatenate([[0], np.cumsum(packets["flags"].to_numpy() & PacketFlag.VOID == 0)])
-    low = np.searchsorted(due_ns, spans.start_ns + _EDGE_NS)
-    high = np.maximum(np.searchsorted(due_ns, spans.end_ns - _EDGE_NS), low)
     is_stop = (held.own_ns >= 2 * THRESHOLD_NS) & ~spans.is_lost
     cause[is_stop] = CAUSE_NUMBER["measurer"]
-    cause[is_stop & (counts[high] > counts[low])] = CAUSE_NUMBER["unknown"]
+    is_void = due_of(packets).is_void(spans.start_ns, spans.end_ns)
+    cause[is_stop & ~is_void] = CAUSE_NUMBER["unknown"]
     return replace(verdicts, cause=cause)
 
 

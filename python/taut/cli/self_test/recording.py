@@ -1,6 +1,5 @@
 """The self-test's recordings: a core polled, traced and disturbed by one cause, or by none."""
 
-import os
 import shutil
 import signal
 import time
@@ -19,6 +18,7 @@ from taut.analysis.explain.acts import Acts
 from taut.analysis.explain.events import no_events, read_events, read_notes
 from taut.analysis.explain.judge import GapVerdicts
 from taut.core.binaries import find_binary
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, InterruptedRun, TautError, TrialError
 from taut.host.host import Host
 from taut.host.inject import GAPS, INJECTIONS, Injected, InjectRequest, inject
@@ -58,8 +58,7 @@ class Place:
     @property
     def other_core(self) -> int:
         """One for everything else, if there is one."""
-        others = os.sched_getaffinity(0) - {self.core}
-        return min(others, default=self.core)
+        return min(set(cpuset_cores()) - {self.core}, default=self.core)
 
     @contextmanager
     def recording(self, name: str) -> Iterator[Path]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.table import Table
 
 from taut.analysis.explain.confusion import Confusion
+from taut.report.columns import labels, numbers, print_columns
+from taut.report.paragraph import INDENT, print_paragraph
 
 _MOST_TOLD = 4
 _VERDICTS = {"measurer-stall": "measurer"}
@@ -36,22 +37,20 @@ class Result:
 def print_result(console: Console, result: Result) -> None:
     """Print what became of the acts, where the verdicts came from, each kind of miss."""
     load = " to ".join(f"{value:.1f}" for value in result.load)
-    console.print(f"Injected on core {result.core}, load average {load}", highlight=False)
-    console.print(_acts(result.causes))
-    console.print(_verdicts(result))
+    print_paragraph(console, f"Injected on core {result.core}, load average {load}")
+    _print_acts(result.causes, console)
+    _print_verdicts(result, console)
     for of in result.causes:
         for line in _remarks(of):
-            _say(console, f"{of.cause}: {line}")
-    console.print(_EXPLAINED.format(least=result.least_ns / 1000), highlight=False)
+            print_paragraph(console, f"{of.cause}: {line}", hanging=INDENT)
+    for line in _EXPLAINED:
+        print_paragraph(console, line.format(least=result.least_ns / 1000))
     by_reason: dict[str, list[str]] = {}
     for name, why in result.not_proved.items():
         by_reason.setdefault(why, []).append(name)
     for why, names in by_reason.items():
-        _say(console, f"not proved here: {', '.join(names)}: {why}")
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+        told = f"not proved here: {', '.join(names)}: {why}"
+        print_paragraph(console, told, hanging=INDENT)
 
 
 def _remarks(of: Confusion) -> list[str]:
@@ -74,66 +73,65 @@ def _counted(counts: Mapping[str, int]) -> str:
 def one_line(of: Confusion) -> str:
     """Say of one cause what matters, as soon as it is done."""
     return (
-        f"{of.cause}: {of.n_felt:,} acts felt in {of.seconds:.0f} s, recall {_percent(of.recall)}, "
-        f"found {_percent(of.found)}, precision {_percent(of.precision)}"
+        f"{of.cause}: {of.n_felt:,} acts felt in {of.seconds:.0f} s, recall {percent(of.recall)}, "
+        f"found {percent(of.found)}, precision {percent(of.precision)}"
     )
 
 
-def _acts(causes: Sequence[Confusion]) -> Table:
-    table = Table(box=None)
-    table.add_column("cause")
-    for column in ("acts", "felt", "right", "beside", "missed", "recall", "found", "sender"):
-        table.add_column(column, justify="right")
-    for of in causes:
-        table.add_row(
+def _print_acts(causes: Sequence[Confusion], console: Console) -> None:
+    titles = ("acts", "felt", "right", "beside", "missed", "recall", "found", "sender")
+    rows = [
+        (
             of.cause,
             f"{of.n_acts:,}",
             f"{of.n_felt:,}",
             f"{of.n_right:,}",
             f"{of.n_beside:,}",
             f"{sum(of.why_missed.values()):,}",
-            _percent(of.recall),
-            _percent(of.found),
-            _percent(of.sender) if of.sender is not None else "",
+            percent(of.recall),
+            percent(of.found),
+            percent(of.sender) if of.sender is not None else "",
         )
-    return table
+        for of in causes
+    ]
+    print_columns(console, [labels("cause"), *map(numbers, titles)], rows)
 
 
-def _verdicts(result: Result) -> Table:
-    table = Table(box=None)
-    table.add_column("verdict")
-    columns = ("said", "at act", "own", "other", "none", "precision", "raw")
-    for column in (*columns, "control", "less it"):
-        table.add_column(column, justify="right")
+def _print_verdicts(result: Result, console: Console) -> None:
+    titles = ("said", "at act", "own", "other", "none", "precision", "raw", "control", "less it")
+    rows = []
     for of in result.causes:
         natural = result.natural(of)
-        table.add_row(
-            _VERDICTS.get(of.cause, of.cause),
-            f"{of.n_said:,}",
-            f"{of.n_at_act:,}",
-            f"{of.n_injectors:,}",
-            f"{of.n_others:,}",
-            f"{of.n_unexplained:,}",
-            _percent(of.precision),
-            _percent(of.precision_raw),
-            "" if natural is None else f"{natural:,.0f}",
-            "" if natural is None else _percent(of.precision_less(natural)),
+        rows.append(
+            (
+                _VERDICTS.get(of.cause, of.cause),
+                f"{of.n_said:,}",
+                f"{of.n_at_act:,}",
+                f"{of.n_injectors:,}",
+                f"{of.n_others:,}",
+                f"{of.n_unexplained:,}",
+                percent(of.precision),
+                percent(of.precision_raw),
+                "" if natural is None else f"{natural:,.0f}",
+                "" if natural is None else percent(of.precision_less(natural)),
+            )
         )
-    return table
+    print_columns(console, [labels("verdict"), *map(numbers, titles)], rows)
 
 
 _EXPLAINED = (
-    "An act is felt if a gap of {least:g} us or more is at it. right: the gap has its verdict; "
+    "An act is felt if a gap of {least:g} µs or more is at it. right: the gap has its verdict; "
     "beside: it has a share of the gap, and another cause a larger one; missed: neither. recall: "
     "right of felt; found: right and beside of felt; sender: of the acts with their cause in the "
-    "gap, those whose sender explain names, and it is who injects.\n"
+    "gap, those whose sender explain names, and it is who injects.",
     "said: gaps with the verdict from the first act to the last; own: at no act that counts, but "
     "the kernel names who injects; other: at no act, and the kernel names another thread or "
     "function: this machine did that by itself; none: nothing says whose. precision: all but none; "
     "raw: all but other and none; control: what a run without acts had of it in the same time; "
-    "less it: raw, with that taken off what was said."
+    "less it: raw, with that taken off what was said.",
 )
 
 
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """Write a share; of nothing there is none."""
     return "-" if share is None else f"{100 * share:.1f} %"

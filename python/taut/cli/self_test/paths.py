@@ -1,0 +1,155 @@
+"""The packet paths of the self-test, and what is done to each: two tables.
+
+To add a path: a line in PATHS.  To add an act: a line in ACTS, with the verdicts that are right.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from taut.core.errors import InputError
+from taut.experiment.model import DeviceSpec
+
+
+class Kind(Enum):
+    """What explain can watch there."""
+
+    FLOOR = "floor"  # no device
+    KERNEL_FLOOR = "kernel floor"  # no device, and softirqs on the way
+    KERNEL = "kernel"  # the device is the kernel
+    POLLING = "polling"  # the device is a process that polls
+
+
+class Target(Enum):
+    """Who is disturbed."""
+
+    CORE = "core"  # the device's; the generator's where there is no device
+    DEVICE = "device"  # its process
+    GENERATOR = "generator"
+
+
+@dataclass(frozen=True)
+class PacketPath:
+    """One way of packets from the generator back to it."""
+
+    name: str
+    kind: Kind
+    driver: str
+    link: str
+    rate: str = "100kpps"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def device(self) -> DeviceSpec:
+        """As an experiment has it."""
+        return DeviceSpec(
+            driver=self.driver, name=self.name, link=self.link, options=dict(self.options)
+        )
+
+
+@dataclass(frozen=True)
+class PathAct:
+    """One disturbance, made again and again for a while."""
+
+    name: str
+    inject: str  # as `taut inject` takes it
+    target: Target
+    cause: str  # what the timeline of the thread that is disturbed calls it
+    right: Mapping[Kind, Sequence[str]]  # verdicts of late packets; where it is not made, nothing
+    per_s: int = 25
+    wants_group: bool = False
+    """The control group of its quota has to be there before the trace begins."""
+
+
+PATHS = (
+    PacketPath("floor_memif", Kind.FLOOR, "loopback", "memif"),
+    PacketPath("floor_veth", Kind.KERNEL_FLOOR, "loopback", "veth", rate="20kpps"),
+    PacketPath("linux_bridge", Kind.KERNEL, "linux_bridge", "veth"),
+    PacketPath(
+        "linux_bridge_napi",
+        Kind.KERNEL,
+        "linux_bridge",
+        "veth",
+        options={"placement": "threaded"},
+    ),
+    PacketPath("testpmd", Kind.POLLING, "testpmd", "memif"),
+    PacketPath("l2fwd", Kind.POLLING, "l2fwd", "memif"),
+    PacketPath("eager", Kind.POLLING, "taut_forward", "memif"),
+    PacketPath(
+        "buffered",
+        Kind.POLLING,
+        "taut_forward",
+        "memif",
+        options={"transmit": "buffered:32,100us"},
+    ),
+    PacketPath(
+        "buffered_no_timer",
+        Kind.POLLING,
+        "taut_forward",
+        "memif",
+        options={"transmit": "buffered:32,none"},
+    ),
+)
+
+_FLOORS = {Kind.FLOOR: ("measurer",), Kind.KERNEL_FLOOR: ("measurer",)}
+
+ACTS = (
+    PathAct(
+        "fair-hog",
+        "preemption:length=3ms",
+        Target.CORE,
+        "preemption",
+        {**_FLOORS, Kind.KERNEL: ("ksoftirqd-wait",), Kind.POLLING: ("preemption",)},
+    ),
+    PathAct(
+        "fifo-hog",
+        "fifo-preemption:length=2ms",
+        Target.CORE,
+        "fifo-preemption",
+        {**_FLOORS, Kind.KERNEL: ("ksoftirqd-wait",), Kind.POLLING: ("fifo-preemption",)},
+    ),
+    PathAct(
+        "softirq",
+        "softirq",
+        Target.CORE,
+        "softirq",
+        {Kind.KERNEL_FLOOR: ("measurer",), Kind.KERNEL: ("softirq",)},
+    ),
+    PathAct(
+        "device-stop",
+        "stopped:length=5ms",
+        Target.DEVICE,
+        "stopped",
+        {Kind.POLLING: ("stopped",)},
+    ),
+    PathAct(
+        "generator-stop",
+        "measurer-stall:length=3ms",
+        Target.GENERATOR,
+        "stopped",
+        {**_FLOORS, Kind.KERNEL: ("measurer",), Kind.POLLING: ("measurer",)},
+    ),
+    # The last: until the trace ends its control group has to stay.
+    PathAct(
+        "quota",
+        "throttled",
+        Target.DEVICE,
+        "throttled",
+        {Kind.POLLING: ("throttled",)},
+        wants_group=True,
+    ),
+)
+
+
+def paths_of(names: Sequence[str]) -> tuple[PacketPath, ...]:
+    """Give paths by their names, in the table's order. InputError: there is none of that name."""
+    known = {path.name for path in PATHS}
+    for name in names:
+        if name not in known:
+            raise InputError(f"--path {name}: not one of {', '.join(of.name for of in PATHS)}")
+    return tuple(path for path in PATHS if path.name in names)
+
+
+def acts_on(path: PacketPath) -> tuple[PathAct, ...]:
+    """Give the acts that are made on a path, in order."""
+    return tuple(act for act in ACTS if path.kind in act.right)
