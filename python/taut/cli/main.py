@@ -31,6 +31,7 @@ SECTIONS = {
         "compare": "compare two runs: relative improvement per percentile, and whether it is shown",
     },
     "Change": {
+        "trim": "find out which settings of this host make the tail shorter, and prove it",
         "host": "audit this machine, plan changes, apply and undo them",
         "inject": "disturb a core on purpose and note what was sent",
     },

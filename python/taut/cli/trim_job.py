@@ -1,0 +1,126 @@
+"""What a trim by packets and one by stalls share: asking, the loop, keeping what helps."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+
+from taut.cli.progress import duration_words
+from taut.cli.trim_words import print_candidates
+from taut.core.cpus import CpuSet
+from taut.core.errors import InputError, MissingToolError, TautError
+from taut.host.apply import Outcome, apply_changes
+from taut.host.host import Host
+from taut.host.situation import Situation
+from taut.host.state import HostState, plan_state, wishes_of
+from taut.host.writer import Writer
+
+if TYPE_CHECKING:  # The other commands start without the analysis.
+    from taut.trim.bench import Bench
+    from taut.trim.trim import Request, Trimmed
+
+_ASIDE = "taut trim: the host is changed for a while"
+
+
+@dataclass
+class Job:
+    """One trim, from the scouting run to what is kept."""
+
+    request: "Request"
+    keep: bool
+    yes: bool
+    dry_run: bool
+    as_json: bool
+    document: dict[str, Any] = field(default_factory=dict)
+    """As trim.json has it; empty until it is measured."""
+    notes: Console = field(default_factory=lambda: Console(stderr=True))
+    _situation: Situation | None = None
+
+    def measure(
+        self,
+        bench: "Bench",
+        situation: Callable[[], Situation],
+        say: Callable[[str], None],
+        *,
+        scouting: str,
+        target: str,
+        cores: CpuSet,
+    ) -> None:
+        """Everything that needs the cores; the host is as found when it returns."""
+        from taut.trim.document import as_document
+        from taut.trim.trim import scout, trim
+
+        began = time.monotonic()
+        say(scouting)
+        found = scout(bench, self.request)
+        self._situation = situation()
+        has_some = any(c.when == "now" for c in found.candidates)
+        # A set of nothing that was asked for is measured all the same: it is the control of
+        # everything else.
+        if not self.dry_run and (has_some or self.request.only is not None):
+            if has_some:
+                self._ask(found)
+            say("As found and trimmed, in turn.")
+            found = trim(bench, self.request, found, began, say)
+        self.document = as_document(
+            found,
+            target=target,
+            figure=bench.figure,
+            cores=cores,
+            took_s=time.monotonic() - began,
+        )
+
+    def put_in_force(self) -> None:
+        """Apply what is kept, if asked to, as `taut host apply` would: the journal is the user's.
+
+        TautError: a change failed, and all are taken back.
+        """
+        if not self.keep or not self.document["kept"] or self._situation is None:
+            return
+        host = Host()
+        state = HostState("kept", only=tuple(self.document["kept"]))
+        wishes = wishes_of(plan_state(host, self._situation, state), state)
+        report = apply_changes(host, Writer(host), wishes)
+        failed = [r for r in report.results if r.outcome is Outcome.FAILED]
+        if failed:
+            raise TautError(f"--keep: {failed[0].wish.change.setting.name}: {failed[0].note}")
+        self.document["in_force"] = True
+
+    def check(self, budget: str, least_s: float, shorter: str) -> None:
+        """Before anything is measured. `shorter`: how to need less than `least_s`.
+
+        InputError: the budget shows nothing, or nobody can be asked. MissingToolError: not root.
+        """
+        if self.dry_run:
+            return
+        if os.geteuid() != 0:
+            raise MissingToolError(f"{_ASIDE}; run as root, or --dry-run")
+        if not self.yes and not sys.stdin.isatty():
+            raise InputError(f"{_ASIDE}: nobody to ask on this terminal; add --yes, or --dry-run")
+        _check_budget(budget, self.request.budget_s, least_s, shorter)
+
+    def _ask(self, found: "Trimmed") -> None:
+        if self.yes:
+            return
+        print_candidates([c.as_json() for c in found.candidates], self.notes)
+        budget = duration_words(round(self.request.budget_s * 1e9))
+        question = f"Try these in turn, for at most {budget}?"
+        if not typer.confirm(question, err=True):
+            raise InputError("not confirmed: nothing was changed")
+
+
+def _check_budget(budget: str, budget_s: float, least_s: float, shorter: str) -> None:
+    from taut.trim.looks import LEAST_PAIRS
+
+    if budget_s < least_s:
+        takes = duration_words(round(least_s * 1e9))
+        raise InputError(
+            f"--budget {budget}: too small to show anything: {LEAST_PAIRS} pairs of runs, the "
+            f"fewest that can, and the scouting run take about {takes}; "
+            f"raise it, or measure less ({shorter})"
+        )

@@ -1,0 +1,101 @@
+"""`taut trim --pid PID`: trim for a program that taut does not load, by its stalls alone."""
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from taut.cli.journey import default_out
+from taut.cli.progress import TerminalProgress
+from taut.cli.trim_job import Job
+from taut.cli.trim_words import print_trim
+from taut.core.cpus import parse_cpu_list
+from taut.core.errors import InterruptedRun
+from taut.core.files import write_json
+from taut.experiment.interrupt import interruptible
+from taut.host.host import Host
+
+if TYPE_CHECKING:  # The other commands start without the analysis.
+    from taut.trim.stalls import Window
+
+WINDOW = "2s"
+
+
+def trim_process(
+    job: Job,
+    pid: int,
+    *,
+    cores: str | None,
+    budget: str,
+    window_ns: int,
+    wait: bool,
+    out: Path | None,
+) -> None:
+    """Watch the process in windows, in every state of the host; leave trim.json."""
+    # Here, not above: the other commands start without the analysis.
+    from taut.records.rundir import AS_FOUND, TRIMMED
+    from taut.trim.document import TRIM_FILE, TRIM_FORMAT
+    from taut.trim.looks import LEAST_PAIRS
+    from taut.trim.stalls import (
+        StallsBench,
+        compared_causes,
+        new_seed,
+        scouting_seconds,
+        seconds_of,
+    )
+    from taut.trim.watched import find_process, never_tried, situation_of, watching
+
+    host = Host()
+    least_s = scouting_seconds(window_ns) + LEAST_PAIRS * seconds_of(window_ns, 2)
+    job.check(budget, least_s, "--window 500ms")
+    process = find_process(host, pid, None if cores is None else parse_cpu_list(cores))
+    left_out = never_tried(host)
+    job.request = replace(job.request, without=tuple(left_out))
+    folder = out or default_out(f"trim-pid-{pid}")
+    seed = new_seed()
+
+    def stored(windows: "Sequence[Window]") -> None:
+        head = {"format": TRIM_FORMAT, "process": process.as_json(), "seed": seed}
+        rest = {"window_ns": window_ns, "windows": [window.as_json() for window in windows]}
+        write_json(folder / TRIM_FILE, {**head, **job.document, **rest})
+
+    with interruptible():
+        try:
+            with (
+                closing(TerminalProgress(is_part=True)) as progress,
+                watching(
+                    process, folder, progress, seed=seed, command_line=tuple(sys.argv), wait=wait
+                ) as watch,
+            ):
+                bench = StallsBench(watch, window_ns, seed, stored)
+                job.measure(
+                    bench,
+                    lambda: situation_of(watch.host, process),
+                    progress.noted,
+                    scouting="The host as found, to see what takes the process's cores.",
+                    target="stalled, per second",
+                    cores=process.cores,
+                )
+        except KeyboardInterrupt:
+            raise InterruptedRun(
+                f"interrupted: the host is as it was; what was measured is in {folder}"
+            ) from None
+    job.document["by"] = "stalls"
+    job.document["notes"] += left_out.values()
+    job.document["causes"] = (
+        compared_causes(bench.windows, AS_FOUND, TRIMMED) or job.document["causes"]
+    )
+    try:
+        job.put_in_force()
+    finally:
+        stored(bench.windows)
+    if job.as_json:
+        json.dump(json.loads((folder / TRIM_FILE).read_text()), sys.stdout)
+        print()
+    else:
+        print_trim(job.document, Console(), folder / TRIM_FILE, is_dry=job.dry_run)

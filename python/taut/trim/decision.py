@@ -1,0 +1,85 @@
+"""What becomes of each remedy, by what the pairs show. Pure: figures in, decisions out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from taut.analysis.paired import PairedRatio
+from taut.trim.candidates import Candidate, When
+
+
+class Verdict(StrEnum):
+    """Of all remedies together."""
+
+    HELPS = "helps"
+    HARMS = "harms"
+    NOT_SHOWN = "no effect shown"
+
+
+class Decision(StrEnum):
+    """Of one remedy."""
+
+    KEPT_SHOWN = "kept: shown to help"
+    KEPT_WHOLE = "kept: part of what was shown to help; its own share was not measured"
+    KEPT_FREE = "kept: costs nothing and is predicted to help"
+    PUT_BACK = "put back: nothing was shown"
+    HARMED = "put back: it made the tail longer"
+    NEEDS_BOOT = "needs a boot"
+    BY_HAND = "by hand"
+
+
+KEPT = frozenset({Decision.KEPT_SHOWN, Decision.KEPT_WHOLE, Decision.KEPT_FREE})
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A remedy and what becomes of it."""
+
+    candidate: Candidate
+    decision: Decision
+    ratio: PairedRatio | None = None
+    """Of its group: the figure without it over the figure with all; None: not measured."""
+
+
+def verdict_of(effect: PairedRatio) -> Verdict:
+    """Say what all remedies together do; `effect` is trimmed over as found."""
+    if effect.high < 1:
+        return Verdict.HELPS
+    return Verdict.HARMS if effect.low > 1 else Verdict.NOT_SHOWN
+
+
+def decide(
+    candidates: Sequence[Candidate],
+    verdict: Verdict,
+    groups: Mapping[str, PairedRatio],
+) -> list[Decided]:
+    """Decide on every remedy. `groups`: what leaving each group out does, where it was measured.
+
+    Of a single group nothing is left out: what is shown of the whole is shown of it.
+    """
+    decided = [_decide(candidate, verdict, groups.get(candidate.cause)) for candidate in candidates]
+    if len({candidate.cause for candidate in candidates if candidate.when is When.NOW}) > 1:
+        return decided
+    return [
+        replace(d, decision=Decision.KEPT_SHOWN) if d.decision is Decision.KEPT_WHOLE else d
+        for d in decided
+    ]
+
+
+def _decide(candidate: Candidate, verdict: Verdict, ratio: PairedRatio | None) -> Decided:
+    if candidate.when is When.BOOT:
+        return Decided(candidate, Decision.NEEDS_BOOT)
+    if candidate.when is When.BY_HAND:
+        return Decided(candidate, Decision.BY_HAND)
+    if verdict is Verdict.HARMS:
+        return Decided(candidate, Decision.HARMED, ratio)
+    if verdict is Verdict.NOT_SHOWN:
+        return Decided(candidate, Decision.PUT_BACK, ratio)
+    if ratio is None:
+        return Decided(candidate, Decision.KEPT_WHOLE)
+    if ratio.low > 1:
+        return Decided(candidate, Decision.KEPT_SHOWN, ratio)
+    if ratio.high < 1:
+        return Decided(candidate, Decision.HARMED, ratio)
+    free = Decision.KEPT_FREE if candidate.is_free else Decision.PUT_BACK
+    return Decided(candidate, free, ratio)

@@ -1,0 +1,210 @@
+"""A trim as one document: RUN/trim.json, what `taut trim --json` prints and the report shows."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from statistics import median
+from typing import Any
+
+from taut.analysis.causes import BY_ID
+from taut.analysis.paired import PairedRatio, factor
+from taut.core.cpus import CpuSet, format_cpu_list
+from taut.records.rundir import AS_FOUND, TRIMMED
+from taut.trim.bench import Repetition
+from taut.trim.candidates import NO_CAUSE, When
+from taut.trim.decision import Decided, Verdict
+from taut.trim.looks import LEAST_PAIRS
+from taut.trim.trim import Trimmed
+
+TRIM_FILE = "trim.json"
+TRIM_FORMAT = 1
+METHOD = (
+    "states measured in turn, one figure a repetition; the mean over the cells of the logarithm of "
+    "after / before, its Hodges-Lehmann estimate and exact Wilcoxon signed-rank interval and test; "
+    "at most 2.5 % of trims of nothing claim an effect (looks at 7, 10 and 16 pairs)"
+)
+
+
+def as_document(
+    found: Trimmed, *, target: str, figure: str, cores: CpuSet, took_s: float
+) -> dict[str, Any]:
+    """Give the whole trim; `causes` without what they were after it, see `add_causes`."""
+    whole = found.whole
+    return {
+        "format": TRIM_FORMAT,
+        "target": target,
+        "figure": figure,
+        "method": METHOD,
+        "cores": format_cpu_list(cores),
+        "took_s": round(took_s, 1),
+        "verdict": found.verdict,
+        "sentence": sentence(found, figure),
+        "effect": None if whole is None else effect_json(whole.effect),
+        "effect_with_void": None if whole is None else effect_json(whole.with_void),
+        "cells": [] if whole is None else cells_json(whole.repetitions, AS_FOUND, TRIMMED),
+        "causes": [
+            {"cause": c.cause, "title": c.title, "before": c.share, "after": None}
+            for c in found.causes
+        ],
+        "groups": [
+            {
+                "cause": cause,
+                "title": group_title(cause),
+                "remedies": [c.remedy for c in found.candidates if c.cause == cause],
+                "without_it": effect_json(compared.effect),
+            }
+            for cause, compared in found.groups.items()
+        ],
+        "remedies": [decided_json(decided) for decided in found.decided]
+        or [{**candidate.as_json(), "decision": None} for candidate in found.candidates],
+        "kept": found.kept,
+        "confirmed": None if found.confirmed is None else effect_json(found.confirmed.effect),
+        "in_force": False,
+        "notes": list(found.notes),
+    }
+
+
+def effect_json(effect: PairedRatio | None) -> dict[str, object] | None:
+    """Give what pairs show; None where there were too few."""
+    return None if effect is None else asdict(effect)
+
+
+def decided_json(decided: Decided) -> dict[str, object]:
+    """Give one remedy, with what leaving its group out did."""
+    return {
+        **decided.candidate.as_json(),
+        "decision": decided.decision,
+        "without_it": effect_json(decided.ratio),
+    }
+
+
+def cells_json(
+    repetitions: Sequence[Repetition], before: str, after: str
+) -> list[dict[str, object]]:
+    """Give each cell's figure in both states: every repetition, and the medians."""
+    names = list(
+        dict.fromkeys(cell for r in repetitions for of in r.figures.values() for cell in of)
+    )
+    found: list[dict[str, object]] = []
+    for cell in names:
+        values = {
+            state: [r.figures[state][cell] for r in repetitions if cell in r.figures.get(state, {})]
+            for state in (before, after)
+        }
+        voided = {
+            state: [
+                r.with_void[state][cell] for r in repetitions if cell in r.with_void.get(state, {})
+            ]
+            for state in (before, after)
+        }
+        found.append(
+            {
+                "cell": cell,
+                "before": median(values[before]) if values[before] else None,
+                "after": median(values[after]) if values[after] else None,
+                "before_with_void": median(voided[before]) if voided[before] else None,
+                "after_with_void": median(voided[after]) if voided[after] else None,
+                "before_of_repetitions": values[before],
+                "after_of_repetitions": values[after],
+            }
+        )
+    return found
+
+
+def add_causes(document: dict[str, Any], results: Sequence[Mapping[str, Any]]) -> None:
+    """Set the tail's causes before and after side by side, over all trials that were traced.
+
+    `before` and `after` are shares of the late packets (above each trial's p99.9);
+    `late_ns_before` and `late_ns_after` how late they made the packets of a million, together.
+    """
+    shares = {state: _shares(results, state) for state in (AS_FOUND, TRIMMED)}
+    late = {state: _late_ns(results, state) for state in (AS_FOUND, TRIMMED)}
+    if not shares[AS_FOUND]:
+        return
+    causes = sorted(
+        {*shares[AS_FOUND], *shares[TRIMMED]},
+        key=lambda cause: -max(late[AS_FOUND].get(cause, 0), late[TRIMMED].get(cause, 0)),
+    )
+    document["causes"] = [
+        {
+            "cause": cause,
+            "title": BY_ID[cause].title if cause in BY_ID else cause,
+            "before": shares[AS_FOUND].get(cause, 0.0),
+            "after": shares[TRIMMED].get(cause, 0.0) if shares[TRIMMED] else None,
+            "late_ns_before": late[AS_FOUND].get(cause, 0.0),
+            "late_ns_after": late[TRIMMED].get(cause, 0.0) if shares[TRIMMED] else None,
+        }
+        for cause in causes
+    ]
+
+
+def _explained(results: Sequence[Mapping[str, Any]], state: str) -> list[Mapping[str, Any]]:
+    """Trials of devices, not of floors, in a state, that were traced."""
+    return [
+        r
+        for r in results
+        if r.get("host") == state and r["driver"] != "loopback" and r.get("explanation")
+    ]
+
+
+def _shares(results: Sequence[Mapping[str, Any]], state: str) -> dict[str, float]:
+    packets: Counter[str] = Counter()
+    for result in _explained(results, state):
+        for cause in result["explanation"]["causes"]:
+            packets[cause["cause"]] += cause["n_packets"]
+    total = sum(packets.values())
+    return {cause: n / total for cause, n in packets.items()} if total else {}
+
+
+def _late_ns(results: Sequence[Mapping[str, Any]], state: str) -> dict[str, float]:
+    late: Counter[str] = Counter()
+    n_packets = 0
+    for result in _explained(results, state):
+        n_packets += result["latency_ns"]["n"]
+        for cause in result["explanation"]["causes"]:
+            late[cause["cause"]] += cause["total_ns"]
+    return {cause: 1e6 * ns / n_packets for cause, ns in late.items()} if n_packets else {}
+
+
+def group_title(cause: str) -> str:
+    """Name a group of remedies."""
+    if cause == NO_CAUSE:
+        return "no cause seen"
+    return BY_ID[cause].title if cause in BY_ID else cause
+
+
+def sentence(found: Trimmed, figure: str) -> str:
+    """Say the result."""
+    whole = found.whole
+    effect = None if whole is None else whole.effect
+    if whole is None and not found.is_tried:
+        n_now = sum(c.when is When.NOW for c in found.candidates)
+        if not n_now:
+            return "Nothing to trim: no remedy that taut could try takes effect on a running host."
+        return f"Nothing was changed: {n_now} remedies could be tried on the running host."
+    if whole is None:
+        return f"Not shown: the budget ended before {LEAST_PAIRS} pairs of runs, the fewest."
+    if effect is None:
+        n_whole = sum(r.log_ratio(whole.before, whole.after) is not None for r in whole.repetitions)
+        return (
+            f"Not shown: of {len(whole.repetitions)} pairs of runs {n_whole} are usable; in the "
+            "others trials failed, or the generator was held up during most packets."
+        )
+    n = f"{effect.n_pairs} pairs of runs, p = {effect.p_value:.2g}"
+    interval = f"{100 * effect.confidence:.3g} % interval"
+    if found.verdict is Verdict.HELPS:
+        low, high = factor(1 / effect.high), factor(1 / effect.low)
+        return (
+            f"Trimming this host makes the {figure} {factor(1 / effect.ratio)} times shorter "
+            f"({interval} {low} to {high}; {n})."
+        )
+    low, high = factor(effect.low), factor(effect.high)
+    if found.verdict is Verdict.HARMS:
+        return (
+            f"Trimming this host makes the {figure} {factor(effect.ratio)} times longer ("
+            f"{interval} {low} to {high}; {n}): everything is put back."
+        )
+    return (
+        f"No effect shown: trimmed over as found, the {figure} is {factor(effect.ratio)} times as "
+        f"long ({interval} {low} to {high}; {n}). That is not the same as no effect."
+    )

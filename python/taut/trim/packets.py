@@ -1,0 +1,168 @@
+"""Measures a host by the packets of an experiment: its devices under its loads, in every state."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from taut.analysis.explain.packets import read_percentile
+from taut.analysis.explain.result import Options
+from taut.analysis.explain.trial import explain_trial
+from taut.analysis.load import rate_words
+from taut.analysis.statistics import PERCENTILES, SUPPORT
+from taut.core.errors import InputError
+from taut.experiment.model import LOOPBACK, Spec
+from taut.experiment.plan import STATE_NS, Trial, make_plan
+from taut.experiment.plan import Plan as Trials
+from taut.experiment.runner import Session
+from taut.experiment.stored import is_whole
+from taut.host.host import Host
+from taut.host.plan import Plan
+from taut.host.state import FOUND, HostState, plan_state
+from taut.records.rundir import read_json
+from taut.trim.bench import Repetition
+from taut.trim.candidates import CauseFound, shares_of
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One trial that ended as planned."""
+
+    trial: Trial
+    folder: Path
+
+    @property
+    def packets(self) -> Path:
+        """The record of every packet."""
+        return self.folder / "packets.parquet"
+
+    @property
+    def cell(self) -> str:
+        """What it is compared with, in the other states: the device and the load."""
+        return cell_of(self.trial)
+
+
+class PacketsBench:
+    """A bench over the trials of a run that is under way."""
+
+    def __init__(self, session: Session, spec: Spec, target: str) -> None:
+        self._session = session
+        self._spec = spec
+        self._target = target
+
+    @property
+    def figure(self) -> str:
+        """The percentile asked for, of packets that measure the device.
+
+        A packet is void while the generator was held up: then its time is the generator's. States
+        of the host that move other work off the device's core move it to the generator's, so with
+        void packets a trim of two cores would be judged by what it does to the instrument.
+        """
+        return f"{self._target} of service latency, of packets the generator was on time with"
+
+    def scout(self) -> Sequence[CauseFound]:
+        """Run everything once as found; add up what made the packets above the target late."""
+        return causes_of(list(self.run([FOUND], range(1, 2))), self._target)
+
+    def plan(self, state: HostState) -> Plan:
+        """Plan for the cores and devices of this run."""
+        host = Host()
+        return plan_state(host, self._session.states.situation(), state)
+
+    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+        """Run the trials of every state; read the target of each."""
+        found = {n: (_no_figures(states), _no_figures(states)) for n in repetitions}
+        for measured in self.run(states, repetitions):
+            of = found[measured.trial.repetition]
+            for with_void in (False, True):
+                value = read_percentile(measured.packets, self._target, with_void=with_void)
+                if value is not None:
+                    of[with_void][measured.trial.host.name][measured.cell] = float(max(1, value))
+        return [Repetition(number, *figures) for number, figures in found.items()]
+
+    def seconds(self, n_states: int) -> float:
+        """Take what the plan says."""
+        return repetition_seconds(self._spec, n_states)
+
+    def run(self, states: Sequence[HostState], repetitions: range) -> Iterator[Measured]:
+        """Run the trials of every state, in turn; give those of devices that ended as planned."""
+        plan = self._plan(states, repetitions, len(self._session.ordered))
+        self._session.run(plan)
+        for trial in plan.trials:
+            folder = self._session.run_directory.trials_path / trial.name
+            if trial.device.driver != LOOPBACK and is_whole(read_json(folder / "trial.json")):
+                yield Measured(trial, folder)
+
+    def _plan(self, states: Sequence[HostState], repetitions: range, first: int) -> Trials:
+        return make_plan(
+            repeated(self._spec, repetitions.stop - 1),
+            states=states,
+            first_index=first,
+            repetitions=repetitions,
+        )
+
+
+def _no_figures(states: Sequence[HostState]) -> dict[str, dict[str, float]]:
+    return {state.name: {} for state in states}
+
+
+def repetition_seconds(spec: Spec, n_states: int) -> float:
+    """Guess how long everything takes once in each of so many states."""
+    states = [HostState(f"state {n}", only=()) for n in range(n_states)]
+    plan = make_plan(repeated(spec, 1), states=states)
+    return (plan.total_ns + STATE_NS) / 1e9
+
+
+def repeated(spec: Spec, repetitions: int) -> Spec:
+    """Give all loads of an experiment the same number of repetitions."""
+    traffic = tuple(t.model_copy(update={"repetitions": None}) for t in spec.traffic)
+    return spec.model_copy(update={"repetitions": repetitions, "traffic": traffic})
+
+
+def check_target(spec: Spec, target: str) -> None:
+    """InputError: the spec names states itself, or its trials are too short for the percentile."""
+    if spec.host:
+        raise InputError("[[host]]: trim chooses the states of the host; take it out of the file")
+    if target not in PERCENTILES:
+        raise InputError(
+            f"--target {target}: no such percentile; there are {', '.join(PERCENTILES)}"
+        )
+    over, under = PERCENTILES[target]
+    for trial in make_plan(spec).trials:
+        n_packets = trial.count or round(trial.offered_pps * trial.duration_ns / 1e9)
+        if n_packets * (under - over) < SUPPORT * under:
+            raise InputError(
+                f"--target {target}: {cell_of(trial)}: a trial has {n_packets} packets, fewer than "
+                f"{SUPPORT} of them above {target}; lengthen it (--set duration=...) or lower the "
+                "target"
+            )
+        if trial.record != "all":
+            raise InputError(
+                f"--target {target}: {cell_of(trial)}: record = {trial.record!r}; trim reads every "
+                "packet: lower the rate, or record = 'all'"
+            )
+
+
+def cell_of(trial: Trial) -> str:
+    """Name a device under a load: "eager, 100 kpkt/s"."""
+    words = f"{trial.device.name}, {rate_words(trial.offered_pps)}"
+    if trial.frame != 64:
+        words += f", {trial.frame} B" if trial.frame != "imix" else ", imix"
+    return words if trial.traffic.schedule == "constant" else f"{words}, {trial.traffic.name}"
+
+
+def causes_of(trials: Sequence[Measured], target: str) -> list[CauseFound]:
+    """Add up the causes of the packets above the target; none of trials that were not traced."""
+    packets: Counter[str] = Counter()
+    titles: dict[str, str] = {}
+    for measured in trials:
+        if not (measured.folder / "events.parquet").is_file():
+            continue
+        try:
+            explained = explain_trial(measured.folder, Options(over=target, n_worst=1))
+        except InputError:
+            continue
+        for total in explained.causes:
+            packets[total.cause] += total.n_packets
+            titles[total.cause] = total.title
+    return shares_of(packets, titles)

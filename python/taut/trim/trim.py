@@ -1,0 +1,286 @@
+"""The loop: scout, list, measure in turn until something is shown or the budget ends, decide.
+
+    scout      the host as found, once, explained: which causes, so which remedies
+    whole      as found and trimmed in turn (A B B A), judged at the looks of looks.py
+    parts      if the whole helped: trimmed, and trimmed without one group each, in turn
+    decide     decision.py
+    confirm    if a group is put back: what is left against the host as found and the whole
+
+The scouting run chose what is tried, so it is in no test.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from taut.analysis.paired import PairedRatio, paired_ratio
+from taut.host.check import Profile
+from taut.host.state import FOUND, HostState
+from taut.records.rundir import TRIMMED
+from taut.trim.bench import Bench, Repetition
+from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates
+from taut.trim.decision import KEPT, Decided, Decision, Verdict, decide, verdict_of
+from taut.trim.looks import LEAST_PAIRS, LOOKS, Look, last_look
+
+KEPT_STATE = "kept"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a trim."""
+
+    profile: Profile | None = Profile.RECOMMENDED
+    only: tuple[str, ...] | None = None
+    budget_s: float = 600.0
+    without: tuple[str, ...] = ()
+    """Ids of checks or remedies that must not be tried here."""
+
+    @property
+    def trimmed(self) -> HostState:
+        """The state with all of it in force."""
+        profile = None if self.only is not None else self.profile
+        return HostState(TRIMMED, profile, self.only, self.without)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two states measured in turn: every pair, and what they show."""
+
+    before: str
+    after: str
+    repetitions: Sequence[Repetition]
+    effect: PairedRatio | None
+    """after over before; None: too few pairs for any claim."""
+    with_void: PairedRatio | None = None
+    """The same of all packets; claims rest on `effect` alone."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """In one word."""
+        return Verdict.NOT_SHOWN if self.effect is None else verdict_of(self.effect)
+
+
+@dataclass
+class Trimmed:
+    """What a trim found; filled in as it goes, so that what an interruption leaves can be told."""
+
+    causes: Sequence[CauseFound] = ()
+    candidates: Sequence[Candidate] = ()
+    is_tried: bool = False
+    """Whether the states were measured in turn; else nothing was changed."""
+    whole: Compared | None = None
+    groups: dict[str, Compared] = field(default_factory=dict)
+    """By cause: trimmed without its remedies, against trimmed."""
+    decided: Sequence[Decided] = ()
+    confirmed: Compared | None = None
+    """What is kept against the host as found, where less is kept than was tried."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all remedies together."""
+        return Verdict.NOT_SHOWN if self.whole is None else self.whole.verdict
+
+    @property
+    def kept(self) -> list[str]:
+        """Ids of the remedies to keep, in the order they are made."""
+        return [d.candidate.remedy for d in self.decided if d.decision in KEPT]
+
+
+Say = Callable[[str], None]
+
+
+def scout(bench: Bench, request: Request) -> Trimmed:
+    """Measure as found and list what could help; nothing is changed."""
+    found = Trimmed(causes=bench.scout())
+    plan = bench.plan(request.trimmed)
+    found.candidates = [
+        candidate
+        for candidate in list_candidates(plan, found.causes)
+        if not request.trimmed.leaves_out(candidate.check, candidate.remedy)
+    ]
+    return found
+
+
+def least_seconds(bench: Bench) -> float:
+    """Give how long the fewest pairs take that can show an effect, scouting included."""
+    return bench.seconds(1) + LEAST_PAIRS * bench.seconds(2)
+
+
+def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Say) -> Trimmed:
+    """Go on from what the scouting found. `began_s`: by time.monotonic(), when the budget began."""
+    run = _Run(bench, began_s + request.budget_s, say)
+    found.is_tried = True
+    found.whole = run.compare(FOUND, request.trimmed, LOOKS)
+    if found.verdict is Verdict.HELPS:
+        found.groups = run.parts(request.trimmed, found)
+    ratios = {cause: c.effect for cause, c in found.groups.items() if c.effect is not None}
+    found.decided = decide(found.candidates, found.verdict, ratios)
+    if any(d.decision in (Decision.PUT_BACK, Decision.HARMED) for d in found.decided):
+        _confirm(run, request, found)
+    return found
+
+
+def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
+    """Two groups may do the same work: each looks idle beside the other, both together are not.
+
+    So less is kept only where what is left was shown to help by itself, and was not shown to be
+    worse than the whole; else the whole is kept.
+    """
+    if found.verdict is not Verdict.HELPS:
+        return
+    left = HostState(KEPT_STATE, only=tuple(found.kept))
+    beside = None
+    if found.kept:
+        found.confirmed, beside = run.confirm(request.trimmed, left)
+    if found.confirmed is None or found.confirmed.verdict is not Verdict.HELPS:
+        why = "was not shown to help by itself"
+    elif beside is not None and beside.verdict is Verdict.HARMS:
+        why = "was shown to be worse than all together"
+    else:
+        return
+    found.notes.append(
+        f"What would be left without the remedies that showed nothing {why}: all are kept."
+    )
+    found.decided = [
+        replace(d, decision=Decision.KEPT_WHOLE) if d.decision is Decision.PUT_BACK else d
+        for d in found.decided
+    ]
+
+
+class _Run:
+    """Numbers repetitions and watches the budget."""
+
+    def __init__(self, bench: Bench, end_s: float, say: Say) -> None:
+        self._bench = bench
+        self._end_s = end_s
+        self._say = say
+        self._next = 2  # The scouting run was the first.
+        self._seconds: dict[int, float] = {}
+
+    def compare(
+        self, before: HostState, after: HostState, looks: Sequence[Look]
+    ) -> Compared | None:
+        """Measure two states in turn until a look shows something or the budget ends.
+
+        None: not even the first look was within reach.
+        """
+        repetitions: list[Repetition] = []
+        for look in looks:
+            while len(repetitions) < look.n_pairs and self._has_time(2):
+                repetitions += self._measure([before, after])
+            if len(repetitions) < look.n_pairs:
+                break
+            compared = _judged(before, after, repetitions, look.alpha)
+            self._say(f"{after.name} beside {before.name}: {words_of(compared)}")
+            if compared.verdict is not Verdict.NOT_SHOWN:
+                return compared
+        final = last_look(len(repetitions))
+        return None if final is None else _judged(before, after, repetitions, final.alpha)
+
+    def parts(self, whole: HostState, found: Trimmed) -> dict[str, Compared]:
+        """Leave each group out, all in turn with the whole; nothing where the time is too short."""
+        groups = _groups(found.candidates)
+        states = [_without(whole, cause, members) for cause, members in groups.items()]
+        if len(groups) < 2:
+            return {}
+        # Of each group its share of the error: a claim of any of them is wrong at most so often.
+        alpha = LOOKS[0].alpha / len(groups)
+        n_pairs = _least_for(alpha)
+        if self._left_s() < n_pairs * self._one_s(1 + len(states)):
+            found.notes.append(
+                "The budget ended before the groups could be left out one by one: what carries the "
+                "effect is not known, only that all together help."
+            )
+            return {}
+        repetitions: list[Repetition] = []
+        for _ in range(n_pairs):
+            repetitions += self._measure([whole, *states])
+        return {
+            cause: _judged(whole, state, repetitions, alpha)
+            for cause, state in zip(groups, states, strict=True)
+        }
+
+    def confirm(self, whole: HostState, left: HostState) -> tuple[Compared | None, Compared | None]:
+        """Measure what is left in turn with the host as found and with the whole; beside both.
+
+        None: not within reach.
+        """
+        look = LOOKS[0]
+        if self._left_s() < look.n_pairs * self._one_s(3):
+            return None, None
+        repetitions: list[Repetition] = []
+        for _ in range(look.n_pairs):
+            repetitions += self._measure([FOUND, whole, left])
+        found, all_of_it = (
+            _judged(before, left, repetitions, look.alpha) for before in (FOUND, whole)
+        )
+        self._say(f"{left.name} beside {FOUND.name}: {words_of(found)}")
+        self._say(f"{left.name} beside {whole.name}: {words_of(all_of_it)}")
+        return found, all_of_it
+
+    def _measure(self, states: Sequence[HostState]) -> list[Repetition]:
+        began = time.monotonic()
+        measured = self._bench.measure(states, range(self._next, self._next + 1))
+        self._next += 1
+        # The longest so far: the budget is a promise.
+        took = time.monotonic() - began
+        self._seconds[len(states)] = max(took, self._seconds.get(len(states), 0.0))
+        return measured
+
+    def _left_s(self) -> float:
+        return self._end_s - time.monotonic()
+
+    def _one_s(self, n_states: int) -> float:
+        return self._seconds.get(n_states, self._bench.seconds(n_states))
+
+    def _has_time(self, n_states: int) -> bool:
+        return self._left_s() >= self._one_s(n_states)
+
+
+def _groups(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+    """Group what takes effect now by the cause that asks for it; what none asks for comes last."""
+    now = [c for c in candidates if c.when is When.NOW]
+    ordered = sorted(now, key=lambda c: (c.cause == NO_CAUSE, -c.share))
+    return {
+        cause: [c for c in ordered if c.cause == cause]
+        for cause in dict.fromkeys(c.cause for c in ordered)
+    }
+
+
+def _without(whole: HostState, cause: str, members: Sequence[Candidate]) -> HostState:
+    name = f"without {cause}" if cause else "without the rest"
+    return replace(whole, name=name, without=(*whole.without, *(c.remedy for c in members)))
+
+
+def _judged(
+    before: HostState, after: HostState, repetitions: Sequence[Repetition], alpha: float
+) -> Compared:
+    effects: list[PairedRatio | None] = []
+    for with_void in (False, True):
+        ratios = [r.log_ratio(before.name, after.name, with_void=with_void) for r in repetitions]
+        try:
+            effects.append(paired_ratio([r for r in ratios if r is not None], 1 - alpha))
+        except ValueError:
+            effects.append(None)  # Trials failed: too few pairs are left.
+    return Compared(before.name, after.name, list(repetitions), *effects)
+
+
+def _least_for(alpha: float) -> int:
+    """Give the fewest pairs with which the exact test can reach alpha: 2 / 2^n."""
+    return next(n for n in range(1, 64) if 2 / 2**n <= alpha)
+
+
+def words_of(compared: Compared) -> str:
+    """Say what two states measured in turn show."""
+    effect = compared.effect
+    if effect is None:
+        return "too few pairs to say"
+    interval = f"{effect.low:.3g} to {effect.high:.3g}"
+    numbers = (
+        f"{effect.ratio:.3g} times, {100 * effect.confidence:.3g} % interval {interval}, "
+        f"p = {effect.p_value:.2g}, {effect.n_pairs} pairs"
+    )
+    if compared.verdict is Verdict.NOT_SHOWN:
+        return f"no effect shown ({numbers})"
+    return numbers

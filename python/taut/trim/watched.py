@@ -1,0 +1,221 @@
+"""A program that taut did not start, held under watch: who it is, and what measuring it takes."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from taut.analysis.explain.window import threads_on
+from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_cpu_list
+from taut.core.errors import InputError, MissingToolError, TautError
+from taut.core.manifest import make_manifest, write_manifest
+from taut.experiment import leftovers, tracing
+from taut.experiment.runner import pinned_to
+from taut.host.apart import cores_apart
+from taut.host.audit import as_document, check_cores, find_situation, run_audit
+from taut.host.fingerprint import fingerprint
+from taut.host.host import Host
+from taut.host.settings.cpuset_partition import cpuset_root
+from taut.host.settings.thread_affinity import start_ticks
+from taut.host.situation import Situation
+from taut.host.state import HostStates, describe_applied, refuse_applied
+from taut.host.writer import Writer
+from taut.testbed.core_locks import measuring_on
+from taut.testbed.scope import RunScope
+
+_CPU = "/sys/devices/system/cpu"
+
+
+@dataclass(frozen=True)
+class Process:
+    """Who is watched. Its threads are told from later ones of the same number by their start."""
+
+    pid: int
+    comm: str
+    command: str
+    started: int | None
+    """When its first thread did, as in `starts`."""
+    threads: Mapping[int, int]
+    """By core, the thread that is pinned there."""
+    starts: Mapping[int, int | None] = field(default_factory=dict)
+    """By thread, when it started, in clock ticks since boot."""
+
+    @property
+    def cores(self) -> CpuSet:
+        """The cores its threads are pinned to."""
+        return tuple(sorted(self.threads))
+
+    def check(self, host: Host) -> None:
+        """TautError: it, or a thread under watch, is gone or no longer pinned to its core."""
+        gone = [t for t, start in self.starts.items() if not _lives(host, t, start)]
+        who = f"process {self.pid} ({self.comm})"
+        if gone and _lives(host, self.pid, self.started):
+            who = f"thread {gone[0]} of {who}"
+        if gone:
+            raise TautError(f"{who} ended while it was measured: the host is as it was")
+        for core, thread in self.threads.items():
+            allowed = host.fields(f"/proc/{thread}/status").get("Cpus_allowed_list", "")
+            if parse_cpu_list(allowed) != (core,):
+                raise TautError(
+                    f"thread {thread} of {who} was moved from core {core} to {allowed} while it "
+                    "was measured: the host is as it was"
+                )
+
+    def as_json(self) -> dict[str, object]:
+        """What manifest.json says of it."""
+        return {
+            "pid": self.pid,
+            "comm": self.comm,
+            "command_line": self.command,
+            "threads": [
+                {"core": core, "thread": thread, "start_ticks": self.starts.get(thread)}
+                for core, thread in sorted(self.threads.items())
+            ],
+        }
+
+
+class Voice(Protocol):
+    """Whom to tell; a TerminalProgress is one."""
+
+    def noted(self, text: str) -> None: ...
+
+    def warned(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A watch that is under way."""
+
+    process: Process
+    host: Host
+    states: HostStates
+    folder: Path
+    """The run directory."""
+    scratch: Path
+    """For what is removed at the end."""
+    environment: Mapping[str, str]
+    """Of programs started for it."""
+
+
+def find_process(host: Host, pid: int, cores: CpuSet | None) -> Process:
+    """Find the process and its threads on these cores (None: on any); InputError: none."""
+    threads = threads_on(host, pid, cores)
+    check_cores(tuple(sorted(threads)), host.online_cores())
+    words = (host.read(f"/proc/{pid}/cmdline") or "").replace("\0", " ").split()
+    return Process(
+        pid=pid,
+        comm=host.read(f"/proc/{pid}/comm") or "",
+        command=" ".join(words),
+        started=start_ticks(host, pid),
+        threads=threads,
+        starts={thread: start_ticks(host, thread) for thread in threads.values()},
+    )
+
+
+def never_tried(host: Host) -> dict[str, str]:
+    """Give the remedies that would move the process itself, and why each is left out."""
+    if cpuset_root(host) is None:
+        return {}
+    return {
+        "K04-now": "K04-now is not tried: with version 2 of control groups a program that runs "
+        "already loses the cores of a new partition; start it in the group to measure that."
+    }
+
+
+@contextmanager
+def watching(
+    process: Process,
+    out: Path,
+    voice: Voice,
+    *,
+    seed: int,
+    command_line: tuple[str, ...] = (),
+    wait: bool = False,
+) -> Iterator[Watch]:
+    """Take what it needs, and give all of it back, the host's state first, however it ends.
+
+    InputError: another measurement holds one of the cores, an apply made by hand is in force, or
+    this machine cannot be traced.
+    """
+    host = Host()
+    cannot = tracing.why_not()
+    if cannot is not None:
+        raise MissingToolError(f"--pid measures by tracing: {cannot}")
+    _make(out)
+    with (
+        measuring_on(process.cores, wait=wait, waiting=voice.warned),
+        RunScope() as scope,
+    ):
+        leftovers.clean(scope.base, host)
+        refuse_applied(host)
+        holder = leftovers.holder_of(scope.id)
+        states = HostStates(host, Writer(host), lambda: situation_of(host, process), holder)
+        own = _own_core(host, process)
+        with states, pinned_to(own):
+            _describe(out, process, host, seed, command_line)
+            voice.noted(
+                f"Watching {process.comm} ({process.pid}): "
+                + ", ".join(f"thread {t} on core {c}" for c, t in process.threads.items())
+                + f"; taut runs on core {own}."
+            )
+            for other in scope.others():
+                voice.warned(other)
+            yield Watch(process, host, states, out, scope.folder, scope.environment)
+
+
+def situation_of(host: Host, process: Process) -> Situation:
+    """What the host is judged for: the process polls on its cores, whatever its name is."""
+    found = find_situation(host, cores=process.cores)
+    return replace(found, processes=tuple(sorted({*found.processes, process.pid})))
+
+
+def _lives(host: Host, thread: int, started: int | None) -> bool:
+    """Whether a thread is there, is the same one, and no zombie that nobody has waited for."""
+    state = host.fields(f"/proc/{thread}/status").get("State", "")
+    return start_ticks(host, thread) == started and not state.startswith(("Z", "X"))
+
+
+def _own_core(host: Host, process: Process) -> int:
+    """Find a core for taut: not watched; best not set apart, a sibling, or the process's at all."""
+    free = [core for core in cpuset_cores() if core not in process.threads]
+    if not free:
+        raise InputError(
+            f"cores {format_cpu_list(process.cores)}: no other core is left for taut itself"
+        )
+    apart = cores_apart(host)
+    beside = {
+        sibling
+        for core in process.cores
+        for sibling in host.cores(
+            f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+        )
+    }
+    return min(free, key=lambda core: (core in apart, core in beside, core))
+
+
+def _make(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out}: not empty; give another --out")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{out}: cannot be written: {error.strerror}; give another --out"
+        ) from None
+
+
+def _describe(
+    out: Path, process: Process, host: Host, seed: int, command_line: tuple[str, ...]
+) -> None:
+    document = make_manifest(
+        host=fingerprint(host),
+        spec={"name": f"trim-pid-{process.pid}"},
+        seeds={"order": seed},
+        command_line=command_line,
+    )
+    document["process"] = process.as_json()
+    document["cores"] = format_cpu_list(process.cores)
+    document["audit"] = as_document(run_audit(host, situation_of(host, process)))
+    document["applied"] = describe_applied(host)
+    write_manifest(out, document)

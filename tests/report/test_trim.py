@@ -1,0 +1,258 @@
+import json
+import re
+
+import pytest
+
+from browser import needs_browser, wrong_in
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis.paired import paired_ratio
+from taut.analysis.results import analyse_run
+from taut.core.errors import InputError
+from taut.records.rundir import RunDirectory
+from taut.report import html
+from taut.report import trim as report
+from taut.report.html import write_html
+from taut.trim.bench import Repetition
+from taut.trim.candidates import Candidate, CauseFound, When
+from taut.trim.decision import Decision, decide
+from taut.trim.document import TRIM_FILE, TRIM_FORMAT, as_document
+from taut.trim.trim import Compared, Trimmed
+
+SHORTER = [-1.1, -0.9, -1.3, -1.0, -1.2, -0.8, -1.05]
+"""ln(trimmed / as found) of seven pairs: about a third."""
+
+UNKNOWN = [-1.0, 0.9, -0.2, 0.3, 1.1, -0.8, 0.05]
+NOT_READ = {"format", "groups"}
+"""Keys of the document that say again what others say, or are looked at before."""
+
+
+def candidate(remedy, when=When.NOW, cause="preemption", **changes):
+    share = 0.96 if cause else 0.0
+    rest = {"severity": "critical", "risk": "", "cost": "fewer cores <b>", "lines": ("/a: 1",)}
+    return Candidate(
+        remedy, remedy[:3], f"does {remedy}", when, cause, share, **{**rest, **changes}
+    )
+
+
+CANDIDATES = (
+    candidate("R24-now", lines=tuple(f"affinity of thread {n}: 0" for n in range(5))),
+    candidate("R06-now", cause="", cost=""),
+    candidate("K04-boot", When.BOOT, lines=("kernel parameter isolcpus=domain,1",)),
+    candidate("R02-by-hand", When.BY_HAND, lines=("move it by hand",)),
+)
+CAUSES = (CauseFound("preemption", "another thread ran", 0.96),)
+
+
+def compared(after, log_ratios):
+    repetitions = [
+        Repetition(n, {"as found": {"eager, 100 kpkt/s": 9000.0}, after: {}})
+        for n in range(2, 2 + len(log_ratios))
+    ]
+    effect = paired_ratio(log_ratios, 0.984)
+    return Compared("as found", after, repetitions, effect, effect)
+
+
+def made(log_ratios, groups=None):
+    """A trim that came to its end."""
+    whole = compared("trimmed", log_ratios)
+    ratios = {cause: paired_ratio(of, 0.984) for cause, of in (groups or {}).items()}
+    return Trimmed(
+        causes=CAUSES,
+        candidates=CANDIDATES,
+        whole=whole,
+        groups={cause: compared(f"without {cause}", of) for cause, of in (groups or {}).items()},
+        decided=decide(CANDIDATES, whole.verdict, ratios),
+        notes=["a note <i>"],
+    )
+
+
+HELPS = made(SHORTER, {"preemption": [1.0, 0.8, 1.2, 0.9, 1.1, 0.7, 1.3], "": UNKNOWN})
+NOT_SHOWN = made(UNKNOWN)
+HARMS = made([-x for x in SHORTER])
+DRY = Trimmed(causes=CAUSES, candidates=CANDIDATES)
+
+
+def document_of(found):
+    """As it comes back from the file."""
+    document = as_document(found, target="p99.9", figure="p99.9", cores=(1,), took_s=12.0)
+    document["causes"] = [
+        {**of, "after": 0.0, "late_ns_before": 1e6, "late_ns_after": 0.0} if found.whole else of
+        for of in document["causes"]
+    ]
+    return json.loads(json.dumps(document))
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory):
+    trial = MadeTrial(n_packets=2_000, n_cold=100, device_stall=None)
+    variants = tuple(
+        MadeVariant("eager", "taut_forward", trial, host=state) for state in ("as found", "trimmed")
+    )
+    path = make_run(tmp_path_factory.mktemp("trim") / "run", variants, (1e5, 2e5), repetitions=1)
+    run = RunDirectory(path)
+    return run, analyse_run(run)
+
+
+@pytest.fixture(autouse=True)
+def _no_images(monkeypatch):
+    """Drawing them takes seconds; the figures' own tests do."""
+    monkeypatch.setattr(html, "write_images", lambda _spec, _stem: None)
+
+
+@pytest.fixture
+def _no_script(monkeypatch):
+    """Neither is the library for the browser needed where there is none."""
+    monkeypatch.setattr(html, "javascript", lambda: "")
+
+
+def page_of(analysed, document, out):
+    run, _ = analysed
+    (run.path / report.FILE).write_text(json.dumps(document))
+    return write_html([analysed], out / "report.html").read_text(encoding="utf-8")
+
+
+def words_of(page):
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+
+def test_the_report_reads_the_file_that_a_trim_writes():
+    assert (report.FILE, report.FORMAT) == (TRIM_FILE, TRIM_FORMAT)
+    for found in (HELPS, NOT_SHOWN, HARMS, DRY, Trimmed()):
+        assert report.parse_trim(document_of(found)).sentence
+
+
+@pytest.mark.parametrize("key", sorted(set(document_of(HELPS)) - NOT_READ))
+def test_a_key_that_is_missing_is_one_clear_line(key, tmp_path):
+    document = document_of(HELPS)
+    del document[key]
+    (tmp_path / report.FILE).write_text(json.dumps(document))
+
+    with pytest.raises(InputError, match=f"^[^\n]*trim.json: has no '{key}'[^\n]*$"):
+        report.read_trim(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": 2},
+        {"causes": 7},
+        {"effect": {**document_of(HELPS)["effect"], "low": 0.0}},
+        {"remedies": ["R24"]},
+        {"took_s": "long"},
+    ],
+)
+def test_a_value_that_is_another_is_one_clear_line(change, tmp_path):
+    (tmp_path / report.FILE).write_text(json.dumps(document_of(HELPS) | change))
+
+    with pytest.raises(InputError, match=r"^[^\n]*trim.json: [^\n]* not in this report[^\n]*$"):
+        report.read_trim(tmp_path)
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_a_trim_of_another_taut_is_a_warning_and_the_rest_is_reported(analysed, tmp_path):
+    page = page_of(analysed, document_of(HELPS) | {"format": 2}, tmp_path)
+
+    words = words_of(page)
+    assert "format 2, this taut shows format 1" in words
+    assert "What became of each remedy" not in words
+    assert "Trimmed beside as found: " in words
+    assert '<figure id="trimmed"' in page
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_a_run_that_is_no_trim_has_no_section(analysed, tmp_path):
+    (analysed[0].path / report.FILE).unlink(missing_ok=True)
+
+    page = write_html([analysed], tmp_path / "report.html").read_text(encoding="utf-8")
+
+    assert "The trim" not in words_of(page)
+    assert report.read_trim(tmp_path) is None
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_a_trim_that_helps_says_what_on_what_grounds_and_what_became_of_each(analysed, tmp_path):
+    page = page_of(analysed, document_of(HELPS), tmp_path)
+
+    words = words_of(page)
+    assert '<p class="verdict good">Trimming this host makes the p99.9' in page
+    assert words.index("Trimming this host") < words.index("Trimmed beside as found: ")
+    assert words.index("How slow are the slow packets before") < words.index("one in ten")
+    assert "rests on 7 pairs of runs" in words
+    assert "another thread ran (96 % of the tail of the scouting run) : without them 2.7" in words
+    assert re.search(r"no cause seen .{,60}without them .{,60}no effect shown", words)
+    assert '<span class="good">kept: shown to help</span>' in page
+    assert '<span class="neutral">kept: costs nothing and is predicted to help</span>' in page
+    assert "96 % 1 ms 0 % 0 ns" in words
+    assert "At boot, so not tried: 1 remedy" in words
+    assert "kernel parameter isolcpus=domain,1" in words
+    assert "By hand: 1 remedy" in words
+    assert "5 values" in words
+    assert "taut host apply --cores 1 --only R24-now,R06-now" in words
+    assert "a note &lt;i&gt;" in words
+    assert "fewer cores <b>" not in page
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_every_load_has_its_figure_in_the_section_and_nowhere_else(analysed, tmp_path):
+    page = page_of(analysed, document_of(HELPS), tmp_path)
+
+    assert re.findall(r'<figure id="(trimmed[^"]*)"', page) == ["trimmed", "trimmed-2"]
+    assert page.rindex('<figure id="trimmed') < page.index("What the pairs show")
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_no_effect_shown_is_neutral(analysed, tmp_path):
+    page = page_of(analysed, document_of(NOT_SHOWN), tmp_path)
+
+    assert '<p class="verdict neutral">No effect shown' in page
+    assert 'class="whisker open"' in page
+    assert 'class="good"' not in page
+    assert "The host is as it was." in words_of(page)
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_harm_is_said_as_such(analysed, tmp_path):
+    page = page_of(analysed, document_of(HARMS), tmp_path)
+
+    assert '<p class="verdict bad">' in page
+    assert '<span class="bad">put back: it made the tail longer</span>' in page
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_a_dry_run_shows_causes_and_candidates_alone(analysed, tmp_path):
+    page = page_of(analysed, document_of(DRY), tmp_path)
+
+    words = words_of(page)
+    assert '<p class="verdict neutral">A dry run' in page
+    assert "What could help, and what it costs" in words
+    assert "another thread ran" in words
+    assert "What the pairs show" not in words
+    assert "decision" not in words[words.index("The trim") : words.index("The host when")]
+
+
+def test_decisions_are_coloured_where_something_was_shown():
+    tones = {decision: report.decision_tone(str(decision)) for decision in Decision}
+
+    assert tones.pop(Decision.KEPT_SHOWN) == "good"
+    assert tones.pop(Decision.HARMED) == "bad"
+    assert set(tones.values()) == {"neutral"}
+
+
+def test_last_lines_say_how_to_keep_and_how_to_undo():
+    assert report.last_lines("1", [], in_force=False) == ["The host is as it was."]
+    [keep] = report.last_lines("1-2", ["R24-now", "R06-now"], in_force=False)
+    [undo] = report.last_lines("1", ["R24-now"], in_force=True)
+
+    assert keep.endswith("taut host apply --cores 1-2 --only R24-now,R06-now.")
+    assert "taut host undo" in undo
+    assert "--cores 1 --only R24-now --boot" in undo
+
+
+@needs_browser
+def test_nothing_of_the_section_lies_over_anything_or_is_cut_or_pale(analysed, tmp_path):
+    page_of(analysed, document_of(HELPS), tmp_path)
+
+    wrong = wrong_in(tmp_path / "report.html", tmp_path)
+
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,209 @@
+"""The loop over a made bench: what is drawn decides what is claimed and what is kept."""
+
+import random
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp
+from typing import Any
+
+import pytest
+
+from taut.host.plan import Plan
+from taut.host.state import FOUND, HostState
+from taut.trim.bench import Repetition
+from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When
+from taut.trim.decision import Decision, Verdict
+from taut.trim.trim import Request, Trimmed, trim
+
+NOISE = 0.05
+"""Standard deviation of the logarithm of a figure."""
+
+
+def candidate(remedy: str, cause: str, *, cost: str = "something") -> Candidate:
+    return Candidate(
+        remedy=remedy,
+        check=remedy.partition("-")[0],
+        summary="",
+        when=When.NOW,
+        cause=cause,
+        share=0.5 if cause else 0.0,
+        severity="major",
+        risk="",
+        cost=cost,
+    )
+
+
+HOG = candidate("R24-now", "preemption")
+TIMER = candidate("R07-now", "timer")
+REST = candidate("R06-now", NO_CAUSE)
+ALL = (HOG, TIMER, REST)
+
+
+@dataclass
+class MadeBench:
+    """Draws figures. `factors`: what a set of remedies does to them while any of it is in force."""
+
+    candidates: Sequence[Candidate]
+    factors: Mapping[tuple[str, ...], float]
+    seed: int = 1
+    measured: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._rng = random.Random(self.seed)
+
+    @property
+    def figure(self) -> str:
+        return "made figure"
+
+    def scout(self) -> Sequence[CauseFound]:
+        return ()
+
+    def plan(self, state: HostState) -> Plan:
+        raise NotImplementedError
+
+    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+        self.measured += [[state.name for state in states] for _ in repetitions]
+        return [
+            Repetition(n, {s.name: {"cell": self._draw(s)} for s in states}) for n in repetitions
+        ]
+
+    def seconds(self, n_states: int) -> float:
+        return 0.001 * n_states
+
+    def _draw(self, state: HostState) -> float:
+        value = 1e6 * exp(self._rng.gauss(0, NOISE))
+        for remedies, factor in self.factors.items():
+            value *= factor if set(remedies) & self._in_force(state) else 1
+        return value
+
+    def _in_force(self, state: HostState) -> set[str]:
+        if state == FOUND:
+            return set()
+        chosen = {c.remedy for c in self.candidates} if state.only is None else set(state.only)
+        return chosen - set(state.without)
+
+
+def trimmed(
+    factors: Mapping[tuple[str, ...], float],
+    candidates: Sequence[Candidate] = ALL,
+    *,
+    budget_s: float = 600.0,
+    seed: int = 1,
+) -> tuple[Trimmed, MadeBench]:
+    bench = MadeBench(candidates, factors, seed)
+    found = Trimmed(candidates=list(candidates))
+    request = Request(budget_s=budget_s)
+    return trim(bench, request, found, time.monotonic(), lambda _: None), bench
+
+
+def decisions(found: Trimmed) -> dict[str, Decision]:
+    return {d.candidate.remedy: d.decision for d in found.decided}
+
+
+def test_nothing_that_does_anything_is_no_effect_shown() -> None:
+    found, bench = trimmed({})
+
+    assert found.verdict is Verdict.NOT_SHOWN
+    assert found.kept == []
+    assert set(decisions(found).values()) == {Decision.PUT_BACK}
+    # All three looks, and then no group is left out.
+    assert len(bench.measured) == 16
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_group_that_carries_the_effect_is_named(seed: int) -> None:
+    found, _ = trimmed({("R24-now",): 0.1}, seed=seed)
+
+    assert found.verdict is Verdict.HELPS
+    assert decisions(found)["R24-now"] is Decision.KEPT_SHOWN
+    assert found.kept == ["R24-now"]
+    assert found.confirmed is not None
+
+
+def test_what_costs_nothing_stays_beside_what_helps() -> None:
+    free = candidate("R06-now", NO_CAUSE, cost="")
+
+    found, _ = trimmed({("R24-now",): 0.1}, (HOG, TIMER, free))
+
+    assert decisions(found)["R06-now"] is Decision.KEPT_FREE
+    assert found.kept == ["R24-now", "R06-now"]
+
+
+def test_what_makes_it_longer_is_put_back() -> None:
+    found, bench = trimmed({("R24-now",): 4.0})
+
+    assert found.verdict is Verdict.HARMS
+    assert found.kept == []
+    assert set(decisions(found).values()) == {Decision.HARMED}
+    assert len(bench.measured) == 7
+
+
+def test_a_group_that_harms_beside_one_that_helps_is_put_back() -> None:
+    found, _ = trimmed({("R24-now",): 0.1, ("R07-now",): 2.0})
+
+    assert found.verdict is Verdict.HELPS
+    assert decisions(found)["R07-now"] is Decision.HARMED
+    assert found.kept == ["R24-now"]
+
+
+def test_two_groups_that_do_the_same_are_both_kept() -> None:
+    found, _ = trimmed({("R24-now", "R07-now"): 0.1}, (HOG, TIMER))
+
+    # Leaving out either shows nothing; leaving out both was never tried, so nothing is put back.
+    assert found.verdict is Verdict.HELPS
+    assert set(found.kept) == {"R24-now", "R07-now"}
+    assert any("all are kept" in note for note in found.notes)
+
+
+def test_two_groups_that_do_the_same_stay_beside_one_that_helps_by_itself() -> None:
+    found, _ = trimmed({("R24-now", "R07-now"): 0.1, ("R06-now",): 0.5})
+
+    # What is left without both helps too, but is shown to be worse than all together.
+    assert decisions(found)["R06-now"] is Decision.KEPT_SHOWN
+    assert set(found.kept) == {"R24-now", "R07-now", "R06-now"}
+    assert any("all are kept" in note for note in found.notes)
+
+
+def test_without_time_to_leave_groups_out_the_whole_is_kept() -> None:
+    class Slow(MadeBench):
+        def seconds(self, n_states: int) -> float:
+            return 1e6 if n_states > 2 else 0.0
+
+    bench = Slow(ALL, {("R24-now",): 0.1})
+    found = trim(bench, Request(), Trimmed(candidates=list(ALL)), time.monotonic(), lambda _: None)
+
+    assert found.verdict is Verdict.HELPS
+    assert set(decisions(found).values()) == {Decision.KEPT_WHOLE}
+    assert any("what carries the effect is not known" in note for note in found.notes)
+
+
+def test_of_a_single_group_the_whole_is_its_own_proof() -> None:
+    found, bench = trimmed({("R24-now",): 0.1}, (HOG,))
+
+    assert decisions(found) == {"R24-now": Decision.KEPT_SHOWN}
+    assert len(bench.measured) == 7
+
+
+def test_a_budget_that_ends_at_once_shows_nothing() -> None:
+    found, bench = trimmed({("R24-now",): 0.1}, budget_s=0)
+
+    assert (found.whole, found.verdict, found.kept) == (None, Verdict.NOT_SHOWN, [])
+    assert bench.measured == []
+
+
+def test_what_must_not_be_tried_is_in_no_state() -> None:
+    seen: list[Collection[str]] = []
+
+    class Watching(MadeBench):
+        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+            seen.extend(state.without for state in states if not state.is_as_found)
+            return super().measure(states, repetitions)
+
+    bench: Any = Watching(ALL, {("R24-now",): 0.1})
+    request = Request(without=("K04-now",))
+    trim(bench, request, Trimmed(candidates=list(ALL)), time.monotonic(), lambda _: None)
+
+    of_groups = [without for without in seen if len(without) > 1]
+    assert of_groups
+    assert all("K04-now" in without for without in of_groups)
