@@ -1,16 +1,14 @@
-import os
-import signal
-import threading
+"""Knobs and sets of them: words in, states of the host out; what is no knob is one line."""
+
 from pathlib import Path
 
 import pytest
 
-from host_tree import POLL, TreeWriter, snapshot, tree
-from taut.core.errors import InputError, TautError
-from taut.host.checks.runtime import vm_stat_interval
+from host_tree import POLL, tree
+from taut.core.errors import InputError
+from taut.host.checks import CHECKS
 from taut.host.host import Host
-from taut.host.journal import FOLDER
-from taut.host.knob import find_knob, launcher, settle_s, turned_on
+from taut.host.knob import find_knob, find_set, find_sets, split_set
 
 PATH = "/proc/sys/vm/stat_interval"
 FILES = {
@@ -21,7 +19,6 @@ FILES = {
     "/proc/sys/kernel/random/boot_id": "b\n",
     "/etc/machine-id": "m\n",
 }
-CHECKS = (vm_stat_interval.CHECK,)
 
 
 @pytest.fixture
@@ -33,12 +30,43 @@ def knob(word: str, host: Host):
     return find_knob(word, host, POLL, CHECKS)
 
 
+def knob_set(word: str, host: Host):
+    return find_set(word, 1, host, POLL, CHECKS)
+
+
+def changes(word: str, host: Host):
+    return {change.setting.name: change.wanted for change in knob_set(word, host).changes}
+
+
+@pytest.mark.parametrize(
+    ("word", "knobs"),
+    [
+        ("R24", ["R24"]),
+        ("R24,K04-now", ["R24", "K04-now"]),
+        ("R24,vm.stat_interval=10,cpuset", ["R24", "vm.stat_interval=10", "cpuset"]),
+        (
+            "/proc/irq/24/smp_affinity_list=0,2,R06",
+            ["/proc/irq/24/smp_affinity_list=0,2", "R06"],
+        ),
+        ("R24,nonsense", ["R24", "nonsense"]),
+    ],
+)
+def test_commas_join_a_set_and_stay_inside_of_a_value(word: str, knobs: list[str]):
+    assert split_set(word) == knobs
+
+
 def test_a_check_that_fails_gives_its_remedy_and_what_is_known_of_it(host: Host):
     found = knob("R06", host)
 
-    (change,) = found.changes
-    assert (change.setting.name, change.wanted) == (PATH, "120")
-    assert found.why == vm_stat_interval.CHECK.why
+    assert found.only == "R06"
+    assert found.why
+    assert changes("R06", host) == {PATH: "120"}
+
+
+def test_one_remedy_can_be_named(host: Host):
+    assert changes("R06-now", host) == {PATH: "120"}
+    with pytest.raises(InputError, match=r"R06-never: no such remedy; R06 proposes R06-now"):
+        knob("R06-never", host)
 
 
 def test_a_check_that_passes_has_nothing_to_turn_on(host: Host, tmp_path: Path):
@@ -83,136 +111,51 @@ def test_only_interrupts_may_refuse(host: Host):
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("R6", "did you mean R06"),
+        ("R6", "did you mean R"),
         ("stat_interval", "KEY=VALUE"),
         ("vm.stat_interval=1", "is 1 already"),
         ("vm.stat_interval=", "is 1 already"),
         ("vm.none=1", "no /proc/sys/vm/none"),
         ("/etc/machine-id=x", "not a sysctl"),
         ("/proc/sys/../../etc/machine-id=x", "not a sysctl"),
-        ("SCHED_FIFO:0", "1 to 99"),
-        ("SCHED_FIFO:100", "1 to 99"),
+        ("SCHED_FIFO", "the device's, not the host's"),
+        ("R06,sched_fifo:7", "the device's, not the host's"),
         ("cpuset", "no cpuset control group"),
+        ("R06,", "no check's or remedy's id"),
+        ("R06,R06", "named twice"),
+        ("R06,vm.stat_interval=10", "is set by two of its knobs"),
+        ("vm.stat_interval=5,vm.stat_interval=10", "is set by two of its knobs"),
     ],
 )
-def test_what_is_no_knob_is_refused_in_one_line(host: Host, word: str, said: str):
+def test_what_is_no_knob_or_set_is_refused_in_one_line(host: Host, word: str, said: str):
     with pytest.raises(InputError, match=said) as raised:
-        knob(word, host)
+        knob_set(word, host)
 
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(("word", "priority"), [("SCHED_FIFO", 50), ("sched_fifo:7", 7)])
-def test_a_priority_of_the_poller_changes_nothing_on_the_machine(host, word, priority):
-    found = knob(word, host)
+def test_a_set_is_one_state_of_the_host(host: Host):
+    found = knob_set("R06,kernel.watchdog=0", host)
 
-    assert found.priority == priority
-    assert not found.changes
-
-
-def test_knobs_are_on_inside_and_as_before_afterwards(host: Host, tmp_path: Path):
-    before = snapshot(tmp_path)
-    knobs = [knob("R06", host), knob("kernel.watchdog=0", host)]
-
-    with turned_on(knobs, host, TreeWriter(host), "effect-1"):
-        assert host.read(PATH) == "120"
-        assert host.read("/proc/sys/kernel/watchdog") == "0"
-
-    after = snapshot(tmp_path)
-    after.pop(str(tmp_path / FOLDER.lstrip("/") / "lock"))
-    assert after == before
+    assert found.state.name == "R06,kernel.watchdog=0"
+    assert found.state.only == ("R06",)
+    assert [change.wanted for change in found.state.changes] == ["0"]
+    assert changes("R06,kernel.watchdog=0", host) == {PATH: "120", "/proc/sys/kernel/watchdog": "0"}
 
 
-def test_an_error_inside_takes_them_back(host: Host):
-    with (
-        pytest.raises(KeyboardInterrupt),
-        turned_on([knob("R06", host)], host, TreeWriter(host), "effect-1"),
-    ):
-        raise KeyboardInterrupt
-
-    assert host.read(PATH) == "1"
+def test_a_word_that_cannot_name_a_folder_is_numbered(host: Host):
+    assert knob_set(f"{PATH}=10", host).state.name == "set 1"
 
 
-def test_what_others_applied_before_stays(host: Host):
-    writer = TreeWriter(host)
-    with turned_on([knob("kernel.watchdog=0", host)], host, writer, "theirs"):
-        with turned_on([knob("R06", host)], host, writer, "effect-1"):
-            pass
-        assert host.read(PATH) == "1"
-        assert host.read("/proc/sys/kernel/watchdog") == "0"
+def test_sets_that_do_the_same_are_refused(host: Host):
+    two = find_sets(["R06", "kernel.watchdog=0"], host, POLL, CHECKS)
+    assert [one.state.name for one in two] == ["R06", "kernel.watchdog=0"]
 
-    assert host.read("/proc/sys/kernel/watchdog") == "1"
+    with pytest.raises(InputError, match="change the same settings"):
+        find_sets(["R06", "vm.stat_interval=120"], host, POLL, CHECKS)
 
 
-def test_a_change_that_fails_measures_nothing_and_leaves_nothing(host: Host):
-    writer = TreeWriter(host, {"/proc/sys/kernel/watchdog": 22})
-
-    with (
-        pytest.raises(TautError, match="not turned on: /proc/sys/kernel/watchdog"),
-        turned_on([knob("R06", host), knob("kernel.watchdog=0", host)], host, writer, "e"),
-    ):
-        pytest.fail("measured")
-
-    assert host.read(PATH) == "1"
-
-
-def test_ctrl_c_waits_also_when_another_thread_could_take_the_signal(host: Host):
-    """As libraries have them: a mask of this thread alone would let it through."""
-    done = threading.Event()
-    other = threading.Thread(target=done.wait)
-    other.start()
-    try:
-        test_ctrl_c_in_the_middle_of_a_change_waits_for_its_end(host)
-    finally:
-        done.set()
-        other.join()
-
-
-def test_what_nothing_would_change_is_not_measured(host: Host):
-    writer = TreeWriter(host, {"/proc/irq/24/smp_affinity_list": 5})
-
-    with (
-        pytest.raises(TautError, match="nothing to turn on: every change is unmovable"),
-        turned_on([knob("/proc/irq/24/smp_affinity_list=0", host)], host, writer, "e"),
-    ):
-        pytest.fail("measured")
-
-
-def test_a_value_somebody_else_changed_meanwhile_is_said(host: Host, tmp_path: Path):
-    with (
-        pytest.raises(TautError, match="changed by somebody else"),
-        turned_on([knob("R06", host)], host, TreeWriter(host), "e"),
-    ):
-        tree(tmp_path, {PATH: "77\n"})
-
-    assert host.read(PATH) == "77"
-
-
-def test_ctrl_c_in_the_middle_of_a_change_waits_for_its_end(host: Host):
-    class Interrupted(TreeWriter):
-        def write_file(self, path: str, text: str) -> None:
-            os.kill(os.getpid(), signal.SIGINT)
-            super().write_file(path, text)
-
-    with (
-        pytest.raises(KeyboardInterrupt),
-        turned_on([knob("R06", host)], host, Interrupted(host), "e"),
-    ):
-        pytest.fail("measured")
-
-    assert host.read(PATH) == "1"
-
-
-def test_statistics_of_memory_settle_as_long_as_they_slept(host: Host):
-    assert settle_s([knob("vm.stat_interval=10", host)], host, 0.5) == (2.0, 11.0)
-    assert settle_s([knob("kernel.watchdog=0", host)], host, 0.5) == (0.5, 0.5)
-
-
-def test_a_program_starts_in_the_group_of_a_partition(host: Host, tmp_path: Path):
-    tree(tmp_path, {"/sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n"})
-
-    words = launcher([knob("cpuset", host)], host)
-
-    assert words[0] == "sh"
-    assert words[-1] == "/sys/fs/cgroup/taut-effect/cgroup.procs"
-    assert launcher([knob("R06", host)], host) == ()
+def test_statistics_of_memory_sleep_on_and_the_reader_is_told(host: Host):
+    (note,) = knob_set("R06", host).notes
+    assert "underestimated" in note
+    assert knob_set("kernel.watchdog=0", host).notes == []

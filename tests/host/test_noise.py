@@ -85,17 +85,6 @@ def test_what_is_asked_reaches_the_program(program, tmp_path: Path):
     }
 
 
-def test_a_launcher_stands_before_it(program, tmp_path: Path):
-    program(printing(DOCUMENT))
-    seen = tmp_path / "seen"
-
-    measure_noise(
-        NoiseRequest(duration_ns=5, launcher=("sh", "-c", f'echo here >{seen}; exec "$@"', "sh"))
-    )
-
-    assert seen.read_text() == "here\n"
-
-
 def test_bad_input_is_passed_on_in_one_line(program):
     program("echo 'taut-noise: --cores: core 9 is not online' >&2; exit 2")
 

@@ -1,19 +1,18 @@
-"""Knobs: what `taut host effect` turns on and off. A check's remedy, a file, or how we poll."""
+"""Knobs: what `taut host effect` turns. A check's remedies, one remedy, a file, or a partition.
+
+Several knobs that are turned together are a set; a set is a state of the host.
+"""
 
 import re
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from taut.core.cpus import format_cpu_list
-from taut.core.errors import InputError, TautError
-from taut.host.apply import ApplyReport, Outcome, Wish, apply_changes
+from taut.core.errors import InputError
 from taut.host.check import HostCheck, State
 from taut.host.host import Host
-from taut.host.journal import Journal
-from taut.host.setting import Change
+from taut.host.setting import Change, Setting
 from taut.host.settings.cpuset_partition import (
     CpusetController,
     CpusetPartition,
@@ -22,159 +21,125 @@ from taut.host.settings.cpuset_partition import (
 )
 from taut.host.settings.file import FileSetting
 from taut.host.situation import Situation
-from taut.host.undo import undo
-from taut.host.writer import Writer
+from taut.host.state import HostState, plan_state, wishes_of
 
-DEFAULT_PRIORITY = 50
+CPUSET = "cpuset"
 
 _GROUP = "taut-effect"
-_FIFO = re.compile(r"SCHED_FIFO(?::(\d+))?", re.IGNORECASE)
+_ID = re.compile(r"[A-Z]+\d+(-.+)?")
+_FIFO = re.compile(r"SCHED_FIFO(:.*)?", re.IGNORECASE)
 _WRITABLE = ("/proc/sys/", "/proc/irq/", "/sys/")
-_WAITING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STAT_INTERVAL = "/proc/sys/vm/stat_interval"
+# Part of a folder's name: without slashes, and short.
+_STATE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._=:+-]{0,39}")
 
 
 @dataclass(frozen=True)
 class Knob:
-    """One thing to turn on; all off is the machine as it is."""
+    """One thing to turn; all off is the machine as it is."""
 
     name: str
     summary: str
-    changes: Sequence[Change] = ()
-    priority: int = 0
-    """SCHED_FIFO for the polling threads, where that is the knob."""
+    only: str = ""
+    """The id of a check or remedy; empty for a knob that no check proposes."""
+    changes: tuple[Change, ...] = ()
+    """Of such a knob."""
     why: str = ""
     """What the literature says of it, with the size of the effect."""
     source: str = ""
 
 
+@dataclass(frozen=True)
+class KnobSet:
+    """Knobs that are turned together."""
+
+    state: HostState
+    """With all of them on; its name is the set's."""
+    knobs: tuple[Knob, ...]
+    changes: tuple[Change, ...]
+    """Everything it changes, on the host as it was when the set was made."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know when reading its effect."""
+        settings = [change.setting for change in self.changes]
+        if not any(isinstance(s, FileSetting) and s.path == _STAT_INTERVAL for s in settings):
+            return []
+        return [
+            f"{self.state.name}: the kernel's memory statistics sleep the interval they had when "
+            "they went to sleep, so that after a long one the runs without it are partly quiet "
+            "too: the effect is underestimated."
+        ]
+
+
+def split_set(word: str) -> list[str]:
+    """Split `R24,K04` into knobs; a comma inside of a value (`KEY=0,2`) stays there."""
+    found: list[str] = []
+    for piece in word.split(","):
+        is_knob = "=" in piece or piece == CPUSET or _ID.fullmatch(piece) or _FIFO.fullmatch(piece)
+        if found and "=" in found[-1] and not is_knob:
+            found[-1] += f",{piece}"
+        else:
+            found.append(piece)
+    return found
+
+
+def find_sets(
+    words: Sequence[str], host: Host, situation: Situation, checks: Sequence[HostCheck]
+) -> list[KnobSet]:
+    """Turn each word into a set; InputError where one is unknown, or has nothing to turn."""
+    sets = [find_set(word, at, host, situation, checks) for at, word in enumerate(words, 1)]
+    for one in sets:
+        same = [other for other in sets if set(other.changes) == set(one.changes)]
+        if len(same) > 1:
+            names = " and ".join(other.state.name for other in same)
+            raise InputError(f"effect: {names} change the same settings; name one of them")
+    return sets
+
+
+def find_set(
+    word: str, number: int, host: Host, situation: Situation, checks: Sequence[HostCheck]
+) -> KnobSet:
+    """Turn one word into a set; `number` names it where the word cannot name a folder."""
+    pieces = split_set(word)
+    if len(set(pieces)) < len(pieces):
+        raise InputError(f"knob {word!r}: a knob is named twice; leave one out")
+    knobs = tuple(find_knob(piece, host, situation, checks) for piece in pieces)
+    name = word if _STATE_NAME.fullmatch(word) else f"set {number}"
+    only = tuple(knob.only for knob in knobs if knob.only)
+    own = tuple(change for knob in knobs for change in knob.changes)
+    state = HostState(name, only=only or None, changes=own)
+    changes = tuple(wish.change for wish in wishes_of(plan_state(host, situation, state), state))
+    if not changes:
+        raise InputError(f"knob {word!r}: nothing to turn on this machine: it is so already")
+    twice = _first_twice([change.setting for change in changes])
+    if twice is not None:
+        raise InputError(f"knob {word!r}: {twice.name} is set by two of its knobs; leave one out")
+    return KnobSet(state, knobs, changes)
+
+
 def find_knob(word: str, host: Host, situation: Situation, checks: Sequence[HostCheck]) -> Knob:
-    """Turn a word into a knob: a check's id, KEY=VALUE, SCHED_FIFO[:N] or cpuset."""
-    if fifo := _FIFO.fullmatch(word):
-        return _fifo(word, int(fifo[1] or DEFAULT_PRIORITY))
-    if word == "cpuset":
+    """Turn a word into a knob: a check's or remedy's id, KEY=VALUE or cpuset."""
+    if _FIFO.fullmatch(word):
+        raise InputError(
+            f"knob {word!r}: a real-time priority is the device's, not the host's; compare two "
+            "devices of an experiment instead (`taut run`)"
+        )
+    if word == CPUSET:
         return _cpuset(host, situation)
     if "=" in word:
         return _file(word, host)
     by_id = {check.id: check for check in checks}
-    if word in by_id:
-        return _remedy(by_id[word], host, situation)
+    check_id, _, part = word.partition("-")
+    if check_id in by_id:
+        return _remedy(by_id[check_id], word if part else "", host, situation)
     near = get_close_matches(word, by_id, n=1)
     hint = f"did you mean {near[0]}?" if near else "`taut host audit --all` lists the checks"
-    raise InputError(
-        f"knob {word!r}: no check's id, KEY=VALUE, SCHED_FIFO[:PRIORITY] or cpuset; {hint}"
-    )
+    raise InputError(f"knob {word!r}: no check's or remedy's id, KEY=VALUE or cpuset; {hint}")
 
 
-def settle_s(knobs: Sequence[Knob], host: Host, least_s: float) -> tuple[float, float]:
-    """Give how long to wait after turning on, and after turning off, called while all is off.
-
-    The kernel's statistics sleep the interval they had when they went to sleep: a new one counts
-    from the next wake-up on.
-    """
-    after_on = after_off = least_s
-    for change in (change for knob in knobs for change in knob.changes):
-        if isinstance(change.setting, FileSetting) and change.setting.path == _STAT_INTERVAL:
-            after_on = max(after_on, (host.number(_STAT_INTERVAL) or 0) + 1.0)
-            after_off = max(after_off, float(change.wanted) + 1.0)
-    return after_on, after_off
-
-
-def launcher(knobs: Sequence[Knob], host: Host) -> tuple[str, ...]:
-    """Give what starts a program where the knobs want it: in the group of a partition."""
-    root = cpuset_root(host)
-    for change in (change for knob in knobs for change in knob.changes):
-        if isinstance(change.setting, CpusetPartition) and root is not None:
-            procs = f"{root}/{change.setting.group}/cgroup.procs"
-            return ("sh", "-c", 'echo 0 >"$0" && exec "$@"', procs)
-    return ()
-
-
-@contextmanager
-def turned_on(
-    knobs: Sequence[Knob], host: Host, writer: Writer, token: str
-) -> Iterator[ApplyReport | None]:
-    """Apply what the knobs change, verified, and take it back, whatever happens inside.
-
-    `token` names our changes in the journal: nobody else's are taken back.
-    """
-    wishes = [Wish(token, change) for knob in knobs for change in knob.changes]
-    if not wishes:
-        yield None
-        return
-    had_journal = Journal(host).is_there
-    try:
-        with _undisturbed():
-            report = apply_changes(host, writer, wishes)
-        _check(report)
-        yield report
-    finally:
-        with _undisturbed():
-            take_back(host, writer, token, keep_archive=had_journal)
-
-
-def take_back(host: Host, writer: Writer, token: str, *, keep_archive: bool = True) -> None:
-    """Undo what is in the journal under the token; TautError: something is not as it was."""
-    journal = Journal(host)
-    with journal.locked():
-        ours = {entry.generation for entry in journal.load().entries if entry.remedy == token}
-        if not ours:
-            return
-        report = undo(host, writer, journal, generations=ours)
-    if report.is_refused:
-        names = ", ".join(touched.setting.name for touched in report.strangers)
-        raise TautError(f"{names}: changed by somebody else meanwhile; see `taut host undo`")
-    if report.failed:
-        names = ", ".join(touched.setting.name for touched in report.failed)
-        raise TautError(f"{names}: could not be put back; see `taut host undo`")
-    if report.archive is not None and not keep_archive:
-        # It tells of nothing but our own back and forth.
-        report.archive.unlink()
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let Ctrl-C and the like wait: a change is made whole, and taken back whole."""
-    came: list[int] = []
-    # A mask would not do: the signal goes to another thread then, and Python raises in this one.
-    before = {
-        number: signal.signal(number, lambda number, _: came.append(number)) for number in _WAITING
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        if came:
-            signal.raise_signal(came[0])
-
-
-def _check(report: ApplyReport) -> None:
-    """All is in force but what the machine may refuse; and something is."""
-    bad = [
-        f"{result.wish.change.setting.name}: {result.outcome} {result.note}".strip()
-        for result in report.results
-        if result.outcome in (Outcome.FAILED, Outcome.OTHER_VALUE)
-    ]
-    if bad:
-        raise TautError(f"not turned on: {'; '.join(bad)}; nothing was measured with it")
-    if not any(result.outcome is Outcome.IN_FORCE for result in report.results):
-        said = {f"{result.outcome} {result.note}".strip() for result in report.results}
-        raise TautError(f"nothing to turn on: every change is {' or '.join(sorted(said))}")
-
-
-def _fifo(word: str, priority: int) -> Knob:
-    if not 1 <= priority <= 99:
-        raise InputError(f"knob {word!r}: priorities are 1 to 99")
-    return Knob(
-        f"SCHED_FIFO:{priority}",
-        f"poll as SCHED_FIFO {priority}",
-        priority=priority,
-        why="ordinary threads wait for a poller of a real-time priority, the kernel's own "
-        "per-core threads as well; interrupts do not. Where they do wait the kernel stops the "
-        "poller 50 ms a second for them (checks R09 and R10)",
-        source="sched(7)",
-    )
+def _first_twice(settings: Sequence[Setting]) -> Setting | None:
+    return next((one for at, one in enumerate(settings) if one in settings[:at]), None)
 
 
 def _cpuset(host: Host, situation: Situation) -> Knob:
@@ -184,9 +149,9 @@ def _cpuset(host: Host, situation: Situation) -> Knob:
     elif changes[0].setting.read(host) is None:
         raise InputError("knob 'cpuset': no cpuset control group here")
     return Knob(
-        "cpuset",
+        CPUSET,
         f"cores {format_cpu_list(situation.cores)} set apart by cpusets ({isolation_here(host)})",
-        changes,
+        changes=tuple(changes),
         why="a foreign thread that the scheduler puts on a poll core stays a whole slice: "
         "milliseconds",
         source="cpu-isolation.rst",
@@ -204,7 +169,7 @@ def _file(word: str, host: Host) -> Knob:
     setting = FileSetting(path, _form(path, before), may_refuse=path.startswith("/proc/irq/"))
     if not value or setting.agrees(before, value):
         raise InputError(f"knob {word!r}: {path} is {before} already; name another value")
-    return Knob(word, f"{path}: {before} -> {value}", (Change(setting, value),))
+    return Knob(word, f"{path}: {before} -> {value}", changes=(Change(setting, value),))
 
 
 def _form(path: str, before: str) -> str:
@@ -217,25 +182,26 @@ def _form(path: str, before: str) -> str:
     return "number" if re.fullmatch(r"-?\d+", before) else "text"
 
 
-def _remedy(check: HostCheck, host: Host, situation: Situation) -> Knob:
+def _remedy(check: HostCheck, remedy: str, host: Host, situation: Situation) -> Knob:
+    """Find what a check proposes; of one remedy alone where its id is given."""
+    name = remedy or check.id
     finding = check.inspect(host, situation)
     if finding.state is State.PASS:
         raise InputError(
-            f"knob {check.id}: {finding.observed} is as wanted already; to see what it is worth, "
+            f"knob {name}: {finding.observed} is as wanted already; to see what it is worth, "
             "name the other value as KEY=VALUE"
         )
     if finding.state is not State.FAIL:
         reason = finding.needs or finding.observed
-        raise InputError(f"knob {check.id}: {finding.state} on this machine ({reason})")
-    remedies = check.remedies(host, situation)
-    changes = [change for remedy in remedies for change in remedy.changes]
-    changes = [
-        change
-        for change in changes
-        if not change.setting.agrees(change.setting.read(host), change.wanted)
-    ]
-    if not changes:
-        said = "; ".join(remedy.by_hand or remedy.summary for remedy in remedies) or "nothing"
-        raise InputError(f"knob {check.id}: cannot be turned while the machine runs ({said})")
-    summary = "; ".join(remedy.summary for remedy in remedies if remedy.changes)
-    return Knob(check.id, f"{check.title}: {summary}", changes, why=check.why, source=check.source)
+        raise InputError(f"knob {name}: {finding.state} on this machine ({reason})")
+    proposed = check.remedies(host, situation)
+    remedies = [one for one in proposed if remedy in ("", one.id)]
+    if not remedies:
+        ids = ", ".join(one.id for one in proposed) or "nothing"
+        raise InputError(f"knob {name}: no such remedy; {check.id} proposes {ids} here")
+    changes = [change for one in remedies for change in one.changes]
+    if all(change.setting.agrees(change.setting.read(host), change.wanted) for change in changes):
+        said = "; ".join(one.by_hand or one.summary for one in remedies)
+        raise InputError(f"knob {name}: cannot be turned while the machine runs ({said})")
+    summary = "; ".join(one.summary for one in remedies if one.changes)
+    return Knob(name, f"{check.title}: {summary}", only=name, why=check.why, source=check.source)

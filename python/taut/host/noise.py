@@ -40,8 +40,6 @@ class NoiseRequest:
     """SCHED_FIFO, 1 to 99; 0: as we run."""
     out: Path | None = None
     """Folder for gaps and histograms."""
-    launcher: Sequence[str] = ()
-    """A program that starts taut-noise, in a control group for instance."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +143,7 @@ def _core(row: Mapping[str, Any]) -> CoreNoise:
 
 def _command(request: NoiseRequest) -> list[str]:
     # Should we be killed, a poller at a real-time priority must not outlive us.
-    command = ["setpriv", "--pdeathsig", "KILL", "--", *request.launcher]
+    command = ["setpriv", "--pdeathsig", "KILL", "--"]
     command += [str(find_binary(_PROGRAM)), "--duration", f"{request.duration_ns}ns"]
     command += ["--threshold", f"{request.threshold_ns}ns", "--priority", str(request.priority)]
     if request.cores:

@@ -1,120 +1,135 @@
-import json
+"""`taut host effect`: options, what is refused before anything is measured, and the words."""
+
+from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from rich.console import Console
 
 from taut.cli.host import effect as module
-from taut.core.errors import InputError, InterruptedRun
-from taut.host.noise import Noise, NoiseRequest, parse_noise
+from taut.cli.host.effect_words import print_effect
+from taut.cli.main import run_command
+from taut.host.knob import Knob, KnobSet
+from taut.host.state import HostState
+from taut.records.rundir import AS_FOUND
+from taut.trim.effect import Measured, judge
+from taut.trim.effect_document import as_document
+from terminal import Terminal
+
+ALL = ("p50", "p99", "p99.9", "p99.99")
 
 
-def document(priority: int, stop: str = "duration") -> dict:
-    gaps = 10 if priority else 4000
-    over = {1_000: gaps, 10_000: gaps, 100_000: 1, 1_000_000: 0}
-    return {
-        "stop": stop,
-        "threshold_ns": 1000,
-        "priority": priority,
-        "cores": [
-            {
-                "core": 1,
-                "samples": 1000,
-                "duration_ns": 1_000_000_000,
-                "period_ns": {},
-                "over": [{"threshold_ns": ns, "gaps": n} for ns, n in over.items()],
-                "gaps": {"n": gaps, "total_ns": 50_000_000, "not_logged": 0},
-                "worst": {"ns": 123_000, "at_ns": 0},
-            }
-        ],
-    }
+@pytest.fixture(autouse=True)
+def never_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing here may change the host, or leave a folder."""
 
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("something was about to be measured")
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[NoiseRequest]:
-    """Answer for taut-noise; keep what was asked."""
-    requests: list[NoiseRequest] = []
-
-    def measure(request: NoiseRequest) -> Noise:
-        requests.append(request)
-        return parse_noise(document(request.priority))
-
-    monkeypatch.setattr(module, "measure_noise", measure)
-    return requests
-
-
-def run(*arguments: str):
-    app = typer.Typer()
-    app.command()(module.effect)
-    return CliRunner().invoke(app, [*arguments, "--settle", "0s"])
-
-
-def test_a_priority_is_measured_against_none(asked: list[NoiseRequest]) -> None:
-    result = run("SCHED_FIFO:7", "--repetitions", "8", "--duration", "1s", "--seed", "3", "--json")
-
-    found = json.loads(result.stdout)
-    assert sorted(request.priority for request in asked) == [0] * 8 + [7] * 8
-    assert found["priority"] == {"off": 0, "on": 7}
-    assert found["seed"] == 3
-    assert len(found["orders"]) == 8
-    first, *_, worst = found["figures"]
-    assert (first["verdict"], first["difference"]) == ("less", -3990)
-    assert (worst["verdict"], worst["low"], worst["high"]) == ("no effect shown", 0, 0)
-
-
-def test_the_table_names_what_is_known_and_how_it_was_judged(asked: list[NoiseRequest]) -> None:
-    said = run("SCHED_FIFO", "--repetitions", "8").stdout
-
-    assert "…" not in said
-    assert max(map(len, said.splitlines())) <= 80
-    assert "known:" in said
-    assert "Hodges-Lehmann" in said
-    (worst,) = [line for line in said.splitlines() if "worst gap" in line]
-    assert worst.rstrip().endswith("no effect shown")
-
-
-def test_an_interrupt_says_that_nothing_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped = parse_noise(document(0, "signal"))
-    monkeypatch.setattr(module, "measure_noise", lambda request: stopped)
-
-    result = run("SCHED_FIFO")
-
-    assert isinstance(result.exception, InterruptedRun)
-    assert "all is as it was" in str(result.exception)
+    monkeypatch.setattr(module, "measuring", refused)
+    monkeypatch.setattr(module.leftovers, "clean", lambda *_: [])
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("SCHED_FIFO", "--repetitions", "3"), "8 or more"),
-        (("SCHED_FIFO", "--cores", "4000"), "not online"),
-        (("SCHED_FIFO", "--cores", ""), "names no core"),
-        (("SCHED_FIFO", "--duration", "5"), "duration"),
-        (("nothing",), "no check's id"),
+        (["R24", "--repetitions", "3"], "8 or more"),
+        (["R24", "--repetitions", "-1"], "8 or more"),
+        (["R24", "R06", "K04", "--repetitions", "8"], "of 15 figures that hold together; 10"),
+        (["R24", "--duration", "5"], "duration"),
+        (["R24", "--duration", "100us"], "too few for any percentile"),
+        (["R24", "--cores", ""], "name the device's core"),
+        (["R24", "--cores", "0,1,2"], "name the device's core"),
+        (["R24", "--device", "nothing"], "unknown driver 'nothing'"),
+        (["R24", "--device", "command"], "argv: missing"),
+        (["R24", "--device", "loopback"], "no device but the loopback"),
+        (["R24", "--spec", "nowhere.toml"], "no such file"),
+        (["R24", "--set", "nonsense"], "key=value"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_measured(
-    asked: list[NoiseRequest], arguments: tuple[str, ...], said: str
+    arguments: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
-    result = run(*arguments)
+    assert run_command(["host", "effect", *arguments]) == 2
 
-    assert isinstance(result.exception, InputError)
-    assert said in str(result.exception)
-    assert asked == []
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (0.00001, "~0"),
-        (0.0123, "0.0123"),
-        (-1.2345, "-1.23"),
-        (123.4, "123"),
-        (9999, "9999"),
-        (-946_980, "-947k"),
-        (12_300_000, "12M"),
-    ],
-)
-def test_numbers_are_short(value: float, text: str) -> None:
-    assert module._short(value) == text
+def test_states_of_the_host_in_the_file_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text(
+        'name = "e"\nduration = "1s"\n[[device]]\ndriver = "taut_forward"\n[[traffic]]\n'
+        'rates = ["10kpps"]\n[[host]]\nname = "trimmed"\nprofile = "recommended"\n'
+    )
+
+    assert run_command(["host", "effect", "R24", "--spec", str(file)]) == 2
+    assert "take it out of the file" in capsys.readouterr().err
+
+
+def test_without_root_nothing_is_changed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module.os, "geteuid", lambda: 1000)
+
+    assert run_command(["host", "effect", "R24"]) == 2
+    assert "run as root; nothing was changed" in capsys.readouterr().err
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("word", "said"), [("R99", "no check's"), ("SCHED_FIFO", "the device's")])
+def test_an_unknown_knob_is_one_line(
+    word: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["host", "effect", word]) == 2
+
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_the_sentence_comes_first_and_all_fits_a_terminal(terminal: Terminal) -> None:
+    names = ("R24,K04", "/proc/sys/x")
+    measured = [
+        Measured(
+            state,
+            repetition,
+            "eager, 100 kpkt/s, 64 B",
+            dict.fromkeys(ALL, round(ns * (1 + repetition / 100))),
+            0.0512,
+            200_000,
+            1_234_567,
+            void_share=0.1,
+        )
+        for repetition in range(1, 12)
+        for state, ns in ((AS_FOUND, 4_290_000), (names[0], 301_000), (names[1], 99_900_000))
+    ]
+    sets = [
+        KnobSet(HostState(name, only=("R24",)), (Knob("R24", "a " * 60, why="b " * 60),), ())
+        for name in names
+    ]
+    document = as_document(
+        judge(measured, names, ALL),
+        sets,
+        measured,
+        percentiles=ALL,
+        n_claims=10,
+        repetitions=11,
+        duration_ns=2 * 10**9,
+        cores=(1,),
+    )
+
+    def shown() -> None:
+        print_effect(document, Console(), Path("runs/effect/report.html"))
+
+    lines = terminal.printed(shown, 80).splitlines()
+    assert lines[0].startswith("R24,K04: p99.9 14 times shorter (95 % interval 14 to 14; 11 pairs")
+    assert lines[-1] == "Report: runs/effect/report.html"
+    terminal.assert_fits(shown)

@@ -1,257 +1,267 @@
-"""`taut host effect`: what a knob does to the gaps of this machine, measured off and on in turn."""
+"""`taut host effect`: what sets of knobs do to packets, measured off and on in turn."""
 
 import json
 import os
-import random
-import signal
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list
-from taut.core.errors import InputError, InterruptedRun, MissingToolError
-from taut.core.units import format_ns, parse_duration_ns
-from taut.host.audit import find_situation
+from taut.cli.host.effect_words import print_effect
+from taut.cli.journey import WaitOption, default_out, finish
+from taut.cli.progress import TerminalProgress
+from taut.core.cpus import CpuSet, parse_cpu_list
+from taut.core.errors import InputError, InterruptedRun
+from taut.core.files import write_json
+from taut.dut.drivers import DRIVERS
+from taut.experiment import leftovers
+from taut.experiment.interrupt import interruptible
+from taut.experiment.model import Spec
+from taut.experiment.plan import Plan, make_plan
+from taut.experiment.preflight import require
+from taut.experiment.run_manifest import Origin
+from taut.experiment.runner import choose_cores, measuring, situation_of
+from taut.experiment.spec import parse_spec, read_spec_text
+from taut.experiment.words import did_you_mean
 from taut.host.checks import CHECKS
-from taut.host.effect import (
-    CONFIDENCE,
-    METHOD,
-    Effect,
-    check_repetitions,
-    measure_effect,
-)
 from taut.host.host import Host
-from taut.host.knob import Knob, find_knob, launcher, settle_s, turned_on
-from taut.host.noise import Noise, NoiseRequest, measure_noise
-from taut.host.situation import Situation
-from taut.host.writer import Writer
+from taut.host.knob import KnobSet, find_sets
+from taut.host.state import FOUND, describe_applied, refuse_applied
+from taut.records.rundir import RunDirectory
+from taut.report.paragraph import print_note
+from taut.testbed.scope import default_base
 
-FORMAT = 1
-"""Of the JSON document."""
+_SOURCE = "taut host effect"
+_DEFAULT = """\
+name = "effect"
+duration = "2s"
+warm_up = "500ms"
+deadline = "500ms"
+
+[[device]]
+driver = {driver}
+
+[[traffic]]
+rates = ["100kpps"]
+"""
+# A floor would take as long again and says nothing of a knob; tracing disturbs.
+_LEAN = ("floor=false", "trace=off")
+
+
+EXAMPLES = ("taut host effect R24,K04 R06",)
 
 
 def effect(
-    knob: Annotated[
+    knobs: Annotated[
         list[str],
         typer.Argument(
-            help="A check's id (R06), KEY=VALUE (vm.stat_interval=10, or a path below /proc/irq or "
-            "/sys), SCHED_FIFO[:PRIORITY], cpuset. Several are turned together."
+            metavar="SET...",
+            help="Knobs that are turned together, commas between them: R24,K04.",
         ),
     ],
+    spec: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Judge by this experiment; default: eager over memif, 100 kpkt/s, runs of 2 s.",
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEVICE",
+            help="With --spec, this device of it alone; else the driver of the one that is loaded.",
+        ),
+    ] = None,
     cores: Annotated[
         str | None,
-        typer.Option(help="To poll on, as 2-3; default: isolated, else all but the first."),
+        typer.Option(
+            metavar="CPUS",
+            help="Measure on these cores: the device's, then the generator's, as 2,3.",
+        ),
     ] = None,
-    repetitions: Annotated[int, typer.Option(help="Pairs of measurements, off and on.")] = 10,
-    duration: Annotated[str, typer.Option(help="Of one measurement.")] = "5s",
-    threshold: Annotated[
-        str, typer.Option(help="A longer time between two readings of the clock is stolen.")
-    ] = "1us",
-    priority: Annotated[
-        int, typer.Option(min=0, max=99, help="SCHED_FIFO of all measurements; 0: as taut runs.")
-    ] = 0,
-    settle: Annotated[str, typer.Option(help="Wait so long after every change.")] = "1s",
-    seed: Annotated[int | None, typer.Option(help="Of the order; default: a new one.")] = None,
+    repetitions: Annotated[
+        int, typer.Option(metavar="N", help="Pairs of runs, off and on, of each set.")
+    ] = 10,
+    duration: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Of one run, as 2s; default: the experiment's."),
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a value of the experiment: seed=3."
+        ),
+    ] = None,
+    wait: WaitOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The run directory; default: runs/effect-TIME."),
+    ] = None,
 ) -> None:
-    """Turn a knob off and on in turn, measure the gaps, and say what it does with an interval.
+    """Turn sets of knobs on and off in turn, and say what that does to packets' latency.
 
-    Every change goes through the journal, is verified and taken back; so it is after Ctrl-C.
+    A knob is a check's id (R24), a remedy's (R24-now), KEY=VALUE (vm.stat_interval=10, or a path
+    below /proc/irq or /sys), or cpuset. Commas join knobs that are turned together; each word is a
+    set of its own, measured against the host as found.
+
+    Each percentile, and the time stolen from the device, is given off and on with an interval;
+    nothing is claimed without one. Every change goes through the journal, is verified in every run
+    and taken back, also after Ctrl-C. A run takes about 5 s in each state.
     """
-    check_repetitions(repetitions)
-    host = Host()
-    situation = _situation(host, cores)
-    knobs = [find_knob(word, host, situation, CHECKS) for word in knob]
-    if any(one.changes for one in knobs) and os.geteuid() != 0:
-        raise MissingToolError("effect: changes this machine for a while; run as root")
-    request = NoiseRequest(
-        parse_duration_ns(duration), parse_duration_ns(threshold), situation.cores, priority
-    )
-    trial = _Trial(host, knobs, request, repetitions, parse_duration_ns(settle) / 1e9)
-    number = random.SystemRandom().randrange(1 << 32) if seed is None else seed
-    with _told_to_end():
+    # Here, not above: the other commands start without the analysis.
+    from taut.trim.effect import check_repetitions, n_claims_of
+    from taut.trim.effect_run import percentiles_of
+    from taut.trim.packets import repeated
+
+    text, source = _experiment(spec, device)
+    changed = _overrides(duration, cores, overrides or ())
+    parsed = parse_spec(text, changed, source=source)
+    if parsed.host:
+        raise InputError("[[host]]: effect names the states of the host; take it out of the file")
+    parsed = _of_device(parsed, device if spec is not None else None)
+    percentiles = percentiles_of(parsed)
+    n_claims = n_claims_of(len(knobs), percentiles)
+    check_repetitions(repetitions, n_claims)
+    parsed = repeated(parsed, repetitions)
+    sets = _sets(knobs, parsed)
+    plan = make_plan(parsed, states=[FOUND, *(one.state for one in sets)])
+    require(plan)
+    directory = out or default_out("effect")
+    origin = Origin(text, source, tuple(changed), tuple(sys.argv))
+    quiet = _measure(plan, sets, directory, origin, wait=wait)
+    job = _Report(sets, percentiles, n_claims, plan, quiet, as_json=as_json)
+    n_failed = finish(RunDirectory(directory), as_json=as_json, publish=job.publish, show=job.show)
+    if n_failed:
+        print_note(
+            Console(stderr=True),
+            f"{n_failed} trials failed; their trial.json and logs in {directory}/trials say why",
+        )
+
+
+def _measure(
+    plan: Plan, sets: Sequence[KnobSet], directory: Path, origin: Origin, *, wait: bool
+) -> CpuSet:
+    """Run everything; the host is as found afterwards. Give the cores the sets were for."""
+    from taut.trim.effect_run import try_sets
+
+    with interruptible():
         try:
-            found = measure_effect(trial.measure, trial.turned_on, repetitions, number)
+            with (
+                closing(TerminalProgress()) as progress,
+                measuring(
+                    plan, directory, False, progress, origin, wait=wait, in_parts=True
+                ) as session,
+            ):
+                try_sets(session.states, sets)
+                session.run(plan)
+                return session.cores.to_quiet
         except KeyboardInterrupt:
-            raise InterruptedRun("interrupted: all is as it was, nothing is shown") from None
-    document = as_document(found, knobs, trial, number)
-    if as_json:
-        typer.echo(json.dumps(document, indent=1))
-    else:
-        _print(found, knobs, trial, number)
+            raise InterruptedRun(
+                f"interrupted: the host is as it was; what was measured is in {directory}"
+            ) from None
 
 
-class _Trial:
-    """Measures with the knobs off or on, and says on standard error where it is."""
+class _Report:
+    """What becomes of the trials once all have run."""
 
     def __init__(
         self,
-        host: Host,
-        knobs: Sequence[Knob],
-        request: NoiseRequest,
-        repetitions: int,
-        settle: float,
+        sets: Sequence[KnobSet],
+        percentiles: Sequence[str],
+        n_claims: int,
+        plan: Plan,
+        cores: CpuSet,
+        *,
+        as_json: bool,
     ) -> None:
-        self.host, self.knobs, self.request = host, knobs, request
-        self.before_on_s, self.before_off_s = settle_s(knobs, host, settle)
-        self.changes_s = self.before_on_s + self.before_off_s
-        self._n_done, self._n_all = 0, 2 * repetitions
-        self._was_on = False
-        self._token = f"effect-{os.getpid()}"
+        self._sets, self._percentiles, self._n_claims = sets, percentiles, n_claims
+        self._plan, self._cores, self._as_json = plan, cores, as_json
+        self._document: dict[str, Any] = {}
 
-    def turned_on(self) -> Any:
-        """Hold the knobs on."""
-        return turned_on(self.knobs, self.host, Writer(self.host), self._token)
+    def publish(self, run: RunDirectory, document: Mapping[str, Any]) -> None:
+        """Judge, and write effect.json."""
+        from taut.trim.effect import judge
+        from taut.trim.effect_document import EFFECT_FILE, as_document
+        from taut.trim.effect_run import read_trials
 
-    def measure(self, is_on: bool) -> Noise:
-        """Let the machine settle where something changed, then poll."""
-        if is_on != self._was_on:
-            time.sleep(self.before_on_s if is_on else self.before_off_s)
-        self._was_on = is_on
-        self._n_done += 1
-        self._say(f"{self._n_done} of {self._n_all}: {'on' if is_on else 'off'}")
-        return measure_noise(self.asked(is_on=is_on))
-
-    def asked(self, *, is_on: bool) -> NoiseRequest:
-        """What is measured, with what the knobs say of how."""
-        request = self.request
-        own = next((one.priority for one in self.knobs if one.priority), 0) if is_on else 0
-        return NoiseRequest(
-            request.duration_ns,
-            request.threshold_ns,
-            request.cores,
-            own or request.priority,
-            launcher=launcher(self.knobs, self.host) if is_on else (),
+        trials = read_trials(run, document["trials"])
+        names = [one.state.name for one in self._sets]
+        lengths = {trial.duration_ns for trial in self._plan.trials}
+        self._document = as_document(
+            judge(trials, names, self._percentiles),
+            self._sets,
+            trials,
+            percentiles=self._percentiles,
+            n_claims=self._n_claims,
+            repetitions=self._plan.spec.repetitions,
+            duration_ns=lengths.pop() if len(lengths) == 1 else None,
+            cores=self._cores,
         )
+        write_json(run.path / EFFECT_FILE, self._document)
 
-    def _say(self, text: str) -> None:
-        if not sys.stderr.isatty() and self._n_done > 1:
-            return
-        left = self._n_all - self._n_done + 1
-        seconds = left * (self.request.duration_ns / 1e9 + self.changes_s / 2)
-        typer.echo(f"measurement {text}, about {format_ns(seconds * 1e9)} left", err=True)
-
-
-def as_document(found: Effect, knobs: Sequence[Knob], trial: _Trial, seed: int) -> dict[str, Any]:
-    """Give the effect as `--json` prints it."""
-    return {
-        "format": FORMAT,
-        "knobs": [
-            {
-                "name": knob.name,
-                "summary": knob.summary,
-                "why": knob.why,
-                "source": knob.source,
-                "changes": [
-                    {"setting": change.setting.name, "on": change.wanted} for change in knob.changes
-                ],
-            }
-            for knob in knobs
-        ],
-        "cores": list(trial.request.cores),
-        "duration_ns": trial.request.duration_ns,
-        "threshold_ns": trial.request.threshold_ns,
-        "priority": {
-            "off": trial.asked(is_on=False).priority,
-            "on": trial.asked(is_on=True).priority,
-        },
-        "settle_s": {"on": trial.before_on_s, "off": trial.before_off_s},
-        "seed": seed,
-        "orders": ["off on" if order == (False, True) else "on off" for order in found.orders],
-        "method": METHOD,
-        "confidence": CONFIDENCE,
-        "figures": [
-            {
-                "name": row.figure.name,
-                "unit": row.figure.unit,
-                "off": list(row.off),
-                "on": list(row.on),
-                "difference": row.difference.estimate,
-                "low": row.difference.low,
-                "high": row.difference.high,
-                "verdict": row.verdict,
-            }
-            for row in found.figures
-        ],
-    }
+    def show(self, report: Path) -> None:
+        """Print the document, or the words."""
+        if self._as_json:
+            json.dump(self._document, sys.stdout)
+            print()
+        else:
+            print_effect(self._document, Console(), report)
 
 
-def _situation(host: Host, cores: str | None) -> Situation:
-    if cores is not None and not parse_cpu_list(cores):
-        raise InputError(f"cores {cores!r}: names no core")
-    found = find_situation(host, cores=_chosen(host, cores))
-    if not found.cores:
-        raise InputError("effect: this machine has one core; nothing could be kept off it")
+def _experiment(spec: Path | None, device: str | None) -> tuple[str, str]:
+    """Give the experiment's text, and what messages call it."""
+    if spec is not None:
+        return read_spec_text(spec), str(spec)
+    driver = device or "taut_forward"
+    if driver not in DRIVERS:
+        raise InputError(f"--device: unknown driver {driver!r}{did_you_mean(driver, DRIVERS)}")
+    name = "" if device else '\nname = "eager"'
+    return _DEFAULT.format(driver=f'"{driver}"{name}'), _SOURCE
+
+
+def _overrides(duration: str | None, cores: str | None, own: Sequence[str]) -> list[str]:
+    """Give the options as --set would, so that the manifest has them too."""
+    found = [*_LEAN, *own]
+    if duration is not None:
+        found.append(f"duration={duration}")
+    if cores is not None:
+        named = [core for part in cores.split(",") for core in parse_cpu_list(part)]
+        if not 1 <= len(named) <= 2:
+            raise InputError(
+                f"--cores {cores}: name the device's core, or the device's and the generator's: 2,3"
+            )
+        roles = ("device", "generator")[: len(named)]
+        found += [f"cores.{role}={core}" for role, core in zip(roles, named, strict=True)]
     return found
 
 
-def _chosen(host: Host, cores: str | None) -> CpuSet:
-    if cores is not None:
-        return parse_cpu_list(cores)
-    return find_situation(host).cores or host.online_cores()[1:]
+def _of_device(spec: Spec, name: str | None) -> Spec:
+    """Keep one device, and the loads it takes."""
+    if name is None:
+        return spec
+    kept = tuple(device for device in spec.device if device.name == name)
+    if not kept:
+        hint = did_you_mean(name, [device.name for device in spec.device])
+        raise InputError(f"--device {name}: the experiment has no such device{hint}")
+    traffic = tuple(traffic for traffic in spec.traffic if traffic.takes(kept[0]))
+    return spec.model_copy(update={"device": kept, "traffic": traffic})
 
 
-@contextmanager
-def _told_to_end() -> Iterator[None]:
-    """Take SIGTERM and a closed terminal as Ctrl-C: the knobs are turned back."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        raise KeyboardInterrupt
-
-    before: dict[int, Any] = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _print(found: Effect, knobs: Sequence[Knob], trial: _Trial, seed: int) -> None:
-    console = Console(highlight=False)
-    for knob in knobs:
-        console.print(f"{knob.name}: {knob.summary}", markup=False)
-        if knob.why:
-            console.print(f"  known: {knob.why} ({knob.source})", markup=False)
-    n, cores = len(found.orders), format_cpu_list(trial.request.cores)
-    console.print(
-        f"{n} pairs of {format_ns(trial.request.duration_ns)}, cores {cores}, seed {seed}."
-    )
-    table = Table(box=None)
-    interval = f"{100 * CONFIDENCE:.0f} % interval"
-    for name in ("", "off", "on", "on - off", interval, "shown"):
-        table.add_column(name, justify="left" if name in ("", "shown") else "right", no_wrap=True)
-    for row in found.figures:
-        off, on = row.medians
-        low, high = row.difference.low, row.difference.high
-        table.add_row(
-            escape(f"{row.figure.name}, {row.figure.unit}"),
-            _short(off),
-            _short(on),
-            _short(row.difference.estimate),
-            f"{_short(low)} to {_short(high)}",
-            row.verdict,
-        )
-    console.print(table)
-    console.print(f"Off and on: medians, per core. {METHOD}.", markup=False)
-    if all(row.difference.holds_zero for row in found.figures):
-        console.print("No effect shown; that is not the same as no effect.")
-
-
-def _short(value: float) -> str:
-    """Three digits, and never an exponent."""
-    for letter, size in (("M", 1e6), ("k", 1e3)):
-        if abs(value) >= 10 * size:
-            return f"{value / size:.0f}{letter}"
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.3g}" if abs(value) >= 0.001 or value == 0 else "~0"
+def _sets(words: Sequence[str], spec: Spec) -> list[KnobSet]:
+    """Find the sets for the cores and the device of the run; the host must be as found."""
+    if os.geteuid() != 0:
+        raise InputError("effect: changes this host for a while: run as root; nothing was changed")
+    host = Host()
+    leftovers.clean(default_base(), host)
+    if describe_applied(host) is not None:
+        refuse_applied(host)
+    assigned = choose_cores(host, spec)
+    if not assigned.to_quiet:
+        raise InputError("effect: no core is left that taut itself keeps off: it needs two cores")
+    return find_sets(words, host, situation_of(host, assigned, spec), CHECKS)

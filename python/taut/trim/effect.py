@@ -1,0 +1,229 @@
+"""Effect: what sets of knobs do to the packets of a run, judged against the host as found.
+
+The run is the unit of a claim: each repetition gives one number a state, figure and cell (a device
+under a load), and only what differs within a repetition counts. How many claims a table will hold
+is known before anything is measured, and each has its share of the error (Bonferroni), so that all
+of its intervals hold together. Pure: numbers in, claims out; effect_run.py has the rest.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import exp, log
+from statistics import fmean, median
+
+from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
+from taut.core.errors import InputError, TautError
+from taut.records.rundir import AS_FOUND
+
+CONFIDENCE = 0.95
+"""Of all intervals of a table together."""
+STOLEN = "time stolen"
+
+
+class Shown(StrEnum):
+    """What the interval of a figure says of on, beside off."""
+
+    LESS = "less"
+    MORE = "more"
+    NOTHING = "no"
+    TOO_FEW = "too few"
+    """Pairs: trials failed."""
+    NOT_LOGGED = "not logged"
+
+
+class Scale(StrEnum):
+    """How off and on are compared."""
+
+    RATIO = "ratio"
+    """on / off."""
+    DIFFERENCE = "difference"
+    """on - off."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One trial of a device, in numbers."""
+
+    state: str
+    repetition: int
+    cell: str
+    percentiles: Mapping[str, int]
+    """Of the service latency, in ns, above 0; those with too few packets above are not in it."""
+    stolen_share: float | None
+    """Of the measured time, 0 to 1; None where the device keeps no log of its gaps."""
+    sent: int
+    lost: int
+    void_share: float
+    n_not_kept: int = 0
+    """Changes of the state that somebody else took back during the trial."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What all pairs of runs say of one figure, as a ratio or a difference."""
+
+    n_pairs: int
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+    """Of no difference, two-sided, of this figure alone."""
+
+
+@dataclass(frozen=True)
+class FigureEffect:
+    """One figure of a set, off and on."""
+
+    name: str
+    scale: Scale
+    off: Sequence[float]
+    """One number a repetition: ns, or a share of the time; over several cells their mean."""
+    on: Sequence[float]
+    claim: Claim | None
+    """None: `shown` says why there is none."""
+    shown: Shown
+
+    @property
+    def medians(self) -> tuple[float | None, float | None]:
+        """Of off and on; None where no trial has the figure."""
+        return (median(self.off) if self.off else None), (median(self.on) if self.on else None)
+
+
+@dataclass(frozen=True)
+class SetEffect:
+    """What one set does."""
+
+    name: str
+    figures: Sequence[FigureEffect]
+    lost: tuple[int, int]
+    """Packets that never came back, off and on, of all trials; nothing is claimed of them."""
+    sent: tuple[int, int]
+    void_share: tuple[float, float]
+    """Median over the trials, off and on; nothing is claimed of it. 0 where no trial is left."""
+
+    @property
+    def percentiles(self) -> list[FigureEffect]:
+        """Every figure but the time stolen."""
+        return [figure for figure in self.figures if figure.scale is Scale.RATIO]
+
+
+def n_claims_of(n_sets: int, percentiles: Sequence[str]) -> int:
+    """Count the intervals of a table: each percentile and the time stolen, of each set."""
+    return n_sets * (len(percentiles) + 1)
+
+
+def confidence_of(n_claims: int) -> float:
+    """Give the confidence of each of so many intervals that hold together with CONFIDENCE."""
+    return 1 - (1 - CONFIDENCE) / n_claims
+
+
+def check_repetitions(repetitions: int, n_claims: int) -> None:
+    """InputError: so few give no interval."""
+    least = least_pairs(confidence_of(n_claims))
+    if repetitions < least:
+        raise InputError(
+            f"--repetitions {repetitions}: too few for intervals of {n_claims} figures that hold "
+            f"together; {least} or more"
+        )
+
+
+def judge(
+    trials: Sequence[Measured], sets: Sequence[str], percentiles: Sequence[str]
+) -> list[SetEffect]:
+    """Judge every set, by the name of its state; TautError: too few trials ended as planned."""
+    confidence = confidence_of(n_claims_of(len(sets), percentiles))
+    found = [_judge_set(trials, name, percentiles, confidence) for name in sets]
+    if all(figure.claim is None for one in found for figure in one.figures):
+        raise TautError(
+            "effect: too many trials failed: the pairs of runs that are left can show nothing"
+        )
+    return found
+
+
+_Value = Callable[[Measured], float | None]
+
+
+def _judge_set(
+    trials: Sequence[Measured], name: str, percentiles: Sequence[str], confidence: float
+) -> SetEffect:
+    off = [trial for trial in trials if trial.state == AS_FOUND]
+    on = [trial for trial in trials if trial.state == name]
+    figures = [
+        _judge_figure(p, Scale.RATIO, off, on, _percentile(p), confidence) for p in percentiles
+    ]
+    figures.append(_judge_figure(STOLEN, Scale.DIFFERENCE, off, on, _stolen_share, confidence))
+    lost = (sum(trial.lost for trial in off), sum(trial.lost for trial in on))
+    sent = (sum(trial.sent for trial in off), sum(trial.sent for trial in on))
+    void = (_median_void(off), _median_void(on))
+    return SetEffect(name, figures, lost, sent, void)
+
+
+def _median_void(trials: Sequence[Measured]) -> float:
+    return median(trial.void_share for trial in trials) if trials else 0.0
+
+
+def _percentile(name: str) -> _Value:
+    return lambda trial: trial.percentiles.get(name)
+
+
+def _stolen_share(trial: Measured) -> float | None:
+    return trial.stolen_share
+
+
+def _judge_figure(
+    name: str,
+    scale: Scale,
+    off: Sequence[Measured],
+    on: Sequence[Measured],
+    value: _Value,
+    confidence: float,
+) -> FigureEffect:
+    # A ratio is a difference of logarithms; all else is the same.
+    there, back = (log, exp) if scale is Scale.RATIO else (float, float)
+    before, after = _by_repetition(off, value, there), _by_repetition(on, value, there)
+    values = [[back(fmean(cells.values())) for cells in of.values()] for of in (before, after)]
+    differences = [
+        fmean(after[number][cell] - before[number][cell] for cell in common)
+        for number in before
+        if number in after and (common := before[number].keys() & after[number].keys())
+    ]
+    claim = _claim(differences, confidence, back)
+    if claim is None:
+        is_logged = scale is Scale.RATIO or bool(before or after)
+        shown = Shown.TOO_FEW if is_logged else Shown.NOT_LOGGED
+    else:
+        shown = _shown(claim, neutral=back(0.0))
+    return FigureEffect(name, scale, values[0], values[1], claim, shown)
+
+
+def _by_repetition(
+    trials: Sequence[Measured], value: _Value, there: Callable[[float], float]
+) -> dict[int, dict[str, float]]:
+    found: dict[int, dict[str, float]] = {}
+    for trial in sorted(trials, key=lambda trial: trial.repetition):
+        if (number := value(trial)) is not None:
+            found.setdefault(trial.repetition, {})[trial.cell] = there(number)
+    return found
+
+
+def _claim(
+    differences: Sequence[float], confidence: float, back: Callable[[float], float]
+) -> Claim | None:
+    try:
+        found = hodges_lehmann(differences, confidence)
+    except ValueError:
+        return None
+    return Claim(
+        n_pairs=len(differences),
+        estimate=back(found.estimate),
+        low=back(found.low),
+        high=back(found.high),
+        p_value=signed_rank_p(differences),
+    )
+
+
+def _shown(claim: Claim, neutral: float) -> Shown:
+    if claim.low <= neutral <= claim.high:
+        return Shown.NOTHING
+    return Shown.LESS if claim.high < neutral else Shown.MORE

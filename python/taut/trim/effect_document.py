@@ -1,0 +1,173 @@
+"""An effect as one document: RUN/effect.json, what `taut host effect --json` prints."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from taut.analysis.paired import factor
+from taut.analysis.trial_result import INSTRUMENT_LIMIT
+from taut.core.cpus import CpuSet, format_cpu_list
+from taut.host.knob import KnobSet
+from taut.trim.effect import (
+    CONFIDENCE,
+    STOLEN,
+    FigureEffect,
+    Measured,
+    SetEffect,
+    Shown,
+    confidence_of,
+)
+from taut.trim.effect_run import LISTED
+
+EFFECT_FILE = "effect.json"
+EFFECT_FORMAT = 2
+"""1 was of gaps, by taut-noise."""
+METHOD = (
+    "as found and every set in turn, A B B A; of each pair of runs the logarithm of on / off (of "
+    "the time stolen on - off), their Hodges-Lehmann estimate and exact Wilcoxon signed-rank "
+    "interval and test; all intervals hold together with 95 % (Bonferroni), p is of its figure "
+    "alone"
+)
+_HEADLINES = ("p99.9", "p99.99", "p99", "p50")
+"""Which figure the sentence is about: the first of these that is shown."""
+_MUCH_LOST = 1e-4
+"""Of the packets sent: as many as lie above the last percentile."""
+
+
+def as_document(
+    found: Sequence[SetEffect],
+    sets: Sequence[KnobSet],
+    trials: Sequence[Measured],
+    *,
+    percentiles: Sequence[str],
+    n_claims: int,
+    repetitions: int,
+    duration_ns: int | None,
+    cores: CpuSet,
+) -> dict[str, Any]:
+    """Give everything; `duration_ns` of a trial without its warm-up, None where they differ."""
+    by_name = {one.state.name: one for one in sets}
+    return {
+        "format": EFFECT_FORMAT,
+        "method": METHOD,
+        "confidence": CONFIDENCE,
+        "confidence_of_each": confidence_of(n_claims),
+        "cores": format_cpu_list(cores),
+        "repetitions": repetitions,
+        "duration_ns": duration_ns,
+        "percentiles": list(percentiles),
+        "cells": list(dict.fromkeys(trial.cell for trial in trials)),
+        "sets": [set_json(one, by_name[one.name]) for one in found],
+        "notes": notes_of(found, sets, trials, percentiles),
+    }
+
+
+def set_json(one: SetEffect, knobs: KnobSet) -> dict[str, Any]:
+    """Give one set: what it turns, and what that does."""
+    return {
+        "name": one.name,
+        "sentence": sentence(one),
+        "knobs": [
+            {"name": knob.name, "summary": knob.summary, "why": knob.why, "source": knob.source}
+            for knob in knobs.knobs
+        ],
+        "changes": [
+            {"setting": change.setting.name, "on": change.wanted} for change in knobs.changes
+        ],
+        "figures": [_figure_json(figure) for figure in one.figures],
+        "lost": {"off": one.lost[0], "on": one.lost[1]},
+        "sent": {"off": one.sent[0], "on": one.sent[1]},
+        "void_share": {"off": one.void_share[0], "on": one.void_share[1]},
+    }
+
+
+def _figure_json(figure: FigureEffect) -> dict[str, Any]:
+    off, on = figure.medians
+    return {
+        "name": figure.name,
+        "unit": "share" if figure.name == STOLEN else "ns",
+        "off": off,
+        "on": on,
+        "off_of_repetitions": list(figure.off),
+        "on_of_repetitions": list(figure.on),
+        "scale": figure.scale,
+        "effect": None if figure.claim is None else asdict(figure.claim),
+        "shown": figure.shown,
+    }
+
+
+def sentence(one: SetEffect) -> str:
+    """Say what a set does in one sentence."""
+    claimed = sorted(
+        (f for f in one.percentiles if f.claim is not None), key=lambda f: _HEADLINES.index(f.name)
+    )
+    shown = [figure for figure in claimed if figure.shown is not Shown.NOTHING]
+    if not claimed:
+        return f"{one.name}: not shown: trials failed, too few pairs of runs are left."
+    if not shown:
+        words = _words(claimed[0])
+        stolen = one.figures[-1].shown
+        besides = f", but {stolen} time stolen" if stolen in (Shown.LESS, Shown.MORE) else ""
+        return f"{one.name}: no effect on packets shown{besides} ({words})."
+    head = shown[0]
+    against = [_short(figure) for figure in shown if figure.shown is not head.shown]
+    but = f"; but {' and '.join(against)}" if against else ""
+    return f"{one.name}: {_short(head)} ({_doubt(head)}){but}."
+
+
+def _short(figure: FigureEffect) -> str:
+    if figure.claim is None:
+        return figure.name
+    ratio = figure.claim.estimate
+    if figure.shown is Shown.LESS:
+        return f"{figure.name} {factor(1 / ratio)} times shorter"
+    return f"{figure.name} {factor(ratio)} times longer"
+
+
+def _words(figure: FigureEffect) -> str:
+    if figure.claim is None:
+        return figure.name
+    return f"{figure.name} {factor(figure.claim.estimate)} times as long, {_doubt(figure)}"
+
+
+def _doubt(figure: FigureEffect) -> str:
+    claim = figure.claim
+    if claim is None:
+        return ""
+    low, high = claim.low, claim.high
+    if figure.shown is Shown.LESS:
+        low, high = 1 / high, 1 / low
+    return (
+        f"{100 * CONFIDENCE:.0f} % interval {factor(low)} to {factor(high)}; {claim.n_pairs} "
+        f"pairs, p = {claim.p_value:.2g}"
+    )
+
+
+def notes_of(
+    found: Sequence[SetEffect],
+    sets: Sequence[KnobSet],
+    trials: Sequence[Measured],
+    percentiles: Sequence[str],
+) -> list[str]:
+    """Say what a reader of the table has to know."""
+    notes = [note for one in sets for note in one.notes]
+    missing = [name for name in LISTED if name not in percentiles]
+    if missing:
+        notes.append(
+            f"{', '.join(missing)}: fewer than 10 packets of a run lie above; lengthen it."
+        )
+    void = [trial for trial in trials if trial.void_share > INSTRUMENT_LIMIT]
+    if void:
+        notes.append(
+            f"In {len(void)} of {len(trials)} runs the generator itself was held up during more "
+            f"than {100 * INSTRUMENT_LIMIT:.0f} % of the packets. They are in no "
+            "percentile; a set that moves work to the generator's core makes them more."
+        )
+    if any(trial.n_not_kept for trial in trials):
+        n_runs = sum(trial.n_not_kept > 0 for trial in trials)
+        notes.append(f"In {n_runs} runs somebody else took back settings meanwhile.")
+    if any(abs(on - off) > _MUCH_LOST * max(one.sent) for one in found for off, on in [one.lost]):
+        notes.append("What is lost has no latency: compare the losses first.")
+    if all(f.shown in (Shown.NOTHING, Shown.NOT_LOGGED) for one in found for f in one.figures):
+        notes.append("No effect shown is not the same as no effect.")
+    return notes

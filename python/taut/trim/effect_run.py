@@ -1,0 +1,103 @@
+"""The run behind an effect: what is asked of the experiment, and what its trials gave."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from taut.analysis.load import load_words
+from taut.analysis.results import is_measured
+from taut.analysis.statistics import PERCENTILES, SUPPORT
+from taut.core.errors import InputError
+from taut.experiment.model import LOOPBACK, Spec
+from taut.experiment.plan import make_plan
+from taut.host.apply import Outcome
+from taut.host.knob import KnobSet
+from taut.host.state import FOUND, HostStates
+from taut.records.rundir import RunDirectory, TrialDirectory
+from taut.trim.effect import Measured
+
+LISTED = ("p50", "p99", "p99.9", "p99.99")
+"""Never the maximum: it is one packet's luck."""
+_DEVICE = "forwarder"  # The device's thread in gaps.parquet.
+
+
+def percentiles_of(spec: Spec) -> tuple[str, ...]:
+    """Give the listed percentiles that every trial will have at least SUPPORT packets above."""
+    trials = [t for t in make_plan(spec).trials if t.device.driver != LOOPBACK]
+    if not trials:
+        raise InputError("effect: the experiment has no device but the loopback; name one")
+    fewest = min(t.count or round(t.offered_pps * t.duration_ns / 1e9) for t in trials)
+    found = tuple(name for name in LISTED if _supports(fewest, name))
+    if not found:
+        raise InputError(
+            f"effect: a trial has {fewest} packets, too few for any percentile; lengthen it "
+            "(--duration)"
+        )
+    return found
+
+
+def _supports(n_packets: int, percentile: str) -> bool:
+    over, under = PERCENTILES[percentile]
+    return n_packets * (under - over) >= SUPPORT * under
+
+
+def try_sets(states: HostStates, sets: Sequence[KnobSet]) -> None:
+    """Turn every set on and off once: what cannot be is known before minutes are spent.
+
+    InputError: nothing of a set comes into force; TautError: one of its changes fails.
+    """
+    for one in sets:
+        entered = states.enter(one.state)
+        if not entered.of(Outcome.IN_FORCE):
+            said = sorted({f"{r.outcome} {r.note}".strip() for r in entered.results})
+            raise InputError(
+                f"knob {one.state.name}: nothing to turn: every change is {' or '.join(said)}"
+            )
+    states.enter(FOUND)
+
+
+def read_trials(run: RunDirectory, results: Sequence[Mapping[str, Any]]) -> list[Measured]:
+    """Take what analysis found of every whole trial of a device, and the device's gaps."""
+    by_name = {trial.name: trial for trial in run.trials()}
+    return [
+        _read(by_name[result["name"]], result)
+        for result in results
+        if is_measured(result) and result["driver"] != LOOPBACK
+    ]
+
+
+def _read(trial: TrialDirectory, result: Mapping[str, Any]) -> Measured:
+    # As a trim has it: while the generator was held up a packet's time is not the device's.
+    latency = result["latency_without_void_ns"]
+    supported = [name for name in LISTED if latency["n"] and _supports(latency["n"], name)]
+    after = (trial.meta.get("host") or {}).get("after") or {}
+    return Measured(
+        state=result["host"],
+        repetition=result["repetition"],
+        cell=f"{result['dut']}, {load_words(result)}",
+        percentiles={name: max(1, latency[name]) for name in supported},
+        stolen_share=stolen_share(trial),
+        sent=result["warm"]["sent"],
+        lost=result["warm"]["lost"],
+        void_share=result["void_share"],
+        n_not_kept=len(after.get("lost") or ()),
+    )
+
+
+def stolen_share(trial: TrialDirectory) -> float | None:
+    """Give the share of the measured time that lies in the logged gaps of the device's thread.
+
+    None where the device keeps no log.
+    """
+    stats = (trial.meta.get("dut") or {}).get("stats") or {}
+    if "gaps" not in stats or not trial.gaps.is_file():
+        return None
+    traffic = trial.meta["traffic"]
+    start_ns, duration_ns = int(traffic["warm_up_ns"]), int(traffic["duration_ns"])
+    rows = pq.read_table(trial.gaps, filters=[("thread", "=", _DEVICE)])
+    starts = pc.max_element_wise(rows["start_ns"], start_ns)
+    ends = pc.min_element_wise(rows["end_ns"], start_ns + duration_ns)
+    inside = pc.max_element_wise(pc.subtract(ends, starts), 0)
+    return float((pc.sum(inside).as_py() or 0) / duration_ns)

@@ -1,0 +1,259 @@
+"""Effect: pairs of made-up trials in, claims with intervals out."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from host_tree import POLL, TreeWriter, tree
+from taut.core.errors import InputError, TautError
+from taut.experiment.spec import parse_spec
+from taut.host.checks import CHECKS
+from taut.host.knob import Knob, KnobSet, find_set
+from taut.host.state import HostState, HostStates
+from taut.records.convert import GAP_SCHEMA
+from taut.records.rundir import AS_FOUND, TrialDirectory
+from taut.trim.effect import (
+    CONFIDENCE,
+    STOLEN,
+    Measured,
+    Scale,
+    SetEffect,
+    Shown,
+    check_repetitions,
+    confidence_of,
+    judge,
+    n_claims_of,
+)
+from taut.trim.effect_document import as_document, sentence
+from taut.trim.effect_run import percentiles_of, stolen_share, try_sets
+
+CELL = "eager, 100 kpkt/s, 64 B"
+PERCENTILES = ("p50", "p99.9")
+R24 = KnobSet(HostState("R24", only=("R24",)), (Knob("R24", "move threads", only="R24"),), ())
+
+
+def trial(state: str, repetition: int, p50: int, p999: int, *, stolen: float | None = 0.05):
+    return Measured(
+        state, repetition, CELL, {"p50": p50, "p99.9": p999}, stolen, 1000, 0, void_share=0.0
+    )
+
+
+def trials(factor: float, n: int = 8, *, stolen: float | None = 0.01) -> list[Measured]:
+    """On, p99.9 is about `factor` times as long; p50 is what it was, give or take."""
+    chance = random.Random(2)
+    found = []
+    for repetition in range(1, n + 1):
+        drift = chance.uniform(0.5, 2)  # of both of a pair alike
+        p50 = round(900 * drift)
+        p999 = round(100_000 * drift)
+        found.append(trial(AS_FOUND, repetition, p50, p999, stolen=stolen and 0.05))
+        noisy = round(factor * p999 * chance.uniform(0.9, 1.1))
+        found.append(trial("R24", repetition, p50 + (-1) ** repetition, noisy, stolen=stolen))
+    return found
+
+
+def by_name(one: SetEffect):
+    return {figure.name: figure for figure in one.figures}
+
+
+def test_a_percentile_that_becomes_shorter_is_shown_with_its_interval():
+    (one,) = judge(trials(1 / 10), ["R24"], PERCENTILES)
+    found = by_name(one)
+
+    claim = found["p99.9"].claim
+    assert found["p99.9"].shown is Shown.LESS
+    assert 0.08 < claim.low < claim.estimate < claim.high < 0.12
+    assert (claim.n_pairs, claim.p_value) == (8, 2 / 2**8)
+    assert found["p50"].shown is Shown.NOTHING
+
+
+def test_one_that_becomes_longer_is_shown_too():
+    (one,) = judge(trials(3), ["R24"], PERCENTILES)
+
+    assert by_name(one)["p99.9"].shown is Shown.MORE
+    assert sentence(one).startswith("R24: p99.9 3")
+    assert "times longer" in sentence(one)
+
+
+def test_the_time_stolen_is_a_difference_of_shares():
+    (one,) = judge(trials(1), ["R24"], PERCENTILES)
+    stolen = by_name(one)[STOLEN]
+
+    assert stolen.scale is Scale.DIFFERENCE
+    assert stolen.claim.estimate == pytest.approx(-0.04)
+    assert stolen.shown is Shown.LESS
+    assert "no effect on packets shown, but less time stolen" in sentence(one)
+
+
+def test_a_device_without_a_log_has_no_stolen_time_and_the_rest_is_judged():
+    (one,) = judge(trials(1 / 10, stolen=None), ["R24"], PERCENTILES)
+    found = by_name(one)
+
+    assert (found[STOLEN].shown, found[STOLEN].claim) == (Shown.NOT_LOGGED, None)
+    assert found["p99.9"].shown is Shown.LESS
+
+
+def test_a_failed_trial_costs_its_pair_and_too_few_pairs_claim_nothing():
+    left = [t for t in trials(1 / 10) if (t.state, t.repetition) != (AS_FOUND, 3)]
+    (one,) = judge(left, ["R24"], PERCENTILES)
+    assert by_name(one)["p99.9"].claim.n_pairs == 7
+
+    without = [
+        replace(t, percentiles={"p50": t.percentiles["p50"]}) if t.repetition == 5 else t
+        for t in left
+    ]
+    (one,) = judge(without, ["R24"], PERCENTILES)
+    assert by_name(one)["p99.9"].shown is Shown.TOO_FEW
+    assert by_name(one)["p50"].claim.n_pairs == 7
+
+    with pytest.raises(TautError, match="too many trials failed"):
+        judge(left[:6], ["R24"], PERCENTILES)
+
+
+def test_several_cells_count_as_one_number_a_repetition():
+    both = trials(1 / 4)
+    both += [replace(t, cell="other", percentiles={"p50": 10, "p99.9": 1000}) for t in both]
+    (one,) = judge(both, ["R24"], PERCENTILES)
+
+    claim = by_name(one)["p99.9"].claim
+    assert claim.n_pairs == 8
+    # The geometric mean of a quarter and of no effect.
+    assert claim.estimate == pytest.approx(1 / 2, rel=0.1)
+
+
+def test_what_does_nothing_shows_nothing_about_as_often_as_it_says():
+    chance = random.Random(7)
+    n_wrong = 0
+    for _ in range(200):
+        made = [
+            trial(
+                state,
+                repetition,
+                round(900 * chance.lognormvariate(0, 0.2)),
+                round(90_000 * chance.lognormvariate(0, 1)),
+                stolen=chance.random(),
+            )
+            for repetition in range(1, 11)
+            for state in (AS_FOUND, "a", "b")
+        ]
+        found = judge(made, ["a", "b"], PERCENTILES)
+        n_wrong += any(f.shown is not Shown.NOTHING for one in found for f in one.figures)
+
+    assert n_wrong <= 20  # 5 % of 200 are 10
+
+
+def test_claims_share_the_error_and_few_pairs_are_refused_before_anything_is_measured():
+    n_claims = n_claims_of(2, PERCENTILES)
+    assert n_claims == 6
+    assert confidence_of(n_claims) == pytest.approx(1 - (1 - CONFIDENCE) / 6)
+
+    check_repetitions(8, n_claims)
+    with pytest.raises(InputError, match="8 or more"):
+        check_repetitions(7, n_claims)
+
+
+def spec(duration: str, rate: str = "100kpps"):
+    text = '[[device]]\ndriver = "taut_forward"\n[[traffic]]\nrates = ["{}"]\n'
+    return parse_spec(f'name = "e"\nduration = "{duration}"\n' + text.format(rate))
+
+
+@pytest.mark.parametrize(
+    ("duration", "percentiles"),
+    [
+        ("2s", ("p50", "p99", "p99.9", "p99.99")),
+        ("300ms", ("p50", "p99", "p99.9")),
+        ("1ms", ("p50",)),
+    ],
+)
+def test_percentiles_need_ten_packets_above(duration: str, percentiles: tuple[str, ...]):
+    assert percentiles_of(spec(duration)) == percentiles
+
+
+def test_a_trial_of_a_few_packets_is_refused():
+    with pytest.raises(InputError, match="has 10 packets"):
+        percentiles_of(spec("100us"))
+
+
+def made_trial(folder: Path, gaps: list[tuple[int, int, str]], stats: dict) -> TrialDirectory:
+    starts, ends, threads = zip(*gaps, strict=True)
+    table = pa.table([starts, ends, threads, [0] * len(gaps)], schema=GAP_SCHEMA)
+    pq.write_table(table, folder / "gaps.parquet")
+    traffic = {"warm_up_ns": 1000, "duration_ns": 10_000}
+    return TrialDirectory(folder, {"dut": {"stats": stats}, "traffic": traffic})
+
+
+def test_the_time_stolen_is_what_the_devices_gaps_have_of_the_measured_time(tmp_path: Path):
+    gaps = [
+        (0, 500, "forwarder"),  # warm-up
+        (900, 1100, "forwarder"),  # half of it in the warm-up
+        (2000, 2300, "forwarder"),
+        (3000, 9000, "generator"),
+        (10_900, 20_000, "forwarder"),  # the end of it after the end
+    ]
+
+    assert stolen_share(made_trial(tmp_path, gaps, {"gaps": {}})) == pytest.approx(0.05)
+    assert stolen_share(made_trial(tmp_path, gaps, {})) is None
+
+
+def document(found: list[SetEffect], measured: list[Measured]):
+    return as_document(
+        found,
+        [R24],
+        measured,
+        percentiles=PERCENTILES,
+        n_claims=3,
+        repetitions=8,
+        duration_ns=10**9,
+        cores=(1,),
+    )
+
+
+def test_the_document_has_every_repetition_and_the_sentence():
+    measured = trials(1 / 10)
+    found = document(judge(measured, ["R24"], PERCENTILES), measured)
+
+    assert json.loads(json.dumps(found)) == found
+    (one,) = found["sets"]
+    tail = one["figures"][1]
+    assert (tail["name"], tail["unit"], tail["scale"]) == ("p99.9", "ns", "ratio")
+    assert len(tail["off_of_repetitions"]) == len(tail["on_of_repetitions"]) == 8
+    assert one["sentence"].startswith("R24: p99.9 9.96 times shorter")
+    assert one["sentence"].endswith("8 pairs, p = 0.0078).")
+    assert found["cells"] == [CELL]
+    assert any("p99, p99.99" in note for note in found["notes"])
+
+
+def test_notes_tell_what_the_figures_hide():
+    measured = [replace(t, void_share=0.2, n_not_kept=1) for t in trials(1)]
+    measured[0] = replace(measured[0], lost=7)
+    said = " ".join(document(judge(measured, ["R24"], PERCENTILES), measured)["notes"])
+
+    assert "In 16 of 16 runs the generator" in said
+    assert "took back settings" in said
+    assert "lost has no latency" in said
+
+
+IRQ = "/proc/irq/24/smp_affinity_list"
+WATCHDOG = "/proc/sys/kernel/watchdog"
+
+
+def test_every_set_is_tried_and_taken_back_before_anything_is_measured(tmp_path: Path):
+    files = {"/etc/machine-id": "m\n", "/proc/sys/kernel/random/boot_id": "b\n"}
+    host = tree(tmp_path, {**files, IRQ: "0-3\n", WATCHDOG: "1\n"})
+    can = find_set(f"{IRQ}=0,kernel.watchdog=0", 1, host, POLL, CHECKS)
+    cannot = find_set(f"{IRQ}=0", 2, host, POLL, CHECKS)
+    # An interrupt its driver manages.
+    writer = TreeWriter(host, {IRQ: 5})
+
+    with HostStates(host, writer, lambda: POLL, "test") as states:
+        try_sets(states, [can])
+        assert host.read(WATCHDOG) == "1"
+        with pytest.raises(InputError, match="set 2: nothing to turn: every change is unmovable"):
+            try_sets(states, [can, cannot])
+
+    assert (host.read(WATCHDOG), host.read(IRQ)) == ("1", "0-3")
