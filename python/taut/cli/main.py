@@ -21,9 +21,12 @@ from taut.core.wrap import wrap
 # Name and summary; the function is taut.cli.NAME.NAME. One line per command.
 SECTIONS = {
     "Measure": {
+        "quick": "a first result in 20 s, without root: what does waiting for a batch cost?",
+        "init": "write an experiment to edit, a comment at every key",
         "run": "run an experiment: devices x loads, every packet timed, a table and a report",
         "reproduce": "repeat a published experiment and print published beside measured",
         "analyze": "match two captures, before and after a device, and measure every packet",
+        "runs": "list what was measured here: when, what, and what was found",
     },
     "Understand": {
         "explain": "name the cause of every late packet of a run, with evidence",
@@ -43,6 +46,7 @@ SECTIONS = {
     },
 }
 EXAMPLES = (
+    "taut quick",
     "taut run examples/first-look.toml --out runs/first",
     "taut explain runs/first",
 )

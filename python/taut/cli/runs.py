@@ -1,0 +1,108 @@
+"""`taut runs [DIR]`: what was measured here, the newest first."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from taut.core.errors import InputError
+from taut.records.rundir import RunDirectory, read_json
+from taut.report.paragraph import print_paragraph
+
+EXAMPLES = (
+    "taut runs",
+    "taut runs runs --json",
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One run directory."""
+
+    run: str
+    started_utc: str
+    name: str
+    devices: tuple[str, ...]
+    n_whole: int
+    n_planned: int
+    verdict: str | None
+    """None: it was not analysed."""
+    damage: str | None = None
+    """What cannot be read of it."""
+
+    @property
+    def outcome(self) -> str:
+        """The verdict, after what is not as it should be."""
+        if self.damage is not None:
+            return f"damaged: {self.damage}"
+        if self.n_whole < self.n_planned:
+            missing = f"incomplete: {self.n_whole} of {self.n_planned} trials"
+            return missing if self.verdict is None else f"{missing}. {self.verdict}"
+        return self.verdict or f"not analysed: taut report {self.run}"
+
+
+def runs(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder that holds run directories.")
+    ] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List what was measured here, the newest first: when, what, and what was found."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; `taut run` and `taut quick` make runs/")
+    found = sorted(find_runs(folder), key=lambda run: run.started_utc, reverse=True)
+    if as_json:
+        documents = [asdict(run) | {"outcome": run.outcome} for run in found]
+        print(json.dumps({"format": 1, "runs": documents}, indent=1))
+        return
+    console = Console()
+    for run in found:
+        devices = ", ".join(run.devices) or "no device"
+        print_paragraph(console, f"{run.run}  {_local(run.started_utc)}", style="bold")
+        print_paragraph(console, f"{run.name}: {devices}", "  ")
+        print_paragraph(console, run.outcome, "  ")
+        console.print()
+    n = len(found)
+    print_paragraph(console, f"{n or 'No'} run{'' if n == 1 else 's'} in {folder}.")
+
+
+def find_runs(folder: Path) -> Iterator[Found]:
+    """Read what every run directory in a folder says of itself."""
+    for manifest in sorted(folder.glob("*/manifest.json")):
+        run = RunDirectory(manifest.parent)
+        try:
+            yield _found(run)
+        except InputError as error:
+            yield Found(str(run.path), "", run.path.name, (), 0, 0, None, damage=str(error))
+
+
+def _found(run: RunDirectory) -> Found:
+    manifest = run.manifest()
+    trials = run.trials()
+    spec: dict[str, Any] = manifest.get("spec") or {}
+    resolved = spec.get("resolved") or {}
+    devices = [str(device["name"]) for device in resolved.get("device", [])]
+    # Of captures there is no plan: their trials say which device it was.
+    named = [str(trial.meta["dut"]["name"]) for trial in trials if "dut" in trial.meta]
+    summary = run.path / "summary.json"
+    return Found(
+        run=str(run.path),
+        started_utc=str(manifest.get("started_utc", "")),
+        name=str(spec.get("name") or run.path.name),
+        devices=tuple(devices or dict.fromkeys(named)),
+        n_whole=sum(trial.is_whole for trial in trials),
+        n_planned=len(manifest.get("order") or trials),
+        verdict=str(read_json(summary)["verdict"]) if summary.is_file() else None,
+    )
+
+
+def _local(started_utc: str) -> str:
+    """Give the time of day here: the manifest has UTC."""
+    if not started_utc:
+        return ""
+    return f"{datetime.fromisoformat(started_utc).astimezone():%Y-%m-%d %H:%M}"
