@@ -1,0 +1,176 @@
+"""What a beginner gets wrong: each answer is one line that names the thing and the remedy.
+
+What takes a device, a full disk or another run under way is in tests/acceptance/test_bad_input.py
+and tests/testbed/test_core_locks.py.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from made_captures import made_pair, pcap_bytes, write_capture
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.cli.main import run_command
+
+SPEC = """\
+name = "x"
+duration = "1s"
+trace = "off"
+floor = false
+[[device]]
+driver = "taut_forward"
+[[traffic]]
+rates = ["10kpps"]
+"""
+CHANGED = {
+    "key": ("duration", "durration"),
+    "place": ('name = "x"', 'name = "x"\nrates = ["10kpps"]'),
+    "unit": ("10kpps", "10kp"),
+    "bare-rate": ('"10kpps"', "10000"),
+    "bare-time": ('"1s"', "1"),
+    "negative": ('"1s"', '"-1s"'),
+    "zero": ("10kpps", "0pps"),
+    "small": ("rates", "frames = [60]\nrates"),
+    "driver": ("taut_forward", "taut_foward"),
+    "quotes": ('"x"', "x"),
+    "bracket": ('"10kpps"]', '"10kpps"'),
+    "nothing": (SPEC, ""),
+}
+RATE = "not a number with a unit; write 100kpps"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Experiments that are wrong, a run, captures, and what is none of them."""
+    folder = tmp_path_factory.mktemp("place")
+    (folder / "ok.toml").write_text(SPEC)
+    for name, (old, new) in CHANGED.items():
+        (folder / f"{name}.toml").write_text(SPEC.replace(old, new))
+    (folder / "latin.toml").write_bytes(b'name = "\xe9"\n')
+    (folder / "no-run").mkdir()
+    (folder / "text.pcap").write_text("no capture")
+    write_capture(folder / "ok.pcap", pcap_bytes(made_pair(10).ingress))
+    make_run(folder / "old", (MadeVariant("eager", "taut_forward", MadeTrial(2_000)),), (1e5,), 1)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("run nowhere.toml", "nowhere.toml: no such file; examples/ has experiments"),
+        ("run old", "old: a folder; name an experiment's file, as `taut init` writes"),
+        ("run key.toml", "key.toml:2:1: durration: unknown key; did you mean 'duration'?"),
+        ("run place.toml", "place.toml:2:1: rates: unknown key here; it belongs in [[traffic]]"),
+        ("run unit.toml", f"unit.toml:8:1: traffic[0].rates[0]: rate '10kp': {RATE}"),
+        ("run bare-rate.toml", "10000 has no unit; write it as text, like '100kpps'"),
+        ("run bare-time.toml", "duration: 1 has no unit; write it as text, like '10s'"),
+        ("run negative.toml", "duration '-1s': below zero; write 10s"),
+        ("run zero.toml", "rate '0pps': nothing would be sent; give a rate above 0"),
+        ("run small.toml", "60 B: a frame holds headers, probe and FCS, 64 to 1518 B"),
+        ("run driver.toml", "unknown driver 'taut_foward'; did you mean 'taut_forward'?"),
+        ("run quotes.toml", "quotes.toml:1:8: not TOML: Invalid value; text stands in quotes"),
+        ("run bracket.toml", "not TOML: Unclosed array; `taut init` writes one that is"),
+        ("run nothing.toml", "name: missing; it has no default, so write it"),
+        ("run latin.toml", "latin.toml: not text (UTF-8); name an experiment's TOML file"),
+        ("run ok.toml --set traffic.constant.rates=[10kp]", f"rate '10kp': {RATE}"),
+        ("run ok.toml --set traffic.constnat.flows=2", "did you mean 'constant'?"),
+        ("run ok.toml --set rates=10kpps", "rates: unknown key here; it belongs in [[traffic]]"),
+        ("run ok.toml --only eagre", "--dry-run lists them"),
+        ("run ok.toml --resume", "--resume: which run? give its directory with --out"),
+        ("run ok.toml --dry-rnu", "did you mean '--dry-run'? see `taut run -h`"),
+        ("rnu ok.toml", "unknown command 'rnu'; did you mean 'run'?"),
+        ("report no-run", "no-run: no trials; give a run directory of `taut run`"),
+        ("report nowhere", "nowhere: no such run directory; give one that `taut run` wrote"),
+        ("explain no-run", "no-run: no whole trial; name a run directory of `taut run`"),
+        ("explain old --over p101", "--over p101: not a percentile; say p99.9, or a time"),
+        ("compare old old", "old: the same run twice; name two, `taut runs` lists"),
+        ("compare old no-run", "no-run: no trials; give a run directory of `taut run`"),
+        ("runs nowhere", "nowhere: no such folder; `taut run` and `taut quick` make runs/"),
+        ("init ok", "ok.toml: is there already; name another: taut init NAME"),
+        ("init nowhere/x", "nowhere/x.toml: cannot be written: No such file or directory; name"),
+        ("reproduce debs19", "unknown experiment 'debs19'; did you mean 'debs20'?"),
+        ("host plan --profile max", "no profile 'max'; there are minimal, recommended, extreme"),
+        ("host plan --cores a", "cores 'a': 'a' is no core; write a list like 0-3,8"),
+        ("host plan --only R99", "--only R99: no such check or remedy; did you mean"),
+        ("host plan --only ,", "--only ',': names nothing; name checks or remedies"),
+        ("trim", "trim: name an experiment, or a process with --pid"),
+        ("completion tcsh", "no shell 'tcsh'; there are bash, zsh, fish"),
+        ("forward nowhere.toml", "nowhere.toml: No such file or directory; give a TOML file"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(
+    line: str,
+    said: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.argv", ["taut", *line.split()])
+    before = sorted(folder.rglob("*"))
+
+    assert run_command(line.split()) == 2
+
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("taut: ")
+    assert said in err
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.smoke
+@pytest.mark.beside
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("run ok.toml --out old", "old: not empty; give another --out, or complete it: taut run"),
+        ("run ok.toml --out text.pcap", "text.pcap: not a folder; give another --out"),
+        (
+            "run ok.toml --out new --set cores.device=999",
+            "core 999 cannot be used here; these can: ",
+        ),
+        ("run ok.toml --out new --set traffic.constant.schedule=poison", "did you mean 'poisson'?"),
+        ("analyze text.pcap ok.pcap --json", "text.pcap: is no capture: begins with 0x"),
+        ("analyze nowhere.pcap ok.pcap --json", "nowhere.pcap: cannot be read: No such file"),
+        ("analyze no-run ok.pcap --json", "name a pcap or pcapng file"),
+    ],
+)
+def test_with_the_programs_it_is_one_line_too(
+    line: str,
+    said: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    test_a_mistake_is_answered_in_one_line(line, said, folder, monkeypatch, capsys)
+
+
+def test_programs_that_were_not_built(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TAUT_BIN_DIR", str(folder))
+
+    line, said = "run ok.toml", "taut-generate: program not found; run `make build` or set TAUT"
+    test_a_mistake_is_answered_in_one_line(line, said, folder, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("host apply --yes", "taut host apply: needs root; run it with sudo"),
+        ("host undo", "taut host undo: needs root; run it with sudo"),
+        ("host effect R24", "effect: changes this host for a while: run as root"),
+        ("trim ok.toml --set duration=20s", "run as root, or --dry-run"),
+    ],
+)
+def test_without_root(
+    line: str,
+    said: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    test_a_mistake_is_answered_in_one_line(line, said, folder, monkeypatch, capsys)
