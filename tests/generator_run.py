@@ -178,13 +178,12 @@ def _series(own: np.ndarray, n_flows: int) -> dict[str, dict[tuple[int, int, int
 
 
 def _jitter(matched: np.ndarray, service: np.ndarray, n_flows: int) -> dict:
-    """RFC 4689, between successive packets of a flow; records stand in order of arrival."""
+    """RFC 4689, between packets sent one after the other in a flow, in whatever order they came."""
     values, flags = [], []
     for flow in range(n_flows):
-        in_order = (matched["flow"] == flow) & (
-            (matched["flags"] & PacketFlag.OUT_OF_SEQUENCE) == 0
-        )
-        packets, latency = matched[in_order], service[in_order].astype(np.int64)
+        own = np.flatnonzero(matched["flow"] == flow)
+        own = own[np.argsort(matched["seq"][own], kind="stable")]
+        packets, latency = matched[own], service[own].astype(np.int64)
         follows = np.diff(packets["seq"]) == n_flows
         values.append(np.abs(np.diff(latency))[follows])
         flags.append((packets["flags"][1:] | packets["flags"][:-1])[follows])

@@ -123,7 +123,7 @@ def test_a_rate_no_port_takes_is_counted_and_marked(tmp_path: Path):
 
 
 def test_a_device_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path):
-    with started(tmp_path, SPEC, *TWO_TRIALS, "--set", "duration=2s") as taut:
+    with started(tmp_path, SPEC, *TWO_TRIALS, "--set", "duration=2s", draw=True) as taut:
         device = in_a_trial(tmp_path / "run", taut.pid, "taut-forward")
         time.sleep(0.8)
         os.kill(device, signal.SIGKILL)
@@ -210,7 +210,7 @@ def test_without_root_memif_works_and_veth_says_what_it_needs(open_folder: Path)
 
 
 def test_ctrl_c_keeps_whole_trials_reports_them_and_ends_with_130(tmp_path: Path):
-    with started(tmp_path, SPEC, *TWO_TRIALS) as taut:
+    with started(tmp_path, SPEC, *TWO_TRIALS, draw=True) as taut:
         wait_for("a whole trial", lambda: list(tmp_path.glob("run/trials/[0-9]*")))
         wait_for("the next one", lambda: child_of(taut.pid, "taut-generate"))
         taut.send_signal(signal.SIGINT)
@@ -223,18 +223,28 @@ def test_ctrl_c_keeps_whole_trials_reports_them_and_ends_with_130(tmp_path: Path
     assert "--resume" in run.stderr.splitlines()[-1]
 
 
-def test_a_second_run_says_that_measurements_share_cores(tmp_path: Path):
-    (tmp_path / "first").mkdir()
-    (tmp_path / "second").mkdir()
-    with started(tmp_path / "first", SPEC, "--set", "duration=6s") as first:
+def test_a_second_run_on_the_same_cores_stops_or_waits_and_names_the_first(tmp_path: Path):
+    for name in ("first", "second", "third"):
+        (tmp_path / name).mkdir()
+    # Named: on a large machine the second would take others.
+    cores = ("--set", "cores.generator=0", "--set", "cores.device=1")
+    with started(tmp_path / "first", SPEC, "--set", "duration=60s", *cores) as first:
         in_a_trial(tmp_path / "first" / "run", first.pid, "taut-generate")
-        second = passed(run_taut(tmp_path / "second", SPEC))
-        passed(finished(tmp_path / "first", first))
+        second = run_taut(tmp_path / "second", SPEC, *cores)
+        with started(tmp_path / "third", SPEC, "--wait", *cores) as waiting:
+            assert waiting.stderr is not None
+            told = next(line for line in waiting.stderr if "measures there" in line)
+            # It waits; now the first may end.
+            first.send_signal(signal.SIGINT)
+            third = passed(finished(tmp_path / "third", waiting))
+        assert finished(tmp_path / "first", first).status == 130
 
-    said = "is alive: measurements share cores"
-    assert said in second.stderr
-    manifest = json.loads((second.path / "manifest.json").read_text())
-    assert any(said in warning for warning in manifest["warnings"])
+    assert second.status == 2
+    assert f"pid {first.pid}) measures there" in second.stderr
+    assert "--wait" in second.stderr
+    assert not second.path.exists()
+    assert f"pid {first.pid}) measures there; waiting for its end" in told
+    assert [result["status"] for result in third.results] == ["whole"]
 
 
 def test_json_is_one_document_on_stdout(tmp_path: Path):

@@ -4,14 +4,14 @@ import os
 import random
 import re
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acceptance_run import TAUT, children_of, started
+from acceptance_run import children_of, started
+from taut.cli.main import run_command
 from taut.testbed.cleanup import live_runs
 from taut.testbed.scope import default_base
 
@@ -82,8 +82,8 @@ def marked_processes(mark: str) -> list[int]:
 
 
 def clean() -> None:
-    done = subprocess.run([*TAUT, "doctor", "--clean"], capture_output=True, text=True)
-    assert "Traceback" not in done.stderr, done.stderr
+    # In this process: its start takes longer than the cleaning, and proves nothing here.
+    assert run_command(["doctor", "--clean"]) in (0, 1)
 
 
 @pytest.mark.parametrize("attempt", range(10))
@@ -116,7 +116,7 @@ def test_6_nothing_is_left_of_the_analysis_either(tmp_path: Path):
     before = machine_state()
     mark = f"analysis-{os.getpid()}"
 
-    with started(tmp_path, SPEC, "--set", "repetitions=1", **{MARK: mark}) as taut:
+    with started(tmp_path, SPEC, "--set", "repetitions=1", draw=True, **{MARK: mark}) as taut:
         assert taut.stderr is not None
         assert any("analysing" in line for line in taut.stderr)
         time.sleep(1.5)  # its helpers are at work

@@ -2,23 +2,33 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from acceptance_run import TAUT, VOID, Run, Trial, Window, passed, run_taut, wait_for, with_stops
+from acceptance_run import (
+    TAUT,
+    VOID,
+    Run,
+    Trial,
+    calm_stop,
+    passed,
+    run_taut,
+    wait_for,
+    with_stops,
+)
+from foreign_program import HOG, polling_testpmd, running
 from taut.analysis.explain import Explanation, Options, explain_gaps, explain_trial
 from taut.analysis.explain.events import no_events, read_events, read_notes
+from taut.analysis.load import share_words
 from taut.core.binaries import find_binary
 from taut.records.convert import convert_events, convert_trial
 
@@ -33,29 +43,31 @@ floor = false
 trace = true
 """
 EAGER = '[[device]]\ndriver = "taut_forward"\nname = "eager"\n'
-AT_100K = '[[traffic]]\nrates = ["100kpps"]\n'
-ATTEMPTS = 3
-"""The machine stalls too: what is beside a planted cause is another's. Who blames wrongly does so
-three times."""
+# Sixteen network functions that each spin for 120 ns, one packet at a time: some 400 kpkt/s.
+SLOW = "options = { burst = 1, nf = [" + ", ".join(['"delay:time=120ns"'] * 16) + "] }\n"
+DEVICES = (
+    EAGER
+    + EAGER.replace("eager", "buffered")
+    + 'options = { transmit = "buffered:32,100us" }\n'
+    + EAGER.replace("eager", "slow")
+    + SLOW
+)
+LOADS = {
+    "even": 'rates = ["100kpps"]\ndevices = ["eager"]',
+    "sparse": 'rates = ["20kpps"]\ndevices = ["eager", "buffered"]',
+    "burst": (
+        'schedule = "burst"\nrates = ["100kpps"]\noptions = { size = 256 }\nduration = "1s"\n'
+        'devices = ["eager"]'
+    ),
+    "overload": 'rates = ["900kpps"]\nduration = "500ms"\nwarm_up = "100ms"\ndevices = ["slow"]',
+}
 
 
-def attempts(tmp_path: Path, attempt: Callable[[Path], str]) -> None:
-    """Pass when an attempt has nothing to say against; skip when all had too much noise."""
-    said = []
-    for number in range(ATTEMPTS):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        said.append(attempt(folder))
-        if not said[-1]:
-            return
-    if all(words.startswith("too noisy") for words in said):
-        pytest.skip("; ".join(said))
-    pytest.fail("; ".join(said))
-
-
-def traced(folder: Path, spec: str, *arguments: str) -> Run:
-    """Run an experiment to its end; skip where the kernel cannot be traced."""
-    run = run_taut(folder, spec, *arguments)
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Every device under its loads, once; skip where the kernel cannot be traced."""
+    loads = "".join(f'[[traffic]]\nname = "{name}"\n{load}\n' for name, load in LOADS.items())
+    run = run_taut(tmp_path_factory.mktemp("traced"), HEAD + DEVICES + loads)
     for trial in run.trials:
         failure = str(trial.meta.get("failure"))
         if "taut-trace: ended with exit status 2" in failure:
@@ -71,6 +83,16 @@ def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+def under(run: Run, load: str, device: str) -> Trial:
+    """The trial of a device under a load."""
+    [found] = [
+        trial
+        for trial in run.trials
+        if (trial.meta["traffic"]["name"], trial.meta["dut"]["name"]) == (load, device)
+    ]
+    return found
+
+
 def column(table: pa.Table, name: str) -> np.ndarray:
     """A column as numpy; -1 stands for what is not there."""
     values = table[name]
@@ -82,15 +104,15 @@ def column(table: pa.Table, name: str) -> np.ndarray:
 # 3. Every late packet has a verdict, every gap's shares make its whole.
 
 
-def test_3_every_late_packet_has_a_verdict_and_shares_make_a_whole(tmp_path: Path):
-    run = traced(tmp_path, HEAD + EAGER + AT_100K)
-    trial = run.trials[0]
+def test_3_every_late_packet_has_a_verdict_and_shares_make_a_whole(traced: Run):
+    trial = under(traced, "even", "eager")
     latency = trial.packets["received_ns"] - trial.packets["sent_ns"]
     rank = -(-len(latency) * 999 // 1000)
     is_late = latency > np.sort(latency)[rank - 1]
 
-    [document] = json.loads(explain(str(run.path), "--json").stdout)["trials"]
-    words = " ".join(explain(str(run.path)).stdout.split())
+    asked = (str(traced.path), "--trial", trial.path.name)
+    [document] = json.loads(explain(*asked, "--json").stdout)["trials"]
+    words = " ".join(explain(*asked).stdout.split())
     found = explain_trial(trial.path, Options(n_worst=10**9))
 
     assert document["tail_packets"] == is_late.sum() > 0
@@ -98,9 +120,13 @@ def test_3_every_late_packet_has_a_verdict_and_shares_make_a_whole(tmp_path: Pat
     judged = column(found.packets, "seq")[column(found.packets, "latency_ns") >= 0]
     assert sorted(judged) == sorted(trial.packets["seq"][is_late])
     assert None not in column(found.packets, "cause")
-    assert f"unknown {document['unknown_share']:.1%}" in words
-    guessed = document["hypervisor_or_hardware_share"]
-    assert f"hypervisor or hardware {guessed:.1%}" in words
+    for name, share in (
+        ("not known", document["unknown_share"]),
+        ("the hypervisor or hardware", document["hypervisor_or_hardware_share"]),
+    ):
+        # What is below one per cent stands under --details.
+        told = rf"{name}( \(a guess\))? {re.escape(share_words(share))}"
+        assert bool(re.search(told, words)) == (share >= 0.01), (told, words)
     told = [*document["worst"], *document["worst_gaps"]]
     for gap in [story.get("gap", story) for story in told]:
         if gap is not None:
@@ -115,44 +141,30 @@ def test_3_every_late_packet_has_a_verdict_and_shares_make_a_whole(tmp_path: Pat
 
 # 4. Who is stopped is said to be.
 
-STOPS = (HEAD.replace('"3s"', '"4s"') + EAGER) + "{options}\n" + AT_100K
-LATE = "50us"
-
-
-def undisturbed(trial: Trial, windows: list[Window], program: str) -> list[Window]:
-    """The stops beside which neither thread stalled by itself, as their gap logs have it."""
-    calm = []
-    for start, end in windows:
-        other = "forwarder" if program == "generator" else "generator"
-        its = [_longest(trial, thread, start, end) for thread in (program, other)]
-        if its[0] < 1.3 * (end - start) and its[1] < 1_000_000:
-            calm.append((start, end))
-    return calm
-
-
-def _longest(trial: Trial, thread: str, start: int, end: int) -> int:
-    starts, ends = trial.gaps(thread)
-    near = (starts < end + 1_000_000) & (ends > start - 1_000_000)
-    return int((ends - starts)[near].max(initial=0))
+STOPS = HEAD.replace('"3s"', '"4s"') + EAGER + "{options}\n" + '[[traffic]]\nrates = ["100kpps"]\n'
+N_STOPS = 8
 
 
 def test_4_a_stop_of_the_device_is_one_episode_stopped_and_queued_behind(tmp_path: Path):
-    def attempt(folder: Path) -> str:
-        _, trial, windows = with_stops(
-            folder, STOPS.format(options=""), "taut-forward", n=8, real_time=True
-        )
-        calm = undisturbed(trial, windows, "forwarder")
-        found = explain_trial(trial.path, Options(over=LATE))
-        wrong = [words for window in calm if (words := _not_one_episode(found, *window))]
-        if len(calm) < 3:
-            return f"too noisy: {len(calm)} of {len(windows)} stops without another stall"
-        return "" if 3 * len(wrong) <= len(calm) else f"{len(wrong)} of {len(calm)}: {wrong[0]}"
+    spec = STOPS.format(options="")
+    _, trial, windows = with_stops(tmp_path, spec, "taut-forward", n=N_STOPS)
+    found = explain_trial(trial.path, Options(over="50us"))
 
-    attempts(tmp_path, attempt)
+    calm = [
+        (*window, stood_ns)
+        for window in windows
+        if (stood_ns := calm_stop(trial, window, "forwarder"))
+    ]
+
+    assert calm, f"beside each of {len(windows)} stops another stall is logged"
+    assert [words for stop in calm if (words := _not_one_episode(found, *stop))] == []
 
 
-def _not_one_episode(found: Explanation, start: int, end: int) -> str:
-    """What is wrong with how a stop is told, if anything."""
+def _not_one_episode(found: Explanation, start: int, end: int, stood_ns: int) -> str:
+    """What is wrong with how a stop is told, if anything.
+
+    Who stops the device may itself be kept from ending that: it stood as long as its log says.
+    """
     rows = {name: column(found.packets, name) for name in found.packets.column_names}
     inside = (rows["sent_ns"] > start) & (rows["sent_ns"] < end - 100_000)
     numbers, counts = np.unique(rows["episode"][inside], return_counts=True)
@@ -161,8 +173,9 @@ def _not_one_episode(found: Explanation, start: int, end: int) -> str:
     own = rows["episode"] == numbers[np.argmax(counts)]
     order = np.argsort(rows["seq"][own])
     relations = rows["relation"][own][order].tolist()
-    if not 350 <= len(relations) <= 800:
-        return f"{len(relations)} packets"
+    n_due = stood_ns / 10_000  # one packet each 10 us
+    if not 0.7 * n_due <= len(relations) <= 1.6 * n_due:
+        return f"{len(relations)} packets of {n_due:.0f} that were due"
     if set(rows["cause"][own]) != {"stopped"}:
         return f"causes {set(rows['cause'][own])}"
     if relations[0] != "stalled" or set(relations[1:]) != {"queued behind it"}:
@@ -173,17 +186,13 @@ def _not_one_episode(found: Explanation, start: int, end: int) -> str:
 def test_4_a_stop_of_the_generator_is_the_measurer_and_void(tmp_path: Path):
     # Two packets are always on their way: they are those that come back late.
     spec = STOPS.format(options='options = { nf = ["delay:time=20us"] }')
+    _, trial, windows = with_stops(tmp_path, spec, "taut-generate", n=N_STOPS)
+    found = explain_trial(trial.path, Options(over="100us"))
 
-    def attempt(folder: Path) -> str:
-        _, trial, windows = with_stops(folder, spec, "taut-generate", n=8, real_time=True)
-        calm = undisturbed(trial, windows, "generator")
-        found = explain_trial(trial.path, Options(over="100us"))
-        wrong = [words for window in calm if (words := _not_the_measurer(found, trial, *window))]
-        if len(calm) < 3:
-            return f"too noisy: {len(calm)} of {len(windows)} stops without another stall"
-        return "" if 3 * len(wrong) <= len(calm) else f"{len(wrong)} of {len(calm)}: {wrong[0]}"
+    calm = [window for window in windows if calm_stop(trial, window, "generator")]
 
-    attempts(tmp_path, attempt)
+    assert calm, f"beside each of {len(windows)} stops another stall is logged"
+    assert [words for window in calm if (words := _not_the_measurer(found, trial, *window))] == []
 
 
 def _not_the_measurer(found: Explanation, trial: Trial, start: int, end: int) -> str:
@@ -205,73 +214,56 @@ def _not_the_measurer(found: Explanation, trial: Trial, start: int, end: int) ->
 # 5. Waiting in batches and queues is told as such.
 
 
-def test_5_waiting_for_a_batch_is_batching_and_no_noise(tmp_path: Path):
-    buffered = EAGER.replace('"eager"', '"buffered"')
-    spec = HEAD + EAGER + buffered + 'options = { transmit = "buffered:32,100us" }\n'
+def test_5_waiting_for_a_batch_is_batching_and_no_noise(traced: Run):
+    eager = explain_trial(under(traced, "sparse", "eager").path, Options(over="10us"))
+    trial = under(traced, "sparse", "buffered")
+    found = explain_trial(trial.path, Options(over="10us"))
 
-    def attempt(folder: Path) -> str:
-        run = traced(folder, spec + '[[traffic]]\nrates = ["20kpps"]\n')
-        eager = explain_trial(run.trial("eager").path, Options(over="10us"))
-        trial = run.trial("buffered")
-        found = explain_trial(trial.path, Options(over="10us"))
-        assert eager.share_of("batching") == 0
-        rows = {name: column(found.packets, name) for name in found.packets.column_names}
-        free = (rows["received_ns"] >= 0) & ~_met_a_stall(trial, rows)
-        if free.sum() < 5_000:
-            return f"too noisy: {free.sum()} late packets met no stall"
-        # Up to 100 us the policy alone explains it, whatever else went on.
-        within = (rows["received_ns"] >= 0) & (rows["latency_ns"] < 100_000)
-        for name, of in (("without a stall", free), ("within 100 us", within)):
-            share = np.mean(rows["cause"][of] == "batching")
-            if share < 0.99:
-                return f"{name} {share:.1%} of {of.sum()} packets are batching"
-        spread_ns = np.quantile(rows["latency_ns"][free], [0.1, 0.9])
-        calm = spread_ns[0] < 30_000 and spread_ns[1] > 80_000
-        return "" if calm else f"too noisy: no even spread to explain, {spread_ns} ns"
-
-    attempts(tmp_path, attempt)
-
-
-# Sixteen network functions that each spin for 120 ns, one packet at a time: some 400 kpkt/s.
-SLOW = "options = { burst = 1, nf = [" + ", ".join(['"delay:time=120ns"'] * 16) + "] }\n"
-OVERLOAD = '[[traffic]]\nrates = ["900kpps"]\n'
-BURSTS = '[[traffic]]\nschedule = "burst"\nrates = ["100kpps"]\noptions = { size = 256 }\n'
+    rows = {name: column(found.packets, name) for name in found.packets.column_names}
+    free = (rows["received_ns"] >= 0) & ~_met_a_stall(trial, rows)
+    # Up to 100 us the policy alone explains it, whatever else went on.
+    within = (rows["received_ns"] >= 0) & (rows["latency_ns"] < 100_000)
+    assert eager.share_of("batching") == 0
+    assert free.sum() > 1_000
+    assert np.mean(rows["cause"][free] == "batching") >= 0.99
+    assert np.mean(rows["cause"][within] == "batching") >= 0.99
+    # They waited for anything between nothing and the timer.
+    first, last = np.quantile(rows["latency_ns"][free], [0.1, 0.9])
+    assert last - first > 40_000
 
 
 @pytest.mark.parametrize(
     ("device", "load", "over", "reason"),
-    [(SLOW, OVERLOAD, "50us", "(load)"), ("", BURSTS, "10us", "(burst)")],
+    [("slow", "overload", "50us", "(load)"), ("eager", "burst", "10us", "(burst)")],
     ids=["overload", "burst"],
 )
 def test_5_waiting_behind_others_is_queueing(
-    tmp_path: Path, device: str, load: str, over: str, reason: str
+    traced: Run, device: str, load: str, over: str, reason: str
 ):
-    def attempt(folder: Path) -> str:
-        run = traced(folder, HEAD.replace('"3s"', '"1s"') + EAGER + device + load)
-        trial = run.trials[0]
-        found = explain_trial(trial.path, Options(over=over))
-        rows = {name: column(found.packets, name) for name in found.packets.column_names}
-        # Who met no stall longer than a scheduler's tick waited for packets alone.
-        free = (rows["received_ns"] >= 0) & ~_met_a_stall(trial, rows)
-        if free.sum() < 5_000:
-            return f"too noisy: {free.sum()} late packets met no stall"
-        names, counts = np.unique(rows["cause"][free].astype(str), return_counts=True)
-        told = dict(zip(names.tolist(), counts.tolist(), strict=True))
-        if told.get("queueing", 0) < 0.9 * free.sum():
-            return f"without a stall, yet {told}"
-        lines = [story.line for story in found.worst if story.cause == "queueing"]
-        if not any(reason in line for line in lines):
-            return f"no {reason} in {lines[:3]}"
-        # Who was refused or lost belongs to the queue that was full.
-        lost = {c.cause: c.n_lost for c in found.causes if c.n_lost}
-        return "" if device == "" or lost.get("queueing", 0) > 0 else f"lost are {lost}"
+    trial = under(traced, load, device)
+    # All episodes: on a noisy machine the worst ones may all be stalls.
+    found = explain_trial(trial.path, Options(over=over, n_worst=10**9))
 
-    attempts(tmp_path, attempt)
+    rows = {name: column(found.packets, name) for name in found.packets.column_names}
+    # Who met no stall longer than a scheduler's tick waited for packets alone.
+    free = (rows["received_ns"] >= 0) & ~_met_a_stall(trial, rows)
+    assert free.sum() > 1_000
+    names, counts = np.unique(rows["cause"][free].astype(str), return_counts=True)
+    told = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    assert told.get("queueing", 0) >= 0.9 * free.sum(), told
+    lines = [story.line for story in found.worst if story.cause == "queueing"]
+    assert any(reason in line for line in lines), lines[:3]
+    # Who was refused or lost belongs to the queue that was full.
+    lost = {c.cause: c.n_lost for c in found.causes if c.n_lost}
+    assert load != "overload" or lost.get("queueing", 0) > 0, lost
 
 
 def _met_a_stall(trial: Trial, rows: dict[str, np.ndarray]) -> np.ndarray:
-    """Whether a gap of 50 us or more of either thread overlaps each packet's window."""
-    met = np.zeros(len(rows["seq"]), bool)
+    """Whether each packet is void, or a gap of 50 us or more of either thread overlaps its window.
+
+    Void are also those that left late: the gap was over when they did.
+    """
+    met = rows["is_void"].astype(bool)
     for thread in ("generator", "forwarder"):
         starts, ends = trial.gaps(thread)
         long = ends - starts >= 50_000
@@ -296,20 +288,8 @@ while True:
 CORE = max(os.sched_getaffinity(0))
 
 
-@contextmanager
-def running(argv: list[str], core: int, **more: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process of ours on one core, which it hardly shares, until the block is left."""
-    before = ["nice", "-n", "-20", "taskset", "-c", str(core)]
-    process = subprocess.Popen([*before, *argv], text=True, **more)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def gaps_under_a_fork_storm(folder: Path, buffer: str) -> pa.Table:
-    """Judge a poller's gaps while another process forks on its core."""
+    """Judge a poller's gaps while another process forks on its core and the trace is not read."""
     noise = [str(find_binary("taut-noise")), "--cores", str(CORE), "--out", str(folder)]
     trace = [str(find_binary("taut-trace")), "--cores", str(CORE), "--out", str(folder)]
     with (
@@ -321,7 +301,13 @@ def gaps_under_a_fork_storm(folder: Path, buffer: str) -> pa.Table:
                 break
         else:
             pytest.skip(f"taut-trace ended with {tracer.wait()}: the kernel cannot be traced")
-        subprocess.run([*noise, "--duration", "2s"], check=True, stdout=subprocess.DEVNULL)
+        with subprocess.Popen([*noise, "--duration", "2s"], stdout=subprocess.DEVNULL) as poller:
+            # Who does not run does not read: the kernel's buffer overflows.
+            time.sleep(0.5)
+            tracer.send_signal(signal.SIGSTOP)
+            time.sleep(1)
+            tracer.send_signal(signal.SIGCONT)
+            assert poller.wait() == 0
         tracer.send_signal(signal.SIGTERM)
         _, said = tracer.communicate()
         assert tracer.returncode == 0, said
@@ -343,8 +329,7 @@ def test_6_where_events_were_lost_nothing_is_hardware(tmp_path: Path):
     events = pq.read_table(tmp_path / "events.parquet")
     kind = column(events, "kind")
     lost = (kind == "lost") & (column(events, "cpu") == CORE)
-    if not lost.any():
-        pytest.skip("too quiet: the smallest buffer was large enough")
+    assert lost.any()
     hole_start, hole_end = column(events, "time_ns")[lost], column(events, "arg1")[lost]
     start, end, cause = (column(gaps, name) for name in ("start_ns", "end_ns", "cause"))
     in_a_hole = np.array(
@@ -358,28 +343,6 @@ def test_6_where_events_were_lost_nothing_is_hardware(tmp_path: Path):
 # 10. Another DPDK program, by its number.
 
 
-@contextmanager
-def polling_testpmd(folder: Path) -> Iterator[int]:
-    """DPDK's test forwarder between two ports that make and drop packets; gives its number."""
-    argv = ["stdbuf", "-oL", "dpdk-testpmd", f"--lcores=0@{CORE},1@{CORE}", "--main-lcore=0"]
-    argv += ["--no-pci", "--no-telemetry", "--no-huge", "-m", "64", "--no-shconf"]
-    argv += ["--vdev=net_null0", "--vdev=net_null1", "--", "--auto-start", "--nb-cores=1"]
-    argv += ["--total-num-mbufs=2048", "--no-lsc-interrupt"]
-    log = folder / "testpmd.log"
-    with log.open("w") as out, running(argv, CORE, stdin=subprocess.PIPE, stdout=out) as process:
-        wait_for("testpmd", lambda: "Press enter" in log.read_text() or process.poll() is not None)
-        assert process.poll() is None, log.read_text()
-        yield process.pid
-
-
-HOG = """
-import ctypes, os, time
-ctypes.CDLL(None).prctl(15, b"taut-hog", 0, 0, 0)
-while True:
-    until = time.monotonic() + {work_s}
-    while time.monotonic() < until: pass
-    time.sleep({sleep_s})
-"""
 FIFO = "import os\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))\n"
 
 
@@ -392,35 +355,31 @@ FIFO = "import os\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))\n
     ids=["fair", "fifo"],
 )
 def test_10_a_hog_on_the_core_of_a_testpmd_is_found(tmp_path: Path, cause: str, hog: str):
-    def attempt(folder: Path) -> str:
-        with polling_testpmd(folder) as pid, running([sys.executable, "-c", hog], CORE) as process:
-            comm = Path(f"/proc/{process.pid}/comm")
-            wait_for("the hog", lambda: "taut-hog" in comm.read_text())
-            before = _ran(process.pid), _ran(pid), time.monotonic()
-            done = explain(str(pid), "--cores", str(CORE), "--duration", "3s", "--json")
-            after = _ran(process.pid), _ran(pid), time.monotonic()
-        had, polled, wall_s = (b - a for a, b in zip(before, after, strict=True))
-        if had + polled < 0.8 * wall_s:
-            return f"too noisy: both had only {(had + polled) / wall_s:.0%} of the core"
-        return _not_found(json.loads(done.stdout), cause, process.pid, had / wall_s)
+    with (
+        polling_testpmd(tmp_path, CORE) as pid,
+        running([sys.executable, "-c", hog], CORE) as process,
+    ):
+        comm = Path(f"/proc/{process.pid}/comm")
+        wait_for("the hog", lambda: "taut-hog" in comm.read_text())
+        before = _ran(process.pid), _ran(pid), time.monotonic()
+        done = explain(str(pid), "--cores", str(CORE), "--duration", "3s", "--json")
+        after = _ran(process.pid), _ran(pid), time.monotonic()
 
-    attempts(tmp_path, attempt)
+    had_s, polled_s, wall_s = (b - a for a, b in zip(before, after, strict=True))
+    [found] = json.loads(done.stdout)["trials"]
+    name, rows = f'"taut-hog"/{process.pid}', found["gaps"]
+    told_s = sum(row["by"].get(name, 0) for row in rows) / 1e9
+    assert told_s >= 0.7 * 3 * had_s / wall_s, rows
+    [row] = [row for row in rows if row["cause"] == cause]
+    assert name in row["by"]
+    # The noise, as the kernel counts it: what neither the hog nor testpmd had of the core.
+    if had_s > wall_s - had_s - polled_s:
+        assert row == rows[0]
+        assert next(iter(row["by"])) == name
+        assert row["by"][name] >= 0.5 * row["total_ns"]
 
 
 def _ran(pid: int) -> float:
     """How many seconds the threads of a process had a core."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-
-
-def _not_found(document: dict[str, Any], cause: str, pid: int, had_share: float) -> str:
-    """What is wrong with how a hog is told, of which the kernel says how much it had."""
-    [found] = document["trials"]
-    name, rows = f'"taut-hog"/{pid}', found["gaps"]
-    told_ns = sum(row["by"].get(name, 0) for row in rows)
-    if told_ns < 0.7 * had_share * 3e9:
-        return f"the hog had {had_share:.0%} of the core; told are {told_ns / 3e9:.0%}: {rows}"
-    row = next((row for row in rows if row["cause"] == cause), None)
-    if row is None or next(iter(row["by"])) != name or row["by"][name] < 0.5 * row["total_ns"]:
-        return f"not mostly {name}: {row}"
-    return "" if row == rows[0] else f"not the most time: {[r['cause'] for r in rows]}"

@@ -1,15 +1,19 @@
 """Acceptance 2 and 3: batching shows, sums come out, error bars are true."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from acceptance_run import VOID, Run, passed, run_taut
+from acceptance_run import VOID, Run, Trial, passed, run_taut
 
 pytestmark = pytest.mark.acceptance
 
-HEAD = 'name = "acceptance"\nduration = "3s"\nwarm_up = "500ms"\ndeadline = "200ms"\n'
+HEAD = """
+name = "acceptance"
+duration = "500ms"
+warm_up = "200ms"
+deadline = "200ms"
+floor = false
+"""
 FORWARDERS = """
 [[device]]
 driver = "taut_forward"
@@ -19,84 +23,127 @@ driver = "taut_forward"
 name = "buffered"
 options = { transmit = "buffered:32,100us" }
 """
+LOADS = {
+    "constant": 'rates = ["100kpps"]\nfloor = true',
+    "poisson_both_imix": (
+        'schedule = "poisson"\nrates = ["50kpps"]\nboth = true\nflows = 5\nframes = ["imix"]'
+    ),
+    "burst": (
+        'schedule = "burst"\nrates = ["100kpps"]\noptions = { size = 64 }\nframes = [64, 1500]'
+    ),
+    "jittered_bits": (
+        'schedule = "jittered"\nrates = ["300Mbps"]\nframes = [256]\nrate_layer = "l1"'
+    ),
+    "overload": 'rates = ["20Mpps"]\nduration = "300ms"',
+}
 
 
-def test_2_waiting_for_a_batch_costs_ten_times_the_median(tmp_path: Path):
-    load = '[[traffic]]\nrates = ["100kpps"]\n'
+@pytest.fixture(scope="module")
+def under_every_load(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    loads = "".join(f'[[traffic]]\nname = "{name}"\n{load}\n' for name, load in LOADS.items())
 
-    run = passed(run_taut(tmp_path, HEAD + FORWARDERS + load))
+    return passed(run_taut(tmp_path_factory.mktemp("loads"), HEAD + FORWARDERS + loads))
 
-    buffered, eager = (run.result(name)["latency_ns"]["p50"] for name in ("buffered", "eager"))
+
+def test_2_waiting_for_a_batch_costs_ten_times_the_median(under_every_load: Run):
+    run = under_every_load
+    # Gaps do not matter here: to send a batch takes long enough to be one, in most batches.
+    eager, buffered = (
+        np.median(np.concatenate([not_void(trial) for trial in of_constant_load(run, device)]))
+        for device in ("eager", "buffered")
+    )
+
     assert buffered >= 10 * eager
-    assert all(result["sums_reconcile"] for result in run.results)
 
 
-@pytest.mark.parametrize(
-    "load",
-    [
-        'schedule = "poisson"\nrates = ["50kpps"]\nboth = true\nflows = 5\nframes = ["imix"]',
-        'schedule = "burst"\nrates = ["100kpps"]\noptions = { size = 64 }\nframes = [64, 1500]',
-        'schedule = "jittered"\nrates = ["300Mbps"]\nframes = [256]\nrate_layer = "l1"',
-        'rates = ["20Mpps"]\nduration = "500ms"',
-    ],
-    ids=["poisson-both-imix", "burst", "jittered-bits", "overload"],
-)
-def test_2_sums_come_out_under_every_load(tmp_path: Path, load: str):
-    spec = HEAD + FORWARDERS + f"[[traffic]]\n{load}\n"
+@pytest.mark.parametrize("load", LOADS)
+def test_2_sums_come_out_under_every_load(under_every_load: Run, load: str):
+    results = [result for result in under_every_load.results if result["traffic"] == load]
 
-    run = passed(run_taut(tmp_path, spec, "--set", "duration=1s" if "ms" not in load else "seed=1"))
-
-    for result in run.results:
+    assert {"eager", "buffered"} <= {result["dut"] for result in results}
+    for result in results:
+        assert result["sums_reconcile"]
         assert result["sums_failures"] == [], result["name"]
         assert result["due"] == result["sent"] + result["unsent"]
         assert result["sent"] == result["matched"] + result["lost"]
 
 
-ATTEMPTS = 3
-"""A virtual machine has two bands of latency between its cores, 0.3 and 1.3 us on the one this was
-written on, and moves between them. A pair of trials in different bands says nothing of the delay;
-an instrument that is wrong by more than its error bar is so in every pair."""
+REPETITIONS = 4
+"""A virtual machine has bands of latency between its cores, 0.3 and 1.3 us on the one this was
+written on, and moves between them. So the path without any delay is measured as often, in turn:
+how far it varies by itself is the noise that a delay cannot be told from."""
+STAMP_NS = 200
+"""What a software stamp cannot tell."""
 
 
-@pytest.mark.parametrize("set_us", [10, 50, 200])
-def test_3_a_known_delay_is_measured_within_its_error_bar(tmp_path: Path, set_us: int):
-    seen = []
-    for attempt in range(ATTEMPTS):
-        folder = tmp_path / str(attempt)
-        folder.mkdir()
-        share, error_ns = share_within_error_bar(folder, set_us)
-        seen.append(f"{share:.4f} within, median error {error_ns:.0f} ns")
-        if share >= 0.99:
-            return
-    pytest.fail("; ".join(seen))
-
-
-def share_within_error_bar(folder: Path, set_us: int) -> tuple[float, float]:
-    """Measure one pair of trials: the share within arrival window and spread, the median error."""
+@pytest.fixture(scope="module")
+def with_delays(tmp_path_factory: pytest.TempPathFactory) -> Run:
     devices = "".join(
         f'[[device]]\ndriver = "taut_forward"\nname = "delay{us}"\n'
         f'options = {{ nf = ["delay:time={us}us"] }}\n'
-        for us in (0, set_us)
+        for us in (0, 10, 50, 200)
     )
-    spec = HEAD + "floor = false\n" + devices + '[[traffic]]\nrates = ["100kpps"]\n'
-    run = passed(run_taut(folder, spec))
-    none_ns, _ = latency_of_fair_packets(run, "delay0")
-    measured_ns, window_ns = latency_of_fair_packets(run, f"delay{set_us}")
-    error_ns = np.abs(measured_ns - np.median(none_ns) - set_us * 1000)
-    # A path that varies by more than 0.2 us without any delay cannot be held to less with one.
-    spread_ns = max(200.0, float(np.percentile(none_ns, 99) - np.median(none_ns)))
-    return float((error_ns <= window_ns + spread_ns).mean()), float(np.median(error_ns))
+    spec = f'{HEAD}repetitions = {REPETITIONS}\n{devices}[[traffic]]\nrates = ["100kpps"]\n'
+    return passed(run_taut(tmp_path_factory.mktemp("delays"), spec))
 
 
-def latency_of_fair_packets(run: Run, dut: str) -> tuple[np.ndarray, np.ndarray]:
-    """Latency and arrival window of the packets that no logged stall touched."""
-    latency, window = [], []
-    for trial in run.trials:
-        if trial.meta["dut"]["name"] == dut:
-            packets = trial.packets
-            touched = trial.touched_by_gap("forwarder") | (packets["flags"] & VOID != 0)
-            latency.append((packets["received_ns"] - packets["sent_ns"])[~touched])
-            window.append(packets["arrival_window_ns"][~touched])
-    if sum(map(len, latency)) <= 1000:
-        pytest.skip(f"too noisy: hardly a packet of {dut} is free of stalls")
-    return np.concatenate(latency), np.concatenate(window)
+@pytest.mark.parametrize("set_us", [10, 50, 200])
+def test_3_a_known_delay_is_measured_within_its_error_bar(with_delays: Run, set_us: int):
+    without = fair_packets(with_delays, "delay0")
+    added = [
+        (latency_ns - set_us * 1000, window_ns)
+        for latency_ns, window_ns in fair_packets(with_delays, f"delay{set_us}")
+    ]
+    # The noise: how many packets of one trial without a delay the other ones account for.
+    noise = [
+        share_within(trial, without[:number] + without[number + 1 :])
+        for number, trial in enumerate(without)
+    ]
+
+    shares = [share_within(trial, without) for trial in added]
+
+    # The path may be in a band during one trial that it was in during none of the others.
+    assert np.median(shares) >= min(np.median(noise), 0.99) - 0.01, (shares, noise)
+
+
+def share_within(
+    trial: tuple[np.ndarray, np.ndarray], others: list[tuple[np.ndarray, np.ndarray]]
+) -> float:
+    """Share of the packets that took what the path takes by itself, to their error bar."""
+    latency_ns, window_ns = trial
+    low_ns, high_ns = np.percentile(np.concatenate([latency for latency, _ in others]), [1, 99])
+    slack_ns = STAMP_NS + window_ns
+    fits = (latency_ns >= low_ns - slack_ns) & (latency_ns <= high_ns + slack_ns)
+    return float(fits.mean())
+
+
+def fair_packets(run: Run, dut: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Latency and arrival window of what no logged stall touched, of every trial of a device."""
+    found = []
+    for trial in of_constant_load(run, dut):
+        packets = trial.packets
+        touched = trial.touched_by_gap("forwarder") | (packets["flags"] & VOID != 0)
+        latency = (packets["received_ns"] - packets["sent_ns"])[~touched]
+        found.append((latency, packets["arrival_window_ns"][~touched]))
+    # Of a trial that was one stall nothing can be said; it may be every other one.
+    calm = [(latency, window) for latency, window in found if latency.size > 1_000]
+    assert len(calm) >= len(found) / 2, [len(latency) for latency, _ in found]
+    return calm
+
+
+def not_void(trial: Trial) -> np.ndarray:
+    """Latency of the packets that the generator sent and took when it should."""
+    packets = trial.packets
+    return (packets["received_ns"] - packets["sent_ns"])[packets["flags"] & VOID == 0]
+
+
+def of_constant_load(run: Run, dut: str) -> list[Trial]:
+    """Give the trials of a device under the constant load: the only one, or one of several."""
+    names = (dut, "constant")
+    of = [trial for trial in run.trials if named(trial) == names]
+    assert of, names
+    return of
+
+
+def named(trial: Trial) -> tuple[str, str]:
+    return trial.meta["dut"]["name"], trial.meta["traffic"]["name"]

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acceptance_run import VOID, with_stops
+from acceptance_run import VOID, calm_stop, with_stops
 
-pytestmark = pytest.mark.acceptance
+# Generator and device go before all other programs while they are stopped: that takes root.
+pytestmark = [pytest.mark.acceptance, pytest.mark.root]
 
 SPEC = """
 name = "stalls"
@@ -23,12 +24,10 @@ rates = ["100kpps"]
 """
 STALL_NS = 5_000_000
 N_STALLS = 10
-# The machine stalls too, and a foreign stall beside a planted one is another case. A tool that
-# blames the wrong side does so three times.
-NOISY = pytest.mark.flaky(reruns=2)
+SEND_NS = 20_000
+"""What a transmit call may take after the stamp that is taken before it."""
 
 
-@NOISY
 def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
     _, trial, windows = with_stops(tmp_path, SPEC, "taut-generate", n=N_STALLS, stop_ns=STALL_NS)
 
@@ -49,10 +48,9 @@ def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
         near = (packets["due_ns"] > start - 5_000_000) & (packets["due_ns"] < end + 20_000_000)
         others = near & ~is_void & ~touched_by_device
         assert not (service[others] > STALL_NS // 2).any()
-    assert n_seen > 0, "too noisy: the device stood during every stop of the generator"
+    assert n_seen > 0, "the device stood during every stop of the generator"
 
 
-@NOISY
 def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
     run, trial, windows = with_stops(tmp_path, SPEC, "taut-forward", n=N_STALLS, stop_ns=STALL_NS)
 
@@ -60,24 +58,34 @@ def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
     packets = trial.packets
     is_void = packets["flags"] & VOID != 0
     starts, ends = trial.gaps("generator")
-    void_shares, as_long, as_many = [], [], []
+    # Void is what overlaps a gap of the generator, while it was sent or when it arrived.
+    blamed = overlaps(starts, ends, packets["due_ns"], packets["sent_ns"] + SEND_NS)
+    arrived_ns = packets["received_ns"] - packets["arrival_window_ns"]
+    blamed |= overlaps(starts, ends, arrived_ns, packets["received_ns"])
+    n_calm = 0
     for start, end in windows:
-        near = (starts < end + 1_000_000) & (ends > start - 1_000_000)
-        if (ends - starts)[near].max(initial=0) > 200_000:
-            continue  # the generator stalled too: the schedule was not what the device saw
+        stood_ns = calm_stop(trial, (start, end), "forwarder")
+        if stood_ns is None:
+            continue
+        n_calm += 1
         hit = [e for e in episodes if e["start_ns"] < end and e["end_ns"] > start]
         assert len(hit) == 1, (start, end, hit)
-        episode, stood_ns = hit[0], end - start
-        as_long.append(abs(episode["duration_ns"] - stood_ns) < 1_000_000)
+        episode = hit[0]
+        assert abs(episode["duration_ns"] - stood_ns) < 1_000_000
         # 100 kpkt/s: one packet each 10 us; the last ones wait less than the threshold.
-        as_many.append(abs(episode["packets"] - stood_ns / 10_000) < 0.1 * stood_ns / 10_000)
+        assert abs(episode["packets"] - stood_ns / 10_000) < 0.1 * stood_ns / 10_000
         due_in = (packets["due_ns"] > start) & (packets["due_ns"] < end)
-        void_shares.append(is_void[due_in].mean())
-    if not void_shares:
-        pytest.skip("too noisy: the generator stalled during every stop of the device")
-    # The machine may stop the device once more right after a stop of ours.
-    assert np.mean(as_long) >= 0.7
-    assert np.mean(as_many) >= 0.7
-    # Void is what the generator sent late by itself, a tick or two of some packets each. A stop
-    # whose packets all came back in a gap of the generator is void as a whole, rightly, but rare.
-    assert np.median(void_shares) < 0.1
+        # Nothing is void that the generator's own log does not explain. (The stamp of sending is
+        # taken before the call, whose end is not recorded: some percent.)
+        assert (is_void & ~blamed)[due_in].mean() < 0.1
+    assert n_calm > 0, "beside every stop of the device another stall is logged"
+
+
+def overlaps(
+    starts: np.ndarray, ends: np.ndarray, since: np.ndarray, until: np.ndarray
+) -> np.ndarray:
+    """Whether each span meets a gap; gaps follow each other."""
+    if starts.size == 0:
+        return np.zeros(since.size, bool)
+    at = np.minimum(np.searchsorted(ends, since, side="left"), starts.size - 1)
+    return (ends[at] >= since) & (starts[at] <= until)

@@ -121,49 +121,61 @@ ALL_GAPS = ("--port", "ring:a", "--gap-threshold", "1ns")
 LOG_RING = 1 << 20  # gaps the log holds in memory
 
 
+def wait_for_gaps(gaps: Path, n: int) -> None:
+    """Wait until so many are in the file, however long this machine takes for them."""
+    until = time.monotonic() + TIMEOUT_S
+    while gaps.stat().st_size < n * layout.GAP.itemsize and time.monotonic() < until:
+        time.sleep(0.01)
+
+
 def test_gaps_are_on_disk_however_many_there_are(run_dir: Path, tmp_path: Path) -> None:
     gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
+    process = start(*ALL_GAPS, "--gaps", str(gaps), "--stats", str(stats))
 
-    done = run(*ALL_GAPS, "--duration", "1s", "--gaps", str(gaps), "--stats", str(stats))
+    wait_for_gaps(gaps, LOG_RING + 1000)
+    stop(process)
 
-    assert done.returncode == 0, done.stderr
     counts = json.loads(stats.read_text())["gaps"]
     raw = open_raw(gaps, layout.RecordKind.GAP)
     assert raw.is_complete
     assert raw.n_records == counts["n"] - counts["not_logged"]
-    if counts["n"] <= 2 * LOG_RING:
-        pytest.skip(f"too busy a machine: {counts['n']} iterations in a second")
     assert raw.n_records > LOG_RING
-    assert is_one_after_the_other(raw) or counts["not_logged"] > 0
+    assert n_before_a_hole(raw) >= (LOG_RING if counts["not_logged"] else raw.n_records)
     gaps.unlink()
 
 
-def is_one_after_the_other(raw: RawFile) -> bool:
-    """Whether each gap begins where the one before it ended: nothing is missing."""
-    before = None
+def n_before_a_hole(raw: RawFile) -> int:
+    """How many gaps begin where the one before them ended, until one is missing.
+
+    While the writer waits for its core, memory takes the gaps: none of as many as it holds may be
+    missing. Later it may have been full. They are in order in any case. What is shorter than half
+    an iteration is none that is missing: after an interruption a processor may give two readings
+    of its counter that are one tick apart, which no threshold takes for a gap.
+    """
+    n, n_whole, before = 0, 0, None
     for gaps in raw.chunks():
-        if before is not None and gaps["start_tsc"][0] != before:
-            return False
-        if (gaps["start_tsc"][1:] != gaps["end_tsc"][:-1]).any():
-            return False
-        before = gaps["end_tsc"][-1]
-    return True
+        starts, ends = gaps["start_tsc"], gaps["end_tsc"]
+        expected = np.concatenate([starts[:1] if before is None else [before], ends[:-1]])
+        assert (starts >= expected).all()
+        holes = np.flatnonzero(starts - expected > np.median(ends - starts) / 2)
+        if n_whole == n:
+            n_whole += int(holes[0]) if holes.size else len(gaps)
+        n, before = n + len(gaps), ends[-1]
+    return n_whole
 
 
 def test_a_killed_forwarder_leaves_the_gaps_it_had_written(run_dir: Path, tmp_path: Path) -> None:
     gaps = tmp_path / "gaps.bin"
     process = start(*ALL_GAPS, "--gaps", str(gaps))
 
-    until = time.monotonic() + TIMEOUT_S
-    while gaps.stat().st_size < 1 << 20 and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_for_gaps(gaps, 50_000)
     process.kill()
     process.communicate()
 
     raw = open_raw(gaps, layout.RecordKind.GAP)
     assert not raw.is_complete
     assert raw.n_records > 1000
-    assert is_one_after_the_other(raw)
+    assert n_before_a_hole(raw) >= min(raw.n_records, LOG_RING)
     gaps.unlink()
     for folder in runtime_folders():
         folder.rmdir()
@@ -196,7 +208,7 @@ def test_a_disk_without_room_for_gaps_ends_it_with_an_error_and_whole_counters(
     assert json.loads(stats.read_text())["gaps"]["not_logged"] > 0
     raw = open_raw(gaps, layout.RecordKind.GAP)
     assert not raw.is_complete
-    assert is_one_after_the_other(raw)
+    assert n_before_a_hole(raw) == raw.n_records
 
 
 def cores_of_threads(pid: int) -> dict[str, list[int]]:
@@ -265,6 +277,22 @@ def test_duration_ends_it(run_dir: Path) -> None:
 
     assert done.returncode == 0
     assert json.loads(done.stdout.removeprefix(READY))["stop"] == "duration"
+
+
+def test_it_ends_in_peace_when_dpdks_interrupt_thread_runs_late(run_dir: Path) -> None:
+    # EAL's thread is woken when a port is closed; on the core of the thread that closes, and not
+    # preempting it, it runs after that one has gone on. Up to one such end in five was a crash.
+    assert run_dir.is_dir()
+    core = min(os.sched_getaffinity(0))
+    for _ in range(12):
+        process = start(
+            "--port", "memif:a", "--port", "memif:b", "--core", str(core), "--", "--no-huge"
+        )
+        for thread in Path(f"/proc/{process.pid}/task").iterdir():
+            if (thread / "comm").read_text().strip() == "eal-intr-thread":
+                os.sched_setaffinity(int(thread.name), {core})
+                os.sched_setscheduler(int(thread.name), os.SCHED_BATCH, os.sched_param(0))
+        stop(process)
 
 
 def test_killed_run_leaves_a_socket_that_the_next_removes(run_dir: Path) -> None:

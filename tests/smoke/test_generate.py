@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from acceptance_run import stop_for
 from generator_run import (
     LOOP,
     QUICK,
@@ -181,21 +182,20 @@ def test_json_prints_the_document_that_is_written(tmp_path: Path):
 def stop_for_5_ms(out: Path):
     process = start(out, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "50kpps")
     wait_until_sending(out)
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(0.005)
-    process.send_signal(signal.SIGCONT)
+    # It waits until the process stands: where its core is busy, SIGCONT would overtake SIGSTOP.
+    stop_for(process.pid, 5_000_000)
     assert process.wait(timeout=30) == 0
     return read(out)
 
 
-@pytest.mark.flaky(reruns=2)  # another stall of a busy machine beside the planted one
 def test_a_stopped_generator_makes_a_gap_whose_packets_are_void(tmp_path: Path):
     result = stop_for_5_ms(tmp_path)
 
     assert_records_agree(result)
-    packets = result.packets
+    packets = result.packets[result.packets["received_tsc"] > 0]
     is_void = (packets["flags"] & PacketFlag.VOID) > 0
     ns = 1e9 / result.summary["clock"]["nominal_tsc_hz"]
+    first_due_tsc = packets["due_tsc"].min()
     intent_ns = (packets["received_tsc"] - packets["due_tsc"]) * ns
     service_ns = (packets["received_tsc"] - packets["sent_tsc"]) * ns
     most_due_in_a_gap = 0
@@ -208,8 +208,9 @@ def test_a_stopped_generator_makes_a_gap_whose_packets_are_void(tmp_path: Path):
         assert is_void[arrived_in_gap | due_in_gap].all()
         if due_in_gap.sum() > most_due_in_a_gap:
             most_due_in_a_gap = due_in_gap.sum()
-            # The first of them was due within one interval, 20 us, of its start.
-            gap_ns = (gap["end_tsc"] - gap["start_tsc"]) * ns
+            # The first of them was due within one interval, 20 us, of its start. (The machine may
+            # add a longer gap to ours, one that began before the first packet was due.)
+            gap_ns = (gap["end_tsc"] - max(gap["start_tsc"], first_due_tsc)) * ns
             assert intent_ns[due_in_gap].max() > gap_ns - 25_000
     assert most_due_in_a_gap >= 240  # 5 ms at 50 kpkt/s, and a busy machine may add to it
     # What is not void knows nothing of the gap, nor of the backlog it left.
@@ -217,7 +218,6 @@ def test_a_stopped_generator_makes_a_gap_whose_packets_are_void(tmp_path: Path):
     assert service_ns[~is_void].max() < 100_000
 
 
-@pytest.mark.flaky(reruns=2)
 def test_a_late_sender_never_catches_up_in_a_burst(tmp_path: Path):
     result = stop_for_5_ms(tmp_path)
 
@@ -274,18 +274,26 @@ def read_summary(out: Path) -> dict:
     return json.loads((out / "generator.json").read_text())
 
 
+LOG_RING = 1 << 20  # gaps the log holds in memory
+
+
 def test_gaps_are_on_disk_however_many_there_are(tmp_path: Path):
-    run(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "10kpps",
-        "--gap-threshold", "1ns")  # fmt: skip
+    process = start(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "60s", "--rate", "10kpps",
+                    "--gap-threshold", "1ns")  # fmt: skip
+    wait_until_sending(tmp_path)
+    until = time.monotonic() + 30
+    wanted_bytes = (LOG_RING + 1000) * layout.GAP.itemsize
+    while (tmp_path / "gaps.bin").stat().st_size < wanted_bytes and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 130
 
     result = read(tmp_path)
     counts = result.summary["gaps"]
     assert len(result.gaps) == counts["n"] - counts["not_logged"]
     assert result.headers["gaps"]["epoch_tsc"] == result.summary["epoch_tsc"]
     assert_records_agree(result)
-    if counts["n"] <= 1 << 21:
-        pytest.skip(f"too busy a machine: {counts['n']} iterations in a second")
-    assert len(result.gaps) > 1 << 20  # the log holds that many in memory
+    assert len(result.gaps) > LOG_RING
     (tmp_path / "gaps.bin").unlink()
 
 
