@@ -6,7 +6,6 @@ guest is the taut under test. Kernels are fetched with apt and unpacked, not ins
 
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import sysconfig
@@ -31,6 +30,14 @@ _DISK_MODULES = (
     "drivers/virtio/virtio_pci_legacy_dev.ko",
     "drivers/virtio/virtio_pci.ko",
     "drivers/block/virtio_blk.ko",
+)
+# In the order they are loaded: what a root on a disk needs besides.
+_FILESYSTEM_MODULES = (
+    "crypto/crc32c_generic.ko",
+    "lib/crc16.ko",
+    "fs/mbcache.ko",
+    "fs/jbd2/jbd2.ko",
+    "fs/ext4/ext4.ko",
 )
 _DISK_BYTES = 32 << 20
 # Emulated, init is reached after 10 to 12 s and all is done after 40.
@@ -57,6 +64,17 @@ for top in sorted(tops):
     file = getattr(sys.modules.get(top), "__file__", None) or ""
     if "site-packages" in file: print(top, file)
 """
+RUN_COMMANDS = """
+for command in {commands}/*; do
+	name=${{command##*/}}
+	sh "$command" >"{out}/$name.out" 2>"{out}/$name.err" </dev/null
+	echo $? >"{out}/$name.status"
+	cut -d " " -f 1 /proc/uptime >"{out}/$name.end_s"
+done
+dmesg >{out}/dmesg
+tar -c -C {out} . | dd of=/dev/vda bs=64k conv=fsync 2>/dev/null
+"""
+"""Run what is in one folder, in the order of the names, and send what it said in another."""
 _INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -72,14 +90,7 @@ for module in $(cat /modules/order); do insmod "/modules/$module"; done
 mkdir -p /out
 cut -d " " -f 1 /proc/uptime >/out/init_s
 grep -q taut.nothing /proc/cmdline && poweroff -f
-for command in /commands/*; do
-	name=${{command##*/}}
-	sh "$command" >"/out/$name.out" 2>"/out/$name.err" </dev/null
-	echo $? >"/out/$name.status"
-	cut -d " " -f 1 /proc/uptime >"/out/$name.end_s"
-done
-dmesg >/out/dmesg
-tar -c -C /out . | dd of=/dev/vda bs=64k conv=fsync 2>/dev/null
+{run_commands}
 poweroff -f
 """
 
@@ -92,7 +103,9 @@ class Kernel:
     image: Path
     config: Path
     modules: tuple[Path, ...]
-    """In the order they are loaded."""
+    """In the order they are loaded: a disk's."""
+    filesystem: tuple[Path, ...]
+    """After these: ext4's."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +152,15 @@ def fetch_kernel(flavour: str, cache: Path = CACHE) -> Kernel:
     package = _newest_package(f"linux-image-{flavour}")
     release = package.removeprefix("linux-image-")
     folder = cache / release
+    modules = folder / f"lib/modules/{release}/kernel"
     kernel = Kernel(
         release,
         folder / f"boot/vmlinuz-{release}",
         folder / f"boot/config-{release}",
-        tuple(folder / f"lib/modules/{release}/kernel/{name}" for name in _DISK_MODULES),
+        tuple(modules / name for name in _DISK_MODULES),
+        tuple(modules / name for name in _FILESYSTEM_MODULES),
     )
-    files = (kernel.image, kernel.config, *kernel.modules)
+    files = (kernel.image, kernel.config, *kernel.modules, *kernel.filesystem)
     if all(file.exists() for file in files):
         return kernel
     folder.mkdir(parents=True, exist_ok=True)
@@ -173,35 +188,46 @@ def make_initramfs(
     `modules`: of taut, that the commands load; `programs`: of the data plane, that they run.
     """
     root = folder / "root"
-    for name in (
-        "proc",
-        "sys",
-        "dev",
-        "bin",
-        "commands",
-        "tmp",
-        "run",
-        "etc",
-        "boot",
-        "taut",
-        "modules",
-    ):
-        (root / name).mkdir(parents=True)
+    run_commands = RUN_COMMANDS.format(commands="/commands", out="/out")
+    put_init(root, _INIT.format(at_init=AT_INIT, run_commands=run_commands), kernel.modules)
+    put_commands(root, commands)
+    for name in ("tmp", "run", "etc", "boot", "taut"):
+        (root / name).mkdir()
     shutil.copy(kernel.config, root / "boot")
-    for module in kernel.modules:
-        shutil.copy(module, root / "modules")
-    (root / "modules/order").write_text("\n".join(module.name for module in kernel.modules))
-    shutil.copy(shutil.which("busybox") or "", root / "bin/busybox")
-    init = root / "init"
-    init.write_text(_INIT.format(at_init=AT_INIT))
-    init.chmod(init.stat().st_mode | stat.S_IXUSR)
-    for name, text in commands.items():
-        (root / "commands" / name).write_text(f"{text}\n")
     for program in programs:
         shutil.copy(program, root / "bin")
-    _copy_libraries([*_copy_python(root), *programs], root)
-    _copy_taut(root / "taut", modules)
-    image = folder / "initramfs"
+    copy_libraries([*copy_python(root), *programs], root)
+    copy_taut(root / "taut", modules)
+    return pack(root, folder / "initramfs")
+
+
+def put_init(root: Path, text: str, modules: Sequence[Path]) -> None:
+    """Put what an initramfs starts with: a script for busybox, and the modules it loads."""
+    for name in ("proc", "sys", "dev", "bin", "modules"):
+        (root / name).mkdir(parents=True)
+    for module in modules:
+        shutil.copy(module, root / "modules")
+    (root / "modules/order").write_text("\n".join(module.name for module in modules))
+    shutil.copy(shutil.which("busybox") or "", root / "bin/busybox")
+    put_script(root / "init", text)
+
+
+def put_script(file: Path, text: str) -> None:
+    """Write a program."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+
+
+def put_commands(root: Path, commands: Mapping[str, str]) -> None:
+    """Put what the guest runs."""
+    (root / "commands").mkdir()
+    for name, text in commands.items():
+        (root / "commands" / name).write_text(f"{text}\n")
+
+
+def pack(root: Path, image: Path) -> Path:
+    """Make an initramfs of a folder."""
     names = "\n".join(sorted(str(path.relative_to(root)) for path in root.rglob("*")))
     with image.open("wb") as file:
         # Not compressed: under emulation unpacking takes longer than copying.
@@ -217,16 +243,19 @@ def boot(
     folder: Path,
     *,
     accelerator: str = EMULATION,
+    disk: Path | None = None,
     tries: int = 3,
 ) -> Boot:
     """Boot two cores until they power off; TimeoutError shows the console's last lines.
+
+    `disk`: the guest's /dev/vdb, which keeps what is written to it; None: it has none.
 
     An emulated kernel stands still early in one of some forty boots (seen with -rt, after "NET:
     Registered PF_INET"), before anything of taut runs: then, and only then, it is booted again.
     """
     for n_stalled in range(tries):
         try:
-            found = _boot_once(kernel, initramfs, parameters, folder, accelerator, _TO_INIT_S)
+            found = _boot_once(kernel, initramfs, parameters, folder, accelerator, _TO_INIT_S, disk)
         except NoInitError:
             if n_stalled + 1 == tries:
                 raise
@@ -242,21 +271,23 @@ def _boot_once(
     folder: Path,
     accelerator: str,
     to_init_limit_s: float,
+    disk: Path | None = None,
 ) -> Boot:
     folder.mkdir(parents=True, exist_ok=True)
     console, sent = folder / "console", folder / "sent.tar"
     console.write_bytes(b"")
-    with sent.open("wb") as disk:
-        disk.truncate(_DISK_BYTES)
+    with sent.open("wb") as file:
+        file.truncate(_DISK_BYTES)
     command = [
         *("qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", "2", "-m", "1024"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-kernel", str(kernel.image), "-initrd", str(initramfs)),
         *("-append", f"console=ttyS0 panic=-1 {parameters}".strip()),
         *("-serial", f"file:{console}"),
-        *("-drive", f"file={sent},format=raw,if=none,id=sent"),
-        *("-device", "virtio-blk-pci,drive=sent,num-queues=2"),
     ]
+    for number, file in enumerate([sent] if disk is None else [sent, disk]):
+        command += ["-drive", f"file={file},format=raw,if=none,id=disk{number}"]
+        command += ["-device", f"virtio-blk-pci,drive=disk{number},num-queues=2"]
     start = time.monotonic()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     to_init_s = 0.0
@@ -315,25 +346,27 @@ def _newest_package(meta: str) -> str:
     )
 
 
-def _copy_python(root: Path) -> list[Path]:
+def copy_python(root: Path) -> list[Path]:
     """Give those of its files that are linked with libraries."""
     python = Path(sys.executable).resolve()
     library = Path(sysconfig.get_path("stdlib"))
-    _copy(python, root)
+    copy_file(python, root)
     (root / "usr/bin/python3").symlink_to(python.name)
     ignored = shutil.ignore_patterns(*_LEFT_OUT)
     shutil.copytree(library, _under(root, library), ignore=ignored, symlinks=True)
     return [python, *(library / "lib-dynload").glob("*.so")]
 
 
-def _copy_libraries(loaded: Sequence[Path], root: Path) -> None:
+def copy_libraries(loaded: Sequence[Path], root: Path) -> None:
+    """To the same places: what programs and modules are linked with."""
     said = subprocess.run(["ldd", *loaded], capture_output=True, text=True, check=False).stdout
-    for word in sorted({word for word in said.split() if word.startswith("/lib")}):
+    for word in sorted({word for word in said.split() if word.startswith(("/lib", "/usr/lib"))}):
         if Path(word).is_file():
-            _copy(Path(word), root)
+            copy_file(Path(word), root)
 
 
-def _copy_taut(target: Path, modules: Sequence[str]) -> None:
+def copy_taut(target: Path, modules: Sequence[str]) -> None:
+    """Copy the package, and others that some modules of it load."""
     source = Path(taut.__file__).parent
     shutil.copytree(source, target / "taut", ignore=shutil.ignore_patterns("__pycache__"))
     script = _FIND_PACKAGES.format(modules=("taut.cli.main", *modules))
@@ -348,7 +381,7 @@ def _copy_taut(target: Path, modules: Sequence[str]) -> None:
             shutil.copy(file, target)
 
 
-def _copy(file: Path, root: Path) -> None:
+def copy_file(file: Path, root: Path) -> None:
     """To the same place under the root; what a link points to, under the link's name."""
     target = _under(root, file)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -204,5 +204,5 @@ def test_a_shootdown_without_csd_events_has_no_sender_and_says_so(proof: Proof) 
 
     assert set(flushed.values()) == {None}
     for gap in flushed:
-        assert "who sent it: no event of a sender" in tell_gap(verdicts, gap).missing
+        assert "who sent it: no event proves it" in tell_gap(verdicts, gap).missing
     assert explanation.calls == (0, 0)

@@ -1,0 +1,119 @@
+"""Acceptance 7 of trim: a program that taut does not load, with a hog on its core."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance_run import TAUT, wait_for
+from foreign_program import HOG, polling_testpmd, running
+from host_snapshot import affinities, differences, snapshot
+from taut.cli.main import run_command
+from taut.core.cpus import cpuset_cores
+from taut.host.host import Host
+from taut.host.journal import Journal
+
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.root,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(len(cpuset_cores()) < 2, reason="one core: nothing could be kept off it"),
+    pytest.mark.skipif(shutil.which("dpdk-testpmd") is None, reason="no dpdk-testpmd"),
+]
+
+CORE = max(cpuset_cores())
+WINDOW = ("--window", "300ms")
+
+
+@pytest.fixture(autouse=True)
+def untouched_machine() -> Iterator[None]:
+    if Journal(Host()).is_there:
+        pytest.skip("this machine has a journal: taut host undo")
+    yield
+    run_command(["doctor", "--clean"])
+    run_command(["host", "undo"])
+
+
+@contextmanager
+def crowded(folder: Path) -> Iterator[tuple[int, int]]:
+    """A testpmd and a hog pinned to its core; gives the numbers of both."""
+    hog = [sys.executable, "-c", HOG.format(work_s=60, sleep_s=0)]
+    # They share the core alike; and where there are but two, the hog is moved to taut's own.
+    with (
+        polling_testpmd(folder, CORE, nice=0) as pid,
+        running(hog, CORE, nice=0) as other,
+    ):
+        comm = Path(f"/proc/{other.pid}/comm")
+        wait_for("the hog", lambda: "taut-hog" in comm.read_text())
+        yield pid, other.pid
+
+
+def trim(folder: Path, pid: int, *arguments: str) -> list[str]:
+    argv = [*TAUT, "trim", "--pid", str(pid), "--cores", str(CORE), "--yes", "--json", *WINDOW]
+    return [*argv, "--out", str(folder / "run"), *arguments]
+
+
+def left(before: dict[str, bytes]) -> list[str]:
+    """Settings that differ now, but the cores of interrupts that have not fired since."""
+    return [text for text in differences(before, snapshot()) if "/effective_affinity" not in text]
+
+
+def moved(threads: dict[Any, Any]) -> dict[Any, Any]:
+    """Threads that still live and may run on other cores than before."""
+    return {key: cores for key, cores in affinities(threads).items() if cores != threads[key]}
+
+
+def test_7_the_remedy_of_a_hog_is_found_and_shown_to_help(tmp_path: Path):
+    with crowded(tmp_path) as (pid, hog):
+        before, threads = snapshot(), affinities()
+        argv = trim(tmp_path, pid, "--budget", "75s")
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert (left(before), moved(threads)) == ([], {})
+        assert os.sched_getaffinity(hog) == {CORE}
+
+    if "tracefs" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr[-3000:]
+    document = json.loads(done.stdout)
+    assert document == json.loads((tmp_path / "run/trim.json").read_text())
+    assert document["verdict"] == "helps", document["sentence"]
+    assert document["causes"][0]["cause"] == "preemption"
+    [remedy] = [r for r in document["remedies"] if r["remedy"] == "R24-now"]
+    assert remedy["decision"].startswith("kept")
+    assert any("taut-hog" in line for line in remedy["lines"])
+    whole = [window for window in document["windows"] if not window["failure"]]
+    assert all(w["before"]["lost"] == w["after"]["lost"] == [] for w in whole)
+    # The process was where it was, in every state.
+    assert {cell for w in whole for cell in w["stalled_ns_per_s"]} == {f"core {CORE}"}
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert manifest["process"]["pid"] == pid
+    assert not Journal(Host()).is_there
+
+
+def test_7_the_process_dies_in_the_middle(tmp_path: Path):
+    before = snapshot()
+    argv = trim(tmp_path, 0, "--only", "R24", "--budget", "60s")
+    with crowded(tmp_path) as (pid, _):
+        threads = affinities()
+        argv[argv.index("--pid") + 1] = str(pid)
+        with subprocess.Popen(argv, stdout=-1, stderr=-1, text=True) as taut:
+            wait_for("a change", lambda: Journal(Host()).is_there or taut.poll() is not None)
+            os.kill(pid, signal.SIGKILL)
+            out, said = taut.communicate(timeout=60)
+        assert moved(threads) == {}
+
+    if "tracefs" in said:
+        pytest.skip(said.strip())
+    assert (taut.returncode, out) == (1, "")
+    assert said.strip().splitlines()[-1].startswith(f"taut: process {pid} (")
+    assert "ended while it was measured" in said
+    assert left(before) == []
+    assert not Journal(Host()).is_there
