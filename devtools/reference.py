@@ -83,7 +83,9 @@ def options(specs: list[dict[str, Any]], prefix: str = "") -> Iterator[str]:
         default = f"`{spec['default']}`" if spec.get("default") else ""
         if spec.get("default") is None and spec["type"] != "list":
             default = "required"
-        yield f"| `{prefix}{spec['name']}` | {kind} | {default} | {cell(spec['help'])} |"
+        name = prefix + spec["name"]
+        name += f" {spec['metavar']}" if prefix and spec["type"] not in ("flag", "choice") else ""
+        yield f"| `{name}` | {kind} | {default} | {cell(spec['help'])} |"
     yield ""
 
 
@@ -103,10 +105,11 @@ def python_tables() -> Iterator[str]:
 def host_checks() -> Iterator[str]:
     """Every check of `taut host audit`, by group."""
     yield "## Host checks (`taut host audit`)\n"
-    yield "| id | what | at worst | why | source |"
-    yield "|---|---|---|---|---|"
+    yield "| id | what | where it fails | at worst | why | source |"
+    yield "|---|---|---|---|---|---|"
     for check in CHECKS:
-        words = (check.title, check.severity.name.lower(), check.why, check.source)
+        severity = check.severity.name.lower()
+        words = (check.title, check.fault, severity, check.why, check.source)
         yield f"| {check.id} | {' | '.join(cell(word) for word in words)} |"
     yield ""
 

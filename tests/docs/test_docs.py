@@ -1,17 +1,26 @@
-"""The documents: what they link to and name exists, and the example compiles."""
+"""The documents: what they link to, name and tell to type exists, and the example compiles."""
 
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
+
+from taut.cli.help import Context
+from taut.cli.main import TAUT
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 # `dataplane/nf/nf.h`, `python/taut/dut/driver.py`: real files, unless a part is in CAPITALS (NAME).
 NAMED_PATH = re.compile(r"`((?:dataplane|python|tests|devtools|bench|examples)/[\w./*-]+)`")
+# A line to type; what the shell puts in is a number of a process.
+TYPED = re.compile(r"^    bin/(taut .*)$", re.MULTILINE)
+FROM_SHELL = re.compile(r"\$(?:!|\([^)]*\))")
+README_LINES, IMAGE_BYTES = 60, 100_000
 PLACEHOLDER = re.compile(r"\b(?:[A-Z]{3,}|ttl)\b|_NAME")
 
 
@@ -31,6 +40,36 @@ def test_named_files_exist(page: Path) -> None:
     missing = [path for path in paths if not any(ROOT.glob(path.rstrip("/")))]
 
     assert missing == []
+
+
+def typed() -> list[str]:
+    """Every command line of taut that a page tells to type, without its comment."""
+    found = [line for page in PAGES for line in TYPED.findall(page.read_text())]
+    words = [shlex.split(FROM_SHELL.sub("4242", line), comments=True) for line in found]
+    return sorted({shlex.join(line) for line in words})
+
+
+@pytest.mark.parametrize("line", typed())
+def test_what_a_page_tells_to_type_is_understood(line: str) -> None:
+    """Parsed alone: commands, options, values and types; nothing is started."""
+    words = [word for word in shlex.split(line)[1:] if word != "&"]
+    command: click.Command | None = TAUT
+    while isinstance(command, click.Group):
+        name = words.pop(0)
+        command = command.get_command(Context(command), name)
+
+    assert command is not None
+    command.make_context(name, words)
+
+
+def test_the_readme_is_short_and_its_picture_small() -> None:
+    text = (ROOT / "README.md").read_text()
+
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
+
+    assert len(text.splitlines()) <= README_LINES
+    assert len(pictures) == 1
+    assert (ROOT / pictures[0]).stat().st_size < IMAGE_BYTES
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
