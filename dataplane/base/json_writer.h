@@ -1,0 +1,57 @@
+#pragma once
+
+// Writes one JSON document to a stream. Commas, quotes, escapes and brackets are its business:
+//
+//	struct json json = {.out = file};
+//	json_object(&json, NULL);
+//	json_u64(&json, "n", 3);
+//	json_array(&json, "cores");
+//	json_i64(&json, NULL, 1);
+//	json_end(&json);
+//	json_end(&json);
+//	int err = json_done(&json);
+//
+// writes {"n":3,"cores":[1]} and a newline. A member of an object has a name; an element of an
+// array, and the document itself, has NULL. A wrong name or an end too many is a mistake in the
+// program and stops it (assert). For text in memory let out be an open_memstream.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { JSON_DEPTH_MAX = 16 };
+
+struct json {
+	FILE *out;
+	char closing[JSON_DEPTH_MAX]; // of what is open: '}' or ']'
+	unsigned int depth; // how much is open
+	bool has_members; // where the next value goes: it needs a comma before it
+	bool has_name; // json_name_u64 wrote it already
+};
+
+// Open an object or an array; json_end closes the one opened last.
+void json_object(struct json *json, const char *name);
+void json_array(struct json *json, const char *name);
+void json_end(struct json *json);
+
+// A name that is a number, as of a core. The value that comes next is given NULL.
+void json_name_u64(struct json *json, uint64_t name);
+
+// text NULL writes null. What is not ASCII is written as it stands.
+void json_text(struct json *json, const char *name, const char *text);
+void json_u64(struct json *json, const char *name, uint64_t value);
+void json_i64(struct json *json, const char *name, int64_t value);
+void json_bool(struct json *json, const char *name, bool value);
+void json_null(struct json *json, const char *name);
+
+// With so many digits behind the point; with so many that count. NaN and infinity, which JSON has
+// not, write null.
+void json_fixed(struct json *json, const char *name, double value, int decimals);
+void json_double(struct json *json, const char *name, double value, int digits);
+
+// A value that is JSON already; NULL writes null.
+void json_raw(struct json *json, const char *name, const char *value);
+
+// The end of the document. Returns 0, or -EIO when the stream did not take all of it; it is not
+// flushed.
+int json_done(struct json *json);
