@@ -1,7 +1,5 @@
 #include "command_line.h"
 
-#include "json.h"
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -97,13 +95,17 @@ static void print_help(const struct command_line *line, const char *called)
 
 static void print_description(const struct command_line *line)
 {
-	printf("{\"program\":\"%s\",\"version\":\"%s\",\"summary\":", line->program, line->version);
-	json_string(stdout, line->summary);
-	printf(",\"options\":");
-	option_describe(stdout, line->options, line->n_options);
+	struct json json = {.out = stdout};
+
+	json_object(&json, NULL);
+	json_text(&json, "program", line->program);
+	json_text(&json, "version", line->version);
+	json_text(&json, "summary", line->summary);
+	option_describe(&json, line->options, line->n_options);
 	if (line->describe != NULL)
-		line->describe(stdout);
-	printf("}\n");
+		line->describe(&json);
+	json_end(&json);
+	(void)json_done(&json);
 }
 
 static bool answer(const struct command_line *line, const char *called, const char *name)

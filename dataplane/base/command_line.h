@@ -7,7 +7,6 @@
 #include "option_spec.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 struct command_line {
 	const char *program, *summary, *usage; // usage: "--port P0 [--port P1] ..."
@@ -17,7 +16,7 @@ struct command_line {
 	size_t n_options;
 	// Options that words without a name fill in turn, NULL-terminated; NULL: no such words.
 	const char *const *positionals;
-	void (*describe)(FILE *out); // prints further members, each after a comma; NULL: none
+	void (*describe)(struct json *json); // further members of --describe; NULL: none
 };
 
 enum command_line_result {

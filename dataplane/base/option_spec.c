@@ -1,7 +1,5 @@
 #include "option_spec.h"
 
-#include "json.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -302,31 +300,32 @@ const char *option_metavar(const struct option_spec *spec)
 	return spec->metavar != NULL ? spec->metavar : type_metavars[spec->type];
 }
 
-void option_describe(FILE *out, const struct option_spec *specs, size_t n)
+static void describe(struct json *json, const struct option_spec *spec)
 {
-	fputc('[', out);
-	for (size_t i = 0; i < n; i++) {
-		fprintf(out, "%s{\"name\":\"%s\",\"type\":\"%s\",\"default\":", i > 0 ? "," : "",
-			specs[i].name, type_names[specs[i].type]);
-		json_string(out, specs[i].default_text);
-		fputs(",\"help\":", out);
-		json_string(out, specs[i].help);
-		if (specs[i].type != OPTION_FLAG) {
-			fputs(",\"metavar\":", out);
-			json_string(out, option_metavar(&specs[i]));
-		}
-		if (specs[i].type == OPTION_CHOICE) {
-			fputs(",\"choices\":[", out);
-			for (size_t c = 0; specs[i].choices[c] != NULL; c++) {
-				fputs(c > 0 ? "," : "", out);
-				json_string(out, specs[i].choices[c]);
-			}
-			fputc(']', out);
-		}
-		if (specs[i].min != 0 || specs[i].max != 0)
-			fprintf(out, ",\"min\":%" PRIu64 ",\"max\":%" PRIu64, specs[i].min,
-				specs[i].max);
-		fputc('}', out);
+	json_object(json, NULL);
+	json_text(json, "name", spec->name);
+	json_text(json, "type", type_names[spec->type]);
+	json_text(json, "default", spec->default_text);
+	json_text(json, "help", spec->help);
+	if (spec->type != OPTION_FLAG)
+		json_text(json, "metavar", option_metavar(spec));
+	if (spec->type == OPTION_CHOICE) {
+		json_array(json, "choices");
+		for (size_t i = 0; spec->choices[i] != NULL; i++)
+			json_text(json, NULL, spec->choices[i]);
+		json_end(json);
 	}
-	fputc(']', out);
+	if (spec->min != 0 || spec->max != 0) {
+		json_u64(json, "min", spec->min);
+		json_u64(json, "max", spec->max);
+	}
+	json_end(json);
+}
+
+void option_describe(struct json *json, const struct option_spec *specs, size_t n)
+{
+	json_array(json, "options");
+	for (size_t i = 0; i < n; i++)
+		describe(json, &specs[i]);
+	json_end(json);
 }

@@ -4,9 +4,10 @@
 // these; parsing, help, defaults and --describe all come from it. Nothing here allocates
 // except the copies of strings (OPTION_STRING, OPTION_LIST), which live as long as the process.
 
+#include "json_writer.h"
+
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum option_type {
 	OPTION_FLAG, // bool
@@ -51,5 +52,5 @@ int option_parse_value(const char *owner, const struct option_spec *spec, const 
 // What help calls the value.
 const char *option_metavar(const struct option_spec *spec);
 
-// The table as a JSON array, for --describe.
-void option_describe(FILE *out, const struct option_spec *specs, size_t n);
+// The table as the member "options", an array, of the object that is open; for --describe.
+void option_describe(struct json *json, const struct option_spec *specs, size_t n);

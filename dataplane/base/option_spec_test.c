@@ -165,10 +165,14 @@ static void test_description_is_json_with_every_field(void **state)
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	option_describe(out, &specs[1], 1);
+	struct json json = {.out = out};
+	json_object(&json, NULL);
+	option_describe(&json, &specs[1], 1);
+	json_end(&json);
 	fclose(out);
-	assert_string_equal(text, "[{\"name\":\"size\",\"type\":\"uint\",\"default\":\"32\","
-				  "\"help\":\"how many\",\"metavar\":\"N\",\"min\":1,\"max\":64}]");
+	assert_string_equal(text,
+		"{\"options\":[{\"name\":\"size\",\"type\":\"uint\",\"default\":\"32\","
+		"\"help\":\"how many\",\"metavar\":\"N\",\"min\":1,\"max\":64}]}");
 	free(text);
 }
 

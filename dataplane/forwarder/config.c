@@ -3,7 +3,6 @@
 #include "command_line.h"
 #include "cpu_list.h"
 #include "eal.h"
-#include "json.h"
 #include "nf_table.h"
 
 #include <errno.h>
@@ -96,28 +95,27 @@ static const struct option_spec options_table[] = {
 		.help = "each packet handled may take this much more; default likewise"},
 };
 
-static void describe(FILE *out)
+static void describe(struct json *json)
 {
-	fprintf(out, ",\"network_functions\":[");
+	json_array(json, "network_functions");
 	for (size_t i = 0; i < nf_table_size; i++) {
-		const struct nf_ops *nf = nf_table[i];
-		fprintf(out, "%s{\"name\":\"%s\",\"summary\":", i > 0 ? "," : "", nf->name);
-		json_string(out, nf->summary);
-		fprintf(out, ",\"options\":");
-		option_describe(out, nf->options, nf->n_options);
-		fprintf(out, "}");
+		json_object(json, NULL);
+		json_text(json, "name", nf_table[i]->name);
+		json_text(json, "summary", nf_table[i]->summary);
+		option_describe(json, nf_table[i]->options, nf_table[i]->n_options);
+		json_end(json);
 	}
-	fprintf(out, "],\"transmit\":[");
+	json_end(json);
+	json_array(json, "transmit");
 	for (size_t i = 0; i < transmit_table_size; i++) {
-		const struct transmit_ops *ops = transmit_table[i];
-		fprintf(out, "%s{\"name\":\"%s\",\"summary\":", i > 0 ? "," : "", ops->name);
-		json_string(out, ops->summary);
-		fprintf(out, ",\"options\":");
-		option_describe(out, ops->options, ops->n_options);
-		fprintf(out, "}");
+		json_object(json, NULL);
+		json_text(json, "name", transmit_table[i]->name);
+		json_text(json, "summary", transmit_table[i]->summary);
+		option_describe(json, transmit_table[i]->options, transmit_table[i]->n_options);
+		json_end(json);
 	}
-	fprintf(out, "],\"ports\":");
-	port_describe(out);
+	json_end(json);
+	port_describe(json);
 }
 
 static const char *const examples[] = {

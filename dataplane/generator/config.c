@@ -2,7 +2,6 @@
 
 #include "cpu_list.h"
 #include "eal.h"
-#include "json.h"
 #include "probe.h"
 
 #include <errno.h>
@@ -163,20 +162,18 @@ const struct option_spec generator_options[] = {
 };
 const size_t n_generator_options = sizeof(generator_options) / sizeof(generator_options[0]);
 
-static void describe(FILE *out)
+static void describe(struct json *json)
 {
-	fprintf(out, ",\"schedules\":[");
+	json_array(json, "schedules");
 	for (size_t i = 0; traffic_table[i] != NULL; i++) {
-		fprintf(out, "%s{\"name\":", i > 0 ? "," : "");
-		json_string(out, traffic_table[i]->name);
-		fprintf(out, ",\"summary\":");
-		json_string(out, traffic_table[i]->summary);
-		fprintf(out, ",\"options\":");
-		option_describe(out, traffic_table[i]->options, traffic_table[i]->n_options);
-		fprintf(out, "}");
+		json_object(json, NULL);
+		json_text(json, "name", traffic_table[i]->name);
+		json_text(json, "summary", traffic_table[i]->summary);
+		option_describe(json, traffic_table[i]->options, traffic_table[i]->n_options);
+		json_end(json);
 	}
-	fprintf(out, "],\"ports\":");
-	port_describe(out);
+	json_end(json);
+	port_describe(json);
 }
 
 static const char *const examples[] = {

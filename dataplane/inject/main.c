@@ -7,7 +7,6 @@
 #include "cores.h"
 #include "inject_report.h"
 #include "injector.h"
-#include "json.h"
 #include "log.h"
 
 #include <errno.h>
@@ -110,25 +109,21 @@ static const struct option_spec options_table[] = {
 
 static const char *const positionals[] = {"cause", NULL};
 
-static const char *const yes_no[] = {"false", "true"};
-
-static void describe_causes(FILE *out)
+static void describe_causes(struct json *json)
 {
-	fputs(",\"causes\":[", out);
+	json_array(json, "causes");
 	for (size_t i = 0; i < cause_table_size; i++) {
 		const struct cause_ops *ops = cause_table[i];
-		fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
-		json_string(out, ops->name);
-		fputs(",\"summary\":", out);
-		json_string(out, ops->summary);
-		fputs(",\"arg\":", out);
-		json_string(out, ops->arg);
-		fprintf(out, ",\"needs_victim\":%s,\"takes_victim\":%s,\"options\":",
-			yes_no[ops->victim == CAUSE_NEEDS_VICTIM], yes_no[ops->takes_other]);
-		option_describe(out, ops->options, ops->n_options);
-		fputc('}', out);
+		json_object(json, NULL);
+		json_text(json, "name", ops->name);
+		json_text(json, "summary", ops->summary);
+		json_text(json, "arg", ops->arg);
+		json_bool(json, "needs_victim", ops->victim == CAUSE_NEEDS_VICTIM);
+		json_bool(json, "takes_victim", ops->takes_other);
+		option_describe(json, ops->options, ops->n_options);
+		json_end(json);
 	}
-	fputc(']', out);
+	json_end(json);
 }
 
 // For people.

@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 // Who asks: of the two ends of a memif the device under test listens, unless role= says otherwise.
 enum port_side {
@@ -54,8 +53,8 @@ struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n);
 // Mbufs the ports may hold in their rings: what a pool must have besides what the program holds.
 unsigned int port_specs_mbufs(const struct port_spec *specs, size_t n);
 
-// The kinds as a JSON array, for --describe.
-void port_describe(FILE *out);
+// The kinds as the member "ports" of the object that is open; for --describe.
+void port_describe(struct json *json);
 
 struct port {
 	uint16_t id; // of the ethdev

@@ -106,19 +106,18 @@ unsigned int port_specs_mbufs(const struct port_spec *specs, size_t n)
 	return n_mbufs;
 }
 
-void port_describe(FILE *out)
+void port_describe(struct json *json)
 {
-	fputc('[', out);
+	json_array(json, "ports");
 	for (size_t i = 0; port_table[i] != NULL; i++) {
 		const struct port_kind *kind = port_table[i];
-		fprintf(out,
-			"%s{\"name\":\"%s\",\"summary\":\"%s\",\"needs_root\":%s,"
-			"\"system_calls\":%s,\"options\":",
-			i > 0 ? "," : "", kind->name, kind->summary,
-			kind->needs_root ? "true" : "false",
-			kind->cost == PORT_COST_SYSTEM_CALLS ? "true" : "false");
-		option_describe(out, kind->options, kind->n_options);
-		fputc('}', out);
+		json_object(json, NULL);
+		json_text(json, "name", kind->name);
+		json_text(json, "summary", kind->summary);
+		json_bool(json, "needs_root", kind->needs_root);
+		json_bool(json, "system_calls", kind->cost == PORT_COST_SYSTEM_CALLS);
+		option_describe(json, kind->options, kind->n_options);
+		json_end(json);
 	}
-	fputc(']', out);
+	json_end(json);
 }
