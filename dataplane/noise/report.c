@@ -1,9 +1,9 @@
 #include "report.h"
 
+#include "json_writer.h"
 #include "record_file.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -28,40 +28,48 @@ static const struct {
 	{"p99.9999", 0.999999},
 };
 
-static void print_clock(FILE *out, const struct noise *noise)
+static void print_clock(struct json *json, const struct noise *noise)
 {
 	struct clock_fit fit = {.tsc_hz = (double)noise->tsc_hz};
 
 	(void)clock_line(noise->points, 2 * CLOCK_POINTS, &fit);
-	fprintf(out,
-		",\"clock\":{\"nominal_tsc_hz\":%" PRIu64 ",\"tsc_hz\":%.3f,\"residual_ns\":%.1f}"
-		",\"histogram_resolution\":{\"exact_below_ns\":%" PRIu64
-		",\"relative_above\":%.3g}",
-		noise->tsc_hz, fit.tsc_hz, fit.residual_ns,
-		clock_ns(UINT64_C(1) << HISTOGRAM_EXACT_BITS, noise->tsc_hz),
-		ldexp(1, -HISTOGRAM_SUB_BITS));
+	json_object(json, "clock");
+	json_u64(json, "nominal_tsc_hz", noise->tsc_hz);
+	json_fixed(json, "tsc_hz", fit.tsc_hz, 3);
+	json_fixed(json, "residual_ns", fit.residual_ns, 1);
+	json_end(json);
+	json_object(json, "histogram_resolution");
+	json_u64(json, "exact_below_ns",
+		clock_ns(UINT64_C(1) << HISTOGRAM_EXACT_BITS, noise->tsc_hz));
+	json_double(json, "relative_above", ldexp(1, -HISTOGRAM_SUB_BITS), 3);
+	json_end(json);
 }
 
-static void print_periods(FILE *out, const struct poll_gap *poll, uint64_t tsc_hz)
+static void print_periods(struct json *json, const struct poll_gap *poll, uint64_t tsc_hz)
 {
 	struct histogram_bucket least = {0};
 	size_t cursor = 0;
 
 	(void)histogram_next(poll->periods, &cursor, &least);
-	fprintf(out, ",\"period_ns\":{\"min\":%" PRIu64, clock_ns(least.value, tsc_hz));
+	json_object(json, "period_ns");
+	json_u64(json, "min", clock_ns(least.value, tsc_hz));
 	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
-		fprintf(out, ",\"%s\":%" PRIu64, percentiles[i].name,
+		json_u64(json, percentiles[i].name,
 			clock_ns(
 				histogram_percentile(poll->periods, percentiles[i].share), tsc_hz));
-	fprintf(out, "},\"over\":[");
-	for (size_t i = 0; i < sizeof(thresholds_ns) / sizeof(thresholds_ns[0]); i++)
-		fprintf(out, "%s{\"threshold_ns\":%" PRIu64 ",\"gaps\":%" PRIu64 "}",
-			i > 0 ? "," : "", thresholds_ns[i],
-			poll_gap_count_over(poll, clock_ticks(thresholds_ns[i], tsc_hz)));
-	fputc(']', out);
+	json_end(json);
+	json_array(json, "over");
+	for (size_t i = 0; i < sizeof(thresholds_ns) / sizeof(thresholds_ns[0]); i++) {
+		uint64_t ticks = clock_ticks(thresholds_ns[i], tsc_hz);
+		json_object(json, NULL);
+		json_u64(json, "threshold_ns", thresholds_ns[i]);
+		json_u64(json, "gaps", poll_gap_count_over(poll, ticks));
+		json_end(json);
+	}
+	json_end(json);
 }
 
-static void print_core(FILE *out, const struct noise *noise, const struct noise_core *core)
+static void print_core(struct json *json, const struct noise *noise, const struct noise_core *core)
 {
 	const struct poll_gap *poll = &core->poll;
 	uint64_t hz = noise->tsc_hz;
@@ -69,30 +77,42 @@ static void print_core(FILE *out, const struct noise *noise, const struct noise_
 	uint64_t at_tsc =
 		poll->worst_start_tsc > noise->start_tsc ? poll->worst_start_tsc : noise->start_tsc;
 
-	fprintf(out, "{\"core\":%d,\"samples\":%" PRIu64 ",\"duration_ns\":%" PRIu64, core->core,
-		histogram_total(poll->periods), clock_ns(poll->last_tsc - poll->first_tsc, hz));
-	print_periods(out, poll, hz);
-	fprintf(out,
-		",\"gaps\":{\"n\":%" PRIu64 ",\"total_ns\":%" PRIu64 ",\"not_logged\":%" PRIu64 "}",
-		poll->gaps.n, clock_ns(poll->gaps.total_ticks, hz), poll->gaps.not_logged);
-	fprintf(out, ",\"worst\":{\"ns\":%" PRIu64 ",\"at_ns\":%" PRIu64 "}}",
-		clock_ns(poll->worst_ticks, hz), clock_ns(at_tsc - noise->start_tsc, hz));
+	json_object(json, NULL);
+	json_i64(json, "core", core->core);
+	json_u64(json, "samples", histogram_total(poll->periods));
+	json_u64(json, "duration_ns", clock_ns(poll->last_tsc - poll->first_tsc, hz));
+	print_periods(json, poll, hz);
+	json_object(json, "gaps");
+	json_u64(json, "n", poll->gaps.n);
+	json_u64(json, "total_ns", clock_ns(poll->gaps.total_ticks, hz));
+	json_u64(json, "not_logged", poll->gaps.not_logged);
+	json_end(json);
+	json_object(json, "worst");
+	json_u64(json, "ns", clock_ns(poll->worst_ticks, hz));
+	json_u64(json, "at_ns", clock_ns(at_tsc - noise->start_tsc, hz));
+	json_end(json);
+	json_end(json);
 }
 
 void report_print(FILE *out, const struct noise *noise, bool was_interrupted)
 {
-	fprintf(out,
-		"{\"format\":1,\"version\":\"%s\",\"stop\":\"%s\",\"duration_ns\":%" PRIu64
-		",\"threshold_ns\":%" PRIu64 ",\"priority\":%d,\"start_tsc\":%" PRIu64,
-		TAUT_VERSION, was_interrupted ? "signal" : "duration", noise->config.duration_ns,
-		noise->config.threshold_ns, noise->config.priority, noise->start_tsc);
-	print_clock(out, noise);
-	fprintf(out, ",\"cores\":[");
-	for (size_t i = 0; i < noise->n_cores; i++) {
-		fputs(i > 0 ? "," : "", out);
-		print_core(out, noise, &noise->cores[i]);
-	}
-	fprintf(out, "]}\n");
+	struct json json = {.out = out};
+
+	json_object(&json, NULL);
+	json_u64(&json, "format", 1);
+	json_text(&json, "version", TAUT_VERSION);
+	json_text(&json, "stop", was_interrupted ? "signal" : "duration");
+	json_u64(&json, "duration_ns", noise->config.duration_ns);
+	json_u64(&json, "threshold_ns", noise->config.threshold_ns);
+	json_i64(&json, "priority", noise->config.priority);
+	json_u64(&json, "start_tsc", noise->start_tsc);
+	print_clock(&json, noise);
+	json_array(&json, "cores");
+	for (size_t i = 0; i < noise->n_cores; i++)
+		print_core(&json, noise, &noise->cores[i]);
+	json_end(&json);
+	json_end(&json);
+	(void)json_done(&json);
 }
 
 static struct record_file_header header_of(const struct noise *noise, const struct noise_core *core)
