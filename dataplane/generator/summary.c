@@ -1,11 +1,10 @@
 // generator.json: what was asked, what was done, what was counted.
 
 #include "generator.h"
-#include "json.h"
+#include "json_writer.h"
 #include "result_files.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,36 +21,36 @@ static const char *stop_text(const struct generator *g)
 	return g->config->duration_ns == UINT64_MAX ? "count" : "duration";
 }
 
-static void print_clock_point(FILE *out, const char *name, const struct clock_point *point)
+static void print_clock_point(struct json *json, const char *name, const struct clock_point *point)
 {
-	fprintf(out,
-		"\"%s\":{\"tsc\":%" PRIu64 ",\"mono_raw_ns\":%" PRIu64 ",\"width_ticks\":%" PRIu64
-		"}",
-		name, point->tsc, point->mono_raw_ns, point->width_ticks);
+	json_object(json, name);
+	json_u64(json, "tsc", point->tsc);
+	json_u64(json, "mono_raw_ns", point->mono_raw_ns);
+	json_u64(json, "width_ticks", point->width_ticks);
+	json_end(json);
 }
 
-static void print_clock(FILE *out, const struct generator *g)
+static void print_clock(struct json *json, const struct generator *g)
 {
 	struct clock_fit fit = {.tsc_hz = (double)g->tsc_hz};
 
 	(void)clock_line(g->points, 2 * CLOCK_POINTS, &fit);
-	fprintf(out,
-		",\"clock\":{\"nominal_tsc_hz\":%" PRIu64 ",\"tsc_hz\":%.3f,\"residual_ns\":%.1f,",
-		g->tsc_hz, fit.tsc_hz, fit.residual_ns);
-	print_clock_point(out, "first", &g->points[0]);
-	fputc(',', out);
-	print_clock_point(out, "last", &g->points[2 * CLOCK_POINTS - 1]);
-	fputc('}', out);
+	json_object(json, "clock");
+	json_u64(json, "nominal_tsc_hz", g->tsc_hz);
+	json_fixed(json, "tsc_hz", fit.tsc_hz, 3);
+	json_fixed(json, "residual_ns", fit.residual_ns, 1);
+	print_clock_point(json, "first", &g->points[0]);
+	print_clock_point(json, "last", &g->points[2 * CLOCK_POINTS - 1]);
+	json_end(json);
 }
 
-static void print_asked(FILE *out, const struct config *config)
+static void print_asked(struct json *json, const struct config *config)
 {
-	fprintf(out, ",\"asked\":{");
-	for (size_t i = 0; i < n_generator_options; i++) {
-		fprintf(out, "%s\"%s\":", i > 0 ? "," : "", generator_options[i].name);
-		json_string(out, config_asked(config, &generator_options[i]));
-	}
-	fputc('}', out);
+	json_object(json, "asked");
+	for (size_t i = 0; i < n_generator_options; i++)
+		json_text(json, generator_options[i].name,
+			config_asked(config, &generator_options[i]));
+	json_end(json);
 }
 
 // From the epoch to the end of the schedule, or to where it was cut off.
@@ -70,7 +69,12 @@ static uint64_t duration_ns(const struct generator *g)
 	return end_ns;
 }
 
-static void print_rates(FILE *out, const struct generator *g, const struct counters *sum)
+static double pps_of_each(const struct generator *g, uint64_t n_packets, uint64_t ns)
+{
+	return ns > 0 ? (double)n_packets * 1e9 / (double)ns / g->n_directions : 0;
+}
+
+static void print_rates(struct json *json, const struct generator *g, const struct counters *sum)
 {
 	uint64_t schedule_ns = duration_ns(g);
 	uint64_t sending_ns = schedule_ns;
@@ -84,22 +88,19 @@ static void print_rates(FILE *out, const struct generator *g, const struct count
 		if (last_ns > sending_ns + g->config->quantum_ns)
 			sending_ns = last_ns;
 	}
-	fprintf(out,
-		",\"rate_pps\":%.6f,\"offered_pps\":%.6f,\"achieved_pps\":%.6f"
-		",\"duration_ns\":%" PRIu64 ",\"warm_up_ns\":%" PRIu64 ",\"stop\":\"%s\"",
-		traffic_rate_pps(&g->config->rate),
-		schedule_ns > 0 ? (double)sum->due * 1e9 / (double)schedule_ns / g->n_directions
-				: 0,
-		sending_ns > 0 ? (double)sum->sent * 1e9 / (double)sending_ns / g->n_directions : 0,
-		schedule_ns, g->config->options.warm_up_ns, stop_text(g));
+	json_fixed(json, "rate_pps", traffic_rate_pps(&g->config->rate), 6);
+	json_fixed(json, "offered_pps", pps_of_each(g, sum->due, schedule_ns), 6);
+	json_fixed(json, "achieved_pps", pps_of_each(g, sum->sent, sending_ns), 6);
+	json_u64(json, "duration_ns", schedule_ns);
+	json_u64(json, "warm_up_ns", g->config->options.warm_up_ns);
+	json_text(json, "stop", stop_text(g));
 }
 
-static void print_frames(FILE *out, const struct frame_mix *mix)
+static void print_frames(struct json *json, const struct frame_mix *mix)
 {
-	const char *separator = "";
 	uint16_t before = 0;
 
-	fprintf(out, ",\"frames\":[");
+	json_array(json, "frames");
 	// Smallest first; the shuffle of the run has left the pattern in any order.
 	while (true) {
 		uint16_t len = UINT16_MAX;
@@ -111,86 +112,108 @@ static void print_frames(FILE *out, const struct frame_mix *mix)
 			n += mix->pattern[i] == len;
 		if (n == 0)
 			break;
-		fprintf(out, "%s{\"len\":%u,\"share\":%.9g}", separator, len, (double)n / mix->n);
-		separator = ",";
+		json_object(json, NULL);
+		json_u64(json, "len", len);
+		json_double(json, "share", (double)n / mix->n, 9);
+		json_end(json);
 		before = len;
 	}
-	fputc(']', out);
+	json_end(json);
 }
 
-static void print_counters(FILE *out, const struct counters *counters)
+static void print_counters(struct json *json, const char *name, const struct counters *counters)
 {
+	json_object(json, name);
 	for (size_t i = 0; i < n_counter_names; i++)
-		fprintf(out, "%s\"%s\":%" PRIu64, i > 0 ? "," : "{", counter_names[i].name,
-			counters_get(counters, i));
-	fputc('}', out);
+		json_u64(json, counter_names[i].name, counters_get(counters, i));
+	json_end(json);
 }
 
-static void print_gaps(FILE *out, const struct generator *g)
+static void print_gaps(struct json *json, const struct generator *g)
 {
 	const struct gap_log *log = &g->loop.gaps.log;
 
-	fprintf(out,
-		",\"gaps\":{\"n\":%" PRIu64 ",\"total_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
-		",\"not_logged\":%" PRIu64 ",\"threshold_ns\":%" PRIu64
-		",\"per_packet_ns\":%" PRIu64 ",\"longest_granted_ns\":%" PRIu64 "}",
-		log->n, clock_ns(log->total_ticks, g->tsc_hz), clock_ns(log->max_ticks, g->tsc_hz),
-		log->not_logged, g->config->gap_threshold_ns, g->config->gap_per_packet_ns,
+	json_object(json, "gaps");
+	json_u64(json, "n", log->n);
+	json_u64(json, "total_ns", clock_ns(log->total_ticks, g->tsc_hz));
+	json_u64(json, "max_ns", clock_ns(log->max_ticks, g->tsc_hz));
+	json_u64(json, "not_logged", log->not_logged);
+	json_u64(json, "threshold_ns", g->config->gap_threshold_ns);
+	json_u64(json, "per_packet_ns", g->config->gap_per_packet_ns);
+	json_u64(json, "longest_granted_ns",
 		clock_ns(g->loop.gaps.longest_granted_ticks, g->tsc_hz));
+	json_end(json);
 }
 
-static void print_instrument(FILE *out, const struct generator *g)
+static void print_loop(struct json *json, const struct generator *g)
 {
-	static const char *const modes[] = {"all", "tail", "none"};
 	const struct loop *loop = &g->loop;
 
-	print_gaps(out, g);
-	fprintf(out,
-		",\"loop\":{\"iterations\":%" PRIu64 ",\"min_ns\":%" PRIu64 ",\"near_ns\":%" PRIu64
-		",\"quantum_ns\":%" PRIu64 "}",
-		loop->n_iterations,
-		loop->n_iterations > 0 ? clock_ns(loop->min_ticks, g->tsc_hz) : 0,
-		clock_ns(loop->near_ticks, g->tsc_hz), g->config->quantum_ns);
-	fprintf(out,
-		",\"records\":{\"mode\":\"%s\",\"n\":%" PRIu64 ",\"bytes\":%" PRIu64
-		",\"lost\":%" PRIu64 ",\"stalls\":%" PRIu64 ",\"tail_threshold_ns\":%" PRIu64 "}",
-		modes[g->config->options.record], g->n_records,
-		g->n_records * sizeof(struct packet_record), g->n_records_lost, g->n_stalls,
+	json_object(json, "loop");
+	json_u64(json, "iterations", loop->n_iterations);
+	json_u64(json, "min_ns", loop->n_iterations > 0 ? clock_ns(loop->min_ticks, g->tsc_hz) : 0);
+	json_u64(json, "near_ns", clock_ns(loop->near_ticks, g->tsc_hz));
+	json_u64(json, "quantum_ns", g->config->quantum_ns);
+	json_end(json);
+}
+
+static void print_records(struct json *json, const struct generator *g)
+{
+	static const char *const modes[] = {"all", "tail", "none"};
+
+	json_object(json, "records");
+	json_text(json, "mode", modes[g->config->options.record]);
+	json_u64(json, "n", g->n_records);
+	json_u64(json, "bytes", g->n_records * sizeof(struct packet_record));
+	json_u64(json, "lost", g->n_records_lost);
+	json_u64(json, "stalls", g->n_stalls);
+	json_u64(json, "tail_threshold_ns",
 		clock_ns(g->measurements[0].tail.ticks_q16 >> 16, g->tsc_hz));
-	fprintf(out, ",\"in_flight\":{\"capacity\":%" PRIu64 ",\"deadline_ns\":%" PRIu64 "}",
-		g->measurements[0].in_flight.mask + 1, g->config->options.deadline_ns);
-	fprintf(out,
-		",\"histogram_resolution\":{\"exact_below_ns\":%" PRIu64
-		",\"relative_above\":%.3g}",
-		clock_ns(UINT64_C(1) << HISTOGRAM_EXACT_BITS, g->tsc_hz),
-		ldexp(1, -HISTOGRAM_SUB_BITS));
+	json_end(json);
+}
+
+static void print_instrument(struct json *json, const struct generator *g)
+{
+	print_gaps(json, g);
+	print_loop(json, g);
+	print_records(json, g);
+	json_object(json, "in_flight");
+	json_u64(json, "capacity", g->measurements[0].in_flight.mask + 1);
+	json_u64(json, "deadline_ns", g->config->options.deadline_ns);
+	json_end(json);
+	json_object(json, "histogram_resolution");
+	json_u64(json, "exact_below_ns", clock_ns(UINT64_C(1) << HISTOGRAM_EXACT_BITS, g->tsc_hz));
+	json_double(json, "relative_above", ldexp(1, -HISTOGRAM_SUB_BITS), 3);
+	json_end(json);
 }
 
 static void print_summary(FILE *out, const struct generator *g)
 {
+	struct json json = {.out = out};
 	struct counters sum = {0};
 
 	for (uint32_t i = 0; i < g->n_directions; i++)
 		counters_add(&sum, &g->measurements[i].counters);
-	fprintf(out,
-		"{\"format\":1,\"version\":\"%s\",\"run_id\":%" PRIu32 ",\"epoch_tsc\":%" PRIu64,
-		TAUT_VERSION, g->config->run_id, g->epoch_tsc);
-	print_clock(out, g);
-	print_asked(out, g->config);
-	print_rates(out, g, &sum);
-	fprintf(out, ",\"flows\":%" PRIu64, g->config->options.flows);
-	print_frames(out, &g->config->mix);
-	fprintf(out, ",\"core\":%d,\"memory\":\"%s\",\"counters\":", g->eal.core,
-		eal_memory(&g->eal));
-	print_counters(out, &sum);
-	fprintf(out, ",\"directions\":[");
-	for (uint32_t i = 0; i < g->n_directions; i++) {
-		fputs(i > 0 ? "," : "", out);
-		print_counters(out, &g->measurements[i].counters);
-	}
-	fputc(']', out);
-	print_instrument(out, g);
-	fprintf(out, "}\n");
+	json_object(&json, NULL);
+	json_u64(&json, "format", 1);
+	json_text(&json, "version", TAUT_VERSION);
+	json_u64(&json, "run_id", g->config->run_id);
+	json_u64(&json, "epoch_tsc", g->epoch_tsc);
+	print_clock(&json, g);
+	print_asked(&json, g->config);
+	print_rates(&json, g, &sum);
+	json_u64(&json, "flows", g->config->options.flows);
+	print_frames(&json, &g->config->mix);
+	json_i64(&json, "core", g->eal.core);
+	json_text(&json, "memory", eal_memory(&g->eal));
+	print_counters(&json, "counters", &sum);
+	json_array(&json, "directions");
+	for (uint32_t i = 0; i < g->n_directions; i++)
+		print_counters(&json, NULL, &g->measurements[i].counters);
+	json_end(&json);
+	print_instrument(&json, g);
+	json_end(&json);
+	(void)json_done(&json); // what the file did not take is seen when it is closed
 }
 
 static int close_checked(FILE *file)
