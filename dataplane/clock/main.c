@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "command_line.h"
 #include "cpu_list.h"
-#include "json.h"
+#include "json_writer.h"
 #include "log.h"
 #include "skew.h"
 
@@ -61,10 +61,9 @@ static double read_cost_ns(double tsc_hz)
 	return (last - first) * 1e9 / tsc_hz / READS;
 }
 
-static int print_skews(const cpu_set_t *cores, double tsc_hz)
+static int print_skews(struct json *json, const cpu_set_t *cores, double tsc_hz)
 {
 	int first = -1;
-	const char *comma = "";
 
 	for (int core = 0; core < CPU_SETSIZE; core++) {
 		struct skew skew;
@@ -77,10 +76,14 @@ static int print_skews(const cpu_set_t *cores, double tsc_hz)
 		int err = skew_measure(first, core, SKEW_ROUNDS, &skew);
 		if (err < 0)
 			return err;
-		printf("%s{\"cores\":[%d,%d],\"skew_ns\":%.1f,\"uncertainty_ns\":%.1f}", comma,
-			first, core, skew.skew_ticks * 1e9 / tsc_hz,
-			skew.uncertainty_ticks * 1e9 / tsc_hz);
-		comma = ",";
+		json_object(json, NULL);
+		json_array(json, "cores");
+		json_i64(json, NULL, first);
+		json_i64(json, NULL, core);
+		json_end(json);
+		json_fixed(json, "skew_ns", skew.skew_ticks * 1e9 / tsc_hz, 1);
+		json_fixed(json, "uncertainty_ns", skew.uncertainty_ticks * 1e9 / tsc_hz, 1);
+		json_end(json);
 	}
 	return 0;
 }
@@ -139,14 +142,20 @@ int main(int argc, char **argv)
 		LOG(ERROR, "the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
 		return EXIT_FAILURE;
 	}
-	printf("{\"usable\":%s,\"why\":", usable ? "true" : "false");
-	json_string(stdout, usable ? NULL : text);
-	printf(",\"constant_tsc\":%s,\"nonstop_tsc\":%s,\"tsc_hz\":%.3f,\"residual_ns\":%.3f,"
-	       "\"read_cost_ns\":%.2f,\"skew\":[",
-		flags.constant_tsc ? "true" : "false", flags.nonstop_tsc ? "true" : "false",
-		fit.tsc_hz, fit.residual_ns, read_cost_ns(fit.tsc_hz));
-	err = print_skews(&cores, fit.tsc_hz);
-	printf("]}\n");
+	struct json json = {.out = stdout};
+	json_object(&json, NULL);
+	json_bool(&json, "usable", usable);
+	json_text(&json, "why", usable ? NULL : text);
+	json_bool(&json, "constant_tsc", flags.constant_tsc);
+	json_bool(&json, "nonstop_tsc", flags.nonstop_tsc);
+	json_fixed(&json, "tsc_hz", fit.tsc_hz, 3);
+	json_fixed(&json, "residual_ns", fit.residual_ns, 3);
+	json_fixed(&json, "read_cost_ns", read_cost_ns(fit.tsc_hz), 2);
+	json_array(&json, "skew");
+	err = print_skews(&json, &cores, fit.tsc_hz);
+	json_end(&json);
+	json_end(&json);
+	(void)json_done(&json);
 	if (err < 0)
 		LOG(ERROR, "cannot compare the counters of two cores: error %d", -err);
 	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
