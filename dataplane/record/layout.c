@@ -1,6 +1,7 @@
 // taut-layout: print the binary records of record_format.h as JSON, so that Python's dtypes can be
 // compared with what the compiler made of them (tests/seam).
 
+#include "json_writer.h"
 #include "record_format.h"
 
 #include <stddef.h>
@@ -241,36 +242,42 @@ static const struct enumeration enumerations[] = {
 static_assert(sizeof(histogram_series) / sizeof(histogram_series[0]) == N_SERIES,
 	"every series is listed");
 
-static void print_layout(const struct layout *layout)
+static void print_layout(struct json *json, const struct layout *layout)
 {
-	printf("\"%s\":{\"size\":%zu,\"version\":%d,\"fields\":[", layout->name, layout->size,
-		RECORD_VERSION);
-	for (size_t i = 0; i < layout->n_fields; i++)
-		printf("%s{\"name\":\"%s\",\"offset\":%zu,\"size\":%zu}", i > 0 ? "," : "",
-			layout->fields[i].name, layout->fields[i].offset, layout->fields[i].size);
-	printf("]}");
+	json_object(json, layout->name);
+	json_u64(json, "size", layout->size);
+	json_u64(json, "version", RECORD_VERSION);
+	json_array(json, "fields");
+	for (size_t i = 0; i < layout->n_fields; i++) {
+		json_object(json, NULL);
+		json_text(json, "name", layout->fields[i].name);
+		json_u64(json, "offset", layout->fields[i].offset);
+		json_u64(json, "size", layout->fields[i].size);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
 }
 
-static void print_enumeration(const struct enumeration *enumeration)
+static void print_enumeration(struct json *json, const struct enumeration *enumeration)
 {
-	printf("\"%s\":{\"values\":{", enumeration->name);
+	json_object(json, enumeration->name);
+	json_object(json, "values");
 	for (size_t i = 0; i < enumeration->n_constants; i++)
-		printf("%s\"%s\":%d", i > 0 ? "," : "", enumeration->constants[i].name,
-			enumeration->constants[i].value);
-	printf("}}");
+		json_i64(json, enumeration->constants[i].name, enumeration->constants[i].value);
+	json_end(json);
+	json_end(json);
 }
 
 int main(void)
 {
-	printf("{");
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		print_layout(&layouts[i]);
-		printf(",\n");
-	}
-	for (size_t i = 0; i < sizeof(enumerations) / sizeof(enumerations[0]); i++) {
-		printf("%s", i > 0 ? ",\n" : "");
-		print_enumeration(&enumerations[i]);
-	}
-	printf("}\n");
-	return fflush(stdout) == 0 ? 0 : 1;
+	struct json json = {.out = stdout};
+
+	json_object(&json, NULL);
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		print_layout(&json, &layouts[i]);
+	for (size_t i = 0; i < sizeof(enumerations) / sizeof(enumerations[0]); i++)
+		print_enumeration(&json, &enumerations[i]);
+	json_end(&json);
+	return json_done(&json) == 0 && fflush(stdout) == 0 ? 0 : 1;
 }
