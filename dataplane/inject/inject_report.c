@@ -1,7 +1,7 @@
 #include "inject_report.h"
 
 #include "cause_table.h"
-#include "json.h"
+#include "json_writer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,56 +10,54 @@
 
 enum { PATH_LEN = 4096 };
 
-static void print_cause(FILE *out, const struct injector *injector)
+static void print_cause(struct json *json, const struct injector *injector)
 {
-	fputs(",\"cause\":", out);
-	json_string(out, injector->ops->name);
-	fputs(",\"cause_options\":", out);
-	json_string(out, injector->config.cause_options);
-	fputs(",\"arg\":", out);
-	json_string(out, injector->ops->arg);
-	fputs(",\"causes\":[", out);
-	for (size_t i = 0; i < cause_table_size; i++) {
-		fputs(i > 0 ? "," : "", out);
-		json_string(out, cause_table[i]->name);
-	}
-	fputc(']', out);
+	json_text(json, "cause", injector->ops->name);
+	json_text(json, "cause_options", injector->config.cause_options);
+	json_text(json, "arg", injector->ops->arg);
+	json_array(json, "causes");
+	for (size_t i = 0; i < cause_table_size; i++)
+		json_text(json, NULL, cause_table[i]->name);
+	json_end(json);
 }
 
-static void print_counts(FILE *out, const struct injector *injector)
+static void print_counts(struct json *json, const struct injector *injector)
 {
-	const struct injection_log *log = injector->log;
-
-	fprintf(out,
-		",\"sent\":%" PRIu64 ",\"not_sent\":%" PRIu64 ",\"overdue\":%" PRIu64
-		",\"late\":%" PRIu64 ",\"records\":%" PRIu64 ",\"not_logged\":%" PRIu64,
-		injector->n_sent, injector->n_not_sent, injector->n_overdue, injector->n_late,
-		log->n, log->not_logged);
+	json_u64(json, "sent", injector->n_sent);
+	json_u64(json, "not_sent", injector->n_not_sent);
+	json_u64(json, "overdue", injector->n_overdue);
+	json_u64(json, "late", injector->n_late);
+	json_u64(json, "records", injector->log->n);
+	json_u64(json, "not_logged", injector->log->not_logged);
 }
 
 // What sent interrupts could reach: of a --victim it is not known whether it ran.
-static const char *interrupts_possible(const struct injector *injector)
+static void print_interrupts_possible(struct json *json, const struct injector *injector)
 {
-	if (!injector->ops->sends_ipi)
-		return "false";
-	return injector->poller == NULL ? "null" : "true";
+	if (injector->ops->sends_ipi && injector->poller == NULL)
+		json_null(json, "interrupts_possible");
+	else
+		json_bool(json, "interrupts_possible", injector->ops->sends_ipi);
 }
 
-static void print_poller(FILE *out, const struct injector *injector)
+static void print_poller(struct json *json, const struct injector *injector)
 {
 	const struct poller *poller = injector->poller;
 
+	json_bool(json, "polled", poller != NULL);
 	if (poller == NULL) {
-		fputs(",\"polled\":false,\"gaps\":null,\"felt\":null", out);
+		json_null(json, "gaps");
+		json_null(json, "felt");
 		return;
 	}
-	fprintf(out,
-		",\"polled\":true,\"gaps\":{\"n\":%" PRIu64 ",\"not_logged\":%" PRIu64
-		",\"threshold_ns\":%" PRIu64 ",\"first_tsc\":%" PRIu64 ",\"last_tsc\":%" PRIu64
-		"},\"felt\":%" PRIu64,
-		poller->result.n_gaps, poller->result.gaps_not_logged,
-		injector->config.threshold_ns, poller->result.first_tsc, poller->result.last_tsc,
-		poller->result.n_felt);
+	json_object(json, "gaps");
+	json_u64(json, "n", poller->result.n_gaps);
+	json_u64(json, "not_logged", poller->result.gaps_not_logged);
+	json_u64(json, "threshold_ns", injector->config.threshold_ns);
+	json_u64(json, "first_tsc", poller->result.first_tsc);
+	json_u64(json, "last_tsc", poller->result.last_tsc);
+	json_end(json);
+	json_u64(json, "felt", poller->result.n_felt);
 }
 
 static const char *why_stopped(const struct injector *injector, bool was_interrupted)
@@ -75,25 +73,32 @@ void inject_report_print(FILE *out, const struct injector *injector, bool was_in
 {
 	const struct injector_config *config = &injector->config;
 	const struct poller *poller = injector->poller;
-	int victim_tid = poller == NULL ? injector->env.victim_pid : poller->tid;
+	struct json json = {.out = out};
 
-	fprintf(out, "{\"format\":1,\"version\":\"%s\",\"stop\":\"%s\"", TAUT_VERSION,
-		why_stopped(injector, was_interrupted));
-	print_cause(out, injector);
-	fprintf(out, ",\"core\":%d,\"place\":\"%s\"", config->core,
-		injector->ops->place == CAUSE_ON_CORE ? "on-core" : "from-afar");
-	fprintf(out, ",\"rate_per_s\":%.6f,\"duration_ns\":%" PRIu64 ",\"seed\":%" PRIu64,
-		(double)config->rate.acts * 1e9 / (double)config->rate.per_ns, config->duration_ns,
-		config->seed);
-	print_counts(out, injector);
-	fprintf(out, ",\"threads\":{\"victim\":%d,\"injector\":%d},\"victim_pid\":%d", victim_tid,
-		(int)injector->tid, (int)injector->env.victim_pid);
-	fprintf(out, ",\"interrupts_possible\":%s", interrupts_possible(injector));
-	print_poller(out, injector);
-	fprintf(out,
-		",\"start_tsc\":%" PRIu64 ",\"end_tsc\":%" PRIu64 ",\"nominal_tsc_hz\":%" PRIu64
-		"}\n",
-		injector->start_tsc, injector->end_tsc, injector->tsc_hz);
+	json_object(&json, NULL);
+	json_u64(&json, "format", 1);
+	json_text(&json, "version", TAUT_VERSION);
+	json_text(&json, "stop", why_stopped(injector, was_interrupted));
+	print_cause(&json, injector);
+	json_i64(&json, "core", config->core);
+	json_text(&json, "place", injector->ops->place == CAUSE_ON_CORE ? "on-core" : "from-afar");
+	json_fixed(&json, "rate_per_s",
+		(double)config->rate.acts * 1e9 / (double)config->rate.per_ns, 6);
+	json_u64(&json, "duration_ns", config->duration_ns);
+	json_u64(&json, "seed", config->seed);
+	print_counts(&json, injector);
+	json_object(&json, "threads");
+	json_i64(&json, "victim", poller == NULL ? injector->env.victim_pid : poller->tid);
+	json_i64(&json, "injector", injector->tid);
+	json_end(&json);
+	json_i64(&json, "victim_pid", injector->env.victim_pid);
+	print_interrupts_possible(&json, injector);
+	print_poller(&json, injector);
+	json_u64(&json, "start_tsc", injector->start_tsc);
+	json_u64(&json, "end_tsc", injector->end_tsc);
+	json_u64(&json, "nominal_tsc_hz", injector->tsc_hz);
+	json_end(&json);
+	(void)json_done(&json);
 }
 
 void inject_report_say(FILE *out, const struct injector *injector)
