@@ -1,57 +1,55 @@
 #include "match_report.h"
 
-#include "json.h"
+#include "json_writer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 enum { PATH_LEN = 4096 };
 
-static void print_notes(FILE *out, const struct match_side *side)
+static void print_notes(struct json *json, const struct match_side *side)
 {
-	const char *comma = "";
 	char text[PATH_LEN];
 
-	fprintf(out, "[");
+	json_array(json, "notes");
 	for (int kind = 0; kind < N_CAPTURE_NOTES; kind++) {
 		const struct capture_note *note = &side->capture->notes[kind];
 		if (note->count == 0)
 			continue;
 		capture_note_text(side->capture, kind, side->path, text, sizeof(text));
-		fprintf(out,
-			"%s\n  {\"kind\":\"%s\",\"count\":%" PRIu64 ",\"first_offset\":%" PRIu64
-			",\"detail\":%" PRIu64 ",\"text\":",
-			comma, capture_note_name(kind), note->count, note->first_offset,
-			note->detail);
-		json_string(out, text);
-		fprintf(out, "}");
-		comma = ",";
+		json_object(json, NULL);
+		json_text(json, "kind", capture_note_name(kind));
+		json_u64(json, "count", note->count);
+		json_u64(json, "first_offset", note->first_offset);
+		json_u64(json, "detail", note->detail);
+		json_text(json, "text", text);
+		json_end(json);
 	}
-	fprintf(out, "]");
+	json_end(json);
 }
 
-static void print_side(FILE *out, const char *name, const struct match_side *side)
+static void print_side(struct json *json, const char *name, const struct match_side *side)
 {
-	const struct capture_note *notes = side->capture->notes;
+	const struct capture_report *capture = side->capture;
 
-	fprintf(out, "\"%s\":{\"path\":", name);
-	json_string(out, side->path);
-	fprintf(out,
-		",\"format\":\"%s\",\"compression\":\"%s\",\"bytes\":%" PRIu64
-		",\"frames\":%" PRIu64 ",\"too_short_for_key\":%" PRIu64 ",\"cut_off\":%" PRIu64
-		",\"snapped\":%" PRIu64 ",\"backwards\":%" PRIu64 ",\"first_ns\":%" PRId64
-		",\"last_ns\":%" PRId64 ",\"notes\":",
-		side->capture->format, side->capture->compression, side->capture->n_bytes,
-		side->capture->n_frames, side->totals->n_truncated, notes[CAPTURE_CUT_OFF].count,
-		notes[CAPTURE_SNAPPED].count, notes[CAPTURE_BACKWARDS].count,
-		side->totals->first_ns, side->totals->last_ns);
-	print_notes(out, side);
-	fprintf(out, "},\n");
+	json_object(json, name);
+	json_text(json, "path", side->path);
+	json_text(json, "format", capture->format);
+	json_text(json, "compression", capture->compression);
+	json_u64(json, "bytes", capture->n_bytes);
+	json_u64(json, "frames", capture->n_frames);
+	json_u64(json, "too_short_for_key", side->totals->n_truncated);
+	json_u64(json, "cut_off", capture->notes[CAPTURE_CUT_OFF].count);
+	json_u64(json, "snapped", capture->notes[CAPTURE_SNAPPED].count);
+	json_u64(json, "backwards", capture->notes[CAPTURE_BACKWARDS].count);
+	json_i64(json, "first_ns", side->totals->first_ns);
+	json_i64(json, "last_ns", side->totals->last_ns);
+	print_notes(json, side);
+	json_end(json);
 }
 
-static void print_counts(FILE *out, const struct match_report *report)
+static void print_counts(struct json *json, const struct match_report *report)
 {
 	const struct match_counts *counts = report->counts;
 	const struct {
@@ -75,44 +73,49 @@ static void print_counts(FILE *out, const struct match_report *report)
 		{"skipped_warmup", report->results->n_cold_matched},
 	};
 
-	fprintf(out, "\"counts\":{");
+	json_object(json, "counts");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		fprintf(out, "%s\"%s\":%" PRIu64, i > 0 ? "," : "", rows[i].name, rows[i].value);
-	fprintf(out, "},\n");
+		json_u64(json, rows[i].name, rows[i].value);
+	json_end(json);
 }
 
-static void print_envelope(FILE *out, const struct envelope *envelope)
+// Each bin as [at_ns, least_ns, how many].
+static void print_envelope(struct json *json, const struct envelope *envelope)
 {
-	fprintf(out, "\"envelope\":{\"width_ns\":%" PRId64 ",\"bins\":[", envelope->width_ns);
-	const char *comma = "";
+	json_object(json, "envelope");
+	json_i64(json, "width_ns", envelope->width_ns);
+	json_array(json, "bins");
 	for (uint32_t i = 0; i < envelope->n; i++) {
 		if (envelope->bins[i].n == 0)
 			continue;
-		fprintf(out, "%s[%" PRId64 ",%" PRId64 ",%" PRIu64 "]", comma,
-			envelope->bins[i].at_ns, envelope->bins[i].least_ns, envelope->bins[i].n);
-		comma = ",";
+		json_array(json, NULL);
+		json_i64(json, NULL, envelope->bins[i].at_ns);
+		json_i64(json, NULL, envelope->bins[i].least_ns);
+		json_u64(json, NULL, envelope->bins[i].n);
+		json_end(json);
 	}
-	fprintf(out, "]}");
+	json_end(json);
+	json_end(json);
 }
 
-static void print_report(FILE *out, const struct match_report *report)
+static int print_report(FILE *out, const struct match_report *report)
 {
+	struct json json = {.out = out};
 	char key[1024];
 
-	fprintf(out, "{");
-	print_side(out, "ingress", &report->ingress);
-	print_side(out, "egress", &report->egress);
-	print_counts(out, report);
+	json_object(&json, NULL);
+	print_side(&json, "ingress", &report->ingress);
+	print_side(&json, "egress", &report->egress);
+	print_counts(&json, report);
 	key_spec_text(report->key, key, sizeof(key));
-	fprintf(out, "\"key\":");
-	json_string(out, key);
-	fprintf(out,
-		",\"window_ns\":%" PRId64 ",\"skip_ns\":%" PRId64 ",\"egress_offset_ns\":%" PRId64
-		",\"egress_drift_ppb\":%.17g,\n",
-		report->window_ns, report->skip_ns, report->correction.offset_ns,
-		report->correction.drift_ppb);
-	print_envelope(out, &report->results->envelope);
-	fprintf(out, "}\n");
+	json_text(&json, "key", key);
+	json_i64(&json, "window_ns", report->window_ns);
+	json_i64(&json, "skip_ns", report->skip_ns);
+	json_i64(&json, "egress_offset_ns", report->correction.offset_ns);
+	json_double(&json, "egress_drift_ppb", report->correction.drift_ppb, 17);
+	print_envelope(&json, &report->results->envelope);
+	json_end(&json);
+	return json_done(&json);
 }
 
 int match_report_write(const struct match_report *report, const char *folder)
@@ -127,8 +130,7 @@ int match_report_write(const struct match_report *report, const char *folder)
 	FILE *out = fopen(temporary, "we");
 	if (out == NULL)
 		return -errno;
-	print_report(out, report);
-	int err = ferror(out) ? -EIO : 0;
+	int err = print_report(out, report);
 	if (fclose(out) != 0 && err == 0)
 		err = -errno;
 	if (err == 0 && rename(temporary, path) < 0)
