@@ -1,11 +1,10 @@
 #include "counters.h"
 
 #include "clock.h"
-#include "json.h"
+#include "json_writer.h"
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,19 +30,16 @@ static size_t parse_columns(const char *line, int *cpus, size_t most)
 	return n;
 }
 
-static void print_row(FILE *out, char *line, const int *cpus, size_t n, const cpu_set_t *cores,
-	const char *between)
+static void print_row(
+	struct json *json, char *line, const int *cpus, size_t n, const cpu_set_t *cores)
 {
 	char *colon = strchr(line, ':');
-	bool is_first = true;
 
 	if (colon == NULL)
 		return;
 	*colon = '\0';
 	char *at = colon + 1;
-	fputs(between, out);
-	json_string(out, line + strspn(line, " "));
-	fputs(":{", out);
+	json_object(json, line + strspn(line, " "));
 	for (size_t i = 0; i < n; i++) {
 		char *end;
 		uint64_t value = strtoull(at, &end, 10);
@@ -53,36 +49,32 @@ static void print_row(FILE *out, char *line, const int *cpus, size_t n, const cp
 		at = end;
 		if (!CPU_ISSET((size_t)cpus[i], cores))
 			continue;
-		fprintf(out, "%s\"%d\":%" PRIu64, is_first ? "" : ",", cpus[i], value);
-		is_first = false;
+		json_name_u64(json, (uint64_t)cpus[i]);
+		json_u64(json, NULL, value);
 	}
-	fputc('}', out);
+	json_end(json);
 }
 
-void counters_print_rows(FILE *out, FILE *rows, const cpu_set_t *cores)
+void counters_print_rows(struct json *json, const char *name, FILE *rows, const cpu_set_t *cores)
 {
 	int cpus[CPU_SETSIZE];
 	char *line = NULL;
 	size_t size = 0, n = 0;
-	const char *between = "";
 
-	fputc('{', out);
+	json_object(json, name);
 	if (rows != NULL && getline(&line, &size, rows) > 0)
 		n = parse_columns(line, cpus, CPU_SETSIZE);
-	while (n > 0 && getline(&line, &size, rows) > 0) {
-		print_row(out, line, cpus, n, cores, between);
-		between = ",";
-	}
-	fputc('}', out);
+	while (n > 0 && getline(&line, &size, rows) > 0)
+		print_row(json, line, cpus, n, cores);
+	json_end(json);
 	free(line);
 }
 
-void counters_print_steal(FILE *out, FILE *stat, const cpu_set_t *cores)
+void counters_print_steal(struct json *json, const char *name, FILE *stat, const cpu_set_t *cores)
 {
 	char line[LINE_LEN];
-	const char *between = "";
 
-	fputc('{', out);
+	json_object(json, name);
 	while (stat != NULL && fgets(line, sizeof(line), stat) != NULL) {
 		char *at;
 		uint64_t value = 0;
@@ -93,30 +85,28 @@ void counters_print_steal(FILE *out, FILE *stat, const cpu_set_t *cores)
 			continue;
 		for (int i = 0; i < STEAL_COLUMN; i++)
 			value = strtoull(at, &at, 10);
-		fprintf(out, "%s\"%lu\":%" PRIu64, between, cpu, value);
-		between = ",";
+		json_name_u64(json, cpu);
+		json_u64(json, NULL, value);
 	}
-	fputc('}', out);
+	json_end(json);
 }
 
-static void print_file(FILE *out, const char *name, const char *path, const cpu_set_t *cores,
-	void (*print)(FILE *, FILE *, const cpu_set_t *))
+static void print_file(struct json *json, const char *name, const char *path,
+	const cpu_set_t *cores,
+	void (*print)(struct json *, const char *, FILE *, const cpu_set_t *))
 {
 	FILE *file = fopen(path, "re");
 
-	fprintf(out, ",\"%s\":", name);
-	print(out, file, cores);
+	print(json, name, file, cores);
 	if (file != NULL)
 		fclose(file);
 }
 
 // Interrupts of the firmware, of each core; null where it cannot be read: no /dev/cpu, or the
 // processor has no such counter.
-static void print_smi(FILE *out, const cpu_set_t *cores)
+static void print_smi(struct json *json, const cpu_set_t *cores)
 {
-	const char *between = "";
-
-	fputs(",\"smi\":{", out);
+	json_object(json, "smi");
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		char path[PATH_LEN];
 		uint64_t value;
@@ -128,14 +118,13 @@ static void print_smi(FILE *out, const cpu_set_t *cores)
 						  (ssize_t)sizeof(value);
 		if (fd >= 0)
 			close(fd);
-		fprintf(out, "%s\"%zu\":", between, cpu);
+		json_name_u64(json, cpu);
 		if (is_read)
-			fprintf(out, "%" PRIu64, value & UINT32_MAX);
+			json_u64(json, NULL, value & UINT32_MAX);
 		else
-			fputs("null", out);
-		between = ",";
+			json_null(json, NULL);
 	}
-	fputc('}', out);
+	json_end(json);
 }
 
 static bool read_line_of(const char *path, char *line, size_t len)
@@ -173,7 +162,7 @@ static bool value_of(const char *line, const char *key, uint64_t *out)
 	return true;
 }
 
-static void print_stat(FILE *out, const char *folder)
+static void print_stat(struct json *json, const char *folder)
 {
 	char path[PATH_LEN], line[LINE_LEN];
 	const char *at = NULL;
@@ -182,17 +171,16 @@ static void print_stat(FILE *out, const char *folder)
 	// The name may hold anything, even brackets: count from the last one, behind the state.
 	if (read_line_of(path, line, sizeof(line)) && (at = strrchr(line, ')')) != NULL)
 		at += strnlen(at, 3);
-	fprintf(out, "\"minflt\":%" PRIu64 ",\"majflt\":%" PRIu64,
-		at == NULL ? 0 : column(at, MINFLT_COLUMN),
-		at == NULL ? 0 : column(at, MAJFLT_COLUMN));
+	json_u64(json, "minflt", at == NULL ? 0 : column(at, MINFLT_COLUMN));
+	json_u64(json, "majflt", at == NULL ? 0 : column(at, MAJFLT_COLUMN));
 	snprintf(path, sizeof(path), "%s/schedstat", folder);
 	if (read_line_of(path, line, sizeof(line)))
-		fprintf(out, ",\"run_delay_ns\":%" PRIu64, column(line, 1));
+		json_u64(json, "run_delay_ns", column(line, 1));
 	else
-		fputs(",\"run_delay_ns\":null", out);
+		json_null(json, "run_delay_ns");
 }
 
-static void print_switches(FILE *out, const char *folder)
+static void print_switches(struct json *json, const char *folder)
 {
 	char path[PATH_LEN], line[LINE_LEN];
 	uint64_t value;
@@ -201,16 +189,16 @@ static void print_switches(FILE *out, const char *folder)
 	FILE *file = fopen(path, "re");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
 		if (value_of(line, "voluntary_ctxt_switches:", &value))
-			fprintf(out, ",\"voluntary\":%" PRIu64, value);
+			json_u64(json, "voluntary", value);
 		else if (value_of(line, "nonvoluntary_ctxt_switches:", &value))
-			fprintf(out, ",\"nonvoluntary\":%" PRIu64, value);
+			json_u64(json, "nonvoluntary", value);
 	}
 	if (file != NULL)
 		fclose(file);
 }
 
 // Throttling of one control group. Version 2 counts microseconds, version 1 nanoseconds.
-static bool print_throttle(FILE *out, const char *mount, const char *group, const char *between)
+static void print_throttle(struct json *json, const char *mount, const char *group)
 {
 	char path[2 * PATH_LEN], line[LINE_LEN];
 	uint64_t n = 0, us = 0, value;
@@ -229,37 +217,34 @@ static bool print_throttle(FILE *out, const char *mount, const char *group, cons
 	if (file != NULL)
 		fclose(file);
 	if (!is_there)
-		return false;
-	fputs(between, out);
-	json_string(out, group);
-	fprintf(out, ":{\"nr_throttled\":%" PRIu64 ",\"throttled_us\":%" PRIu64 "}", n, us);
-	return true;
+		return;
+	json_object(json, group);
+	json_u64(json, "nr_throttled", n);
+	json_u64(json, "throttled_us", us);
+	json_end(json);
 }
 
 // A group is throttled by its own limit and by that of each group above it.
-static bool print_groups_of(FILE *out, const char *mount, char *group, bool is_first)
+static void print_groups_of(struct json *json, const char *mount, char *group)
 {
 	while (*group != '\0') {
-		if (print_throttle(out, mount, group, is_first ? "" : ","))
-			is_first = false;
+		print_throttle(json, mount, group);
 		char *slash = strrchr(group, '/');
 		if (slash == NULL)
 			break;
 		*slash = '\0';
 	}
-	return is_first;
 }
 
-static void print_cgroups(FILE *out, const char *folder)
+static void print_cgroups(struct json *json, const char *folder)
 {
 	static const char *const unified[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	static const char *const first_version[] = {
 		"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
 	char path[PATH_LEN], line[LINE_LEN];
-	bool is_first = true;
 
 	snprintf(path, sizeof(path), "%s/cgroup", folder);
-	fputs(",\"cgroups\":{", out);
+	json_object(json, "cgroups");
 	FILE *file = fopen(path, "re");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
@@ -277,40 +262,43 @@ static void print_cgroups(FILE *out, const char *folder)
 		// With both versions mounted the unified one has a folder of its own.
 		if (is_unified && access(unified[1], F_OK) == 0)
 			mount = unified[1];
-		is_first = print_groups_of(out, mount, group, is_first);
+		print_groups_of(json, mount, group);
 	}
 	if (file != NULL)
 		fclose(file);
-	fputc('}', out);
+	json_end(json);
 }
 
-static void print_thread(FILE *out, uint32_t thread)
+static void print_thread(struct json *json, uint32_t thread)
 {
 	char folder[PATH_LEN / 2];
 
+	json_name_u64(json, thread);
 	snprintf(folder, sizeof(folder), "/proc/%u/task/%u", thread, thread);
 	if (access(folder, F_OK) < 0) {
-		fputs("null", out);
+		json_null(json, NULL);
 		return;
 	}
-	fputc('{', out);
-	print_stat(out, folder);
-	print_switches(out, folder);
-	print_cgroups(out, folder);
-	fputc('}', out);
+	json_object(json, NULL);
+	print_stat(json, folder);
+	print_switches(json, folder);
+	print_cgroups(json, folder);
+	json_end(json);
 }
 
 void counters_print(FILE *out, const cpu_set_t *cores, const uint32_t *threads, size_t n_threads)
 {
-	fprintf(out, "{\"tsc\":%" PRIu64, clock_tsc());
-	print_file(out, "interrupts", "/proc/interrupts", cores, counters_print_rows);
-	print_file(out, "softirqs", "/proc/softirqs", cores, counters_print_rows);
-	print_file(out, "steal_jiffies", "/proc/stat", cores, counters_print_steal);
-	print_smi(out, cores);
-	fputs(",\"threads\":{", out);
-	for (size_t i = 0; i < n_threads; i++) {
-		fprintf(out, "%s\"%u\":", i > 0 ? "," : "", threads[i]);
-		print_thread(out, threads[i]);
-	}
-	fputs("}}", out);
+	struct json json = {.out = out};
+
+	json_object(&json, NULL);
+	json_u64(&json, "tsc", clock_tsc());
+	print_file(&json, "interrupts", "/proc/interrupts", cores, counters_print_rows);
+	print_file(&json, "softirqs", "/proc/softirqs", cores, counters_print_rows);
+	print_file(&json, "steal_jiffies", "/proc/stat", cores, counters_print_steal);
+	print_smi(&json, cores);
+	json_object(&json, "threads");
+	for (size_t i = 0; i < n_threads; i++)
+		print_thread(&json, threads[i]);
+	json_end(&json);
+	json_end(&json);
 }

@@ -3,6 +3,8 @@
 // The kernel's own counters, read before and after: they say whether events tell all, and what no
 // event tells (time stolen by the hypervisor, firmware).
 
+#include "json_writer.h"
+
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +14,9 @@
 // thread its faults, switches, run delay and the throttling of its control groups.
 void counters_print(FILE *out, const cpu_set_t *cores, const uint32_t *threads, size_t n_threads);
 
-// The rows of /proc/interrupts or /proc/softirqs as {"LOC":{"1":77}}: watched cores only.
-void counters_print_rows(FILE *out, FILE *rows, const cpu_set_t *cores);
+// The rows of /proc/interrupts or /proc/softirqs as {"LOC":{"1":77}}: watched cores only. `rows`
+// NULL writes {}; `name` is as in json_object.
+void counters_print_rows(struct json *json, const char *name, FILE *rows, const cpu_set_t *cores);
 
-// The steal column of /proc/stat as {"1":3}, in jiffies of 10 ms.
-void counters_print_steal(FILE *out, FILE *stat, const cpu_set_t *cores);
+// The steal column of /proc/stat as {"1":3}, in jiffies of 10 ms; the rest likewise.
+void counters_print_steal(struct json *json, const char *name, FILE *stat, const cpu_set_t *cores);

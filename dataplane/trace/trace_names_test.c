@@ -114,19 +114,19 @@ static void only_what_dead_collectors_left_is_stale(void **state)
 	assert_false(tracefs_is_stale("rtla", comm_of));
 }
 
-static char *printed(
-	void (*print)(FILE *, FILE *, const cpu_set_t *), const char *text, const char *cores)
+static char *printed(void (*print)(struct json *, const char *, FILE *, const cpu_set_t *),
+	const char *text, const char *cores)
 {
 	char *out = NULL;
 	size_t size;
 	cpu_set_t set;
 	FILE *from = file_of(text);
-	FILE *to = open_memstream(&out, &size);
+	struct json json = {.out = open_memstream(&out, &size)};
 
 	assert_int_equal(cpu_list_parse(cores, &set), 0);
-	print(to, from, &set);
+	print(&json, NULL, from, &set);
 	fclose(from);
-	fclose(to);
+	fclose(json.out);
 	return out;
 }
 

@@ -1,11 +1,10 @@
 #include "trace_report.h"
 
 #include "arm.h"
-#include "json.h"
+#include "json_writer.h"
 #include "symbols.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -13,115 +12,98 @@
 
 enum { PATH_LEN = 4096 };
 
-static void print_cores(FILE *out, const cpu_set_t *cores)
+static void print_cores(struct json *json, const cpu_set_t *cores)
 {
-	const char *between = "";
-
-	fputs(",\"cores\":[", out);
-	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, cores))
-			continue;
-		fprintf(out, "%s%zu", between, cpu);
-		between = ",";
-	}
-	fputc(']', out);
+	json_array(json, "cores");
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, cores))
+			json_u64(json, NULL, cpu);
+	json_end(json);
 }
 
-static void print_rows(FILE *out, const struct collector *collector)
+static void print_rows(struct json *json, const struct collector *collector)
 {
-	const char *between = "";
-
-	fputs(",\"events\":[", out);
-	for (size_t i = 0; i < n_event_rows; i++) {
-		if (collector->rows[i] != ROW_ON)
-			continue;
-		fputs(between, out);
-		json_string(out, event_rows[i].name);
-		between = ",";
-	}
-	fputs("],\"missing\":[", out);
-	between = "";
+	json_array(json, "events");
+	for (size_t i = 0; i < n_event_rows; i++)
+		if (collector->rows[i] == ROW_ON)
+			json_text(json, NULL, event_rows[i].name);
+	json_end(json);
+	json_array(json, "missing");
 	for (size_t i = 0; i < n_event_rows; i++) {
 		const char *why = arm_why_missing(collector->rows[i]);
 		if (why == NULL)
 			continue;
-		fprintf(out, "%s{\"event\":", between);
-		json_string(out, event_rows[i].name);
-		fputs(",\"costs\":", out);
-		json_string(out, event_groups[event_rows[i].group].costs);
-		fputs(",\"why\":", out);
-		json_string(out, why);
-		fputc('}', out);
-		between = ",";
+		json_object(json, NULL);
+		json_text(json, "event", event_rows[i].name);
+		json_text(json, "costs", event_groups[event_rows[i].group].costs);
+		json_text(json, "why", why);
+		json_end(json);
 	}
-	fputc(']', out);
+	json_end(json);
 }
 
-static int print_names(FILE *out, const char *member, const struct name_map *map)
+static int print_names(struct json *json, const char *member, const struct name_map *map)
 {
 	struct name_entry **sorted;
-	const char *between = "";
 	long n = name_map_sorted(map, &sorted);
 
 	if (n < 0)
 		return (int)n;
-	fprintf(out, ",\"%s\":{", member);
+	json_object(json, member);
 	for (long i = 0; i < n; i++) {
 		if (sorted[i]->text[0] == '\0')
 			continue;
-		fprintf(out, "%s\"%" PRIu64 "\":", between, sorted[i]->key);
-		json_string(out, sorted[i]->text);
-		between = ",";
+		json_name_u64(json, sorted[i]->key);
+		json_text(json, NULL, sorted[i]->text);
 	}
-	fputc('}', out);
+	json_end(json);
 	free(sorted);
 	return 0;
 }
 
-static void print_lost(FILE *out, const struct collector *collector)
+static void print_lost(struct json *json, const struct collector *collector)
 {
-	const char *between = "";
-
-	fputs(",\"lost\":[", out);
+	json_array(json, "lost");
 	for (size_t i = 0; i < collector->n_streams; i++) {
 		const struct stream *stream = &collector->streams[i];
 		uint64_t n = stream_lost(stream);
 		if (n == 0)
 			continue;
-		fprintf(out, "%s{\"cpu\":%d,\"n\":%" PRIu64 ",\"of\":\"%s\"}", between,
-			stream->config.cpu, n,
-			i < collector->n_core_streams ? "core" : "initiators");
-		between = ",";
+		json_object(json, NULL);
+		json_i64(json, "cpu", stream->config.cpu);
+		json_u64(json, "n", n);
+		json_text(json, "of", i < collector->n_core_streams ? "core" : "initiators");
+		json_end(json);
 	}
-	fputc(']', out);
+	json_end(json);
 }
 
 // What was kept and why not the rest.
-static void print_tail(FILE *out, const struct collector *collector)
+static void print_tail(struct json *json, const struct collector *collector)
 {
 	const struct tail *tail = &collector->tail;
 	const struct tail_config *config = &collector->tail_config;
 
-	fputs(",\"tail\":{\"over\":", out);
-	json_string(out, collector->config->over);
-	fprintf(out,
-		",\"threshold_ns\":%" PRIu64 ",\"margin_ns\":%" PRIu64 ",\"packets\":%" PRIu64
-		",\"late\":%" PRIu64 ",\"gone\":%" PRIu64 ",\"told_late\":%" PRIu64,
-		clock_ns(tail->late.threshold_ticks, collector->tsc_hz), config->late.margin_ns,
-		tail->late.n_packets, tail->late.n_late, tail->late.n_lost, tail->late.n_told_late);
-	fprintf(out,
-		",\"kept\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"lost\":%" PRIu64
-		",\"over_disk\":%" PRIu64,
-		tail->n_kept, tail->n_skipped, tail->n_lost, tail->n_over_disk);
-	fprintf(out,
-		",\"memory_bytes\":%" PRIu64 ",\"most_bytes\":%" PRIu64 ",\"disk_bytes\":%" PRIu64
-		"}",
-		config->memory_bytes, (uint64_t)tail->queue.most_chunks * EVENT_CHUNK_BYTES,
-		config->disk_bytes);
+	json_object(json, "tail");
+	json_text(json, "over", collector->config->over);
+	json_u64(json, "threshold_ns", clock_ns(tail->late.threshold_ticks, collector->tsc_hz));
+	json_u64(json, "margin_ns", config->late.margin_ns);
+	json_u64(json, "packets", tail->late.n_packets);
+	json_u64(json, "late", tail->late.n_late);
+	json_u64(json, "gone", tail->late.n_lost);
+	json_u64(json, "told_late", tail->late.n_told_late);
+	json_u64(json, "kept", tail->n_kept);
+	json_u64(json, "skipped", tail->n_skipped);
+	json_u64(json, "lost", tail->n_lost);
+	json_u64(json, "over_disk", tail->n_over_disk);
+	json_u64(json, "memory_bytes", config->memory_bytes);
+	json_u64(json, "most_bytes", (uint64_t)tail->queue.most_chunks * EVENT_CHUNK_BYTES);
+	json_u64(json, "disk_bytes", config->disk_bytes);
+	json_end(json);
 }
 
 // What the collector itself took: the processor's time, most memory, reads.
-static void print_cost(FILE *out, const struct collector *collector)
+static void print_cost(struct json *json, const struct collector *collector)
 {
 	struct rusage usage;
 	uint64_t n_read = 0, n_pages = 0;
@@ -131,49 +113,65 @@ static void print_cost(FILE *out, const struct collector *collector)
 		n_read += collector->streams[i].n_events;
 		n_pages += collector->streams[i].n_pages;
 	}
-	uint64_t cpu_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-	fprintf(out,
-		",\"cost\":{\"cpu_us\":%" PRIu64 ",\"max_rss_kb\":%ld,\"events_read\":%" PRIu64
-		",\"pages_read\":%" PRIu64 ",\"pages_read_live\":%" PRIu64 ",\"drains\":%" PRIu64
-		",\"rests\":%" PRIu64 "}",
-		cpu_us, usage.ru_maxrss, n_read, n_pages, collector->n_pages_live,
-		collector->n_drains, collector->pace.n_rests);
+	json_object(json, "cost");
+	json_u64(json, "cpu_us",
+		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
+	json_i64(json, "max_rss_kb", usage.ru_maxrss);
+	json_u64(json, "events_read", n_read);
+	json_u64(json, "pages_read", n_pages);
+	json_u64(json, "pages_read_live", collector->n_pages_live);
+	json_u64(json, "drains", collector->n_drains);
+	json_u64(json, "rests", collector->pace.n_rests);
+	json_end(json);
+}
+
+static int print_all_names(struct json *json, const struct trace_names *names)
+{
+	int err = print_names(json, "threads", &names->threads);
+
+	if (err == 0)
+		err = print_names(json, "functions", &names->addresses);
+	if (err == 0)
+		err = print_names(json, "irqs", &names->irqs);
+	json_object(json, "unnamed");
+	json_u64(json, "threads", names->threads.n_refused);
+	json_u64(json, "functions", names->addresses.n_refused);
+	json_u64(json, "irqs", names->irqs.n_refused);
+	json_end(json);
+	return err;
 }
 
 static int print(FILE *out, const struct collector *collector, bool was_interrupted)
 {
 	const struct trace_config *config = collector->config;
-	const struct trace_names *names = &collector->names;
+	struct json json = {.out = out};
 
-	fprintf(out, "{\"format\":1,\"version\":\"%s\",\"clock\":\"%s\"", TAUT_VERSION,
-		collector->clock.is_tsc ? "x86-tsc" : "mono_raw");
-	fprintf(out,
-		",\"mode\":\"%s\",\"stop\":\"%s\",\"buffer_bytes\":%" PRIu64
-		",\"armed_tsc\":%" PRIu64 ",\"stopped_tsc\":%" PRIu64,
-		config->is_tail ? "tail" : "continuous", was_interrupted ? "signal" : "duration",
-		config->buffer_bytes, collector->armed_tsc, collector->stopped_tsc);
+	json_object(&json, NULL);
+	json_u64(&json, "format", 1);
+	json_text(&json, "version", TAUT_VERSION);
+	json_text(&json, "clock", collector->clock.is_tsc ? "x86-tsc" : "mono_raw");
+	json_text(&json, "mode", config->is_tail ? "tail" : "continuous");
+	json_text(&json, "stop", was_interrupted ? "signal" : "duration");
+	json_u64(&json, "buffer_bytes", config->buffer_bytes);
+	json_u64(&json, "armed_tsc", collector->armed_tsc);
+	json_u64(&json, "stopped_tsc", collector->stopped_tsc);
 	if (config->is_tail)
-		print_tail(out, collector);
-	print_cores(out, &config->cores);
-	print_rows(out, collector);
-	int err = print_names(out, "threads", &names->threads);
-	if (err == 0)
-		err = print_names(out, "functions", &names->addresses);
-	if (err == 0)
-		err = print_names(out, "irqs", &names->irqs);
-	fprintf(out,
-		",\"unnamed\":{\"threads\":%" PRIu64 ",\"functions\":%" PRIu64 ",\"irqs\":%" PRIu64
-		"}",
-		names->threads.n_refused, names->addresses.n_refused, names->irqs.n_refused);
-	print_lost(out, collector);
-	fprintf(out, ",\"counters\":{\"before\":%s,\"after\":%s}",
-		collector->before_text != NULL ? collector->before_text : "null",
-		collector->after_text != NULL ? collector->after_text : "null");
-	fprintf(out, ",\"n_out_of_order\":%" PRIu64, collector->n_out_of_order);
-	print_cost(out, collector);
-	fprintf(out, ",\"n_events\":%" PRIu64 "}\n", collector->file.header.n_records);
-	return err;
+		print_tail(&json, collector);
+	print_cores(&json, &config->cores);
+	print_rows(&json, collector);
+	int err = print_all_names(&json, &collector->names);
+	print_lost(&json, collector);
+	json_object(&json, "counters");
+	json_raw(&json, "before", collector->before_text);
+	json_raw(&json, "after", collector->after_text);
+	json_end(&json);
+	json_u64(&json, "n_out_of_order", collector->n_out_of_order);
+	print_cost(&json, collector);
+	json_u64(&json, "n_events", collector->file.header.n_records);
+	json_end(&json);
+	int written = json_done(&json);
+	return err < 0 ? err : written;
 }
 
 int trace_report_write(struct collector *collector, bool was_interrupted)
