@@ -99,53 +99,53 @@ struct event_record {
 // lost.
 enum event_kind {
 	EVENT_IRQ_ENTRY = 1, // irq
-	EVENT_IRQ_EXIT, // irq
-	EVENT_VECTOR_ENTRY, // enum event_vector, vector
-	EVENT_VECTOR_EXIT, // enum event_vector, vector
-	EVENT_SOFTIRQ_ENTRY, // vec
-	EVENT_SOFTIRQ_EXIT, // vec
-	EVENT_TIMER_ENTRY, // function, timer: hrtimer or wheel timer
-	EVENT_TIMER_EXIT, // 0, timer
-	EVENT_CALL_QUEUE, // csd, function; the sender's cpu and thread (csd_queue_cpu)
-	EVENT_CALL_ENTRY, // csd, function: what a function-call IPI runs (csd_function_entry)
-	EVENT_CALL_EXIT, // csd, function
-	EVENT_IPI_SEND, // of older collectors: target cpu, callsite; what for was not recorded
-	EVENT_TLB_FLUSH, // reason (1: remote shootdown), pages
-	EVENT_SWITCH, // previous thread | its state << 32, next thread | its priority << 32
-	EVENT_WAKEUP, // thread woken, cpu it shall run on
-	EVENT_WORK_ENTRY, // function, work
-	EVENT_WORK_EXIT, // function, work
-	EVENT_PAGE_FAULT, // address, instruction; watched threads only
-	EVENT_SYSCALL_ENTRY, // number; watched threads only
-	EVENT_SYSCALL_EXIT, // number, result
-	EVENT_NMI, // handler, duration in ns; stamped at its end
-	EVENT_MACHINE_CHECK,
-	EVENT_IDLE, // state; UINT32_MAX: back from idle
-	EVENT_FREQUENCY, // kHz
-	EVENT_TICK_STOP, // success, dependency
-	EVENT_LOST, // how many, until which tsc: from tsc on
-	EVENT_SKIPPED, // how many, until which tsc: of all CPUs, not kept because no packet was
-		       // late
-	EVENT_NAPI_POLL, // packets handled | the most it may << 32, NAPI; stamped at its end
+	EVENT_IRQ_EXIT = 2, // irq
+	EVENT_VECTOR_ENTRY = 3, // enum event_vector, vector
+	EVENT_VECTOR_EXIT = 4, // enum event_vector, vector
+	EVENT_SOFTIRQ_ENTRY = 5, // vec
+	EVENT_SOFTIRQ_EXIT = 6, // vec
+	EVENT_TIMER_ENTRY = 7, // function, timer: hrtimer or wheel timer
+	EVENT_TIMER_EXIT = 8, // 0, timer
+	EVENT_CALL_QUEUE = 9, // csd, function; the sender's cpu and thread (csd_queue_cpu)
+	EVENT_CALL_ENTRY = 10, // csd, function: what a function-call IPI runs (csd_function_entry)
+	EVENT_CALL_EXIT = 11, // csd, function
+	EVENT_IPI_SEND = 12, // of older collectors: target cpu, callsite; what for was not recorded
+	EVENT_TLB_FLUSH = 13, // reason (1: remote shootdown), pages
+	EVENT_SWITCH = 14, // previous thread | its state << 32, next thread | its priority << 32
+	EVENT_WAKEUP = 15, // thread woken, cpu it shall run on
+	EVENT_WORK_ENTRY = 16, // function, work
+	EVENT_WORK_EXIT = 17, // function, work
+	EVENT_PAGE_FAULT = 18, // address, instruction; watched threads only
+	EVENT_SYSCALL_ENTRY = 19, // number; watched threads only
+	EVENT_SYSCALL_EXIT = 20, // number, result
+	EVENT_NMI = 21, // handler, duration in ns; stamped at its end
+	EVENT_MACHINE_CHECK = 22,
+	EVENT_IDLE = 23, // state; UINT32_MAX: back from idle
+	EVENT_FREQUENCY = 24, // kHz
+	EVENT_TICK_STOP = 25, // success, dependency
+	EVENT_LOST = 26, // how many, until which tsc: from tsc on
+	EVENT_SKIPPED = 27, // how many, until which tsc: of all CPUs, not kept because no packet
+			    // was late
+	EVENT_NAPI_POLL = 28, // packets handled | the most it may << 32, NAPI; stamped at its end
 	// target cpu (of a mask, the first) | callsite << 32, callback: what the target is to run,
 	// 0: nothing, a reschedule interrupt. The upper half of a callsite is all ones: the text of
 	// an x86-64 kernel and of its modules is in the last 2 GB (its arch/x86/x86_64/mm.rst).
-	EVENT_IPI_SEND_FOR,
+	EVENT_IPI_SEND_FOR = 29,
 	N_EVENT_KINDS,
 };
 
 enum event_vector {
 	VECTOR_LOCAL_TIMER = 0,
-	VECTOR_RESCHEDULE,
-	VECTOR_CALL_FUNCTION,
-	VECTOR_CALL_FUNCTION_SINGLE,
-	VECTOR_IRQ_WORK,
-	VECTOR_THERMAL,
-	VECTOR_THRESHOLD,
-	VECTOR_DEFERRED_ERROR,
-	VECTOR_ERROR,
-	VECTOR_SPURIOUS,
-	VECTOR_PLATFORM,
+	VECTOR_RESCHEDULE = 1,
+	VECTOR_CALL_FUNCTION = 2,
+	VECTOR_CALL_FUNCTION_SINGLE = 3,
+	VECTOR_IRQ_WORK = 4,
+	VECTOR_THERMAL = 5,
+	VECTOR_THRESHOLD = 6,
+	VECTOR_DEFERRED_ERROR = 7,
+	VECTOR_ERROR = 8,
+	VECTOR_SPURIOUS = 9,
+	VECTOR_PLATFORM = 10,
 	N_EVENT_VECTORS,
 };
 
@@ -153,7 +153,7 @@ enum event_vector {
 struct injection_record {
 	uint64_t start_tsc;
 	uint64_t end_tsc;
-	uint32_t cause; // enum of the program that wrote it; names in its report
+	uint32_t cause; // index into inject/cause_table.c; inject.json lists the names
 	uint32_t thread; // that made it
 	uint64_t arg; // by cause: pages, a pid
 };
@@ -178,9 +178,9 @@ enum histogram_series {
 	SERIES_INTER_DEPARTURE = 4, // sent - previous sent
 	SERIES_ARRIVAL_WINDOW = 5,
 	N_GENERATOR_SERIES, // the generator counts those above, captures have others as well
-	SERIES_IPDV = N_GENERATOR_SERIES, // signed difference of successive latencies
-	SERIES_INTER_ARRIVAL, // received - received before it
-	SERIES_POLL_PERIOD, // of taut-noise: between two readings of the clock
+	SERIES_IPDV = 6, // signed difference of successive latencies
+	SERIES_INTER_ARRIVAL = 7, // received - received before it
+	SERIES_POLL_PERIOD = 8, // of taut-noise: between two readings of the clock
 	N_SERIES,
 };
 
