@@ -1,4 +1,4 @@
-"""Check what no compiler or formatter does: C includes, file length, TODOs, what is printed.
+"""Check what no compiler or formatter does: C includes, C tables, file length, TODOs, prints.
 
 The C rules repeat what Meson's per-folder include directories enforce, because DPDK's headers are
 on every path and a header of one's own folder is always found: here they are a table to read.
@@ -30,6 +30,18 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
 FAMILIES = {"nf", "traffic"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
+# Where the members of a family stand, by the struct that each of them is.
+TABLES = {
+    "nf_ops": Path("dataplane/nf/nf_table.c"),
+    "transmit_ops": Path("dataplane/forwarder/transmit_table.c"),
+    "traffic_ops": Path("dataplane/traffic/traffic_table.c"),
+    "port_kind": Path("dataplane/runtime/port_table.c"),
+    "cause_ops": Path("dataplane/inject/cause_table.c"),
+    "decoder_ops": Path("dataplane/capture/byte_source.c"),
+    "capture_format": Path("dataplane/capture/capture.c"),
+}
+MEMBER = re.compile(r"^const struct (\w+) (\w+) = \{", re.MULTILINE)
+
 MAX_LINES = 500
 LONG_BECAUSE = "Long because"  # in the first 20 lines: the reason a file is over the limit
 TODO = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!\(?#\d+)")
@@ -53,6 +65,7 @@ def main() -> int:
         findings += printed(path, text)
         if is_c(path):
             findings += includes(path, text, headers)
+            findings += unlisted(path, text)
     print("\n".join(findings))
     return 1 if findings else 0
 
@@ -115,6 +128,17 @@ def includes(path: Path, text: str, headers: dict[str, set[str]]) -> Iterator[st
                 yield f"{where}: {name}: {folder}/ may not include from {min(owners)}/"
             elif folder in owners and folder in FAMILIES and is_other_member(path, name):
                 yield f"{where}: {name}: members of {folder}/ do not know each other"
+
+
+def unlisted(path: Path, text: str) -> Iterator[str]:
+    """A member of a family stands in its table: compiled without, it would be nowhere."""
+    for match in MEMBER.finditer(text):
+        struct, name = match.groups()
+        table = TABLES.get(struct)
+        if table is None or path.stem.endswith("_test"):
+            continue
+        if not re.search(rf"&{name}\b", table.read_text()):
+            yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {name} is not in {table}"
 
 
 def is_other_member(path: Path, name: str) -> bool:

@@ -1,5 +1,5 @@
-// Every cause. The list itself stands in meson.build, so that adding a cause is one file and one
-// line there.
+// Every cause, each with its number in injection_record.cause: a new one takes the next number, and
+// none changes, because files of earlier runs have it.
 
 #include "cause_table.h"
 
@@ -12,15 +12,37 @@ enum {
 	PAUSE_NS = 50000,
 };
 
-#define MEMBER(name) extern const struct cause_ops cause_##name;
-#include "cause_members.h"
-#undef MEMBER
+extern const struct cause_ops cause_tlb_shootdown;
+extern const struct cause_ops cause_membarrier;
+extern const struct cause_ops cause_function_call;
+extern const struct cause_ops cause_reschedule;
+extern const struct cause_ops cause_timer;
+extern const struct cause_ops cause_softirq;
+extern const struct cause_ops cause_page_fault;
+extern const struct cause_ops cause_syscall;
+extern const struct cause_ops cause_fifo_preemption;
+extern const struct cause_ops cause_preemption;
+extern const struct cause_ops cause_stopped;
+extern const struct cause_ops cause_throttled;
+extern const struct cause_ops cause_vcpu_hog;
+extern const struct cause_ops cause_measurer_stall;
 
-#define MEMBER(name) &cause_##name,
 const struct cause_ops *const cause_table[] = {
-#include "cause_members.h"
+	[0] = &cause_tlb_shootdown,
+	[1] = &cause_membarrier,
+	[2] = &cause_function_call,
+	[3] = &cause_reschedule,
+	[4] = &cause_timer,
+	[5] = &cause_softirq,
+	[6] = &cause_page_fault,
+	[7] = &cause_syscall,
+	[8] = &cause_fifo_preemption,
+	[9] = &cause_preemption,
+	[10] = &cause_stopped,
+	[11] = &cause_throttled,
+	[12] = &cause_vcpu_hog,
+	[13] = &cause_measurer_stall,
 };
-#undef MEMBER
 
 const size_t cause_table_size = sizeof(cause_table) / sizeof(cause_table[0]);
 

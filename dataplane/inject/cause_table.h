@@ -2,7 +2,7 @@
 
 #include "cause.h"
 
-// Position is the number of the cause in injection_record.cause; inject.json lists the names.
+// The index is the number of the cause in injection_record.cause; inject.json lists the names.
 extern const struct cause_ops *const cause_table[];
 extern const size_t cause_table_size;
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from check_files import includes, length, printed, todos
+from check_files import MEMBER, TABLES, includes, length, printed, todos, unlisted
 
 HEADERS = {"clock.h": {"base"}, "port.h": {"runtime"}, "delay.h": {"nf"}, "nf.h": {"nf"}}
 
@@ -48,6 +48,43 @@ def test_member_of_a_family_may_not_include_another(
 
     assert len(findings) == 1
     assert "members of nf/ do not know each other" in findings[0]
+
+
+@pytest.fixture
+def nf_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table of network functions that names delay alone."""
+    monkeypatch.chdir(tmp_path)
+    table = TABLES["nf_ops"]
+    table.parent.mkdir(parents=True)
+    table.write_text("const struct nf_ops *const nf_table[] = {\n\t&nf_delay,\n};\n")
+    return table
+
+
+def test_member_that_is_not_in_its_table_is_found(nf_table: Path) -> None:
+    text = "// ttl\nconst struct nf_ops nf_del = {\n"
+
+    assert list(unlisted(nf_table.with_name("del.c"), text)) == [
+        "dataplane/nf/del.c:2: nf_del is not in dataplane/nf/nf_table.c"
+    ]
+
+
+def test_member_in_its_table_and_a_test_s_own_pass(nf_table: Path) -> None:
+    listed, own = "const struct nf_ops nf_delay = {\n", "const struct nf_ops nf_own = {\n"
+
+    assert list(unlisted(nf_table.with_name("delay.c"), listed)) == []
+    assert list(unlisted(nf_table.with_name("nf_table_test.c"), own)) == []
+
+
+def test_each_table_has_at_least_two_members() -> None:
+    root = Path(__file__).parents[2]
+    for struct, table in TABLES.items():
+        members = [
+            name
+            for path in (root / table).parent.glob("*.c")
+            for of, name in MEMBER.findall(path.read_text())
+            if of == struct
+        ]
+        assert len(members) >= 2, struct
 
 
 def test_file_over_500_lines_needs_a_reason() -> None:
