@@ -116,6 +116,7 @@ static void describe_causes(struct json *json)
 		const struct cause_ops *ops = cause_table[i];
 		json_object(json, NULL);
 		json_text(json, "name", ops->name);
+		json_u64(json, "number", i);
 		json_text(json, "summary", ops->summary);
 		json_text(json, "arg", ops->arg);
 		json_bool(json, "needs_victim", ops->victim == CAUSE_NEEDS_VICTIM);
