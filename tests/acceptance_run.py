@@ -17,8 +17,11 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from taut.records.layout import PacketFlag
+
 TAUT = (sys.executable, "-m", "taut.cli.main")
-VOID, COLD, NOT_FIRST = 1, 64, 4 | 8 | 128  # bits of record_format.h: late, duplicate, orphan
+VOID, COLD = PacketFlag.VOID, PacketFlag.COLD
+NOT_FIRST = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
 
 
 @dataclass(frozen=True)

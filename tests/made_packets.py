@@ -5,7 +5,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VOID, UNSENT, LATE, DUPLICATE, OUT_OF_SEQUENCE, COLD, ORPHAN = 1, 2, 4, 8, 16, 64, 128
+from taut.records.layout import PacketFlag
+
+VOID, UNSENT, LATE = PacketFlag.VOID, PacketFlag.UNSENT, PacketFlag.LATE
+DUPLICATE, OUT_OF_SEQUENCE = PacketFlag.DUPLICATE, PacketFlag.OUT_OF_SEQUENCE
+COLD, ORPHAN = PacketFlag.COLD, PacketFlag.ORPHAN
 
 SCHEMA = pa.schema(
     [

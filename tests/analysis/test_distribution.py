@@ -7,6 +7,7 @@ from made_run import MadeTrial, make_raw_trial
 from taut.analysis import distribution, tables
 from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
 from taut.records.convert import convert_trial
+from taut.records.layout import EXTRA_RECORD
 from taut.storage.engines import open_engine
 
 
@@ -35,7 +36,7 @@ def test_chunks_do_not_change_a_number(trial, monkeypatch):
 
 def test_jitter_equals_a_loop_over_packets(trial):
     rows = pq.read_table(trial / "packets.parquet").to_pylist()
-    own = {r["seq"]: r for r in rows if not r["flags"] & (4 | 8 | 128)}
+    own = {r["seq"]: r for r in rows if not r["flags"] & EXTRA_RECORD}
     latency = {
         seq: r["received_ns"] - r["sent_ns"]
         for seq, r in own.items()

@@ -8,6 +8,7 @@ from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from taut.analysis.results import analyse_run
 from taut.analysis.statistics import PERCENTILES
 from taut.records.convert import EVENT_SCHEMA
+from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.records.rundir import RunDirectory
 
 # The keys design.md promises to other programs.
@@ -53,9 +54,11 @@ def test_main_figures_leave_out_the_warm_up_and_keep_void(analysed):
     run, document = analysed
     trial = trials_of(document, "eager")[0]
     rows = pq.read_table(run / "trials" / trial["name"] / "packets.parquet").to_pylist()
-    own = [r for r in rows if not r["flags"] & (4 | 8 | 128) and r["received_ns"] is not None]
-    warm = np.sort([r["received_ns"] - r["sent_ns"] for r in own if not r["flags"] & 64])
-    valid = [r for r in own if not r["flags"] & (64 | 1)]
+    own = [r for r in rows if not r["flags"] & EXTRA_RECORD and r["received_ns"] is not None]
+    warm = np.sort(
+        [r["received_ns"] - r["sent_ns"] for r in own if not r["flags"] & PacketFlag.COLD]
+    )
+    valid = [r for r in own if not r["flags"] & (PacketFlag.COLD | PacketFlag.VOID)]
 
     assert trial["latency_ns"]["n"] == len(warm)
     assert trial["latency_ns"]["p99"] == warm[int(np.ceil(len(warm) * 0.99)) - 1]

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from made_captures import Frame, default_key
+from taut.records.layout import PacketFlag
 
-OUT_OF_SEQUENCE, COLD = 16, 64
-# The flag of each class in a packet record (dataplane/record/record_format.h).
+OUT_OF_SEQUENCE, COLD = PacketFlag.OUT_OF_SEQUENCE, PacketFlag.COLD
+# The flag of each class in a packet record.
 FLAGS = {
     "matched": 0,
     "lost": 0,
-    "beyond_window": 4,
-    "duplicate": 8,
-    "orphan": 128,
-    "ambiguous": 256,
-    "truncated": 512,
+    "beyond_window": PacketFlag.LATE,
+    "duplicate": PacketFlag.DUPLICATE,
+    "orphan": PacketFlag.ORPHAN,
+    "ambiguous": PacketFlag.AMBIGUOUS,
+    "truncated": PacketFlag.TRUNCATED,
 }
 
 

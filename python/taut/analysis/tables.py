@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.storage.engine import Engine
 
 CHUNK_PACKETS = 1 << 22
@@ -15,22 +16,22 @@ CHUNK_PACKETS = 1 << 22
 REORDER_CONTEXT = 1 << 16
 """Packets around a chunk that are sorted with it: order of receipt crosses its borders."""
 
-# Bits of record_format.h, enum packet_flag.
-_VOID, _UNSENT, _LATE, _DUPLICATE, _OUT_OF_SEQUENCE, _COLD, _ORPHAN = 1, 2, 4, 8, 16, 64, 128
-_AMBIGUOUS, _TRUNCATED = 256, 512
-# Rows that are no packet of their own: further receipts, and frames of captures without a packet.
-_EXTRA = _LATE | _DUPLICATE | _ORPHAN | _AMBIGUOUS | _TRUNCATED
+
+def _is(flag: PacketFlag) -> str:
+    """SQL: whether a row has one of these flags."""
+    return f"(CAST(flags AS INTEGER) & {int(flag)}) <> 0"
+
 
 _COLUMNS = f"""
     CAST(seq AS BIGINT) AS seq,
     CAST(direction AS INTEGER) AS direction,
-    (CAST(flags AS INTEGER) & {_VOID}) <> 0 AS is_void,
-    (CAST(flags AS INTEGER) & {_UNSENT}) <> 0 AS is_unsent,
-    (CAST(flags AS INTEGER) & {_LATE}) <> 0 AS is_late,
-    (CAST(flags AS INTEGER) & {_DUPLICATE}) <> 0 AS is_duplicate,
-    (CAST(flags AS INTEGER) & {_OUT_OF_SEQUENCE}) <> 0 AS is_out_of_sequence,
-    (CAST(flags AS INTEGER) & {_COLD}) <> 0 AS is_cold,
-    (CAST(flags AS INTEGER) & {_ORPHAN}) <> 0 AS is_orphan,
+    {_is(PacketFlag.VOID)} AS is_void,
+    {_is(PacketFlag.UNSENT)} AS is_unsent,
+    {_is(PacketFlag.LATE)} AS is_late,
+    {_is(PacketFlag.DUPLICATE)} AS is_duplicate,
+    {_is(PacketFlag.OUT_OF_SEQUENCE)} AS is_out_of_sequence,
+    {_is(PacketFlag.COLD)} AS is_cold,
+    {_is(PacketFlag.ORPHAN)} AS is_orphan,
     CAST(due_ns AS BIGINT) AS due_ns,
     CAST(sent_ns AS BIGINT) AS sent_ns,
     CAST(received_ns AS BIGINT) AS received_ns,
@@ -53,10 +54,7 @@ def load_packets(engine: Engine, packets: Path) -> None:
 
 def name_tables(engine: Engine) -> None:
     """Name the tables over `record`; `extra` is the rows beyond each packet's own one."""
-    engine.define(
-        "extra",
-        f"SELECT {_COLUMNS} FROM record WHERE (CAST(flags AS INTEGER) & {_EXTRA}) <> 0",
-    )
+    engine.define("extra", f"SELECT {_COLUMNS} FROM record WHERE {_is(EXTRA_RECORD)}")
     open_chunk(engine, None, n_flows=1)
 
 
@@ -73,7 +71,7 @@ def chunks(engine: Engine, size: int = CHUNK_PACKETS) -> Iterator[Chunk]:
 
 def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:
     """Name `packet` and the tables of pairs for one chunk, or for the whole trial."""
-    own = f"(CAST(flags AS INTEGER) & {_EXTRA}) = 0"
+    own = f"(CAST(flags AS INTEGER) & {int(EXTRA_RECORD)}) = 0"
     if chunk is None:
         within, context, around, first_seq = own, own, own, 0
     else:

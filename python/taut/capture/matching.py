@@ -11,17 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from taut.core.errors import InputError
-from taut.records.layout import PacketFlag
+from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.storage.engine import Engine
-
-# One of these a row, or none: matched or lost.
-_CLASS = (
-    PacketFlag.LATE
-    | PacketFlag.DUPLICATE
-    | PacketFlag.ORPHAN
-    | PacketFlag.AMBIGUOUS
-    | PacketFlag.TRUNCATED
-)
 
 # The running maximum behind out-of-sequence is taken in blocks of egress positions, so that no
 # engine has to bring all packets to one place.
@@ -110,7 +101,7 @@ SELECT
     COUNT(CASE WHEN (flags & {PacketFlag.COLD}) <> 0 THEN received_ns - sent_ns END)
         AS skipped_warmup
 FROM (
-    SELECT sent_ns, received_ns, flags, flags & {_CLASS} AS kind
+    SELECT sent_ns, received_ns, flags, flags & {EXTRA_RECORD} AS kind
     FROM matched_record
 ) frame
 ORDER BY ingress_frames"""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from taut.experiment.plan import Trial
 from taut.host.host import Host
+from taut.records.layout import PACKET
 
 MIB = 1 << 20
 SHARE = 16
@@ -18,7 +19,7 @@ SHARE = 16
 RING_MIB = 64
 """What taut-generate takes when nothing is said."""
 _RING_MOST_MIB = 512
-_RECORD_BYTES = 48  # of a packet, in memory as on disk
+_RECORD_BYTES = PACKET.itemsize  # in memory as on disk
 
 # What trials of 0.3 to 0.6 million packets left, traced ones too: 5.7 to 15 bytes a packet.
 _KEPT_BYTES = 12

@@ -17,20 +17,13 @@ from taut.analysis.explain.arrays import Ints, Mask, Numbers
 from taut.analysis.statistics import PERCENTILES, SUPPORT, percentile_rank
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
-from taut.records.layout import PacketFlag
+from taut.records.layout import EXTRA_RECORD, PacketFlag
 
 NEVER = -1
 """received_ns of a packet that did not come back."""
 
 _BATCH = 1 << 18
 _CONTEXT = 1 << 16  # rows before a batch that may still be on their way when it begins
-_EXTRA = (
-    PacketFlag.LATE
-    | PacketFlag.DUPLICATE
-    | PacketFlag.ORPHAN
-    | PacketFlag.AMBIGUOUS
-    | PacketFlag.TRUNCATED
-)
 _OVERLOAD_LOSS = 0.01
 _OVERLOAD_QUEUE = 64  # packets: two bursts of 32, what DPDK's forwarders take at once
 _COLUMNS = ["seq", "direction", "flags", "due_ns", "sent_ns", "received_ns", "arrival_window_ns"]
@@ -254,7 +247,7 @@ def _position(departures: Ints, seq: Ints, sent: Ints, own_seq: Ints) -> Ints:
 
 def _ours(rows: _Rows) -> Mask:
     """A packet's own row, after the warm-up."""
-    ours: Mask = (rows["flags"] & int(_EXTRA | PacketFlag.COLD)) == 0
+    ours: Mask = (rows["flags"] & int(EXTRA_RECORD | PacketFlag.COLD)) == 0
     return ours
 
 

@@ -1,0 +1,53 @@
+"""Numbers and names that Python repeats, held to the lines of the data plane they are from."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from taut.analysis.explain import held
+from taut.experiment import model
+from taut.testbed import leftovers, link
+
+_DATAPLANE = Path(__file__).parents[2] / "dataplane"
+
+
+def found(path: str, pattern: str) -> list[str]:
+    """Find what the pattern's one group matches in a source."""
+    return re.findall(pattern, (_DATAPLANE / path).read_text(), re.MULTILINE)
+
+
+def test_packets_of_a_full_receive_ring() -> None:
+    assert found("generator/gap_watch.h", r"GAP_WATCH_RING = (\d+)") == [str(held.RING_PACKETS)]
+
+
+def test_addresses_of_the_stations() -> None:
+    lines = found("generator/probe.c", r"memcpy\(ether.*\(const uint8_t\[\]\)\{(.*), \w+\}")
+    prefix = [bytes.fromhex(mac.replace(":", ""))[:5] for mac in link.STATION_MACS]
+
+    assert [bytes(int(part, 0) for part in line.split(",")) for line in lines] == prefix
+
+
+def test_sizes_of_frames() -> None:
+    assert found("traffic/frame_mix.c", r"M(?:IN|AX)_FRAME = (\d+)") == [
+        str(model.MIN_FRAME),
+        str(model.MAX_FRAME),
+    ]
+
+
+def test_simple_imix() -> None:
+    (sizes,) = found("traffic/frame_mix.c", r"imix\[\] = \{(.*)\}")
+
+    assert [int(size) for size in sizes.split(",")] == [
+        size for size, n in model.IMIX for _ in range(n)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [("trace/tracefs.c", leftovers._INSTANCE), ("inject/cpu_group.c", leftovers._GROUP)],
+)
+def test_what_killed_programs_leave_is_known_by_name(path: str, pattern: re.Pattern[str]) -> None:
+    (prefix,) = found(path, r'prefix\[\] = "(.*)"')
+
+    assert pattern.fullmatch(f"{prefix}4711")
