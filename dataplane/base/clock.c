@@ -129,7 +129,7 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-bool clock_is_usable(const char *cpuinfo_path, struct clock_flags *flags, char *why, size_t why_len)
+bool clock_is_usable(const char *cpuinfo_path, struct clock_flags *flags, struct error *why)
 {
 	struct clock_flags found = {.constant_tsc = true, .nonstop_tsc = true};
 	const char *path = cpuinfo_path != NULL ? cpuinfo_path : "/proc/cpuinfo";
@@ -155,12 +155,11 @@ bool clock_is_usable(const char *cpuinfo_path, struct clock_flags *flags, char *
 		*flags = found;
 
 	bool usable = found.constant_tsc && found.nonstop_tsc;
-	if (why_len > 0)
-		why[0] = '\0';
+	why->text[0] = '\0';
 	if (!seen)
-		snprintf(why, why_len, "clock: %s: no CPU flags; needs an x86 machine", path);
+		error_set(why, "clock: %s: no CPU flags; needs an x86 machine", path);
 	else if (!usable)
-		snprintf(why, why_len,
+		error_set(why,
 			"clock: no %s: the TSC changes speed or stops; use a machine (or a VM "
 			"with the CPU flag passed through) that has it",
 			found.constant_tsc ? "nonstop_tsc" : "constant_tsc");

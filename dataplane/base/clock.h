@@ -4,6 +4,7 @@
 // afterwards, by a line through points that pair it with CLOCK_MONOTONIC_RAW.
 
 #include "clock_point.h"
+#include "error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +56,4 @@ struct clock_flags {
 
 // Says whether the TSC may serve as a clock: every CPU of cpuinfo_path (NULL: /proc/cpuinfo) has
 // constant_tsc and nonstop_tsc. If not, why holds one line. flags may be NULL.
-bool clock_is_usable(
-	const char *cpuinfo_path, struct clock_flags *flags, char *why, size_t why_len);
+bool clock_is_usable(const char *cpuinfo_path, struct clock_flags *flags, struct error *why);

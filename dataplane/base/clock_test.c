@@ -89,7 +89,7 @@ static void test_ticks_and_ns_round_to_nearest_and_do_not_overflow(void **state)
 	assert_int_equal(clock_ns(2, 2600000000), 1);
 }
 
-static bool usable(const char *cpuinfo, struct clock_flags *flags, char *why, size_t why_len)
+static bool usable(const char *cpuinfo, struct clock_flags *flags, struct error *why)
 {
 	char path[] = "/tmp/clock_test.XXXXXX";
 	int fd = mkstemp(path);
@@ -97,50 +97,49 @@ static bool usable(const char *cpuinfo, struct clock_flags *flags, char *why, si
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, cpuinfo, strlen(cpuinfo)), strlen(cpuinfo));
 	close(fd);
-	bool result = clock_is_usable(path, flags, why, why_len);
+	bool result = clock_is_usable(path, flags, why);
 	unlink(path);
 	return result;
 }
 
 static void test_clock_with_both_flags_on_every_cpu_is_usable(void **state)
 {
-	char why[128];
+	struct error why;
 
 	assert_true(usable("flags\t\t: fpu tsc constant_tsc nonstop_tsc\n"
 			   "flags\t\t: tsc nonstop_tsc constant_tsc\n",
-		NULL, why, sizeof(why)));
-	assert_string_equal(why, "");
+		NULL, &why));
+	assert_string_equal(why.text, "");
 }
 
 static void test_one_cpu_without_nonstop_tsc_is_refused_by_name(void **state)
 {
 	struct clock_flags flags;
-	char why[128];
+	struct error why;
 
-	assert_false(usable("flags : tsc constant_tsc nonstop_tsc\nflags : tsc constant_tsc\n",
-		&flags, why, sizeof(why)));
+	assert_false(usable(
+		"flags : tsc constant_tsc nonstop_tsc\nflags : tsc constant_tsc\n", &flags, &why));
 
-	assert_non_null(strstr(why, "no nonstop_tsc"));
+	assert_non_null(strstr(why.text, "no nonstop_tsc"));
 	assert_true(flags.constant_tsc);
 	assert_false(flags.nonstop_tsc);
 }
 
 static void test_longer_word_with_the_flag_in_it_does_not_count(void **state)
 {
-	char why[128];
+	struct error why;
 
-	assert_false(usable(
-		"flags : xconstant_tsc constant_tsc_not nonstop_tsc\n", NULL, why, sizeof(why)));
-	assert_non_null(strstr(why, "no constant_tsc"));
+	assert_false(usable("flags : xconstant_tsc constant_tsc_not nonstop_tsc\n", NULL, &why));
+	assert_non_null(strstr(why.text, "no constant_tsc"));
 }
 
 static void test_machine_without_flags_is_refused(void **state)
 {
-	char why[128];
+	struct error why;
 
-	assert_false(usable("Features : fp asimd\n", NULL, why, sizeof(why)));
-	assert_false(clock_is_usable("/nonexistent/cpuinfo", NULL, why, sizeof(why)));
-	assert_non_null(strstr(why, "/nonexistent/cpuinfo"));
+	assert_false(usable("Features : fp asimd\n", NULL, &why));
+	assert_false(clock_is_usable("/nonexistent/cpuinfo", NULL, &why));
+	assert_non_null(strstr(why.text, "/nonexistent/cpuinfo"));
 }
 
 int main(void)

@@ -146,7 +146,7 @@ static const struct option_spec *next_positional(
 
 // One option at argv[*at]; moves *at behind it and its value.
 static int parse_option(const struct command_line *line, int argc, char *const *argv, int *at,
-	void *options, const struct option_spec **found, char *error, size_t error_len)
+	void *options, const struct option_spec **found, struct error *error)
 {
 	const char *arg = argv[(*at)++];
 	size_t len = strcspn(arg, "=");
@@ -154,7 +154,7 @@ static int parse_option(const struct command_line *line, int argc, char *const *
 
 	*found = len > 2 && strncmp(arg, "--", 2) == 0 ? find(line, arg + 2, len - 2) : NULL;
 	if (*found == NULL) {
-		snprintf(error, error_len, "%s: no such option; see --help", arg);
+		error_set(error, "%s: no such option; see --help", arg);
 		return -EINVAL;
 	}
 	if (value == NULL && (*found)->type == OPTION_FLAG)
@@ -162,14 +162,14 @@ static int parse_option(const struct command_line *line, int argc, char *const *
 	if (value == NULL && *at < argc)
 		value = argv[(*at)++];
 	if (value == NULL) {
-		snprintf(error, error_len, "%s: a value is missing; %s", arg, (*found)->help);
+		error_set(error, "%s: a value is missing; %s", arg, (*found)->help);
 		return -EINVAL;
 	}
-	return option_parse_value("options", *found, value, options, error, error_len);
+	return option_parse_value("options", *found, value, options, error);
 }
 
 int command_line_parse(const struct command_line *line, int argc, char *const *argv, void *options,
-	int *n_used, char *error, size_t error_len)
+	int *n_used, struct error *error)
 {
 	uint64_t seen = 0; // one bit an option; no program has 64
 	size_t n_words = 0;
@@ -183,10 +183,9 @@ int command_line_parse(const struct command_line *line, int argc, char *const *a
 		int err;
 		spec = next_positional(line, argv[at], &n_words);
 		if (spec != NULL)
-			err = option_parse_value(
-				"options", spec, argv[at++], options, error, error_len);
+			err = option_parse_value("options", spec, argv[at++], options, error);
 		else
-			err = parse_option(line, argc, argv, &at, options, &spec, error, error_len);
+			err = parse_option(line, argc, argv, &at, options, &spec, error);
 		if (err < 0)
 			return err;
 		seen |= UINT64_C(1) << (spec - line->options);
@@ -196,7 +195,7 @@ int command_line_parse(const struct command_line *line, int argc, char *const *a
 		if (spec->default_text != NULL || spec->type == OPTION_LIST ||
 			seen & UINT64_C(1) << i)
 			continue;
-		snprintf(error, error_len, "--%s: missing; %s", spec->name, spec->help);
+		error_set(error, "--%s: missing; %s", spec->name, spec->help);
 		return -EINVAL;
 	}
 	*n_used = at < argc ? at + 1 : argc;

@@ -4,6 +4,7 @@
 // follows "--" is left to the caller (EAL options). --help, --version and --describe are the
 // same in every program.
 
+#include "error.h"
 #include "option_spec.h"
 
 #include <stddef.h>
@@ -27,4 +28,4 @@ enum command_line_result {
 
 // n_used: arguments consumed, "--" included; argv[*n_used..argc) are the rest.
 int command_line_parse(const struct command_line *line, int argc, char *const *argv, void *options,
-	int *n_used, char *error, size_t error_len);
+	int *n_used, struct error *error);

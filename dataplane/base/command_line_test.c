@@ -1,4 +1,5 @@
 #include "command_line.h"
+#include "error.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -34,7 +35,7 @@ static const struct command_line line = {
 	.n_options = sizeof(specs) / sizeof(specs[0]),
 };
 
-static char error[256];
+static struct error error;
 static struct options options;
 static int n_used;
 
@@ -47,7 +48,7 @@ static int parse(const char *const *arguments)
 	for (; arguments[argc - 1] != NULL; argc++)
 		argv[argc] = (char *)arguments[argc - 1];
 	options = (struct options){0};
-	return command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+	return command_line_parse(&line, argc, argv, &options, &n_used, &error);
 }
 
 static void test_values_stand_behind_a_space_or_an_equals_sign(void **state)
@@ -90,7 +91,7 @@ static void test_bad_input_is_one_line_that_names_it(void **state)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(parse(bad[i].arguments), -EINVAL);
-		assert_string_equal(error, bad[i].line);
+		assert_string_equal(error.text, bad[i].line);
 	}
 }
 

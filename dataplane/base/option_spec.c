@@ -26,18 +26,14 @@ static const struct unit units[] = {
 	{"h", UINT64_C(3600000000000)},
 };
 
-// What went wrong with one value, before it is known whose option it is.
-struct complaint {
-	char text[192];
-};
-
+// What is wrong with one value: option_parse_value says before it whose option it is.
 __attribute__((format(printf, 2, 3))) static int complain(
-	struct complaint *complaint, const char *format, ...)
+	struct error *error, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(complaint->text, sizeof(complaint->text), format, args);
+	error_vset(error, format, args);
 	va_end(args);
 	return -EINVAL;
 }
@@ -109,7 +105,7 @@ static int parse_flag(const char *text, bool *out)
 	return -EINVAL;
 }
 
-static int check_range(const struct option_spec *spec, uint64_t value, struct complaint *complaint)
+static int check_range(const struct option_spec *spec, uint64_t value, struct error *error)
 {
 	const char *unit = spec->type == OPTION_DURATION ? " ns" : "";
 
@@ -118,13 +114,13 @@ static int check_range(const struct option_spec *spec, uint64_t value, struct co
 	if (value >= spec->min && (spec->max == 0 || value <= spec->max))
 		return 0;
 	if (spec->max == 0)
-		return complain(complaint, "at least %" PRIu64 "%s", spec->min, unit);
+		return complain(error, "at least %" PRIu64 "%s", spec->min, unit);
 	return complain(
-		complaint, "accepted are %" PRIu64 " to %" PRIu64 "%s", spec->min, spec->max, unit);
+		error, "accepted are %" PRIu64 " to %" PRIu64 "%s", spec->min, spec->max, unit);
 }
 
-static int parse_choice(const struct option_spec *spec, const char *text, uint32_t *out,
-	struct complaint *complaint)
+static int parse_choice(
+	const struct option_spec *spec, const char *text, uint32_t *out, struct error *error)
 {
 	char list[160] = "";
 
@@ -137,24 +133,24 @@ static int parse_choice(const struct option_spec *spec, const char *text, uint32
 		snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
 			spec->choices[i]);
 	}
-	return complain(complaint, "accepted are %s", list);
+	return complain(error, "accepted are %s", list);
 }
 
-static int add_to_list(struct option_list *list, const char *text, struct complaint *complaint)
+static int add_to_list(struct option_list *list, const char *text, struct error *error)
 {
 	if (list->n == OPTION_LIST_MAX)
-		return complain(complaint, "at most %d of them", OPTION_LIST_MAX);
+		return complain(error, "at most %d of them", OPTION_LIST_MAX);
 	list->items[list->n] = strdup(text);
 	if (list->items[list->n] == NULL)
-		return complain(complaint, "out of memory");
+		return complain(error, "out of memory");
 	list->n++;
 	return 0;
 }
 
-static int parse_string(const char *text, const char **out, struct complaint *complaint)
+static int parse_string(const char *text, const char **out, struct error *error)
 {
 	*out = strdup(text);
-	return *out != NULL ? 0 : complain(complaint, "out of memory");
+	return *out != NULL ? 0 : complain(error, "out of memory");
 }
 
 static int parse_double(const char *text, double *out)
@@ -167,47 +163,45 @@ static int parse_double(const char *text, double *out)
 
 // A flat switch: one case a type.
 static int parse_typed(
-	const struct option_spec *spec, const char *text, void *at, struct complaint *complaint)
+	const struct option_spec *spec, const char *text, void *at, struct error *error)
 {
 	switch (spec->type) {
 	case OPTION_FLAG:
-		return parse_flag(text, at) == 0 ? 0 : complain(complaint, "accepted are on, off");
+		return parse_flag(text, at) == 0 ? 0 : complain(error, "accepted are on, off");
 	case OPTION_UINT:
 		if (parse_uint(text, at) < 0)
-			return complain(complaint, "a whole number is needed");
-		return check_range(spec, *(uint64_t *)at, complaint);
+			return complain(error, "a whole number is needed");
+		return check_range(spec, *(uint64_t *)at, error);
 	case OPTION_DURATION:
 		if (parse_duration(text, at) < 0)
-			return complain(complaint,
+			return complain(error,
 				"a duration with its unit is needed, as 10s, 250ms, 100us, 50ns");
-		return check_range(spec, *(uint64_t *)at, complaint);
+		return check_range(spec, *(uint64_t *)at, error);
 	case OPTION_STRING:
-		return parse_string(text, at, complaint);
+		return parse_string(text, at, error);
 	case OPTION_CHOICE:
-		return parse_choice(spec, text, at, complaint);
+		return parse_choice(spec, text, at, error);
 	case OPTION_DOUBLE:
-		return parse_double(text, at) == 0 ? 0 : complain(complaint, "a number is needed");
+		return parse_double(text, at) == 0 ? 0 : complain(error, "a number is needed");
 	case OPTION_LIST:
-		return add_to_list(at, text, complaint);
+		return add_to_list(at, text, error);
 	}
-	return complain(complaint, "unknown type");
+	return complain(error, "unknown type");
 }
 
 int option_parse_value(const char *owner, const struct option_spec *spec, const char *text,
-	void *options, char *error, size_t error_len)
+	void *options, struct error *error)
 {
-	struct complaint complaint;
-	int err = parse_typed(spec, text, (char *)options + spec->offset, &complaint);
+	int err = parse_typed(spec, text, (char *)options + spec->offset, error);
 
 	if (err < 0)
-		snprintf(
-			error, error_len, "%s: %s=%s: %s", owner, spec->name, text, complaint.text);
+		error_prefix(error, "%s: %s=%s", owner, spec->name, text);
 	return err;
 }
 
 void option_defaults(const struct option_spec *specs, size_t n, void *options)
 {
-	struct complaint ignored; // defaults are correct: a unit test parses every table
+	struct error ignored; // defaults are correct: a unit test parses every table
 
 	for (size_t i = 0; i < n; i++)
 		if (specs[i].default_text != NULL && specs[i].type != OPTION_LIST)
@@ -224,20 +218,18 @@ static const struct option_spec *find(const struct option_spec *specs, size_t n,
 }
 
 static int unknown_key(const char *owner, const struct option_spec *specs, size_t n,
-	const char *key, char *error, size_t error_len)
+	const char *key, struct error *error)
 {
-	int used = snprintf(error, error_len, "%s: %s: no such option; ", owner, key);
-
+	error_set(error, "%s: %s: no such option; ", owner, key);
 	if (n == 0)
-		snprintf(error + used, error_len - (size_t)used, "it has none");
-	for (size_t i = 0; i < n && used > 0 && (size_t)used < error_len; i++)
-		used += snprintf(error + used, error_len - (size_t)used, "%s%s",
-			i > 0 ? ", " : "accepted are ", specs[i].name);
+		error_append(error, "it has none");
+	for (size_t i = 0; i < n; i++)
+		error_append(error, "%s%s", i > 0 ? ", " : "accepted are ", specs[i].name);
 	return -EINVAL;
 }
 
 int option_parse_list(const char *owner, const struct option_spec *specs, size_t n,
-	const char *text, void *options, char *error, size_t error_len)
+	const char *text, void *options, struct error *error)
 {
 	uint64_t seen = 0; // one bit a spec; tables are far shorter than 64
 	char *copy = strdup(text != NULL ? text : "");
@@ -253,22 +245,21 @@ int option_parse_list(const char *owner, const struct option_spec *specs, size_t
 		(void)strsep(&value, "=");
 		const struct option_spec *spec = find(specs, n, key);
 		if (spec == NULL) {
-			err = unknown_key(owner, specs, n, key, error, error_len);
+			err = unknown_key(owner, specs, n, key, error);
 		} else if (seen & UINT64_C(1) << (spec - specs) && spec->type != OPTION_LIST) {
-			snprintf(error, error_len, "%s: %s: given twice; give it once", owner, key);
+			error_set(error, "%s: %s: given twice; give it once", owner, key);
 			err = -EINVAL;
 		} else {
 			seen |= UINT64_C(1) << (spec - specs);
 			err = option_parse_value(
-				owner, spec, value != NULL ? value : "", options, error, error_len);
+				owner, spec, value != NULL ? value : "", options, error);
 		}
 	}
 	for (size_t i = 0; err == 0 && i < n; i++) {
 		if (specs[i].default_text != NULL || specs[i].type == OPTION_LIST ||
 			seen & UINT64_C(1) << i)
 			continue;
-		snprintf(error, error_len, "%s: %s: missing; %s", owner, specs[i].name,
-			specs[i].help);
+		error_set(error, "%s: %s: missing; %s", owner, specs[i].name, specs[i].help);
 		err = -EINVAL;
 	}
 	free(copy);

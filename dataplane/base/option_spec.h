@@ -4,6 +4,7 @@
 // these; parsing, help, defaults and --describe all come from it. Nothing here allocates
 // except the copies of strings (OPTION_STRING, OPTION_LIST), which live as long as the process.
 
+#include "error.h"
 #include "json_writer.h"
 
 #include <stddef.h>
@@ -43,11 +44,11 @@ void option_defaults(const struct option_spec *specs, size_t n, void *options);
 // Parse "key=value,key=value" (NULL or "": only defaults) into options. Returns 0 or -EINVAL with
 // one line in error that names owner, key, what is wrong and what is accepted.
 int option_parse_list(const char *owner, const struct option_spec *specs, size_t n,
-	const char *text, void *options, char *error, size_t error_len);
+	const char *text, void *options, struct error *error);
 
 // Parse one value. Returns 0 or -EINVAL, as above.
 int option_parse_value(const char *owner, const struct option_spec *spec, const char *text,
-	void *options, char *error, size_t error_len);
+	void *options, struct error *error);
 
 // What help calls the value.
 const char *option_metavar(const struct option_spec *spec);

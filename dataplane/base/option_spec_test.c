@@ -1,3 +1,4 @@
+#include "error.h"
 #include "option_spec.h"
 
 #include <errno.h>
@@ -32,13 +33,13 @@ static const struct option_spec specs[] = {
 };
 enum { N_SPECS = sizeof(specs) / sizeof(specs[0]) };
 
-static char error[256];
+static struct error error;
 
 static int parse(const char *text, struct options *out)
 {
 	memset(out, 0, sizeof(*out));
-	error[0] = '\0';
-	return option_parse_list("thing", specs, N_SPECS, text, out, error, sizeof(error));
+	error.text[0] = '\0';
+	return option_parse_list("thing", specs, N_SPECS, text, out, &error);
 }
 
 static void assert_refused(const char *text, const char *line)
@@ -46,7 +47,7 @@ static void assert_refused(const char *text, const char *line)
 	struct options options;
 
 	assert_int_equal(parse(text, &options), -EINVAL);
-	assert_string_equal(error, line);
+	assert_string_equal(error.text, line);
 }
 
 static void test_no_text_gives_the_defaults(void **state)
@@ -133,9 +134,8 @@ static void test_bad_input_names_owner_key_and_what_is_accepted(void **state)
 
 static void test_unknown_key_of_an_owner_without_options_is_refused(void **state)
 {
-	assert_int_equal(
-		option_parse_list("null", NULL, 0, "a=1", NULL, error, sizeof(error)), -EINVAL);
-	assert_string_equal(error, "null: a: no such option; it has none");
+	assert_int_equal(option_parse_list("null", NULL, 0, "a=1", NULL, &error), -EINVAL);
+	assert_string_equal(error.text, "null: a: no such option; it has none");
 }
 
 static void test_required_option_left_out_is_refused(void **state)
@@ -143,9 +143,8 @@ static void test_required_option_left_out_is_refused(void **state)
 	const struct option_spec needed = {.name = "id", .type = OPTION_UINT, .help = "a number"};
 	uint64_t id = 0;
 
-	assert_int_equal(
-		option_parse_list("thing", &needed, 1, "", &id, error, sizeof(error)), -EINVAL);
-	assert_string_equal(error, "thing: id: missing; a number");
+	assert_int_equal(option_parse_list("thing", &needed, 1, "", &id, &error), -EINVAL);
+	assert_string_equal(error.text, "thing: id: missing; a number");
 }
 
 static void test_more_items_than_a_list_holds_are_refused(void **state)
@@ -156,7 +155,7 @@ static void test_more_items_than_a_list_holds_are_refused(void **state)
 	for (int i = 0; i < OPTION_LIST_MAX; i++)
 		strcat(text, ",item=1");
 	assert_int_equal(parse(text, &options), -EINVAL);
-	assert_non_null(strstr(error, "at most 32"));
+	assert_non_null(strstr(error.text, "at most 32"));
 }
 
 static void test_description_is_json_with_every_field(void **state)

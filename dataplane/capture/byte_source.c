@@ -128,15 +128,15 @@ static int source_begin(struct byte_source *source, const char *path)
 	return choose_decoder(source);
 }
 
-int byte_source_open(const char *path, struct byte_source **out, char *error, size_t error_len)
+int byte_source_open(const char *path, struct byte_source **out, struct error *error)
 {
 	int err = source_new(BYTE_SOURCE_BLOCK, out);
 
 	if (err == 0)
 		err = source_begin(*out, path);
 	if (err < 0) {
-		snprintf(error, error_len, "%s: cannot be read: %s; name a pcap or pcapng file",
-			path, strerror(-err));
+		error_set(error, "%s: cannot be read: %s; name a pcap or pcapng file", path,
+			strerror(-err));
 		byte_source_close(*out);
 		*out = NULL;
 	}

@@ -36,25 +36,25 @@ void capture_finish(struct capture *capture, size_t n_left)
 
 enum { MAGIC_BYTES = 4 };
 
-static int choose_format(struct capture *capture, uint32_t magic, char *error, size_t error_len)
+static int choose_format(struct capture *capture, uint32_t magic, struct error *error)
 {
 	if (pcap_recognises(magic)) {
 		capture->format = &capture_pcap;
 	} else if (pcapng_recognises(magic)) {
 		capture->format = &capture_pcapng;
 	} else {
-		snprintf(error, error_len,
+		error_set(error,
 			"is no capture: begins with 0x%08" PRIx32
 			"; convert it to pcap or pcapng (plain, gzip or zstd)",
 			__builtin_bswap32(magic));
 		return -EINVAL;
 	}
 	capture->report.format = capture->format->name;
-	return capture->format->open(capture, error, error_len);
+	return capture->format->open(capture, error);
 }
 
 // A first look at the file decides the format. Nothing to look at is no error: no frame.
-static int begin(struct capture *capture, char *error, size_t error_len)
+static int begin(struct capture *capture, struct error *error)
 {
 	struct byte_source *source = capture->source;
 	size_t n = byte_source_more(source, MAGIC_BYTES);
@@ -64,11 +64,11 @@ static int begin(struct capture *capture, char *error, size_t error_len)
 	capture->report.format = "none";
 	if (source->state == BYTE_SOURCE_FAILED && n < MAGIC_BYTES) {
 		if (source->failure == EBADMSG)
-			snprintf(error, error_len,
+			error_set(error,
 				"cannot be read: damaged %s data; name a pcap or pcapng file",
 				source->compression);
 		else
-			snprintf(error, error_len, "cannot be read: %s; name a pcap or pcapng file",
+			error_set(error, "cannot be read: %s; name a pcap or pcapng file",
 				strerror(source->failure));
 		return -source->failure;
 	}
@@ -77,44 +77,43 @@ static int begin(struct capture *capture, char *error, size_t error_len)
 		return 0;
 	}
 	if (n < MAGIC_BYTES) {
-		snprintf(error, error_len,
-			"is no capture: shorter than any; name a pcap or pcapng file");
+		error_set(error, "is no capture: shorter than any; name a pcap or pcapng file");
 		return -EINVAL;
 	}
-	return choose_format(capture, load_u32(source->next, false), error, error_len);
+	return choose_format(capture, load_u32(source->next, false), error);
 }
 
-int capture_open_source(struct byte_source *source, const char *name, struct capture **out,
-	char *error, size_t error_len)
+int capture_open_source(
+	struct byte_source *source, const char *name, struct capture **out, struct error *error)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
-	char what[256] = "out of memory";
 	int err = -ENOMEM;
 
 	*out = capture;
 	if (capture == NULL) {
 		byte_source_close(source);
+		error_set(error, "out of memory");
 	} else {
 		capture->source = source;
-		err = begin(capture, what, sizeof(what));
+		err = begin(capture, error);
 	}
 	if (err < 0) {
-		snprintf(error, error_len, "%s: %s", name, what);
+		error_prefix(error, "%s", name);
 		capture_close(capture);
 		*out = NULL;
 	}
 	return err;
 }
 
-int capture_open(const char *path, struct capture **out, char *error, size_t error_len)
+int capture_open(const char *path, struct capture **out, struct error *error)
 {
 	struct byte_source *source;
-	int err = byte_source_open(path, &source, error, error_len);
+	int err = byte_source_open(path, &source, error);
 
 	*out = NULL;
 	if (err < 0)
 		return err;
-	return capture_open_source(source, path, out, error, error_len);
+	return capture_open_source(source, path, out, error);
 }
 
 size_t capture_read(struct capture *capture, struct capture_frame *frames, size_t max)

@@ -6,6 +6,8 @@
 // type is counted and passed over. Broken input never ends the program: what is whole is given,
 // the rest is noted with its offset in the (decompressed) file.
 
+#include "error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,7 +54,7 @@ struct capture_report {
 // Open path. Returns 0 or -errno with one line in error that names the file, what is wrong and the
 // remedy: -ENOENT and others of open(2), -EINVAL for what is no capture (wrong magic), -ENOTSUP for
 // a pcap of another link type than Ethernet. A file without any byte opens and has no frame.
-int capture_open(const char *path, struct capture **out, char *error, size_t error_len);
+int capture_open(const char *path, struct capture **out, struct error *error);
 
 // Give up to max frames, the next ones in file order. 0: the end, or what comes cannot be read
 // (the report says which). Frames and their bytes are valid until the next call.

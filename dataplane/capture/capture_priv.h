@@ -4,6 +4,7 @@
 
 #include "byte_source.h"
 #include "capture.h"
+#include "error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +42,7 @@ struct capture_format {
 	// Read the header at the window's start. Returns 0 or -errno with the end of a line in
 	// error
 	// ("is ...; remedy"); may end the capture instead (capture_finish).
-	int (*open)(struct capture *capture, char *error, size_t error_len);
+	int (*open)(struct capture *capture, struct error *error);
 	// Hot path. Up to max whole frames of the window; stops in front of a record that is not
 	// RECORD_SOUND.
 	size_t (*walk)(struct capture *capture, struct capture_frame *frames, size_t max);
@@ -71,8 +72,8 @@ struct capture {
 };
 
 // Takes the source over. name is for error messages.
-int capture_open_source(struct byte_source *source, const char *name, struct capture **out,
-	char *error, size_t error_len);
+int capture_open_source(
+	struct byte_source *source, const char *name, struct capture **out, struct error *error);
 
 // Count something that was wrong.
 void capture_note(

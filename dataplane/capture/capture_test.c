@@ -2,6 +2,7 @@
 // pcapng_test.c.
 
 #include "capture_test_env.h"
+#include "error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,10 +52,10 @@ static void put_zstd(struct bytes *out, const uint8_t *data, size_t len)
 static struct outcome *read_path(const char *name)
 {
 	struct capture *capture;
-	char error[256];
+	struct error error = {0};
 
-	if (capture_open(name, &capture, error, sizeof(error)) < 0)
-		fail_msg("%s", error);
+	if (capture_open(name, &capture, &error) < 0)
+		fail_msg("%s", error.text);
 	return drain(capture);
 }
 
@@ -73,12 +74,12 @@ static void test_a_file_of_several_blocks_is_whole(void **state)
 	struct bytes bytes = pcap_of(N);
 	struct capture_frame frames[512];
 	struct capture *capture;
-	char error[256];
+	struct error error = {0};
 	uint32_t n_read = 0;
 
 	write_file(bytes.at, bytes.len);
 	assert_true(bytes.len > 10 * BYTE_SOURCE_BLOCK);
-	assert_int_equal(capture_open(path, &capture, error, sizeof(error)), 0);
+	assert_int_equal(capture_open(path, &capture, &error), 0);
 	for (size_t n; (n = capture_read(capture, frames, 512)) > 0; n_read += n)
 		for (uint32_t i = 0; i < n; i++) {
 			const uint8_t *expected = bytes.at + record_at(n_read + i) + 16;
@@ -252,12 +253,13 @@ static void test_a_file_without_a_byte_opens_and_is_empty(void **state)
 static void assert_refused(const char *name, int err, const char *wanted)
 {
 	struct capture *capture;
-	char error[256] = "", expected[256];
+	struct error error = {0};
+	char expected[256];
 
-	assert_int_equal(capture_open(name, &capture, error, sizeof(error)), err);
+	assert_int_equal(capture_open(name, &capture, &error), err);
 	assert_null(capture);
 	snprintf(expected, sizeof(expected), "%s: %s", name, wanted);
-	assert_string_equal(error, expected);
+	assert_string_equal(error.text, expected);
 }
 
 static void test_what_is_no_capture_is_refused_in_a_line(void **state)

@@ -3,6 +3,7 @@
 // For the tests of this folder: builds captures byte by byte and reads them back.
 
 #include "capture_priv.h"
+#include "error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,25 +152,25 @@ static inline struct outcome *read_bytes(struct bytes *bytes, size_t block_bytes
 {
 	struct byte_source *source;
 	struct capture *capture;
-	char error[256];
+	struct error error = {0};
 
 	assert_int_equal(byte_source_memory(bytes->at, bytes->len, block_bytes, &source), 0);
-	if (capture_open_source(source, "test", &capture, error, sizeof(error)) < 0)
-		fail_msg("%s", error);
+	if (capture_open_source(source, "test", &capture, &error) < 0)
+		fail_msg("%s", error.text);
 	struct outcome *outcome = drain(capture);
 	free(bytes->at);
 	return outcome;
 }
 
 // What capture_open_source answers, and its line; frees bytes.
-static inline int refuse_bytes(struct bytes *bytes, char *error, size_t error_len)
+static inline int refuse_bytes(struct bytes *bytes, struct error *error)
 {
 	struct byte_source *source;
 	struct capture *capture;
 	int err;
 
 	assert_int_equal(byte_source_memory(bytes->at, bytes->len, 4096, &source), 0);
-	err = capture_open_source(source, "test", &capture, error, error_len);
+	err = capture_open_source(source, "test", &capture, error);
 	capture_close(capture);
 	free(bytes->at);
 	return err;

@@ -230,8 +230,8 @@ const struct frame_batch *frame_stream_next(struct frame_stream *stream)
 	return batch;
 }
 
-int frame_stream_open(const struct frame_stream_config *config, struct frame_stream **out,
-	char *error, size_t error_len)
+int frame_stream_open(
+	const struct frame_stream_config *config, struct frame_stream **out, struct error *error)
 {
 	struct frame_stream *stream = calloc(1, sizeof(*stream));
 	int err = -ENOMEM;
@@ -242,13 +242,13 @@ int frame_stream_open(const struct frame_stream_config *config, struct frame_str
 	stream->keys.file.fd = stream->heads.file.fd = -1;
 	pthread_mutex_init(&stream->lock, NULL);
 	pthread_cond_init(&stream->changed, NULL);
-	snprintf(error, error_len, "%s: out of memory", config->path);
+	error_set(error, "%s: out of memory", config->path);
 	for (size_t i = 0; i < N_BATCHES; i++) {
 		stream->batches[i].keys = calloc(FRAME_BATCH, config->key->stride);
 		if (stream->batches[i].keys == NULL)
 			goto fail;
 	}
-	err = capture_open(config->path, &stream->capture, error, error_len);
+	err = capture_open(config->path, &stream->capture, error);
 	if (err < 0)
 		goto fail;
 	err = frame_file_open(&stream->keys, config->keys_path, config->key->n_bytes);
@@ -257,7 +257,7 @@ int frame_stream_open(const struct frame_stream_config *config, struct frame_str
 	if (err == 0)
 		err = -pthread_create(&stream->thread, NULL, read_frames, stream);
 	if (err < 0) {
-		snprintf(error, error_len, "%s: cannot write frames beside it: %s", config->path,
+		error_set(error, "%s: cannot write frames beside it: %s", config->path,
 			strerror(-err));
 		goto fail;
 	}

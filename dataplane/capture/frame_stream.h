@@ -5,6 +5,7 @@
 // not depend on the file.
 
 #include "capture.h"
+#include "error.h"
 #include "key.h"
 
 #include <stddef.h>
@@ -49,8 +50,8 @@ struct frame_totals {
 };
 
 // Open the file and start reading. Returns 0 or -errno with one line in error.
-int frame_stream_open(const struct frame_stream_config *config, struct frame_stream **out,
-	char *error, size_t error_len);
+int frame_stream_open(
+	const struct frame_stream_config *config, struct frame_stream **out, struct error *error);
 
 // The next batch, with n = 0 at the end. It is the caller's until the next call.
 const struct frame_batch *frame_stream_next(struct frame_stream *stream);

@@ -119,7 +119,7 @@ static const char *parse_range(const char **at, struct key_spec *out)
 	return parse_mask(at, mask, len);
 }
 
-static int parse_ranges(const char *text, struct key_spec *out, char *error, size_t error_len)
+static int parse_ranges(const char *text, struct key_spec *out, struct error *error)
 {
 	const char *at = text;
 	const char *range, *wrong;
@@ -132,12 +132,12 @@ static int parse_ranges(const char *text, struct key_spec *out, char *error, siz
 	} while (wrong == NULL && *at++ == ',');
 	if (wrong == NULL)
 		return 0;
-	snprintf(error, error_len, "key \"%.60s\": \"%.*s\" at character %zu: %s; %s", text,
+	error_set(error, "key \"%.60s\": \"%.*s\" at character %zu: %s; %s", text,
 		(int)strcspn(range, ","), range, (size_t)(range - text) + 1, wrong, ranges_help);
 	return -EINVAL;
 }
 
-int key_spec_parse(const char *text, struct key_spec *out, char *error, size_t error_len)
+int key_spec_parse(const char *text, struct key_spec *out, struct error *error)
 {
 	memset(out, 0, sizeof(*out));
 	memset(out->mask, 0xff, sizeof(out->mask));
@@ -148,7 +148,7 @@ int key_spec_parse(const char *text, struct key_spec *out, char *error, size_t e
 	else if (strcmp(text, "probe") == 0)
 		set_spec(out, KEY_PROBE, PROBE_ID_LEN, PROBE_OFFSET + PROBE_ID_LEN);
 	else
-		return parse_ranges(text, out, error, error_len);
+		return parse_ranges(text, out, error);
 	return 0;
 }
 

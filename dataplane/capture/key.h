@@ -8,6 +8,7 @@
 // sound IPv4 or IPv6 header stays as it is.
 
 #include "capture.h"
+#include "error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,7 +45,7 @@ struct key_spec {
 // text: "default", "routed", "probe", or frame offsets "26-33,42-45" in any order, each with an
 // optional mask in hex digits, two a byte, after a slash: "14-15/0fff"; "23" is "23-23". NULL:
 // default. Returns 0 or -EINVAL with one line in error.
-int key_spec_parse(const char *text, struct key_spec *out, char *error, size_t error_len);
+int key_spec_parse(const char *text, struct key_spec *out, struct error *error);
 
 // The spec as text that key_spec_parse reads back; KEY_TEXT_LEN bytes hold any.
 void key_spec_text(const struct key_spec *spec, char *text, size_t len);

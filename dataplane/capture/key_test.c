@@ -1,3 +1,4 @@
+#include "error.h"
 #include "key.h"
 #include "key_test_env.h"
 #include "probe_format.h"
@@ -355,15 +356,15 @@ static void bad_text_is_one_clear_line(void **state)
 		{"1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2", "\"2\" at character 33: more than 16 ranges"},
 	};
 	struct key_spec spec;
-	char error[256];
+	struct error error = {0};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(
-			key_spec_parse(cases[i].text, &spec, error, sizeof(error)), -EINVAL);
-		if (strstr(error, cases[i].wanted) == NULL)
-			fail_msg("%s: %s", cases[i].text, error);
-		assert_non_null(strstr(error, "write default, routed, probe or frame offsets"));
-		assert_null(strchr(error, '\n'));
+		assert_int_equal(key_spec_parse(cases[i].text, &spec, &error), -EINVAL);
+		if (strstr(error.text, cases[i].wanted) == NULL)
+			fail_msg("%s: %s", cases[i].text, error.text);
+		assert_non_null(
+			strstr(error.text, "write default, routed, probe or frame offsets"));
+		assert_null(strchr(error.text, '\n'));
 	}
 }
 

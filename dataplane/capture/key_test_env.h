@@ -2,6 +2,7 @@
 
 // What the tests of keys share: frames made by hand, and extraction that sees a byte too many.
 
+#include "error.h"
 #include "key.h"
 
 #include <setjmp.h>
@@ -21,10 +22,10 @@ enum {
 static inline struct key_spec parse(const char *text)
 {
 	struct key_spec spec;
-	char error[256] = "";
+	struct error error = {0};
 
-	if (key_spec_parse(text, &spec, error, sizeof(error)) < 0)
-		fail_msg("%s", error);
+	if (key_spec_parse(text, &spec, &error) < 0)
+		fail_msg("%s", error.text);
 	return spec;
 }
 

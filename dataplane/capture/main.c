@@ -3,6 +3,7 @@
 // heads. docs/matching.md defines the result.
 
 #include "command_line.h"
+#include "error.h"
 #include "frame_stream.h"
 #include "log.h"
 #include "match.h"
@@ -250,7 +251,7 @@ static int match_frames(struct run *run)
 	return err;
 }
 
-static int open_side(struct run *run, bool is_ingress, struct side *side, char *error, size_t len)
+static int open_side(struct run *run, bool is_ingress, struct side *side, struct error *error)
 {
 	const struct match_options *options = &run->options;
 	char keys[PATH_LEN];
@@ -268,10 +269,10 @@ static int open_side(struct run *run, bool is_ingress, struct side *side, char *
 	};
 	if (!is_ingress)
 		config.correction = run->correction;
-	return frame_stream_open(&config, &side->stream, error, len);
+	return frame_stream_open(&config, &side->stream, error);
 }
 
-static int run_open(struct run *run, char *error, size_t len)
+static int run_open(struct run *run, struct error *error)
 {
 	struct match_config config = {.window_ns = (int64_t)run->options.window_ns};
 	char *end;
@@ -279,23 +280,23 @@ static int run_open(struct run *run, char *error, size_t len)
 	run->correction.offset_ns = strtoll(run->options.egress_offset, &end, 10);
 	run->correction.drift_ppb = run->options.egress_drift_ppb;
 	if (*end != '\0' || end == run->options.egress_offset) {
-		snprintf(error, len, "--egress-offset %s: not a number of nanoseconds",
+		error_set(error, "--egress-offset %s: not a number of nanoseconds",
 			run->options.egress_offset);
 		return -EINVAL;
 	}
-	int err = key_spec_parse(run->options.key, &run->key, error, len);
+	int err = key_spec_parse(run->options.key, &run->key, error);
 	if (err < 0)
 		return err;
 	// A seed nobody knows, so that nobody can make keys collide.
 	if (getrandom(&run->seed, sizeof(run->seed), 0) < 0)
 		run->seed = (uint64_t)time(NULL);
 	if (mkdir(run->options.out, 0777) < 0 && errno != EEXIST) {
-		snprintf(error, len, "--out %s: %s", run->options.out, strerror(errno));
+		error_set(error, "--out %s: %s", run->options.out, strerror(errno));
 		return -EINVAL;
 	}
-	err = open_side(run, true, &run->ingress, error, len);
+	err = open_side(run, true, &run->ingress, error);
 	if (err == 0)
-		err = open_side(run, false, &run->egress, error, len);
+		err = open_side(run, false, &run->egress, error);
 	if (err < 0)
 		return err;
 	err = match_results_init(&run->results, run->options.out, (int64_t)run->options.skip_ns,
@@ -306,7 +307,7 @@ static int run_open(struct run *run, char *error, size_t len)
 	if (err == 0)
 		err = match_create(&config, &sink, &run->match);
 	if (err < 0)
-		snprintf(error, len, "out of memory");
+		error_set(error, "out of memory");
 	return err;
 }
 
@@ -343,10 +344,10 @@ static void run_close(struct run *run)
 
 static int run_match(struct run *run)
 {
-	char error[PATH_LEN] = "";
+	struct error error = {0};
 
-	if (run_open(run, error, sizeof(error)) < 0) {
-		LOG(ERROR, "%s", error);
+	if (run_open(run, &error) < 0) {
+		LOG(ERROR, "%s", error.text);
 		return EXIT_BAD_INPUT;
 	}
 	if (match_frames(run) < 0) {
@@ -362,17 +363,17 @@ static int run_match(struct run *run)
 int main(int argc, char **argv)
 {
 	struct run *run = calloc(1, sizeof(*run));
-	char text[256];
+	struct error error;
 	int n_used;
 
 	log_start(line.program, LOG_LEVEL_WARNING);
 	if (run == NULL)
 		return EXIT_FAILURE;
 	run->results.packets.fd = -1;
-	int err = command_line_parse(&line, argc, argv, &run->options, &n_used, text, sizeof(text));
+	int err = command_line_parse(&line, argc, argv, &run->options, &n_used, &error);
 	int status = EXIT_SUCCESS;
 	if (err < 0) {
-		LOG(ERROR, "%s", text);
+		LOG(ERROR, "%s", error.text);
 		status = EXIT_BAD_INPUT;
 	} else if (err == COMMAND_LINE_RUN) {
 		status = run_match(run);

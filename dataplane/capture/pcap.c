@@ -226,19 +226,19 @@ bool pcap_recognises(uint32_t magic)
 	       swapped == MAGIC_US || swapped == MAGIC_NS || swapped == MAGIC_MODIFIED;
 }
 
-static int check_header(const uint8_t *header, bool is_swapped, char *error, size_t error_len)
+static int check_header(const uint8_t *header, bool is_swapped, struct error *error)
 {
 	uint16_t major = load_u16(header + 4, is_swapped);
 	// The upper bits say how long the frame check sequence is, if it is in the frames.
 	uint32_t link_type = load_u32(header + 20, is_swapped) & 0xffff;
 
 	if (major != 2) {
-		snprintf(error, error_len,
-			"is pcap version %u, not 2; rewrite it with editcap -F nsecpcap", major);
+		error_set(error, "is pcap version %u, not 2; rewrite it with editcap -F nsecpcap",
+			major);
 		return -EINVAL;
 	}
 	if (link_type != CAPTURE_LINK_ETHERNET) {
-		snprintf(error, error_len,
+		error_set(error,
 			"has link type %" PRIu32 " (%s), not Ethernet (1); "
 			"capture on an Ethernet interface",
 			link_type, capture_link_name(link_type));
@@ -247,7 +247,7 @@ static int check_header(const uint8_t *header, bool is_swapped, char *error, siz
 	return 0;
 }
 
-static int pcap_open(struct capture *capture, char *error, size_t error_len)
+static int pcap_open(struct capture *capture, struct error *error)
 {
 	struct byte_source *source = capture->source;
 	size_t left = byte_source_more(source, FILE_HEADER_BYTES);
@@ -276,7 +276,7 @@ static int pcap_open(struct capture *capture, char *error, size_t error_len)
 	if (pcap->max_len > CAPTURE_MAX_LEN)
 		pcap->max_len = CAPTURE_MAX_LEN;
 	source->next += FILE_HEADER_BYTES;
-	return check_header(header, pcap->is_swapped, error, error_len);
+	return check_header(header, pcap->is_swapped, error);
 }
 
 const struct capture_format capture_pcap = {

@@ -1,4 +1,5 @@
 #include "capture_test_env.h"
+#include "error.h"
 
 #include <errno.h>
 
@@ -266,12 +267,12 @@ static void test_time_running_backwards_is_counted_and_given(void **state)
 static void test_another_link_type_is_refused_by_name(void **state)
 {
 	struct bytes bytes = {0};
-	char error[256];
+	struct error error = {0};
 
 	put_pcap_header(&bytes, TEST_PCAP_NS, 65535, 113);
-	assert_int_equal(refuse_bytes(&bytes, error, sizeof(error)), -ENOTSUP);
-	assert_string_equal(error, "test: has link type 113 (Linux cooked), not Ethernet (1); "
-				   "capture on an Ethernet interface");
+	assert_int_equal(refuse_bytes(&bytes, &error), -ENOTSUP);
+	assert_string_equal(error.text, "test: has link type 113 (Linux cooked), not Ethernet (1); "
+					"capture on an Ethernet interface");
 }
 
 static void test_the_bits_for_a_checksum_length_are_no_link_type(void **state)
@@ -288,11 +289,11 @@ static void test_the_bits_for_a_checksum_length_are_no_link_type(void **state)
 static void test_another_version_is_refused(void **state)
 {
 	struct bytes bytes = pcap_of(1);
-	char error[256];
+	struct error error = {0};
 
 	bytes.at[4] = 3;
-	assert_int_equal(refuse_bytes(&bytes, error, sizeof(error)), -EINVAL);
-	assert_non_null(strstr(error, "version 3"));
+	assert_int_equal(refuse_bytes(&bytes, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "version 3"));
 }
 
 static void test_a_header_without_frames_is_empty(void **state)

@@ -300,7 +300,7 @@ bool pcapng_recognises(uint32_t magic)
 	return magic == BLOCK_SECTION;
 }
 
-static int pcapng_open(struct capture *capture, char *error, size_t error_len)
+static int pcapng_open(struct capture *capture, struct error *error)
 {
 	enum { ROOM = 4 };
 	struct byte_source *source = capture->source;
@@ -313,8 +313,8 @@ static int pcapng_open(struct capture *capture, char *error, size_t error_len)
 	pcapng->room = ROOM;
 	byte_source_more(source, SECTION_MIN_BYTES);
 	if (judge_section(source, source->next, &is_swapped).verdict == RECORD_BROKEN) {
-		snprintf(error, error_len,
-			"is no pcapng file of version 1; rewrite it with editcap -F pcapng");
+		error_set(
+			error, "is no pcapng file of version 1; rewrite it with editcap -F pcapng");
 		return -EINVAL;
 	}
 	return 0;

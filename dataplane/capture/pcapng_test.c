@@ -1,4 +1,5 @@
 #include "capture_test_env.h"
+#include "error.h"
 
 #include <errno.h>
 
@@ -316,11 +317,11 @@ static void test_a_packet_that_claims_more_than_its_block_costs_itself(void **st
 static void test_another_version_is_refused(void **state)
 {
 	struct bytes bytes = pcapng_of(1, false);
-	char error[256];
+	struct error error = {0};
 
 	bytes.at[12] = 2;
-	assert_int_equal(refuse_bytes(&bytes, error, sizeof(error)), -EINVAL);
-	assert_non_null(strstr(error, "pcapng file of version 1"));
+	assert_int_equal(refuse_bytes(&bytes, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "pcapng file of version 1"));
 }
 
 int main(void)

@@ -115,15 +115,15 @@ static int choose_cores(const char *text, cpu_set_t *out)
 int main(int argc, char **argv)
 {
 	struct clock_options options = {0};
-	char text[256];
+	struct error error;
 	int n_used;
 
 	log_start(line.program, LOG_LEVEL_WARNING);
-	int err = command_line_parse(&line, argc, argv, &options, &n_used, text, sizeof(text));
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
 		return EXIT_SUCCESS;
 	if (err < 0) {
-		LOG(ERROR, "%s", text);
+		LOG(ERROR, "%s", error.text);
 		return EXIT_BAD_INPUT;
 	}
 	cpu_set_t cores;
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 	}
 	struct clock_flags flags;
 	struct clock_fit fit;
-	bool usable = clock_is_usable(NULL, &flags, text, sizeof(text));
+	bool usable = clock_is_usable(NULL, &flags, &error);
 	err = fit_clock(&fit);
 	if (err < 0) {
 		LOG(ERROR, "the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	struct json json = {.out = stdout};
 	json_object(&json, NULL);
 	json_bool(&json, "usable", usable);
-	json_text(&json, "why", usable ? NULL : text);
+	json_text(&json, "why", usable ? NULL : error.text);
 	json_bool(&json, "constant_tsc", flags.constant_tsc);
 	json_bool(&json, "nonstop_tsc", flags.nonstop_tsc);
 	json_fixed(&json, "tsc_hz", fit.tsc_hz, 3);

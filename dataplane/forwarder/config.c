@@ -135,8 +135,7 @@ static const struct command_line line = {
 	.describe = describe,
 };
 
-static int parse_core(
-	const char *option, const char *text, int64_t *out, char *error, size_t error_len)
+static int parse_core(const char *option, const char *text, int64_t *out, struct error *error)
 {
 	char *end;
 
@@ -146,11 +145,11 @@ static int parse_core(
 	errno = 0;
 	long core = strtol(text, &end, 10);
 	if (*end != '\0' || errno != 0 || core < 0 || core > 65535) {
-		snprintf(error, error_len, "--%s %s: not the number of a core", option, text);
+		error_set(error, "--%s %s: not the number of a core", option, text);
 		return -EINVAL;
 	}
 	*out = core;
-	return eal_check_core(core, error, error_len);
+	return eal_check_core(core, error);
 }
 
 // Without --core the poller's is the last one allowed (eal.h), and the first another one, where
@@ -167,31 +166,28 @@ static int64_t first_core_but(int64_t core)
 	return -1;
 }
 
-static int parse_cores(
-	struct config *config, const struct options *options, char *error, size_t error_len)
+static int parse_cores(struct config *config, const struct options *options, struct error *error)
 {
-	int err = parse_core("core", options->core, &config->core, error, error_len);
+	int err = parse_core("core", options->core, &config->core, error);
 
 	if (err == 0)
-		err = parse_core("writer-core", options->writer_core, &config->writer_core, error,
-			error_len);
+		err = parse_core("writer-core", options->writer_core, &config->writer_core, error);
 	if (err == 0 && config->writer_core < 0)
 		config->writer_core = first_core_but(config->core);
 	return err;
 }
 
-static int parse_limit(const char *name, const char *text, uint64_t by_kind, uint64_t *out,
-	char *error, size_t error_len)
+static int parse_limit(
+	const char *name, const char *text, uint64_t by_kind, uint64_t *out, struct error *error)
 {
 	const struct option_spec spec = {.name = name, .type = OPTION_DURATION};
 
 	*out = by_kind;
-	return *text == '\0' ? 0
-			     : option_parse_value("options", &spec, text, out, error, error_len);
+	return *text == '\0' ? 0 : option_parse_value("options", &spec, text, out, error);
 }
 
 // Said before the run, not after it: the folder of a file to be written takes files.
-static int check_output(const char *option, const char *path, char *error, size_t error_len)
+static int check_output(const char *option, const char *path, struct error *error)
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX];
@@ -202,17 +198,17 @@ static int check_output(const char *option, const char *path, char *error, size_
 		slash != NULL ? path : ".");
 	if (access(folder, W_OK | X_OK) == 0)
 		return 0;
-	snprintf(error, error_len, "--%s %s: folder %s: %s; make it, or name another", option, path,
-		folder, strerror(errno));
+	error_set(error, "--%s %s: folder %s: %s; make it, or name another", option, path, folder,
+		strerror(errno));
 	return -EINVAL;
 }
 
-static int parse_ports(struct config *config, char *error, size_t error_len)
+static int parse_ports(struct config *config, struct error *error)
 {
 	size_t n = config->ports.n;
 
 	if (n == 0 || n > PORTS_MAX) {
-		snprintf(error, error_len,
+		error_set(error,
 			"--port: %zu given, 1 to %d wanted; for example "
 			"--port memif:a --port memif:b",
 			n, PORTS_MAX);
@@ -220,15 +216,14 @@ static int parse_ports(struct config *config, char *error, size_t error_len)
 	}
 	for (size_t i = 0; i < n; i++) {
 		int err = port_spec_parse(
-			config->ports.items[i], PORT_DEVICE, &config->specs[i], error, error_len);
+			config->ports.items[i], PORT_DEVICE, &config->specs[i], error);
 		if (err < 0)
 			return err;
 	}
-	return port_specs_check(config->specs, n, error, error_len);
+	return port_specs_check(config->specs, n, error);
 }
 
-static int decode(
-	struct config *config, const struct options *options, char *error, size_t error_len)
+static int decode(struct config *config, const struct options *options, struct error *error)
 {
 	*config = (struct config){
 		.ports = options->ports,
@@ -240,33 +235,33 @@ static int decode(
 		.gaps_path = options->gaps,
 		.stats_path = options->stats,
 	};
-	int err = parse_cores(config, options, error, error_len);
+	int err = parse_cores(config, options, error);
 	if (err == 0)
-		err = check_output("gaps", options->gaps, error, error_len);
+		err = check_output("gaps", options->gaps, error);
 	if (err == 0)
-		err = check_output("stats", options->stats, error, error_len);
+		err = check_output("stats", options->stats, error);
 	if (err == 0)
-		err = parse_ports(config, error, error_len);
+		err = parse_ports(config, error);
 	if (err < 0)
 		return err;
 	struct port_gap_limits limits = port_gap_limits(config->specs, config->ports.n);
 	err = parse_limit("gap-threshold", options->gap_threshold, limits.threshold_ns,
-		&config->gap_threshold_ns, error, error_len);
+		&config->gap_threshold_ns, error);
 	if (err == 0)
 		err = parse_limit("gap-per-packet", options->gap_per_packet, limits.per_packet_ns,
-			&config->gap_per_packet_ns, error, error_len);
+			&config->gap_per_packet_ns, error);
 	return err;
 }
 
-int config_parse(struct config *config, int argc, char *const *argv, char *error, size_t error_len)
+int config_parse(struct config *config, int argc, char *const *argv, struct error *error)
 {
 	struct options options = {0};
 	int n_used = 0;
-	int result = command_line_parse(&line, argc, argv, &options, &n_used, error, error_len);
+	int result = command_line_parse(&line, argc, argv, &options, &n_used, error);
 
 	if (result != COMMAND_LINE_RUN)
 		return result;
-	int err = decode(config, &options, error, error_len);
+	int err = decode(config, &options, error);
 	config->eal_options = argv + n_used;
 	config->n_eal_options = argc - n_used;
 	return err;

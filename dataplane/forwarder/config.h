@@ -2,6 +2,7 @@
 
 // What the command line of taut-forward says, checked as far as it can be before EAL starts.
 
+#include "error.h"
 #include "option_spec.h"
 #include "port.h"
 #include "transmit.h"
@@ -25,4 +26,4 @@ struct config {
 };
 
 // Returns a command_line_result, or a negative errno with one line in error.
-int config_parse(struct config *config, int argc, char *const *argv, char *error, size_t error_len);
+int config_parse(struct config *config, int argc, char *const *argv, struct error *error);

@@ -19,7 +19,7 @@ enum {
 
 static struct rte_mempool *test_pool;
 static struct eal test_eal;
-static char test_error[512];
+static struct error test_error;
 
 // Exits with 77, which Meson takes for skipped, where EAL cannot start.
 static inline void test_env_start(char *program)
@@ -34,7 +34,7 @@ static inline void test_env_start(char *program)
 		.n_extra = 1,
 	};
 
-	if (eal_start(&config, &test_eal, test_error, sizeof(test_error)) < 0)
+	if (eal_start(&config, &test_eal, &test_error) < 0)
 		exit(77);
 	test_pool = pool_create("test", TEST_POOL_SIZE);
 	if (test_pool == NULL)
@@ -52,9 +52,9 @@ static inline struct port *test_port(const char *text)
 	struct port_spec spec;
 	struct port *port = NULL;
 
-	if (port_spec_parse(text, PORT_DEVICE, &spec, test_error, sizeof(test_error)) < 0 ||
-		port_open(&spec, test_pool, &port, test_error, sizeof(test_error)) < 0)
-		fail_msg("%s", test_error);
+	if (port_spec_parse(text, PORT_DEVICE, &spec, &test_error) < 0 ||
+		port_open(&spec, test_pool, &port, &test_error) < 0)
+		fail_msg("%s", test_error.text);
 	return port;
 }
 

@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "config.h"
 #include "eal.h"
+#include "error.h"
 #include "log.h"
 #include "poll_grace.h"
 #include "pool.h"
@@ -58,7 +59,7 @@ static unsigned int pool_size(const struct config *config)
 	       POOL_SPARE;
 }
 
-static int start_eal(struct forwarder *forwarder, char *program, char *error, size_t error_len)
+static int start_eal(struct forwarder *forwarder, char *program, struct error *error)
 {
 	struct config *config = &forwarder->config;
 	const struct eal_config eal = {
@@ -71,7 +72,7 @@ static int start_eal(struct forwarder *forwarder, char *program, char *error, si
 		.n_extra = config->n_eal_options,
 	};
 
-	return eal_start(&eal, &forwarder->eal, error, error_len);
+	return eal_start(&eal, &forwarder->eal, error);
 }
 
 // The nominal rate serves the gap threshold and the delay; times in files use the fitted one.
@@ -84,20 +85,19 @@ static uint64_t estimate_tsc_hz(void)
 	return clock_fit(points, CLOCK_POINTS, &fit) == 0 ? (uint64_t)(fit.tsc_hz + 0.5) : 0;
 }
 
-static int open_ports(struct forwarder *forwarder, char *error, size_t error_len)
+static int open_ports(struct forwarder *forwarder, struct error *error)
 {
 	struct worker *worker = forwarder->worker;
 	const struct config *config = &forwarder->config;
 
 	forwarder->pool = pool_create("forward", pool_size(config));
 	if (forwarder->pool == NULL) {
-		snprintf(error, error_len, "memory for %u packets: %s; lower --hold",
-			pool_size(config), rte_strerror(rte_errno));
+		error_set(error, "memory for %u packets: %s; lower --hold", pool_size(config),
+			rte_strerror(rte_errno));
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < config->ports.n; i++) {
-		int err = port_open(
-			&config->specs[i], forwarder->pool, &worker->ports[i], error, error_len);
+		int err = port_open(&config->specs[i], forwarder->pool, &worker->ports[i], error);
 		if (err < 0)
 			return err;
 		worker->egress[i].port = worker->ports[i];
@@ -118,7 +118,7 @@ static void wait_for_servers(struct worker *worker)
 }
 
 // Without --gaps they are only counted.
-static int create_gap_log(struct forwarder *forwarder, char *error, size_t error_len)
+static int create_gap_log(struct forwarder *forwarder, struct error *error)
 {
 	const struct config *config = &forwarder->config;
 
@@ -139,12 +139,12 @@ static int create_gap_log(struct forwarder *forwarder, char *error, size_t error
 	};
 	int err = gap_log_create(&forwarder->worker->gaps, &gaps);
 	if (err < 0)
-		snprintf(error, error_len, "--gaps %s: %s; name a file on a disk with room",
+		error_set(error, "--gaps %s: %s; name a file on a disk with room",
 			config->gaps_path, strerror(-err));
 	return err;
 }
 
-static int prepare_worker(struct forwarder *forwarder, char *error, size_t error_len)
+static int prepare_worker(struct forwarder *forwarder, struct error *error)
 {
 	const struct config *config = &forwarder->config;
 	struct worker *worker = forwarder->worker;
@@ -156,19 +156,19 @@ static int prepare_worker(struct forwarder *forwarder, char *error, size_t error
 
 	worker->stop = &stop;
 	int err = transmit_init(&worker->transmit, config->transmit, worker->egress,
-		worker->n_ports, forwarder->tsc_hz, error, error_len);
+		worker->n_ports, forwarder->tsc_hz, error);
 	if (err == 0)
-		err = pipeline_init(&worker->pipeline, config->nfs.items, config->nfs.n, &env,
-			error, error_len);
+		err = pipeline_init(
+			&worker->pipeline, config->nfs.items, config->nfs.n, &env, error);
 	if (err < 0)
 		return err;
 	uint16_t burst_max = worker->transmit.ops->burst_max;
 	worker->burst = burst_max > 0 ? burst_max : config->burst;
-	return create_gap_log(forwarder, error, error_len);
+	return create_gap_log(forwarder, error);
 }
 
 // The gap log's end and the counters, after the run. Returns 0 or -errno with one line in error.
-static int write_results(struct forwarder *forwarder, uint64_t ticks, char *error, size_t error_len)
+static int write_results(struct forwarder *forwarder, uint64_t ticks, struct error *error)
 {
 	const struct config *config = &forwarder->config;
 	struct worker *worker = forwarder->worker;
@@ -177,7 +177,7 @@ static int write_results(struct forwarder *forwarder, uint64_t ticks, char *erro
 	clock_point_take(&last);
 	int err = gap_log_close(&worker->gaps, forwarder->first.tsc, &last);
 	if (err < 0)
-		snprintf(error, error_len, "--gaps %s: %s", config->gaps_path, strerror(-err));
+		error_set(error, "--gaps %s: %s", config->gaps_path, strerror(-err));
 	if (*config->stats_path == '\0')
 		return err;
 	// Also then: they say how many gaps are missing.
@@ -185,12 +185,12 @@ static int write_results(struct forwarder *forwarder, uint64_t ticks, char *erro
 		atomic_load_explicit(&stop, memory_order_relaxed) ? "signal" : "duration");
 	if (err == 0 && stats_err < 0) {
 		err = stats_err;
-		snprintf(error, error_len, "--stats %s: %s", config->stats_path, strerror(-err));
+		error_set(error, "--stats %s: %s", config->stats_path, strerror(-err));
 	}
 	return err;
 }
 
-static int run(struct forwarder *forwarder, char *error, size_t error_len)
+static int run(struct forwarder *forwarder, struct error *error)
 {
 	struct worker *worker = forwarder->worker;
 	uint64_t duration_ns = forwarder->config.duration_ns;
@@ -207,7 +207,7 @@ static int run(struct forwarder *forwarder, char *error, size_t error_len)
 	poll_grace_leave();
 	uint64_t ticks = clock_tsc() - started_tsc;
 	transmit_fini(&worker->transmit);
-	return write_results(forwarder, ticks, error, error_len);
+	return write_results(forwarder, ticks, error);
 }
 
 static void close_all(struct forwarder *forwarder)
@@ -227,21 +227,21 @@ static void close_all(struct forwarder *forwarder)
 int main(int argc, char **argv)
 {
 	static struct forwarder forwarder;
-	char error[ERROR_LEN];
+	struct error error = {0};
 
 	log_start("taut-forward", LOG_LEVEL_INFO);
-	int err = config_parse(&forwarder.config, argc, argv, error, sizeof(error));
+	int err = config_parse(&forwarder.config, argc, argv, &error);
 	if (err == COMMAND_LINE_DONE)
 		return EXIT_SUCCESS;
 	if (err < 0) {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 		return EXIT_BAD_INPUT;
 	}
 	// A file size limit is then an error of a write, not the end.
 	signal(SIGXFSZ, SIG_IGN);
-	err = start_eal(&forwarder, argv[0], error, sizeof(error));
+	err = start_eal(&forwarder, argv[0], &error);
 	if (err < 0) {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 		return err == -EINVAL ? EXIT_BAD_INPUT : EXIT_FAILURE; // EAL options of the user's
 	}
 	catch_signals();
@@ -249,15 +249,16 @@ int main(int argc, char **argv)
 	forwarder.worker = rte_zmalloc("worker", sizeof(struct worker), RTE_CACHE_LINE_SIZE);
 	forwarder.tsc_hz = estimate_tsc_hz();
 	int status = EXIT_BAD_INPUT;
-	err = forwarder.worker != NULL ? open_ports(&forwarder, error, sizeof(error)) : -ENOMEM;
+	err = forwarder.worker != NULL ? open_ports(&forwarder, &error) : -ENOMEM;
 	if (err == 0)
-		err = prepare_worker(&forwarder, error, sizeof(error));
+		err = prepare_worker(&forwarder, &error);
 	if (err == 0) {
 		status = EXIT_FAILURE;
-		err = run(&forwarder, error, sizeof(error));
+		err = run(&forwarder, &error);
 	}
 	if (err < 0)
-		LOG(ERROR, "%s", forwarder.worker != NULL ? error : "no memory for the worker");
+		LOG(ERROR, "%s",
+			forwarder.worker != NULL ? error.text : "no memory for the worker");
 	else
 		status = EXIT_SUCCESS;
 	close_all(&forwarder);

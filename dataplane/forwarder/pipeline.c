@@ -11,7 +11,7 @@
 #include <string.h>
 
 static int stage_init(struct pipeline_stage *stage, const char *text, const struct nf_env *env,
-	char *error, size_t error_len)
+	struct error *error)
 {
 	char name[64];
 	const char *values = strchr(text, ':');
@@ -19,8 +19,7 @@ static int stage_init(struct pipeline_stage *stage, const char *text, const stru
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ":"), text);
 	stage->ops = nf_find(name);
 	if (stage->ops == NULL) {
-		snprintf(error, error_len,
-			"--nf %s: no such network function; --describe lists them", name);
+		error_set(error, "--nf %s: no such network function; --describe lists them", name);
 		return -EINVAL;
 	}
 	const struct nf_ops *ops = stage->ops;
@@ -31,11 +30,11 @@ static int stage_init(struct pipeline_stage *stage, const char *text, const stru
 	int err = -ENOMEM;
 	if (options != NULL && stage->state != NULL)
 		err = option_parse_list(ops->name, ops->options, ops->n_options,
-			values != NULL ? values + 1 : NULL, options, error, error_len);
+			values != NULL ? values + 1 : NULL, options, error);
 	else
-		snprintf(error, error_len, "--nf %s: out of memory", name);
+		error_set(error, "--nf %s: out of memory", name);
 	if (err == 0 && ops->init != NULL)
-		err = ops->init(stage->state, options, env, error, error_len);
+		err = ops->init(stage->state, options, env, error);
 	free(options);
 	if (err < 0) {
 		rte_free(stage->state);
@@ -45,15 +44,15 @@ static int stage_init(struct pipeline_stage *stage, const char *text, const stru
 }
 
 int pipeline_init(struct pipeline *pipeline, const char *const *texts, size_t n,
-	const struct nf_env *env, char *error, size_t error_len)
+	const struct nf_env *env, struct error *error)
 {
 	memset(pipeline, 0, sizeof(*pipeline));
 	if (n > PIPELINE_MAX) {
-		snprintf(error, error_len, "--nf: %zu given, %d is the most", n, PIPELINE_MAX);
+		error_set(error, "--nf: %zu given, %d is the most", n, PIPELINE_MAX);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < n; i++) {
-		int err = stage_init(&pipeline->stages[i], texts[i], env, error, error_len);
+		int err = stage_init(&pipeline->stages[i], texts[i], env, error);
 		if (err < 0) {
 			pipeline_fini(pipeline);
 			return err;

@@ -3,6 +3,7 @@
 // A static chain of network functions (docs/adr/0001). The worker calls it with a burst and gets
 // back what survived; what a function drops is freed and counted here, nowhere else.
 
+#include "error.h"
 #include "nf.h"
 
 #include <rte_mbuf.h>
@@ -27,7 +28,7 @@ struct pipeline {
 // texts: "NAME" or "NAME:key=value,...". Returns 0 or -errno with one line in error; on failure
 // nothing stays allocated.
 int pipeline_init(struct pipeline *pipeline, const char *const *texts, size_t n,
-	const struct nf_env *env, char *error, size_t error_len);
+	const struct nf_env *env, struct error *error);
 void pipeline_fini(struct pipeline *pipeline);
 
 // Hot path: run stages [first, n_stages) over a burst; returns how many are left in pkts.

@@ -4,6 +4,7 @@
 // per transmit_NAME.c; transmit_table.c names them all. A policy owns the packets it is given:
 // what a port refuses is freed and counted in egress.n_refused.
 
+#include "error.h"
 #include "option_spec.h"
 #include "port.h"
 
@@ -53,7 +54,7 @@ extern const size_t transmit_table_size;
 // "NAME" or "NAME:VALUE,..." (values in the order of the options, or key=value). Returns 0 or
 // -EINVAL with one line in error. egress stays the caller's.
 int transmit_init(struct transmit *transmit, const char *text, struct egress *egress,
-	uint16_t n_ports, uint64_t tsc_hz, char *error, size_t error_len);
+	uint16_t n_ports, uint64_t tsc_hz, struct error *error);
 
 // Free what is still held; counted as refused. After the last iteration.
 void transmit_fini(struct transmit *transmit);

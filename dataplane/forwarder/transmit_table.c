@@ -49,7 +49,7 @@ static void name_values(const struct transmit_ops *ops, const char *text, char *
 }
 
 int transmit_init(struct transmit *transmit, const char *text, struct egress *egress,
-	uint16_t n_ports, uint64_t tsc_hz, char *error, size_t error_len)
+	uint16_t n_ports, uint64_t tsc_hz, struct error *error)
 {
 	size_t name_len = strcspn(text, ":");
 	const struct transmit_ops *ops = find(text, name_len);
@@ -57,7 +57,7 @@ int transmit_init(struct transmit *transmit, const char *text, struct egress *eg
 	uint64_t options[32]; // large enough and aligned for any policy's options
 
 	if (ops == NULL) {
-		snprintf(error, error_len,
+		error_set(error,
 			"--transmit %s: no such policy; one of eager, single, "
 			"buffered[:32,100us]",
 			text);
@@ -69,8 +69,7 @@ int transmit_init(struct transmit *transmit, const char *text, struct egress *eg
 	transmit->n_ports = n_ports;
 	name_values(ops, text[name_len] == ':' ? text + name_len + 1 : NULL, named, sizeof(named));
 	memset(options, 0, sizeof(options));
-	int err = option_parse_list(
-		ops->name, ops->options, ops->n_options, named, options, error, error_len);
+	int err = option_parse_list(ops->name, ops->options, ops->n_options, named, options, error);
 	if (err == 0 && ops->init != NULL)
 		ops->init(transmit, options, tsc_hz);
 	return err;

@@ -24,7 +24,7 @@ static struct fixture *set_up(const char *policy)
 	assert_non_null(fixture);
 	fixture->egress[0].port = test_port("ring:transmit");
 	assert_int_equal(transmit_init(&fixture->transmit, policy, fixture->egress, 1, TEST_TSC_HZ,
-				 test_error, sizeof(test_error)),
+				 &test_error),
 		0);
 	return fixture;
 }
@@ -167,11 +167,11 @@ static void test_bad_policies_are_refused_in_one_line(void **state)
 	struct transmit transmit;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(transmit_init(&transmit, bad[i][0], egress, 1, TEST_TSC_HZ,
-					 test_error, sizeof(test_error)),
+		assert_int_equal(
+			transmit_init(&transmit, bad[i][0], egress, 1, TEST_TSC_HZ, &test_error),
 			-EINVAL);
-		if (strstr(test_error, bad[i][1]) == NULL)
-			fail_msg("%s: %s", bad[i][0], test_error);
+		if (strstr(test_error.text, bad[i][1]) == NULL)
+			fail_msg("%s: %s", bad[i][0], test_error.text);
 	}
 }
 

@@ -35,11 +35,9 @@ static struct worker *set_up(uint16_t n_ports, const char *transmit, const char 
 	worker->stop = &never;
 	assert_int_equal(gap_log_create(&worker->gaps, &gaps), 0);
 	assert_int_equal(transmit_init(&worker->transmit, transmit, worker->egress, n_ports,
-				 TEST_TSC_HZ, test_error, sizeof(test_error)),
+				 TEST_TSC_HZ, &test_error),
 		0);
-	assert_int_equal(
-		pipeline_init(&worker->pipeline, nfs, n_nfs, &env, test_error, sizeof(test_error)),
-		0);
+	assert_int_equal(pipeline_init(&worker->pipeline, nfs, n_nfs, &env, &test_error), 0);
 	test_packets(pkts, n_packets);
 	assert_int_equal(port_tx(worker->ports[0], pkts, n_packets), n_packets);
 	return worker;
@@ -182,10 +180,9 @@ static void test_bad_functions_are_refused_in_one_line(void **state)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *const texts[] = {"delay", bad[i][0]};
-		assert_true(pipeline_init(
-				    &pipeline, texts, 2, &env, test_error, sizeof(test_error)) < 0);
-		if (strstr(test_error, bad[i][1]) == NULL)
-			fail_msg("%s: %s", bad[i][0], test_error);
+		assert_true(pipeline_init(&pipeline, texts, 2, &env, &test_error) < 0);
+		if (strstr(test_error.text, bad[i][1]) == NULL)
+			fail_msg("%s: %s", bad[i][0], test_error.text);
 		assert_int_equal(pipeline.n_stages, 0);
 	}
 }

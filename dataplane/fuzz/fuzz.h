@@ -78,11 +78,11 @@ static inline struct reading read_all(const uint8_t *data, size_t len, size_t bl
 	struct capture_frame frames[7];
 	struct byte_source *source;
 	struct capture *capture;
-	char error[256];
+	struct error error = {0};
 	size_t n;
 
 	must(byte_source_memory(data, len, block_bytes, &source) == 0, "memory opens");
-	reading.err = capture_open_source(source, "fuzz", &capture, error, sizeof(error));
+	reading.err = capture_open_source(source, "fuzz", &capture, &error);
 	if (reading.err < 0)
 		return reading;
 	while ((n = capture_read(capture, frames, 7)) > 0)

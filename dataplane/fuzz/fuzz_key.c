@@ -12,17 +12,18 @@ static const char *const names[] = {"default", "routed", "probe"};
 static int parse(const char *text, struct key_spec *spec)
 {
 	struct key_spec again = {0};
-	char said[KEY_TEXT_LEN], error[256];
+	char said[KEY_TEXT_LEN];
+	struct error error;
 	int err;
 
 	memset(spec, 0, sizeof(*spec));
-	err = key_spec_parse(text, spec, error, sizeof(error));
+	err = key_spec_parse(text, spec, &error);
 	if (err < 0)
 		return err;
 	must(spec->n_bytes <= KEY_MAX_BYTES && spec->stride % 8 == 0, "a key fits its stride");
 	must(spec->stride >= spec->n_bytes + sizeof(uint32_t), "so does its length");
 	key_spec_text(spec, said, sizeof(said));
-	must(key_spec_parse(said, &again, error, sizeof(error)) == 0, "its text is understood");
+	must(key_spec_parse(said, &again, &error) == 0, "its text is understood");
 	must(memcmp(spec, &again, sizeof(again)) == 0, "its text means the same");
 	return 0;
 }

@@ -192,8 +192,7 @@ static const struct command_line command_line = {
 	.describe = describe,
 };
 
-static int parse_core(
-	const char *option, const char *text, int *core, char *error, size_t error_len)
+static int parse_core(const char *option, const char *text, int *core, struct error *error)
 {
 	char *end;
 
@@ -202,11 +201,11 @@ static int parse_core(
 		return 0;
 	long value = strtol(text, &end, 10);
 	if (*end != '\0' || value < 0 || value >= CPU_SETSIZE) {
-		snprintf(error, error_len, "--%s %s: a core is a number; see lscpu", option, text);
+		error_set(error, "--%s %s: a core is a number; see lscpu", option, text);
 		return -EINVAL;
 	}
 	*core = (int)value;
-	return eal_check_core(*core, error, error_len);
+	return eal_check_core(*core, error);
 }
 
 // Packets of an earlier run may still be on their way: their run id tells them apart.
@@ -221,37 +220,36 @@ static uint32_t random_run_id(void)
 	return (uint32_t)prng_next(&prng) | 1;
 }
 
-static int parse_ports(struct config *config, char *error, size_t error_len)
+static int parse_ports(struct config *config, struct error *error)
 {
 	const struct options *options = &config->options;
-	int err = port_spec_parse(options->tx, PORT_GENERATOR, &config->ports[0], error, error_len);
+	int err = port_spec_parse(options->tx, PORT_GENERATOR, &config->ports[0], error);
 
 	if (err < 0)
 		return err;
 	config->n_ports = strcmp(options->tx, options->rx) == 0 ? 1 : 2;
 	if (config->n_ports == 2)
-		err = port_spec_parse(
-			options->rx, PORT_GENERATOR, &config->ports[1], error, error_len);
+		err = port_spec_parse(options->rx, PORT_GENERATOR, &config->ports[1], error);
 	if (err < 0)
 		return err;
-	return port_specs_check(config->ports, config->n_ports, error, error_len);
+	return port_specs_check(config->ports, config->n_ports, error);
 }
 
-static int parse_traffic(struct config *config, char *error, size_t error_len)
+static int parse_traffic(struct config *config, struct error *error)
 {
 	const struct options *options = &config->options;
 	struct traffic *traffic = NULL;
-	int err = frame_mix_parse(&config->mix, options->frame, error, error_len);
+	int err = frame_mix_parse(&config->mix, options->frame, error);
 
 	if (err < 0)
 		return err;
 	err = traffic_rate_parse(options->rate, &config->mix, (enum rate_layer)options->rate_layer,
-		&config->rate, error, error_len);
+		&config->rate, error);
 	if (err < 0)
 		return err;
 	// Tried now, so that a mistake is told before anything starts.
-	err = traffic_create(options->schedule, &config->rate, &config->mix, 1, options->seed,
-		&traffic, error, error_len);
+	err = traffic_create(
+		options->schedule, &config->rate, &config->mix, 1, options->seed, &traffic, error);
 	traffic_destroy(traffic);
 	return err;
 }
@@ -268,23 +266,21 @@ static void set_limits(struct config *config)
 	config->gap_per_packet_ns = limits.per_packet_ns;
 }
 
-int config_parse(struct config *config, int argc, char *const *argv, char *error, size_t error_len)
+int config_parse(struct config *config, int argc, char *const *argv, struct error *error)
 {
 	struct options *options = &config->options;
 
 	*config = (struct config){.argc = argc, .argv = argv};
-	int err = command_line_parse(
-		&command_line, argc, argv, options, &config->n_used, error, error_len);
+	int err = command_line_parse(&command_line, argc, argv, options, &config->n_used, error);
 	if (err != COMMAND_LINE_RUN)
 		return err;
-	err = parse_traffic(config, error, error_len);
+	err = parse_traffic(config, error);
 	if (err == 0)
-		err = parse_core("core", options->core, &config->core, error, error_len);
+		err = parse_core("core", options->core, &config->core, error);
 	if (err == 0)
-		err = parse_core("writer-core", options->writer_core, &config->writer_core, error,
-			error_len);
+		err = parse_core("writer-core", options->writer_core, &config->writer_core, error);
 	if (err == 0)
-		err = parse_ports(config, error, error_len);
+		err = parse_ports(config, error);
 	if (err < 0)
 		return err;
 

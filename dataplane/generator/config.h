@@ -3,6 +3,7 @@
 // What the command line asks for: the option table, and the values worked out from it.
 
 #include "command_line.h"
+#include "error.h"
 #include "measurement.h"
 #include "port.h"
 #include "traffic.h"
@@ -47,7 +48,7 @@ extern const size_t n_generator_options;
 
 // Returns COMMAND_LINE_RUN, COMMAND_LINE_DONE, or -errno with one line in error: all that can be
 // found wrong before anything is started.
-int config_parse(struct config *config, int argc, char *const *argv, char *error, size_t error_len);
+int config_parse(struct config *config, int argc, char *const *argv, struct error *error);
 
 // The text an option was given, or its default.
 const char *config_asked(const struct config *config, const struct option_spec *spec);

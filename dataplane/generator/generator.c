@@ -25,7 +25,7 @@ void generator_path(const struct generator *generator, const char *name, char *p
 	snprintf(path, len, "%s/%s", generator->config->options.out, name);
 }
 
-static int open_ports(struct generator *g, char *error, size_t error_len)
+static int open_ports(struct generator *g, struct error *error)
 {
 	const struct config *config = g->config;
 	unsigned int n_mbufs = SPARE_MBUFS + 2 * port_specs_mbufs(config->ports, config->n_ports);
@@ -38,19 +38,19 @@ static int open_ports(struct generator *g, char *error, size_t error_len)
 		.extra = config->argv + config->n_used,
 		.n_extra = config->argc - config->n_used,
 	};
-	int err = eal_start(&eal, &g->eal, error, error_len);
+	int err = eal_start(&eal, &g->eal, error);
 
 	if (err < 0)
 		return err;
 	g->eal_is_up = true;
 	g->pool = pool_create("generator", n_mbufs);
 	if (g->pool == NULL) {
-		snprintf(error, error_len, "memory: %u packet buffers: %s; free some, or -- -m MB",
-			n_mbufs, rte_strerror(rte_errno));
+		error_set(error, "memory: %u packet buffers: %s; free some, or -- -m MB", n_mbufs,
+			rte_strerror(rte_errno));
 		return -rte_errno;
 	}
 	for (size_t i = 0; i < config->n_ports; i++) {
-		err = port_open(&config->ports[i], g->pool, &g->ports[i], error, error_len);
+		err = port_open(&config->ports[i], g->pool, &g->ports[i], error);
 		if (err < 0)
 			return err;
 	}
@@ -59,13 +59,13 @@ static int open_ports(struct generator *g, char *error, size_t error_len)
 	return 0;
 }
 
-static int wait_links(struct generator *g, char *error, size_t error_len)
+static int wait_links(struct generator *g, struct error *error)
 {
 	for (size_t i = 0; i < g->config->n_ports; i++) {
 		int err = port_wait_link(
 			g->ports[i], g->config->options.link_timeout_ns, g->loop.n_signals);
 		if (err == -ETIMEDOUT)
-			snprintf(error, error_len,
+			error_set(error,
 				"%s: no link; is the device under test running? (--link-timeout)",
 				g->config->ports[i].text);
 		if (err < 0)
@@ -88,10 +88,9 @@ static struct record_file_header file_header(const struct generator *g)
 	return header;
 }
 
-static void say_no_file(const char *path, int err, char *error, size_t error_len)
+static void say_no_file(const char *path, int err, struct error *error)
 {
-	snprintf(error, error_len, "%s: %s; give --out a folder on a disk with room", path,
-		strerror(-err));
+	error_set(error, "%s: %s; give --out a folder on a disk with room", path, strerror(-err));
 }
 
 // Of both files that are written during the run.
@@ -100,7 +99,7 @@ static int writer_core(const struct generator *g)
 	return g->config->writer_core >= 0 ? g->config->writer_core : g->eal.core;
 }
 
-static int open_gaps(struct generator *g, char *error, size_t error_len)
+static int open_gaps(struct generator *g, struct error *error)
 {
 	char path[512];
 	const struct gap_log_config config = {
@@ -115,11 +114,11 @@ static int open_gaps(struct generator *g, char *error, size_t error_len)
 	generator_path(g, "gaps.bin", path, sizeof(path));
 	int err = gap_watch_create(&g->loop.gaps, &config, GAPS_SEARCHED);
 	if (err < 0)
-		say_no_file(path, err, error, error_len);
+		say_no_file(path, err, error);
 	return err;
 }
 
-static int open_writer(struct generator *g, char *error, size_t error_len)
+static int open_writer(struct generator *g, struct error *error)
 {
 	const struct options *options = &g->config->options;
 	char path[512];
@@ -140,11 +139,11 @@ static int open_writer(struct generator *g, char *error, size_t error_len)
 		return 0;
 	int err = record_writer_create(&config, &g->loop.writer);
 	if (err < 0)
-		say_no_file(path, err, error, error_len);
+		say_no_file(path, err, error);
 	return err;
 }
 
-static int open_measurements(struct generator *g, char *error, size_t error_len)
+static int open_measurements(struct generator *g, struct error *error)
 {
 	const struct options *options = &g->config->options;
 	struct measurement_config config = {
@@ -167,11 +166,10 @@ static int open_measurements(struct generator *g, char *error, size_t error_len)
 		// Each direction draws its own numbers from the one seed.
 		if (err == 0)
 			err = traffic_create(options->schedule, &g->config->rate, &g->config->mix,
-				config.n_flows, options->seed + i, &g->traffic[i], error,
-				error_len);
+				config.n_flows, options->seed + i, &g->traffic[i], error);
 	}
 	if (err < 0)
-		snprintf(error, error_len, "memory: counters and histograms: %s", strerror(-err));
+		error_set(error, "memory: counters and histograms: %s", strerror(-err));
 	return err;
 }
 
@@ -213,13 +211,13 @@ static void init_loop(struct generator *g)
 	}
 }
 
-static int measure_clock(struct generator *g, char *error, size_t error_len)
+static int measure_clock(struct generator *g, struct error *error)
 {
 	struct clock_fit fit;
 
 	clock_points_take(g->points, CLOCK_POINTS, CLOCK_SPREAD_NS);
 	if (clock_fit(g->points, CLOCK_POINTS, &fit) < 0) {
-		snprintf(error, error_len, "clock: the TSC does not advance; use another machine");
+		error_set(error, "clock: the TSC does not advance; use another machine");
 		return -EINVAL;
 	}
 	g->tsc_hz = (uint64_t)(fit.tsc_hz + 0.5);
@@ -227,23 +225,23 @@ static int measure_clock(struct generator *g, char *error, size_t error_len)
 }
 
 int generator_open(struct generator *g, const struct config *config, volatile const int *n_signals,
-	char *error, size_t error_len)
+	struct error *error)
 {
 	memset(g, 0, sizeof(*g));
 	g->config = config;
 	g->n_directions = config->options.both ? 2 : 1;
 	g->loop.n_signals = n_signals;
-	int err = open_ports(g, error, error_len);
+	int err = open_ports(g, error);
 	if (err == 0)
-		err = measure_clock(g, error, error_len);
+		err = measure_clock(g, error);
 	if (err == 0)
-		err = wait_links(g, error, error_len);
+		err = wait_links(g, error);
 	if (err == 0)
-		err = open_gaps(g, error, error_len);
+		err = open_gaps(g, error);
 	if (err == 0)
-		err = open_writer(g, error, error_len);
+		err = open_writer(g, error);
 	if (err == 0)
-		err = open_measurements(g, error, error_len);
+		err = open_measurements(g, error);
 	if (err == 0)
 		init_loop(g);
 	return err;

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "config.h"
 #include "eal.h"
+#include "error.h"
 #include "loop.h"
 
 #include <stdbool.h>
@@ -35,7 +36,7 @@ struct generator {
 // Start EAL, open the ports, take all memory, wait for the links. Returns 0, -EINTR after a
 // signal, or -errno with one line in error. What was opened is closed by generator_close.
 int generator_open(struct generator *generator, const struct config *config,
-	volatile const int *n_signals, char *error, size_t error_len);
+	volatile const int *n_signals, struct error *error);
 
 // Send, receive, write the record files. A failed write is kept in write_error.
 void generator_run(struct generator *generator);

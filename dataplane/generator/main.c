@@ -1,6 +1,7 @@
 // taut-generate: send packets on a schedule, time every one that comes back.
 
 #include "counters.h"
+#include "error.h"
 #include "generator.h"
 #include "log.h"
 #include "result_files.h"
@@ -36,27 +37,25 @@ static void catch_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-static int check_clock(const struct config *config, char *error, size_t error_len)
+static int check_clock(const struct config *config, struct error *error)
 {
-	char why[200];
+	struct error why;
 
-	if (clock_is_usable(NULL, NULL, why, sizeof(why)))
+	if (clock_is_usable(NULL, NULL, &why))
 		return 0;
 	if (config->options.accept_unstable_clock) {
-		LOG(WARNING, "%s (accepted)", why);
+		LOG(WARNING, "%s (accepted)", why.text);
 		return 0;
 	}
-	snprintf(
-		error, error_len, "%s, or --accept-unstable-clock and do not trust the times", why);
+	error_set(error, "%s, or --accept-unstable-clock and do not trust the times", why.text);
 	return -EINVAL;
 }
 
-static int make_out(const char *path, char *error, size_t error_len)
+static int make_out(const char *path, struct error *error)
 {
 	if (mkdir(path, 0755) == 0 || errno == EEXIST)
 		return 0;
-	snprintf(error, error_len, "--out %s: %s; name a folder that can be made", path,
-		strerror(errno));
+	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(errno));
 	return -errno;
 }
 
@@ -88,21 +87,21 @@ static int run(const struct config *config)
 	// Aligned and large: not on the stack.
 	struct generator *generator =
 		aligned_alloc(_Alignof(struct generator), sizeof(struct generator));
-	char error[512] = "";
+	struct error error = {0};
 	int status = EXIT_FAILED;
 
 	if (generator == NULL) {
 		LOG(ERROR, "out of memory");
 		return EXIT_FAILED;
 	}
-	int err = generator_open(generator, config, &n_signals, error, sizeof(error));
+	int err = generator_open(generator, config, &n_signals, &error);
 	if (err == 0) {
 		generator_run(generator);
 		status = judge(generator, summary_write(generator));
 	} else if (err == -EINTR) {
 		status = EXIT_INTERRUPTED;
 	} else {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 	}
 	generator_close(generator);
 	free(generator);
@@ -112,18 +111,18 @@ static int run(const struct config *config)
 int main(int argc, char **argv)
 {
 	struct config config;
-	char error[512];
+	struct error error = {0};
 
 	log_start("taut-generate", LOG_LEVEL_INFO);
-	int err = config_parse(&config, argc, argv, error, sizeof(error));
+	int err = config_parse(&config, argc, argv, &error);
 	if (err == COMMAND_LINE_DONE)
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	if (err == 0)
-		err = check_clock(&config, error, sizeof(error));
+		err = check_clock(&config, &error);
 	if (err == 0)
-		err = make_out(config.options.out, error, sizeof(error));
+		err = make_out(config.options.out, &error);
 	if (err < 0) {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 		return EXIT_BAD_INPUT;
 	}
 	catch_signals();

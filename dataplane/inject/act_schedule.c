@@ -28,7 +28,7 @@ static const char *parse_fraction(const char *text, uint64_t *micro)
 	return text;
 }
 
-int act_rate_parse(const char *text, struct act_rate *out, char *error, size_t error_len)
+int act_rate_parse(const char *text, struct act_rate *out, struct error *error)
 {
 	char *end = NULL;
 	const char *rest = NULL;
@@ -43,9 +43,8 @@ int act_rate_parse(const char *text, struct act_rate *out, char *error, size_t e
 		rest = parse_fraction(rest + 1, &micro);
 	if (rest == NULL || strcmp(rest, "/s") != 0 || micro == 0 ||
 		micro > (uint64_t)MAX_PER_S * MICRO) {
-		snprintf(error, error_len,
-			"--rate %s: not a rate from 0.000001/s to %d/s; write it as 100/s", text,
-			MAX_PER_S);
+		error_set(error, "--rate %s: not a rate from 0.000001/s to %d/s; write it as 100/s",
+			text, MAX_PER_S);
 		return -EINVAL;
 	}
 	*out = (struct act_rate){.acts = micro, .per_ns = MICRO * second_ns};

@@ -4,6 +4,7 @@
 // grid. The rate is exact, and the acts do not beat with timers, which are periodic. One seed gives
 // one sequence.
 
+#include "error.h"
 #include "prng.h"
 
 #include <stddef.h>
@@ -24,7 +25,7 @@ struct act_schedule {
 
 // "100/s", "0.5/s", at most 6 digits behind the point. Returns 0, or -EINVAL with one line in
 // error.
-int act_rate_parse(const char *text, struct act_rate *out, char *error, size_t error_len);
+int act_rate_parse(const char *text, struct act_rate *out, struct error *error);
 
 uint64_t act_rate_period_ns(const struct act_rate *rate);
 

@@ -1,4 +1,5 @@
 #include "act_schedule.h"
+#include "error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +12,9 @@
 static struct act_rate rate_of(const char *text)
 {
 	struct act_rate rate = {0};
-	char error[200] = "";
+	struct error error = {0};
 
-	assert_int_equal(act_rate_parse(text, &rate, error, sizeof(error)), 0);
+	assert_int_equal(act_rate_parse(text, &rate, &error), 0);
 	return rate;
 }
 
@@ -36,10 +37,10 @@ static void what_is_no_rate_is_refused_with_one_line(void **state)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct act_rate rate;
-		char error[200] = "";
-		assert_true(act_rate_parse(texts[i], &rate, error, sizeof(error)) < 0);
-		assert_non_null(strstr(error, "--rate"));
-		assert_null(strchr(error, '\n'));
+		struct error error = {0};
+		assert_true(act_rate_parse(texts[i], &rate, &error) < 0);
+		assert_non_null(strstr(error.text, "--rate"));
+		assert_null(strchr(error.text, '\n'));
 	}
 }
 

@@ -6,6 +6,7 @@
 // What is noted is what was sent, not what was called: an act that can reach its victim only while
 // it runs waits until it does (poller_is_running), and one that does not come about is not noted.
 
+#include "error.h"
 #include "injection_log.h"
 #include "option_spec.h"
 #include "poller.h"
@@ -56,8 +57,8 @@ struct cause_ops {
 	bool sends_ipi; // reaches its victim only while that runs
 	int fifo_priority; // of who acts on the core; 0: as the caller
 	// Returns 0 or -errno with one line in error; fini is called also then. env outlives state.
-	int (*init)(void *state, const void *options, const struct cause_env *env, char *error,
-		size_t error_len);
+	int (*init)(
+		void *state, const void *options, const struct cause_env *env, struct error *error);
 	// One act, noted in env->log. The victim is left as it was. Returns how often it was sent
 	// (0 or 1), or -errno; -ESRCH: the victim has ended.
 	int (*once)(void *state);

@@ -18,8 +18,8 @@ static const struct option_spec fifo_preemption_specs[] = {
 	},
 };
 
-static int fifo_preemption_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int fifo_preemption_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct fifo_preemption_options *chosen = options;
 	struct occupy *occupy = state;

@@ -16,8 +16,8 @@ struct function_call {
 	uint32_t tid;
 };
 
-static int function_call_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int function_call_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	struct function_call *call = state;
 	struct perf_event_attr attr = {
@@ -31,7 +31,7 @@ static int function_call_init(void *state, const void *options, const struct cau
 		(int)syscall(SYS_perf_event_open, &attr, -1, env->core, -1, PERF_FLAG_FD_CLOEXEC);
 	if (call->fd >= 0)
 		return 0;
-	snprintf(error, error_len,
+	error_set(error,
 		"function-call: a counter of core %d is refused: %s; run as root or with "
 		"CAP_PERFMON",
 		env->core, strerror(errno));

@@ -19,12 +19,12 @@ static const struct option_spec measurer_stall_specs[] = {
 	},
 };
 
-static int measurer_stall_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int measurer_stall_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct measurer_stall_options *chosen = options;
 
-	return stop_process_init(state, env, chosen->length_ns, error, error_len);
+	return stop_process_init(state, env, chosen->length_ns, error);
 }
 
 static int measurer_stall_once(void *state)

@@ -20,15 +20,15 @@ static int membarrier_call(int command)
 	return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-static int membarrier_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int membarrier_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	struct membarrier *membarrier = state;
 
 	*membarrier = (struct membarrier){.env = env, .tid = (uint32_t)gettid()};
 	if (membarrier_call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
 		return 0;
-	snprintf(error, error_len, "membarrier: this kernel refuses it: %s", strerror(errno));
+	error_set(error, "membarrier: this kernel refuses it: %s", strerror(errno));
 	return -EINVAL;
 }
 

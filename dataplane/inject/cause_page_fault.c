@@ -60,8 +60,8 @@ static void touch(void *arg)
 	fault->end_tsc = clock_tsc();
 }
 
-static int page_fault_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int page_fault_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct page_fault_options *chosen = options;
 	struct page_fault *fault = state;
@@ -74,7 +74,7 @@ static int page_fault_init(void *state, const void *options, const struct cause_
 	void *memory = mmap(NULL, N_PAGES * fault->page_len, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED) {
-		snprintf(error, error_len, "page-fault: out of memory");
+		error_set(error, "page-fault: out of memory");
 		return -ENOMEM;
 	}
 	fault->memory = memory;

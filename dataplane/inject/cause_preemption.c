@@ -19,8 +19,8 @@ static const struct option_spec preemption_specs[] = {
 	},
 };
 
-static int preemption_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int preemption_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct preemption_options *chosen = options;
 	struct occupy *occupy = state;

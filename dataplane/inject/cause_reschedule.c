@@ -34,8 +34,8 @@ static void let_signal_in(void *arg)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static int reschedule_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int reschedule_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	struct reschedule *reschedule = state;
@@ -44,7 +44,7 @@ static int reschedule_init(void *state, const void *options, const struct cause_
 	sigaction(SIGRTMIN, &action, NULL);
 	if (poller_call(env->poller, let_signal_in, NULL, clock_ticks(TIMEOUT_NS, env->tsc_hz)))
 		return 0;
-	snprintf(error, error_len, "core %d: the polling thread does not run there", env->core);
+	error_set(error, "core %d: the polling thread does not run there", env->core);
 	return -EAGAIN;
 }
 

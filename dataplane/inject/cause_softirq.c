@@ -124,8 +124,8 @@ out:
 	return NULL;
 }
 
-static int softirq_init(void *state, const void *options, const struct cause_env *env, char *error,
-	size_t error_len)
+static int softirq_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct softirq_options *chosen = options;
 	struct softirq *softirq = state;
@@ -140,13 +140,13 @@ static int softirq_init(void *state, const void *options, const struct cause_env
 	};
 	int err = pthread_create(&thread, NULL, set_up, softirq);
 	if (err != 0) {
-		snprintf(error, error_len, "softirq: no thread: %s", strerror(err));
+		error_set(error, "softirq: no thread: %s", strerror(err));
 		return -err;
 	}
 	pthread_join(thread, NULL);
 	if (softirq->failed == NULL)
 		return 0;
-	snprintf(error, error_len, "softirq: core %d: no %s (%s)", env->core, softirq->failed,
+	error_set(error, "softirq: core %d: no %s (%s)", env->core, softirq->failed,
 		strerror(softirq->err));
 	return -EPERM;
 }

@@ -18,12 +18,12 @@ static const struct option_spec stopped_specs[] = {
 	},
 };
 
-static int stopped_init(void *state, const void *options, const struct cause_env *env, char *error,
-	size_t error_len)
+static int stopped_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct stopped_options *chosen = options;
 
-	return stop_process_init(state, env, chosen->length_ns, error, error_len);
+	return stop_process_init(state, env, chosen->length_ns, error);
 }
 
 static int stopped_once(void *state)

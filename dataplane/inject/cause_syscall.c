@@ -46,8 +46,8 @@ static void read_zeros(void *arg)
 	call->end_tsc = clock_tsc();
 }
 
-static int syscall_init(void *state, const void *options, const struct cause_env *env, char *error,
-	size_t error_len)
+static int syscall_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct syscall_options *chosen = options;
 	struct syscall_state *call = state;
@@ -56,8 +56,7 @@ static int syscall_init(void *state, const void *options, const struct cause_env
 	call->buffer = malloc(call->len);
 	call->fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	if (call->buffer == NULL || call->fd < 0) {
-		snprintf(error, error_len, "syscall: /dev/zero, %zu bytes: %s", call->len,
-			strerror(errno));
+		error_set(error, "syscall: /dev/zero, %zu bytes: %s", call->len, strerror(errno));
 		return -EINVAL;
 	}
 	// Touched now: a page fault is another cause.

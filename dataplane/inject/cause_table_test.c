@@ -30,16 +30,17 @@ static void each_says_what_it_is_and_can_be_found(void **state)
 
 static void defaults_and_limits_of_options_agree(void **state)
 {
-	char options[256], error[256];
+	char options[256];
+	struct error error;
 
 	for (size_t i = 0; i < cause_table_size; i++) {
 		const struct cause_ops *ops = cause_table[i];
 		assert_true(ops->options_size <= sizeof(options));
 		assert_int_equal(option_parse_list(ops->name, ops->options, ops->n_options, NULL,
-					 options, error, sizeof(error)),
+					 options, &error),
 			0);
 		assert_true(option_parse_list(ops->name, ops->options, ops->n_options, "nothing=1",
-				    options, error, sizeof(error)) < 0);
+				    options, &error) < 0);
 	}
 }
 

@@ -46,8 +46,8 @@ struct throttled {
 	clockid_t clock; // the victim's CPU time
 };
 
-static int throttled_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int throttled_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct throttled_options *chosen = options;
 	struct throttled *throttled = state;
@@ -58,10 +58,10 @@ static int throttled_init(void *state, const void *options, const struct cause_e
 		.tid = (uint32_t)gettid(),
 	};
 	if (clock_getcpuclockid(env->victim_pid, &throttled->clock) != 0) {
-		snprintf(error, error_len, "throttled: the poller has ended");
+		error_set(error, "throttled: the poller has ended");
 		return -ESRCH;
 	}
-	int err = cpu_group_create(&throttled->group, NULL, error, error_len);
+	int err = cpu_group_create(&throttled->group, NULL, error);
 	if (err < 0)
 		return err;
 	err = cpu_group_limit(&throttled->group, LARGE_US);
@@ -69,7 +69,7 @@ static int throttled_init(void *state, const void *options, const struct cause_e
 		err = env->poller != NULL ? cpu_group_add(&throttled->group, env->victim_pid)
 					  : cpu_group_borrow(&throttled->group, env->victim_pid);
 	if (err < 0)
-		snprintf(error, error_len, "throttled: %s: %s; run as root", throttled->group.path,
+		error_set(error, "throttled: %s: %s; run as root", throttled->group.path,
 			strerror(-err));
 	return err;
 }

@@ -48,8 +48,8 @@ static void arm(void *arg)
 		timer->armed_tsc = 0;
 }
 
-static int timer_init(void *state, const void *options, const struct cause_env *env, char *error,
-	size_t error_len)
+static int timer_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct timer_options *chosen = options;
 	struct timer *timer = state;
@@ -62,7 +62,7 @@ static int timer_init(void *state, const void *options, const struct cause_env *
 	};
 	if (timer->fd >= 0)
 		return 0;
-	snprintf(error, error_len, "timer: cannot be made: %s", strerror(errno));
+	error_set(error, "timer: cannot be made: %s", strerror(errno));
 	return -EINVAL;
 }
 

@@ -29,8 +29,8 @@ struct tlb_shootdown {
 	uint32_t tid;
 };
 
-static int tlb_shootdown_init(void *state, const void *options, const struct cause_env *env,
-	char *error, size_t error_len)
+static int tlb_shootdown_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct tlb_shootdown_options *chosen = options;
 	struct tlb_shootdown *shootdown = state;

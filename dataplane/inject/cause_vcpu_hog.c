@@ -28,7 +28,7 @@ static const struct option_spec vcpu_hog_specs[] = {
 
 // QEMU names the threads of its vCPUs "CPU 0/KVM"; Firecracker "fc_vcpu 0"; cloud-hypervisor
 // "vcpu0".
-static int check_is_vcpu(pid_t tid, char *error, size_t error_len)
+static int check_is_vcpu(pid_t tid, struct error *error)
 {
 	char path[64], name[32] = "";
 
@@ -40,26 +40,26 @@ static int check_is_vcpu(pid_t tid, char *error, size_t error_len)
 	name[strcspn(name, "\n")] = '\0';
 	if (n > 0 && (strstr(name, "/KVM") != NULL || strstr(name, "vcpu") != NULL))
 		return 0;
-	snprintf(error, error_len,
+	error_set(error,
 		"--victim %d: \"%s\" is no thread of a vCPU; vcpu-hog works on the host of a KVM "
 		"guest, where ps -eLo tid,comm shows \"CPU 0/KVM\"",
 		tid, name);
 	return -EINVAL;
 }
 
-static int vcpu_hog_init(void *state, const void *options, const struct cause_env *env, char *error,
-	size_t error_len)
+static int vcpu_hog_init(
+	void *state, const void *options, const struct cause_env *env, struct error *error)
 {
 	const struct vcpu_hog_options *chosen = options;
 	struct occupy *occupy = state;
 	cpu_set_t allowed;
-	int err = check_is_vcpu(env->victim_pid, error, error_len);
+	int err = check_is_vcpu(env->victim_pid, error);
 
 	if (err < 0)
 		return err;
 	if (sched_getaffinity(env->victim_pid, sizeof(allowed), &allowed) < 0 ||
 		!CPU_ISSET((size_t)env->core, &allowed)) {
-		snprintf(error, error_len,
+		error_set(error,
 			"--core %d: the vCPU's thread %d may not run there; pin it or name its "
 			"core",
 			env->core, env->victim_pid);

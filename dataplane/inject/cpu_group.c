@@ -106,14 +106,14 @@ static void remove_dead(const char *folder)
 	(void)closedir(opened);
 }
 
-int cpu_group_create(struct cpu_group *group, const char *mounts, char *error, size_t error_len)
+int cpu_group_create(struct cpu_group *group, const char *mounts, struct error *error)
 {
 	char folder[CPU_GROUP_PATH_LEN - 32];
 
 	*group = (struct cpu_group){0};
 	if (!find_mount(mounts == NULL ? "/proc/mounts" : mounts, folder, sizeof(folder),
 		    &group->is_v2)) {
-		snprintf(error, error_len,
+		error_set(error,
 			"throttled: no control group with the cpu controller; of version 2 enable "
 			"it: echo +cpu > /sys/fs/cgroup/cgroup.subtree_control");
 		return -ENOENT;
@@ -123,7 +123,7 @@ int cpu_group_create(struct cpu_group *group, const char *mounts, char *error, s
 	int err = mkdir(group->path, 0755) < 0 && errno != EEXIST ? -errno : 0;
 	if (err == 0)
 		return 0;
-	snprintf(error, error_len, "throttled: %s: cannot be made: %s; run as root", group->path,
+	error_set(error, "throttled: %s: cannot be made: %s; run as root", group->path,
 		strerror(-err));
 	group->path[0] = '\0';
 	return err;

@@ -3,6 +3,8 @@
 // A control group of ours with a quota of CPU time, of either version. It is named after our PID;
 // those of dead PIDs are removed when the next is made.
 
+#include "error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +20,7 @@ struct cpu_group {
 };
 
 // Returns 0 or -errno with one line in error. mounts: NULL, or a file as /proc/mounts.
-int cpu_group_create(struct cpu_group *group, const char *mounts, char *error, size_t error_len);
+int cpu_group_create(struct cpu_group *group, const char *mounts, struct error *error);
 
 // All threads of the process. Returns 0 or -errno.
 int cpu_group_add(const struct cpu_group *group, pid_t pid);

@@ -1,6 +1,7 @@
 // Over folders of files that look like control groups: the kernel's own need root.
 
 #include "cpu_group.h"
+#include "error.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -77,11 +78,12 @@ static void version_1_is_limited_by_two_files(void **state)
 {
 	struct cpu_group group;
 	struct tree tree;
-	char error[256] = "", text[64];
+	struct error error = {0};
+	char text[64];
 	uint64_t ns = 0;
 
 	make_tree(&tree, "cgroup", "rw,cpu,cpuacct");
-	assert_int_equal(cpu_group_create(&group, tree.mounts, error, sizeof(error)), 0);
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
 	assert_false(group.is_v2);
 	write_file(group.path, "cpu.cfs_period_us", "100000\n");
 	write_file(group.path, "cpu.cfs_quota_us", "-1\n");
@@ -102,12 +104,13 @@ static void version_2_is_limited_by_one_file(void **state)
 {
 	struct cpu_group group;
 	struct tree tree;
-	char error[256] = "", text[64];
+	struct error error = {0};
+	char text[64];
 	uint64_t ns = 0;
 
 	make_tree(&tree, "cgroup2", "rw,nsdelegate");
 	write_file(tree.folder, "cgroup.subtree_control", "cpuset cpu io\n");
-	assert_int_equal(cpu_group_create(&group, tree.mounts, error, sizeof(error)), 0);
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
 	assert_true(group.is_v2);
 	write_file(group.path, "cpu.max", "max 100000\n");
 	write_file(group.path, "cpu.stat", "usage_usec 1\nthrottled_usec 12\n");
@@ -125,13 +128,13 @@ static void no_cpu_controller_is_said_with_its_remedy(void **state)
 {
 	struct cpu_group group;
 	struct tree tree;
-	char error[256] = "";
+	struct error error = {0};
 
 	make_tree(&tree, "cgroup2", "rw");
 	write_file(tree.folder, "cgroup.subtree_control", "cpuset io\n");
 
-	assert_true(cpu_group_create(&group, tree.mounts, error, sizeof(error)) < 0);
-	assert_non_null(strstr(error, "subtree_control"));
+	assert_true(cpu_group_create(&group, tree.mounts, &error) < 0);
+	assert_non_null(strstr(error.text, "subtree_control"));
 	cpu_group_destroy(&group);
 	remove_tree(&tree);
 }
@@ -140,7 +143,8 @@ static void groups_of_the_dead_are_removed_and_no_others(void **state)
 {
 	struct cpu_group group;
 	struct tree tree;
-	char error[256] = "", dead[128], alive[128], other[128];
+	struct error error = {0};
+	char dead[128], alive[128], other[128];
 
 	make_tree(&tree, "cgroup", "rw,cpu");
 	snprintf(dead, sizeof(dead), "%s/taut-inject-%d", tree.folder, dead_pid());
@@ -148,7 +152,7 @@ static void groups_of_the_dead_are_removed_and_no_others(void **state)
 	snprintf(other, sizeof(other), "%s/system.slice", tree.folder);
 	assert_int_equal(mkdir(dead, 0755) | mkdir(alive, 0755) | mkdir(other, 0755), 0);
 
-	assert_int_equal(cpu_group_create(&group, tree.mounts, error, sizeof(error)), 0);
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
 
 	assert_int_not_equal(access(dead, F_OK), 0);
 	assert_int_equal(access(alive, F_OK), 0);

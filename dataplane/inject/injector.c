@@ -21,15 +21,15 @@ enum {
 	MAX_RECORDS = 1 << 22, // 128 MB: more are counted only
 };
 
-static int measure_clock(struct injector *injector, char *error, size_t len)
+static int measure_clock(struct injector *injector, struct error *error)
 {
 	struct clock_fit fit;
 
 	clock_points_take(injector->points, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
 	int err = clock_fit(injector->points, CLOCK_POINTS, &fit);
 	if (err < 0) {
-		snprintf(error, len,
-			"the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
+		error_set(
+			error, "the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
 		return err;
 	}
 	injector->tsc_hz = (uint64_t)(fit.tsc_hz + 0.5);
@@ -37,7 +37,7 @@ static int measure_clock(struct injector *injector, char *error, size_t len)
 }
 
 // The calling thread goes where the victim is not.
-static int leave_core(const struct injector *injector, char *error, size_t len)
+static int leave_core(const struct injector *injector, struct error *error)
 {
 	cpu_set_t allowed;
 	int err = cpu_list_allowed(&allowed);
@@ -48,12 +48,12 @@ static int leave_core(const struct injector *injector, char *error, size_t len)
 		return sched_setaffinity(0, sizeof(allowed), &allowed) < 0 ? -errno : 0;
 	if (injector->ops->place == CAUSE_ON_CORE)
 		return 0;
-	snprintf(error, len, "%s: acts from another CPU than core %d, and there is none to use",
+	error_set(error, "%s: acts from another CPU than core %d, and there is none to use",
 		injector->ops->name, injector->config.core);
 	return -EINVAL;
 }
 
-static int create_log(struct injector *injector, char *error, size_t len)
+static int create_log(struct injector *injector, struct error *error)
 {
 	const struct injector_config *config = &injector->config;
 	uint64_t n = act_rate_count(&config->rate, config->duration_ns) * RECORDS_PER_ACT +
@@ -62,11 +62,11 @@ static int create_log(struct injector *injector, char *error, size_t len)
 	injector->log = injection_log_create(config->cause, n > MAX_RECORDS ? MAX_RECORDS : n);
 	if (injector->log != NULL)
 		return 0;
-	snprintf(error, len, "out of memory; lower --rate or --duration");
+	error_set(error, "out of memory; lower --rate or --duration");
 	return -ENOMEM;
 }
 
-static int start_poller(struct injector *injector, char *error, size_t len)
+static int start_poller(struct injector *injector, struct error *error)
 {
 	const struct injector_config *config = &injector->config;
 	const struct poller_config poller = {
@@ -82,10 +82,10 @@ static int start_poller(struct injector *injector, char *error, size_t len)
 
 	if (config->victim > 0)
 		return 0;
-	return poller_open(&poller, &injector->poller, error, len);
+	return poller_open(&poller, &injector->poller, error);
 }
 
-static int init_cause(struct injector *injector, char *error, size_t len)
+static int init_cause(struct injector *injector, struct error *error)
 {
 	const struct injector_config *config = &injector->config;
 	const struct cause_ops *ops = injector->ops;
@@ -94,7 +94,7 @@ static int init_cause(struct injector *injector, char *error, size_t len)
 
 	injector->state = calloc(1, ops->state_size);
 	if (options == NULL || injector->state == NULL) {
-		snprintf(error, len, "out of memory");
+		error_set(error, "out of memory");
 		goto out;
 	}
 	pid_t child = injector->poller == NULL ? 0 : injector->poller->pid;
@@ -108,28 +108,28 @@ static int init_cause(struct injector *injector, char *error, size_t len)
 		.log = injector->log,
 		.stop = config->stop,
 	};
-	err = option_parse_list(ops->name, ops->options, ops->n_options, config->cause_options,
-		options, error, len);
+	err = option_parse_list(
+		ops->name, ops->options, ops->n_options, config->cause_options, options, error);
 	if (err == 0)
-		err = ops->init(injector->state, options, &injector->env, error, len);
+		err = ops->init(injector->state, options, &injector->env, error);
 out:
 	free(options);
 	return err;
 }
 
 int injector_open(
-	struct injector *injector, const struct injector_config *config, char *error, size_t len)
+	struct injector *injector, const struct injector_config *config, struct error *error)
 {
 	*injector = (struct injector){.config = *config, .ops = cause_table[config->cause]};
-	int err = measure_clock(injector, error, len);
+	int err = measure_clock(injector, error);
 	if (err == 0)
-		err = leave_core(injector, error, len);
+		err = leave_core(injector, error);
 	if (err == 0)
-		err = create_log(injector, error, len);
+		err = create_log(injector, error);
 	if (err == 0)
-		err = start_poller(injector, error, len);
+		err = start_poller(injector, error);
 	if (err == 0)
-		err = init_cause(injector, error, len);
+		err = init_cause(injector, error);
 	act_schedule_init(&injector->schedule, &config->rate, config->seed);
 	return err;
 }
@@ -279,7 +279,7 @@ static void act_from_afar(struct injector *injector)
 		(void)sched_setscheduler(0, policy, &none);
 }
 
-int injector_run(struct injector *injector, char *error, size_t len)
+int injector_run(struct injector *injector, struct error *error)
 {
 	sigset_t before;
 	int err = 0;
@@ -291,21 +291,21 @@ int injector_run(struct injector *injector, char *error, size_t len)
 		act_from_afar(injector);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err == -EPERM)
-		snprintf(error, len,
+		error_set(error,
 			"%s: a thread with SCHED_FIFO is not permitted; run as root or with "
 			"CAP_SYS_NICE",
 			injector->ops->name);
 	else if (err < 0)
-		snprintf(error, len, "%s: cannot start a thread: %s", injector->ops->name,
+		error_set(error, "%s: cannot start a thread: %s", injector->ops->name,
 			strerror(-err));
 	if (err < 0)
 		return err;
 	err = injector->poller == NULL ? 0 : poller_stop(injector->poller);
 	clock_points_take(&injector->points[CLOCK_POINTS], CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
 	if (err < 0)
-		snprintf(error, len, "gaps of the poller are not written: %s", strerror(-err));
+		error_set(error, "gaps of the poller are not written: %s", strerror(-err));
 	else if (injector->err < 0)
-		snprintf(error, len, "%s: an act failed: %s", injector->ops->name,
+		error_set(error, "%s: an act failed: %s", injector->ops->name,
 			strerror(-injector->err));
 	return err < 0 ? err : injector->err;
 }

@@ -5,6 +5,7 @@
 #include "act_schedule.h"
 #include "cause.h"
 #include "clock.h"
+#include "error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,10 +48,10 @@ struct injector {
 
 // Start the poller and make ready. Returns 0 or -errno with one line in error; close it also then.
 int injector_open(
-	struct injector *injector, const struct injector_config *config, char *error, size_t len);
+	struct injector *injector, const struct injector_config *config, struct error *error);
 
 // SIGINT and SIGTERM are let in between acts only. Returns 0 or -errno with one line in error; what
 // was injected before an error stays.
-int injector_run(struct injector *injector, char *error, size_t len);
+int injector_run(struct injector *injector, struct error *error);
 
 void injector_close(struct injector *injector);

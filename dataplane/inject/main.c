@@ -5,6 +5,7 @@
 #include "cause_table.h"
 #include "command_line.h"
 #include "cores.h"
+#include "error.h"
 #include "inject_report.h"
 #include "injector.h"
 #include "log.h"
@@ -183,59 +184,58 @@ static void catch_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-static int check_clock(bool accept_unstable, char *error, size_t len)
+static int check_clock(bool accept_unstable, struct error *error)
 {
-	char why[200];
+	struct error why;
 
-	if (clock_is_usable(NULL, NULL, why, sizeof(why)))
+	if (clock_is_usable(NULL, NULL, &why))
 		return 0;
 	if (accept_unstable) {
-		LOG(WARNING, "%s (accepted)", why);
+		LOG(WARNING, "%s (accepted)", why.text);
 		return 0;
 	}
-	snprintf(error, len, "%s, or --accept-unstable-clock and do not trust the times", why);
+	error_set(error, "%s, or --accept-unstable-clock and do not trust the times", why.text);
 	return -EINVAL;
 }
 
-static int unknown_cause(const char *name, size_t name_len, char *error, size_t len)
+static int unknown_cause(const char *name, size_t name_len, struct error *error)
 {
 	if (strncmp(name, "packet-burst", name_len) == 0 && name_len > 0) {
-		snprintf(error, len,
-			"packet-burst: bursts are a schedule of the generator: "
-			"taut generate --schedule burst:...");
+		error_set(error, "packet-burst: bursts are a schedule of the generator: "
+				 "taut generate --schedule burst:...");
 		return -EINVAL;
 	}
-	int n = snprintf(error, len, "%.*s: no such cause; known:", (int)name_len, name);
-	for (size_t i = 0; i < cause_table_size && n > 0 && (size_t)n < len; i++)
-		n += snprintf(error + n, len - (size_t)n, " %s", cause_table[i]->name);
+	error_set(error, "%.*s: no such cause; known:", (int)name_len, name);
+	for (size_t i = 0; i < cause_table_size; i++)
+		error_append(error, " %s", cause_table[i]->name);
 	return -EINVAL;
 }
 
-static int choose_cause(const char *text, struct injector_config *config, char *error, size_t len)
+static int choose_cause(const char *text, struct injector_config *config, struct error *error)
 {
 	size_t name_len = strcspn(text, ":");
 	int number = cause_find(text, name_len);
 
 	if (number < 0)
-		return unknown_cause(text, name_len, error, len);
+		return unknown_cause(text, name_len, error);
 	config->cause = (uint32_t)number;
 	config->cause_options = text[name_len] == ':' ? text + name_len + 1 : NULL;
 	return 0;
 }
 
-static int choose_core(const char *text, int *core, char *error, size_t len)
+static int choose_core(const char *text, int *core, struct error *error)
 {
 	cpu_set_t cores;
-	char why[256] = "";
+	struct error why;
 
-	if (cores_choose(text, NULL, &cores, why, sizeof(why)) < 0) {
+	if (cores_choose(text, NULL, &cores, &why) < 0) {
 		// It speaks of --cores, a list; ours is one.
-		const char *behind = strncmp(why, "--cores", 7) == 0 ? why + 7 : why;
-		snprintf(error, len, "--core%s%s", behind == why ? ": " : "", behind);
+		const char *behind = strncmp(why.text, "--cores", 7) == 0 ? why.text + 7 : why.text;
+		error_set(error, "--core%s%s", behind == why.text ? ": " : "", behind);
 		return -EINVAL;
 	}
 	if (*text != '\0' && CPU_COUNT(&cores) != 1) {
-		snprintf(error, len, "--core %s: name one core", text);
+		error_set(error, "--core %s: name one core", text);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < CPU_SETSIZE; i++)
@@ -244,31 +244,30 @@ static int choose_core(const char *text, int *core, char *error, size_t len)
 	return 0;
 }
 
-static int check_victim(const struct injector_config *config, char *error, size_t len)
+static int check_victim(const struct injector_config *config, struct error *error)
 {
 	const struct cause_ops *ops = cause_table[config->cause];
 
 	if (config->victim == 0) {
 		if (ops->victim != CAUSE_NEEDS_VICTIM)
 			return 0;
-		snprintf(error, len, "%s: no --victim; name the process to disturb", ops->name);
+		error_set(error, "%s: no --victim; name the process to disturb", ops->name);
 		return -EINVAL;
 	}
 	if (!ops->takes_other) {
-		snprintf(error, len,
-			"--victim %d: %s disturbs only its own poller; leave --victim out",
+		error_set(error, "--victim %d: %s disturbs only its own poller; leave --victim out",
 			config->victim, ops->name);
 		return -EINVAL;
 	}
 	if (kill(config->victim, 0) < 0) {
-		snprintf(error, len, "--victim %d: %s; name a process that runs", config->victim,
+		error_set(error, "--victim %d: %s; name a process that runs", config->victim,
 			strerror(errno));
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int make_out(const char *path, char *error, size_t len)
+static int make_out(const char *path, struct error *error)
 {
 	struct stat status;
 
@@ -277,7 +276,7 @@ static int make_out(const char *path, char *error, size_t len)
 	int err = errno;
 	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return 0;
-	snprintf(error, len, "--out %s: %s; name a folder that can be made", path, strerror(err));
+	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
 	return -err;
 }
 
@@ -285,16 +284,16 @@ static int make_out(const char *path, char *error, size_t len)
 static int inject(const struct injector_config *config, const struct inject_options *options)
 {
 	struct injector injector;
-	char error[512] = "";
+	struct error error = {0};
 	int status = EXIT_BAD_INPUT;
-	int err = injector_open(&injector, config, error, sizeof(error));
+	int err = injector_open(&injector, config, &error);
 
 	if (err == 0) {
-		err = injector_run(&injector, error, sizeof(error));
+		err = injector_run(&injector, &error);
 		status = err == -EPERM ? EXIT_BAD_INPUT : EXIT_FAILED;
 	}
 	if (err < 0)
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 	if (injector.start_tsc != 0) {
 		bool was_interrupted = n_signals > 0;
 		if (injector.victim_ended)
@@ -315,10 +314,10 @@ static int inject(const struct injector_config *config, const struct inject_opti
 	return status;
 }
 
-static int configure(const struct inject_options *options, struct injector_config *config,
-	char *error, size_t len)
+static int configure(
+	const struct inject_options *options, struct injector_config *config, struct error *error)
 {
-	int err = check_clock(options->accept_unstable_clock, error, len);
+	int err = check_clock(options->accept_unstable_clock, error);
 
 	config->duration_ns = options->duration_ns;
 	config->threshold_ns = options->threshold_ns;
@@ -326,15 +325,15 @@ static int configure(const struct inject_options *options, struct injector_confi
 	config->capacity = options->records;
 	config->victim = (pid_t)options->victim;
 	if (err == 0)
-		err = choose_cause(options->cause, config, error, len);
+		err = choose_cause(options->cause, config, error);
 	if (err == 0)
-		err = act_rate_parse(options->rate, &config->rate, error, len);
+		err = act_rate_parse(options->rate, &config->rate, error);
 	if (err == 0)
-		err = choose_core(options->core, &config->core, error, len);
+		err = choose_core(options->core, &config->core, error);
 	if (err == 0)
-		err = check_victim(config, error, len);
+		err = check_victim(config, error);
 	if (err == 0)
-		err = make_out(options->out, error, len);
+		err = make_out(options->out, error);
 	return err;
 }
 
@@ -342,11 +341,12 @@ int main(int argc, char **argv)
 {
 	struct inject_options options = {0};
 	struct injector_config config = {.stop = &n_signals};
-	char error[1024], gaps_path[PATH_LEN] = "";
+	struct error error;
+	char gaps_path[PATH_LEN] = "";
 	int n_used;
 
 	log_start(line.program, LOG_LEVEL_WARNING);
-	int err = command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	if (err == 0 && strcmp(options.cause, "list") == 0) {
@@ -354,9 +354,9 @@ int main(int argc, char **argv)
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	}
 	if (err == 0)
-		err = configure(&options, &config, error, sizeof(error));
+		err = configure(&options, &config, &error);
 	if (err < 0) {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 		return EXIT_BAD_INPUT;
 	}
 	if (*options.out != '\0')

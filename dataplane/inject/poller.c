@@ -157,7 +157,7 @@ static bool wait_until_polling(struct poller *poller)
 	return false;
 }
 
-int poller_open(const struct poller_config *config, struct poller **out, char *error, size_t len)
+int poller_open(const struct poller_config *config, struct poller **out, struct error *error)
 {
 	struct poller *poller = mmap(NULL, sizeof(*poller), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -165,7 +165,7 @@ int poller_open(const struct poller_config *config, struct poller **out, char *e
 
 	*out = NULL;
 	if (poller == MAP_FAILED) {
-		snprintf(error, len, "out of memory");
+		error_set(error, "out of memory");
 		return -ENOMEM;
 	}
 	*out = poller;
@@ -177,8 +177,7 @@ int poller_open(const struct poller_config *config, struct poller **out, char *e
 	if (err == 0 && !wait_until_polling(poller))
 		err = poller->result.error < 0 ? poller->result.error : -ETIMEDOUT;
 	if (err < 0)
-		snprintf(
-			error, len, "core %d: cannot poll on it: %s", config->core, strerror(-err));
+		error_set(error, "core %d: cannot poll on it: %s", config->core, strerror(-err));
 	return err;
 }
 

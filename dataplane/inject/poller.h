@@ -5,6 +5,7 @@
 // readings of the clock.
 
 #include "clock.h"
+#include "error.h"
 #include "injection_log.h"
 #include "poll_gap.h"
 
@@ -58,7 +59,7 @@ struct poller {
 
 // Start it and wait until it polls. A child dies with the calling thread. Returns 0 or -errno with
 // one line in error; close it also then.
-int poller_open(const struct poller_config *config, struct poller **out, char *error, size_t len);
+int poller_open(const struct poller_config *config, struct poller **out, struct error *error);
 
 // End it and wait for its end. result is then valid. Returns 0 or the first error.
 int poller_stop(struct poller *poller);

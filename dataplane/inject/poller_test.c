@@ -1,3 +1,4 @@
+#include "error.h"
 #include "poller.h"
 
 #include <errno.h>
@@ -38,9 +39,9 @@ static struct poller *open_poller(bool is_child)
 		.gaps_path = "",
 	};
 	struct poller *poller;
-	char error[200] = "";
+	struct error error = {0};
 
-	assert_int_equal(poller_open(&config, &poller, error, sizeof(error)), 0);
+	assert_int_equal(poller_open(&config, &poller, &error), 0);
 	return poller;
 }
 
@@ -131,9 +132,9 @@ static void gaps_that_cannot_be_written_are_an_error(void **state)
 		.gaps_path = "/nowhere/gaps.bin",
 	};
 	struct poller *poller;
-	char error[200] = "";
+	struct error error = {0};
 
-	assert_int_equal(poller_open(&config, &poller, error, sizeof(error)), 0);
+	assert_int_equal(poller_open(&config, &poller, &error), 0);
 	assert_int_equal(poller_stop(poller), -ENOENT);
 	poller_close(poller);
 }

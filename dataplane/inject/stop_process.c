@@ -56,7 +56,7 @@ static int start_keeper(struct stop_process *stop)
 }
 
 int stop_process_init(struct stop_process *stop, const struct cause_env *env, uint64_t length_ns,
-	char *error, size_t error_len)
+	struct error *error)
 {
 	*stop = (struct stop_process){
 		.env = env,
@@ -71,7 +71,7 @@ int stop_process_init(struct stop_process *stop, const struct cause_env *env, ui
 	if (err == 0 && env->poller == NULL)
 		err = start_keeper(stop);
 	if (err < 0)
-		snprintf(error, error_len,
+		error_set(error,
 			"--victim %d: cannot be stopped: %s; name a process of "
 			"yours (its PID, not a thread)",
 			env->victim_pid, strerror(-err));

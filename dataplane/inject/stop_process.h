@@ -4,6 +4,7 @@
 // on also when we are killed: a keeper, who outlives us, sees to it.
 
 #include "cause.h"
+#include "error.h"
 
 struct stop_process {
 	const struct cause_env *env;
@@ -16,7 +17,7 @@ struct stop_process {
 
 // Returns 0 or -errno with one line in error; call stop_process_fini also then.
 int stop_process_init(struct stop_process *stop, const struct cause_env *env, uint64_t length_ns,
-	char *error, size_t error_len);
+	struct error *error);
 
 // As once() of a cause. Noted is the time from before SIGSTOP to before SIGCONT, if all threads
 // were seen to be stopped.

@@ -34,13 +34,13 @@ struct bridge {
 };
 
 static int bridge_init(
-	void *state, const void *options, const struct nf_env *env, char *error, size_t error_len)
+	void *state, const void *options, const struct nf_env *env, struct error *error)
 {
 	const struct bridge_options *wanted = options;
 	struct bridge *bridge = state;
 
 	if (wanted->a >= env->n_ports || wanted->b >= env->n_ports || wanted->a == wanted->b) {
-		snprintf(error, error_len,
+		error_set(error,
 			"bridge: ports %lu and %lu wanted, ports 0 to %d there; name two of them",
 			(unsigned long)wanted->a, (unsigned long)wanted->b, env->n_ports - 1);
 		return -EINVAL;

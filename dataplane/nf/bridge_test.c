@@ -53,7 +53,7 @@ static void test_ports_that_are_not_there_are_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_true(test_nf_create(&nf, "bridge", bad[i], 2) < 0);
-		assert_non_null(strstr(test_error, "ports 0 to 1"));
+		assert_non_null(strstr(test_error.text, "ports 0 to 1"));
 	}
 }
 

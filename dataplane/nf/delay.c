@@ -53,7 +53,7 @@ struct delay {
 };
 
 static int delay_init(
-	void *state, const void *options, const struct nf_env *env, char *error, size_t error_len)
+	void *state, const void *options, const struct nf_env *env, struct error *error)
 {
 	const struct delay_options *wanted = options;
 	struct delay *delay = state;
@@ -61,7 +61,7 @@ static int delay_init(
 						 : RTE_MIN(env->hold_max, (uint32_t)HOLD_DEFAULT);
 
 	if (capacity == 0 || capacity > env->hold_max) {
-		snprintf(error, error_len,
+		error_set(error,
 			"delay: capacity %lu wanted, the receive pool can spare %u; change it, or "
 			"--hold",
 			(unsigned long)capacity, env->hold_max);
@@ -74,7 +74,7 @@ static int delay_init(
 	delay->mask = capacity - 1;
 	delay->ring = rte_zmalloc("delay", capacity * sizeof(*delay->ring), RTE_CACHE_LINE_SIZE);
 	if (delay->ring == NULL) {
-		snprintf(error, error_len, "delay: no memory for %lu packets; lower capacity",
+		error_set(error, "delay: no memory for %lu packets; lower capacity",
 			(unsigned long)capacity);
 		return -ENOMEM;
 	}

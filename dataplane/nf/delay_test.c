@@ -108,8 +108,9 @@ static void test_more_than_the_pool_can_spare_is_refused(void **state)
 	struct test_nf nf;
 
 	assert_true(test_nf_create(&nf, "delay", "capacity=65", 2) < 0);
-	assert_string_equal(test_error, "delay: capacity 65 wanted, the receive pool can spare 64; "
-					"change it, or --hold");
+	assert_string_equal(test_error.text,
+		"delay: capacity 65 wanted, the receive pool can spare 64; "
+		"change it, or --hold");
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 // What a network function is. One per file beside this one; nf_table.c names them all.
 // A network function sees packets and its own state, never ports, cores or other functions.
 
+#include "error.h"
 #include "option_spec.h"
 
 #include <rte_mbuf.h>
@@ -42,8 +43,8 @@ struct nf_ops {
 	size_t n_options, options_size, state_size; // state: per worker, zeroed, cache-line aligned
 	// Returns 0 or -errno; on failure error holds one line and nothing stays allocated. NULL:
 	// there is nothing to do.
-	int (*init)(void *state, const void *options, const struct nf_env *env, char *error,
-		size_t error_len);
+	int (*init)(
+		void *state, const void *options, const struct nf_env *env, struct error *error);
 	// Keep survivors in pkts[0..kept) in arrival order; return kept. The rest must stand in
 	// pkts[kept..n): the pipeline counts and frees them (nf_keep does both moves). now_tsc was
 	// read right after the receive call that returned pkts. Hot path: no allocation, lock, log,

@@ -96,7 +96,7 @@ static void test_unknown_option_is_refused_by_every_function(void **state)
 	for (size_t i = 0; i < nf_table_size; i++) {
 		struct test_nf nf;
 		assert_true(test_nf_create(&nf, nf_table[i]->name, "no_such_option=1", 2) < 0);
-		assert_non_null(strstr(test_error, "no_such_option"));
+		assert_non_null(strstr(test_error.text, "no_such_option"));
 	}
 }
 

@@ -21,7 +21,7 @@ enum {
 };
 
 static struct rte_mempool *test_pool;
-static char test_error[256];
+static struct error test_error;
 
 // Needs no root, no huge pages, no device. Skips the program (77 to Meson) where EAL cannot start.
 static inline void test_env_start(char *program)
@@ -66,10 +66,10 @@ static inline int test_nf_create(
 	assert_non_null(nf->ops);
 	assert_true(nf->ops->options_size <= sizeof(options));
 	nf->state = rte_zmalloc(NULL, nf->ops->state_size + 1, RTE_CACHE_LINE_SIZE);
-	int err = option_parse_list(name, nf->ops->options, nf->ops->n_options, options_text,
-		options, test_error, sizeof(test_error));
+	int err = option_parse_list(
+		name, nf->ops->options, nf->ops->n_options, options_text, options, &test_error);
 	if (err == 0 && nf->ops->init != NULL)
-		err = nf->ops->init(nf->state, options, &env, test_error, sizeof(test_error));
+		err = nf->ops->init(nf->state, options, &env, &test_error);
 	if (err < 0)
 		rte_free(nf->state);
 	return err;

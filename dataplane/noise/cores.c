@@ -37,8 +37,8 @@ static bool may_use(size_t core, const cpu_set_t *before)
 	return may;
 }
 
-static int check(const char *folder, const cpu_set_t *cores, const cpu_set_t *allowed, char *error,
-	size_t error_len)
+static int check(
+	const char *folder, const cpu_set_t *cores, const cpu_set_t *allowed, struct error *error)
 {
 	cpu_set_t online;
 	char list[256];
@@ -48,12 +48,12 @@ static int check(const char *folder, const cpu_set_t *cores, const cpu_set_t *al
 		if (!CPU_ISSET(core, cores))
 			continue;
 		if (is_known && !CPU_ISSET(core, &online)) {
-			snprintf(error, error_len, "--cores: core %zu is not online; online are %s",
-				core, cpu_list_format(&online, list, sizeof(list)));
+			error_set(error, "--cores: core %zu is not online; online are %s", core,
+				cpu_list_format(&online, list, sizeof(list)));
 			return -EINVAL;
 		}
 		if (!may_use(core, allowed)) {
-			snprintf(error, error_len,
+			error_set(error,
 				"--cores: core %zu is not for this process (its cpuset); it may "
 				"use %s",
 				core, cpu_list_format(allowed, list, sizeof(list)));
@@ -83,8 +83,7 @@ static void choose_default(const char *folder, const cpu_set_t *allowed, cpu_set
 	}
 }
 
-int cores_choose(
-	const char *text, const char *folder, cpu_set_t *out, char *error, size_t error_len)
+int cores_choose(const char *text, const char *folder, cpu_set_t *out, struct error *error)
 {
 	cpu_set_t allowed;
 	int err = cpu_list_allowed(&allowed);
@@ -92,8 +91,7 @@ int cores_choose(
 	if (folder == NULL)
 		folder = system_folder;
 	if (err < 0) {
-		snprintf(error, error_len, "cannot read the cores of this process: %s",
-			strerror(-err));
+		error_set(error, "cannot read the cores of this process: %s", strerror(-err));
 		return -EINVAL;
 	}
 	if (*text == '\0') {
@@ -101,9 +99,8 @@ int cores_choose(
 		return 0;
 	}
 	if (cpu_list_parse(text, out) < 0) {
-		snprintf(error, error_len, "--cores %s: not a list of cores; write it as 0-3,7",
-			text);
+		error_set(error, "--cores %s: not a list of cores; write it as 0-3,7", text);
 		return -EINVAL;
 	}
-	return check(folder, out, &allowed, error, error_len);
+	return check(folder, out, &allowed, error);
 }

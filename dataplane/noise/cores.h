@@ -2,6 +2,8 @@
 
 // Which cores to measure: those asked for, if each can be had, or the default.
 
+#include "error.h"
+
 #include <sched.h>
 #include <stddef.h>
 
@@ -10,5 +12,4 @@ enum { CORES_FOLDER_LEN = 200 };
 // text is a list as 0-3,7; "" means the isolated cores, and where there are none all allowed ones
 // but the first. folder: NULL, or a copy of /sys/devices/system/cpu. Returns 0, or -EINVAL with one
 // line in error. Moves the calling thread for a moment to see what it may use.
-int cores_choose(
-	const char *text, const char *folder, cpu_set_t *out, char *error, size_t error_len);
+int cores_choose(const char *text, const char *folder, cpu_set_t *out, struct error *error);

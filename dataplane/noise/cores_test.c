@@ -1,5 +1,6 @@
 #include "cores.h"
 #include "cpu_list.h"
+#include "error.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 #include <cmocka.h>
 
 static char folder[] = "/tmp/cores_test.XXXXXX";
-static char error[256];
+static struct error error;
 
 static void put(const char *name, const char *text)
 {
@@ -62,7 +63,7 @@ static void isolated_cores_are_the_default(void **state)
 	put("online", text);
 	put("isolated", text);
 
-	assert_int_equal(cores_choose("", folder, &cores, error, sizeof(error)), 0);
+	assert_int_equal(cores_choose("", folder, &cores, &error), 0);
 
 	assert_int_equal(CPU_COUNT(&cores), 1);
 	assert_true(CPU_ISSET(first_allowed(), &cores));
@@ -75,7 +76,7 @@ static void without_isolation_the_first_allowed_core_is_left_out(void **state)
 	put("isolated", "\n");
 	assert_int_equal(cpu_list_allowed(&allowed), 0);
 
-	assert_int_equal(cores_choose("", folder, &cores, error, sizeof(error)), 0);
+	assert_int_equal(cores_choose("", folder, &cores, &error), 0);
 
 	int n = CPU_COUNT(&allowed);
 	assert_int_equal(CPU_COUNT(&cores), n > 1 ? n - 1 : 1);
@@ -88,9 +89,9 @@ static void a_core_that_is_not_online_is_refused_by_name(void **state)
 
 	put("online", "0-3\n");
 
-	assert_int_equal(cores_choose("1000", folder, &cores, error, sizeof(error)), -EINVAL);
+	assert_int_equal(cores_choose("1000", folder, &cores, &error), -EINVAL);
 
-	assert_non_null(strstr(error, "core 1000 is not online; online are 0-3"));
+	assert_non_null(strstr(error.text, "core 1000 is not online; online are 0-3"));
 }
 
 static void a_core_this_process_may_not_have_is_refused(void **state)
@@ -100,9 +101,9 @@ static void a_core_this_process_may_not_have_is_refused(void **state)
 	put("online", "0-1023\n");
 	assert_int_equal(cpu_list_allowed(&before), 0);
 
-	assert_int_equal(cores_choose("1023", folder, &cores, error, sizeof(error)), -EINVAL);
+	assert_int_equal(cores_choose("1023", folder, &cores, &error), -EINVAL);
 
-	assert_non_null(strstr(error, "core 1023 is not for this process"));
+	assert_non_null(strstr(error.text, "core 1023 is not for this process"));
 	assert_int_equal(cpu_list_allowed(&after), 0);
 	assert_true(CPU_EQUAL(&before, &after));
 }
@@ -113,9 +114,8 @@ static void what_is_no_list_is_refused(void **state)
 	cpu_set_t cores;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(
-			cores_choose(bad[i], folder, &cores, error, sizeof(error)), -EINVAL);
-		assert_non_null(strstr(error, bad[i]));
+		assert_int_equal(cores_choose(bad[i], folder, &cores, &error), -EINVAL);
+		assert_non_null(strstr(error.text, bad[i]));
 	}
 }
 

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "command_line.h"
 #include "cores.h"
+#include "error.h"
 #include "log.h"
 #include "noise.h"
 #include "report.h"
@@ -114,21 +115,21 @@ static void catch_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-static int check_clock(bool accept_unstable, char *error, size_t len)
+static int check_clock(bool accept_unstable, struct error *error)
 {
-	char why[200];
+	struct error why;
 
-	if (clock_is_usable(NULL, NULL, why, sizeof(why)))
+	if (clock_is_usable(NULL, NULL, &why))
 		return 0;
 	if (accept_unstable) {
-		LOG(WARNING, "%s (accepted)", why);
+		LOG(WARNING, "%s (accepted)", why.text);
 		return 0;
 	}
-	snprintf(error, len, "%s, or --accept-unstable-clock and do not trust the times", why);
+	error_set(error, "%s, or --accept-unstable-clock and do not trust the times", why.text);
 	return -EINVAL;
 }
 
-static int make_out(const char *path, char *error, size_t len)
+static int make_out(const char *path, struct error *error)
 {
 	struct stat status;
 
@@ -137,7 +138,7 @@ static int make_out(const char *path, char *error, size_t len)
 	int err = errno;
 	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return 0;
-	snprintf(error, len, "--out %s: %s; name a folder that can be made", path, strerror(err));
+	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
 	return -err;
 }
 
@@ -145,14 +146,14 @@ static int make_out(const char *path, char *error, size_t len)
 static int measure(const struct noise_config *config, const char *out)
 {
 	struct noise noise;
-	char error[256] = "";
+	struct error error = {0};
 	int status = EXIT_FAILED;
-	int err = noise_open(&noise, config, error, sizeof(error));
+	int err = noise_open(&noise, config, &error);
 
 	if (err == 0)
-		err = noise_run(&noise, error, sizeof(error));
+		err = noise_run(&noise, &error);
 	if (err < 0) {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 		status = err == -EPERM ? EXIT_BAD_INPUT : EXIT_FAILED;
 	} else {
 		bool was_interrupted = n_signals > 0;
@@ -171,21 +172,21 @@ int main(int argc, char **argv)
 {
 	struct noise_options options = {0};
 	struct noise_config config = {.stop = &n_signals};
-	char error[512];
+	struct error error = {0};
 	int n_used;
 
 	log_start(line.program, LOG_LEVEL_WARNING);
-	int err = command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	if (err == 0)
-		err = check_clock(options.accept_unstable_clock, error, sizeof(error));
+		err = check_clock(options.accept_unstable_clock, &error);
 	if (err == 0)
-		err = cores_choose(options.cores, NULL, &config.cores, error, sizeof(error));
+		err = cores_choose(options.cores, NULL, &config.cores, &error);
 	if (err == 0)
-		err = make_out(options.out, error, sizeof(error));
+		err = make_out(options.out, &error);
 	if (err < 0) {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 		return EXIT_BAD_INPUT;
 	}
 	config.duration_ns = options.duration_ns;

@@ -165,18 +165,18 @@ static int create_cores(struct noise *noise)
 	return 0;
 }
 
-int noise_open(struct noise *noise, const struct noise_config *config, char *error, size_t len)
+int noise_open(struct noise *noise, const struct noise_config *config, struct error *error)
 {
 	*noise = (struct noise){.config = *config};
 	leave_polled_cores(&config->cores);
 	if (measure_clock(noise) < 0) {
-		snprintf(error, len,
-			"the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
+		error_set(
+			error, "the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
 		return -EINVAL;
 	}
 	noise->gate = calloc(1, sizeof(*noise->gate));
 	if (noise->gate == NULL || create_cores(noise) < 0) {
-		snprintf(error, len, "out of memory; fewer --cores or --records");
+		error_set(error, "out of memory; fewer --cores or --records");
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&noise->gate->lock, NULL);
@@ -186,18 +186,16 @@ int noise_open(struct noise *noise, const struct noise_config *config, char *err
 	return 0;
 }
 
-static void say_refused(int err, const struct noise_core *core, char *error, size_t len)
+static void say_refused(int err, const struct noise_core *core, struct error *error)
 {
 	if (err == -EPERM)
-		snprintf(error, len,
-			"--priority %d: not permitted; run as root or with CAP_SYS_NICE",
+		error_set(error, "--priority %d: not permitted; run as root or with CAP_SYS_NICE",
 			core->noise->config.priority);
 	else
-		snprintf(error, len, "core %d: cannot start a thread: %s", core->core,
-			strerror(-err));
+		error_set(error, "core %d: cannot start a thread: %s", core->core, strerror(-err));
 }
 
-int noise_run(struct noise *noise, char *error, size_t len)
+int noise_run(struct noise *noise, struct error *error)
 {
 	size_t n_started = 0;
 	int err = 0;
@@ -216,7 +214,7 @@ int noise_run(struct noise *noise, char *error, size_t len)
 		pthread_join(noise->cores[i].thread, NULL);
 	stop_signals(SIG_UNBLOCK);
 	if (err < 0) {
-		say_refused(err, &noise->cores[n_started], error, len);
+		say_refused(err, &noise->cores[n_started], error);
 		return err;
 	}
 	clock_points_take(&noise->points[CLOCK_POINTS], CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);

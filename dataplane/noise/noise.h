@@ -3,6 +3,7 @@
 // Polls on several cores at the same time, one pinned thread each.
 
 #include "clock.h"
+#include "error.h"
 #include "poll_gap.h"
 
 #include <pthread.h>
@@ -38,11 +39,11 @@ struct noise {
 
 // Take the memory and measure the clock. Returns 0 or -errno, with one line in error; close it
 // also then.
-int noise_open(struct noise *noise, const struct noise_config *config, char *error, size_t len);
+int noise_open(struct noise *noise, const struct noise_config *config, struct error *error);
 
 // Start all threads, poll, wait for their end. SIGINT and SIGTERM go to the polling threads
 // meanwhile: where one of them has the only core at a real-time priority, nobody else could take
 // them. Returns 0 or -errno, with one line in error.
-int noise_run(struct noise *noise, char *error, size_t len);
+int noise_run(struct noise *noise, struct error *error);
 
 void noise_close(struct noise *noise);

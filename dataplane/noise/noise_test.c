@@ -1,4 +1,5 @@
 #include "cpu_list.h"
+#include "error.h"
 #include "noise.h"
 #include "report.h"
 
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-static char error[256];
+static struct error error;
 static volatile int stop;
 
 static struct noise_config quick(void)
@@ -33,8 +34,8 @@ static void all_cores_poll_over_the_same_time(void **state)
 	struct noise_config config = quick();
 	struct noise noise;
 
-	assert_int_equal(noise_open(&noise, &config, error, sizeof(error)), 0);
-	assert_int_equal(noise_run(&noise, error, sizeof(error)), 0);
+	assert_int_equal(noise_open(&noise, &config, &error), 0);
+	assert_int_equal(noise_run(&noise, &error), 0);
 
 	assert_int_equal(noise.n_cores, CPU_COUNT(&config.cores));
 	uint64_t end = noise.start_tsc + clock_ticks(config.duration_ns, noise.tsc_hz);
@@ -53,9 +54,9 @@ static void a_stop_ends_it_with_nothing_lost(void **state)
 	struct noise noise;
 
 	config.duration_ns = UINT64_C(3600000000000);
-	assert_int_equal(noise_open(&noise, &config, error, sizeof(error)), 0);
+	assert_int_equal(noise_open(&noise, &config, &error), 0);
 	stop = 1;
-	assert_int_equal(noise_run(&noise, error, sizeof(error)), 0);
+	assert_int_equal(noise_run(&noise, &error), 0);
 
 	for (size_t i = 0; i < noise.n_cores; i++)
 		assert_int_equal(histogram_total(noise.cores[i].poll.periods), 0);
@@ -68,11 +69,11 @@ static void a_core_that_is_not_there_leaves_no_thread_behind(void **state)
 	struct noise noise;
 
 	CPU_SET(1023, &config.cores);
-	assert_int_equal(noise_open(&noise, &config, error, sizeof(error)), 0);
+	assert_int_equal(noise_open(&noise, &config, &error), 0);
 
-	assert_int_equal(noise_run(&noise, error, sizeof(error)), -EINVAL);
+	assert_int_equal(noise_run(&noise, &error), -EINVAL);
 
-	assert_non_null(strstr(error, "core 1023"));
+	assert_non_null(strstr(error.text, "core 1023"));
 	noise_close(&noise);
 }
 
@@ -84,8 +85,8 @@ static void files_hold_every_period(void **state)
 	char command[64];
 
 	assert_non_null(mkdtemp(folder));
-	assert_int_equal(noise_open(&noise, &config, error, sizeof(error)), 0);
-	assert_int_equal(noise_run(&noise, error, sizeof(error)), 0);
+	assert_int_equal(noise_open(&noise, &config, &error), 0);
+	assert_int_equal(noise_run(&noise, &error), 0);
 
 	assert_int_equal(report_write(&noise, folder, false), 0);
 
@@ -114,7 +115,7 @@ static void a_folder_that_is_not_there_is_an_error(void **state)
 	struct noise_config config = quick();
 	struct noise noise;
 
-	assert_int_equal(noise_open(&noise, &config, error, sizeof(error)), 0);
+	assert_int_equal(noise_open(&noise, &config, &error), 0);
 
 	assert_int_equal(report_write(&noise, "/nowhere/at/all", false), -ENOENT);
 

@@ -109,7 +109,7 @@ static bool choose_hugepages(const struct eal_config *config)
 	return false;
 }
 
-int eal_check_core(int core, char *error, size_t error_len)
+int eal_check_core(int core, struct error *error)
 {
 	cpu_set_t allowed, one;
 	char list[128];
@@ -127,8 +127,8 @@ int eal_check_core(int core, char *error, size_t error_len)
 			return 0;
 		}
 	}
-	snprintf(error, error_len, "core %d: not a core of this machine or its cpuset; it has %s",
-		core, cpu_list_format(&allowed, list, sizeof(list)));
+	error_set(error, "core %d: not a core of this machine or its cpuset; it has %s", core,
+		cpu_list_format(&allowed, list, sizeof(list)));
 	return -EINVAL;
 }
 
@@ -188,10 +188,10 @@ static void remove_runtime_dir(struct eal *eal)
 	eal->runtime_dir[0] = '\0';
 }
 
-int eal_start(const struct eal_config *config, struct eal *out, char *error, size_t error_len)
+int eal_start(const struct eal_config *config, struct eal *out, struct error *error)
 {
 	struct arguments arguments = {0};
-	int err = eal_check_core(config->core, error, error_len);
+	int err = eal_check_core(config->core, error);
 
 	if (err < 0)
 		return err;
@@ -218,8 +218,7 @@ int eal_start(const struct eal_config *config, struct eal *out, char *error, siz
 	snprintf(out->runtime_dir, sizeof(out->runtime_dir), "%s", rte_eal_get_runtime_dir());
 	if (started)
 		return 0;
-	snprintf(error, error_len, "EAL: %s; add `-- --log-level=*:debug` to see why",
-		rte_strerror(err));
+	error_set(error, "EAL: %s; add `-- --log-level=*:debug` to see why", rte_strerror(err));
 	remove_runtime_dir(out);
 	// Pages that were free a moment ago were taken, or given back, by another program.
 	if (out->hugepages && (err == ENOMEM || err == EACCES))

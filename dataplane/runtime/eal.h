@@ -2,6 +2,7 @@
 
 // DPDK's environment: memory and one core. Once a process.
 
+#include "error.h"
 #include "port.h"
 
 #include <stdbool.h>
@@ -24,11 +25,11 @@ struct eal {
 };
 
 // Check config->core without starting anything. Returns 0 or -EINVAL with one line in error.
-int eal_check_core(int core, char *error, size_t error_len);
+int eal_check_core(int core, struct error *error);
 
 // Without enough free huge pages (or root) it starts on small pages and says what that costs.
 // The calling thread is pinned to the core. Returns 0 or -errno with one line in error.
-int eal_start(const struct eal_config *config, struct eal *out, char *error, size_t error_len);
+int eal_start(const struct eal_config *config, struct eal *out, struct error *error);
 void eal_stop(struct eal *eal);
 
 // "hugepages" or "no-huge", for reports.

@@ -23,12 +23,12 @@ static void choose_name(struct port *port)
 	}
 }
 
-static int plug_in(struct port *port, char *error, size_t error_len)
+static int plug_in(struct port *port, struct error *error)
 {
 	char devargs[2 * PORT_TEXT_MAX];
 
 	choose_name(port);
-	int err = port->spec.kind->devargs(&port->spec, devargs, sizeof(devargs), error, error_len);
+	int err = port->spec.kind->devargs(&port->spec, devargs, sizeof(devargs), error);
 
 	if (err == 0)
 		err = rte_eal_hotplug_add("vdev", port->device, devargs);
@@ -36,24 +36,24 @@ static int plug_in(struct port *port, char *error, size_t error_len)
 }
 
 // Have EAL make the virtual device; a PCI device was probed at start.
-static int create_device(struct port *port, char *error, size_t error_len)
+static int create_device(struct port *port, struct error *error)
 {
 	const struct port_kind *kind = port->spec.kind;
 	int err = 0;
 
-	error[0] = '\0';
+	error->text[0] = '\0';
 	if (kind->is_pci)
 		snprintf(port->device, sizeof(port->device), "%s", port->spec.name);
 	if (kind->devargs != NULL)
-		err = plug_in(port, error, error_len);
+		err = plug_in(port, error);
 	else if (kind->create != NULL)
 		err = kind->create(&port->spec, port->device, sizeof(port->device), &port->id);
 	if (kind->create == NULL && err == 0)
 		err = rte_eth_dev_get_port_by_name(port->device, &port->id);
 	port->is_plugged = err == 0 && !kind->is_pci;
-	if (err < 0 && error[0] == '\0')
-		port_fail(&port->spec, err, error, error_len, "driver %s refused it (%s); %s",
-			kind->driver, strerror(-err), kind->open_remedy);
+	if (err < 0 && error->text[0] == '\0')
+		port_fail(&port->spec, err, error, "driver %s refused it (%s); %s", kind->driver,
+			strerror(-err), kind->open_remedy);
 	return err;
 }
 
@@ -93,7 +93,7 @@ static int start_device(struct port *port, struct rte_mempool *pool)
 }
 
 int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct port **out,
-	char *error, size_t error_len)
+	struct error *error)
 {
 	// Own cache lines: the hot path reads id.
 	struct port *port = aligned_alloc(
@@ -101,14 +101,14 @@ int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct por
 	int err;
 
 	if (port == NULL)
-		return port_fail(spec, -ENOMEM, error, error_len, "out of memory");
+		return port_fail(spec, -ENOMEM, error, "out of memory");
 	*port = (struct port){.id = RTE_MAX_ETHPORTS, .spec = *spec};
-	err = create_device(port, error, error_len);
+	err = create_device(port, error);
 	if (err < 0)
 		goto fail;
 	err = start_device(port, pool);
 	if (err < 0) {
-		port_fail(spec, err, error, error_len, "does not start (%s); %s", strerror(-err),
+		port_fail(spec, err, error, "does not start (%s); %s", strerror(-err),
 			spec->kind->open_remedy);
 		goto fail;
 	}

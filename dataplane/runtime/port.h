@@ -5,6 +5,7 @@
 // before EAL starts (mistakes then cost no time), opens them after, and closes them before
 // eal_stop. One thread owns a port; it has one receive and one transmit queue.
 
+#include "error.h"
 #include "option_spec.h"
 
 #include <rte_ethdev.h>
@@ -35,13 +36,13 @@ struct port_spec {
 };
 
 // Returns 0 or -EINVAL with one line in error.
-int port_spec_parse(const char *text, enum port_side side, struct port_spec *out, char *error,
-	size_t error_len);
+int port_spec_parse(
+	const char *text, enum port_side side, struct port_spec *out, struct error *error);
 
 // Everything that can be wrong with a program's ports and seen before EAL starts: rights, missing
 // interfaces, names in use by others or twice here. Removes the socket file of a dead process.
 // Returns 0 or -errno with one line in error.
-int port_specs_check(const struct port_spec *specs, size_t n, char *error, size_t error_len);
+int port_specs_check(const struct port_spec *specs, size_t n, struct error *error);
 
 // An iteration of a polling loop over these ports longer than threshold + packets * per_packet is
 // a gap, unless the user says otherwise: ports that make system calls take longer by nature.
@@ -68,7 +69,7 @@ struct port {
 // not started, since its peer may come later: no rx or tx before it is. Returns 0 or -errno with
 // one line in error; on failure nothing stays open.
 int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct port **out,
-	char *error, size_t error_len);
+	struct error *error);
 void port_close(struct port *port);
 
 // The same at the end of the process, after which nothing may use EAL's memory: of kinds whose

@@ -2,6 +2,7 @@
 
 // What a kind of port is. One per file (port_memif.c, ...); port_table.c names them all.
 
+#include "error.h"
 #include "port.h"
 
 enum port_cost {
@@ -22,10 +23,10 @@ struct port_kind {
 	// May be NULL. Of the n_earlier specs of this program that came before: none may collide.
 	// Returns 0 or -errno with one line in error.
 	int (*check)(const struct port_spec *spec, const struct port_spec *earlier,
-		size_t n_earlier, char *error, size_t error_len);
+		size_t n_earlier, struct error *error);
 	// The virtual device's arguments. Returns 0 or -errno with one line in error.
-	int (*devargs)(const struct port_spec *spec, char *out, size_t out_len, char *error,
-		size_t error_len);
+	int (*devargs)(
+		const struct port_spec *spec, char *out, size_t out_len, struct error *error);
 	// Instead of devargs, for virtual devices made by a call: store name and number. Returns 0
 	// or -errno.
 	int (*create)(const struct port_spec *spec, char *device, size_t device_len, uint16_t *id);
@@ -40,9 +41,9 @@ struct port_kind {
 extern const struct port_kind *const port_table[];
 
 // Write one line "TEXT: ..." to error and return err.
-__attribute__((format(printf, 5, 6))) int port_fail(const struct port_spec *spec, int err,
-	char *error, size_t error_len, const char *format, ...);
+__attribute__((format(printf, 4, 5))) int port_fail(
+	const struct port_spec *spec, int err, struct error *error, const char *format, ...);
 
 // For kinds whose name is a network interface: it is there, and no earlier spec names it.
 int port_check_interface(const struct port_spec *spec, const struct port_spec *earlier,
-	size_t n_earlier, char *error, size_t error_len);
+	size_t n_earlier, struct error *error);

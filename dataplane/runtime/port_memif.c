@@ -79,8 +79,7 @@ static void socket_folder(char *out, size_t len)
 		snprintf(out, len, "/tmp/taut-%u", (unsigned int)geteuid());
 }
 
-static int socket_path(
-	const struct port_spec *spec, struct sockaddr_un *out, char *error, size_t error_len)
+static int socket_path(const struct port_spec *spec, struct sockaddr_un *out, struct error *error)
 {
 	char path[2 * PORT_TEXT_MAX + 64];
 
@@ -92,7 +91,7 @@ static int socket_path(
 		snprintf(path, sizeof(path), "%s/%s.sock", folder, spec->name);
 	}
 	if (strlen(path) >= sizeof(out->sun_path))
-		return port_fail(spec, -ENAMETOOLONG, error, error_len,
+		return port_fail(spec, -ENAMETOOLONG, error,
 			"%s: a socket's path has at most %zu characters; choose a shorter one",
 			path, sizeof(out->sun_path) - 1);
 	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -102,20 +101,18 @@ static int socket_path(
 
 // Make taut's own folder, or see that the one that is there is this user's alone: whoever else may
 // put sockets into it would be the other end of the link.
-static int check_own_folder(
-	const struct port_spec *spec, const char *folder, char *error, size_t error_len)
+static int check_own_folder(const struct port_spec *spec, const char *folder, struct error *error)
 {
 	struct stat found;
 
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-		return port_fail(spec, -errno, error, error_len,
+		return port_fail(spec, -errno, error,
 			"folder %s cannot be made: %s; set TAUT_RUN_DIR", folder, strerror(errno));
 	if (lstat(folder, &found) < 0)
-		return port_fail(
-			spec, -errno, error, error_len, "folder %s: %s", folder, strerror(errno));
+		return port_fail(spec, -errno, error, "folder %s: %s", folder, strerror(errno));
 	if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() ||
 		(found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		return port_fail(spec, -EPERM, error, error_len,
+		return port_fail(spec, -EPERM, error,
 			"folder %s is not this user's alone (a link, another owner, or others may "
 			"write); set TAUT_RUN_DIR to one that is",
 			folder);
@@ -123,8 +120,8 @@ static int check_own_folder(
 }
 
 // A bare name's folder is made; of a path given in full it must be there.
-static int check_folder(const struct port_spec *spec, const struct sockaddr_un *address,
-	char *error, size_t error_len)
+static int check_folder(
+	const struct port_spec *spec, const struct sockaddr_un *address, struct error *error)
 {
 	char folder[sizeof(address->sun_path)];
 	char *slash;
@@ -136,78 +133,77 @@ static int check_folder(const struct port_spec *spec, const struct sockaddr_un *
 		return 0;
 	*slash = '\0';
 	if (strchr(spec->name, '/') == NULL)
-		err = check_own_folder(spec, folder, error, error_len);
+		err = check_own_folder(spec, folder, error);
 	if (err < 0)
 		return err;
 	if (access(folder, is_server(spec) ? W_OK | X_OK : X_OK) < 0)
-		return port_fail(spec, -errno, error, error_len,
-			"folder %s: %s; make it, or name another", folder, strerror(errno));
+		return port_fail(spec, -errno, error, "folder %s: %s; make it, or name another",
+			folder, strerror(errno));
 	return 0;
 }
 
 // The file of a dead listener is removed.
-static int check_listener(const struct port_spec *spec, const struct sockaddr_un *address,
-	char *error, size_t error_len)
+static int check_listener(
+	const struct port_spec *spec, const struct sockaddr_un *address, struct error *error)
 {
 	struct stat found;
 
 	if (lstat(address->sun_path, &found) < 0)
 		return errno == ENOENT ? 0
-				       : port_fail(spec, -errno, error, error_len, "%s: %s",
-						 address->sun_path, strerror(errno));
+				       : port_fail(spec, -errno, error, "%s: %s", address->sun_path,
+						 strerror(errno));
 	if (!S_ISSOCK(found.st_mode))
-		return port_fail(spec, -EEXIST, error, error_len,
+		return port_fail(spec, -EEXIST, error,
 			"%s is there and is no socket; remove it, or name another",
 			address->sun_path);
 	if (unix_socket_is_listening(address->sun_path))
-		return port_fail(spec, -EADDRINUSE, error, error_len,
+		return port_fail(spec, -EADDRINUSE, error,
 			"socket %s is in use by another process; stop it, or name another",
 			address->sun_path);
 	if (unlink(address->sun_path) < 0 && errno != ENOENT)
-		return port_fail(spec, -errno, error, error_len,
+		return port_fail(spec, -errno, error,
 			"%s, left by a dead process, cannot be removed: %s", address->sun_path,
 			strerror(errno));
 	return 0;
 }
 
 static int memif_check(const struct port_spec *spec, const struct port_spec *earlier,
-	size_t n_earlier, char *error, size_t error_len)
+	size_t n_earlier, struct error *error)
 {
 	const struct memif_options *options = (const void *)spec->options;
 	struct sockaddr_un address, other;
 	bool listening = false;
-	int err = socket_path(spec, &address, error, error_len);
+	int err = socket_path(spec, &address, error);
 
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < n_earlier; i++) {
 		const struct memif_options *theirs = (const void *)earlier[i].options;
-		if (earlier[i].kind != spec->kind ||
-			socket_path(&earlier[i], &other, error, error_len) < 0 ||
+		if (earlier[i].kind != spec->kind || socket_path(&earlier[i], &other, error) < 0 ||
 			strcmp(other.sun_path, address.sun_path) != 0)
 			continue;
 		listening |= is_server(&earlier[i]);
 		if (theirs->id == options->id && is_server(&earlier[i]) == is_server(spec))
-			return port_fail(spec, -EADDRINUSE, error, error_len,
+			return port_fail(spec, -EADDRINUSE, error,
 				"the same socket, id and role as %s; give it another id=",
 				earlier[i].text);
 		if (is_server(spec) && !is_server(&earlier[i]))
-			return port_fail(spec, -EINVAL, error, error_len,
+			return port_fail(spec, -EINVAL, error,
 				"its client %s comes first; name the server first",
 				earlier[i].text);
 	}
-	err = check_folder(spec, &address, error, error_len);
+	err = check_folder(spec, &address, error);
 	if (err < 0 || listening || !is_server(spec))
 		return err;
-	return check_listener(spec, &address, error, error_len);
+	return check_listener(spec, &address, error);
 }
 
 static int memif_devargs(
-	const struct port_spec *spec, char *out, size_t out_len, char *error, size_t error_len)
+	const struct port_spec *spec, char *out, size_t out_len, struct error *error)
 {
 	const struct memif_options *options = (const void *)spec->options;
 	struct sockaddr_un address;
-	int err = socket_path(spec, &address, error, error_len);
+	int err = socket_path(spec, &address, error);
 
 	if (err < 0)
 		return err;
@@ -223,9 +219,9 @@ static int memif_devargs(
 static void memif_leave(const struct port_spec *spec)
 {
 	struct sockaddr_un address;
-	char error[PORT_TEXT_MAX];
+	struct error error = {0};
 
-	if (is_server(spec) && socket_path(spec, &address, error, sizeof(error)) == 0)
+	if (is_server(spec) && socket_path(spec, &address, &error) == 0)
 		(void)unlink(address.sun_path);
 }
 

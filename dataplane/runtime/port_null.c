@@ -34,7 +34,7 @@ static const struct option_spec null_specs[] = {
 };
 
 static int null_devargs(
-	const struct port_spec *spec, char *out, size_t out_len, char *error, size_t error_len)
+	const struct port_spec *spec, char *out, size_t out_len, struct error *error)
 {
 	const struct null_options *options = (const void *)spec->options;
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static int pci_check(const struct port_spec *spec, const struct port_spec *earlier,
-	size_t n_earlier, char *error, size_t error_len)
+	size_t n_earlier, struct error *error)
 {
 	char path[PORT_TEXT_MAX + 32];
 	unsigned int domain, bus, device, function;
@@ -16,15 +16,14 @@ static int pci_check(const struct port_spec *spec, const struct port_spec *earli
 
 	if (sscanf(spec->name, "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &end) != 4 ||
 		spec->name[end] != '\0')
-		return port_fail(spec, -EINVAL, error, error_len,
-			"no PCI address; write it as 0000:3b:00.0");
+		return port_fail(spec, -EINVAL, error, "no PCI address; write it as 0000:3b:00.0");
 	for (size_t i = 0; i < n_earlier; i++)
 		if (earlier[i].kind == spec->kind && strcmp(earlier[i].name, spec->name) == 0)
-			return port_fail(spec, -EADDRINUSE, error, error_len,
+			return port_fail(spec, -EADDRINUSE, error,
 				"named twice; each port needs its own device");
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", spec->name);
 	if (access(path, F_OK) < 0)
-		return port_fail(spec, -ENODEV, error, error_len,
+		return port_fail(spec, -ENODEV, error,
 			"no such device; `dpdk-devbind.py --status-dev net` lists them");
 	return 0;
 }

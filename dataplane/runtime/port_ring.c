@@ -14,12 +14,12 @@
 enum { RING_SIZE = 1024 };
 
 static int ring_check(const struct port_spec *spec, const struct port_spec *earlier,
-	size_t n_earlier, char *error, size_t error_len)
+	size_t n_earlier, struct error *error)
 {
 	size_t longest = RTE_RING_NAMESIZE - strlen("port_") - 1;
 
 	if (strlen(spec->name) > longest)
-		return port_fail(spec, -ENAMETOOLONG, error, error_len,
+		return port_fail(spec, -ENAMETOOLONG, error,
 			"a ring's name has at most %zu characters", longest);
 	return 0;
 }

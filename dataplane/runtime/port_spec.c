@@ -5,17 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-int port_fail(const struct port_spec *spec, int err, char *error, size_t error_len,
-	const char *format, ...)
+int port_fail(const struct port_spec *spec, int err, struct error *error, const char *format, ...)
 {
 	va_list args;
-	int used = snprintf(error, error_len, "port %s: ", spec->text);
 
-	if (used < 0 || (size_t)used >= error_len)
-		return err;
 	va_start(args, format);
-	vsnprintf(error + used, error_len - (size_t)used, format, args);
+	error_vset(error, format, args);
 	va_end(args);
+	error_prefix(error, "port %s", spec->text);
 	return err;
 }
 
@@ -28,7 +25,7 @@ static const struct port_kind *find_kind(const char *name, size_t len)
 	return NULL;
 }
 
-static int unknown_kind(const struct port_spec *spec, char *error, size_t error_len)
+static int unknown_kind(const struct port_spec *spec, struct error *error)
 {
 	char kinds[128] = "";
 
@@ -37,12 +34,12 @@ static int unknown_kind(const struct port_spec *spec, char *error, size_t error_
 		snprintf(kinds + used, sizeof(kinds) - used, "%s%s", i > 0 ? ", " : "",
 			port_table[i]->name);
 	}
-	return port_fail(spec, -EINVAL, error, error_len,
+	return port_fail(spec, -EINVAL, error,
 		"unknown kind of port; write KIND:NAME, KIND one of %s", kinds);
 }
 
 int port_spec_parse(
-	const char *text, enum port_side side, struct port_spec *out, char *error, size_t error_len)
+	const char *text, enum port_side side, struct port_spec *out, struct error *error)
 {
 	char owner[PORT_TEXT_MAX + 8];
 	const char *colon = strchr(text, ':');
@@ -51,33 +48,32 @@ int port_spec_parse(
 	*out = (struct port_spec){.side = side};
 	snprintf(out->text, sizeof(out->text), "%s", text);
 	if (strlen(text) >= sizeof(out->text))
-		return port_fail(out, -EINVAL, error, error_len, "too long; at most %d characters",
-			PORT_TEXT_MAX - 1);
+		return port_fail(
+			out, -EINVAL, error, "too long; at most %d characters", PORT_TEXT_MAX - 1);
 	if (colon != NULL)
 		out->kind = find_kind(text, (size_t)(colon - text));
 	if (out->kind == NULL)
-		return unknown_kind(out, error, error_len);
+		return unknown_kind(out, error);
 
 	snprintf(out->name, sizeof(out->name), "%.*s", (int)strcspn(colon + 1, ","), colon + 1);
 	if (colon[1 + strlen(out->name)] == ',')
 		options = colon + 2 + strlen(out->name);
 	if (out->name[0] == '\0')
-		return port_fail(out, -EINVAL, error, error_len,
-			"no name after the colon; write %s:NAME", out->kind->name);
+		return port_fail(out, -EINVAL, error, "no name after the colon; write %s:NAME",
+			out->kind->name);
 	snprintf(owner, sizeof(owner), "port %s", out->text);
-	return option_parse_list(owner, out->kind->options, out->kind->n_options, options,
-		out->options, error, error_len);
+	return option_parse_list(
+		owner, out->kind->options, out->kind->n_options, options, out->options, error);
 }
 
-int port_specs_check(const struct port_spec *specs, size_t n, char *error, size_t error_len)
+int port_specs_check(const struct port_spec *specs, size_t n, struct error *error)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct port_kind *kind = specs[i].kind;
 		if (kind->needs_root && geteuid() != 0)
-			return port_fail(&specs[i], -EPERM, error, error_len,
+			return port_fail(&specs[i], -EPERM, error,
 				"ports of kind %s need root; memif and ring do not", kind->name);
-		int err = kind->check != NULL ? kind->check(&specs[i], specs, i, error, error_len)
-					      : 0;
+		int err = kind->check != NULL ? kind->check(&specs[i], specs, i, error) : 0;
 		if (err < 0)
 			return err;
 	}

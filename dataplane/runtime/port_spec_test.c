@@ -1,5 +1,6 @@
 // Port names and what can be wrong with them, without EAL.
 
+#include "error.h"
 #include "port_kind.h"
 
 #include <errno.h>
@@ -14,14 +15,14 @@
 
 #include <cmocka.h>
 
-static char error[512];
+static struct error error;
 static char folder[] = "/tmp/port_spec_test.XXXXXX";
 
 static struct port_spec parsed(const char *text)
 {
 	struct port_spec spec;
 
-	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, error, sizeof(error)), 0);
+	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, &error), 0);
 	return spec;
 }
 
@@ -29,10 +30,10 @@ static void assert_refused(const char *text, const char *part)
 {
 	struct port_spec spec;
 
-	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, error, sizeof(error)), -EINVAL);
-	if (strstr(error, part) == NULL)
-		fail_msg("%s: %s", text, error);
-	assert_null(strchr(error, '\n'));
+	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, &error), -EINVAL);
+	if (strstr(error.text, part) == NULL)
+		fail_msg("%s: %s", text, error.text);
+	assert_null(strchr(error.text, '\n'));
 }
 
 static void test_every_kind_is_named_and_its_defaults_parse(void **state)
@@ -43,7 +44,7 @@ static void test_every_kind_is_named_and_its_defaults_parse(void **state)
 		assert_true(kind->options_size <= PORT_OPTIONS_MAX);
 		assert_true(strlen(kind->summary) > 0 && strlen(kind->open_remedy) > 0);
 		assert_int_equal(option_parse_list(kind->name, kind->options, kind->n_options, NULL,
-					 options, error, sizeof(error)),
+					 options, &error),
 			0);
 		assert_true(kind->is_pci || (kind->devargs != NULL) != (kind->create != NULL));
 	}
@@ -72,8 +73,8 @@ static int devargs(const char *text, enum port_side side, char *out, size_t len)
 {
 	struct port_spec spec;
 
-	assert_int_equal(port_spec_parse(text, side, &spec, error, sizeof(error)), 0);
-	return spec.kind->devargs(&spec, out, len, error, sizeof(error));
+	assert_int_equal(port_spec_parse(text, side, &spec, &error), 0);
+	return spec.kind->devargs(&spec, out, len, &error);
 }
 
 static void test_device_listens_and_generator_connects_unless_told(void **state)
@@ -99,7 +100,7 @@ static void test_path_longer_than_a_socket_may_have_is_refused(void **state)
 
 	memset(text + strlen(text), 'a', 120);
 	assert_int_equal(devargs(text, PORT_DEVICE, args, sizeof(args)), -ENAMETOOLONG);
-	assert_non_null(strstr(error, "at most 107 characters"));
+	assert_non_null(strstr(error.text, "at most 107 characters"));
 }
 
 static int check(const char *const *texts, size_t n)
@@ -108,8 +109,8 @@ static int check(const char *const *texts, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		specs[i] = parsed(texts[i]);
-	error[0] = '\0';
-	return port_specs_check(specs, n, error, sizeof(error));
+	error.text[0] = '\0';
+	return port_specs_check(specs, n, &error);
 }
 
 static void test_both_ends_of_a_memif_may_live_in_one_program(void **state)
@@ -123,9 +124,9 @@ static void test_both_ends_of_a_memif_may_live_in_one_program(void **state)
 	assert_int_equal(check(texts, 2), 0);
 	assert_int_equal(check(ids, 2), 0);
 	assert_int_equal(check(reversed, 2), -EINVAL);
-	assert_non_null(strstr(error, "name the server first"));
+	assert_non_null(strstr(error.text, "name the server first"));
 	assert_int_equal(check(twice, 2), -EADDRINUSE);
-	assert_non_null(strstr(error, "give it another id="));
+	assert_non_null(strstr(error.text, "give it another id="));
 }
 
 // A socket file at name in the folder; returns the listening descriptor.
@@ -149,8 +150,8 @@ static void test_socket_of_a_live_process_is_in_use(void **state)
 	setenv("TAUT_RUN_DIR", folder, 1);
 	assert_int_equal(check(texts, 1), -EADDRINUSE);
 
-	assert_non_null(strstr(error, "port memif:live: socket "));
-	assert_non_null(strstr(error, "in use by another process"));
+	assert_non_null(strstr(error.text, "port memif:live: socket "));
+	assert_non_null(strstr(error.text, "in use by another process"));
 	close(fd);
 	unlink(address.sun_path);
 }
@@ -190,7 +191,7 @@ static void test_folder_that_is_not_there_is_refused(void **state)
 	const char *const texts[] = {"memif:/nonexistent/x.sock"};
 
 	assert_int_equal(check(texts, 1), -ENOENT);
-	assert_non_null(strstr(error, "/nonexistent"));
+	assert_non_null(strstr(error.text, "/nonexistent"));
 }
 
 static void test_a_run_folder_that_is_not_this_users_alone_is_refused(void **state)
@@ -208,7 +209,7 @@ static void test_a_run_folder_that_is_not_this_users_alone_is_refused(void **sta
 	assert_int_equal(chmod(folder, 0770), 0);
 	assert_int_equal(check(server, 1), -EPERM);
 	assert_int_equal(check(client, 1), -EPERM);
-	assert_non_null(strstr(error, "is not this user's alone"));
+	assert_non_null(strstr(error.text, "is not this user's alone"));
 	assert_int_equal(chmod(folder, 0755), 0);
 	assert_int_equal(check(server, 1), 0);
 
@@ -243,7 +244,7 @@ static void test_missing_interface_or_missing_rights_are_refused(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		int err = check(kinds[i], 1);
 		assert_int_equal(err, geteuid() == 0 ? -ENODEV : -EPERM);
-		assert_non_null(strstr(error, kinds[i][0]));
+		assert_non_null(strstr(error.text, kinds[i][0]));
 	}
 }
 

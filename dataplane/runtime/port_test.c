@@ -1,6 +1,7 @@
 // Ports that need neither root nor another process, opened for real on small pages.
 
 #include "eal.h"
+#include "error.h"
 #include "pool.h"
 #include "port.h"
 
@@ -22,16 +23,16 @@ enum {
 };
 
 static struct rte_mempool *pool;
-static char error[512];
+static struct error error;
 
 static struct port *opened(const char *text)
 {
 	struct port_spec spec;
 	struct port *port = NULL;
 
-	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, error, sizeof(error)), 0);
-	if (port_open(&spec, pool, &port, error, sizeof(error)) < 0)
-		fail_msg("%s", error);
+	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, &error), 0);
+	if (port_open(&spec, pool, &port, &error) < 0)
+		fail_msg("%s", error.text);
 	return port;
 }
 
@@ -190,7 +191,7 @@ int main(int argc, char **argv)
 
 	if (mkdtemp(folder) == NULL || setenv("TAUT_RUN_DIR", folder, 1) < 0)
 		return 1;
-	if (eal_start(&config, &eal, error, sizeof(error)) < 0)
+	if (eal_start(&config, &eal, &error) < 0)
 		return 77; // Meson: skipped
 	pool = pool_create("test", POOL_SIZE);
 	int failed = pool != NULL ? cmocka_run_group_tests(tests, NULL, NULL) : 1;

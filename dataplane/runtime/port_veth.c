@@ -66,22 +66,22 @@ static bool has_packet_socket(unsigned int index)
 }
 
 static int veth_check(const struct port_spec *spec, const struct port_spec *earlier,
-	size_t n_earlier, char *error, size_t error_len)
+	size_t n_earlier, struct error *error)
 {
 	const struct veth_options *options = (const void *)spec->options;
-	int err = port_check_interface(spec, earlier, n_earlier, error, error_len);
+	int err = port_check_interface(spec, earlier, n_earlier, error);
 
 	if (err < 0)
 		return err;
 	if (!options->shared && has_packet_socket(if_nametoindex(spec->name)))
-		return port_fail(spec, -EADDRINUSE, error, error_len,
+		return port_fail(spec, -EADDRINUSE, error,
 			"in use: another packet socket reads this interface (`ss -0lp` names it); "
 			"stop it, or add shared=on");
 	return 0;
 }
 
 static int veth_devargs(
-	const struct port_spec *spec, char *out, size_t out_len, char *error, size_t error_len)
+	const struct port_spec *spec, char *out, size_t out_len, struct error *error)
 {
 	const struct veth_options *options = (const void *)spec->options;
 

@@ -35,8 +35,7 @@ static const struct option_spec xdp_specs[] = {
 	},
 };
 
-static int xdp_devargs(
-	const struct port_spec *spec, char *out, size_t out_len, char *error, size_t error_len)
+static int xdp_devargs(const struct port_spec *spec, char *out, size_t out_len, struct error *error)
 {
 	const struct xdp_options *options = (const void *)spec->options;
 

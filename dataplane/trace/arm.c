@@ -77,7 +77,7 @@ static enum row_state arm_row(struct collector *collector, const struct event_ro
 	return err < 0 ? ROW_REFUSED : ROW_ON;
 }
 
-int arm_events(struct collector *collector, char *error, size_t len)
+int arm_events(struct collector *collector, struct error *error)
 {
 	size_t n_on = 0;
 
@@ -87,8 +87,7 @@ int arm_events(struct collector *collector, char *error, size_t len)
 	}
 	if (n_on > 0)
 		return 0;
-	snprintf(error, len,
-		"%s: none of the events asked for can be recorded; ask for other --events",
+	error_set(error, "%s: none of the events asked for can be recorded; ask for other --events",
 		collector->config->root);
 	return -ENOENT;
 }

@@ -3,10 +3,11 @@
 // Which events are switched on, and with what filters.
 
 #include "collector.h"
+#include "error.h"
 
 // Switch on what was asked for and is there; rows of the collector tell what became of each. The
 // instances are made. Returns 0 or -errno with one line in error.
-int arm_events(struct collector *collector, char *error, size_t len);
+int arm_events(struct collector *collector, struct error *error);
 
 // Why a row is not recorded; NULL: it is, or was not asked for.
 const char *arm_why_missing(enum row_state state);

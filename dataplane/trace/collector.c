@@ -91,8 +91,7 @@ static void read_online(cpu_set_t *out, const cpu_set_t *at_least)
 	free(text);
 }
 
-static int make_instances(
-	struct collector *collector, const cpu_set_t *online, char *error, size_t len)
+static int make_instances(struct collector *collector, const cpu_set_t *online, struct error *error)
 {
 	const struct trace_config *config = collector->config;
 	uint64_t all_bytes = config->buffer_bytes / ALL_SHARE;
@@ -109,12 +108,12 @@ static int make_instances(
 	all.buffer_bytes = all_bytes < ALL_BYTES_MIN ? ALL_BYTES_MIN : all_bytes;
 	if (all.buffer_bytes > config->buffer_bytes)
 		all.buffer_bytes = config->buffer_bytes;
-	int err = instance_make(&collector->core, &core, error, len);
-	return err < 0 ? err : instance_make(&collector->all, &all, error, len);
+	int err = instance_make(&collector->core, &core, error);
+	return err < 0 ? err : instance_make(&collector->all, &all, error);
 }
 
 static int open_streams_of(struct collector *collector, const struct instance *instance,
-	const cpu_set_t *cpus, char *error, size_t len)
+	const cpu_set_t *cpus, struct error *error)
 {
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, cpus))
@@ -128,8 +127,8 @@ static int open_streams_of(struct collector *collector, const struct instance *i
 		};
 		int err = stream_open(&collector->streams[collector->n_streams], &config);
 		if (err < 0) {
-			snprintf(error, len, "%s: events of CPU %zu cannot be read: %s",
-				instance->path, cpu, strerror(-err));
+			error_set(error, "%s: events of CPU %zu cannot be read: %s", instance->path,
+				cpu, strerror(-err));
 			return err;
 		}
 		collector->n_streams++;
@@ -137,8 +136,7 @@ static int open_streams_of(struct collector *collector, const struct instance *i
 	return 0;
 }
 
-static int open_streams(
-	struct collector *collector, const cpu_set_t *online, char *error, size_t len)
+static int open_streams(struct collector *collector, const cpu_set_t *online, struct error *error)
 {
 	size_t most = (size_t)CPU_COUNT(&collector->config->cores) + (size_t)CPU_COUNT(online);
 	char *header = tracefs_read(collector->config->root, "events/header_page");
@@ -146,7 +144,7 @@ static int open_streams(
 
 	free(header);
 	if (err < 0) {
-		snprintf(error, len, "%s/events/header_page: not understood; is it a new kernel?",
+		error_set(error, "%s/events/header_page: not understood; is it a new kernel?",
 			collector->config->root);
 		return err;
 	}
@@ -155,10 +153,10 @@ static int open_streams(
 	err = collector->streams == NULL || sources == NULL ? -ENOMEM : 0;
 	if (err == 0)
 		err = open_streams_of(
-			collector, &collector->core, &collector->config->cores, error, len);
+			collector, &collector->core, &collector->config->cores, error);
 	collector->n_core_streams = collector->n_streams;
 	if (err == 0)
-		err = open_streams_of(collector, &collector->all, online, error, len);
+		err = open_streams_of(collector, &collector->all, online, error);
 	for (size_t i = 0; err == 0 && i < collector->n_streams; i++)
 		sources[i] = &collector->streams[i];
 	if (err == 0)
@@ -167,7 +165,7 @@ static int open_streams(
 	return err;
 }
 
-static int open_file(struct collector *collector, char *error, size_t len)
+static int open_file(struct collector *collector, struct error *error)
 {
 	char path[PATH_LEN];
 	struct record_file_header header = {
@@ -180,7 +178,7 @@ static int open_file(struct collector *collector, char *error, size_t len)
 	snprintf(path, sizeof(path), "%s/events.bin", collector->config->out);
 	int err = record_file_create(&collector->file, path, RECORD_EVENT, &header);
 	if (err < 0)
-		snprintf(error, len, "%s: %s", path, strerror(-err));
+		error_set(error, "%s: %s", path, strerror(-err));
 	return err;
 }
 
@@ -257,13 +255,13 @@ static void begin(struct collector *collector)
 }
 
 int collector_open(
-	struct collector *collector, const struct trace_config *config, char *error, size_t len)
+	struct collector *collector, const struct trace_config *config, struct error *error)
 {
 	cpu_set_t online;
 
 	*collector = (struct collector){.config = config, .file = {.fd = -1}};
 	trace_names_init(&collector->names);
-	snprintf(error, len, "out of memory");
+	error_set(error, "out of memory");
 	collector->decoder = malloc(sizeof(*collector->decoder));
 	collector->batch = malloc(TRACE_BATCH * sizeof(*collector->batch));
 	if (collector->decoder == NULL || collector->batch == NULL)
@@ -273,20 +271,20 @@ int collector_open(
 		(void)name_map_take(&collector->names.threads, config->threads[i]);
 	int err = start_clock(collector);
 	if (err < 0) {
-		snprintf(error, len, "the clock does not advance; see taut-clock");
+		error_set(error, "the clock does not advance; see taut-clock");
 		return err;
 	}
 	set_pace(collector);
 	read_online(&online, &config->cores);
-	err = make_instances(collector, &online, error, len);
+	err = make_instances(collector, &online, error);
 	if (err == 0)
-		err = open_streams(collector, &online, error, len);
+		err = open_streams(collector, &online, error);
 	if (err == 0)
-		err = arm_events(collector, error, len);
+		err = arm_events(collector, error);
 	if (err == 0)
-		err = open_file(collector, error, len);
+		err = open_file(collector, error);
 	if (err == 0 && (err = open_tail(collector)) < 0)
-		snprintf(error, len, "out of memory");
+		error_set(error, "out of memory");
 	if (err == 0)
 		begin(collector);
 	return err;
@@ -346,8 +344,7 @@ static bool time_left(const struct collector *collector, struct timespec *out)
 }
 
 // Sleep until a buffer is half full, the followed file grew, all is over, or a signal came.
-static int wait_and_drain(
-	struct collector *collector, struct pollfd *files, char *error, size_t len)
+static int wait_and_drain(struct collector *collector, struct pollfd *files, struct error *error)
 {
 	const struct trace_config *config = collector->config;
 	const struct timespec rest = {.tv_nsec = REST_NS};
@@ -367,7 +364,7 @@ static int wait_and_drain(
 		// What the file tells of has to be here first.
 		err = drain(collector, settled(&collector->clock, collector->tsc_hz));
 		if (err == 0 && config->is_tail)
-			err = tail_decide(&collector->tail, error, len);
+			err = tail_decide(&collector->tail, error);
 		if (err == 0 && *config->stop == 0)
 			(void)ppoll(NULL, 0, &rest, &config->wait_mask);
 	}
@@ -383,7 +380,7 @@ static uint64_t n_pages_read(const struct collector *collector)
 	return n;
 }
 
-static int finish(struct collector *collector, char *error, size_t len)
+static int finish(struct collector *collector, struct error *error)
 {
 	collector->pace.piece_ticks = 0;
 	collector->n_pages_live = n_pages_read(collector);
@@ -396,7 +393,7 @@ static int finish(struct collector *collector, char *error, size_t len)
 	if (err == 0)
 		err = drain(collector, UINT64_MAX);
 	if (err == 0 && collector->config->is_tail)
-		err = tail_finish(&collector->tail, collector->stopped_tsc, error, len);
+		err = tail_finish(&collector->tail, collector->stopped_tsc, error);
 	if (err == 0)
 		err = flush(collector);
 	clock_point_take(&collector->last);
@@ -404,27 +401,27 @@ static int finish(struct collector *collector, char *error, size_t len)
 	return err;
 }
 
-int collector_run(struct collector *collector, char *error, size_t len)
+int collector_run(struct collector *collector, struct error *error)
 {
 	struct pollfd *files = calloc(collector->n_streams, sizeof(*files));
-	char finish_error[512] = "";
+	struct error finish_error;
 
 	if (files == NULL) {
-		snprintf(error, len, "out of memory");
+		error_set(error, "out of memory");
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < collector->n_streams; i++)
 		files[i] = (struct pollfd){.fd = collector->streams[i].fd, .events = POLLIN};
-	error[0] = '\0';
-	int err = wait_and_drain(collector, files, error, len);
-	int finish_err = finish(collector, finish_error, sizeof(finish_error));
+	error->text[0] = '\0';
+	int err = wait_and_drain(collector, files, error);
+	int finish_err = finish(collector, &finish_error);
 	free(files);
 	if (err == 0 && finish_err < 0) {
 		err = finish_err;
-		snprintf(error, len, "%s", finish_error);
+		*error = finish_error;
 	}
-	if (err < 0 && error[0] == '\0')
-		snprintf(error, len, "%s/events.bin: not all events were written: %s",
+	if (err < 0 && error->text[0] == '\0')
+		error_set(error, "%s/events.bin: not all events were written: %s",
 			collector->config->out, strerror(-err));
 	return err;
 }

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "decode.h"
+#include "error.h"
 #include "instance.h"
 #include "merge.h"
 #include "pace.h"
@@ -92,11 +93,11 @@ struct collector {
 // Make the instances, open events.bin, switch events on and begin. Returns 0 or -errno with one
 // line in error; close it also then.
 int collector_open(
-	struct collector *collector, const struct trace_config *config, char *error, size_t len);
+	struct collector *collector, const struct trace_config *config, struct error *error);
 
 // Until the duration is over or it is stopped; then read what is left. Returns 0 or -errno, with
 // one line in error.
-int collector_run(struct collector *collector, char *error, size_t len);
+int collector_run(struct collector *collector, struct error *error);
 
 // Remove the instances, finish events.bin, free. Returns 0 or -errno of the file.
 int collector_close(struct collector *collector);

@@ -1,5 +1,6 @@
 #include "cpu_list.h"
 #include "cpu_text.h"
+#include "error.h"
 #include "trace_options.h"
 
 #include <errno.h>
@@ -63,55 +64,52 @@ static const struct trace_size size = {"buffer", 8 << 10, UINT64_C(4) << 30};
 
 static void buffers_have_a_size_and_a_unit(void **state)
 {
-	char error[200];
+	struct error error = {0};
 	uint64_t bytes;
 
-	assert_int_equal(trace_parse_size(&size, "8MB", &bytes, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_size(&size, "8MB", &bytes, &error), 0);
 	assert_int_equal(bytes, 8 << 20);
-	assert_int_equal(trace_parse_size(&size, "64KB", &bytes, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_size(&size, "64KB", &bytes, &error), 0);
 	assert_int_equal(bytes, 64 << 10);
-	assert_int_equal(trace_parse_size(&size, "65536", &bytes, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_size(&size, "65536", &bytes, &error), 0);
 	assert_int_equal(bytes, 64 << 10);
 	static const char *const wrong[] = {
 		"", "MB", "8 MB", "8mb", "-8MB", "1KB", "5000MB", "99999999999999999999MB"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(
-			trace_parse_size(&size, wrong[i], &bytes, error, sizeof(error)), -EINVAL);
+		assert_int_equal(trace_parse_size(&size, wrong[i], &bytes, &error), -EINVAL);
 }
 
 static void late_is_above_a_percentile_or_a_time(void **state)
 {
 	struct late_config config = {.fixed_ns = 7};
-	char error[200];
+	struct error error = {0};
 
-	assert_int_equal(trace_parse_over("p99.9", &config, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_over("p99.9", &config, &error), 0);
 	assert_true(config.share > 0.9989 && config.share < 0.9991);
 	assert_int_equal(config.fixed_ns, 0);
-	assert_int_equal(trace_parse_over("50us", &config, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_over("50us", &config, &error), 0);
 	assert_true(config.share == 0);
 	assert_int_equal(config.fixed_ns, 50000);
 	static const char *const wrong[] = {"", "p", "p0", "p100", "p99x", "p-1", "99.9", "50"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(
-			trace_parse_over(wrong[i], &config, error, sizeof(error)), -EINVAL);
-		assert_non_null(strstr(error, "wanted a percentile"));
+		assert_int_equal(trace_parse_over(wrong[i], &config, &error), -EINVAL);
+		assert_non_null(strstr(error.text, "wanted a percentile"));
 	}
 }
 
 static void threads_are_numbers(void **state)
 {
 	static struct trace_config config;
-	char error[200];
+	struct error error = {0};
 
-	assert_int_equal(trace_parse_threads("7,4711", &config, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_threads("7,4711", &config, &error), 0);
 	assert_int_equal(config.n_threads, 2);
 	assert_int_equal(config.threads[1], 4711);
-	assert_int_equal(trace_parse_threads("", &config, error, sizeof(error)), 0);
+	assert_int_equal(trace_parse_threads("", &config, &error), 0);
 	assert_int_equal(config.n_threads, 0);
 	static const char *const wrong[] = {"a", "7,,8", "0", "-1", "7 8", "99999999"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(
-			trace_parse_threads(wrong[i], &config, error, sizeof(error)), -EINVAL);
+		assert_int_equal(trace_parse_threads(wrong[i], &config, &error), -EINVAL);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 #include "decode.h"
+#include "error.h"
 #include "trace_test_env.h"
 
 #include <errno.h>
@@ -271,15 +272,16 @@ static void every_row_is_known_by_its_group_and_kind(void **state)
 
 static void groups_are_chosen_by_name(void **state)
 {
-	char error[512];
+	struct error error = {0};
 	uint32_t groups;
 
-	assert_int_equal(event_groups_parse("irq,csd", &groups, error, sizeof(error)), 0);
+	assert_int_equal(event_groups_parse("irq,csd", &groups, &error), 0);
 	assert_int_equal(groups, 1 << GROUP_IRQ | 1 << GROUP_CALLS);
-	assert_int_equal(event_groups_parse("", &groups, error, sizeof(error)), 0);
+	assert_int_equal(event_groups_parse("", &groups, &error), 0);
 	assert_int_equal(groups, (1 << N_EVENT_GROUPS) - 1);
-	assert_int_equal(event_groups_parse("irq,cds", &groups, error, sizeof(error)), -EINVAL);
-	assert_non_null(strstr(error, "--events cds: no such group; known are irq, irq_vectors"));
+	assert_int_equal(event_groups_parse("irq,cds", &groups, &error), -EINVAL);
+	assert_non_null(
+		strstr(error.text, "--events cds: no such group; known are irq, irq_vectors"));
 }
 
 int main(void)

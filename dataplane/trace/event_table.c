@@ -199,18 +199,17 @@ static int find_group(const char *name, size_t len)
 	return -1;
 }
 
-int event_groups_parse(const char *text, uint32_t *out, char *error, size_t len)
+int event_groups_parse(const char *text, uint32_t *out, struct error *error)
 {
 	*out = *text == '\0' ? (UINT32_C(1) << N_EVENT_GROUPS) - 1 : 0;
 	while (*text != '\0') {
 		size_t n = strcspn(text, ",");
 		int group = find_group(text, n);
 		if (group < 0) {
-			int used = snprintf(error, len, "--events %.*s: no such group; known are",
-				(int)n, text);
-			for (int i = 0; i < N_EVENT_GROUPS && used > 0 && (size_t)used < len; i++)
-				used += snprintf(error + used, len - (size_t)used, "%s %s",
-					i > 0 ? "," : "", event_groups[i].name);
+			error_set(error, "--events %.*s: no such group; known are", (int)n, text);
+			for (int i = 0; i < N_EVENT_GROUPS; i++)
+				error_append(
+					error, "%s %s", i > 0 ? "," : "", event_groups[i].name);
 			return -EINVAL;
 		}
 		*out |= UINT32_C(1) << group;

@@ -3,6 +3,7 @@
 // The kernel events taut-trace asks for, one row each: where it is in tracefs, what becomes of its
 // fields in an event_record, and what is not known without it.
 
+#include "error.h"
 #include "record_format.h"
 
 #include <stdbool.h>
@@ -76,4 +77,4 @@ struct event_group_info {
 extern const struct event_group_info event_groups[N_EVENT_GROUPS];
 
 // "irq,timer" into a set of 1 << enum event_group; "" is all. Returns 0, or -EINVAL with one line.
-int event_groups_parse(const char *text, uint32_t *out, char *error, size_t len);
+int event_groups_parse(const char *text, uint32_t *out, struct error *error);

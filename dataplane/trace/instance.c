@@ -52,14 +52,14 @@ static int set_up(
 }
 
 int instance_make(
-	struct instance *instance, const struct instance_config *config, char *error, size_t len)
+	struct instance *instance, const struct instance_config *config, struct error *error)
 {
 	const char *what = "";
 
 	(void)tracefs_instance_path(config->root, getpid(), config->is_all, instance->path);
 	if (mkdir(instance->path, 0700) < 0) {
 		int err = -errno;
-		snprintf(error, len, "%s: %s; run as root, where tracing is not locked down",
+		error_set(error, "%s: %s; run as root, where tracing is not locked down",
 			instance->path, strerror(-err));
 		return err;
 	}
@@ -67,7 +67,7 @@ int instance_make(
 	int err = set_up(instance, config, &what);
 	if (err == 0)
 		return 0;
-	snprintf(error, len, "%s/%s: %s%s", instance->path, what, strerror(-err),
+	error_set(error, "%s/%s: %s%s", instance->path, what, strerror(-err),
 		err == -ENOMEM ? "; lower --buffer" : "");
 	instance_remove(instance);
 	return err;

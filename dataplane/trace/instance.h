@@ -3,6 +3,7 @@
 // One trace instance of this process: its clock, CPUs, buffers and events. It records nothing
 // before instance_switch.
 
+#include "error.h"
 #include "tracefs.h"
 
 #include <sched.h>
@@ -25,7 +26,7 @@ struct instance_config {
 
 // Make it, switched off. Returns 0 or -errno, with one line in error; nothing stays then.
 int instance_make(
-	struct instance *instance, const struct instance_config *config, char *error, size_t len);
+	struct instance *instance, const struct instance_config *config, struct error *error);
 
 // Ask for an event, of what passes the filter ("": all). Returns 0 or -errno.
 int instance_enable(const struct instance *instance, const char *event, const char *filter);

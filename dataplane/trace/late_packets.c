@@ -89,14 +89,14 @@ bool late_packets_has_grown(struct late_packets *late)
 }
 
 // Returns 0, or -EINVAL: this is no file of packets.
-static int open_file(struct late_packets *late, char *error, size_t len)
+static int open_file(struct late_packets *late, struct error *error)
 {
 	struct record_file_header header;
 
 	late->fd = open(late->config->path, O_RDONLY | O_CLOEXEC);
 	if (late->fd < 0) {
 		int err = -errno;
-		snprintf(error, len, "--follow %s: %s", late->config->path, strerror(errno));
+		error_set(error, "--follow %s: %s", late->config->path, strerror(errno));
 		return err;
 	}
 	ssize_t n = pread(late->fd, &header, sizeof(header), 0);
@@ -106,7 +106,7 @@ static int open_file(struct late_packets *late, char *error, size_t len)
 		late->offset = sizeof(header);
 		return 0;
 	}
-	snprintf(error, len,
+	error_set(error,
 		"--follow %s: no packet records of this version; name the packets.bin of "
 		"taut-generate",
 		late->config->path);
@@ -205,18 +205,17 @@ static int take(struct late_packets *late, const struct packet_record *packet)
 	return is_kept ? ask_for(late, packet->sent_tsc, packet->received_tsc) : 0;
 }
 
-int late_packets_read(struct late_packets *late, char *error, size_t len)
+int late_packets_read(struct late_packets *late, struct error *error)
 {
 	while (late_packets_has_grown(late)) {
-		int err = late->fd < 0 ? open_file(late, error, len) : 0;
+		int err = late->fd < 0 ? open_file(late, error) : 0;
 		if (err < 0)
 			return err;
 		ssize_t n_bytes = pread(
 			late->fd, late->chunk, CHUNK * sizeof(*late->chunk), (off_t)late->offset);
 		if (n_bytes < 0 && errno != EINTR) {
 			err = -errno;
-			snprintf(
-				error, len, "--follow %s: %s", late->config->path, strerror(errno));
+			error_set(error, "--follow %s: %s", late->config->path, strerror(errno));
 			return err;
 		}
 		size_t n = n_bytes < 0 ? 0 : (size_t)n_bytes / sizeof(*late->chunk);
@@ -225,7 +224,7 @@ int late_packets_read(struct late_packets *late, char *error, size_t len)
 			pace_step(late->config->pace);
 		}
 		if (err < 0) {
-			snprintf(error, len, "out of memory");
+			error_set(error, "out of memory");
 			return err;
 		}
 		late->offset += n * sizeof(*late->chunk);

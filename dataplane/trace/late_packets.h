@@ -6,6 +6,7 @@
 // Records stand in the order in which packets came back; one that was lost is told of when its
 // deadline is over. So the file may still name a stretch from `hold` before its newest packet.
 
+#include "error.h"
 #include "histogram.h"
 #include "pace.h"
 #include "record_format.h"
@@ -51,7 +52,7 @@ void late_packets_close(struct late_packets *late);
 bool late_packets_has_grown(struct late_packets *late);
 
 // Read all that is there. Returns 0, or -errno with one line in error.
-int late_packets_read(struct late_packets *late, char *error, size_t len);
+int late_packets_read(struct late_packets *late, struct error *error);
 
 // Up to here the windows are all known.
 uint64_t late_packets_passed(const struct late_packets *late);

@@ -1,3 +1,4 @@
+#include "error.h"
 #include "late_packets.h"
 #include "made_packets_file.h"
 
@@ -11,7 +12,7 @@ struct env {
 	struct made_packets made;
 	struct late_config config;
 	struct late_packets late;
-	char error[256];
+	struct error error;
 };
 
 static void start(struct env *env, double share, uint64_t fixed_ns)
@@ -35,7 +36,7 @@ static void stop(struct env *env)
 
 static void read_all(struct env *env)
 {
-	assert_int_equal(late_packets_read(&env->late, env->error, sizeof(env->error)), 0);
+	assert_int_equal(late_packets_read(&env->late, &env->error), 0);
 }
 
 // Everything of the first two seconds is kept: begin after them, with nothing asked for.
@@ -213,9 +214,9 @@ static void another_file_is_refused(void **state)
 	start(&env, 0, 50000);
 	env.made.file.fd = open(env.made.path, O_WRONLY | O_CREAT, 0600);
 	assert_int_equal(write(env.made.file.fd, other, sizeof(other)), sizeof(other));
-	assert_int_equal(late_packets_read(&env.late, env.error, sizeof(env.error)), -EINVAL);
-	assert_non_null(strstr(env.error, "no packet records"));
-	assert_non_null(strstr(env.error, env.made.path));
+	assert_int_equal(late_packets_read(&env.late, &env.error), -EINVAL);
+	assert_non_null(strstr(env.error.text, "no packet records"));
+	assert_non_null(strstr(env.error.text, env.made.path));
 	stop(&env);
 }
 

@@ -3,6 +3,7 @@
 
 #include "collector.h"
 #include "command_line.h"
+#include "error.h"
 #include "keeper.h"
 #include "log.h"
 #include "trace_options.h"
@@ -175,7 +176,7 @@ static void catch_signals(sigset_t *wait_mask)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-static int make_out(const char *path, char *error, size_t len)
+static int make_out(const char *path, struct error *error)
 {
 	struct stat status;
 
@@ -184,19 +185,19 @@ static int make_out(const char *path, char *error, size_t len)
 	int err = errno;
 	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return 0;
-	snprintf(error, len, "--out %s: %s; name a folder that can be made", path, strerror(err));
+	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
 	return -err;
 }
 
 static int understand_tail(
-	const struct trace_options *options, struct trace_config *config, char *error, size_t len)
+	const struct trace_options *options, struct trace_config *config, struct error *error)
 {
 	struct tail_config *tail = &config->tail;
 	bool has_file = options->follow[0] != '\0';
 
 	config->is_tail = options->mode == MODE_TAIL;
 	if (config->is_tail != has_file) {
-		snprintf(error, len, "%s",
+		error_set(error, "%s",
 			has_file ? "--follow: only --mode tail follows packets; add it"
 				 : "--mode tail: needs --follow FILE, the packets.bin of "
 				   "taut-generate");
@@ -205,31 +206,29 @@ static int understand_tail(
 	config->over = options->over;
 	tail->late.path = options->follow;
 	tail->late.margin_ns = options->margin_ns;
-	int err = trace_parse_over(options->over, &tail->late, error, len);
+	int err = trace_parse_over(options->over, &tail->late, error);
 	if (err == 0)
-		err = trace_parse_size(
-			&memory_size, options->memory, &tail->memory_bytes, error, len);
+		err = trace_parse_size(&memory_size, options->memory, &tail->memory_bytes, error);
 	if (err == 0)
-		err = trace_parse_size(&disk_size, options->disk, &tail->disk_bytes, error, len);
+		err = trace_parse_size(&disk_size, options->disk, &tail->disk_bytes, error);
 	return err;
 }
 
 static int understand(
-	const struct trace_options *options, struct trace_config *config, char *error, size_t len)
+	const struct trace_options *options, struct trace_config *config, struct error *error)
 {
-	int err = trace_parse_cores(options->cores, &config->cores, error, len);
+	int err = trace_parse_cores(options->cores, &config->cores, error);
 
 	if (err == 0)
-		err = trace_parse_threads(options->threads, config, error, len);
+		err = trace_parse_threads(options->threads, config, error);
 	if (err == 0)
-		err = trace_parse_size(
-			&buffer_size, options->buffer, &config->buffer_bytes, error, len);
+		err = trace_parse_size(&buffer_size, options->buffer, &config->buffer_bytes, error);
 	if (err == 0)
-		err = event_groups_parse(options->events, &config->groups, error, len);
+		err = event_groups_parse(options->events, &config->groups, error);
 	if (err == 0)
-		err = understand_tail(options, config, error, len);
+		err = understand_tail(options, config, error);
 	if (err == 0)
-		err = make_out(options->out, error, len);
+		err = make_out(options->out, error);
 	config->duration_ns = options->duration_ns;
 	config->wants_mono_raw = options->clock == CLOCK_MONO_RAW;
 	config->out = options->out;
@@ -255,27 +254,27 @@ static void say_missing(const struct collector *collector)
 static int record(const struct trace_config *config)
 {
 	struct collector collector;
-	char error[512] = "";
+	struct error error = {0};
 	int status = EXIT_BAD_INPUT;
-	int err = collector_open(&collector, config, error, sizeof(error));
+	int err = collector_open(&collector, config, &error);
 
 	if (err == 0) {
 		status = EXIT_FAILED;
 		say_missing(&collector);
 		LOG(INFO, "armed");
-		err = collector_run(&collector, error, sizeof(error));
+		err = collector_run(&collector, &error);
 		// Without a duration a signal is the end that was meant.
 		bool was_interrupted = n_signals > 0;
 		int report_err = trace_report_write(&collector, was_interrupted);
 		if (err == 0 && report_err < 0)
-			snprintf(error, sizeof(error), "%s/trace.json: %s", config->out,
+			error_set(&error, "%s/trace.json: %s", config->out,
 				strerror(-(err = report_err)));
 		if (err == 0)
 			status = was_interrupted && config->duration_ns > 0 ? EXIT_INTERRUPTED
 									    : EXIT_DONE;
 	}
 	if (err < 0)
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 	err = collector_close(&collector);
 	if (err < 0 && status == EXIT_DONE) {
 		LOG(ERROR, "%s/events.bin: %s", config->out, strerror(-err));
@@ -290,20 +289,20 @@ int main(int argc, char **argv)
 	struct trace_config config = {0};
 	char root[TRACEFS_PATH_LEN], core[TRACEFS_PATH_LEN], all[TRACEFS_PATH_LEN];
 	const char *const instances[] = {core, all};
-	char error[512];
+	struct error error = {0};
 	struct keeper keeper;
 	int n_used;
 
 	log_start(line.program, LOG_LEVEL_INFO);
-	int err = command_line_parse(&line, argc, argv, &options, &n_used, error, sizeof(error));
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	if (err == 0)
-		err = understand(&options, &config, error, sizeof(error));
+		err = understand(&options, &config, &error);
 	if (err == 0)
-		err = tracefs_open(root, error, sizeof(error));
+		err = tracefs_open(root, &error);
 	if (err < 0) {
-		LOG(ERROR, "%s", error);
+		LOG(ERROR, "%s", error.text);
 		return EXIT_BAD_INPUT;
 	}
 	config.root = root;

@@ -218,28 +218,28 @@ static int decide_before(struct tail *tail, uint64_t tsc)
 	return err;
 }
 
-static int decide(struct tail *tail, uint64_t tsc, char *error, size_t len)
+static int decide(struct tail *tail, uint64_t tsc, struct error *error)
 {
 	int err = decide_before(tail, tsc);
 
 	if (err < 0)
-		snprintf(error, len, "events.bin: not all events were written: %s", strerror(-err));
+		error_set(error, "events.bin: not all events were written: %s", strerror(-err));
 	return err;
 }
 
-int tail_decide(struct tail *tail, char *error, size_t len)
+int tail_decide(struct tail *tail, struct error *error)
 {
-	int err = late_packets_read(&tail->late, error, len);
+	int err = late_packets_read(&tail->late, error);
 
-	return err < 0 ? err : decide(tail, late_packets_passed(&tail->late), error, len);
+	return err < 0 ? err : decide(tail, late_packets_passed(&tail->late), error);
 }
 
-int tail_finish(struct tail *tail, uint64_t stopped_tsc, char *error, size_t len)
+int tail_finish(struct tail *tail, uint64_t stopped_tsc, struct error *error)
 {
-	int err = late_packets_read(&tail->late, error, len);
+	int err = late_packets_read(&tail->late, error);
 
 	if (err == 0)
-		err = decide(tail, UINT64_MAX, error, len);
+		err = decide(tail, UINT64_MAX, error);
 	if (err == 0)
 		err = pass_windows(tail, stopped_tsc);
 	const struct window *last = window_at(tail, stopped_tsc);

@@ -4,6 +4,7 @@
 // in memory until the generator's file has passed their time; then they are written, or let go and
 // marked as skipped.
 
+#include "error.h"
 #include "event_queue.h"
 #include "late_packets.h"
 
@@ -50,7 +51,7 @@ void tail_take(struct tail *tail, const struct event_record *record);
 
 // Read what the generator wrote meanwhile, and decide about all events before that. Returns 0, or
 // -errno with one line in error.
-int tail_decide(struct tail *tail, char *error, size_t len);
+int tail_decide(struct tail *tail, struct error *error);
 
 // The generator has ended: decide about all. Returns 0, or -errno with one line in error.
-int tail_finish(struct tail *tail, uint64_t stopped_tsc, char *error, size_t len);
+int tail_finish(struct tail *tail, uint64_t stopped_tsc, struct error *error);

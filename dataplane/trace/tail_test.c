@@ -1,3 +1,4 @@
+#include "error.h"
 #include "made_packets_file.h"
 #include "tail.h"
 #include "trace_test_env.h"
@@ -15,7 +16,7 @@ struct env {
 	struct event_record *written;
 	size_t n;
 	uint64_t now; // of the generator
-	char error[256];
+	struct error error;
 };
 
 static int write_one(void *context, const struct event_record *record)
@@ -72,13 +73,12 @@ static void event(struct env *env, uint64_t tsc)
 
 static void decide(struct env *env)
 {
-	assert_int_equal(tail_decide(&env->tail, env->error, sizeof(env->error)), 0);
+	assert_int_equal(tail_decide(&env->tail, &env->error), 0);
 }
 
 static void finish(struct env *env)
 {
-	assert_int_equal(
-		tail_finish(&env->tail, env->now + second, env->error, sizeof(env->error)), 0);
+	assert_int_equal(tail_finish(&env->tail, env->now + second, &env->error), 0);
 }
 
 static void assert_event(const struct env *env, size_t at, uint64_t tsc)

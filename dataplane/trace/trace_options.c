@@ -18,7 +18,7 @@ enum {
 };
 
 int trace_parse_size(
-	const struct trace_size *size, const char *text, uint64_t *out, char *error, size_t len)
+	const struct trace_size *size, const char *text, uint64_t *out, struct error *error)
 {
 	static const struct {
 		const char *name;
@@ -32,7 +32,7 @@ int trace_parse_size(
 		if (strcmp(text + n_digits, units[i].name) == 0)
 			unit = units[i].bytes;
 	if (unit == 0 || value > size->most / unit || value * unit < size->least) {
-		snprintf(error, len,
+		error_set(error,
 			"--%s %s: wanted a size from %" PRIu64 "KB to %" PRIu64 "MB, as 8MB",
 			size->option, text, size->least >> 10, size->most >> 20);
 		return -EINVAL;
@@ -41,7 +41,7 @@ int trace_parse_size(
 	return 0;
 }
 
-int trace_parse_over(const char *text, struct late_config *config, char *error, size_t len)
+int trace_parse_over(const char *text, struct late_config *config, struct error *error)
 {
 	static const struct option_spec time = {.name = "over", .type = OPTION_DURATION};
 	char *end = NULL;
@@ -54,14 +54,13 @@ int trace_parse_over(const char *text, struct late_config *config, char *error, 
 		config->share = percent / 100;
 		return 0;
 	}
-	if (text[0] != 'p' &&
-		option_parse_value("", &time, text, &config->fixed_ns, error, len) == 0)
+	if (text[0] != 'p' && option_parse_value("", &time, text, &config->fixed_ns, error) == 0)
 		return 0;
-	snprintf(error, len, "--over %s: wanted a percentile, as p99.9, or a time, as 50us", text);
+	error_set(error, "--over %s: wanted a percentile, as p99.9, or a time, as 50us", text);
 	return -EINVAL;
 }
 
-int trace_parse_threads(const char *text, struct trace_config *config, char *error, size_t len)
+int trace_parse_threads(const char *text, struct trace_config *config, struct error *error)
 {
 	config->n_threads = 0;
 	for (const char *at = text; *at != '\0';) {
@@ -69,12 +68,12 @@ int trace_parse_threads(const char *text, struct trace_config *config, char *err
 		unsigned long thread = strtoul(at, &end, 10);
 		bool is_number = isdigit((unsigned char)*at) && (*end == ',' || *end == '\0');
 		if (!is_number || thread == 0 || thread > PID_MAX) {
-			snprintf(error, len, "--threads %s: not thread numbers; write them as 7,9",
-				text);
+			error_set(
+				error, "--threads %s: not thread numbers; write them as 7,9", text);
 			return -EINVAL;
 		}
 		if (config->n_threads == TRACE_THREADS_MAX) {
-			snprintf(error, len, "--threads: more than %d threads; name fewer",
+			error_set(error, "--threads: more than %d threads; name fewer",
 				TRACE_THREADS_MAX);
 			return -EINVAL;
 		}
@@ -95,13 +94,13 @@ static bool read_cpus(const char *name, cpu_set_t *out)
 	return is_read;
 }
 
-int trace_parse_cores(const char *text, cpu_set_t *out, char *error, size_t len)
+int trace_parse_cores(const char *text, cpu_set_t *out, struct error *error)
 {
 	cpu_set_t online, there;
 	char list[256];
 
 	if (cpu_list_parse(text, out) < 0) {
-		snprintf(error, len, "--cores %s: not a list of cores; write it as 0-3,7", text);
+		error_set(error, "--cores %s: not a list of cores; write it as 0-3,7", text);
 		return -EINVAL;
 	}
 	if (!read_cpus("online", &online))
@@ -109,7 +108,7 @@ int trace_parse_cores(const char *text, cpu_set_t *out, char *error, size_t len)
 	CPU_AND(&there, out, &online);
 	if (CPU_EQUAL(&there, out))
 		return 0;
-	snprintf(error, len, "--cores %s: not all online; online are %s", text,
+	error_set(error, "--cores %s: not all online; online are %s", text,
 		cpu_list_format(&online, list, sizeof(list)));
 	return -EINVAL;
 }

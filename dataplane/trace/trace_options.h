@@ -3,6 +3,7 @@
 // What the words of the command line mean.
 
 #include "collector.h"
+#include "error.h"
 
 struct trace_size {
 	const char *option;
@@ -11,16 +12,16 @@ struct trace_size {
 
 // "8MB", "512KB", "1GB" or bytes. Returns 0, or -EINVAL with one line in error.
 int trace_parse_size(
-	const struct trace_size *size, const char *text, uint64_t *out, char *error, size_t len);
+	const struct trace_size *size, const char *text, uint64_t *out, struct error *error);
 
 // "p99.9": a share of packets; or a time, as 50us. Returns 0, or -EINVAL with one line in error.
-int trace_parse_over(const char *text, struct late_config *config, char *error, size_t len);
+int trace_parse_over(const char *text, struct late_config *config, struct error *error);
 
 // "7,9" into config->threads. Returns 0, or -EINVAL with one line in error.
-int trace_parse_threads(const char *text, struct trace_config *config, char *error, size_t len);
+int trace_parse_threads(const char *text, struct trace_config *config, struct error *error);
 
 // A list of cores that are online. Returns 0, or -EINVAL with one line in error.
-int trace_parse_cores(const char *text, cpu_set_t *out, char *error, size_t len);
+int trace_parse_cores(const char *text, cpu_set_t *out, struct error *error);
 
 // Move this process off the watched cores, if it may run elsewhere. Of the other cores those it is
 // allowed count first, then those that nobody isolated. Returns whether it is off them.

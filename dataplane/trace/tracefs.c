@@ -23,7 +23,7 @@ bool tracefs_has(const char *folder, const char *name)
 }
 
 // A mount that others do not see. Slave, not private: what they mount later is still seen here.
-static int mount_for_self(char *error, size_t len)
+static int mount_for_self(struct error *error)
 {
 	int err = 0;
 
@@ -32,19 +32,18 @@ static int mount_for_self(char *error, size_t len)
 			NULL) < 0)
 		err = -errno;
 	if (err == -EPERM || err == -EACCES)
-		snprintf(error, len,
-			"tracefs is not mounted and may not be mounted here; run as root");
+		error_set(error, "tracefs is not mounted and may not be mounted here; run as root");
 	else if (err == -ENOENT || err == -ENODEV)
-		snprintf(error, len,
+		error_set(error,
 			"%s: this kernel has no tracefs; events need one built with CONFIG_TRACING",
 			mount_points[0]);
 	else if (err < 0)
-		snprintf(error, len, "%s: cannot mount tracefs: %s; mount it as root",
-			mount_points[0], strerror(-err));
+		error_set(error, "%s: cannot mount tracefs: %s; mount it as root", mount_points[0],
+			strerror(-err));
 	return err;
 }
 
-int tracefs_open(char *root, char *error, size_t len)
+int tracefs_open(char *root, struct error *error)
 {
 	for (size_t i = 0; i < sizeof(mount_points) / sizeof(mount_points[0]); i++) {
 		if (!tracefs_has(mount_points[i], "instances"))
@@ -52,7 +51,7 @@ int tracefs_open(char *root, char *error, size_t len)
 		snprintf(root, TRACEFS_PATH_LEN, "%s", mount_points[i]);
 		return 0;
 	}
-	int err = mount_for_self(error, len);
+	int err = mount_for_self(error);
 	if (err == 0)
 		snprintf(root, TRACEFS_PATH_LEN, "%s", mount_points[0]);
 	return err;

@@ -3,6 +3,8 @@
 // Where tracefs is, and its small files. Where nobody has mounted it, it is mounted for this
 // process alone, in a mount namespace of its own: nothing changes for others.
 
+#include "error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,7 +12,7 @@ enum { TRACEFS_PATH_LEN = 256 };
 
 // Find tracefs or mount it. root (of TRACEFS_PATH_LEN) is where it is. Call it before any thread is
 // started. Returns 0 or -errno, with one line in error.
-int tracefs_open(char *root, char *error, size_t len);
+int tracefs_open(char *root, struct error *error);
 
 // Write text to folder/name. Returns 0 or -errno.
 int tracefs_write(const char *folder, const char *name, const char *text);

@@ -36,7 +36,7 @@ struct burst {
 };
 
 static int burst_init(void *state, const void *options, const struct traffic_rate *rate,
-	uint64_t seed, char *error, size_t error_len)
+	uint64_t seed, struct error *error)
 {
 	const struct burst_options *chosen = options;
 	struct burst *burst = state;
@@ -48,7 +48,7 @@ static int burst_init(void *state, const void *options, const struct traffic_rat
 	burst->length_ns = (chosen->size - 1) * chosen->gap_ns;
 	if (burst->length_ns < burst->train.whole_ns)
 		return 0;
-	snprintf(error, error_len,
+	error_set(error,
 		"schedule burst: a train of %" PRIu64 " frames every %" PRIu64
 		" ns leaves no pause; lower gap or rate",
 		burst->size, burst->train.whole_ns);

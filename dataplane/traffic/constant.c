@@ -7,7 +7,7 @@ struct constant {
 };
 
 static int constant_init(void *state, const void *options, const struct traffic_rate *rate,
-	uint64_t seed, char *error, size_t error_len)
+	uint64_t seed, struct error *error)
 {
 	struct constant *constant = state;
 

@@ -13,7 +13,7 @@ enum {
 // Simple IMIX as used since Agilent's "The Journal of Internet Test Methodologies" (2007).
 static const uint16_t imix[] = {64, 64, 64, 64, 64, 64, 64, 570, 570, 570, 570, 1518};
 
-int frame_mix_parse(struct frame_mix *mix, const char *text, char *error, size_t error_len)
+int frame_mix_parse(struct frame_mix *mix, const char *text, struct error *error)
 {
 	char *end;
 
@@ -26,11 +26,11 @@ int frame_mix_parse(struct frame_mix *mix, const char *text, char *error, size_t
 
 	unsigned long len = strtoul(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end != '\0') {
-		snprintf(error, error_len, "--frame %s: a size in bytes or imix is accepted", text);
+		error_set(error, "--frame %s: a size in bytes or imix is accepted", text);
 		return -EINVAL;
 	}
 	if (len < MIN_FRAME || len > MAX_FRAME) {
-		snprintf(error, error_len,
+		error_set(error,
 			"--frame %s: headers, probe and FCS need %d B and Ethernet allows %d B; "
 			"choose a size between them",
 			text, MIN_FRAME, MAX_FRAME);

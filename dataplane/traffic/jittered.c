@@ -27,7 +27,7 @@ struct jittered {
 };
 
 static int jittered_init(void *state, const void *options, const struct traffic_rate *rate,
-	uint64_t seed, char *error, size_t error_len)
+	uint64_t seed, struct error *error)
 {
 	const struct jittered_options *chosen = options;
 	struct jittered *jittered = state;

@@ -22,7 +22,7 @@ struct poisson {
 };
 
 static int poisson_init(void *state, const void *options, const struct traffic_rate *rate,
-	uint64_t seed, char *error, size_t error_len)
+	uint64_t seed, struct error *error)
 {
 	struct poisson *poisson = state;
 

@@ -14,7 +14,7 @@ static void test_logarithm_is_right_to_1e_8(void **state)
 	struct prng prng;
 	double worst = 0;
 
-	poisson_init(&poisson, NULL, &rate, 1, NULL, 0);
+	poisson_init(&poisson, NULL, &rate, 1, NULL);
 	prng_seed(&prng, 2);
 	for (int i = 0; i < 3000000; i++) {
 		// Shifts reach the rare small numbers, that is the long gaps.
@@ -31,7 +31,7 @@ static void test_extreme_numbers_give_finite_gaps(void **state)
 	static struct poisson poisson;
 	const struct traffic_rate rate = {.packets = 1, .per_ns = 1000};
 
-	poisson_init(&poisson, NULL, &rate, 1, NULL, 0);
+	poisson_init(&poisson, NULL, &rate, 1, NULL);
 
 	assert_true(minus_log2_q40(&poisson, 1) == UINT64_C(64) << FRACTION_BITS);
 	assert_in_range(minus_log2_q40(&poisson, UINT64_MAX), 0, 1 << 10);

@@ -36,9 +36,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-static int refuse(const char *text, const char *why, char *error, size_t error_len)
+static int refuse(const char *text, const char *why, struct error *error)
 {
-	snprintf(error, error_len, "--rate %s: %s", text, why);
+	error_set(error, "--rate %s: %s", text, why);
 	return -EINVAL;
 }
 
@@ -94,7 +94,7 @@ static const struct unit *find_unit(const char *text)
 }
 
 int traffic_rate_parse(const char *text, const struct frame_mix *mix, enum rate_layer layer,
-	struct traffic_rate *out, char *error, size_t error_len)
+	struct traffic_rate *out, struct error *error)
 {
 	uint64_t digits, scale, factor;
 	const char *at = parse_decimal(skip_blanks(text), &digits, &scale);
@@ -106,9 +106,9 @@ int traffic_rate_parse(const char *text, const struct frame_mix *mix, enum rate_
 		return refuse(text,
 			"a rate reads like 100kpps, 100 kpkt/s, 50Mbps or 10 Gbit/s, with at most "
 			"nine digits and six decimals",
-			error, error_len);
+			error);
 	if (digits == 0)
-		return refuse(text, "the rate is zero; it must be positive", error, error_len);
+		return refuse(text, "the rate is zero; it must be positive", error);
 
 	// Every factor divides a second, and lowest terms after each step keep 64 bits enough.
 	uint64_t packets = digits, per_ns = scale * (NS_PER_S / factor), divisor;
@@ -124,10 +124,9 @@ int traffic_rate_parse(const char *text, const struct frame_mix *mix, enum rate_
 	out->packets = packets / divisor;
 	out->per_ns = per_ns / divisor;
 	if (out->packets > out->per_ns)
-		return refuse(
-			text, "more than one packet a nanosecond; lower it", error, error_len);
+		return refuse(text, "more than one packet a nanosecond; lower it", error);
 	if (out->per_ns / out->packets > UINT64_C(1000) * NS_PER_S)
-		return refuse(text, "less than one packet in 1000 s; raise it", error, error_len);
+		return refuse(text, "less than one packet in 1000 s; raise it", error);
 	return 0;
 }
 

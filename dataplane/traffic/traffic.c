@@ -7,7 +7,7 @@
 
 // Parse options for ops and initialise its state. Returns 0 or -errno.
 static int init_schedule(struct traffic *traffic, const char *option_text,
-	const struct traffic_rate *rate, uint64_t seed, char *error, size_t error_len)
+	const struct traffic_rate *rate, uint64_t seed, struct error *error)
 {
 	const struct traffic_ops *ops = traffic->ops;
 	char owner[64];
@@ -16,41 +16,40 @@ static int init_schedule(struct traffic *traffic, const char *option_text,
 
 	traffic->state = calloc(1, ops->state_size);
 	if (options == NULL || traffic->state == NULL) {
-		snprintf(error, error_len, "schedule %s: out of memory", ops->name);
+		error_set(error, "schedule %s: out of memory", ops->name);
 		goto out;
 	}
 	snprintf(owner, sizeof(owner), "schedule %s", ops->name);
-	err = option_parse_list(
-		owner, ops->options, ops->n_options, option_text, options, error, error_len);
+	err = option_parse_list(owner, ops->options, ops->n_options, option_text, options, error);
 	if (err == 0)
-		err = ops->init(traffic->state, options, rate, seed, error, error_len);
+		err = ops->init(traffic->state, options, rate, seed, error);
 out:
 	free(options);
 	return err;
 }
 
-static int unknown_schedule(const char *schedule, char *error, size_t error_len)
+static int unknown_schedule(const char *schedule, struct error *error)
 {
-	int n = snprintf(error, error_len, "--schedule %s: no such schedule; known:", schedule);
+	error_set(error, "--schedule %s: no such schedule; known:", schedule);
 
-	for (size_t i = 0; traffic_table[i] != NULL && n > 0 && (size_t)n < error_len; i++)
-		n += snprintf(error + n, error_len - (size_t)n, " %s", traffic_table[i]->name);
+	for (size_t i = 0; traffic_table[i] != NULL; i++)
+		error_append(error, " %s", traffic_table[i]->name);
 	return -EINVAL;
 }
 
 int traffic_create(const char *schedule, const struct traffic_rate *rate,
 	const struct frame_mix *mix, uint32_t n_flows, uint64_t seed, struct traffic **out,
-	char *error, size_t error_len)
+	struct error *error)
 {
 	size_t name_len = strcspn(schedule, ":");
 	const char *option_text = schedule[name_len] == ':' ? schedule + name_len + 1 : NULL;
 	const struct traffic_ops *ops = traffic_find(schedule, name_len);
 
 	if (ops == NULL)
-		return unknown_schedule(schedule, error, error_len);
+		return unknown_schedule(schedule, error);
 	struct traffic *traffic = calloc(1, sizeof(*traffic));
 	if (traffic == NULL) {
-		snprintf(error, error_len, "schedule %s: out of memory", ops->name);
+		error_set(error, "schedule %s: out of memory", ops->name);
 		return -ENOMEM;
 	}
 	traffic->ops = ops;
@@ -58,7 +57,7 @@ int traffic_create(const char *schedule, const struct traffic_rate *rate,
 	traffic->n_flows = n_flows;
 	// Two streams of one seed: sizes do not depend on how many numbers the schedule draws.
 	frame_mix_seed(&traffic->mix, seed ^ UINT64_C(0x66726d6978)); // "frmix"
-	int err = init_schedule(traffic, option_text, rate, seed, error, error_len);
+	int err = init_schedule(traffic, option_text, rate, seed, error);
 	if (err < 0) {
 		traffic_destroy(traffic);
 		return err;

@@ -8,6 +8,7 @@
 // rounded down once, never n times. A rate is a fraction of integers for the same reason: 13
 // Mpkt/s is 13,000,000 packets in 1,000,000,000 ns, and after an hour not one packet is missing.
 
+#include "error.h"
 #include "option_spec.h"
 #include "prng.h"
 
@@ -32,7 +33,7 @@ struct traffic_ops {
 	size_t n_options, options_size, state_size;
 	// Returns 0 or -EINVAL with one line in error.
 	int (*init)(void *state, const void *options, const struct traffic_rate *rate,
-		uint64_t seed, char *error, size_t error_len);
+		uint64_t seed, struct error *error);
 	// Hot path. Sets gap_ns; flow and frame_len come preset and may be replaced.
 	void (*next)(void *state, struct departure *out);
 };
@@ -49,7 +50,7 @@ struct frame_mix {
 
 // text: a size ("64") or "imix": 7:4:1 of 64:570:1518 ("simple IMIX", RFC 6985 appendix).
 // Returns 0 or -EINVAL with one line in error.
-int frame_mix_parse(struct frame_mix *mix, const char *text, char *error, size_t error_len);
+int frame_mix_parse(struct frame_mix *mix, const char *text, struct error *error);
 uint32_t frame_mix_sum(const struct frame_mix *mix); // of the lengths of one pass
 uint16_t frame_mix_largest(const struct frame_mix *mix);
 void frame_mix_seed(struct frame_mix *mix, uint64_t seed);
@@ -63,7 +64,7 @@ enum rate_layer {
 // "100kpps", "1.5Mpps", "50Mbps", "10Gbps": bit rates count frames of mix at layer. Returns 0 or
 // -EINVAL with one line in error.
 int traffic_rate_parse(const char *text, const struct frame_mix *mix, enum rate_layer layer,
-	struct traffic_rate *out, char *error, size_t error_len);
+	struct traffic_rate *out, struct error *error);
 double traffic_rate_pps(const struct traffic_rate *rate);
 
 // The mean gap as an integer and a remainder that is carried from gap to gap.
@@ -101,7 +102,7 @@ struct traffic {
 // schedule: "NAME[:key=value,...]" of traffic_table. Returns 0 or -errno with one line in error.
 int traffic_create(const char *schedule, const struct traffic_rate *rate,
 	const struct frame_mix *mix, uint32_t n_flows, uint64_t seed, struct traffic **out,
-	char *error, size_t error_len);
+	struct error *error);
 void traffic_destroy(struct traffic *traffic);
 
 // Hot path: the next departure.

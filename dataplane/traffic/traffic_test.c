@@ -1,5 +1,6 @@
 // The conformance test every schedule passes, and the rates and frame sizes they share.
 
+#include "error.h"
 #include "traffic.h"
 
 #include <errno.h>
@@ -14,13 +15,13 @@
 
 #include <cmocka.h>
 
-static char error[256];
+static struct error error;
 
 static struct frame_mix mix_of(const char *text)
 {
 	struct frame_mix mix;
 
-	assert_int_equal(frame_mix_parse(&mix, text, error, sizeof(error)), 0);
+	assert_int_equal(frame_mix_parse(&mix, text, &error), 0);
 	return mix;
 }
 
@@ -30,10 +31,8 @@ static struct traffic *create(const char *schedule, const char *rate_text, uint6
 	struct traffic_rate rate;
 	struct traffic *traffic = NULL;
 
-	assert_int_equal(
-		traffic_rate_parse(rate_text, &mix, RATE_LAYER_L2, &rate, error, sizeof(error)), 0);
-	assert_int_equal(
-		traffic_create(schedule, &rate, &mix, 3, seed, &traffic, error, sizeof(error)), 0);
+	assert_int_equal(traffic_rate_parse(rate_text, &mix, RATE_LAYER_L2, &rate, &error), 0);
+	assert_int_equal(traffic_create(schedule, &rate, &mix, 3, seed, &traffic, &error), 0);
 	return traffic;
 }
 
@@ -174,10 +173,9 @@ static void assert_refused(const char *schedule, const char *word)
 	struct traffic_rate rate = {.packets = 1, .per_ns = 1000};
 	struct traffic *traffic = NULL;
 
-	assert_true(
-		traffic_create(schedule, &rate, &mix, 1, 1, &traffic, error, sizeof(error)) < 0);
+	assert_true(traffic_create(schedule, &rate, &mix, 1, 1, &traffic, &error) < 0);
 	assert_null(traffic);
-	assert_non_null(strstr(error, word));
+	assert_non_null(strstr(error.text, word));
 }
 
 static void test_bad_schedules_are_refused_with_a_reason(void **state)
@@ -193,8 +191,8 @@ static void assert_rate(const char *text, const char *frame, enum rate_layer lay
 	struct frame_mix mix = mix_of(frame);
 	struct traffic_rate rate;
 
-	if (traffic_rate_parse(text, &mix, layer, &rate, error, sizeof(error)) != 0)
-		fail_msg("%s", error);
+	if (traffic_rate_parse(text, &mix, layer, &rate, &error) != 0)
+		fail_msg("%s", error.text);
 	assert_true(fabs(traffic_rate_pps(&rate) / pps - 1) < 1e-12);
 }
 
@@ -226,8 +224,8 @@ static void test_rates_are_read_as_python_reads_them(void **state)
 		n_cases++;
 		if (strstr(end + 1, "refused") == NULL)
 			assert_rate(line + 1, "64", RATE_LAYER_L2, strtod(end + 1, NULL));
-		else if (traffic_rate_parse(line + 1, &mix, RATE_LAYER_L2, &rate, error,
-				 sizeof(error)) != -EINVAL)
+		else if (traffic_rate_parse(line + 1, &mix, RATE_LAYER_L2, &rate, &error) !=
+			 -EINVAL)
 			fail_msg("\"%s\" was accepted", line + 1);
 	}
 	fclose(cases);
@@ -266,7 +264,7 @@ static void test_bad_frames_are_refused(void **state)
 	struct frame_mix mix;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_int_equal(frame_mix_parse(&mix, texts[i], error, sizeof(error)), -EINVAL);
+		assert_int_equal(frame_mix_parse(&mix, texts[i], &error), -EINVAL);
 }
 
 int main(void)
