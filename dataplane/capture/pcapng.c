@@ -5,7 +5,6 @@
 #include "capture_priv.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

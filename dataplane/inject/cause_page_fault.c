@@ -5,7 +5,6 @@
 #include "cause.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

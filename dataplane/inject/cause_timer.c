@@ -7,7 +7,6 @@
 #include "cause.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include "nf.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 struct bridge_options {
 	uint64_t a, b;

@@ -8,7 +8,6 @@
 #include <rte_malloc.h>
 
 #include <errno.h>
-#include <stdio.h>
 
 enum {
 	// A packet due sooner than a poll of an empty port takes is waited for, so that it leaves

@@ -1,7 +1,6 @@
 #include "event_table.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define VECTOR(name_, vector_)                                                                     \

@@ -1,7 +1,6 @@
 #include "tail.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MARKS_MOST = 2 + CPU_SETSIZE }; // that may be written at once

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 struct burst_options {
 	uint64_t size, gap_ns;
