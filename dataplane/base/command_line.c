@@ -165,7 +165,7 @@ static int parse_option(const struct command_line *line, int argc, char *const *
 		error_set(error, "%s: a value is missing; %s", arg, (*found)->help);
 		return -EINVAL;
 	}
-	return option_parse_value("options", *found, value, options, error);
+	return option_parse_value(NULL, *found, value, options, error);
 }
 
 int command_line_parse(const struct command_line *line, int argc, char *const *argv, void *options,
@@ -183,7 +183,7 @@ int command_line_parse(const struct command_line *line, int argc, char *const *a
 		int err;
 		spec = next_positional(line, argv[at], &n_words);
 		if (spec != NULL)
-			err = option_parse_value("options", spec, argv[at++], options, error);
+			err = option_parse_value(NULL, spec, argv[at++], options, error);
 		else
 			err = parse_option(line, argc, argv, &at, options, &spec, error);
 		if (err < 0)

@@ -86,7 +86,7 @@ static void test_bad_input_is_one_line_that_names_it(void **state)
 		{{"burst"}, "burst: no such option; see --help"},
 		{{"--"}, "--out: missing; a folder"},
 		{{"--out"}, "--out: a value is missing; a folder"},
-		{{"--out=d", "--burst=0"}, "options: burst=0: accepted are 1 to 256"},
+		{{"--out=d", "--burst=0"}, "--burst 0: accepted are 1 to 256"},
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

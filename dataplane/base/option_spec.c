@@ -1,5 +1,7 @@
 #include "option_spec.h"
 
+#include "cpu_list.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -161,6 +163,60 @@ static int parse_double(const char *text, double *out)
 	return end != text && *end == '\0' && *out - *out == 0 ? 0 : -EINVAL;
 }
 
+// Nothing said where the default says nothing either.
+static bool is_left_to_the_program(const struct option_spec *spec, const char *text)
+{
+	return *text == '\0' && spec->default_text != NULL && *spec->default_text == '\0';
+}
+
+static int parse_core(
+	const struct option_spec *spec, const char *text, int *out, struct error *error)
+{
+	uint64_t core;
+
+	*out = -1;
+	if (is_left_to_the_program(spec, text))
+		return 0;
+	if (parse_uint(text, &core) < 0 || core >= CPU_SETSIZE)
+		return complain(error, "a core is a number; see lscpu");
+	*out = (int)core;
+	return 0;
+}
+
+static int parse_cpus(
+	const struct option_spec *spec, const char *text, cpu_set_t *out, struct error *error)
+{
+	CPU_ZERO(out);
+	if (is_left_to_the_program(spec, text) || cpu_list_parse(text, out) == 0)
+		return 0;
+	return complain(error, "not a list of cores; write it as 0-3,7");
+}
+
+static int parse_size(
+	const struct option_spec *spec, const char *text, uint64_t *out, struct error *error)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} sizes[] = {{"", 1}, {"B", 1}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}};
+	const uint64_t most = spec->max != 0 ? spec->max : UINT64_MAX;
+	char *end = NULL;
+
+	errno = 0;
+	*out = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
+	for (size_t i = 0; end != NULL && errno == 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (strcmp(end, sizes[i].name) != 0 || *out > most / sizes[i].bytes)
+			continue;
+		*out *= sizes[i].bytes;
+		if (*out >= spec->min)
+			return 0;
+	}
+	if (spec->max == 0)
+		return complain(error, "wanted a size, as 8MB");
+	return complain(error, "wanted a size from %" PRIu64 "KB to %" PRIu64 "MB, as 8MB",
+		spec->min >> 10, spec->max >> 20);
+}
+
 // A flat switch: one case a type.
 static int parse_typed(
 	const struct option_spec *spec, const char *text, void *at, struct error *error)
@@ -185,6 +241,12 @@ static int parse_typed(
 		return parse_double(text, at) == 0 ? 0 : complain(error, "a number is needed");
 	case OPTION_LIST:
 		return add_to_list(at, text, error);
+	case OPTION_CORE:
+		return parse_core(spec, text, at, error);
+	case OPTION_CPUS:
+		return parse_cpus(spec, text, at, error);
+	case OPTION_SIZE:
+		return parse_size(spec, text, at, error);
 	}
 	return complain(error, "unknown type");
 }
@@ -194,7 +256,9 @@ int option_parse_value(const char *owner, const struct option_spec *spec, const 
 {
 	int err = parse_typed(spec, text, (char *)options + spec->offset, error);
 
-	if (err < 0)
+	if (err < 0 && owner == NULL)
+		error_prefix(error, "--%s %s", spec->name, text);
+	else if (err < 0)
 		error_prefix(error, "%s: %s=%s", owner, spec->name, text);
 	return err;
 }
@@ -274,6 +338,9 @@ static const char *const type_names[] = {
 	[OPTION_CHOICE] = "choice",
 	[OPTION_DOUBLE] = "double",
 	[OPTION_LIST] = "list",
+	[OPTION_CORE] = "core",
+	[OPTION_CPUS] = "cpus",
+	[OPTION_SIZE] = "size",
 };
 
 static const char *const type_metavars[] = {
@@ -284,6 +351,9 @@ static const char *const type_metavars[] = {
 	[OPTION_CHOICE] = "CHOICE",
 	[OPTION_DOUBLE] = "NUMBER",
 	[OPTION_LIST] = "ITEM",
+	[OPTION_CORE] = "CPU",
+	[OPTION_CPUS] = "CPUS",
+	[OPTION_SIZE] = "SIZE",
 };
 
 const char *option_metavar(const struct option_spec *spec)

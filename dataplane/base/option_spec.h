@@ -18,6 +18,9 @@ enum option_type {
 	OPTION_CHOICE, // uint32_t, index into choices
 	OPTION_DOUBLE, // double
 	OPTION_LIST, // struct option_list: may be given several times; never required
+	OPTION_CORE, // int; -1 for "", which only a default of "" allows: the program chooses
+	OPTION_CPUS, // cpu_set_t, of "0-3,7"; empty for "", likewise
+	OPTION_SIZE, // uint64_t, bytes: "8MB" "512KB" "1GB" or a bare number, powers of 1024
 };
 
 enum { OPTION_LIST_MAX = 32 };
@@ -34,7 +37,7 @@ struct option_spec {
 	const char *default_text; // NULL: required
 	const char *help; // one line; says the unit
 	const char *const *choices; // OPTION_CHOICE: NULL-terminated
-	uint64_t min, max; // OPTION_UINT and OPTION_DURATION; both 0: unlimited
+	uint64_t min, max; // OPTION_UINT, _DURATION and _SIZE; both 0: unlimited
 	const char *metavar; // what help calls the value; NULL: after its type, as TIME
 };
 
@@ -46,7 +49,7 @@ void option_defaults(const struct option_spec *specs, size_t n, void *options);
 int option_parse_list(const char *owner, const struct option_spec *specs, size_t n,
 	const char *text, void *options, struct error *error);
 
-// Parse one value. Returns 0 or -EINVAL, as above.
+// Parse one value. owner NULL: of a command line, called "--NAME". Returns 0 or -EINVAL, as above.
 int option_parse_value(const char *owner, const struct option_spec *spec, const char *text,
 	void *options, struct error *error);
 

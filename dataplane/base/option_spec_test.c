@@ -1,3 +1,4 @@
+#include "cpu_list.h"
 #include "error.h"
 #include "option_spec.h"
 
@@ -175,6 +176,105 @@ static void test_description_is_json_with_every_field(void **state)
 	free(text);
 }
 
+struct placed {
+	int core;
+	cpu_set_t cpus;
+	uint64_t bytes;
+};
+
+static int place(const struct option_spec *spec, const char *text, struct placed *out)
+{
+	return option_parse_value(NULL, spec, text, out, &error);
+}
+
+static void test_a_core_is_one_number(void **state)
+{
+	static const char *const bad[] = {"", "x", "-1", "1024", "0-1", "1,2", " 1", "1 "};
+	const struct option_spec needed = {
+		.name = "core", .type = OPTION_CORE, .offset = offsetof(struct placed, core)};
+	struct placed out;
+
+	assert_int_equal(place(&needed, "0", &out), 0);
+	assert_int_equal(out.core, 0);
+	assert_int_equal(place(&needed, "1023", &out), 0);
+	assert_int_equal(out.core, 1023);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(place(&needed, bad[i], &out), -EINVAL);
+		assert_non_null(strstr(error.text, ": a core is a number; see lscpu"));
+	}
+	assert_int_equal(place(&needed, "0-1", &out), -EINVAL);
+	assert_string_equal(error.text, "--core 0-1: a core is a number; see lscpu");
+}
+
+static void test_cores_are_a_list(void **state)
+{
+	const struct option_spec needed = {
+		.name = "cores", .type = OPTION_CPUS, .offset = offsetof(struct placed, cpus)};
+	struct placed out;
+
+	assert_int_equal(place(&needed, "0-2,7", &out), 0);
+	assert_int_equal(CPU_COUNT(&out.cpus), 4);
+	assert_true(CPU_ISSET(7, &out.cpus));
+	assert_int_equal(place(&needed, "", &out), -EINVAL);
+	assert_int_equal(place(&needed, "3-1", &out), -EINVAL);
+	assert_string_equal(error.text, "--cores 3-1: not a list of cores; write it as 0-3,7");
+}
+
+static void test_unsaid_cores_are_left_to_the_program(void **state)
+{
+	const struct option_spec both[] = {
+		{.name = "core",
+			.type = OPTION_CORE,
+			.offset = offsetof(struct placed, core),
+			.default_text = ""},
+		{.name = "cores",
+			.type = OPTION_CPUS,
+			.offset = offsetof(struct placed, cpus),
+			.default_text = ""},
+	};
+	struct placed out;
+
+	memset(&out, 0xff, sizeof(out));
+	option_defaults(both, 2, &out);
+	assert_int_equal(out.core, -1);
+	assert_int_equal(CPU_COUNT(&out.cpus), 0);
+	assert_int_equal(place(&both[0], "5", &out), 0);
+	assert_int_equal(place(&both[0], "", &out), 0);
+	assert_int_equal(out.core, -1);
+}
+
+static void test_sizes_have_units_and_bounds(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {{"8MB", 8 << 20}, {"64KB", 64 << 10}, {"65536", 64 << 10}, {"65536B", 64 << 10},
+		{"4GB", UINT64_C(4) << 30}, {"8KB", 8 << 10}};
+	static const char *const bad[] = {"", "MB", "8 MB", "8mb", "-8MB", "1KB", "5000MB", "5GB",
+		"99999999999999999999MB", "18446744073709551615GB"};
+	const struct option_spec bounded = {.name = "buffer",
+		.type = OPTION_SIZE,
+		.offset = offsetof(struct placed, bytes),
+		.min = 8 << 10,
+		.max = UINT64_C(4) << 30};
+	const struct option_spec any = {
+		.name = "buffer", .type = OPTION_SIZE, .offset = offsetof(struct placed, bytes)};
+	struct placed out;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(place(&bounded, good[i].text, &out), 0);
+		assert_int_equal(out.bytes, good[i].bytes);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(place(&bounded, bad[i], &out), -EINVAL);
+	assert_int_equal(place(&bounded, "1KB", &out), -EINVAL);
+	assert_string_equal(error.text, "--buffer 1KB: wanted a size from 8KB to 4096MB, as 8MB");
+	assert_int_equal(place(&any, "0", &out), 0);
+	assert_int_equal(out.bytes, 0);
+	assert_int_equal(place(&any, "18446744073709551615GB", &out), -EINVAL);
+	assert_string_equal(error.text, "--buffer 18446744073709551615GB: wanted a size, as 8MB");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +285,10 @@ int main(void)
 		cmocka_unit_test(test_unknown_key_of_an_owner_without_options_is_refused),
 		cmocka_unit_test(test_required_option_left_out_is_refused),
 		cmocka_unit_test(test_more_items_than_a_list_holds_are_refused),
+		cmocka_unit_test(test_a_core_is_one_number),
+		cmocka_unit_test(test_cores_are_a_list),
+		cmocka_unit_test(test_unsaid_cores_are_left_to_the_program),
+		cmocka_unit_test(test_sizes_have_units_and_bounds),
 		cmocka_unit_test(test_description_is_json_with_every_field),
 	};
 

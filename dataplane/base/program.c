@@ -1,0 +1,81 @@
+#include "program.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+volatile int program_n_signals;
+
+static void count(int number)
+{
+	program_n_signals++;
+}
+
+void program_start(const char *name, enum log_level level)
+{
+	log_start(name, level);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+void program_catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = count};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+void program_catch_signals_waiting(sigset_t *wait_mask)
+{
+	sigset_t both;
+
+	sigemptyset(&both);
+	sigaddset(&both, SIGINT);
+	sigaddset(&both, SIGTERM);
+	sigprocmask(SIG_BLOCK, &both, wait_mask);
+	sigdelset(wait_mask, SIGINT);
+	sigdelset(wait_mask, SIGTERM);
+	program_catch_signals();
+}
+
+int program_make_out(const char *path, struct error *error)
+{
+	struct stat status;
+
+	if (mkdir(path, 0755) == 0)
+		return 0;
+	int err = errno;
+	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return 0;
+	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
+	return -err;
+}
+
+int program_check_clock(const char *cpuinfo_path, bool accept_unstable, struct error *error)
+{
+	if (clock_is_usable(cpuinfo_path, NULL, error))
+		return 0;
+	if (accept_unstable) {
+		LOG(WARNING, "%s (accepted)", error->text);
+		return 0;
+	}
+	error_append(error, ", or --accept-unstable-clock and do not trust the times");
+	return -EINVAL;
+}
+
+enum exit_status program_refuse(const struct error *error)
+{
+	LOG(ERROR, "%s", error->text);
+	return EXIT_BAD_INPUT;
+}
+
+enum exit_status program_flush(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_DONE;
+	LOG(ERROR, "standard output: %s", strerror(errno));
+	return EXIT_FAILED;
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+// What every program does the same way: its exit statuses, how it is ended, where its results go,
+// and whether it may trust the clock.
+
+#include "error.h"
+#include "log.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_BAD_INPUT = 2, // what the caller can mend: arguments, rights, files
+	EXIT_INTERRUPTED = 130, // ended by a signal before what was asked for was done
+};
+
+// First of all in main. name must outlive the process. A file size limit is from here on an error
+// of the write (EFBIG), not the end.
+void program_start(const char *name, enum log_level level);
+
+// SIGINT and SIGTERM that came since program_catch_signals. Only their handler writes it.
+extern volatile int program_n_signals;
+
+// Count SIGINT and SIGTERM instead of ending. Before, they end the process at once.
+void program_catch_signals(void);
+
+// The same, and block both: they come only while a call as ppoll waits with wait_mask, so that none
+// is missed between a look at program_n_signals and the wait.
+void program_catch_signals_waiting(sigset_t *wait_mask);
+
+// Make the folder of --out, if it is not there. Returns 0, or -errno with one line in error; also
+// when path is there and no folder.
+int program_make_out(const char *path, struct error *error);
+
+// Returns 0 when the TSC can be trusted, or when it cannot and accept_unstable says so, with a
+// warning. Else -EINVAL with one line in error. cpuinfo_path: NULL, or a copy of /proc/cpuinfo.
+int program_check_clock(const char *cpuinfo_path, bool accept_unstable, struct error *error);
+
+// One line for the user. Returns EXIT_BAD_INPUT.
+enum exit_status program_refuse(const struct error *error);
+
+// Nothing more comes on standard output: EXIT_DONE if all of it was written; else says so, and
+// EXIT_FAILED.
+enum exit_status program_flush(void);

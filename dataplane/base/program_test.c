@@ -1,0 +1,180 @@
+#include "program.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/program_test.XXXXXX";
+static struct error error;
+
+static const char *inside(const char *name)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static void put(const char *name, const char *text)
+{
+	FILE *file = fopen(inside(name), "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int make_folder(void **state)
+{
+	return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+static int remove_folder(void **state)
+{
+	static const char *const files[] = {"file", "cpuinfo", "limited"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		(void)unlink(inside(files[i]));
+	(void)rmdir(inside("out"));
+	return rmdir(folder);
+}
+
+static void the_folder_is_made_or_there_already(void **state)
+{
+	struct stat status;
+
+	assert_int_equal(program_make_out(inside("out"), &error), 0);
+	assert_int_equal(stat(inside("out"), &status), 0);
+	assert_true(S_ISDIR(status.st_mode));
+	assert_int_equal(program_make_out(inside("out"), &error), 0);
+}
+
+static void a_file_is_no_folder(void **state)
+{
+	char wanted[128];
+
+	put("file", "");
+	assert_int_equal(program_make_out(inside("file"), &error), -EEXIST);
+
+	snprintf(wanted, sizeof(wanted), "--out %s: File exists; name a folder that can be made",
+		inside("file"));
+	assert_string_equal(error.text, wanted);
+	assert_int_equal(program_make_out(inside("file/below"), &error), -ENOTDIR);
+	assert_int_equal(program_make_out(inside("none/below"), &error), -ENOENT);
+	assert_int_equal(program_make_out("", &error), -ENOENT);
+}
+
+static void signals_are_counted(void **state)
+{
+	program_n_signals = 0;
+	program_catch_signals();
+	raise(SIGINT);
+	raise(SIGTERM);
+	assert_int_equal(program_n_signals, 2);
+}
+
+// A signal between the look and the wait is kept for the wait.
+static void a_blocked_signal_comes_with_the_wait(void **state)
+{
+	sigset_t wait_mask;
+
+	program_n_signals = 0;
+	program_catch_signals_waiting(&wait_mask);
+	raise(SIGTERM);
+	assert_int_equal(program_n_signals, 0);
+	assert_int_equal(sigsuspend(&wait_mask), -1);
+	assert_int_equal(program_n_signals, 1);
+	sigprocmask(SIG_SETMASK, &wait_mask, NULL);
+}
+
+// In a child: a limit of this process would stay.
+static int write_beyond_the_limit(void)
+{
+	const struct rlimit limit = {.rlim_cur = 4, .rlim_max = 4};
+
+	program_start("test", LOG_LEVEL_ERROR);
+	FILE *file = fopen(inside("limited"), "w");
+	if (file == NULL || setrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return 1;
+	fputs("more than four", file);
+	return fflush(file) == EOF && errno == EFBIG ? 0 : 2;
+}
+
+static void a_file_size_limit_is_an_error_of_the_write(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(write_beyond_the_limit());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void an_unstable_clock_is_refused_unless_accepted(void **state)
+{
+	log_start("test", LOG_LEVEL_ERROR);
+	put("cpuinfo", "flags\t\t: fpu tsc constant_tsc nonstop_tsc\n");
+	assert_int_equal(program_check_clock(inside("cpuinfo"), false, &error), 0);
+
+	put("cpuinfo", "flags\t\t: fpu tsc constant_tsc\n");
+	assert_int_equal(program_check_clock(inside("cpuinfo"), true, &error), 0);
+	assert_int_equal(program_check_clock(inside("cpuinfo"), false, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "no nonstop_tsc"));
+	assert_non_null(strstr(error.text, ", or --accept-unstable-clock"));
+}
+
+// In a child: it gives standard output away. A disk that is full is seen at the flush, or before
+// when more was printed than the buffer holds.
+static int print_to_a_full_disk(size_t n_lines)
+{
+	log_start("test", LOG_LEVEL_ERROR);
+	if (freopen("/dev/null", "w", stderr) == NULL || freopen("/dev/full", "w", stdout) == NULL)
+		return 77;
+	for (size_t i = 0; i < n_lines; i++)
+		printf("{\"format\":1}\n");
+	return (int)program_flush();
+}
+
+static void output_that_is_not_written_is_a_failure(void **state)
+{
+	static const size_t n_lines[] = {1, 10000};
+
+	fflush(NULL);
+	for (size_t i = 0; i < sizeof(n_lines) / sizeof(n_lines[0]); i++) {
+		int status;
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(print_to_a_full_disk(n_lines[i]));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), EXIT_FAILED);
+	}
+	assert_int_equal(program_flush(), EXIT_DONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_folder_is_made_or_there_already),
+		cmocka_unit_test(a_file_is_no_folder),
+		cmocka_unit_test(signals_are_counted),
+		cmocka_unit_test(a_blocked_signal_comes_with_the_wait),
+		cmocka_unit_test(a_file_size_limit_is_an_error_of_the_write),
+		cmocka_unit_test(an_unstable_clock_is_refused_unless_accepted),
+		cmocka_unit_test(output_that_is_not_written_is_a_failure),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
