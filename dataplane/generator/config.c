@@ -4,8 +4,6 @@
 #include "eal.h"
 #include "probe.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,14 +89,12 @@ const struct option_spec generator_options[] = {
 		.default_text = "1",
 		.help = "of random gaps and sizes"},
 	{.name = "core",
-		.metavar = "CPU",
-		.type = OPTION_STRING,
+		.type = OPTION_CORE,
 		.offset = AT(core),
 		.default_text = "",
 		.help = "to send and receive on; empty: the last one allowed"},
 	{.name = "writer-core",
-		.metavar = "CPU",
-		.type = OPTION_STRING,
+		.type = OPTION_CORE,
 		.offset = AT(writer_core),
 		.default_text = "",
 		.help = "to write records on; empty: --core"},
@@ -192,22 +188,6 @@ static const struct command_line command_line = {
 	.describe = describe,
 };
 
-static int parse_core(const char *option, const char *text, int *core, struct error *error)
-{
-	char *end;
-
-	*core = -1;
-	if (*text == '\0')
-		return 0;
-	long value = strtol(text, &end, 10);
-	if (*end != '\0' || value < 0 || value >= CPU_SETSIZE) {
-		error_set(error, "--%s %s: a core is a number; see lscpu", option, text);
-		return -EINVAL;
-	}
-	*core = (int)value;
-	return eal_check_core(*core, error);
-}
-
 // Packets of an earlier run may still be on their way: their run id tells them apart.
 static uint32_t random_run_id(void)
 {
@@ -276,9 +256,9 @@ int config_parse(struct config *config, int argc, char *const *argv, struct erro
 		return err;
 	err = parse_traffic(config, error);
 	if (err == 0)
-		err = parse_core("core", options->core, &config->core, error);
+		err = eal_check_core(options->core, error);
 	if (err == 0)
-		err = parse_core("writer-core", options->writer_core, &config->writer_core, error);
+		err = eal_check_core(options->writer_core, error);
 	if (err == 0)
 		err = parse_ports(config, error);
 	if (err < 0)

@@ -18,7 +18,7 @@ struct options {
 	uint32_t rate_layer; // enum rate_layer
 	const char *frame, *schedule;
 	uint64_t flows, duration_ns, count, warm_up_ns, seed;
-	const char *core, *writer_core;
+	int core, writer_core; // -1: not given
 	const char *out;
 	uint32_t record; // enum record_mode
 	uint64_t ring_mib;
@@ -34,7 +34,6 @@ struct config {
 	size_t n_ports; // 1: one port is both
 	struct frame_mix mix;
 	struct traffic_rate rate;
-	int core, writer_core; // -1: not given
 	uint32_t run_id;
 	uint64_t duration_ns, count; // UINT64_MAX: unlimited
 	uint64_t quantum_ns, gap_threshold_ns, gap_per_packet_ns;

@@ -31,7 +31,7 @@ static int open_ports(struct generator *g, struct error *error)
 	unsigned int n_mbufs = SPARE_MBUFS + 2 * port_specs_mbufs(config->ports, config->n_ports);
 	struct eal_config eal = {
 		.program = config->argv[0],
-		.core = config->core,
+		.core = config->options.core,
 		.memory_mb = pool_memory_mb(n_mbufs),
 		.ports = config->ports,
 		.n_ports = config->n_ports,
@@ -96,7 +96,9 @@ static void say_no_file(const char *path, int err, struct error *error)
 // Of both files that are written during the run.
 static int writer_core(const struct generator *g)
 {
-	return g->config->writer_core >= 0 ? g->config->writer_core : g->eal.core;
+	const struct options *options = &g->config->options;
+
+	return options->writer_core >= 0 ? options->writer_core : g->eal.core;
 }
 
 static int open_gaps(struct generator *g, struct error *error)

@@ -322,6 +322,7 @@ BAD = [
     (("--record", "some"), "record"),
     (("--tx", "veth:no-such-link"), "no-such-link"),
     (("--out", "/proc/nowhere"), "/proc/nowhere"),
+    (("--out", __file__), f"--out {__file__}: File exists; name a folder"),
     (("--what", "1"), "--what"),
 ]
 
