@@ -5,29 +5,20 @@
 #include "cause_table.h"
 #include "command_line.h"
 #include "cores.h"
-#include "error.h"
 #include "inject_report.h"
 #include "injector.h"
-#include "log.h"
+#include "program.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum exit_status {
-	EXIT_DONE = 0,
-	EXIT_FAILED = 1,
-	EXIT_BAD_INPUT = 2,
-	EXIT_INTERRUPTED = 130,
-};
 
 enum { PATH_LEN = 4096 };
 
 struct inject_options {
-	const char *cause, *core, *rate, *out;
+	const char *cause, *rate, *out;
+	int core;
 	uint64_t duration_ns, threshold_ns, victim, seed, records;
 	bool json, wait, accept_unstable_clock;
 };
@@ -41,8 +32,7 @@ static const struct option_spec options_table[] = {
 		OPTION(cause),
 		.help = "what to do, with its options; list names them all"},
 	{.name = "core",
-		.metavar = "CPU",
-		.type = OPTION_STRING,
+		.type = OPTION_CORE,
 		OPTION(core),
 		.default_text = "",
 		.help = "the victim's; default: the last isolated one, else the last allowed"},
@@ -158,13 +148,6 @@ static const struct command_line line = {
 	.describe = describe_causes,
 };
 
-static volatile int n_signals; // written by on_signal only
-
-static void on_signal(int number)
-{
-	n_signals++;
-}
-
 static volatile int has_begun; // written by on_begin only
 
 static void on_begin(int number)
@@ -174,28 +157,10 @@ static void on_begin(int number)
 
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
-	struct sigaction begin = {.sa_handler = on_begin};
+	const struct sigaction begin = {.sa_handler = on_begin};
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGUSR1, &begin, NULL);
-	// A file size limit is then an error of the write, not the end.
-	signal(SIGXFSZ, SIG_IGN);
-}
-
-static int check_clock(bool accept_unstable, struct error *error)
-{
-	struct error why;
-
-	if (clock_is_usable(NULL, NULL, &why))
-		return 0;
-	if (accept_unstable) {
-		LOG(WARNING, "%s (accepted)", why.text);
-		return 0;
-	}
-	error_set(error, "%s, or --accept-unstable-clock and do not trust the times", why.text);
-	return -EINVAL;
+	program_catch_signals();
 }
 
 static int unknown_cause(const char *name, size_t name_len, struct error *error)
@@ -223,19 +188,15 @@ static int choose_cause(const char *text, struct injector_config *config, struct
 	return 0;
 }
 
-static int choose_core(const char *text, int *core, struct error *error)
+static int choose_core(int asked, int *core, struct error *error)
 {
-	cpu_set_t cores;
-	struct error why;
+	cpu_set_t only, cores;
 
-	if (cores_choose(text, NULL, &cores, &why) < 0) {
-		// It speaks of --cores, a list; ours is one.
-		const char *behind = strncmp(why.text, "--cores", 7) == 0 ? why.text + 7 : why.text;
-		error_set(error, "--core%s%s", behind == why.text ? ": " : "", behind);
-		return -EINVAL;
-	}
-	if (*text != '\0' && CPU_COUNT(&cores) != 1) {
-		error_set(error, "--core %s: name one core", text);
+	CPU_ZERO(&only);
+	if (asked >= 0)
+		CPU_SET((size_t)asked, &only);
+	if (cores_choose(&only, NULL, &cores, error) < 0) {
+		error_prefix(error, "--core");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < CPU_SETSIZE; i++)
@@ -267,19 +228,6 @@ static int check_victim(const struct injector_config *config, struct error *erro
 	return 0;
 }
 
-static int make_out(const char *path, struct error *error)
-{
-	struct stat status;
-
-	if (*path == '\0' || mkdir(path, 0755) == 0)
-		return 0;
-	int err = errno;
-	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		return 0;
-	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
-	return -err;
-}
-
 // Injected and written. Returns the exit status.
 static int inject(const struct injector_config *config, const struct inject_options *options)
 {
@@ -295,7 +243,7 @@ static int inject(const struct injector_config *config, const struct inject_opti
 	if (err < 0)
 		LOG(ERROR, "%s", error.text);
 	if (injector.start_tsc != 0) {
-		bool was_interrupted = n_signals > 0;
+		bool was_interrupted = program_n_signals > 0;
 		if (injector.victim_ended)
 			LOG(WARNING, "--victim %d: has ended", (int)config->victim);
 		if (options->json)
@@ -307,7 +255,7 @@ static int inject(const struct injector_config *config, const struct inject_opti
 							      was_interrupted);
 		if (written < 0)
 			LOG(ERROR, "%s: results not written: %s", options->out, strerror(-written));
-		else if (fflush(stdout) == 0 && err == 0)
+		else if (program_flush() == EXIT_DONE && err == 0)
 			status = was_interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 	}
 	injector_close(&injector);
@@ -317,7 +265,7 @@ static int inject(const struct injector_config *config, const struct inject_opti
 static int configure(
 	const struct inject_options *options, struct injector_config *config, struct error *error)
 {
-	int err = check_clock(options->accept_unstable_clock, error);
+	int err = program_check_clock(NULL, options->accept_unstable_clock, error);
 
 	config->duration_ns = options->duration_ns;
 	config->threshold_ns = options->threshold_ns;
@@ -332,33 +280,31 @@ static int configure(
 		err = choose_core(options->core, &config->core, error);
 	if (err == 0)
 		err = check_victim(config, error);
-	if (err == 0)
-		err = make_out(options->out, error);
+	if (err == 0 && *options->out != '\0')
+		err = program_make_out(options->out, error);
 	return err;
 }
 
 int main(int argc, char **argv)
 {
 	struct inject_options options = {0};
-	struct injector_config config = {.stop = &n_signals};
+	struct injector_config config = {.stop = &program_n_signals};
 	struct error error;
 	char gaps_path[PATH_LEN] = "";
 	int n_used;
 
-	log_start(line.program, LOG_LEVEL_WARNING);
+	program_start(line.program, LOG_LEVEL_WARNING);
 	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
-		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+		return program_flush();
 	if (err == 0 && strcmp(options.cause, "list") == 0) {
 		list_causes(stdout);
-		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+		return program_flush();
 	}
 	if (err == 0)
 		err = configure(&options, &config, &error);
-	if (err < 0) {
-		LOG(ERROR, "%s", error.text);
-		return EXIT_BAD_INPUT;
-	}
+	if (err < 0)
+		return program_refuse(&error);
 	if (*options.out != '\0')
 		snprintf(gaps_path, sizeof(gaps_path), "%s/gaps.bin", options.out);
 	config.gaps_path = gaps_path;

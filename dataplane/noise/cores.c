@@ -48,13 +48,13 @@ static int check(
 		if (!CPU_ISSET(core, cores))
 			continue;
 		if (is_known && !CPU_ISSET(core, &online)) {
-			error_set(error, "--cores: core %zu is not online; online are %s", core,
+			error_set(error, "core %zu is not online; online are %s", core,
 				cpu_list_format(&online, list, sizeof(list)));
 			return -EINVAL;
 		}
 		if (!may_use(core, allowed)) {
 			error_set(error,
-				"--cores: core %zu is not for this process (its cpuset); it may "
+				"core %zu is not for this process (its cpuset); it may "
 				"use %s",
 				core, cpu_list_format(allowed, list, sizeof(list)));
 			return -EINVAL;
@@ -83,7 +83,7 @@ static void choose_default(const char *folder, const cpu_set_t *allowed, cpu_set
 	}
 }
 
-int cores_choose(const char *text, const char *folder, cpu_set_t *out, struct error *error)
+int cores_choose(const cpu_set_t *asked, const char *folder, cpu_set_t *out, struct error *error)
 {
 	cpu_set_t allowed;
 	int err = cpu_list_allowed(&allowed);
@@ -94,13 +94,10 @@ int cores_choose(const char *text, const char *folder, cpu_set_t *out, struct er
 		error_set(error, "cannot read the cores of this process: %s", strerror(-err));
 		return -EINVAL;
 	}
-	if (*text == '\0') {
+	if (CPU_COUNT(asked) == 0) {
 		choose_default(folder, &allowed, out);
 		return 0;
 	}
-	if (cpu_list_parse(text, out) < 0) {
-		error_set(error, "--cores %s: not a list of cores; write it as 0-3,7", text);
-		return -EINVAL;
-	}
+	*out = *asked;
 	return check(folder, out, &allowed, error);
 }

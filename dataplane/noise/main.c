@@ -5,28 +5,18 @@
 #include "clock.h"
 #include "command_line.h"
 #include "cores.h"
-#include "error.h"
-#include "log.h"
 #include "noise.h"
+#include "program.h"
 #include "report.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum exit_status {
-	EXIT_DONE = 0,
-	EXIT_FAILED = 1,
-	EXIT_BAD_INPUT = 2,
-	EXIT_INTERRUPTED = 130,
-};
 
 struct noise_options {
-	const char *cores, *out;
+	cpu_set_t cores;
+	const char *out;
 	uint64_t duration_ns, threshold_ns, priority, records;
 	bool accept_unstable_clock;
 };
@@ -35,8 +25,7 @@ struct noise_options {
 
 static const struct option_spec options_table[] = {
 	{.name = "cores",
-		.metavar = "CPUS",
-		.type = OPTION_STRING,
+		.type = OPTION_CPUS,
 		OPTION(cores),
 		.default_text = "",
 		.help = "to poll on, as 0-3,7; default: the isolated ones, else all allowed but "
@@ -98,48 +87,13 @@ static const struct command_line line = {
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),
 };
 
-static volatile int n_signals; // written by on_signal only
-
-static void on_signal(int number)
+static int choose_cores(const cpu_set_t *asked, cpu_set_t *out, struct error *error)
 {
-	n_signals++;
-}
+	int err = cores_choose(asked, NULL, out, error);
 
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = on_signal};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	// A file size limit is then an error of the write, not the end.
-	signal(SIGXFSZ, SIG_IGN);
-}
-
-static int check_clock(bool accept_unstable, struct error *error)
-{
-	struct error why;
-
-	if (clock_is_usable(NULL, NULL, &why))
-		return 0;
-	if (accept_unstable) {
-		LOG(WARNING, "%s (accepted)", why.text);
-		return 0;
-	}
-	error_set(error, "%s, or --accept-unstable-clock and do not trust the times", why.text);
-	return -EINVAL;
-}
-
-static int make_out(const char *path, struct error *error)
-{
-	struct stat status;
-
-	if (*path == '\0' || mkdir(path, 0755) == 0)
-		return 0;
-	int err = errno;
-	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		return 0;
-	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
-	return -err;
+	if (err < 0)
+		error_prefix(error, "--cores");
+	return err;
 }
 
 // Measured and written. Returns the exit status.
@@ -156,12 +110,12 @@ static int measure(const struct noise_config *config, const char *out)
 		LOG(ERROR, "%s", error.text);
 		status = err == -EPERM ? EXIT_BAD_INPUT : EXIT_FAILED;
 	} else {
-		bool was_interrupted = n_signals > 0;
+		bool was_interrupted = program_n_signals > 0;
 		report_print(stdout, &noise, was_interrupted);
 		err = *out == '\0' ? 0 : report_write(&noise, out, was_interrupted);
 		if (err < 0)
 			LOG(ERROR, "%s: results not written: %s", out, strerror(-err));
-		else if (fflush(stdout) == 0)
+		else if (program_flush() == EXIT_DONE)
 			status = was_interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 	}
 	noise_close(&noise);
@@ -171,28 +125,26 @@ static int measure(const struct noise_config *config, const char *out)
 int main(int argc, char **argv)
 {
 	struct noise_options options = {0};
-	struct noise_config config = {.stop = &n_signals};
+	struct noise_config config = {.stop = &program_n_signals};
 	struct error error = {0};
 	int n_used;
 
-	log_start(line.program, LOG_LEVEL_WARNING);
+	program_start(line.program, LOG_LEVEL_WARNING);
 	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
-		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+		return program_flush();
 	if (err == 0)
-		err = check_clock(options.accept_unstable_clock, &error);
+		err = program_check_clock(NULL, options.accept_unstable_clock, &error);
 	if (err == 0)
-		err = cores_choose(options.cores, NULL, &config.cores, &error);
-	if (err == 0)
-		err = make_out(options.out, &error);
-	if (err < 0) {
-		LOG(ERROR, "%s", error.text);
-		return EXIT_BAD_INPUT;
-	}
+		err = choose_cores(&options.cores, &config.cores, &error);
+	if (err == 0 && *options.out != '\0')
+		err = program_make_out(options.out, &error);
+	if (err < 0)
+		return program_refuse(&error);
 	config.duration_ns = options.duration_ns;
 	config.threshold_ns = options.threshold_ns;
 	config.capacity = options.records;
 	config.priority = (int)options.priority;
-	catch_signals();
+	program_catch_signals();
 	return measure(&config, options.out);
 }

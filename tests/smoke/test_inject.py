@@ -335,7 +335,7 @@ BAD = [
     ((), "--cause"),
     (("membarrier", "--core", "1023"), "--core: core 1023 is not online"),
     (("membarrier", "--core", "x"), "--core x"),
-    (("membarrier", "--core", "0-1"), "name one core"),
+    (("membarrier", "--core", "0-1"), "--core 0-1: a core is a number"),
     (("membarrier", "--rate", "100"), "--rate 100"),
     (("membarrier", "--rate", "0/s"), "--rate 0/s"),
     (("membarrier", "--duration", "10"), "duration"),
