@@ -6,29 +6,27 @@
 #include "command_line.h"
 #include "cpu_list.h"
 #include "json_writer.h"
-#include "log.h"
+#include "program.h"
 #include "skew.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum {
-	EXIT_BAD_INPUT = 2,
 	READS = 100000,
 	SKEW_ROUNDS = 20000,
 };
 
 struct clock_options {
-	const char *cores;
+	cpu_set_t cores;
 };
 
 static const struct option_spec options_table[] = {
 	{
 		.name = "cores",
-		.metavar = "CPUS",
-		.type = OPTION_STRING,
+		.type = OPTION_CPUS,
 		.offset = offsetof(struct clock_options, cores),
 		.default_text = "",
 		.help = "compare the counters of these cores with the first's, as 0-3,7; "
@@ -96,20 +94,24 @@ static int fit_clock(struct clock_fit *fit)
 	return clock_fit(points, 2 * CLOCK_POINTS, fit);
 }
 
-static int choose_cores(const char *text, cpu_set_t *out)
+static int choose_cores(const cpu_set_t *asked, cpu_set_t *out, struct error *error)
 {
-	cpu_set_t allowed;
-	cpu_set_t both;
+	cpu_set_t allowed, both;
+	char list[256];
+	int err = cpu_list_allowed(&allowed);
 
-	if (cpu_list_allowed(&allowed) < 0)
-		return -errno;
-	*out = allowed;
-	if (*text == '\0')
-		return 0;
-	if (cpu_list_parse(text, out) < 0)
-		return -EINVAL;
+	if (err < 0) {
+		error_set(error, "cannot read the cores of this process: %s", strerror(-err));
+		return err;
+	}
+	*out = CPU_COUNT(asked) > 0 ? *asked : allowed;
 	CPU_AND(&both, out, &allowed);
-	return CPU_EQUAL(&both, out) ? 0 : -EINVAL;
+	if (CPU_EQUAL(&both, out))
+		return 0;
+	error_set(error,
+		"--cores %s: not a list of cores this process may run on; write it as 0-3,7",
+		cpu_list_format(out, list, sizeof(list)));
+	return -EINVAL;
 }
 
 int main(int argc, char **argv)
@@ -118,29 +120,22 @@ int main(int argc, char **argv)
 	struct error error;
 	int n_used;
 
-	log_start(line.program, LOG_LEVEL_WARNING);
+	program_start(line.program, LOG_LEVEL_WARNING);
 	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
-		return EXIT_SUCCESS;
-	if (err < 0) {
-		LOG(ERROR, "%s", error.text);
-		return EXIT_BAD_INPUT;
-	}
+		return program_flush();
 	cpu_set_t cores;
-	if (choose_cores(options.cores, &cores) < 0) {
-		LOG(ERROR,
-			"--cores %s: not a list of cores this process may run on; write it as "
-			"0-3,7",
-			options.cores);
-		return EXIT_BAD_INPUT;
-	}
+	if (err == 0)
+		err = choose_cores(&options.cores, &cores, &error);
+	if (err < 0)
+		return program_refuse(&error);
 	struct clock_flags flags;
 	struct clock_fit fit;
 	bool usable = clock_is_usable(NULL, &flags, &error);
 	err = fit_clock(&fit);
 	if (err < 0) {
 		LOG(ERROR, "the time stamp counter does not advance with CLOCK_MONOTONIC_RAW");
-		return EXIT_FAILURE;
+		return EXIT_FAILED;
 	}
 	struct json json = {.out = stdout};
 	json_object(&json, NULL);
@@ -156,7 +151,9 @@ int main(int argc, char **argv)
 	json_end(&json);
 	json_end(&json);
 	(void)json_done(&json);
-	if (err < 0)
+	if (err < 0) {
 		LOG(ERROR, "cannot compare the counters of two cores: error %d", -err);
-	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+		return EXIT_FAILED;
+	}
+	return program_flush();
 }
