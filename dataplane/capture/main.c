@@ -3,12 +3,11 @@
 // heads. docs/matching.md defines the result.
 
 #include "command_line.h"
-#include "error.h"
 #include "frame_stream.h"
-#include "log.h"
 #include "match.h"
 #include "match_report.h"
 #include "match_results.h"
+#include "program.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,11 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 
 enum {
-	EXIT_BAD_INPUT = 2,
 	PATH_LEN = 4096,
 	PROGRESS_INTERVAL_NS = 250000000,
 };
@@ -290,10 +287,9 @@ static int run_open(struct run *run, struct error *error)
 	// A seed nobody knows, so that nobody can make keys collide.
 	if (getrandom(&run->seed, sizeof(run->seed), 0) < 0)
 		run->seed = (uint64_t)time(NULL);
-	if (mkdir(run->options.out, 0777) < 0 && errno != EEXIST) {
-		error_set(error, "--out %s: %s", run->options.out, strerror(errno));
-		return -EINVAL;
-	}
+	err = program_make_out(run->options.out, error);
+	if (err < 0)
+		return err;
 	err = open_side(run, true, &run->ingress, error);
 	if (err == 0)
 		err = open_side(run, false, &run->egress, error);
@@ -346,18 +342,16 @@ static int run_match(struct run *run)
 {
 	struct error error = {0};
 
-	if (run_open(run, &error) < 0) {
-		LOG(ERROR, "%s", error.text);
-		return EXIT_BAD_INPUT;
-	}
+	if (run_open(run, &error) < 0)
+		return program_refuse(&error);
 	if (match_frames(run) < 0) {
 		LOG(ERROR, "out of memory: the window holds too many frames; lower --window");
-		return EXIT_FAILURE;
+		return EXIT_FAILED;
 	}
 	int err = write_results(run);
 	if (err < 0)
 		LOG(ERROR, "%s: results not written: %s", run->options.out, strerror(-err));
-	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return err < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int main(int argc, char **argv)
@@ -366,16 +360,13 @@ int main(int argc, char **argv)
 	struct error error;
 	int n_used;
 
-	log_start(line.program, LOG_LEVEL_WARNING);
+	program_start(line.program, LOG_LEVEL_WARNING);
 	if (run == NULL)
-		return EXIT_FAILURE;
+		return EXIT_FAILED;
 	run->results.packets.fd = -1;
 	int err = command_line_parse(&line, argc, argv, &run->options, &n_used, &error);
-	int status = EXIT_SUCCESS;
-	if (err < 0) {
-		LOG(ERROR, "%s", error.text);
-		status = EXIT_BAD_INPUT;
-	} else if (err == COMMAND_LINE_RUN) {
+	int status = err < 0 ? program_refuse(&error) : program_flush();
+	if (err == COMMAND_LINE_RUN) {
 		status = run_match(run);
 		run_close(run);
 	}
