@@ -60,25 +60,6 @@ static void filters_name_threads(void **state)
 	assert_string_equal(text, "");
 }
 
-static const struct trace_size size = {"buffer", 8 << 10, UINT64_C(4) << 30};
-
-static void buffers_have_a_size_and_a_unit(void **state)
-{
-	struct error error = {0};
-	uint64_t bytes;
-
-	assert_int_equal(trace_parse_size(&size, "8MB", &bytes, &error), 0);
-	assert_int_equal(bytes, 8 << 20);
-	assert_int_equal(trace_parse_size(&size, "64KB", &bytes, &error), 0);
-	assert_int_equal(bytes, 64 << 10);
-	assert_int_equal(trace_parse_size(&size, "65536", &bytes, &error), 0);
-	assert_int_equal(bytes, 64 << 10);
-	static const char *const wrong[] = {
-		"", "MB", "8 MB", "8mb", "-8MB", "1KB", "5000MB", "99999999999999999999MB"};
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(trace_parse_size(&size, wrong[i], &bytes, &error), -EINVAL);
-}
-
 static void late_is_above_a_percentile_or_a_time(void **state)
 {
 	struct late_config config = {.fixed_ns = 7};
@@ -118,7 +99,6 @@ int main(void)
 		cmocka_unit_test(masks_are_words_of_32_bits_highest_first),
 		cmocka_unit_test(filters_name_single_cpus_and_ranges),
 		cmocka_unit_test(filters_name_threads),
-		cmocka_unit_test(buffers_have_a_size_and_a_unit),
 		cmocka_unit_test(late_is_above_a_percentile_or_a_time),
 		cmocka_unit_test(threads_are_numbers),
 	};

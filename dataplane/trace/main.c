@@ -3,25 +3,14 @@
 
 #include "collector.h"
 #include "command_line.h"
-#include "error.h"
 #include "keeper.h"
-#include "log.h"
+#include "program.h"
 #include "trace_options.h"
 #include "trace_report.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-enum exit_status {
-	EXIT_DONE = 0,
-	EXIT_FAILED = 1,
-	EXIT_BAD_INPUT = 2,
-	EXIT_INTERRUPTED = 130,
-};
 
 enum mode {
 	MODE_CONTINUOUS,
@@ -34,25 +23,21 @@ enum clock_choice {
 };
 
 struct trace_options {
-	const char *cores, *out, *threads, *buffer, *events;
-	const char *follow, *over, *memory, *disk;
-	uint64_t duration_ns, margin_ns;
+	cpu_set_t cores;
+	const char *out, *threads, *events;
+	const char *follow, *over;
+	uint64_t duration_ns, margin_ns, buffer_bytes, memory_bytes, disk_bytes;
 	uint32_t mode, clock;
 };
 
 #define OPTION(member) .offset = offsetof(struct trace_options, member)
-
-static const struct trace_size buffer_size = {"buffer", UINT64_C(8) << 10, UINT64_C(4) << 30};
-static const struct trace_size memory_size = {"memory", UINT64_C(2) << 20, UINT64_C(64) << 30};
-static const struct trace_size disk_size = {"disk", UINT64_C(1) << 20, UINT64_C(1) << 40};
 
 static const char *const modes[] = {"continuous", "tail", NULL};
 static const char *const clocks[] = {"x86-tsc", "mono_raw", NULL};
 
 static const struct option_spec options_table[] = {
 	{.name = "cores",
-		.metavar = "CPUS",
-		.type = OPTION_STRING,
+		.type = OPTION_CPUS,
 		OPTION(cores),
 		.default_text = NULL,
 		.help = "whose events are recorded, as 0-3,7"},
@@ -76,10 +61,11 @@ static const struct option_spec options_table[] = {
 		.max = UINT64_C(86400000000000),
 		.help = "how long; 0s: until SIGTERM or Ctrl-C"},
 	{.name = "buffer",
-		.metavar = "SIZE",
-		.type = OPTION_STRING,
-		OPTION(buffer),
+		.type = OPTION_SIZE,
+		OPTION(buffer_bytes),
 		.default_text = "8MB",
+		.min = UINT64_C(8) << 10,
+		.max = UINT64_C(4) << 30,
 		.help = "of the kernel, for each watched core; it is read when half full"},
 	{.name = "mode",
 		.type = OPTION_CHOICE,
@@ -109,17 +95,19 @@ static const struct option_spec options_table[] = {
 		.max = UINT64_C(10000000000),
 		.help = "tail: kept before a late packet was sent and after it came"},
 	{.name = "memory",
-		.metavar = "SIZE",
-		.type = OPTION_STRING,
-		OPTION(memory),
+		.type = OPTION_SIZE,
+		OPTION(memory_bytes),
 		.default_text = "256MB",
+		.min = UINT64_C(2) << 20,
+		.max = UINT64_C(64) << 30,
 		.help = "tail: of events that wait for the packets of their time; beyond it the "
 			"oldest are lost"},
 	{.name = "disk",
-		.metavar = "SIZE",
-		.type = OPTION_STRING,
-		OPTION(disk),
+		.type = OPTION_SIZE,
+		OPTION(disk_bytes),
 		.default_text = "512MB",
+		.min = UINT64_C(1) << 20,
+		.max = UINT64_C(1) << 40,
 		.help = "tail: of events.bin; beyond it nothing more is kept"},
 	{.name = "clock",
 		.type = OPTION_CHOICE,
@@ -151,44 +139,6 @@ static const struct command_line line = {
 	.n_options = sizeof(options_table) / sizeof(options_table[0]),
 };
 
-static volatile int n_signals; // written by on_signal only
-
-static void on_signal(int number)
-{
-	n_signals++;
-}
-
-// They are taken only while waiting, so that none comes between looking and waiting.
-static void catch_signals(sigset_t *wait_mask)
-{
-	struct sigaction action = {.sa_handler = on_signal};
-	sigset_t both;
-
-	sigemptyset(&both);
-	sigaddset(&both, SIGINT);
-	sigaddset(&both, SIGTERM);
-	sigprocmask(SIG_BLOCK, &both, wait_mask);
-	sigdelset(wait_mask, SIGINT);
-	sigdelset(wait_mask, SIGTERM);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	// A file size limit is then an error of the write, not the end.
-	signal(SIGXFSZ, SIG_IGN);
-}
-
-static int make_out(const char *path, struct error *error)
-{
-	struct stat status;
-
-	if (mkdir(path, 0755) == 0)
-		return 0;
-	int err = errno;
-	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		return 0;
-	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
-	return -err;
-}
-
 static int understand_tail(
 	const struct trace_options *options, struct trace_config *config, struct error *error)
 {
@@ -206,33 +156,30 @@ static int understand_tail(
 	config->over = options->over;
 	tail->late.path = options->follow;
 	tail->late.margin_ns = options->margin_ns;
-	int err = trace_parse_over(options->over, &tail->late, error);
-	if (err == 0)
-		err = trace_parse_size(&memory_size, options->memory, &tail->memory_bytes, error);
-	if (err == 0)
-		err = trace_parse_size(&disk_size, options->disk, &tail->disk_bytes, error);
-	return err;
+	tail->memory_bytes = options->memory_bytes;
+	tail->disk_bytes = options->disk_bytes;
+	return trace_parse_over(options->over, &tail->late, error);
 }
 
 static int understand(
 	const struct trace_options *options, struct trace_config *config, struct error *error)
 {
-	int err = trace_parse_cores(options->cores, &config->cores, error);
+	int err = trace_check_cores(&options->cores, error);
 
 	if (err == 0)
 		err = trace_parse_threads(options->threads, config, error);
-	if (err == 0)
-		err = trace_parse_size(&buffer_size, options->buffer, &config->buffer_bytes, error);
 	if (err == 0)
 		err = event_groups_parse(options->events, &config->groups, error);
 	if (err == 0)
 		err = understand_tail(options, config, error);
 	if (err == 0)
-		err = make_out(options->out, error);
+		err = program_make_out(options->out, error);
+	config->cores = options->cores;
+	config->buffer_bytes = options->buffer_bytes;
 	config->duration_ns = options->duration_ns;
 	config->wants_mono_raw = options->clock == CLOCK_MONO_RAW;
 	config->out = options->out;
-	config->stop = &n_signals;
+	config->stop = &program_n_signals;
 	return err;
 }
 
@@ -264,7 +211,7 @@ static int record(const struct trace_config *config)
 		LOG(INFO, "armed");
 		err = collector_run(&collector, &error);
 		// Without a duration a signal is the end that was meant.
-		bool was_interrupted = n_signals > 0;
+		bool was_interrupted = program_n_signals > 0;
 		int report_err = trace_report_write(&collector, was_interrupted);
 		if (err == 0 && report_err < 0)
 			error_set(&error, "%s/trace.json: %s", config->out,
@@ -293,18 +240,16 @@ int main(int argc, char **argv)
 	struct keeper keeper;
 	int n_used;
 
-	log_start(line.program, LOG_LEVEL_INFO);
+	program_start(line.program, LOG_LEVEL_INFO);
 	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
-		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+		return program_flush();
 	if (err == 0)
 		err = understand(&options, &config, &error);
 	if (err == 0)
 		err = tracefs_open(root, &error);
-	if (err < 0) {
-		LOG(ERROR, "%s", error.text);
-		return EXIT_BAD_INPUT;
-	}
+	if (err < 0)
+		return program_refuse(&error);
 	config.root = root;
 	tracefs_remove_stale(root);
 	(void)tracefs_instance_path(root, getpid(), false, core);
@@ -314,7 +259,7 @@ int main(int argc, char **argv)
 		LOG(ERROR, "cannot start the process that cleans up: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	catch_signals(&config.wait_mask);
+	program_catch_signals_waiting(&config.wait_mask);
 	config.is_on_watched_core = !trace_move_away(&config.cores);
 	if (config.is_on_watched_core)
 		LOG(WARNING, "no core but the watched ones to run on: reading disturbs them");

@@ -5,41 +5,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char cpu_folder[] = "/sys/devices/system/cpu";
 
-enum {
-	PID_MAX = 1 << 22, // PID_MAX_LIMIT of 64-bit kernels
-	DIGITS_MOST = 12, // of a size
-};
-
-int trace_parse_size(
-	const struct trace_size *size, const char *text, uint64_t *out, struct error *error)
-{
-	static const struct {
-		const char *name;
-		uint64_t bytes;
-	} units[] = {{"", 1}, {"B", 1}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}};
-	size_t n_digits = strspn(text, "0123456789");
-	uint64_t value = n_digits == 0 || n_digits > DIGITS_MOST ? 0 : strtoull(text, NULL, 10);
-	uint64_t unit = 0;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(text + n_digits, units[i].name) == 0)
-			unit = units[i].bytes;
-	if (unit == 0 || value > size->most / unit || value * unit < size->least) {
-		error_set(error,
-			"--%s %s: wanted a size from %" PRIu64 "KB to %" PRIu64 "MB, as 8MB",
-			size->option, text, size->least >> 10, size->most >> 20);
-		return -EINVAL;
-	}
-	*out = value * unit;
-	return 0;
-}
+enum { PID_MAX = 1 << 22 }; // PID_MAX_LIMIT of 64-bit kernels
 
 int trace_parse_over(const char *text, struct late_config *config, struct error *error)
 {
@@ -54,7 +25,7 @@ int trace_parse_over(const char *text, struct late_config *config, struct error 
 		config->share = percent / 100;
 		return 0;
 	}
-	if (text[0] != 'p' && option_parse_value("", &time, text, &config->fixed_ns, error) == 0)
+	if (text[0] != 'p' && option_parse_value(NULL, &time, text, &config->fixed_ns, error) == 0)
 		return 0;
 	error_set(error, "--over %s: wanted a percentile, as p99.9, or a time, as 50us", text);
 	return -EINVAL;
@@ -94,22 +65,19 @@ static bool read_cpus(const char *name, cpu_set_t *out)
 	return is_read;
 }
 
-int trace_parse_cores(const char *text, cpu_set_t *out, struct error *error)
+int trace_check_cores(const cpu_set_t *cores, struct error *error)
 {
 	cpu_set_t online, there;
-	char list[256];
+	char list[256], known[256];
 
-	if (cpu_list_parse(text, out) < 0) {
-		error_set(error, "--cores %s: not a list of cores; write it as 0-3,7", text);
-		return -EINVAL;
-	}
 	if (!read_cpus("online", &online))
 		return 0;
-	CPU_AND(&there, out, &online);
-	if (CPU_EQUAL(&there, out))
+	CPU_AND(&there, cores, &online);
+	if (CPU_EQUAL(&there, cores))
 		return 0;
-	error_set(error, "--cores %s: not all online; online are %s", text,
-		cpu_list_format(&online, list, sizeof(list)));
+	error_set(error, "--cores %s: not all online; online are %s",
+		cpu_list_format(cores, list, sizeof(list)),
+		cpu_list_format(&online, known, sizeof(known)));
 	return -EINVAL;
 }
 

@@ -5,23 +5,14 @@
 #include "collector.h"
 #include "error.h"
 
-struct trace_size {
-	const char *option;
-	uint64_t least, most;
-};
-
-// "8MB", "512KB", "1GB" or bytes. Returns 0, or -EINVAL with one line in error.
-int trace_parse_size(
-	const struct trace_size *size, const char *text, uint64_t *out, struct error *error);
-
 // "p99.9": a share of packets; or a time, as 50us. Returns 0, or -EINVAL with one line in error.
 int trace_parse_over(const char *text, struct late_config *config, struct error *error);
 
 // "7,9" into config->threads. Returns 0, or -EINVAL with one line in error.
 int trace_parse_threads(const char *text, struct trace_config *config, struct error *error);
 
-// A list of cores that are online. Returns 0, or -EINVAL with one line in error.
-int trace_parse_cores(const char *text, cpu_set_t *out, struct error *error);
+// They are all online, as far as that is known. Returns 0, or -EINVAL with one line in error.
+int trace_check_cores(const cpu_set_t *cores, struct error *error);
 
 // Move this process off the watched cores, if it may run elsewhere. Of the other cores those it is
 // allowed count first, then those that nobody isolated. Returns whether it is off them.
