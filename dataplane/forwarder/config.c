@@ -9,15 +9,15 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 // As the options table sees it: what config.h holds decoded is text here.
 struct options {
 	struct option_list ports, nfs;
-	const char *transmit, *core, *writer_core, *gaps, *stats, *gap_threshold, *gap_per_packet;
-	uint64_t burst, duration_ns, hold;
+	const char *transmit, *gaps, *stats;
+	int core, writer_core;
+	uint64_t burst, duration_ns, hold, gap_threshold_ns, gap_per_packet_ns;
 };
 
 #define OPTION(field) .offset = offsetof(struct options, field)
@@ -47,14 +47,12 @@ static const struct option_spec options_table[] = {
 		.min = 1,
 		.max = BURST_MAX},
 	{.name = "core",
-		.metavar = "CPU",
-		.type = OPTION_STRING,
+		.type = OPTION_CORE,
 		OPTION(core),
 		.default_text = "",
 		.help = "the core to run on; default: the last one allowed"},
 	{.name = "writer-core",
-		.metavar = "CPU",
-		.type = OPTION_STRING,
+		.type = OPTION_CORE,
 		OPTION(writer_core),
 		.default_text = "",
 		.help = "to write the gap log on; default: the first allowed that is not --core"},
@@ -82,17 +80,15 @@ static const struct option_spec options_table[] = {
 		.default_text = "",
 		.help = "file for the counters, JSON; - is standard output"},
 	{.name = "gap-threshold",
-		.metavar = "TIME",
-		.type = OPTION_STRING,
-		OPTION(gap_threshold),
-		.default_text = "",
-		.help = "an iteration longer than this is a gap; default by the kinds of ports"},
+		.type = OPTION_DURATION,
+		OPTION(gap_threshold_ns),
+		.default_text = "0ns",
+		.help = "a longer iteration is a gap; 0ns: as the ports allow"},
 	{.name = "gap-per-packet",
-		.metavar = "TIME",
-		.type = OPTION_STRING,
-		OPTION(gap_per_packet),
-		.default_text = "",
-		.help = "each packet handled may take this much more; default likewise"},
+		.type = OPTION_DURATION,
+		OPTION(gap_per_packet_ns),
+		.default_text = "0ns",
+		.help = "each packet handled may take this much more; 0ns: as the ports allow"},
 };
 
 static void describe(struct json *json)
@@ -135,55 +131,30 @@ static const struct command_line line = {
 	.describe = describe,
 };
 
-static int parse_core(const char *option, const char *text, int64_t *out, struct error *error)
-{
-	char *end;
-
-	*out = -1;
-	if (*text == '\0')
-		return 0;
-	errno = 0;
-	long core = strtol(text, &end, 10);
-	if (*end != '\0' || errno != 0 || core < 0 || core > 65535) {
-		error_set(error, "--%s %s: not the number of a core", option, text);
-		return -EINVAL;
-	}
-	*out = core;
-	return eal_check_core(core, error);
-}
-
 // Without --core the poller's is the last one allowed (eal.h), and the first another one, where
 // there are two.
-static int64_t first_core_but(int64_t core)
+static int first_core_but(int core)
 {
 	cpu_set_t allowed;
 
 	if (cpu_list_allowed(&allowed) < 0)
 		return -1;
-	for (int64_t other = 0; other < CPU_SETSIZE; other++)
+	for (int other = 0; other < CPU_SETSIZE; other++)
 		if (CPU_ISSET((size_t)other, &allowed) && other != core)
 			return other;
 	return -1;
 }
 
-static int parse_cores(struct config *config, const struct options *options, struct error *error)
+static int check_cores(struct config *config, const struct options *options, struct error *error)
 {
-	int err = parse_core("core", options->core, &config->core, error);
+	int err = eal_check_core(options->core, error);
 
 	if (err == 0)
-		err = parse_core("writer-core", options->writer_core, &config->writer_core, error);
-	if (err == 0 && config->writer_core < 0)
-		config->writer_core = first_core_but(config->core);
+		err = eal_check_core(options->writer_core, error);
+	config->core = options->core;
+	config->writer_core =
+		options->writer_core >= 0 ? options->writer_core : first_core_but(options->core);
 	return err;
-}
-
-static int parse_limit(
-	const char *name, const char *text, uint64_t by_kind, uint64_t *out, struct error *error)
-{
-	const struct option_spec spec = {.name = name, .type = OPTION_DURATION};
-
-	*out = by_kind;
-	return *text == '\0' ? 0 : option_parse_value("options", &spec, text, out, error);
 }
 
 // Said before the run, not after it: the folder of a file to be written takes files.
@@ -235,7 +206,7 @@ static int decode(struct config *config, const struct options *options, struct e
 		.gaps_path = options->gaps,
 		.stats_path = options->stats,
 	};
-	int err = parse_cores(config, options, error);
+	int err = check_cores(config, options, error);
 	if (err == 0)
 		err = check_output("gaps", options->gaps, error);
 	if (err == 0)
@@ -245,12 +216,11 @@ static int decode(struct config *config, const struct options *options, struct e
 	if (err < 0)
 		return err;
 	struct port_gap_limits limits = port_gap_limits(config->specs, config->ports.n);
-	err = parse_limit("gap-threshold", options->gap_threshold, limits.threshold_ns,
-		&config->gap_threshold_ns, error);
-	if (err == 0)
-		err = parse_limit("gap-per-packet", options->gap_per_packet, limits.per_packet_ns,
-			&config->gap_per_packet_ns, error);
-	return err;
+	config->gap_threshold_ns =
+		options->gap_threshold_ns != 0 ? options->gap_threshold_ns : limits.threshold_ns;
+	config->gap_per_packet_ns =
+		options->gap_per_packet_ns != 0 ? options->gap_per_packet_ns : limits.per_packet_ns;
+	return 0;
 }
 
 int config_parse(struct config *config, int argc, char *const *argv, struct error *error)

@@ -14,8 +14,8 @@ struct config {
 	struct option_list ports, nfs;
 	const char *transmit;
 	uint64_t burst;
-	int64_t core; // -1: the last one this process may use
-	int64_t writer_core; // of the gap log; -1: core, there is no other
+	int core; // -1: the last one this process may use
+	int writer_core; // of the gap log; -1: core, there is no other
 	uint64_t duration_ns; // 0: until a signal
 	uint64_t hold;
 	const char *gaps_path, *stats_path; // "": none

@@ -4,10 +4,9 @@
 #include "command_line.h"
 #include "config.h"
 #include "eal.h"
-#include "error.h"
-#include "log.h"
 #include "poll_grace.h"
 #include "pool.h"
+#include "program.h"
 #include "stats.h"
 #include "worker.h"
 
@@ -15,32 +14,13 @@
 #include <rte_malloc.h>
 
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	EXIT_BAD_INPUT = 2,
-	ERROR_LEN = 512,
 	POOL_SPARE = 2048, // the pool's cache and the bursts under way
 };
-
-static atomic_bool stop;
-
-static void on_signal(int number)
-{
-	atomic_store_explicit(&stop, true, memory_order_relaxed);
-}
-
-static void catch_signals(void)
-{
-	const struct sigaction action = {.sa_handler = on_signal};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 struct forwarder {
 	struct config config;
@@ -112,8 +92,7 @@ static void wait_for_servers(struct worker *worker)
 	static const uint64_t look_ns = 10000000; // how long a signal waits to be seen
 
 	for (uint16_t i = 0; i < worker->n_ports; i++)
-		while (!worker->ports[i]->started &&
-			!atomic_load_explicit(&stop, memory_order_relaxed))
+		while (!worker->ports[i]->started && program_n_signals == 0)
 			(void)port_wait_link(worker->ports[i], look_ns, NULL);
 }
 
@@ -135,7 +114,7 @@ static int create_gap_log(struct forwarder *forwarder, struct error *error)
 				.first = forwarder->first,
 				.thread = "forwarder",
 			},
-		.core = (int)config->writer_core,
+		.core = config->writer_core,
 	};
 	int err = gap_log_create(&forwarder->worker->gaps, &gaps);
 	if (err < 0)
@@ -154,7 +133,7 @@ static int prepare_worker(struct forwarder *forwarder, struct error *error)
 		.hold_max = config->hold,
 	};
 
-	worker->stop = &stop;
+	worker->stop = &program_n_signals;
 	int err = transmit_init(&worker->transmit, config->transmit, worker->egress,
 		worker->n_ports, forwarder->tsc_hz, error);
 	if (err == 0)
@@ -182,7 +161,7 @@ static int write_results(struct forwarder *forwarder, uint64_t ticks, struct err
 		return err;
 	// Also then: they say how many gaps are missing.
 	int stats_err = stats_write(config, worker, &forwarder->eal, forwarder->tsc_hz, ticks,
-		atomic_load_explicit(&stop, memory_order_relaxed) ? "signal" : "duration");
+		program_n_signals > 0 ? "signal" : "duration");
 	if (err == 0 && stats_err < 0) {
 		err = stats_err;
 		error_set(error, "--stats %s: %s", config->stats_path, strerror(-err));
@@ -229,22 +208,18 @@ int main(int argc, char **argv)
 	static struct forwarder forwarder;
 	struct error error = {0};
 
-	log_start("taut-forward", LOG_LEVEL_INFO);
+	program_start("taut-forward", LOG_LEVEL_INFO);
 	int err = config_parse(&forwarder.config, argc, argv, &error);
 	if (err == COMMAND_LINE_DONE)
-		return EXIT_SUCCESS;
-	if (err < 0) {
-		LOG(ERROR, "%s", error.text);
-		return EXIT_BAD_INPUT;
-	}
-	// A file size limit is then an error of a write, not the end.
-	signal(SIGXFSZ, SIG_IGN);
+		return program_flush();
+	if (err < 0)
+		return program_refuse(&error);
 	err = start_eal(&forwarder, argv[0], &error);
 	if (err < 0) {
 		LOG(ERROR, "%s", error.text);
-		return err == -EINVAL ? EXIT_BAD_INPUT : EXIT_FAILURE; // EAL options of the user's
+		return err == -EINVAL ? EXIT_BAD_INPUT : EXIT_FAILED; // EAL options of the user's
 	}
-	catch_signals();
+	program_catch_signals();
 	// After EAL: on its memory, hence on huge pages.
 	forwarder.worker = rte_zmalloc("worker", sizeof(struct worker), RTE_CACHE_LINE_SIZE);
 	forwarder.tsc_hz = estimate_tsc_hz();
@@ -253,14 +228,14 @@ int main(int argc, char **argv)
 	if (err == 0)
 		err = prepare_worker(&forwarder, &error);
 	if (err == 0) {
-		status = EXIT_FAILURE;
+		status = EXIT_FAILED;
 		err = run(&forwarder, &error);
 	}
 	if (err < 0)
 		LOG(ERROR, "%s",
 			forwarder.worker != NULL ? error.text : "no memory for the worker");
 	else
-		status = EXIT_SUCCESS;
+		status = EXIT_DONE;
 	close_all(&forwarder);
 	return status;
 }

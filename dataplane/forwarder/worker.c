@@ -85,7 +85,7 @@ void worker_run(struct worker *worker)
 	uint64_t started_tsc = clock_tsc();
 
 	worker->min_loop_ticks = UINT64_MAX;
-	while (!atomic_load_explicit(worker->stop, memory_order_relaxed)) {
+	while (*worker->stop == 0) {
 		uint32_t n_packets = 0;
 		for (uint16_t port = 0; port < worker->n_ports; port++)
 			n_packets += poll_port(worker, port);

@@ -7,7 +7,6 @@
 #include "pipeline.h"
 #include "transmit.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 struct worker {
@@ -16,7 +15,7 @@ struct worker {
 	uint16_t n_ports;
 	uint16_t burst; // packets one poll may return
 	uint64_t end_tsc; // stop then; UINT64_MAX: never
-	const atomic_bool *stop; // set by the signal handler, read relaxed: a late look is no harm
+	volatile const int *stop; // not zero: end; the signal handler writes it
 	// Hot, written by the worker's core only.
 	struct pipeline pipeline;
 	struct transmit transmit;

@@ -14,7 +14,7 @@
 #include "forwarder_test_env.h"
 #include "worker.h"
 
-static atomic_bool never;
+static const volatile int never;
 
 // Ports ring:p0, ring:p1, ... and one burst of packets in the first.
 static struct worker *set_up(uint16_t n_ports, const char *transmit, const char *const *nfs,
@@ -156,7 +156,7 @@ static void test_what_a_function_holds_at_the_end_is_freed(void **state)
 
 static void test_stop_flag_set_before_the_start_ends_at_once(void **state)
 {
-	atomic_bool now = true;
+	const volatile int now = 1;
 	struct worker *worker = set_up(1, "eager", NULL, 0, 1);
 
 	worker->stop = &now;
