@@ -33,7 +33,7 @@ static const struct {
 		"\tfield:void * callback;\toffset:24;\tsize:8;\tsigned:0;\n"},
 };
 
-static struct decoder decoder;
+static struct decoder *decoder; // of all runs
 static struct trace_names names;
 
 static const struct event_row *row_of(const char *name)
@@ -49,14 +49,15 @@ static void set_up(void)
 {
 	cpu_set_t watched;
 
-	if (decoder.n_events > 0)
+	if (decoder != NULL)
 		return;
 	CPU_ZERO(&watched);
 	CPU_SET(WATCHED, &watched);
 	trace_names_init(&names);
-	decoder_init(&decoder, &watched, &names);
+	decoder = decoder_create(&watched, &names);
+	must(decoder != NULL, "memory");
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		must(decoder_add(&decoder, row_of(events[i].row), events[i].format) == 0,
+		must(decoder_add(decoder, row_of(events[i].row), events[i].format) == 0,
 			"the format is understood");
 }
 
@@ -69,7 +70,7 @@ static void decode(const struct trace_item *item)
 
 	must(data != NULL, "memory");
 	memcpy(data, item->data, item->len);
-	if (decoder_record(&decoder, data, item->len, 7, item->stamp, &record)) {
+	if (decoder_record(decoder, data, item->len, 7, item->stamp, &record)) {
 		memcpy(&thread, data + PID_OFFSET, sizeof(thread));
 		must(record.tsc == item->stamp && record.cpu == 7, "when and where it was noted");
 		must(record.thread == thread, "which thread ran");

@@ -262,11 +262,10 @@ int collector_open(
 	*collector = (struct collector){.config = config, .file = {.fd = -1}};
 	trace_names_init(&collector->names);
 	error_set(error, "out of memory");
-	collector->decoder = malloc(sizeof(*collector->decoder));
+	collector->decoder = decoder_create(&config->cores, &collector->names);
 	collector->batch = malloc(TRACE_BATCH * sizeof(*collector->batch));
 	if (collector->decoder == NULL || collector->batch == NULL)
 		return -ENOMEM;
-	decoder_init(collector->decoder, &config->cores, &collector->names);
 	for (size_t i = 0; i < config->n_threads; i++)
 		(void)name_map_take(&collector->names.threads, config->threads[i]);
 	int err = start_clock(collector);
@@ -297,8 +296,8 @@ static int drain(struct collector *collector, uint64_t before)
 	int err = 0;
 
 	advance_clock(&collector->clock);
-	merge_refill(&collector->merge);
-	while (err == 0 && merge_take(&collector->merge, before, &record)) {
+	merge_refill(collector->merge);
+	while (err == 0 && merge_take(collector->merge, before, &record)) {
 		record.tsc = trace_clock_ticks(&collector->clock, record.tsc);
 		if (record.kind == EVENT_LOST)
 			record.args[1] = trace_clock_ticks(&collector->clock, record.args[1]);
@@ -435,11 +434,11 @@ int collector_close(struct collector *collector)
 	int err = 0;
 	if (collector->file.fd >= 0)
 		err = record_file_close(&collector->file, &collector->last);
-	merge_destroy(&collector->merge);
+	merge_destroy(collector->merge);
 	tail_close(&collector->tail);
 	trace_names_destroy(&collector->names);
 	free(collector->streams);
-	free(collector->decoder);
+	decoder_destroy(collector->decoder);
 	free(collector->batch);
 	free(collector->before_text);
 	free(collector->after_text);

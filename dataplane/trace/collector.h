@@ -74,7 +74,7 @@ struct collector {
 	struct trace_page_layout layout;
 	struct stream *streams; // of core first
 	size_t n_streams, n_core_streams;
-	struct merge merge;
+	struct merge *merge;
 	struct tail_config tail_config;
 	struct tail tail;
 	struct record_file file;

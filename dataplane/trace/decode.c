@@ -1,6 +1,7 @@
 #include "decode.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -8,6 +9,29 @@ enum {
 	THREADS_MAX = 1 << 18,
 	IRQS_MAX = 1 << 12,
 	ADDRESSES_MAX = 1 << 14,
+};
+
+// Where a number is in an event.
+struct field_place {
+	uint16_t offset;
+	uint8_t size; // 0: not asked for
+	bool is_signed;
+};
+
+struct decoder_event {
+	const struct event_row *row;
+	struct field_place low[2], high[2], target;
+	struct field_place thread, comm, other_thread, other_comm, irq, irq_name, callsite;
+	uint32_t min_len;
+};
+
+struct decoder {
+	struct decoder_event events[DECODER_EVENTS_MAX];
+	size_t n_events;
+	uint8_t by_id[UINT16_MAX + 1]; // index + 1 of events; 0: not ours
+	struct field_place pid;
+	cpu_set_t watched;
+	struct trace_names *names;
 };
 
 void trace_names_init(struct trace_names *names)
@@ -24,11 +48,20 @@ void trace_names_destroy(struct trace_names *names)
 	name_map_destroy(&names->addresses);
 }
 
-void decoder_init(struct decoder *decoder, const cpu_set_t *watched, struct trace_names *names)
+struct decoder *decoder_create(const cpu_set_t *watched, struct trace_names *names)
 {
-	memset(decoder, 0, sizeof(*decoder));
+	struct decoder *decoder = calloc(1, sizeof(*decoder));
+
+	if (decoder == NULL)
+		return NULL;
 	decoder->watched = *watched;
 	decoder->names = names;
+	return decoder;
+}
+
+void decoder_destroy(struct decoder *decoder)
+{
+	free(decoder);
 }
 
 // Returns false when the event has no such field.

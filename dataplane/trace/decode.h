@@ -21,32 +21,15 @@ enum address_tag {
 void trace_names_init(struct trace_names *names);
 void trace_names_destroy(struct trace_names *names);
 
-// Where a number is in an event.
-struct field_place {
-	uint16_t offset;
-	uint8_t size; // 0: not asked for
-	bool is_signed;
-};
-
-struct decoder_event {
-	const struct event_row *row;
-	struct field_place low[2], high[2], target;
-	struct field_place thread, comm, other_thread, other_comm, irq, irq_name, callsite;
-	uint32_t min_len;
-};
-
 enum { DECODER_EVENTS_MAX = 64 };
 
-struct decoder {
-	struct decoder_event events[DECODER_EVENTS_MAX];
-	size_t n_events;
-	uint8_t by_id[UINT16_MAX + 1]; // index + 1 of events; 0: not ours
-	struct field_place pid;
-	cpu_set_t watched;
-	struct trace_names *names;
-};
+struct decoder;
 
-void decoder_init(struct decoder *decoder, const cpu_set_t *watched, struct trace_names *names);
+// names must outlive it. Returns NULL when there is no memory.
+struct decoder *decoder_create(const cpu_set_t *watched, struct trace_names *names);
+
+// NULL is none.
+void decoder_destroy(struct decoder *decoder);
 
 // Know a row by its format. Returns 0, or -EINVAL: a field the row wants is not there.
 int decoder_add(struct decoder *decoder, const struct event_row *row, const char *format_text);

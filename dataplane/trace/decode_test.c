@@ -41,7 +41,7 @@ static const char exit_format[] =
 	"\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n";
 
 struct env {
-	struct decoder decoder;
+	struct decoder *decoder;
 	struct trace_names names;
 };
 
@@ -63,7 +63,8 @@ static int set_up(void **state)
 	CPU_SET(2, &watched);
 	CPU_SET(9, &watched);
 	trace_names_init(&env->names);
-	decoder_init(&env->decoder, &watched, &env->names);
+	env->decoder = decoder_create(&watched, &env->names);
+	assert_non_null(env->decoder);
 	*state = env;
 	return 0;
 }
@@ -72,6 +73,7 @@ static int tear_down(void **state)
 {
 	struct env *env = *state;
 
+	decoder_destroy(env->decoder);
 	trace_names_destroy(&env->names);
 	free(env);
 	return 0;
@@ -79,7 +81,7 @@ static int tear_down(void **state)
 
 static void add(struct env *env, const char *name, const char *format)
 {
-	assert_int_equal(decoder_add(&env->decoder, row_of(name), format), 0);
+	assert_int_equal(decoder_add(env->decoder, row_of(name), format), 0);
 }
 
 // The common fields of an event.
@@ -107,7 +109,7 @@ static void an_interrupt_has_its_number_and_its_name(void **state)
 	put(data, 12, 16 | 8 << 16, 4);
 	snprintf((char *)data + 16, 8, "virtio0");
 
-	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 2, 77, &record));
 	assert_int_equal(record.kind, EVENT_IRQ_ENTRY);
 	assert_int_equal(record.tsc, 77);
 	assert_int_equal(record.cpu, 2);
@@ -126,10 +128,10 @@ static void a_name_that_points_out_of_its_event_is_left_out(void **state)
 	start(data, sizeof(data), 225, 1);
 	put(data, 12, 12 | 60000u << 16, 4);
 
-	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 2, 77, &record));
 	assert_string_equal(name_map_find(&env->names.irqs, 0)->text, "");
-	assert_false(decoder_record(&env->decoder, data, 15, 2, 77, &record));
-	assert_false(decoder_record(&env->decoder, data, 1, 2, 77, &record));
+	assert_false(decoder_record(env->decoder, data, 15, 2, 77, &record));
+	assert_false(decoder_record(env->decoder, data, 1, 2, 77, &record));
 }
 
 static void a_switch_packs_threads_state_and_priority(void **state)
@@ -147,7 +149,7 @@ static void a_switch_packs_threads_state_and_priority(void **state)
 	put(data, 56, 11, 4);
 	put(data, 60, 49, 4);
 
-	assert_true(decoder_record(&env->decoder, data, sizeof(data), 9, 5, &record));
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 9, 5, &record));
 	assert_true(record.args[0] == (10 | UINT64_C(0x100) << 32));
 	assert_true(record.args[1] == (11 | UINT64_C(49) << 32));
 	assert_string_equal(name_map_find(&env->names.threads, 10)->text, "forwarder");
@@ -167,7 +169,7 @@ static void an_ipi_to_a_mask_is_one_to_the_first_watched_core(void **state)
 	put(data, 24, 0xffffffff81000200, 8);
 	put(data, 32, 1 << 9 | 1 << 1, 8);
 
-	assert_true(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 0, 5, &record));
 	assert_int_equal(record.cpu, 0);
 	assert_true(record.args[0] == (9 | UINT64_C(0x81000123) << 32));
 	assert_true(record.args[1] == 0xffffffff81000200);
@@ -176,7 +178,7 @@ static void an_ipi_to_a_mask_is_one_to_the_first_watched_core(void **state)
 	assert_int_equal(
 		name_map_find(&env->names.addresses, record.args[1])->tag, ADDRESS_FUNCTION);
 	put(data, 32, 1 << 1, 8);
-	assert_false(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_false(decoder_record(env->decoder, data, sizeof(data), 0, 5, &record));
 }
 
 static void an_ipi_without_a_callback_is_known_as_one(void **state)
@@ -190,7 +192,7 @@ static void an_ipi_without_a_callback_is_known_as_one(void **state)
 	put(data, 8, 9, 4);
 	put(data, 16, 0xffffffff81000123, 8);
 
-	assert_true(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 0, 5, &record));
 	assert_int_equal(record.kind, EVENT_IPI_SEND_FOR);
 	assert_true((uint32_t)record.args[0] == 9);
 	assert_int_equal(record.args[1], 0);
@@ -206,7 +208,7 @@ static void a_kernel_that_does_not_say_what_an_ipi_is_for_has_no_such_event(void
 	memcpy(format, cpu_format, sizeof(format));
 	memcpy(strstr(format, "callback"), "whatever", strlen("whatever"));
 
-	assert_int_equal(decoder_add(&env->decoder, row_of("ipi/ipi_send_cpu"), format), -EINVAL);
+	assert_int_equal(decoder_add(env->decoder, row_of("ipi/ipi_send_cpu"), format), -EINVAL);
 }
 
 static void a_change_of_frequency_is_of_the_core_it_changes(void **state)
@@ -220,11 +222,11 @@ static void a_change_of_frequency_is_of_the_core_it_changes(void **state)
 	put(data, 8, 3200000, 4);
 	put(data, 12, 9, 4);
 
-	assert_true(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 0, 5, &record));
 	assert_int_equal(record.cpu, 9);
 	assert_int_equal(record.args[0], 3200000);
 	put(data, 12, 0, 4);
-	assert_false(decoder_record(&env->decoder, data, sizeof(data), 0, 5, &record));
+	assert_false(decoder_record(env->decoder, data, sizeof(data), 0, 5, &record));
 }
 
 static void a_negative_result_stays_negative(void **state)
@@ -238,7 +240,7 @@ static void a_negative_result_stays_negative(void **state)
 	put(data, 8, 35, 8);
 	put(data, 16, (uint64_t)-EINTR, 8);
 
-	assert_true(decoder_record(&env->decoder, data, sizeof(data), 2, 5, &record));
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 2, 5, &record));
 	assert_int_equal(record.args[0], 35);
 	assert_int_equal((int64_t)record.args[1], -EINTR);
 }
@@ -250,10 +252,10 @@ static void an_event_with_other_fields_or_another_number_is_not_guessed(void **s
 	uint8_t data[16];
 
 	assert_int_equal(
-		decoder_add(&env->decoder, row_of("sched/sched_switch"), irq_format), -EINVAL);
-	assert_int_equal(decoder_add(&env->decoder, row_of("sched/sched_switch"), ""), -EINVAL);
+		decoder_add(env->decoder, row_of("sched/sched_switch"), irq_format), -EINVAL);
+	assert_int_equal(decoder_add(env->decoder, row_of("sched/sched_switch"), ""), -EINVAL);
 	start(data, sizeof(data), 225, 1);
-	assert_false(decoder_record(&env->decoder, data, sizeof(data), 2, 77, &record));
+	assert_false(decoder_record(env->decoder, data, sizeof(data), 2, 77, &record));
 }
 
 static void every_row_is_known_by_its_group_and_kind(void **state)

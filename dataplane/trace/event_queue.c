@@ -3,22 +3,41 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int event_queue_create(struct event_queue *queue, uint64_t bytes)
+struct event_queue {
+	struct event_record **chunks; // a ring of n_slots
+	size_t n_slots, first, n_chunks;
+	size_t at; // of the oldest record in the first chunk
+	size_t n_in_last;
+	struct event_record *spare;
+	size_t most_chunks; // that were taken at once
+};
+
+int event_queue_create(struct event_queue **out, uint64_t bytes)
 {
 	size_t n_slots = (size_t)(bytes / EVENT_CHUNK_BYTES);
+	struct event_queue *queue = calloc(1, sizeof(*queue));
 
-	*queue = (struct event_queue){.n_slots = n_slots < 2 ? 2 : n_slots};
+	*out = queue;
+	if (queue == NULL)
+		return -ENOMEM;
+	queue->n_slots = n_slots < 2 ? 2 : n_slots;
 	queue->chunks = calloc(queue->n_slots, sizeof(struct event_record *));
-	return queue->chunks == NULL ? -ENOMEM : 0;
+	if (queue->chunks != NULL)
+		return 0;
+	event_queue_destroy(queue);
+	*out = NULL;
+	return -ENOMEM;
 }
 
 void event_queue_destroy(struct event_queue *queue)
 {
+	if (queue == NULL)
+		return;
 	for (size_t i = 0; i < queue->n_chunks; i++)
 		free(queue->chunks[(queue->first + i) % queue->n_slots]);
 	free(queue->chunks);
 	free(queue->spare);
-	*queue = (struct event_queue){0};
+	free(queue);
 }
 
 static bool add_chunk(struct event_queue *queue)
@@ -76,4 +95,14 @@ void event_queue_pop(struct event_queue *queue)
 {
 	if (++queue->at == n_in_first(queue))
 		drop_first(queue);
+}
+
+size_t event_queue_chunks(const struct event_queue *queue)
+{
+	return queue->n_chunks + (queue->spare != NULL);
+}
+
+size_t event_queue_most_chunks(const struct event_queue *queue)
+{
+	return queue->most_chunks;
 }

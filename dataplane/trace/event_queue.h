@@ -13,17 +13,12 @@ enum {
 	EVENT_CHUNK_BYTES = EVENT_CHUNK * sizeof(struct event_record),
 };
 
-struct event_queue {
-	struct event_record **chunks; // a ring of n_slots
-	size_t n_slots, first, n_chunks;
-	size_t at; // of the oldest record in the first chunk
-	size_t n_in_last;
-	struct event_record *spare;
-	size_t most_chunks; // that were taken at once
-};
+struct event_queue;
 
-// At least two chunks. Returns 0 or -ENOMEM.
-int event_queue_create(struct event_queue *queue, uint64_t bytes);
+// At least two chunks. Returns 0, or -ENOMEM and NULL in *out.
+int event_queue_create(struct event_queue **out, uint64_t bytes);
+
+// NULL is none.
 void event_queue_destroy(struct event_queue *queue);
 
 // False when there is no room.
@@ -32,3 +27,9 @@ bool event_queue_push(struct event_queue *queue, const struct event_record *reco
 // The oldest, or NULL. It is the queue's until event_queue_pop.
 const struct event_record *event_queue_front(const struct event_queue *queue);
 void event_queue_pop(struct event_queue *queue);
+
+// Chunks of memory it has taken: those with events, and at most one that is empty.
+size_t event_queue_chunks(const struct event_queue *queue);
+
+// With events, at most so far.
+size_t event_queue_most_chunks(const struct event_queue *queue);

@@ -3,10 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+struct keeper {
+	pid_t pid;
+	int pipe; // closed, it ends the keeper
+};
 
 enum {
 	TRIES = 200,
@@ -40,11 +46,10 @@ static _Noreturn void keep(int end_of_pipe, const char *const *paths, int n)
 	_exit(0);
 }
 
-int keeper_start(struct keeper *keeper, const char *const *paths, int n)
+static int start(struct keeper *keeper, const char *const *paths, int n)
 {
 	int ends[2];
 
-	*keeper = (struct keeper){.pipe = -1};
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	pid_t pid = fork();
@@ -52,21 +57,33 @@ int keeper_start(struct keeper *keeper, const char *const *paths, int n)
 		close(ends[1]);
 		keep(ends[0], paths, n);
 	}
+	int err = pid < 0 ? -errno : 0;
 	close(ends[0]);
-	if (pid < 0) {
+	if (err < 0)
 		close(ends[1]);
-		return -errno;
-	}
 	*keeper = (struct keeper){.pid = pid, .pipe = ends[1]};
-	return 0;
+	return err;
+}
+
+int keeper_start(struct keeper **out, const char *const *paths, int n)
+{
+	struct keeper *keeper = calloc(1, sizeof(*keeper));
+	int err = keeper == NULL ? -ENOMEM : start(keeper, paths, n);
+
+	if (err < 0) {
+		free(keeper);
+		keeper = NULL;
+	}
+	*out = keeper;
+	return err;
 }
 
 void keeper_stop(struct keeper *keeper)
 {
-	if (keeper->pid == 0)
+	if (keeper == NULL)
 		return;
 	close(keeper->pipe);
 	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	keeper->pid = 0;
+	free(keeper);
 }

@@ -237,7 +237,7 @@ int main(int argc, char **argv)
 	char root[TRACEFS_PATH_LEN], core[TRACEFS_PATH_LEN], all[TRACEFS_PATH_LEN];
 	const char *const instances[] = {core, all};
 	struct error error = {0};
-	struct keeper keeper;
+	struct keeper *keeper;
 	int n_used;
 
 	program_start(line.program, LOG_LEVEL_INFO);
@@ -264,6 +264,6 @@ int main(int argc, char **argv)
 	if (config.is_on_watched_core)
 		LOG(WARNING, "no core but the watched ones to run on: reading disturbs them");
 	int status = record(&config);
-	keeper_stop(&keeper);
+	keeper_stop(keeper);
 	return status;
 }

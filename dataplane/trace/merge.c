@@ -4,13 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-int merge_create(struct merge *merge, merge_next next, void *const *sources, size_t n)
+struct merge_entry {
+	struct event_record record;
+	void *source;
+};
+
+struct merge {
+	merge_next next;
+	void **idle; // sources that had none when last asked
+	size_t n_idle;
+	struct merge_entry *heap; // least tsc first
+	size_t n_heap, n_sources;
+};
+
+int merge_create(struct merge **out, merge_next next, void *const *sources, size_t n)
 {
+	struct merge *merge = calloc(1, sizeof(*merge));
+
+	*out = merge;
+	if (merge == NULL)
+		return -ENOMEM;
 	*merge = (struct merge){.next = next, .n_idle = n, .n_sources = n};
 	merge->idle = calloc(n + 1, sizeof(*merge->idle));
 	merge->heap = calloc(n + 1, sizeof(*merge->heap));
 	if (merge->idle == NULL || merge->heap == NULL) {
 		merge_destroy(merge);
+		*out = NULL;
 		return -ENOMEM;
 	}
 	if (n > 0) // memcpy wants real pointers even for nothing
@@ -20,9 +39,11 @@ int merge_create(struct merge *merge, merge_next next, void *const *sources, siz
 
 void merge_destroy(struct merge *merge)
 {
+	if (merge == NULL)
+		return;
 	free(merge->idle);
 	free(merge->heap);
-	*merge = (struct merge){0};
+	free(merge);
 }
 
 static void swap(struct merge_entry *a, struct merge_entry *b)

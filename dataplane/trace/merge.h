@@ -7,24 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct merge;
+
 // Gives the source's next record; false: it has none now.
 typedef bool (*merge_next)(void *source, struct event_record *out);
 
-struct merge_entry {
-	struct event_record record;
-	void *source;
-};
+// sources are the caller's; the array is copied. Returns 0, or -ENOMEM and NULL in *out.
+int merge_create(struct merge **out, merge_next next, void *const *sources, size_t n);
 
-struct merge {
-	merge_next next;
-	void **idle; // sources that had none when last asked
-	size_t n_idle;
-	struct merge_entry *heap; // least tsc first
-	size_t n_heap, n_sources;
-};
-
-// sources are the caller's; the array is copied. Returns 0 or -ENOMEM.
-int merge_create(struct merge *merge, merge_next next, void *const *sources, size_t n);
+// NULL is none.
 void merge_destroy(struct merge *merge);
 
 // Ask the sources that had none again: once before each round of merge_take.

@@ -34,7 +34,7 @@ static void records_of_all_sources_come_in_the_order_of_time(void **state)
 {
 	static struct source sources[7];
 	void *all[7];
-	struct merge merge;
+	struct merge *merge;
 	struct event_record record;
 	uint64_t last = 0;
 	uint64_t random = 3;
@@ -47,53 +47,53 @@ static void records_of_all_sources_come_in_the_order_of_time(void **state)
 		all[i] = &sources[i];
 	}
 	assert_int_equal(merge_create(&merge, source_next, all, 7), 0);
-	merge_refill(&merge);
-	while (merge_take(&merge, UINT64_MAX, &record)) {
+	merge_refill(merge);
+	while (merge_take(merge, UINT64_MAX, &record)) {
 		assert_true(record.tsc >= last);
 		last = record.tsc;
 		n++;
 	}
 	assert_int_equal(n, 100 * (1 + 2 + 3 + 4 + 5 + 6 + 7));
-	merge_destroy(&merge);
+	merge_destroy(merge);
 }
 
 static void nothing_from_after_the_bound_comes_in_a_round(void **state)
 {
 	struct source sources[2] = {{.cpu = 0}, {.cpu = 1}};
 	void *all[2] = {&sources[0], &sources[1]};
-	struct merge merge;
+	struct merge *merge;
 	struct event_record record;
 
 	add(&sources[0], 10);
 	add(&sources[0], 30);
 	assert_int_equal(merge_create(&merge, source_next, all, 2), 0);
-	merge_refill(&merge);
-	assert_true(merge_take(&merge, 20, &record));
+	merge_refill(merge);
+	assert_true(merge_take(merge, 20, &record));
 	assert_int_equal(record.tsc, 10);
-	assert_false(merge_take(&merge, 20, &record));
+	assert_false(merge_take(merge, 20, &record));
 
 	// A source that had nothing is asked again in the next round only.
 	add(&sources[1], 25);
-	merge_refill(&merge);
-	assert_true(merge_take(&merge, 40, &record));
+	merge_refill(merge);
+	assert_true(merge_take(merge, 40, &record));
 	assert_int_equal(record.tsc, 25);
 	assert_int_equal(record.cpu, 1);
-	assert_true(merge_take(&merge, 40, &record));
+	assert_true(merge_take(merge, 40, &record));
 	assert_int_equal(record.tsc, 30);
 	add(&sources[1], 35);
-	assert_false(merge_take(&merge, 40, &record));
-	merge_destroy(&merge);
+	assert_false(merge_take(merge, 40, &record));
+	merge_destroy(merge);
 }
 
 static void no_sources_give_nothing(void **state)
 {
-	struct merge merge;
+	struct merge *merge;
 	struct event_record record;
 
 	assert_int_equal(merge_create(&merge, source_next, NULL, 0), 0);
-	merge_refill(&merge);
-	assert_false(merge_take(&merge, UINT64_MAX, &record));
-	merge_destroy(&merge);
+	merge_refill(merge);
+	assert_false(merge_take(merge, UINT64_MAX, &record));
+	merge_destroy(merge);
 }
 
 int main(void)

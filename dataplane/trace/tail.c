@@ -23,7 +23,7 @@ void tail_close(struct tail *tail)
 	if (tail->config == NULL)
 		return;
 	late_packets_close(&tail->late);
-	event_queue_destroy(&tail->queue);
+	event_queue_destroy(tail->queue);
 	tail->config = NULL;
 }
 
@@ -37,7 +37,7 @@ static uint64_t end_of(const struct event_record *record)
 
 static void lose_oldest(struct tail *tail)
 {
-	const struct event_record *oldest = event_queue_front(&tail->queue);
+	const struct event_record *oldest = event_queue_front(tail->queue);
 	uint64_t until_tsc = end_of(oldest);
 
 	if (tail->lost.n == 0)
@@ -45,15 +45,15 @@ static void lose_oldest(struct tail *tail)
 	if (until_tsc > tail->lost.until_tsc)
 		tail->lost.until_tsc = until_tsc;
 	tail->lost.n++;
-	event_queue_pop(&tail->queue);
+	event_queue_pop(tail->queue);
 }
 
 void tail_take(struct tail *tail, const struct event_record *record)
 {
-	while (!event_queue_push(&tail->queue, record)) {
+	while (!event_queue_push(tail->queue, record)) {
 		// A chunk at once: its memory takes the next ones.
 		size_t n = 0;
-		while (n < EVENT_CHUNK && event_queue_front(&tail->queue) != NULL) {
+		while (n < EVENT_CHUNK && event_queue_front(tail->queue) != NULL) {
 			lose_oldest(tail);
 			n++;
 		}
@@ -204,12 +204,12 @@ static int decide_before(struct tail *tail, uint64_t tsc)
 			return 0;
 		err = decide_lost(tail);
 	}
-	while (err == 0 && (record = event_queue_front(&tail->queue)) != NULL &&
+	while (err == 0 && (record = event_queue_front(tail->queue)) != NULL &&
 		end_of(record) < tsc) {
 		if (record->tsc > tail->late.decided_tsc)
 			tail->late.decided_tsc = record->tsc;
 		err = decide_one(tail, record);
-		event_queue_pop(&tail->queue);
+		event_queue_pop(tail->queue);
 		pace_step(tail->config->pace);
 	}
 	windows_drop(&tail->late.windows, tail->n_passed);

@@ -29,7 +29,7 @@ struct tail_stretch {
 struct tail {
 	const struct tail_config *config;
 	struct late_packets late;
-	struct event_queue queue;
+	struct event_queue *queue;
 	tail_write write;
 	void *context;
 	struct tail_stretch lost; // from the front of the queue, for want of memory; n = 0: none

@@ -227,7 +227,7 @@ static void what_memory_has_no_room_for_is_lost_where_it_was_wanted(void **state
 	assert_mark(&env, 1, EVENT_LOST, from, until, EVENT_CHUNK);
 	assert_int_equal(env.written[0].cpu, 1);
 	assert_int_equal(env.written[1].cpu, 3);
-	assert_int_equal(env.tail.queue.most_chunks, 2);
+	assert_int_equal(event_queue_most_chunks(env.tail.queue), 2);
 	stop(&env);
 }
 

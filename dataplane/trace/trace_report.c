@@ -97,7 +97,7 @@ static void print_tail(struct json *json, const struct collector *collector)
 	json_u64(json, "lost", tail->n_lost);
 	json_u64(json, "over_disk", tail->n_over_disk);
 	json_u64(json, "memory_bytes", config->memory_bytes);
-	json_u64(json, "most_bytes", (uint64_t)tail->queue.most_chunks * EVENT_CHUNK_BYTES);
+	json_u64(json, "most_bytes", event_queue_most_chunks(tail->queue) * EVENT_CHUNK_BYTES);
 	json_u64(json, "disk_bytes", config->disk_bytes);
 	json_end(json);
 }
