@@ -91,7 +91,7 @@ static int page_fault_once(void *state)
 	if (!poller_call(env->poller, touch, fault, timeout_ticks))
 		return 0;
 	injection_log_add(env->log, fault->start_tsc, fault->end_tsc,
-		(uint32_t)atomic_load(&env->poller->tid), fault->pages);
+		(uint32_t)poller_tid(env->poller), fault->pages);
 	return 1;
 }
 

@@ -58,7 +58,7 @@ static int reschedule_once(void *state)
 	if (!cause_finds_victim(env))
 		return 0;
 	uint64_t start = clock_tsc();
-	if (syscall(SYS_tgkill, getpid(), atomic_load(&env->poller->tid), SIGRTMIN) < 0)
+	if (syscall(SYS_tgkill, getpid(), poller_tid(env->poller), SIGRTMIN) < 0)
 		return -errno;
 	while (end < start && clock_tsc() - start < timeout_ticks) {
 		end = atomic_load_explicit(&handled_tsc, memory_order_relaxed);

@@ -72,7 +72,7 @@ static int syscall_once(void *state)
 	if (!poller_call(env->poller, read_zeros, call, timeout_ticks) || call->start_tsc == 0)
 		return 0;
 	injection_log_add(env->log, call->start_tsc, call->end_tsc,
-		(uint32_t)atomic_load(&env->poller->tid), call->len);
+		(uint32_t)poller_tid(env->poller), call->len);
 	return 1;
 }
 

@@ -83,7 +83,7 @@ static int timer_once(void *state)
 		cause_wait(env, due);
 	if (n_expired == 0)
 		return 0;
-	injection_log_add(env->log, due, clock_tsc(), (uint32_t)atomic_load(&env->poller->tid), 0);
+	injection_log_add(env->log, due, clock_tsc(), (uint32_t)poller_tid(env->poller), 0);
 	return 1;
 }
 

@@ -51,13 +51,13 @@ static void print_poller(struct json *json, const struct injector *injector)
 		return;
 	}
 	json_object(json, "gaps");
-	json_u64(json, "n", poller->result.n_gaps);
-	json_u64(json, "not_logged", poller->result.gaps_not_logged);
+	json_u64(json, "n", poller_result(poller)->n_gaps);
+	json_u64(json, "not_logged", poller_result(poller)->gaps_not_logged);
 	json_u64(json, "threshold_ns", injector->config.threshold_ns);
-	json_u64(json, "first_tsc", poller->result.first_tsc);
-	json_u64(json, "last_tsc", poller->result.last_tsc);
+	json_u64(json, "first_tsc", poller_result(poller)->first_tsc);
+	json_u64(json, "last_tsc", poller_result(poller)->last_tsc);
 	json_end(json);
-	json_u64(json, "felt", poller->result.n_felt);
+	json_u64(json, "felt", poller_result(poller)->n_felt);
 }
 
 static const char *why_stopped(const struct injector *injector, bool was_interrupted)
@@ -88,7 +88,7 @@ void inject_report_print(FILE *out, const struct injector *injector, bool was_in
 	json_u64(&json, "seed", config->seed);
 	print_counts(&json, injector);
 	json_object(&json, "threads");
-	json_i64(&json, "victim", poller == NULL ? injector->env.victim_pid : poller->tid);
+	json_i64(&json, "victim", poller == NULL ? injector->env.victim_pid : poller_tid(poller));
 	json_i64(&json, "injector", injector->tid);
 	json_end(&json);
 	json_i64(&json, "victim_pid", injector->env.victim_pid);
@@ -112,7 +112,7 @@ void inject_report_say(FILE *out, const struct injector *injector)
 		injector->n_not_sent, injector->n_overdue, injector->n_late);
 	if (injector->poller != NULL)
 		fprintf(out, "; %" PRIu64 " of %" PRIu64 " stretches in a gap of the poller's",
-			injector->poller->result.n_felt, injector->log->n);
+			poller_result(injector->poller)->n_felt, injector->log->n);
 	fputc('\n', out);
 }
 

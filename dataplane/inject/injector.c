@@ -96,7 +96,7 @@ static int init_cause(struct injector *injector, struct error *error)
 		error_set(error, "out of memory");
 		goto out;
 	}
-	pid_t child = injector->poller == NULL ? 0 : injector->poller->pid;
+	pid_t child = injector->poller == NULL ? 0 : poller_pid(injector->poller);
 	injector->env = (struct cause_env){
 		.core = config->core,
 		.tsc_hz = injector->tsc_hz,

@@ -1,8 +1,12 @@
 #include "poller.h"
 
+#include "poll_gap.h"
+
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,6 +19,26 @@ enum {
 	YOUNG_NS = 5000, // a reading of the clock this young: it runs
 	AWAY_FACTOR = 40, // this much older: it will be away for a while
 	PAUSE_NS = 50000,
+};
+
+// In memory that parent and child share.
+struct poller {
+	// Written at each reading of the clock, relaxed: on one core the clock only grows, and who
+	// reads it from afar wants to know that it goes on, nothing else.
+	_Alignas(64) _Atomic uint64_t last_tsc;
+	// Asked by the injector (release), done and cleared by the poller (acquire, release).
+	_Atomic(void (*)(void *)) call;
+	void *call_arg;
+
+	_Alignas(64) atomic_bool stop; // by the injector
+	atomic_bool is_polling;
+	_Atomic int tid;
+	pid_t pid; // of the child; 0: a thread
+	pthread_t thread;
+	bool is_started;
+	struct poller_config config;
+	struct poll_gap gaps;
+	struct poller_result result;
 };
 
 static void answer_call(struct poller *poller)
@@ -236,4 +260,24 @@ bool poller_call(struct poller *poller, void (*function)(void *), void *arg, uin
 	while (atomic_load_explicit(&poller->call, memory_order_acquire) != NULL) {
 	}
 	return true;
+}
+
+uint64_t poller_last_tsc(const struct poller *poller)
+{
+	return atomic_load_explicit(&poller->last_tsc, memory_order_relaxed);
+}
+
+pid_t poller_tid(const struct poller *poller)
+{
+	return atomic_load(&poller->tid);
+}
+
+pid_t poller_pid(const struct poller *poller)
+{
+	return poller->pid;
+}
+
+const struct poller_result *poller_result(const struct poller *poller)
+{
+	return &poller->result;
 }

@@ -7,10 +7,7 @@
 #include "clock.h"
 #include "error.h"
 #include "injection_log.h"
-#include "poll_gap.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,31 +34,13 @@ struct poller_result {
 	int error; // -errno, or 0
 };
 
-// In memory that parent and child share.
-struct poller {
-	// Written at each reading of the clock, relaxed: on one core the clock only grows, and who
-	// reads it from afar wants to know that it goes on, nothing else.
-	_Alignas(64) _Atomic uint64_t last_tsc;
-	// Asked by the injector (release), done and cleared by the poller (acquire, release).
-	_Atomic(void (*)(void *)) call;
-	void *call_arg;
-
-	_Alignas(64) atomic_bool stop; // by the injector
-	atomic_bool is_polling;
-	_Atomic int tid;
-	pid_t pid; // of the child; 0: a thread
-	pthread_t thread;
-	bool is_started;
-	struct poller_config config;
-	struct poll_gap gaps;
-	struct poller_result result;
-};
+struct poller;
 
 // Start it and wait until it polls. A child dies with the calling thread. Returns 0 or -errno with
 // one line in error; close it also then.
 int poller_open(const struct poller_config *config, struct poller **out, struct error *error);
 
-// End it and wait for its end. result is then valid. Returns 0 or the first error.
+// End it and wait for its end. poller_result is then valid. Returns 0 or the first error.
 int poller_stop(struct poller *poller);
 
 void poller_close(struct poller *poller);
@@ -74,7 +53,10 @@ bool poller_is_running(struct poller *poller, uint64_t timeout_ticks);
 bool poller_call(
 	struct poller *poller, void (*function)(void *), void *arg, uint64_t timeout_ticks);
 
-static inline uint64_t poller_last_tsc(const struct poller *poller)
-{
-	return atomic_load_explicit(&poller->last_tsc, memory_order_relaxed);
-}
+uint64_t poller_last_tsc(const struct poller *poller);
+
+// Its thread, and its process where that is one of its own, else 0.
+pid_t poller_tid(const struct poller *poller);
+pid_t poller_pid(const struct poller *poller);
+
+const struct poller_result *poller_result(const struct poller *poller);

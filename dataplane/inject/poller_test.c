@@ -68,13 +68,13 @@ static void it_says_that_it_runs_and_ends_when_told(void **state)
 		struct poller *poller = open_poller(is_child);
 
 		assert_true(poller_is_running(poller, LONG_TICKS));
-		assert_true(poller->tid > 0);
-		assert_int_equal(poller->pid != 0, is_child);
+		assert_true(poller_tid(poller) > 0);
+		assert_int_equal(poller_pid(poller) != 0, is_child);
 		uint64_t before = poller_last_tsc(poller);
 		pause_ms(20);
 		assert_true(poller_last_tsc(poller) > before);
 		assert_int_equal(poller_stop(poller), 0);
-		assert_true(poller->result.last_tsc > poller->result.first_tsc);
+		assert_true(poller_result(poller)->last_tsc > poller_result(poller)->first_tsc);
 		poller_close(poller);
 	}
 }
@@ -102,13 +102,13 @@ static void one_that_is_stopped_does_not_run(void **state)
 	skip_with_one_core();
 	struct poller *poller = open_poller(true);
 
-	assert_int_equal(kill(poller->pid, SIGSTOP), 0);
+	assert_int_equal(kill(poller_pid(poller), SIGSTOP), 0);
 	pause_ms(50);
 	assert_false(poller_is_running(poller, HZ_GUESS / 50));
-	assert_int_equal(kill(poller->pid, SIGCONT), 0);
+	assert_int_equal(kill(poller_pid(poller), SIGCONT), 0);
 	assert_true(poller_is_running(poller, LONG_TICKS));
 	assert_int_equal(poller_stop(poller), 0);
-	assert_true(poller->result.n_gaps > 0);
+	assert_true(poller_result(poller)->n_gaps > 0);
 	poller_close(poller);
 }
 
@@ -116,7 +116,7 @@ static void a_child_that_was_killed_is_an_error(void **state)
 {
 	struct poller *poller = open_poller(true);
 
-	assert_int_equal(kill(poller->pid, SIGKILL), 0);
+	assert_int_equal(kill(poller_pid(poller), SIGKILL), 0);
 	assert_int_equal(poller_stop(poller), -ECHILD);
 	poller_close(poller);
 }
