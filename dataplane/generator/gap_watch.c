@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct gap_span {
+	uint64_t start_tsc, end_tsc;
+};
+
 int gap_watch_create(struct gap_watch *watch, const struct gap_log_config *config, size_t n_latest)
 {
 	*watch = (struct gap_watch){

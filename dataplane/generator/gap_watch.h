@@ -19,10 +19,6 @@ enum {
 	GAP_WATCH_RING = 960,
 };
 
-struct gap_span {
-	uint64_t start_tsc, end_tsc;
-};
-
 struct gap_watch {
 	uint64_t checkpoint_tsc;
 	uint64_t last_end_tsc; // end of the last gap; 0: none yet

@@ -41,7 +41,7 @@ static int add_measurement(struct batch *batch, const struct measurement *m)
 	int err = 0;
 
 	for (uint8_t set = 0; set < 4; set++) {
-		const struct histogram *series = m->histograms.sets[set / 2][set % 2];
+		const struct histogram *series = m->histograms[set / 2][set % 2];
 		for (uint16_t i = 0; err == 0 && series != NULL && i < N_GENERATOR_SERIES; i++) {
 			const struct histogram_record labels = {
 				.series = i,

@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct flow_state {
+	uint64_t next_expected; // RFC 4737's NextExp
+	uint64_t last_latency_ticks;
+	uint8_t has_last, last_void, last_cold;
+};
+
 int measurement_init(struct measurement *m, const struct measurement_config *config)
 {
 	int err = -ENOMEM;
@@ -28,10 +34,9 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 		goto fail;
 	for (int cold = 0; cold < (config->has_warm_up ? 2 : 1); cold++) {
 		for (int is_void = 0; is_void < 2; is_void++) {
-			m->histograms.sets[cold][is_void] =
-				histogram_array_create(N_GENERATOR_SERIES);
+			m->histograms[cold][is_void] = histogram_array_create(N_GENERATOR_SERIES);
 			err = -ENOMEM;
-			if (m->histograms.sets[cold][is_void] == NULL)
+			if (m->histograms[cold][is_void] == NULL)
 				goto fail;
 		}
 	}
@@ -44,26 +49,28 @@ fail:
 void measurement_fini(struct measurement *m)
 {
 	for (int set = 0; set < 4; set++) {
-		histogram_array_destroy(m->histograms.sets[set / 2][set % 2], N_GENERATOR_SERIES);
-		m->histograms.sets[set / 2][set % 2] = NULL;
+		histogram_array_destroy(m->histograms[set / 2][set % 2], N_GENERATOR_SERIES);
+		m->histograms[set / 2][set % 2] = NULL;
 	}
 	in_flight_fini(&m->in_flight);
 	free(m->flows);
 	m->flows = NULL;
 }
 
-static inline bool tail_exceeds(struct tail_threshold *tail, uint64_t ticks)
+static inline bool exceeds_tail(struct measurement *m, uint64_t ticks)
 {
-	if (__builtin_expect(tail->ticks_q16 == 0, 0))
-		tail->ticks_q16 = ticks << 16;
+	uint64_t *tail_q16 = &m->tail.ticks_q16;
 
-	uint64_t step = (tail->ticks_q16 >> 14) + 1;
+	if (__builtin_expect(*tail_q16 == 0, 0))
+		*tail_q16 = ticks << 16;
 
-	if (ticks << 16 > tail->ticks_q16) {
-		tail->ticks_q16 += 99 * step;
+	uint64_t step = (*tail_q16 >> 14) + 1;
+
+	if (ticks << 16 > *tail_q16) {
+		*tail_q16 += 99 * step;
 		return true;
 	}
-	tail->ticks_q16 -= step < tail->ticks_q16 ? step : tail->ticks_q16;
+	*tail_q16 -= step < *tail_q16 ? step : *tail_q16;
 	return false;
 }
 
@@ -75,7 +82,7 @@ static inline struct packet_record *record_slot(
 		return NULL;
 	if (m->mode == RECORD_MODE_TAIL && service_ticks > 0) {
 		// Asked first: the threshold has to see every latency.
-		bool is_slow = tail_exceeds(&m->tail, service_ticks);
+		bool is_slow = exceeds_tail(m, service_ticks);
 		if (!is_slow && (flags & ~PACKET_COLD) == 0)
 			return NULL;
 	}
@@ -123,7 +130,7 @@ static inline uint16_t flags_of(const struct in_flight_entry *entry)
 
 static inline struct histogram *series_of(struct measurement *m, uint16_t flags)
 {
-	return m->histograms.sets[(flags & PACKET_COLD) != 0][(flags & PACKET_VOID) != 0];
+	return m->histograms[(flags & PACKET_COLD) != 0][(flags & PACKET_VOID) != 0];
 }
 
 // Both series of a departure count every sent packet, when its fate and thus its flags are known.
@@ -191,7 +198,7 @@ static inline void record_jitter(struct measurement *m, uint64_t latency_ticks,
 					? latency_ticks - other_latency_ticks
 					: other_latency_ticks - latency_ticks;
 
-	histogram_record(&m->histograms.sets[is_cold][is_void][SERIES_JITTER], jitter_ticks);
+	histogram_record(&m->histograms[is_cold][is_void][SERIES_JITTER], jitter_ticks);
 }
 
 // What comes out of order may have come after both its neighbours in its flow, the packet before

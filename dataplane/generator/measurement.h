@@ -18,29 +18,16 @@ enum record_mode {
 	RECORD_MODE_NONE,
 };
 
-// Histograms of a direction: [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with
-// a warm-up.
-struct histogram_sets {
-	struct histogram *sets[2][2];
-};
-
-// A moving threshold that about one latency in a hundred exceeds: each one above lifts it by 99
-// steps, each one below lowers it by one. A step is 2^-14 of the threshold,
-// which starts at the first latency.
-struct tail_threshold {
-	uint64_t ticks_q16;
-};
-
-struct flow_state {
-	uint64_t next_expected; // RFC 4737's NextExp
-	uint64_t last_latency_ticks;
-	uint8_t has_last, last_void, last_cold;
-};
-
 struct measurement {
 	_Alignas(64) struct counters counters;
-	struct histogram_sets histograms;
-	struct tail_threshold tail;
+	// [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with a warm-up.
+	struct histogram *histograms[2][2];
+	// A moving threshold that about one latency in a hundred exceeds: each one above lifts it
+	// by 99 steps, each one below lowers it by one. A step is 2^-14 of the threshold, which
+	// starts at the first latency.
+	struct {
+		uint64_t ticks_q16;
+	} tail;
 	uint64_t longest_service_ticks;
 	const struct gap_watch *gaps;
 	bool device_holds; // packets until more come

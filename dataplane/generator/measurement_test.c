@@ -102,7 +102,7 @@ static void receive(struct measurement *m, uint64_t seq, uint64_t latency)
 
 static uint64_t count(const struct measurement *m, enum histogram_series series, uint64_t value)
 {
-	return m->histograms.sets[0][0][series].counts[histogram_index(value)];
+	return m->histograms[0][0][series].counts[histogram_index(value)];
 }
 
 static void test_a_packet_is_timed_and_recorded(void **state)
@@ -142,7 +142,7 @@ static void test_jitter_is_between_successive_packets_of_a_flow(void **state)
 	receive(m, 3, 907);
 	receive(m, 6, 500);
 
-	assert_int_equal(histogram_total(&m->histograms.sets[0][0][SERIES_JITTER]), 2);
+	assert_int_equal(histogram_total(&m->histograms[0][0][SERIES_JITTER]), 2);
 	assert_int_equal(count(m, SERIES_JITTER, 20), 1);
 	assert_int_equal(count(m, SERIES_JITTER, 7), 1);
 	finish(m, records, 1);
@@ -160,7 +160,7 @@ static void test_jitter_of_reordered_packets_is_between_neighbours_in_the_flow(v
 	receive(m, 2, 307);
 	receive(m, 6, 400);
 
-	assert_int_equal(histogram_total(&m->histograms.sets[0][0][SERIES_JITTER]), 3);
+	assert_int_equal(histogram_total(&m->histograms[0][0][SERIES_JITTER]), 3);
 	assert_int_equal(count(m, SERIES_JITTER, 7), 1);
 	assert_int_equal(count(m, SERIES_JITTER, 6), 1);
 	assert_int_equal(count(m, SERIES_JITTER, 99), 1);
@@ -180,8 +180,8 @@ static void test_jitter_beside_a_void_packet_is_void_in_any_order(void **state)
 	receive(m, 4, 300);
 	receive(m, 2, 307);
 
-	assert_int_equal(histogram_total(&m->histograms.sets[0][0][SERIES_JITTER]), 0);
-	assert_int_equal(histogram_total(&m->histograms.sets[0][1][SERIES_JITTER]), 2);
+	assert_int_equal(histogram_total(&m->histograms[0][0][SERIES_JITTER]), 0);
+	assert_int_equal(histogram_total(&m->histograms[0][1][SERIES_JITTER]), 2);
 	finish(m, records, 1);
 }
 
@@ -327,7 +327,7 @@ static void test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void(void **
 	receive(m, 3, 300);
 
 	assert_int_equal(m->counters.void_, 2);
-	assert_int_equal(m->histograms.sets[0][1][SERIES_SERVICE].counts[300], 2);
+	assert_int_equal(m->histograms[0][1][SERIES_SERVICE].counts[300], 2);
 	assert_int_equal(finish(m, records, 5), 4);
 	assert_int_equal(records[0].flags, 0);
 	assert_int_equal(records[1].flags, 0);
@@ -413,7 +413,7 @@ static void test_flags_of_the_sender_reach_record_and_histogram(void **state)
 
 	assert_int_equal(m->counters.sent_late, 1);
 	assert_int_equal(m->counters.void_cold, 1);
-	assert_int_equal(histogram_total(&m->histograms.sets[1][1][SERIES_SERVICE]), 1);
+	assert_int_equal(histogram_total(&m->histograms[1][1][SERIES_SERVICE]), 1);
 	finish(m, records, 1);
 	assert_int_equal(records[0].flags, PACKET_VOID | PACKET_COLD);
 }
