@@ -39,7 +39,7 @@ static const struct option_spec throttled_specs[] = {
 
 struct throttled {
 	const struct cause_env *env;
-	struct cpu_group group;
+	struct cpu_group *group;
 	uint64_t length_ticks;
 	uint32_t tid;
 	clockid_t clock; // the victim's CPU time
@@ -63,12 +63,12 @@ static int throttled_init(
 	int err = cpu_group_create(&throttled->group, NULL, error);
 	if (err < 0)
 		return err;
-	err = cpu_group_limit(&throttled->group, LARGE_US);
+	err = cpu_group_limit(throttled->group, LARGE_US);
 	if (err == 0)
-		err = env->poller != NULL ? cpu_group_add(&throttled->group, env->victim_pid)
-					  : cpu_group_borrow(&throttled->group, env->victim_pid);
+		err = env->poller != NULL ? cpu_group_add(throttled->group, env->victim_pid)
+					  : cpu_group_borrow(throttled->group, env->victim_pid);
 	if (err < 0)
-		error_set(error, "throttled: %s: %s; run as root", throttled->group.path,
+		error_set(error, "throttled: %s: %s; run as root", cpu_group_path(throttled->group),
 			strerror(-err));
 	return err;
 }
@@ -113,9 +113,9 @@ static uint64_t wait_until_silent(const struct throttled *throttled)
 static int release(struct throttled *throttled, uint64_t before_ns, uint64_t *end, uint64_t *ns)
 {
 	*end = clock_tsc();
-	int err = cpu_group_limit(&throttled->group, LARGE_US);
+	int err = cpu_group_limit(throttled->group, LARGE_US);
 	if (err == 0)
-		err = cpu_group_throttled_ns(&throttled->group, ns);
+		err = cpu_group_throttled_ns(throttled->group, ns);
 	*ns -= err == 0 ? before_ns : *ns;
 	return err;
 }
@@ -128,9 +128,9 @@ static int throttled_once(void *state)
 
 	if (!cause_finds_victim(env))
 		return 0;
-	int err = cpu_group_throttled_ns(&throttled->group, &before_ns);
+	int err = cpu_group_throttled_ns(throttled->group, &before_ns);
 	if (err == 0)
-		err = cpu_group_limit(&throttled->group, SMALL_US);
+		err = cpu_group_limit(throttled->group, SMALL_US);
 	if (err == 0) {
 		last = wait_until_silent(throttled);
 		err = release(throttled, before_ns, &end, &ns);
@@ -149,7 +149,7 @@ static void throttled_fini(void *state)
 {
 	struct throttled *throttled = state;
 
-	cpu_group_destroy(&throttled->group);
+	cpu_group_destroy(throttled->group);
 }
 
 const struct cause_ops cause_throttled = {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,13 @@ enum {
 	PERIOD_US = 1000000, // the longest the kernel takes: no refill comes in between
 	REMOVE_TRIES = 100, // of a millisecond
 	TEXT_LEN = 4096,
+};
+
+struct cpu_group {
+	char path[CPU_GROUP_PATH_LEN];
+	bool is_v2;
+	pid_t borrowed; // 0: nobody
+	char home[CPU_GROUP_PATH_LEN]; // the group it was in
 };
 
 static const char prefix[] = "taut-inject-";
@@ -106,13 +114,12 @@ static void remove_dead(const char *folder)
 	(void)closedir(opened);
 }
 
-int cpu_group_create(struct cpu_group *group, const char *mounts, struct error *error)
+// The folder is made, or there already.
+static int make_folder(struct cpu_group *group, const char *mounts, struct error *error)
 {
 	char folder[CPU_GROUP_PATH_LEN - 32];
 
-	*group = (struct cpu_group){0};
-	if (!find_mount(mounts == NULL ? "/proc/mounts" : mounts, folder, sizeof(folder),
-		    &group->is_v2)) {
+	if (!find_mount(mounts, folder, sizeof(folder), &group->is_v2)) {
 		error_set(error,
 			"throttled: no control group with the cpu controller; of version 2 enable "
 			"it: echo +cpu > /sys/fs/cgroup/cgroup.subtree_control");
@@ -121,12 +128,32 @@ int cpu_group_create(struct cpu_group *group, const char *mounts, struct error *
 	remove_dead(folder);
 	snprintf(group->path, sizeof(group->path), "%s/%s%d", folder, prefix, getpid());
 	int err = mkdir(group->path, 0755) < 0 && errno != EEXIST ? -errno : 0;
-	if (err == 0)
-		return 0;
-	error_set(error, "throttled: %s: cannot be made: %s; run as root", group->path,
-		strerror(-err));
-	group->path[0] = '\0';
+	if (err < 0)
+		error_set(error, "throttled: %s: cannot be made: %s; run as root", group->path,
+			strerror(-err));
 	return err;
+}
+
+int cpu_group_create(struct cpu_group **out, const char *mounts, struct error *error)
+{
+	struct cpu_group *group = calloc(1, sizeof(*group));
+	int err = -ENOMEM;
+
+	*out = group;
+	if (group == NULL)
+		error_set(error, "throttled: out of memory");
+	else
+		err = make_folder(group, mounts == NULL ? "/proc/mounts" : mounts, error);
+	if (err < 0) {
+		free(group);
+		*out = NULL;
+	}
+	return err;
+}
+
+const char *cpu_group_path(const struct cpu_group *group)
+{
+	return group->path;
 }
 
 int cpu_group_add(const struct cpu_group *group, pid_t pid)
@@ -209,16 +236,17 @@ void cpu_group_destroy(struct cpu_group *group)
 	const struct timespec pause = {.tv_nsec = 1000000};
 	char pid[16];
 
+	if (group == NULL)
+		return;
 	snprintf(pid, sizeof(pid), "%d", group->borrowed);
 	// It may have ended.
 	if (group->borrowed > 0)
 		(void)write_text(group->home, "cgroup.procs", pid);
-	group->borrowed = 0;
 	// Who has just ended may be in it for a moment.
-	for (int i = 0; i < REMOVE_TRIES && *group->path != '\0'; i++) {
+	for (int i = 0; i < REMOVE_TRIES; i++) {
 		if (rmdir(group->path) == 0 || errno != EBUSY)
 			break;
 		(void)nanosleep(&pause, NULL);
 	}
-	group->path[0] = '\0';
+	free(group);
 }

@@ -5,22 +5,19 @@
 
 #include "error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 enum { CPU_GROUP_PATH_LEN = 512 };
 
-struct cpu_group {
-	char path[CPU_GROUP_PATH_LEN]; // "": not made
-	bool is_v2;
-	pid_t borrowed; // 0: nobody
-	char home[CPU_GROUP_PATH_LEN]; // the group it was in
-};
+struct cpu_group;
 
-// Returns 0 or -errno with one line in error. mounts: NULL, or a file as /proc/mounts.
-int cpu_group_create(struct cpu_group *group, const char *mounts, struct error *error);
+// Returns 0, or -errno with one line in error and NULL in *out. mounts: NULL, or a file as
+// /proc/mounts.
+int cpu_group_create(struct cpu_group **out, const char *mounts, struct error *error);
+
+// Its folder.
+const char *cpu_group_path(const struct cpu_group *group);
 
 // All threads of the process. Returns 0 or -errno.
 int cpu_group_add(const struct cpu_group *group, pid_t pid);
@@ -34,5 +31,5 @@ int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us);
 // Time for which it was throttled so far. Returns 0 or -errno.
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out);
 
-// Nobody but who was borrowed may be in it any more.
+// Nobody but who was borrowed may be in it any more. NULL is none.
 void cpu_group_destroy(struct cpu_group *group);

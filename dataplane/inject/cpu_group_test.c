@@ -76,7 +76,7 @@ static pid_t dead_pid(void)
 
 static void version_1_is_limited_by_two_files(void **state)
 {
-	struct cpu_group group;
+	struct cpu_group *group;
 	struct tree tree;
 	struct error error = {0};
 	char text[64];
@@ -84,25 +84,26 @@ static void version_1_is_limited_by_two_files(void **state)
 
 	make_tree(&tree, "cgroup", "rw,cpu,cpuacct");
 	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
-	assert_false(group.is_v2);
-	write_file(group.path, "cpu.cfs_period_us", "100000\n");
-	write_file(group.path, "cpu.cfs_quota_us", "-1\n");
-	write_file(group.path, "cpu.stat", "nr_periods 3\nnr_throttled 1\nthrottled_time 4711\n");
+	write_file(cpu_group_path(group), "cpu.cfs_period_us", "100000\n");
+	write_file(cpu_group_path(group), "cpu.cfs_quota_us", "-1\n");
+	write_file(cpu_group_path(group), "cpu.stat",
+		"nr_periods 3\nnr_throttled 1\nthrottled_time 4711\n");
 
-	assert_int_equal(cpu_group_limit(&group, 1000), 0);
+	assert_int_equal(cpu_group_limit(group, 1000), 0);
 
-	read_file(group.path, "cpu.cfs_quota_us", text, sizeof(text));
+	read_file(cpu_group_path(group), "cpu.cfs_quota_us", text, sizeof(text));
 	assert_int_equal(strncmp(text, "1000", 4), 0);
-	read_file(group.path, "cpu.cfs_period_us", text, sizeof(text));
+	read_file(cpu_group_path(group), "cpu.cfs_period_us", text, sizeof(text));
 	assert_int_equal(atoi(text), 1000000);
-	assert_int_equal(cpu_group_throttled_ns(&group, &ns), 0);
+	assert_int_equal(cpu_group_throttled_ns(group, &ns), 0);
 	assert_int_equal(ns, 4711);
+	cpu_group_destroy(group);
 	remove_tree(&tree);
 }
 
 static void version_2_is_limited_by_one_file(void **state)
 {
-	struct cpu_group group;
+	struct cpu_group *group;
 	struct tree tree;
 	struct error error = {0};
 	char text[64];
@@ -111,22 +112,22 @@ static void version_2_is_limited_by_one_file(void **state)
 	make_tree(&tree, "cgroup2", "rw,nsdelegate");
 	write_file(tree.folder, "cgroup.subtree_control", "cpuset cpu io\n");
 	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
-	assert_true(group.is_v2);
-	write_file(group.path, "cpu.max", "max 100000\n");
-	write_file(group.path, "cpu.stat", "usage_usec 1\nthrottled_usec 12\n");
+	write_file(cpu_group_path(group), "cpu.max", "max 100000\n");
+	write_file(cpu_group_path(group), "cpu.stat", "usage_usec 1\nthrottled_usec 12\n");
 
-	assert_int_equal(cpu_group_limit(&group, 1000), 0);
+	assert_int_equal(cpu_group_limit(group, 1000), 0);
 
-	read_file(group.path, "cpu.max", text, sizeof(text));
+	read_file(cpu_group_path(group), "cpu.max", text, sizeof(text));
 	assert_int_equal(strncmp(text, "1000 1000000", 12), 0);
-	assert_int_equal(cpu_group_throttled_ns(&group, &ns), 0);
+	assert_int_equal(cpu_group_throttled_ns(group, &ns), 0);
 	assert_int_equal(ns, 12000);
+	cpu_group_destroy(group);
 	remove_tree(&tree);
 }
 
 static void no_cpu_controller_is_said_with_its_remedy(void **state)
 {
-	struct cpu_group group;
+	struct cpu_group *group;
 	struct tree tree;
 	struct error error = {0};
 
@@ -135,13 +136,13 @@ static void no_cpu_controller_is_said_with_its_remedy(void **state)
 
 	assert_true(cpu_group_create(&group, tree.mounts, &error) < 0);
 	assert_non_null(strstr(error.text, "subtree_control"));
-	cpu_group_destroy(&group);
+	assert_null(group);
 	remove_tree(&tree);
 }
 
 static void groups_of_the_dead_are_removed_and_no_others(void **state)
 {
-	struct cpu_group group;
+	struct cpu_group *group;
 	struct tree tree;
 	struct error error = {0};
 	char dead[128], alive[128], other[128];
@@ -157,8 +158,11 @@ static void groups_of_the_dead_are_removed_and_no_others(void **state)
 	assert_int_not_equal(access(dead, F_OK), 0);
 	assert_int_equal(access(alive, F_OK), 0);
 	assert_int_equal(access(other, F_OK), 0);
-	cpu_group_destroy(&group);
-	assert_int_equal(group.path[0], '\0');
+	char own[128];
+	snprintf(own, sizeof(own), "%s", cpu_group_path(group));
+	assert_int_equal(access(own, F_OK), 0);
+	cpu_group_destroy(group);
+	assert_int_not_equal(access(own, F_OK), 0);
 	remove_tree(&tree);
 }
 
