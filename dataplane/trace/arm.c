@@ -1,6 +1,7 @@
 #include "arm.h"
 
 #include "cpu_text.h"
+#include "tracefs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static bool is_on_all(const struct event_row *row)
 static enum row_state arm_row(struct collector *collector, const struct event_row *row)
 {
 	const struct trace_config *config = collector->config;
-	const struct instance *instance = is_on_all(row) ? &collector->all : &collector->core;
+	const struct instance *instance = is_on_all(row) ? collector->all : collector->core;
 	char name[128], filter[FILTER_LEN];
 
 	if ((config->groups & UINT32_C(1) << row->group) == 0)

@@ -5,6 +5,7 @@
 #include "cpu_list.h"
 #include "symbols.h"
 #include "thread_names.h"
+#include "tracefs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,16 +120,16 @@ static int open_streams_of(struct collector *collector, const struct instance *i
 		if (!CPU_ISSET(cpu, cpus))
 			continue;
 		struct stream_config config = {
-			.instance = instance->path,
+			.instance = instance_path(instance),
 			.cpu = (int)cpu,
-			.tells_lost = instance == &collector->core,
+			.tells_lost = instance == collector->core,
 			.decoder = collector->decoder,
 			.layout = &collector->layout,
 		};
 		int err = stream_open(&collector->streams[collector->n_streams], &config);
 		if (err < 0) {
-			error_set(error, "%s: events of CPU %zu cannot be read: %s", instance->path,
-				cpu, strerror(-err));
+			error_set(error, "%s: events of CPU %zu cannot be read: %s",
+				instance_path(instance), cpu, strerror(-err));
 			return err;
 		}
 		collector->n_streams++;
@@ -152,11 +153,10 @@ static int open_streams(struct collector *collector, const cpu_set_t *online, st
 	void **sources = calloc(most, sizeof(*sources));
 	err = collector->streams == NULL || sources == NULL ? -ENOMEM : 0;
 	if (err == 0)
-		err = open_streams_of(
-			collector, &collector->core, &collector->config->cores, error);
+		err = open_streams_of(collector, collector->core, &collector->config->cores, error);
 	collector->n_core_streams = collector->n_streams;
 	if (err == 0)
-		err = open_streams_of(collector, &collector->all, online, error);
+		err = open_streams_of(collector, collector->all, online, error);
 	for (size_t i = 0; err == 0 && i < collector->n_streams; i++)
 		sources[i] = &collector->streams[i];
 	if (err == 0)
@@ -250,8 +250,8 @@ static void begin(struct collector *collector)
 	collector->armed_tsc = collector->clock.is_tsc ? stamp : clock_tsc();
 	for (size_t i = 0; i < collector->n_streams; i++)
 		stream_start(&collector->streams[i], stamp);
-	(void)instance_switch(&collector->all, true);
-	(void)instance_switch(&collector->core, true);
+	(void)instance_switch(collector->all, true);
+	(void)instance_switch(collector->core, true);
 }
 
 int collector_open(
@@ -383,8 +383,8 @@ static int finish(struct collector *collector, struct error *error)
 {
 	collector->pace.piece_ticks = 0;
 	collector->n_pages_live = n_pages_read(collector);
-	(void)instance_switch(&collector->core, false);
-	(void)instance_switch(&collector->all, false);
+	(void)instance_switch(collector->core, false);
+	(void)instance_switch(collector->all, false);
 	collector->stopped_tsc = clock_tsc();
 	collector->after_text = counters_text(collector->config);
 	// Twice: a source that ran dry in one round is asked again in the next.
@@ -429,8 +429,8 @@ int collector_close(struct collector *collector)
 {
 	for (size_t i = 0; i < collector->n_streams; i++)
 		stream_close(&collector->streams[i]);
-	instance_remove(&collector->core);
-	instance_remove(&collector->all);
+	instance_remove(collector->core);
+	instance_remove(collector->all);
 	int err = 0;
 	if (collector->file.fd >= 0)
 		err = record_file_close(&collector->file, &collector->last);

@@ -67,7 +67,7 @@ struct collector {
 	struct clock_point points[CLOCK_POINTS]; // at the start
 	struct clock_point last;
 	uint64_t tsc_hz;
-	struct instance core, all; // for the watched cores; for initiators on every CPU
+	struct instance *core, *all; // for the watched cores; for initiators on every CPU
 	enum row_state rows[DECODER_EVENTS_MAX];
 	struct trace_names names;
 	struct decoder *decoder;

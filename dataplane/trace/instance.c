@@ -1,9 +1,11 @@
 #include "instance.h"
 
 #include "cpu_text.h"
+#include "tracefs.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,6 +15,10 @@ enum {
 	NAME_LEN_MAX = 128,
 	BUSY_TRIES = 100,
 	BUSY_PAUSE_NS = 10000000,
+};
+
+struct instance {
+	char path[TRACEFS_PATH_LEN];
 };
 
 // A new instance takes 1.4 MB of every CPU: give back what is not wanted, then take what is.
@@ -51,7 +57,16 @@ static int set_up(
 	return err;
 }
 
-int instance_make(
+// Somebody may be looking at it; the kernel then says busy.
+static void remove_folder(const struct instance *instance)
+{
+	static const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
+
+	for (int i = 0; i < BUSY_TRIES && rmdir(instance->path) < 0 && errno == EBUSY; i++)
+		nanosleep(&pause, NULL);
+}
+
+static int make(
 	struct instance *instance, const struct instance_config *config, struct error *error)
 {
 	const char *what = "";
@@ -63,14 +78,35 @@ int instance_make(
 			instance->path, strerror(-err));
 		return err;
 	}
-	instance->is_made = true;
 	int err = set_up(instance, config, &what);
-	if (err == 0)
-		return 0;
-	error_set(error, "%s/%s: %s%s", instance->path, what, strerror(-err),
-		err == -ENOMEM ? "; lower --buffer" : "");
-	instance_remove(instance);
+	if (err < 0) {
+		error_set(error, "%s/%s: %s%s", instance->path, what, strerror(-err),
+			err == -ENOMEM ? "; lower --buffer" : "");
+		remove_folder(instance);
+	}
 	return err;
+}
+
+int instance_make(struct instance **out, const struct instance_config *config, struct error *error)
+{
+	struct instance *instance = calloc(1, sizeof(*instance));
+	int err = -ENOMEM;
+
+	*out = instance;
+	if (instance == NULL)
+		error_set(error, "out of memory");
+	else
+		err = make(instance, config, error);
+	if (err < 0) {
+		free(instance);
+		*out = NULL;
+	}
+	return err;
+}
+
+const char *instance_path(const struct instance *instance)
+{
+	return instance->path;
 }
 
 int instance_enable(const struct instance *instance, const char *event, const char *filter)
@@ -88,18 +124,13 @@ int instance_enable(const struct instance *instance, const char *event, const ch
 
 int instance_switch(const struct instance *instance, bool on)
 {
-	return instance->is_made ? tracefs_write(instance->path, "tracing_on", on ? "1" : "0") : 0;
+	return tracefs_write(instance->path, "tracing_on", on ? "1" : "0");
 }
 
 void instance_remove(struct instance *instance)
 {
-	static const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
-
-	// Somebody may be looking at it; the kernel then says busy.
-	for (int i = 0; instance->is_made && i < BUSY_TRIES; i++) {
-		if (rmdir(instance->path) == 0 || errno != EBUSY)
-			instance->is_made = false;
-		else
-			nanosleep(&pause, NULL);
-	}
+	if (instance == NULL)
+		return;
+	remove_folder(instance);
+	free(instance);
 }

@@ -4,17 +4,13 @@
 // before instance_switch.
 
 #include "error.h"
-#include "tracefs.h"
 
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct instance {
-	char path[TRACEFS_PATH_LEN];
-	bool is_made;
-};
+struct instance;
 
 struct instance_config {
 	const char *root;
@@ -24,14 +20,17 @@ struct instance_config {
 	size_t buffer_bytes; // of each of these
 };
 
-// Make it, switched off. Returns 0 or -errno, with one line in error; nothing stays then.
-int instance_make(
-	struct instance *instance, const struct instance_config *config, struct error *error);
+// Make it, switched off. Returns 0, or -errno with one line in error and NULL in *out; nothing
+// stays then.
+int instance_make(struct instance **out, const struct instance_config *config, struct error *error);
+
+// Its folder.
+const char *instance_path(const struct instance *instance);
 
 // Ask for an event, of what passes the filter ("": all). Returns 0 or -errno.
 int instance_enable(const struct instance *instance, const char *event, const char *filter);
 
 int instance_switch(const struct instance *instance, bool on);
 
-// Its files must be closed. What is not there is no error.
+// Its files must be closed. NULL is none.
 void instance_remove(struct instance *instance);

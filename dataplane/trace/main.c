@@ -7,6 +7,7 @@
 #include "program.h"
 #include "trace_options.h"
 #include "trace_report.h"
+#include "tracefs.h"
 
 #include <errno.h>
 #include <string.h>

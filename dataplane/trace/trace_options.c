@@ -2,6 +2,7 @@
 
 #include "cpu_list.h"
 #include "option_spec.h"
+#include "tracefs.h"
 
 #include <ctype.h>
 #include <errno.h>
