@@ -26,6 +26,9 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "forwarder": ({"base", "record", "runtime", "nf"}, True),
     "generator": ({"base", "record", "runtime", "traffic"}, True),
 }
+# A struct that a header defines.
+STRUCT = re.compile(r"^struct (?P<name>\w+) \{\n.*?^\}", re.MULTILINE | re.DOTALL)
+
 # Families: no member includes another member's header, only the family's own.
 FAMILIES = {"nf", "traffic"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
@@ -66,6 +69,7 @@ def main() -> int:
         if is_c(path):
             findings += includes(path, text, headers)
             findings += unlisted(path, text)
+    findings += open_structs({path: path.read_text() for path in paths if is_c(path)})
     print("\n".join(findings))
     return 1 if findings else 0
 
@@ -139,6 +143,22 @@ def unlisted(path: Path, text: str) -> Iterator[str]:
             continue
         if not re.search(rf"&{name}\b", table.read_text()):
             yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {name} is not in {table}"
+
+
+def open_structs(sources: dict[Path, str]) -> Iterator[str]:
+    """A struct that one .c alone looks into is defined there: its header says `struct NAME;`."""
+    for path, text in sources.items():
+        if path.suffix != ".h" or "static inline" in text:
+            continue
+        own = {path, path.with_suffix(".c"), path.with_name(f"{path.stem}_test.c")}
+        for match in STRUCT.finditer(text):
+            name = rf"\bstruct {match['name']}\b"
+            # Held by value in a struct of the header, or handed out by one of its functions.
+            is_needed = re.search(rf"{name}(?! \*| \{{|;)|^(const )?{name} \*\w+\(", text, re.M)
+            others = (other for where, other in sources.items() if where not in own)
+            if not is_needed and not any(re.search(name, other) for other in others):
+                number = text.count("\n", 0, match.start()) + 1
+                yield f"{path}:{number}: struct {match['name']}: define it in {path.stem}.c"
 
 
 def is_other_member(path: Path, name: str) -> bool:

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from check_files import MEMBER, TABLES, includes, length, printed, todos, unlisted
+from check_files import (
+    MEMBER,
+    TABLES,
+    includes,
+    length,
+    open_structs,
+    printed,
+    todos,
+    unlisted,
+)
 
 HEADERS = {"clock.h": {"base"}, "port.h": {"runtime"}, "delay.h": {"nf"}, "nf.h": {"nf"}}
 
@@ -108,3 +117,28 @@ def test_todo_needs_an_issue_number() -> None:
 def test_what_is_printed_past_the_paragraphs_is_found(text: str, n: int) -> None:
     assert len(list(printed(Path("python/taut/cli/x.py"), text))) == n
     assert list(printed(Path("tests/cli/x.py"), text)) == []
+
+
+HELD = "struct heap {\n\tint n;\n};\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "other", "n"),
+    [
+        (HELD + "int heap_create(struct heap **out);\n", "", 1),
+        (HELD + "int heap_create(struct heap **out);\n", "int f(struct heap *heap);\n", 0),
+        (HELD + "struct tree {\n\tstruct heap heap;\n};\n", "static struct tree tree;\n", 0),
+        (HELD + "const struct heap *heap_of(int n);\n", "", 0),
+        (HELD + "static inline int heap_n(struct heap *h)\n{\n\treturn h->n;\n}\n", "", 0),
+        ("struct heap;\n", "", 0),
+    ],
+)
+def test_struct_that_only_its_own_file_uses_is_found(header: str, other: str, n: int) -> None:
+    sources = {
+        Path("dataplane/trace/heap.h"): header,
+        Path("dataplane/trace/heap.c"): "static struct heap heap;\n",
+        Path("dataplane/trace/heap_test.c"): "static struct heap *tested;\n",
+        Path("dataplane/trace/tail.c"): other,
+    }
+
+    assert len(list(open_structs(sources))) == n
