@@ -5,7 +5,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -95,12 +97,68 @@ static void test_bad_input_is_one_line_that_names_it(void **state)
 	}
 }
 
+static char printed[4096];
+
+// What reaches standard output while one argument is answered.
+static void ask(const char *argument)
+{
+	const char *const arguments[] = {argument, NULL};
+	FILE *file = tmpfile();
+	int before = dup(STDOUT_FILENO);
+
+	assert_non_null(file);
+	fflush(stdout);
+	assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
+	int result = parse(arguments);
+	fflush(stdout);
+	assert_true(dup2(before, STDOUT_FILENO) >= 0);
+	close(before);
+	rewind(file);
+	printed[fread(printed, 1, sizeof(printed) - 1, file)] = '\0';
+	fclose(file);
+	assert_int_equal(result, COMMAND_LINE_DONE);
+}
+
+static void test_help_names_every_option_with_its_default(void **state)
+{
+	static const char *const lines[] = {
+		"Usage: taut-x --out DIR\n",
+		"\n  --burst N                 packets [default: 32]\n",
+		"\n  --both                    both ways\n",
+		"\n  --port ITEM               a port\n",
+		"\n  --out TEXT                a folder\n",
+		"\nExamples:\n  taut-x --out here\n",
+	};
+
+	ask("--help");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_non_null(strstr(printed, lines[i]));
+	for (char *text = printed, *one; (one = strsep(&text, "\n")) != NULL;)
+		assert_true(strlen(one) < 80);
+}
+
+static void test_version_is_one_line(void **state)
+{
+	ask("--version");
+	assert_string_equal(printed, "taut-x 1\n");
+}
+
+static void test_description_is_for_programs(void **state)
+{
+	ask("--describe");
+	assert_non_null(strstr(printed, "{\"program\":\"taut-x\",\"version\":\"1\","));
+	assert_non_null(strstr(printed, "\"options\":[{\"name\":\"burst\""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values_stand_behind_a_space_or_an_equals_sign),
 		cmocka_unit_test(test_what_follows_the_dashes_is_left_to_eal),
 		cmocka_unit_test(test_bad_input_is_one_line_that_names_it),
+		cmocka_unit_test(test_help_names_every_option_with_its_default),
+		cmocka_unit_test(test_version_is_one_line),
+		cmocka_unit_test(test_description_is_for_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
