@@ -4,16 +4,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-// One number below CPU_SETSIZE; moves *at behind it. Returns -1 if there is none.
+// One number below CPU_SETSIZE, with blanks around it; moves *at behind them. Returns -1 if there
+// is none.
 static int parse_cpu(const char **at)
 {
 	char *end;
 
+	*at += strspn(*at, " ");
 	if (!isdigit((unsigned char)**at))
 		return -1;
 	unsigned long cpu = strtoul(*at, &end, 10);
-	*at = end;
+	*at = end + strspn(end, " ");
 	return cpu < CPU_SETSIZE ? (int)cpu : -1;
 }
 

@@ -58,27 +58,32 @@ static int parse_duration(const char *text, uint64_t *out)
 	uint64_t scale = 1;
 	bool in_fraction = false, any = false;
 
-	for (; isdigit((unsigned char)*text) || (*text == '.' && !in_fraction); text++) {
+	text += strspn(text, " ");
+	while (isdigit((unsigned char)*text) || (*text == '.' && any && !in_fraction)) {
 		if (*text == '.') {
 			in_fraction = true;
+			if (!isdigit((unsigned char)*++text))
+				return -EINVAL;
 			continue;
 		}
 		any = true;
-		digits = digits * 10 + (unsigned int)(*text - '0');
+		digits = digits * 10 + (unsigned int)(*text++ - '0');
 		if (in_fraction)
 			scale *= 10;
 		if (digits > UINT64_MAX || scale > UINT64_C(1000000000000))
 			return -EINVAL;
 	}
+	text += strspn(text, " ");
 	// Nothing is nothing in any unit.
 	if (any && digits == 0 && *text == '\0') {
 		*out = 0;
 		return 0;
 	}
-	while (any && *text == ' ')
-		text++;
+	size_t len = strcspn(text, " ");
+	if (text[len + strspn(text + len, " ")] != '\0')
+		return -EINVAL;
 	for (size_t i = 0; any && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(text, units[i].name) != 0)
+		if (strlen(units[i].name) != len || memcmp(text, units[i].name, len) != 0)
 			continue;
 		unsigned __int128 ns = digits * units[i].ns;
 		if (ns % scale != 0 || ns / scale > INT64_MAX)

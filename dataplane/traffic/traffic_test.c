@@ -15,6 +15,9 @@
 
 #include <cmocka.h>
 
+// Behind cmocka.h, whose assertions it uses.
+#include "grammar_test_env.h"
+
 static struct error error;
 
 static struct frame_mix mix_of(const char *text)
@@ -206,30 +209,20 @@ static void test_rates_in_packets_and_in_bits(void **state)
 	assert_rate("100Gbps", "imix", RATE_LAYER_L1, 1e11 / 8 / (4246.0 / 12 + 20));
 }
 
-// A line is "RATE" PPS or "RATE" refused, a comment or empty. Python is held to the same file.
-static void test_rates_are_read_as_python_reads_them(void **state)
+static void check_rate(const char *text, const char *meaning)
 {
-	FILE *cases = fopen(RATE_CASES, "r");
 	struct frame_mix mix = mix_of("64");
 	struct traffic_rate rate;
-	char line[128];
-	int n_cases = 0;
 
-	assert_non_null(cases);
-	while (fgets(line, sizeof(line), cases) != NULL) {
-		char *end = strrchr(line, '"');
-		if (line[0] != '"' || end == line)
-			continue;
-		*end = '\0';
-		n_cases++;
-		if (strstr(end + 1, "refused") == NULL)
-			assert_rate(line + 1, "64", RATE_LAYER_L2, strtod(end + 1, NULL));
-		else if (traffic_rate_parse(line + 1, &mix, RATE_LAYER_L2, &rate, &error) !=
-			 -EINVAL)
-			fail_msg("\"%s\" was accepted", line + 1);
-	}
-	fclose(cases);
-	assert_true(n_cases > 40);
+	if (meaning != NULL)
+		assert_rate(text, "64", RATE_LAYER_L2, strtod(meaning, NULL));
+	else if (traffic_rate_parse(text, &mix, RATE_LAYER_L2, &rate, &error) != -EINVAL)
+		fail_msg("\"%s\" was accepted", text);
+}
+
+static void test_rates_are_those_of_the_grammar(void **state)
+{
+	grammar_cases("rate", check_rate);
 }
 
 static void test_imix_is_7_4_1_in_every_pass_and_in_changing_order(void **state)
@@ -279,7 +272,7 @@ int main(void)
 		cmocka_unit_test(test_burst_sends_trains_and_keeps_the_mean),
 		cmocka_unit_test(test_bad_schedules_are_refused_with_a_reason),
 		cmocka_unit_test(test_rates_in_packets_and_in_bits),
-		cmocka_unit_test(test_rates_are_read_as_python_reads_them),
+		cmocka_unit_test(test_rates_are_those_of_the_grammar),
 		cmocka_unit_test(test_imix_is_7_4_1_in_every_pass_and_in_changing_order),
 		cmocka_unit_test(test_bad_frames_are_refused),
 	};

@@ -1,6 +1,7 @@
 """Sets of CPU cores, written as the kernel writes them: `0-3,8`."""
 
 import os
+import re
 from collections.abc import Iterable
 
 from taut.core.errors import InputError
@@ -9,6 +10,8 @@ CpuSet = tuple[int, ...]
 
 MAX_CORES = 8192
 """The most a kernel can be built for on x86-64 (CONFIG_NR_CPUS)."""
+_DIGITS = 5  # int() refuses texts of thousands
+_PART = re.compile(r" *([0-9]+) *(?:- *([0-9]+) *)?")
 
 
 def cpuset_cores() -> CpuSet:
@@ -28,17 +31,21 @@ def cpuset_cores() -> CpuSet:
 
 
 def parse_cpu_list(text: str) -> CpuSet:
-    """Turn `0-3,8` into (0, 1, 2, 3, 8); an empty text is no core."""
+    """Turn `0-3,8` into (0, 1, 2, 3, 8); an empty text is no core.
+
+    InputError where a part of it is no core, runs backwards, or is more than a kernel can have.
+    """
     cores: set[int] = set()
-    for part in filter(None, text.strip().split(",")):
-        first, _, last = part.partition("-")
-        if not first.strip().isdigit() or (last and not last.strip().isdigit()):
+    for part in text.strip().split(",") if text.strip() else ():
+        match = _PART.fullmatch(part)
+        if match is None:
             raise InputError(f"cores {text!r}: {part!r} is no core; write a list like 0-3,8")
-        if last and int(last) < int(first):
+        first, last = match[1], match[2] or match[1]
+        if len(last.lstrip("0")) > _DIGITS or int(last) >= MAX_CORES:
+            raise InputError(f"cores {text!r}: no kernel has core {last}; see nproc")
+        if len(first.lstrip("0")) > _DIGITS or int(last) < int(first):
             raise InputError(f"cores {text!r}: {part!r} runs backwards; write a list like 0-3,8")
-        if int(last or first) >= MAX_CORES:
-            raise InputError(f"cores {text!r}: no kernel has core {last or first}; see nproc")
-        cores.update(range(int(first), int(last or first) + 1))
+        cores.update(range(int(first), int(last) + 1))
     return tuple(sorted(cores))
 
 

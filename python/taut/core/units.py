@@ -2,8 +2,8 @@
 
 What taut prints, `1.5 µs` and `100 kpkt/s`, is read back as well.
 
-The data plane reads the same spellings: dataplane/traffic/rate_cases.txt has cases of rates that
-both are tested against. Numbers inside, text at the edge.
+The data plane reads the same spellings: tests/data/grammar.txt has cases that both are tested
+against. Numbers inside, text at the edge.
 """
 
 import re
@@ -30,8 +30,10 @@ _DURATION_NS = {
     "h": 3_600_000_000_000,
 }
 _PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_DURATION = re.compile(rf"{_NUMBER}\s*(ns|us|µs|μs|ms|s|min|m|h)")
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]{1,12})?) *(ns|us|µs|μs|ms|s|min|m|h)")
+_ZERO = re.compile(r"0+(?:\.0{1,12})?")
+_MOST_NS = (1 << 63) - 1
+_MOST_DIGITS = (1 << 64) - 1
 # So many digits, and no others, are exact in the data plane.
 _RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) *([kKMG]?)(pps|pkt/s|p/s|bps|bit/s)")
 
@@ -56,15 +58,23 @@ class Rate:
 
 
 def parse_duration_ns(text: str) -> int:
-    """Turn `10s` or `1.5ms` into nanoseconds; a unit is required."""
-    match = _DURATION.fullmatch(text.strip())
+    """Turn `10s` or `1.5ms` into nanoseconds; only 0 needs no unit.
+
+    InputError where it is none, is finer than a nanosecond, or longer than 292 years.
+    """
+    text = text.strip(" ")
+    if _ZERO.fullmatch(text):
+        return 0
+    match = _DURATION.fullmatch(text)
     if match is None:
-        is_below = _DURATION.fullmatch(text.strip().removeprefix("-")) is not None
+        is_below = _DURATION.fullmatch(text.removeprefix("-")) is not None
         why = "below zero" if is_below else "not a number with a unit"
         raise InputError(f"duration {text!r}: {why}; write 10s, 500ms or 100us")
     ns = Decimal(match[1]) * _DURATION_NS[match[2]]
     if ns != int(ns):
         raise InputError(f"duration {text!r}: finer than a nanosecond; write a multiple of 1ns")
+    if ns > _MOST_NS or int(match[1].replace(".", "")) > _MOST_DIGITS:
+        raise InputError(f"duration {text!r}: too long; write a shorter one")
     return int(ns)
 
 
