@@ -43,6 +43,22 @@ static void print_nfs(struct json *json, const struct config *config, const stru
 	json_end(json);
 }
 
+// As it was understood, defaults included; null: the policy holds nothing back.
+static void print_holds(struct json *json, const struct transmit *transmit)
+{
+	if (transmit->hold_max == 0) {
+		json_null(json, "holds");
+		return;
+	}
+	json_object(json, "holds");
+	json_u64(json, "packets", transmit->hold_max);
+	if (transmit->drain_ns > 0)
+		json_u64(json, "drain_ns", transmit->drain_ns);
+	else
+		json_null(json, "drain_ns");
+	json_end(json);
+}
+
 static void print_gaps(
 	struct json *json, const struct config *config, const struct gap_log *gaps, uint64_t tsc_hz)
 {
@@ -69,6 +85,7 @@ int stats_write(const struct config *config, const struct worker *worker, const 
 	json_text(&json, "version", TAUT_VERSION);
 	json_i64(&json, "core", eal->core);
 	json_text(&json, "transmit", config->transmit);
+	print_holds(&json, &worker->transmit);
 	json_u64(&json, "burst", worker->burst);
 	json_u64(&json, "duration_ns", clock_ns(duration_ticks, tsc_hz));
 	json_u64(&json, "iterations", worker->n_iterations);

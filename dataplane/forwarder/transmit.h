@@ -30,7 +30,8 @@ struct transmit {
 	struct egress *egress; // n_ports of them
 	uint16_t n_ports;
 	uint16_t hold_max; // buffered: transmit when so many are held
-	uint64_t drain_ticks; // buffered: and after this long; 0: no timer
+	uint64_t drain_ns; // buffered: and after this long; 0: no timer
+	uint64_t drain_ticks; // the same
 	uint64_t drained_tsc;
 };
 

@@ -33,6 +33,7 @@ static void buffered_init(struct transmit *transmit, const void *options, uint64
 	const struct buffered_options *buffered = options;
 
 	transmit->hold_max = buffered->packets;
+	transmit->drain_ns = buffered->drain_ns;
 	transmit->drain_ticks = clock_ticks(buffered->drain_ns, tsc_hz);
 	transmit->drained_tsc = clock_tsc();
 }

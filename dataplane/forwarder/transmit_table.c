@@ -28,7 +28,7 @@ static const struct transmit_ops *find(const char *name, size_t len)
 	return NULL;
 }
 
-// "32,none" into "packets=32,drain=0ns"; what already has a key stays as it is.
+// "32,none" into "packets=32,drain=0ns": values take the keys in turn, what has a key keeps it.
 static void name_values(const struct transmit_ops *ops, const char *text, char *out, size_t len)
 {
 	size_t used = 0;
@@ -36,14 +36,20 @@ static void name_values(const struct transmit_ops *ops, const char *text, char *
 	*out = '\0';
 	for (size_t i = 0; text != NULL && *text != '\0' && used < len; i++) {
 		size_t n = strcspn(text, ",");
-		const char *value = n == 4 && memcmp(text, "none", n) == 0 ? "0ns" : text;
-		int n_value = value == text ? (int)n : 3;
-		const char *comma = i > 0 ? "," : "";
-		if (memchr(text, '=', n) != NULL || i >= ops->n_options)
-			used += snprintf(out + used, len - used, "%s%.*s", comma, (int)n, text);
-		else
-			used += snprintf(out + used, len - used, "%s%s=%.*s", comma,
-				ops->options[i].name, n_value, value);
+		const char *equals = memchr(text, '=', n);
+		const char *key = i < ops->n_options ? ops->options[i].name : "";
+		const char *value = equals != NULL ? equals + 1 : text;
+		int n_key = (int)strlen(key), n_value = (int)(text + n - value);
+		if (equals != NULL) {
+			key = text;
+			n_key = (int)(equals - text);
+		}
+		if (n_value == 4 && memcmp(value, "none", 4) == 0) {
+			value = "0ns";
+			n_value = 3;
+		}
+		used += (size_t)snprintf(out + used, len - used, "%s%.*s%s%.*s", i > 0 ? "," : "",
+			n_key, key, n_key > 0 ? "=" : "", n_value, value);
 		text += n + (text[n] == ',');
 	}
 }

@@ -1,6 +1,7 @@
 // Every transmit policy over a ring port: what is sent is received.
 
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 // Behind cmocka.h, whose assertions it uses.
 #include "forwarder_test_env.h"
+#include "grammar_test_env.h"
 
 struct fixture {
 	struct egress egress[1];
@@ -153,6 +155,29 @@ static void test_what_is_held_at_the_end_counts_as_refused(void **state)
 	tear_down(fixture);
 }
 
+static void check_policy(const char *text, const char *meaning)
+{
+	struct egress egress[1] = {0};
+	struct transmit transmit;
+	char held[64] = "nothing";
+	int err = transmit_init(&transmit, text, egress, 1, TEST_TSC_HZ, &test_error);
+
+	if (err != (meaning == NULL ? -EINVAL : 0))
+		fail_msg("\"%s\": %d", text, err);
+	if (meaning == NULL)
+		return;
+	if (transmit.hold_max > 0 && transmit.drain_ns > 0)
+		snprintf(held, sizeof(held), "%u %" PRIu64, transmit.hold_max, transmit.drain_ns);
+	else if (transmit.hold_max > 0)
+		snprintf(held, sizeof(held), "%u none", transmit.hold_max);
+	assert_string_equal(held, meaning);
+}
+
+static void test_policies_are_those_of_the_grammar(void **state)
+{
+	grammar_cases("transmit", check_policy);
+}
+
 static void test_bad_policies_are_refused_in_one_line(void **state)
 {
 	static const char *const bad[][2] = {
@@ -186,6 +211,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_buffered_timer_sends_what_waits),
 		cmocka_unit_test(test_what_the_port_refuses_is_freed_and_counted),
 		cmocka_unit_test(test_what_is_held_at_the_end_counts_as_refused),
+		cmocka_unit_test(test_policies_are_those_of_the_grammar),
 		cmocka_unit_test(test_bad_policies_are_refused_in_one_line),
 	};
 
