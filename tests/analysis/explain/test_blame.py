@@ -134,16 +134,30 @@ def test_a_buffer_without_a_timer_holds_until_it_is_full(tmp_path):
 @pytest.mark.parametrize(
     ("transmit", "expected"),
     [
-        ("buffered", Batching(100_000, 32)),
-        ("buffered:8", Batching(100_000, 8)),
-        ("buffered:8,20us", Batching(20_000, 8)),
-        ("buffered:drain=none,packets=64", Batching(None, 64)),
-        ("buffered:32,0us", Batching(None, 32)),
+        ("buffered", Batching(32, 100_000)),
+        ("buffered:8", Batching(8, 100_000)),
+        ("buffered:8,20us", Batching(8, 20_000)),
+        ("buffered:drain=none,packets=64", Batching(64, None)),
+        ("buffered:32,0us", Batching(32, None)),
         ("eager", None),
     ],
 )
 def test_what_a_policy_holds_back_is_read_from_its_options(transmit, expected):
     assert batching_of({"driver": "taut_forward", "options": {"transmit": transmit}}) == expected
+
+
+@pytest.mark.parametrize(
+    ("holds", "expected"),
+    [
+        ({"packets": 8, "drain_ns": 20_000}, Batching(8, 20_000)),
+        ({"packets": 8, "drain_ns": None}, Batching(8, None)),
+        (None, None),
+    ],
+)
+def test_what_the_program_understood_counts_before_what_it_was_told(holds, expected):
+    stats = {"transmit": "buffered:32,100us", "holds": holds}
+
+    assert batching_of({"driver": "taut_forward", "stats": stats}) == expected
 
 
 def test_below_the_median_the_excess_is_what_exceeds_the_threshold(tmp_path):

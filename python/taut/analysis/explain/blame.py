@@ -48,8 +48,9 @@ class Blame:
 class Batching:
     """A transmit policy that holds packets back."""
 
-    drain_ns: int | None = 100_000  # None: no timer
-    packets: int = 32
+    packets: int
+    drain_ns: int | None
+    """None: no timer."""
 
     def bound_ns(self, tail: Tail, normal: Normal, stood_ns: Ints) -> Ints:
         """The longest latency that it explains: until the timer, or until the batch was full.

@@ -43,13 +43,12 @@ from taut.analysis.explain.unexplained import PACKETS, conditions, why_not
 from taut.analysis.explain.verdicts import gap_table, gap_totals, with_rest, worst_gaps
 from taut.analysis.explain.veto import Vetoed, cut_device, cut_generator
 from taut.core.errors import InputError
-from taut.core.units import format_ns, parse_duration_ns
+from taut.core.units import format_ns
+from taut.dut.transmit import parse_transmit
 from taut.records.rundir import read_json
 
-# l2fwd's buffer is fixed in its source (examples/l2fwd/main.c: MAX_PKT_BURST, BURST_TX_DRAIN_US);
-# taut-forward's is the same by default.
-_L2FWD = Batching(drain_ns=100_000, packets=32)
-
+# Fixed in its source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
+_L2FWD = Batching(packets=32, drain_ns=100_000)
 
 _SILENT_INTERVALS = 3
 """So many packets in a row did not come back when they could have: the device let none out."""
@@ -376,19 +375,13 @@ def _is_empty(spans: Spans, shares: Shares) -> np.ndarray[Any, np.dtype[np.bool_
 
 
 def batching_of(dut: Mapping[str, Any]) -> Batching | None:
-    """What the device's transmit policy holds back, from its options."""
+    """Say what the device's transmit policy holds back; None: nothing."""
     if dut.get("driver") == "l2fwd":
         return _L2FWD
-    options = dut.get("options") or {}
-    transmit = str((dut.get("stats") or {}).get("transmit") or options.get("transmit") or "")
-    name, _, values = transmit.partition(":")
-    if name != "buffered":
-        return None
-    found = _L2FWD
-    for value in filter(None, (v.split("=")[-1].strip() for v in values.split(","))):
-        if value.isdigit():
-            found = replace(found, packets=int(value))
-        else:
-            drain_ns = 0 if value == "none" else parse_duration_ns(value)
-            found = replace(found, drain_ns=drain_ns or None)
-    return found
+    stats = dut.get("stats") or {}
+    if "holds" in stats:
+        return None if stats["holds"] is None else Batching(**stats["holds"])
+    # Counters of older versions of taut-forward, or none because it was killed.
+    asked = stats.get("transmit") or (dut.get("options") or {}).get("transmit") or ""
+    held = parse_transmit(str(asked))
+    return None if held is None else Batching(held.packets, held.drain_ns)

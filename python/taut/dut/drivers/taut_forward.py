@@ -9,15 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import CpuSet
-from taut.core.errors import MissingToolError
+from taut.core.errors import InputError, MissingToolError
+from taut.core.units import parse_duration_ns
 from taut.core.version import taut_version
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
+from taut.dut.transmit import parse_transmit
 from taut.host.situation import Waiting
 from taut.records.rundir import read_json
 from taut.testbed.link import Link
@@ -25,7 +27,6 @@ from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
 _PROGRAM = "taut-forward"
-_NO_TIMER = frozenset({"none", "0", "0ns", "0us", "0ms", "0s"})
 
 
 class TautForwardOptions(DriverOptions):
@@ -49,9 +50,19 @@ class TautForwardOptions(DriverOptions):
     @property
     def waits_for_more(self) -> bool:
         """Buffered without a timer: a batch that is not full stays."""
-        name, _, values = self.transmit.partition(":")
-        drain = [value.split("=")[-1].strip() for value in values.split(",")]
-        return name == "buffered" and any(value in _NO_TIMER for value in drain)
+        held = parse_transmit(self.transmit)
+        return held is not None and held.drain_ns is None
+
+    @field_validator("transmit", "gap_threshold")
+    @classmethod
+    def _makes_sense(cls, text: str | None, of: ValidationInfo) -> str | None:
+        """Refuse before the run what the program would refuse in its trials."""
+        try:
+            if text is not None:
+                parse_transmit(text) if of.field_name == "transmit" else parse_duration_ns(text)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return text
 
 
 class TautForwardDriver:
@@ -126,8 +137,11 @@ def refused(options: TautForwardOptions, described: Mapping[str, Any]) -> str | 
         if name not in members:
             return f"{_PROGRAM}: {option} {name!r}: unknown; known are {', '.join(members)}"
         known = [entry["name"] for entry in members[name]["options"]]
-        for key in (part.partition("=")[0] for part in values.split(",") if "=" in part):
-            if key not in known:
+        for i, part in enumerate(values.split(",")):
+            key, equals, _ = part.partition("=")
+            # The values of a transmit policy may stand without their keys, in turn.
+            is_in_turn = option == "transmit" and not equals and i < len(known)
+            if part and not is_in_turn and key not in known:
                 wanted = f"known are {', '.join(known)}" if known else "it has none"
                 return f"{_PROGRAM}: {option} {name}: unknown key {key!r}; {wanted}"
     return None
@@ -167,7 +181,7 @@ def _argv(
     if options.hold is not None:
         argv += ["--hold", str(options.hold)]
     if options.gap_threshold is not None:
-        argv += ["--gap-threshold", options.gap_threshold]
+        argv += ["--gap-threshold", f"{parse_duration_ns(options.gap_threshold)}ns"]
     argv += ["--core", str(core), "--gaps", str(gaps), "--stats", str(stats)]
     if writer is not None:
         argv += ["--writer-core", str(writer)]

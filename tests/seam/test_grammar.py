@@ -1,0 +1,36 @@
+"""What an experiment may say of a device is what taut-forward takes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from grammar import cases
+from taut.core.units import parse_duration_ns
+from taut.dut.drivers.taut_forward import TautForwardOptions, refused
+from taut.dut.transmit import Buffer
+
+
+@pytest.fixture(scope="module")
+def described(answer: Callable[..., Any]) -> dict[str, Any]:
+    return answer("taut-forward", "--describe")
+
+
+@pytest.mark.parametrize(("text", "meaning"), cases("transmit"))
+def test_a_policy_is_refused_before_the_run_or_taken(
+    text: str, meaning: str | None, described: dict[str, Any]
+) -> None:
+    try:
+        is_taken = refused(TautForwardOptions(transmit=text), described) is None
+    except ValidationError:
+        is_taken = False
+
+    assert is_taken == (meaning is not None)
+
+
+def test_the_defaults_of_a_buffer_are_the_program_s(described: dict[str, Any]) -> None:
+    (buffered,) = (of for of in described["transmit"] if of["name"] == "buffered")
+    defaults = {option["name"]: option["default"] for option in buffered["options"]}
+
+    assert Buffer() == Buffer(int(defaults["packets"]), parse_duration_ns(defaults["drain"]))
