@@ -33,8 +33,8 @@ import numpy as np
 
 from harness import heading, progress, table
 from processes import tree
-from taut.analysis.explain.events import read_events, read_notes
 from taut.core.errors import InputError
+from taut.explain.read.events import read_events, read_notes
 from taut.records.rundir import RunDirectory, read_json
 
 ROOT = Path(__file__).resolve().parent.parent

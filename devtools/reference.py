@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from taut.analysis.causes import CAUSES
 from taut.analysis.metrics import METRICS
 from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
+from taut.explain.causes import CAUSES
 from taut.host.checks import CHECKS
 from taut.report.figures import FIGURES
 from taut.testbed.links import LINKS

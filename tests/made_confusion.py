@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from taut.analysis.explain.confusion import Confusion
+from taut.self_test.confusion import Confusion
 
 _COUNTS = {
     "n_acts": 110,

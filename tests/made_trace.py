@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from made_packets import VOID, packet, write_packets
-from taut.analysis.explain.events import Events, TraceNotes, events_of, notes_of
+from taut.explain.read.events import Events, TraceNotes, events_of, notes_of
 from taut.records.convert import EVENT_SCHEMA, GAP_SCHEMA
 
 CORE, POLLER, OTHER_CORE = 1, 100, 0

@@ -26,10 +26,10 @@ from acceptance_run import (
     with_stops,
 )
 from foreign_program import HOG, polling_testpmd, running
-from taut.analysis.explain import Explanation, Options, explain_gaps, explain_trial
-from taut.analysis.explain.events import no_events, read_events, read_notes
 from taut.analysis.load import share_words
 from taut.core.binaries import find_binary
+from taut.explain import Explanation, Options, explain_gaps, explain_trial
+from taut.explain.read.events import no_events, read_events, read_notes
 from taut.records.convert import convert_events, convert_trial
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.root]

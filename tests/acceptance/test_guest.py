@@ -19,7 +19,7 @@ from acceptance import guest, guest_trace
 from acceptance.guest import Boot, Kernel
 from acceptance.guest_trace import MANY, Traced
 from acceptance_run import TAUT
-from taut.analysis.explain.verdicts import tell_gap
+from taut.explain.tell.gaps import tell_gap
 from taut.host.checks import CHECKS
 
 # The command line, the kernel's own masks and threads: no write can change what these rows read.

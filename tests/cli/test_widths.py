@@ -18,9 +18,6 @@ from made_captures import made_pair, pcap_bytes, write_capture
 from made_confusion import made_confusion
 from made_run import VARIANTS, make_run
 from made_trace import FLUSH, MadeTrace, held, normal, write_trial
-from taut.analysis.explain.late_acts import Control
-from taut.analysis.explain.result import Options
-from taut.analysis.explain.trial import explain_trial
 from taut.analysis.results import analyse_run
 from taut.capture.native import MatchOptions
 from taut.capture.pair_run import Pair, analyse_pairs
@@ -29,15 +26,18 @@ from taut.cli.host import noise as noise_module
 from taut.cli.main import run_command
 from taut.cli.progress import TerminalProgress
 from taut.cli.quick import print_quick
-from taut.cli.self_test.path_trials import PathResult
-from taut.cli.self_test.path_words import PathResults, print_paths
-from taut.cli.self_test.paths import PATHS
-from taut.cli.self_test.words import Result, print_result
 from taut.cli.trim_words import print_trim
+from taut.explain.tell.result import Options
+from taut.explain.trial import explain_trial
 from taut.host.noise import parse_noise
 from taut.records.rundir import RunDirectory
 from taut.report.published import print_published
 from taut.report.table import print_results
+from taut.self_test.cause_report import Result, print_result
+from taut.self_test.late_acts import Control
+from taut.self_test.path_report import PathResults, print_paths
+from taut.self_test.path_trials import PathResult
+from taut.self_test.paths import PATHS
 from terminal import WIDE, WIDTHS, Terminal, assert_lines_fit
 
 EXAMPLE = Path(__file__).parents[2] / "examples/first-look.toml"

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from taut.analysis.cause import GRADES
+from taut.explain.cause import GRADES
 from taut.report import explanation
 
 

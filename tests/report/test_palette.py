@@ -1,6 +1,6 @@
 import pytest
 
-from taut.analysis.causes import CAUSES
+from taut.explain.causes import CAUSES
 from taut.report.palette import (
     DARK,
     DEVICE_TOKENS,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from taut.analysis.explain import held
 from taut.experiment import model
+from taut.explain.judge import held
 from taut.testbed import leftovers, link
 
 _DATAPLANE = Path(__file__).parents[2] / "dataplane"

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from taut.analysis.explain.result import Explanation, GapTotal
+from taut.explain.tell.result import Explanation, GapTotal
 from taut.host.state import HostState
 from taut.trim.stalls import (
     LEAST_NS,

@@ -20,7 +20,6 @@ from taut.analysis.distribution import (
     select_metric,
 )
 from taut.analysis.episode import Threshold, find_episodes
-from taut.analysis.explain.document import EVENTS, explanation_of
 from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
@@ -30,6 +29,7 @@ from taut.capture.clocks import estimate_clocks
 from taut.capture.companions import KEPT_FRAMES
 from taut.capture.native import HEADS
 from taut.core.files import write_json
+from taut.explain.export.document import EVENTS, explanation_of
 from taut.records.rundir import AS_FOUND, TrialDirectory, read_json
 from taut.storage.engine import Engine
 

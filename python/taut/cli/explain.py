@@ -12,25 +12,25 @@ import pyarrow as pa
 import typer
 from rich.console import Console
 
-from taut.analysis.explain.document import as_document
-from taut.analysis.explain.packets import parse_over
-from taut.analysis.explain.perfetto import write_perfetto
-from taut.analysis.explain.result import Explanation, GapTotal, Options
-from taut.analysis.explain.sentences import gap_sentence
-from taut.analysis.explain.trial import explain_trial
 from taut.analysis.load import share_words
 from taut.analysis.trial_names import headings, trial_of
 from taut.cli.details import DetailsOption
 from taut.cli.explain_process import explain_process
-from taut.cli.self_test.causes import MOST_NS
-from taut.cli.self_test.command import print_self_test
+from taut.cli.self_test import print_self_test
 from taut.core.cpus import cpuset_cores, parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import format_ns, parse_duration_ns
+from taut.explain.export.document import as_document
+from taut.explain.export.perfetto import write_perfetto
+from taut.explain.read.packets import parse_over
+from taut.explain.tell.result import Explanation, GapTotal, Options
+from taut.explain.tell.sentences import gap_sentence
+from taut.explain.trial import explain_trial
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.report.columns import numbers, print_columns, words
 from taut.report.explained import print_notes, print_offenders, print_trial
 from taut.report.paragraph import INDENT, print_note, print_paragraph
+from taut.self_test.cause_trials import MOST_NS
 
 _STORIES = 10
 _TRACED = "10s"

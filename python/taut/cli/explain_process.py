@@ -1,9 +1,9 @@
 """Explain a process that polls and keeps no log of its gaps: another DPDK program, by its PID."""
 
-from taut.analysis.explain.result import Explanation
-from taut.analysis.explain.window import explain_window, threads_on
 from taut.core.cpus import CpuSet
 from taut.experiment.interrupt import interruptible
+from taut.explain.tell.result import Explanation
+from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
 
 

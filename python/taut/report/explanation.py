@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from taut.analysis.cause import GRADES, count_guesses, is_guess, title_words
-from taut.analysis.causes import BY_ID
-from taut.analysis.explain.predicted import Checked, Outcome, Prediction
-from taut.analysis.explain.sentences import culprit
-from taut.analysis.explain.stories import call_words, veto_words
-from taut.analysis.explain.verdicts import RESIDUAL
 from taut.analysis.load import share_words
+from taut.explain.cause import GRADES, count_guesses, is_guess, title_words
+from taut.explain.causes import BY_ID
+from taut.explain.tell.gaps import RESIDUAL
+from taut.explain.tell.predicted import Checked, Outcome, Prediction
+from taut.explain.tell.sentences import culprit
+from taut.explain.tell.stories import call_words, veto_words
 from taut.report import cells
 from taut.report.palette import cause_token, css_name
 

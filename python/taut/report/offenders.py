@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from taut.analysis.cause import is_guess
-from taut.analysis.causes import BY_ID
-from taut.analysis.explain.offenders import (
+from taut.analysis.load import share_words
+from taut.explain.cause import is_guess
+from taut.explain.causes import BY_ID
+from taut.explain.tell.offenders import (
     DEVICE_CORE,
     GENERATOR_CORE,
     NO_CORE,
     offender_of,
     together,
 )
-from taut.analysis.explain.predicted import Checked
-from taut.analysis.explain.result import Offender
-from taut.analysis.explain.sentences import culprit
-from taut.analysis.load import share_words
+from taut.explain.tell.predicted import Checked
+from taut.explain.tell.result import Offender
+from taut.explain.tell.sentences import culprit
 from taut.report import cells
 
 COLUMNS = ("who", "time taken", "packets hit", "worst", "core", "remedy")

@@ -9,10 +9,10 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from taut.analysis.causes import BY_ID
 from taut.analysis.load import share_words
 from taut.analysis.paired import PairedRatio, factor
 from taut.core.errors import InputError
+from taut.explain.causes import BY_ID
 from taut.records.rundir import read_json
 from taut.report import cells
 from taut.report.palette import cause_token, css_name

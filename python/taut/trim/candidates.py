@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from taut.analysis.causes import BY_ID
+from taut.explain.causes import BY_ID
 from taut.host.check import Remedy
 from taut.host.plan import Choice, Plan, Step
 from taut.host.plan_document import item_text

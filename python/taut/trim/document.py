@@ -6,9 +6,9 @@ from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-from taut.analysis.causes import BY_ID
 from taut.analysis.paired import PairedRatio, factor
 from taut.core.cpus import CpuSet, format_cpu_list
+from taut.explain.causes import BY_ID
 from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.trim.bench import Repetition
 from taut.trim.candidates import NO_CAUSE, When

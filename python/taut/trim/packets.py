@@ -5,9 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from taut.analysis.explain.packets import read_percentile
-from taut.analysis.explain.result import Options
-from taut.analysis.explain.trial import explain_trial
 from taut.analysis.load import rate_words
 from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.core.errors import InputError
@@ -16,6 +13,9 @@ from taut.experiment.plan import STATE_NS, Trial, make_plan
 from taut.experiment.plan import Plan as Trials
 from taut.experiment.runner import Session
 from taut.experiment.stored import is_whole
+from taut.explain.read.packets import read_percentile
+from taut.explain.tell.result import Options
+from taut.explain.trial import explain_trial
 from taut.host.host import Host
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState, plan_state

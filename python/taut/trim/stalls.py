@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from taut.analysis.causes import BY_ID
-from taut.analysis.explain.result import Explanation
-from taut.analysis.explain.window import explain_window
 from taut.core.errors import TautError
 from taut.experiment.plan import STATE_NS, derive_seed
+from taut.explain.causes import BY_ID
+from taut.explain.tell.result import Explanation
+from taut.explain.window import explain_window
 from taut.host.apply import Outcome
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState, plan_state

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from taut.analysis.explain.window import threads_on
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, MissingToolError, TautError
 from taut.core.manifest import make_manifest, write_manifest
 from taut.experiment import leftovers, tracing
 from taut.experiment.runner import pinned_to
+from taut.explain.window import threads_on
 from taut.host.apart import cores_apart
 from taut.host.audit import as_document, check_cores, find_situation, run_audit
 from taut.host.fingerprint import fingerprint

@@ -3,8 +3,8 @@ from itertools import pairwise
 
 import pytest
 
-from taut.analysis.causes import CAUSES
 from taut.analysis.load import loads_in_order
+from taut.explain.causes import CAUSES
 from taut.report.chart import as_spec
 from taut.report.figures.tail_by_cause import MOST_PANELS, TailByCause, _panels, _stacked
 from taut.report.palette import cause_token

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from taut.analysis.cause import count_guesses, title_words
-from taut.analysis.explain.by_percentile import EVERY_SLOWEST, PER_DECADE
 from taut.analysis.load import share_words
+from taut.explain.cause import count_guesses, title_words
+from taut.explain.tell.by_percentile import EVERY_SLOWEST, PER_DECADE
 from taut.report.chart import (
     SHARE_LABEL,
     Chart,

@@ -1,1 +1,0 @@
-"""`taut explain --self-test`: causes made on purpose, recorded, judged and told."""

@@ -1,0 +1,1 @@
+"""An explanation as a JSON document and as a Perfetto trace."""

@@ -1,0 +1,278 @@
+"""What made each packet of the tail late: its own stall, the queue behind one, or something else.
+
+A stall is a gap of the device's thread that covers half of a packet's excess or more.  Who is sent
+while another late packet is still inside waits behind it, and inherits its cause, until three
+times the stall's length has passed: a queue that is longer lived is one of load.
+"""
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+
+from taut.explain.arrays import Ints, Mask, last_marked
+from taut.explain.judge.cover import covered_by
+from taut.explain.judge.held import held_back, stood_still_ns
+from taut.explain.read.packets import Normal, Tail
+from taut.explain.read.spans import Spans, Stretches
+
+DRAIN_FACTOR = 3
+_AFTER_NS = 1_000
+_BATCH_SLACK_NS = 2_000
+
+
+class Relation(IntEnum):
+    """How a packet is tied to its cause."""
+
+    STALLED = 0  # the first one a stall met
+    QUEUED_BEHIND = 1  # waited behind the same stall: it inherits the cause
+    QUEUEING = 2
+    BATCHING = 3
+    MEASURER = 4
+    UNEXPLAINED = 5
+    HELD_BACK = 6  # by the device, while the generator stood still
+
+
+@dataclass(frozen=True)
+class Blame:
+    """One value for each packet of the tail."""
+
+    relation: Ints
+    gap: Ints  # of the device's thread (of the generator's where it is the measurer), -1: none
+    covered_ns: Ints  # what gaps of that thread cover of its window
+    island: Ints  # packets in a row of one direction, all late or lost
+    n_vetoed: int = 0  # packets that were out before the stall ended that covers them
+
+
+@dataclass(frozen=True)
+class Batching:
+    """A transmit policy that holds packets back."""
+
+    packets: int
+    drain_ns: int | None
+    """None: no timer."""
+
+    def bound_ns(self, tail: Tail, normal: Normal, stood_ns: Ints) -> Ints:
+        """The longest latency that it explains: until the timer, or until the batch was full.
+
+        Without a timer not the time in which the generator stood still: it fills no batch then.
+        """
+        if self.drain_ns is None:
+            held: Ints = np.maximum(tail.fill_ns - stood_ns, 0)
+        else:
+            held = np.minimum(tail.fill_ns, self.drain_ns)
+        bound: Ints = normal.low_ns + held + held // 20 + _BATCH_SLACK_NS
+        return bound
+
+
+@dataclass(frozen=True)
+class _Device:
+    """The gaps of the device's thread: its stalls, and iterations full of packets."""
+
+    spans: Spans | None
+    is_work: Mask | None
+
+    def cover(self, tail: Tail, work: bool) -> tuple[Ints, Ints]:
+        """How much of each window such gaps cover, and which of all gaps covers most."""
+        spans = self.spans
+        if spans is None or self.is_work is None:
+            return covered_by(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
+        of = np.flatnonzero(self.is_work == work)
+        chosen = replace(
+            spans,
+            start_ns=spans.start_ns[of],
+            end_ns=spans.end_ns[of],
+            n_packets=spans.n_packets[of],
+            is_lost=spans.is_lost[of],
+        )
+        covered, gap = covered_by(chosen, tail.sent_ns, tail.received_ns, tail.is_late)
+        return covered, np.where(gap >= 0, of[np.maximum(gap, 0)] if len(of) else -1, -1)
+
+    def outlasts(self, tail: Tail, gap: Ints) -> Mask:
+        """Mark packets that were back before their gap ended: it cannot have held them up.
+
+        An iteration goes on for as long as its packets take after they have left.
+        """
+        if self.spans is None or not len(self.spans):
+            return np.zeros(len(tail), bool)
+        spans, at = self.spans, np.maximum(gap, 0)
+        after_ns = _AFTER_NS + spans.n_packets[at] * spans.per_packet_ns
+        late: Mask = (gap >= 0) & (spans.end_ns[at] > tail.received_ns + after_ns)
+        return late
+
+
+def blame_packets(
+    tail: Tail,
+    normal: Normal,
+    device: Spans | None,
+    generator: Spans,
+    batching: Batching | None,
+    is_work: Mask | None = None,
+    has_device: bool = True,
+    silences: Stretches | None = None,
+) -> Blame:
+    """Tie every packet to a gap, or to what else made it late.
+
+    `is_work` marks gaps of the device that its own packets explain: they stall nobody. Without a
+    device the generator is the only one that handles a packet. `silences`, of a device whose stalls
+    are not all seen, are stretches in which none came back: who waits for one to end stands in no
+    queue of load.
+    """
+    island = _islands(tail)
+    bound, stood = np.zeros(len(tail), np.int64), np.zeros(len(tail), np.int64)
+    if batching is not None:
+        if batching.drain_ns is None:
+            stood = stood_still_ns(tail, generator)
+        bound = batching.bound_ns(tail, normal, stood)
+    needed = tail.latency_ns - np.maximum(normal.base_ns, bound)
+    is_batched = tail.is_late & (needed <= 0) & (bound > 0)
+    gaps = _Device(device, is_work)
+    covered, gap = gaps.cover(tail, work=False)
+    working, _ = gaps.cover(tail, work=True)
+    by_measurer, its_gap = _by_measurer(tail, generator, has_device)
+
+    measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
+    stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
+    vetoed = stalled & gaps.outlasts(tail, gap)
+    stalled &= ~vetoed
+    kept, kept_by = held_back(tail, generator, needed, stood)
+    kept &= ~is_batched & ~measured & ~stalled
+    until = np.maximum(
+        _drained(device, np.where(stalled, gap, -1), normal),
+        _drained(generator, np.where(measured, its_gap, -1), normal),
+    )
+    root = _roots(tail, island, stalled | measured, until)
+    inherits = (root >= 0) & ~stalled & ~measured & ~is_batched & ~kept
+    from_root = np.maximum(root, 0)
+
+    relation = np.full(len(tail), Relation.UNEXPLAINED, np.int64)
+    # A stall of the generator makes it send late, and a burst of its backlog.
+    backlog = tail.is_void & tail.is_late & (tail.sent_ns - tail.due_ns > normal.mean_interval_ns)
+    queue = tail.is_late & (
+        _is_queue(tail, normal, bound) | (2 * working >= needed) & (working > 0)
+    )
+    if silences is not None:
+        queue &= ~_after_silence(tail, island, normal, silences, queue, needed)
+    relation[queue] = Relation.QUEUEING
+    # Under overload it is always late, and the queue would be there all the same.
+    relation[backlog & ~(queue & normal.is_overloaded)] = Relation.MEASURER
+    relation[is_batched] = Relation.BATCHING
+    relation[measured] = Relation.MEASURER
+    relation[kept] = Relation.HELD_BACK
+    chained = np.where(measured[from_root], Relation.MEASURER, Relation.QUEUED_BEHIND)
+    relation[inherits] = chained[inherits]
+    gap = np.where(measured, its_gap, np.where(stalled, gap, np.where(kept, kept_by, -1)))
+    gap = np.where(inherits, gap[from_root], gap)
+    relation[stalled] = np.where(_is_first(gap, tail.direction, stalled), 0, 1)[stalled]
+    relation, gap = _neighbours(tail, island, relation, gap)
+    covered = np.where(measured, by_measurer, np.where(vetoed, 0, covered))
+    return Blame(relation, gap, covered, island, int(np.count_nonzero(vetoed & ~kept)))
+
+
+def _islands(tail: Tail) -> Ints:
+    """Number the runs of successive packets, as episode.py defines an episode's packets."""
+    fresh = np.ones(len(tail), bool)
+    fresh[1:] = (tail.seq[1:] != tail.seq[:-1] + 1) | (tail.direction[1:] != tail.direction[:-1])
+    return np.cumsum(fresh) - 1
+
+
+def _by_measurer(tail: Tail, generator: Spans, has_device: bool) -> tuple[Ints, Ints]:
+    """How much of a packet's latency the generator's own gaps can have made.
+
+    Only while it was being sent and while it waited to be received; a gap that passed while the
+    packet was inside the device changed nothing.
+    """
+    if not has_device:
+        return covered_by(generator, tail.sent_ns, tail.received_ns, tail.is_late)
+    window = tail.received_ns - tail.arrival_window_ns
+    start = np.maximum(window, tail.sent_ns)
+    arriving, gap = covered_by(generator, start, tail.received_ns, tail.is_late)
+    if not len(generator):
+        return arriving, gap
+    at = np.searchsorted(generator.start_ns, tail.sent_ns, "right") - 1
+    known = np.maximum(at, 0)
+    end = np.minimum(generator.end_ns[known], start)
+    sending = np.where((at >= 0) & tail.is_late, np.maximum(end - tail.sent_ns, 0), 0)
+    return arriving + sending, np.where(sending > arriving, known, gap)
+
+
+def _drained(spans: Spans | None, gap: Ints, normal: Normal) -> Ints:
+    """Until when packets may stand in the queue behind each gap; -1: there is no gap.
+
+    Under overload the queue was there before, and who comes after the gap does not stand behind it.
+    """
+    if spans is None or not len(spans):
+        return np.full(len(gap), -1)
+    at = np.maximum(gap, 0)
+    factor = 0 if normal.is_overloaded else DRAIN_FACTOR
+    return np.where(gap >= 0, spans.end_ns[at] + factor * spans.length_ns[at], -1)
+
+
+def _roots(tail: Tail, island: Ints, is_root: Mask, until: Ints) -> Ints:
+    """For each packet the held-up one before it whose queue it stands in, or -1."""
+    if not len(tail):
+        return np.empty(0, np.int64)
+    waits = np.zeros(len(tail), bool)
+    behind = tail.received_ns[:-1] > tail.sent_ns[1:]
+    # A lost packet breaks no queue: it was in it.
+    gone = ~tail.is_late[:-1] | ~tail.is_late[1:]
+    waits[1:] = (island[1:] == island[:-1]) & (behind | gone)
+    root = last_marked(is_root)
+    broken = last_marked(~waits & ~is_root)
+    known = np.maximum(root, 0)
+    # Where the chain begins anew at a root, what is before it does not matter.
+    good = (root >= 0) & (root > broken) & (island[known] == island)
+    return np.where(good & (tail.sent_ns <= until[known]), root, -1)
+
+
+def _is_queue(tail: Tail, normal: Normal, bound_ns: Ints) -> Mask:
+    """Whether more packets were in the device than it usually takes to carry them through."""
+    through = 0 if normal.is_overloaded else normal.low_ns
+    usual = np.maximum(bound_ns, through) // max(normal.mean_interval_ns, 1)
+    return tail.in_flight >= 2 * usual + 2
+
+
+def _after_silence(
+    tail: Tail, island: Ints, normal: Normal, silences: Stretches, of: Mask, needed_ns: Ints
+) -> Mask:
+    """Mark packets, of those chosen, that a silence held up, or that stand behind one of them."""
+    start, end = silences
+    none = np.zeros(len(start), np.int64)
+    spans = Spans("silence", -1, start, end, none, none.astype(bool))
+    silent, longest = covered_by(spans, tail.sent_ns, tail.received_ns, of)
+    held = of & (longest >= 0) & (2 * silent >= needed_ns)
+    root = _roots(tail, island, held, _drained(spans, np.where(held, longest, -1), normal))
+    behind: Mask = held | (root >= 0)
+    return behind
+
+
+def _is_first(gap: Ints, direction: Ints, of: Mask) -> Mask:
+    """Mark the first packet of each gap and direction."""
+    rows = np.flatnonzero(of)
+    _, first = np.unique(2 * gap[rows] + (direction[rows] & 1), return_index=True)
+    marked = np.zeros(len(gap), bool)
+    marked[rows[first]] = True
+    return marked
+
+
+def _neighbours(tail: Tail, island: Ints, relation: Ints, gap: Ints) -> tuple[Ints, Ints]:
+    """A packet that never came back has the cause of its neighbours, the earlier one first."""
+    lost = ~tail.is_late & (relation == Relation.UNEXPLAINED)
+    for step in (1, -1):
+        order = slice(None, None, step)
+        source = last_marked(~lost[order])
+        known = np.maximum(source, 0)
+        own = island[order]
+        good = lost[order] & (source >= 0) & (own[known] == own)
+        taken = relation[order][known]
+        taken = np.where(taken == Relation.STALLED, Relation.QUEUED_BEHIND, taken)
+        relation[order] = np.where(good, taken, relation[order])
+        gap[order] = np.where(good, gap[order][known], gap[order])
+        lost = ~tail.is_late & (relation == Relation.UNEXPLAINED)
+    return relation, gap
+
+
+def queue_reason(n_recent: int, latency_ns: int, normal: Normal) -> str:
+    """Whether a queue is one of a burst or of load."""
+    usual = latency_ns / max(normal.mean_interval_ns, 1)
+    return "burst" if n_recent > 2 * usual + 2 else "load"

@@ -1,0 +1,165 @@
+"""What stands between the generator's ports, and which of its stalls can be known.
+
+A device that logs its gaps says itself when it did not poll. Of another program the kernel's events
+tell when its threads did not have their core. A device that is the kernel has no thread at all: its
+core idles when there is nothing to do, and that says nothing. Without a device there is nobody to
+blame but the instrument, the path and the host.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from taut.explain.judge.verdicts import GapVerdicts
+from taut.explain.process import judge_found
+from taut.explain.read.events import Events, TraceNotes
+from taut.explain.read.names import Names
+from taut.explain.read.passages import Passages
+from taut.explain.read.senders import Senders
+from taut.explain.walk.calibrate import Calibration
+from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
+from taut.explain.walk.stalls import Stalls, find_stalls
+from taut.explain.walk.timeline import Watched
+from taut.explain.walk.veto import Vetoed
+
+
+class Kind(Enum):
+    """What is known of a device's stalls."""
+
+    NONE = "none"
+    KERNEL = "kernel"
+    LOGGED = "logged"
+    PROGRAM = "program"
+
+
+# Drivers of runs that were recorded before trial.json told the device's threads.
+_KERNEL_DRIVERS = frozenset({"linux_bridge"})
+
+_REFUTED = 0.5
+"""Of the time in stalls: where packets came out in more, these threads are not the device."""
+_DOUBTED = 0.1
+"""The same of one of several threads: where packets came out in more, others forward as well."""
+
+
+def kind_of(meta: Mapping[str, Any], keeps_log: bool) -> Kind:
+    """Tell what a trial's device is, by its trial.json and whether a gap log of it is there."""
+    dut = meta.get("dut") or {}
+    driver = dut.get("driver")
+    if driver == "loopback":
+        return Kind.NONE
+    if keeps_log:
+        return Kind.LOGGED
+    is_kernel = dut["threads"] is None if "threads" in dut else driver in _KERNEL_DRIVERS
+    return Kind.KERNEL if is_kernel else Kind.PROGRAM
+
+
+MISSING = {
+    Kind.NONE: "a gap of the generator: it polled all the time, and there is no device",
+    Kind.KERNEL: "a step of the kernel's way from port to port that was recorded: the device has no"
+    " thread, and that its core idles is no cause",
+}
+"""What a verdict lacks where there is no thread to watch, in words."""
+
+NOTES = {
+    Kind.NONE: "there is no device: what is late is the instrument's, the path's or the host's",
+    Kind.PROGRAM: "the device keeps no log of gaps: only stalls with kernel events are seen",
+}
+"""What is said of a trial without a log of its device's gaps."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A device that is a program without a log of gaps, as its trial has it."""
+
+    core: int
+    threads: tuple[int, ...]
+    """Of its process; empty: not known."""
+    link: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """The stalls of a program, judged."""
+
+    verdicts: GapVerdicts | None
+    """None: its threads were not seen."""
+    vetoed: Vetoed
+    notes: tuple[str, ...] = ()
+
+
+def program_of(meta: Mapping[str, Any], notes: TraceNotes, core: int) -> Program:
+    """Describe a device by trial.json; the trace names the threads that were there at its start."""
+    dut = meta.get("dut") or {}
+    threads = {*notes.watched, *(int(thread) for thread in dut.get("threads") or ())}
+    return Program(core, tuple(sorted(threads)), str(dut.get("link") or ""))
+
+
+def judge_program(
+    program: Program,
+    asked: int | None,
+    events: Events,
+    notes: TraceNotes,
+    senders: Senders,
+    calibration: Calibration,
+    is_guest: bool | None,
+    passages: Passages,
+) -> Found:
+    """Find and judge the stalls of a program; `asked` names its thread, None: found."""
+    tried = [
+        (watched, find_stalls(events, watched, Names(notes), senders, calibration, passages))
+        for watched in _candidates(program, asked, events, passages)
+    ]
+    if not tried:
+        return Found(None, Vetoed(), ("no thread of the device was seen on its core",))
+    watched, stalls = _most_credible(tried)
+    if _refuted(stalls) > _REFUTED:
+        words = "packets came out in most of the stalls of the device's threads: none is told"
+        n = stalls.vetoed.n + len(stalls.spans)
+        return Found(None, Vetoed(n, stalls.before_ns), (words,))
+    verdicts = judge_found(stalls, watched, events, notes, calibration, is_guest)
+    return Found(verdicts, stalls.vetoed)
+
+
+def _refuted(stalls: Stalls) -> float:
+    """The share of the time in stalls that packets speak against."""
+    return stalls.vetoed.time_ns / max(stalls.before_ns, 1)
+
+
+def _most_credible(tried: Sequence[tuple[Watched, Stalls]]) -> tuple[Watched, Stalls]:
+    """The one thread in whose stalls no packet came out; where there is none, all together."""
+    *alone, together = tried
+    least = min(alone, key=lambda found: _refuted(found[1]), default=together)
+    return least if _refuted(least[1]) <= _DOUBTED else together
+
+
+def _candidates(
+    program: Program, asked: int | None, events: Events, passages: Passages
+) -> Iterable[Watched]:
+    """Whom to watch: each thread alone, where several poll, and at last all of them together.
+
+    Of several perhaps only one forwards; its stalls are those in which no packet came out.
+    """
+    workers = _workers(program, asked, events)
+    if workers is None:
+        return
+    is_work = workers.sleep or not passages.is_shared
+    if not workers.sleep and len(workers.threads) > 1:
+        for thread in workers.threads:
+            yield Watched(program.core, thread, calls_are_work=is_work)
+    yield Watched(
+        program.core,
+        workers.threads[0],
+        also=frozenset(workers.threads[1:]),
+        sleeps=workers.sleep,
+        calls_are_work=is_work,
+    )
+
+
+def _workers(program: Program, asked: int | None, events: Events) -> Workers | None:
+    if asked is not None:
+        return Workers((asked,), sleep=False)
+    if program.threads:
+        return find_workers(events, program.core, program.threads)
+    thread = busiest_thread(events, program.core)
+    return None if thread is None else Workers((thread,), sleep=False)

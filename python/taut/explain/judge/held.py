@@ -1,0 +1,52 @@
+"""Packets that the device held back because the generator stood still.
+
+A policy that waits for a full batch waits for the generator to send. And where packets are more
+than the generator's receive ring takes, the device has nowhere to put them until it is read again.
+Neither is the device's doing.
+"""
+
+import numpy as np
+
+from taut.explain.arrays import Ints, Mask
+from taut.explain.judge.cover import covered_by
+from taut.explain.read.packets import Tail
+from taut.explain.read.spans import Spans
+
+RING_PACKETS = 960
+"""What waits in the generator's receive ring when it is full, at least: 1024 descriptors less one
+burst of its receive calls (GAP_WATCH_RING of dataplane/generator/gap_watch.h)."""
+
+
+def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
+    """How long the generator stood still while each packet's batch was being filled."""
+    until = np.minimum(tail.sent_ns + tail.fill_ns, tail.received_ns)
+    return covered_by(generator, tail.sent_ns, until, tail.is_late)[0]
+
+
+def held_back(tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints) -> tuple[Mask, Ints]:
+    """Mark the packets that were held back so, and give the gap of the generator, -1: none.
+
+    `needed_ns` is the latency that is to be explained, `stood_ns` what of it a batch waited for the
+    generator.
+    """
+    if not len(generator):
+        return np.zeros(len(tail), bool), np.full(len(tail), -1)
+    in_batch = tail.is_late & (stood_ns > 0) & (2 * stood_ns >= needed_ns)
+    full = np.flatnonzero(_filled_ring(tail, generator))
+    # The latest such gap that had ended when the packet was back.
+    at = np.searchsorted(generator.end_ns[full], tail.received_ns, "right") - 1
+    ends = generator.end_ns[full[np.maximum(at, 0)]] if len(full) else np.zeros(len(tail), np.int64)
+    by_ring = tail.is_late & (at >= 0) & (tail.sent_ns < ends)
+    _, longest = covered_by(generator, tail.sent_ns, tail.received_ns, in_batch)
+    gap = np.where(by_ring, full[np.maximum(at, 0)] if len(full) else -1, longest)
+    return in_batch | by_ring, np.where(in_batch | by_ring, gap, -1)
+
+
+def _filled_ring(tail: Tail, generator: Spans) -> Mask:
+    """Mark the gaps after which as many packets waited in the ring as it takes."""
+    # The gap that was on when a packet came, if one was: its arrival window began before the end.
+    arrived = tail.received_ns - tail.arrival_window_ns
+    at = np.searchsorted(generator.end_ns, tail.received_ns, "right") - 1
+    known = np.maximum(at, 0)
+    waited = tail.is_late & (at >= 0) & (arrived < generator.end_ns[known])
+    return np.bincount(known[waited], minlength=len(generator)) >= RING_PACKETS

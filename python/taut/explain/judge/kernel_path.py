@@ -1,0 +1,204 @@
+"""What held packets in a device that is the kernel itself: a bridge between two veth links.
+
+It has no thread to watch. The way of a packet is: another core tells this one of it (an
+interrupt, or a flag for a core that polls while idle), the core wakes up, takes the interrupt,
+enters the softirq, or leaves that to ksoftirqd, which waits for the core. Where a late packet was
+inside and none came out, each moment belongs to the step that had it. An idle core is a step only
+once it was told.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taut.explain.arrays import AFTER_ALL, Ints, Mask
+from taut.explain.judge.shares import share_out
+from taut.explain.judge.verdicts import C, D, GapVerdicts, judge, mark
+from taut.explain.read.events import Events, TraceNotes
+from taut.explain.read.facts import facts_of
+from taut.explain.read.names import Names
+from taut.explain.read.packets import Tail
+from taut.explain.read.senders import Senders
+from taut.explain.read.spans import Spans, lost_spans, overlaps, skipped_spans
+from taut.explain.walk.calibrate import LEAST_SAMPLES, Calibration, EntryCost
+from taut.explain.walk.layers import (
+    IDLE,
+    SENT_WITHIN_NS,
+    Layer,
+    Layers,
+    interrupts_sent,
+    layers_of,
+    network_runs,
+)
+from taut.explain.walk.network_runs import (
+    Carried,
+    Holds,
+    carry,
+    find_holds,
+    late_windows,
+    told_of_packets,
+)
+from taut.explain.walk.segments import CAUSE_NUMBER
+from taut.explain.walk.steps import Scene, Work, paint
+
+SOFTIRQ = "softirq"
+"""What the spans are called: the device's thread that is none."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A trial's trace, as far as the kernel's path needs it."""
+
+    events: Events
+    notes: TraceNotes
+    senders: Senders
+    calibration: Calibration
+    is_guest: bool | None
+
+
+def judge_kernel_path(
+    meta: Mapping[str, Any], packets: Path, tail: Tail, of: Traced
+) -> tuple[GapVerdicts | None, str]:
+    """Judge when the device's core held late packets, and say in words what was looked at.
+
+    None: it has no core of its own, or its softirqs were not recorded.
+    """
+    core = (meta.get("cores") or {}).get("device")
+    options = (meta.get("dut") or {}).get("options") or {}
+    if core is None or options.get("placement") == "sender":
+        return None, (
+            "the device works in the sender's softirq, on the generator's core: what holds it up "
+            "is a gap of the generator's"
+        )
+    names = Names(of.notes)
+    layers = layers_of(of.events, core, names)
+    runs = network_runs(of.events, layers.softirq)
+    if not len(runs):
+        return None, f"no network softirq was recorded on core {core}: what held packets is unknown"
+    told = told_of_packets(of.events, core, names)
+    carried = carry(packets, runs, late_windows(tail))
+    polls = _polls(of.events, core, runs)
+    if len(told):
+        # What a poll left when its budget was used up waits for the next one; ksoftirqd waits too.
+        told = np.sort(np.concatenate([told, runs.end_ns[polls.is_full], layers.waiting.start_ns]))
+    holds = find_holds(runs, tail, carried, polls.handled, told)
+    work = _work(runs, carried, polls.handled)
+    facts = facts_of(of.events, of.notes, core, None, of.is_guest, is_traced=True)
+    scene = Scene(holds, layers, work, of.events, core, names, of.senders, of.is_guest, facts.smi)
+    segments = paint(scene)
+    spans = _spans(holds, work, of, core)
+    shares = share_out(spans, segments, of.calibration)
+    verdicts = judge(spans, segments, shares, facts, mark(spans, of.events, of.notes))
+    usual = _usual_waking(layers, runs, told, interrupts_sent(of.events, core))
+    words = f"the device is the network softirq of core {core}: what held packets before it ran"
+    words += " is told from kernel events"
+    if not len(told):
+        words += "; when the core was told of them is not known, so they count from their sending"
+    return _regraded(verdicts, holds, usual, len(told) > 0), words
+
+
+@dataclass(frozen=True)
+class _Polls:
+    """What each run of the network softirq did; nothing where that was not recorded."""
+
+    handled: Ints
+    is_full: Mask
+    """A poll of it used its budget up: it may have left packets behind."""
+
+
+def _polls(events: Events, core: int, runs: Layer) -> _Polls:
+    rows = np.flatnonzero(events.of("napi_poll") & (events.cpu == core))
+    at = runs.at(events.time_ns[rows])
+    rows, at = rows[at >= 0], at[at >= 0]
+    n = (events.arg0[rows] & np.uint64(0xFFFF_FFFF)).astype(np.int64)
+    most = (events.arg0[rows] >> np.uint64(32)).astype(np.int64)
+    handled, is_full = np.zeros(len(runs), np.int64), np.zeros(len(runs), bool)
+    np.add.at(handled, at, n)
+    is_full[at[n >= most]] = True
+    return _Polls(handled, is_full)
+
+
+def _work(runs: Layer, carried: Carried, handled: Ints) -> Work:
+    """What the runs handled, and what a packet of the trial usually takes of one."""
+    length, n = runs.end_ns - runs.start_ns, carried.n_packets
+    own = n > 0
+    # A packet passes the backlog of the core twice: once for each link.
+    passes = float(np.median(handled[own] / n[own])) if own.any() else 0.0
+    if passes:
+        n = _settled(n, (handled / passes).astype(np.int64))
+    foreign = np.maximum(handled - np.ceil(passes * n).astype(np.int64), 0)
+    alone = (n > 0) & (foreign == 0)
+    usual = int(np.median(length[alone] // n[alone])) if alone.any() else 0
+    return Work(runs, foreign, usual)
+
+
+def _settled(n: Ints, most: Ints) -> Ints:
+    """Leave what a run cannot have handled to those after it.
+
+    A packet is counted with the earliest run that may have let it out: one too early, where it came
+    while that run was under way.
+    """
+    surplus = np.cumsum(n - most)
+    left = surplus - np.minimum(np.minimum.accumulate(surplus), 0)
+    settled: Ints = n + np.append(0, left[:-1]) - left
+    return settled
+
+
+def _spans(holds: Holds, work: Work, of: Traced, core: int) -> Spans:
+    lost = overlaps(holds.start_ns, holds.end_ns, *lost_spans(of.events, core))
+    return Spans(
+        SOFTIRQ,
+        core,
+        holds.start_ns,
+        holds.end_ns,
+        holds.n_packets,
+        lost,
+        work.per_packet_ns,
+        skipped_spans(of.events),
+        of.notes.window_ns,
+    )
+
+
+def _usual_waking(layers: Layers, runs: Layer, told: Ints, sent: Ints) -> int | None:
+    """Below how many ns a wake-up from idle is usual here; None: too few were seen."""
+    asleep = told[_is_idle(layers, told)]
+    if len(sent):
+        at = np.searchsorted(sent, asleep)
+        asleep = asleep[sent[np.minimum(at, len(sent) - 1)] - asleep <= SENT_WITHIN_NS]
+    then = np.searchsorted(runs.start_ns, asleep)
+    known = then < len(runs)
+    took = runs.start_ns[then[known]] - asleep[known]
+    if len(took) < LEAST_SAMPLES:
+        return None
+    median, p99 = np.quantile(took, [0.5, 0.99], method="inverted_cdf")
+    return EntryCost(len(took), int(median), int(p99)).limit_ns
+
+
+def _is_idle(layers: Layers, times: Ints) -> Mask:
+    turn = layers.thread.at(times)
+    thread = layers.who[np.maximum(turn, 0)] if len(layers.who) else turn
+    idle: Mask = (turn >= 0) & (thread == IDLE) & (layers.softirq.at(times) < 0)
+    return idle
+
+
+def _regraded(
+    verdicts: GapVerdicts, holds: Holds, usual_ns: int | None, is_told: bool
+) -> GapVerdicts:
+    """What no event proves is by exclusion.
+
+    That an idle core held packets is a guess where nothing tells when it was told of them. In a
+    guest a wake-up that took far longer than usual may have been the hypervisor's; on bare
+    metal that softirqs were off follows from the core being awake.
+    """
+    if verdicts.facts.is_guest is False:
+        excluded = verdicts.cause == CAUSE_NUMBER["softirqs-off"]
+    else:
+        long = holds.served_ns - holds.start_ns > (AFTER_ALL if usual_ns is None else usual_ns)
+        excluded = (verdicts.cause == CAUSE_NUMBER["idle-exit"]) & long
+    grade = np.where(excluded, np.maximum(verdicts.grade, C), verdicts.grade)
+    if not is_told:
+        grade = np.where(verdicts.cause == CAUSE_NUMBER["idle-exit"], D, grade)
+    return replace(verdicts, grade=grade)

@@ -1,0 +1,229 @@
+"""The verdict of each gap, by precedence, with a grade.
+
+Lost events first: where the record has a hole nothing can be excluded; where events were not kept,
+nothing is known.  Then the cause that owns
+most of the gap, together with its usual cost of entry and exit.  Then the thread's own packets.
+What is left was stolen without an event, and is named by exclusion.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.explain.arrays import Ints, Mask
+from taut.explain.cause import Cause, Evidence
+from taut.explain.causes import CAUSES
+from taut.explain.judge.shares import Shares
+from taut.explain.read.events import Events, TraceNotes
+from taut.explain.read.facts import Facts
+from taut.explain.read.spans import Spans
+from taut.explain.walk.segments import CAUSE_NUMBER, N_CAUSES, Segments
+
+A, B, C, D = range(4)
+LETTERS = "ABCD"
+
+NOT_KEPT = "its events were not kept (--trace tail)"
+_ONE_IN = 10
+"""A control group's throttled time agrees where it is off by at most one in so many."""
+_GAPS_A_CALL = 2
+"""Where more gaps than this are left for each call of the firmware, another taker is about."""
+_JOINED = ("tlb-shootdown", "membarrier", "function-call", "reschedule")
+
+
+@dataclass(frozen=True)
+class GapVerdicts:
+    """One value for each gap of a thread."""
+
+    spans: Spans
+    segments: Segments
+    shares: Shares
+    facts: Facts
+    cause: Ints
+    grade: Ints
+    visit: Ints  # the longest of its cause, -1: none
+    is_combined: Mask  # several causes together, none of them half the gap
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """What each row of the shares could account for at most, and the row that accounts for most."""
+
+    residual: Ints
+    explained: Ints
+    top: Ints  # row, -1: the gap holds no event
+    top_weight: Ints
+    work: Ints
+
+
+def judge(
+    spans: Spans, segments: Segments, shares: Shares, facts: Facts, marks: "Marks"
+) -> GapVerdicts:
+    """Give every gap its verdict."""
+    n = len(spans)
+    weights = _weigh(spans, shares)
+    half = (spans.length_ns + 1) // 2
+    busy = weights.work >= np.maximum(weights.residual, half)
+    is_one = (weights.top >= 0) & (weights.top_weight >= np.maximum(weights.residual, half))
+    is_many = weights.explained >= np.maximum(weights.residual, half)
+    is_combined = is_many & ~is_one & ~busy & (weights.top >= 0)
+    seen = is_one | is_combined
+    broken = spans.is_skipped | spans.is_lost
+
+    cause, grade = _excluded(spans, ~busy & ~seen & ~broken, facts, marks)
+    cause[busy], grade[busy] = CAUSE_NUMBER["queueing"], B
+    row = weights.top[seen]
+    cause[seen] = shares.cause[row]
+    visit = np.full(n, -1, np.int64)
+    visit[seen] = shares.visit[row]
+    of_seen = _grades(segments, shares, facts, row)
+    grade[seen] = np.where(is_combined[seen], np.maximum(of_seen, C), of_seen)
+
+    cause[spans.is_skipped] = CAUSE_NUMBER["unknown"]
+    cause[spans.is_lost] = CAUSE_NUMBER["trace-lost"]
+    grade[broken], visit[broken] = D, -1
+    return GapVerdicts(spans, segments, shares, facts, cause, grade, visit, is_combined & ~broken)
+
+
+def _weigh(spans: Spans, shares: Shares) -> _Weights:
+    n = len(spans)
+    weight = shares.net_ns + shares.limit_ns
+    explained = np.zeros(n, np.int64)
+    np.add.at(explained, shares.gap, weight)
+    work = np.minimum(shares.work_ns, spans.length_ns - explained)
+    top = np.full(n, -1, np.int64)
+    # What the model takes for usual decides between causes, what it takes for possible between
+    # them and the residual.
+    order = np.argsort(shares.net_ns + shares.model_ns, kind="stable")
+    top[shares.gap[order]] = order  # the last one written is the heaviest
+    top_weight = np.zeros(n, np.int64)
+    held = top >= 0
+    top_weight[held] = weight[top[held]]
+    return _Weights(spans.length_ns - explained - work, explained, top, top_weight, work)
+
+
+def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints:
+    """A where the sender is proved or a counter agrees in number with the events, else B."""
+    agrees = np.zeros(N_CAUSES, bool)
+    for name in facts.agreeing:
+        agrees[CAUSE_NUMBER[name]] = True
+    can_join = np.zeros(N_CAUSES, bool)
+    can_join[[CAUSE_NUMBER[name] for name in _JOINED]] = True
+    cause = shares.cause[row]
+    is_sure = agrees[cause] | (can_join[cause] & segments.visit_joined[shares.visit[row]])
+    is_throttled = cause == CAUSE_NUMBER["throttled"]
+    return np.where(is_throttled, _throttled(segments, facts), np.where(is_sure, A, B))
+
+
+def _throttled(segments: Segments, facts: Facts) -> int:
+    """No event says that a quota was used up: a guess, unless a control group's own time is enough.
+
+    Where other threads of the group were throttled as well, that is longer than what was found.
+    """
+    found_ns = int(segments.length_ns[segments.cause == CAUSE_NUMBER["throttled"]].sum())
+    if any(_ONE_IN * abs(ns - found_ns) <= found_ns for ns in facts.throttled_ns):
+        return A
+    return B if any(ns > found_ns for ns in facts.throttled_ns) else D
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What was noted in a gap without a duration, one mark for each gap."""
+
+    machine_check: Mask
+    frequency: Mask
+    elsewhere: Mask  # another core's thread stood still at the same time, with no event either
+    unseen: Mask  # the trace did not run all of the time: that there is no event proves nothing
+
+
+def mark(spans: Spans, events: Events, notes: TraceNotes) -> Marks:
+    """Find events without a duration inside the gaps."""
+
+    def holds(kind: str) -> Mask:
+        t = events.time_ns[events.of(kind) & (events.cpu == spans.core)]
+        return np.searchsorted(t, spans.end_ns, "right") > np.searchsorted(t, spans.start_ns)
+
+    nowhere = np.zeros(len(spans), bool)
+    first_ns, last_ns = _window(events, notes)
+    unseen = (spans.start_ns < first_ns) | (spans.end_ns > last_ns) | spans.is_skipped
+    return Marks(holds("machine_check"), holds("frequency"), nowhere, unseen)
+
+
+def _window(events: Events, notes: TraceNotes) -> tuple[int, int]:
+    """From when to when events were recorded."""
+    if notes.window_ns is not None:
+        return notes.window_ns
+    times = events.time_ns
+    return (int(times[0]), int(times[-1])) if len(times) else (0, -1)
+
+
+def _excluded(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> tuple[Ints, Ints]:
+    """What gaps are called that hold no event to blame (`left`), and their grades."""
+    n = len(spans)
+    if not facts.is_traced or facts.lacks:
+        return np.full(n, CAUSE_NUMBER["unknown"]), np.full(n, D)
+    cause = np.full(n, CAUSE_NUMBER["hypervisor-or-hardware"])
+    grade = np.full(n, C)
+    cause[marks.frequency], grade[marks.frequency] = CAUSE_NUMBER["frequency"], D
+    firmware = _firmware(spans, left & ~marks.machine_check & ~marks.unseen, facts, marks)
+    cause[firmware] = CAUSE_NUMBER["smi"]
+    grade[firmware] = np.where(marks.elsewhere[firmware] & bool(facts.smi), C, D)
+    cause[marks.machine_check], grade[marks.machine_check] = CAUSE_NUMBER["machine-check"], B
+    cause[marks.unseen], grade[marks.unseen] = CAUSE_NUMBER["unknown"], D
+    return cause, grade
+
+
+def _firmware(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> Ints:
+    """The gaps that may be the firmware's: no more of them than its counter moved, the best first.
+
+    Firmware stops all cores at once; in a guest the hypervisor may do the same. Then the longest.
+    """
+    if facts.smi is None:
+        return np.flatnonzero(left & marks.elsewhere & (facts.is_guest is False))
+    is_few = np.count_nonzero(left) <= _GAPS_A_CALL * facts.smi
+    at = np.flatnonzero(left & (marks.elsewhere | is_few))
+    best = np.lexsort((-spans.length_ns[at], ~marks.elsewhere[at]))
+    return at[best[: max(facts.smi, 0)]]
+
+
+def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
+    """What the verdict of a gap lacks to be certain, in words."""
+    cause, facts = CAUSES[int(verdicts.cause[gap])], verdicts.facts
+    words = []
+    if cause.id in _JOINED and not _is_joined(verdicts, gap):
+        words.append("who sent it: no event proves it")
+    is_sure = int(verdicts.grade[gap]) == A
+    if cause.counter and cause.evidence is Evidence.EVENT and not is_sure:
+        words.append(f"a counter that agrees in number ({_counter_words(cause, facts)})")
+    if cause.id == "unknown" and not facts.is_traced:
+        words.append("kernel events: none were recorded on this core")
+    elif cause.id == "unknown" and verdicts.spans.was_skipped(gap):
+        words.append(NOT_KEPT)
+    elif cause.id == "unknown" and not facts.lacks:
+        words.append("kernel events: the trace did not run all of that time")
+    words += [f"the kernel's {event}" for event in facts.lacks if cause.id == "unknown"]
+    if cause.id == "hypervisor-or-hardware":
+        words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
+        if facts.smi is None:
+            words.append("the counter of system management interrupts")
+        if facts.steal is None:
+            words.append("the counter of stolen time")
+    if cause.id == "smi":
+        words.append("when the firmware was called: its counter says at most how often")
+        if facts.smi is None:
+            words.append("the counter of system management interrupts")
+    if cause.id == "trace-lost":
+        words.append("the events that were lost")
+    if bool(verdicts.is_combined[gap]):
+        words.append("one cause that is half of the gap: several came together")
+    return words
+
+
+def _counter_words(cause: Cause, facts: Facts) -> str:
+    name = cause.counter.replace(":", " ")
+    found = facts.counted.get(cause.id)
+    return f"{name}: {found.counted} counted, {found.recorded} recorded" if found else name
+
+
+def _is_joined(verdicts: GapVerdicts, gap: int) -> bool:
+    visit = int(verdicts.visit[gap])
+    return visit >= 0 and bool(verdicts.segments.visit_joined[visit])

@@ -1,0 +1,133 @@
+"""Polling threads without packets: with a log of their gaps, or from kernel events alone."""
+
+import pyarrow as pa
+
+from taut.explain.judge.shares import share_out
+from taut.explain.judge.verdicts import GapVerdicts, judge, mark
+from taut.explain.read.events import Events, TraceNotes
+from taut.explain.read.facts import facts_of
+from taut.explain.read.names import Names
+from taut.explain.read.senders import Senders, join_senders
+from taut.explain.read.spans import spans_of
+from taut.explain.tell.gaps import gap_table, gap_totals, worst_gaps
+from taut.explain.tell.result import Explanation, Options, Source
+from taut.explain.walk.calibrate import Calibration, calibrate
+from taut.explain.walk.pollers import find_workers
+from taut.explain.walk.stalls import Stalls, find_stalls
+from taut.explain.walk.timeline import Watched, build_timeline, find_thread
+
+
+def explain_events(
+    events: Events,
+    core: int,
+    thread: int,
+    notes: TraceNotes | None = None,
+    calibration: Calibration | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Explanation:
+    """Explain when a thread did not have its core; it keeps no log, so empty gaps are not seen."""
+    notes = notes or TraceNotes()
+    senders = join_senders(events)
+    calibration = calibration or Calibration()
+    watched = Watched(core, thread, sleeps=_sleeps(events, core, thread))
+    verdicts = judge_stalls(events, watched, notes, senders, calibration, options.is_guest)
+    taker = "firmware" if options.is_guest is False else "a hypervisor or firmware"
+    words = f"stalls from kernel events alone: what {taker} took is not seen"
+    name = Names(notes).thread(thread)
+    source = Source(None, events, notes, (verdicts,))
+    return _without_packets(name, source, senders, calibration, options.n_worst, words)
+
+
+def explain_gaps(
+    gaps: pa.Table,
+    events: Events,
+    core: int,
+    notes: TraceNotes | None = None,
+    log: str = "noise",
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Explanation:
+    """Explain the gaps that a polling thread logged (taut-noise, taut-inject): no packets."""
+    notes = notes or TraceNotes()
+    senders = join_senders(events)
+    spans = spans_of(gaps, log, core, events, window_ns=notes.window_ns)
+    thread = options.device_thread
+    if thread is None:
+        thread = find_thread(events, core, spans.start_ns, spans.end_ns)
+    watched = Watched(core, -1 if thread is None else thread)
+    bounds = spans.start_ns, spans.end_ns
+    segments = build_timeline(events, watched, bounds, Names(notes), senders)
+    calibration = calibrate([(spans, segments)])
+    shares = share_out(spans, segments, calibration)
+    is_traced = len(events) > 0 and (notes.cores is None or core in notes.cores)
+    facts = facts_of(events, notes, core, thread, options.is_guest, is_traced)
+    verdicts = judge(spans, segments, shares, facts, mark(spans, events, notes))
+    name = f"{log} on core {core}"
+    source = Source(None, events, notes, (verdicts,))
+    return _without_packets(name, source, senders, calibration, options.n_worst)
+
+
+def _without_packets(
+    name: str,
+    source: Source,
+    senders: Senders,
+    calibration: Calibration,
+    n_worst: int,
+    *words: str,
+) -> Explanation:
+    facts = source.verdicts[0].facts
+    core = source.verdicts[0].spans.core
+    return Explanation(
+        name=name,
+        over="",
+        threshold_ns=None,
+        p50_ns=None,
+        n_packets=0,
+        n_void=0,
+        n_tail=0,
+        causes=(),
+        worst=(),
+        gap_totals=gap_totals(source.verdicts, Names(source.notes)),
+        worst_gaps=worst_gaps(source.verdicts, n_worst),
+        calibration=calibration,
+        calls=(senders.n_calls, senders.n_joined),
+        counters={str(core): {"steal": facts.steal, "smi": facts.smi}},
+        missing=source.notes.missing,
+        notes=words,
+        gaps=gap_table(source.verdicts),
+        packets=None,
+        episodes=None,
+        source=source,
+    )
+
+
+def _sleeps(events: Events, core: int, thread: int) -> bool:
+    found = find_workers(events, core, {thread})
+    return found is not None and found.sleep
+
+
+def judge_stalls(
+    events: Events,
+    watched: Watched,
+    notes: TraceNotes,
+    senders: Senders,
+    calibration: Calibration,
+    is_guest: bool | None,
+) -> GapVerdicts:
+    """Find and judge the stalls of a thread without a log of gaps."""
+    stalls = find_stalls(events, watched, Names(notes), senders, calibration)
+    return judge_found(stalls, watched, events, notes, calibration, is_guest)
+
+
+def judge_found(
+    stalls: Stalls,
+    watched: Watched,
+    events: Events,
+    notes: TraceNotes,
+    calibration: Calibration,
+    is_guest: bool | None,
+) -> GapVerdicts:
+    """Judge stalls that come from the kernel's events alone."""
+    shares = share_out(stalls.spans, stalls.segments, calibration)
+    facts = facts_of(events, notes, watched.core, watched.thread, is_guest, is_traced=True)
+    marks = mark(stalls.spans, events, notes)
+    return judge(stalls.spans, stalls.segments, shares, facts, marks)

@@ -1,0 +1,1 @@
+"""What was recorded: kernel events and who sent what, gaps, packets, counters."""

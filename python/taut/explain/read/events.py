@@ -1,0 +1,161 @@
+"""The kernel's events of a trial as arrays, and trace.json beside them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from taut.explain.arrays import Ints, Mask, Numbers
+from taut.records.layout import EVENT_KINDS
+from taut.records.rundir import read_json
+
+EVENTS = "events.parquet"
+TRACE = "trace.json"
+
+_BATCH = 1 << 18
+KIND = {name: code for code, name in enumerate(EVENT_KINDS) if name is not None}
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events in the order of time; `kind` is the position in EVENT_KINDS."""
+
+    time_ns: Ints
+    thread: Numbers
+    cpu: Numbers
+    kind: Numbers
+    arg0: Numbers
+    arg1: Numbers
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def take(self, chosen: Ints | Mask) -> "Events":
+        """Give the chosen rows."""
+        return Events(
+            self.time_ns[chosen],
+            self.thread[chosen],
+            self.cpu[chosen],
+            self.kind[chosen],
+            self.arg0[chosen],
+            self.arg1[chosen],
+        )
+
+    def of(self, *kinds: str) -> Mask:
+        """Mark the rows of some kinds."""
+        return np.isin(self.kind, [KIND[kind] for kind in kinds])
+
+
+@dataclass(frozen=True)
+class TraceNotes:
+    """What trace.json says: names of numbers, what the kernel lacks, what was counted."""
+
+    threads: Mapping[int, str] = field(default_factory=dict)
+    functions: Mapping[int, str] = field(default_factory=dict)
+    irqs: Mapping[int, str] = field(default_factory=dict)
+    missing: tuple[tuple[str, str], ...] = ()  # event, what is not known without it
+    lost: tuple[Mapping[str, Any], ...] = ()
+    watched: tuple[int, ...] = ()
+    counters: Mapping[str, Any] = field(default_factory=dict)
+    cores: tuple[int, ...] | None = None
+    """Where events were recorded; None: trace.json does not say."""
+    window_ns: tuple[int, int] | None = None
+    """From when to when the trace ran; None: from the first event to the last."""
+
+    def lacks(self, *prefixes: str) -> bool:
+        """Whether the kernel lacks an event of that name or group."""
+        return any(event.startswith(prefixes) for event, _ in self.missing)
+
+
+def events_of(table: pa.Table) -> Events:
+    """Turn a table as records/convert.py writes it into arrays, in the order of time."""
+    return _collect(table.to_batches(), table.num_rows)
+
+
+# As narrow as the records: an hour's events are to fit into memory.
+_TYPES = (
+    ("time_ns", np.int64),
+    ("thread", np.int32),
+    ("cpu", np.int16),
+    ("kind", np.uint8),
+    ("arg0", np.uint64),
+    ("arg1", np.uint64),
+)
+
+
+def _collect(batches: Iterable[pa.RecordBatch], n: int) -> Events:
+    columns: dict[str, Numbers] = {name: np.empty(n, dtype) for name, dtype in _TYPES}
+    at = 0
+    for batch in batches:
+        for name, column in columns.items():
+            values = batch.column(name)
+            read = _kinds(values) if name == "kind" else values.to_numpy(zero_copy_only=False)
+            column[at : at + len(batch)] = read
+        at += len(batch)
+    events = Events(*columns.values())
+    if np.all(events.time_ns[1:] >= events.time_ns[:-1]):
+        return events
+    return events.take(np.argsort(events.time_ns, kind="stable"))
+
+
+def _kinds(names: pa.Array) -> Numbers:
+    """Give positions in EVENT_KINDS; a kind of a newer collector is 0, the others stay of use."""
+    if not isinstance(names, pa.DictionaryArray):
+        names = names.dictionary_encode()
+    known = pc.index_in(names.dictionary.cast(pa.string()), pa.array(EVENT_KINDS, pa.string()))
+    codes: Numbers = known.fill_null(0).to_numpy().astype(np.uint8)
+    found: Numbers = codes[names.indices.to_numpy()]
+    return found
+
+
+def no_events() -> Events:
+    """Nothing was recorded."""
+    none = np.empty(0, np.int64)
+    return Events(none, none, none, none.astype(np.uint8), none.astype(np.uint64), none)
+
+
+def read_events(trial: Path) -> Events | None:
+    """Read a trial's events; None when it was not traced."""
+    path = trial / EVENTS
+    if not path.is_file():
+        return None
+    with pq.ParquetFile(path, read_dictionary=["kind"]) as file:
+        columns = [name for name, _ in _TYPES]
+        return _collect(file.iter_batches(_BATCH, columns=columns), file.metadata.num_rows)
+
+
+def read_notes(trial: Path) -> TraceNotes:
+    """Read trace.json; without one numbers stay numbers."""
+    path = trial / TRACE
+    return notes_of(read_json(path)) if path.is_file() else TraceNotes()
+
+
+def notes_of(document: Mapping[str, Any]) -> TraceNotes:
+    """Take from trace.json what attribution uses."""
+    counters = document.get("counters") or {}
+    before = counters.get("before") or {}
+    cores = document.get("cores")
+    return TraceNotes(
+        threads=_by_number(document.get("threads")),
+        functions=_by_number(document.get("functions")),
+        irqs=_by_number(document.get("irqs")),
+        missing=tuple(
+            (str(m.get("event", "")), str(m.get("costs", ""))) for m in document.get("missing", [])
+        ),
+        lost=tuple(document.get("lost") or ()),
+        watched=tuple(int(tid) for tid in before.get("threads") or {}),
+        counters=counters,
+        cores=None if cores is None else tuple(int(core) for core in cores),
+        window_ns=(int(document["armed_ns"]), int(document["stopped_ns"]))
+        if "armed_ns" in document and "stopped_ns" in document
+        else None,
+    )
+
+
+def _by_number(names: Mapping[str, str] | None) -> dict[int, str]:
+    return {int(number): str(name) for number, name in (names or {}).items()}

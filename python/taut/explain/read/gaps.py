@@ -1,0 +1,137 @@
+"""The gaps of a trial that are worth a look.
+
+All of them; of a tail trace those whose events were kept, those a late packet met, and the longest.
+Of the rest nothing can be known but their number and length: an hour has tens of millions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from taut.explain.arrays import Ints, Mask, Numbers
+from taut.explain.read.spans import Stretches, overlaps
+from taut.records.convert import GAP_SCHEMA
+
+DEVICE = "forwarder"
+_BATCH = 1 << 18
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What makes a gap worth a look."""
+
+    skipped: Stretches
+    """Events were not kept there."""
+    met: Stretches
+    """A late packet was on its way."""
+    n_longest: int
+
+    def look(self, start_ns: Ints, end_ns: Ints) -> Mask:
+        """Mark the gaps whose events were kept, or that a late packet met."""
+        kept = ~overlaps(start_ns, end_ns, *self.skipped)
+        return kept | overlaps(start_ns, end_ns, *self.met)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The gaps of one thread that were not looked into."""
+
+    thread: str
+    n: int
+    total_ns: int
+    worst_ns: int  # of these and of those of them that are told one by one
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Gaps to be judged, and sums over the rest."""
+
+    table: pa.Table
+    rest: tuple[Rest, ...]
+    n_handled: int
+    """Packets the device handled in iterations that were gaps."""
+    per_packet_ns: int
+    """What a packet took there, the median over the gaps; 0: there was none."""
+
+
+@dataclass
+class _Sums:
+    """What is gathered while the file is read."""
+
+    looked: list[pa.Table] = field(default_factory=list)
+    longest: pa.Table = field(default_factory=GAP_SCHEMA.empty_table)
+    aside: dict[str, Rest] = field(default_factory=dict)
+    n_handled: int = 0
+    per_packet_ns: list[Numbers] = field(default_factory=list)
+
+
+def read_gaps(path: Path, worth: Worth) -> Gaps:
+    """Read a trial's gaps in constant memory, but for those that are worth a look."""
+    sums = _Sums()
+    for table in _batches(path):
+        _count_packets(sums, table)
+        start, end = (table[name].to_numpy() for name in ("start_ns", "end_ns"))
+        looked = worth.look(start, end)
+        if looked.all():
+            sums.looked.append(table)
+            continue
+        sums.looked.append(table.filter(pa.array(looked)))
+        _put_aside(sums, table.filter(pa.array(~looked)), worth.n_longest)
+    # The longest are told one by one, and so counted with the others.
+    table = pa.concat_tables([GAP_SCHEMA.empty_table(), *sums.looked, sums.longest])
+    each = np.concatenate([np.empty(0, np.int32), *sums.per_packet_ns])
+    per_packet_ns = int(np.median(each)) if len(each) else 0
+    return Gaps(table, tuple(_rest(sums)), sums.n_handled, per_packet_ns)
+
+
+def _batches(path: Path) -> Iterator[pa.Table]:
+    if not path.is_file():
+        return
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_BATCH, columns=GAP_SCHEMA.names):
+            yield pa.Table.from_batches([batch]).cast(GAP_SCHEMA)
+
+
+def _lengths(table: pa.Table) -> Ints:
+    lengths: Ints = pc.subtract(table["end_ns"], table["start_ns"]).to_numpy()
+    return lengths
+
+
+def _count_packets(sums: _Sums, table: pa.Table) -> None:
+    own = table.filter(
+        pc.and_(pc.equal(table["thread"], DEVICE), pc.greater(table["n_packets"], 0))
+    )
+    n = own["n_packets"].to_numpy().astype(np.int64)
+    sums.n_handled += int(n.sum())
+    if len(n):
+        each = np.minimum(_lengths(own) // n, np.iinfo(np.int32).max)
+        sums.per_packet_ns.append(each.astype(np.int32))
+
+
+def _put_aside(sums: _Sums, rest: pa.Table, n_longest: int) -> None:
+    of = rest.append_column("length", pa.array(_lengths(rest))).group_by("thread")
+    wanted = [("length", "count"), ("length", "sum"), ("length", "max")]
+    for row in of.aggregate(wanted).to_pylist():
+        known = sums.aside.get(row["thread"], Rest(row["thread"], 0, 0, 0))
+        sums.aside[row["thread"]] = Rest(
+            row["thread"],
+            known.n + row["length_count"],
+            known.total_ns + row["length_sum"],
+            max(known.worst_ns, row["length_max"]),
+        )
+    both = pa.concat_tables([sums.longest, rest])
+    order = np.argsort(-_lengths(both), kind="stable")[:n_longest]
+    sums.longest = both.take(pa.array(order))
+
+
+def _rest(sums: _Sums) -> Iterator[Rest]:
+    threads, lengths = sums.longest["thread"].to_pylist(), _lengths(sums.longest).tolist()
+    for thread, of in sorted(sums.aside.items()):
+        told = [ns for name, ns in zip(threads, lengths, strict=True) if name == thread]
+        if of.n > len(told):
+            yield Rest(thread, of.n - len(told), of.total_ns - sum(told), of.worst_ns)

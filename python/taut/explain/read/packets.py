@@ -1,0 +1,264 @@
+"""The packets of the tail, read from a trial's packets in two passes.
+
+The first pass keeps one latency a packet (4 bytes), for the threshold.  The second keeps the rows
+above it, and how full the device was when each of them was sent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from taut.analysis.statistics import PERCENTILES, SUPPORT, percentile_rank
+from taut.core.errors import InputError
+from taut.core.units import parse_duration_ns
+from taut.explain.arrays import Ints, Mask, Numbers
+from taut.records.layout import EXTRA_RECORD, PacketFlag
+
+NEVER = -1
+"""received_ns of a packet that did not come back."""
+
+_BATCH = 1 << 18
+_CONTEXT = 1 << 16  # rows before a batch that may still be on their way when it begins
+_OVERLOAD_LOSS = 0.01
+_OVERLOAD_QUEUE = 64  # packets: two bursts of 32, what DPDK's forwarders take at once
+_COLUMNS = ["seq", "direction", "flags", "due_ns", "sent_ns", "received_ns", "arrival_window_ns"]
+
+
+@dataclass(frozen=True)
+class Normal:
+    """What is usual in a trial."""
+
+    n_packets: int
+    low_ns: int  # 1st percentile of latency
+    p50_ns: int
+    threshold_ns: int
+    over: str
+    mean_interval_ns: int  # between packets of one direction that came back
+    n_void: int  # late or not: the generator was held up while they were sent or received
+    n_gone: int  # lost, or refused by the transmit call
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Packets are lost, and the median packet stands behind two bursts or more.
+
+        Then the median is a queue itself, and no measure of what the device costs.
+        """
+        lost = self.n_gone > _OVERLOAD_LOSS * (self.n_packets + self.n_gone)
+        return lost and self.p50_ns >= _OVERLOAD_QUEUE * max(self.mean_interval_ns, 1)
+
+    @property
+    def base_ns(self) -> int:
+        """What a late packet's excess is counted from."""
+        return 0 if self.is_overloaded else min(self.p50_ns, self.threshold_ns)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Packets above the threshold, lost and refused ones, sorted by direction and number."""
+
+    seq: Ints
+    direction: Ints
+    flags: Ints
+    due_ns: Ints
+    sent_ns: Ints  # due_ns where it was refused
+    received_ns: Ints
+    arrival_window_ns: Ints
+    in_flight: Ints  # sent before it in its direction and not yet back when it was sent
+    n_recent: Ints  # sent in its direction in a window as long as its latency, before it
+    fill_ns: Ints  # from its sending until the packet that fills a batch was sent
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    @property
+    def is_late(self) -> Mask:
+        """Came back, above the threshold; the others never did."""
+        came: Mask = self.received_ns != NEVER
+        return came
+
+    @property
+    def latency_ns(self) -> Ints:
+        """Service latency, 0 for a packet that did not come back."""
+        return np.where(self.is_late, self.received_ns - self.sent_ns, 0)
+
+    @property
+    def is_void(self) -> Mask:
+        """The generator was held up while it was sent or received."""
+        void: Mask = (self.flags & int(PacketFlag.VOID)) != 0
+        return void
+
+
+def read_normal(packets: Path, over: str) -> Normal:
+    """Find the threshold: a percentile such as p99.9, or a time such as 25us."""
+    latencies, first, last, directions, n_void, n_gone = [], None, 0, set(), 0, 0
+    for rows in _batches(packets, ["direction", "flags", "sent_ns", "received_ns"]):
+        own = _ours(rows)
+        n_void += int(np.count_nonzero(own & ((rows["flags"] & int(PacketFlag.VOID)) != 0)))
+        ours = own & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+        n_gone += int(np.count_nonzero(own & ~ours))
+        sent = rows["sent_ns"][ours]
+        if not len(sent):
+            continue
+        directions |= set(np.unique(rows["direction"][ours]).tolist())
+        first = int(sent[0]) if first is None else first
+        last = int(sent[-1])
+        latency = rows["received_ns"][ours] - sent
+        latencies.append(np.clip(latency, 0, np.iinfo(np.int32).max).astype(np.int32))
+    if not latencies:
+        raise InputError(f"{packets.parent.name}: no packet came back; no latency to explain")
+    every = np.concatenate(latencies)
+    low, p50 = np.quantile(every, [0.01, 0.5], method="inverted_cdf")
+    interval = (last - (first or 0)) * len(directions) // max(len(every), 1)
+    threshold = _threshold(every, over)
+    return Normal(len(every), int(low), int(p50), threshold, over, interval, n_void, n_gone)
+
+
+def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
+    """Give one percentile of the service latency in ns, of every packet or of those not void.
+
+    None: fewer packets lie above it than support it (statistics.SUPPORT).
+    """
+    over, under = PERCENTILES[name]
+    latencies = []
+    for rows in _batches(packets, ["flags", "sent_ns", "received_ns"]):
+        keep = _ours(rows) & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+        if not with_void:
+            keep &= (rows["flags"] & int(PacketFlag.VOID)) == 0
+        latencies.append(rows["received_ns"][keep] - rows["sent_ns"][keep])
+    every = np.concatenate(latencies) if latencies else np.empty(0, np.int64)
+    rank = percentile_rank(len(every), (over, under))
+    if len(every) - rank < SUPPORT:
+        return None
+    return int(np.partition(every, rank - 1)[rank - 1])
+
+
+def parse_over(over: str) -> Fraction | int:
+    """Read what is late: above p99.9 is above this share of all packets, 25us above so many ns.
+
+    InputError: it is neither.
+    """
+    if not over.startswith("p"):
+        return parse_duration_ns(over)
+    try:
+        share = Fraction(over[1:]) / 100
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
+    if not 0 < share < 1:
+        raise InputError(f"--over {over}: not a percentile; say p99.9, or a time such as 25us")
+    return share
+
+
+def _threshold(latencies: Numbers, over: str) -> int:
+    share = parse_over(over)
+    if isinstance(share, int):
+        return share
+    # By its rank, as everywhere else: a share in floating point may be off by a packet.
+    rank = percentile_rank(len(latencies), share.as_integer_ratio()) - 1
+    return int(np.partition(latencies, rank)[rank])
+
+
+def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
+    """Read the rows above the threshold, and those that never came back.
+
+    `batch` is how many packets the device collects before it sends them.
+    """
+    parts, before = [], None
+    for rows in _batches(packets, _COLUMNS):
+        own = _ours(rows)
+        late = rows["received_ns"] - rows["sent_ns"] > normal.threshold_ns
+        is_hit = own & (late | (rows["received_ns"] == NEVER))
+        context = _joined(before, rows)
+        parts.append(_hits(rows, is_hit, context, batch, normal.mean_interval_ns))
+        before = {name: column[-_CONTEXT:] for name, column in context.items()}
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.lexsort((columns[0], columns[1]))
+    return Tail(*(column[order] for column in columns))
+
+
+_Rows = dict[str, Ints]
+_FLIGHT = ("direction", "seq", "sent_ns", "received_ns")
+
+
+def _joined(before: _Rows | None, rows: _Rows) -> _Rows:
+    back = (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+    now = {name: rows[name][back] for name in _FLIGHT}
+    if before is None:
+        return now
+    return {name: np.concatenate([before[name], now[name]]) for name in _FLIGHT}
+
+
+def _hits(
+    rows: _Rows, is_hit: Mask, context: _Rows, batch: int, interval_ns: int
+) -> tuple[Ints, ...]:
+    hit = {name: rows[name][is_hit] for name in _COLUMNS}
+    sent = np.where(hit["sent_ns"] == NEVER, hit["due_ns"], hit["sent_ns"])
+    latency = np.where(hit["received_ns"] == NEVER, 0, hit["received_ns"] - sent)
+    in_flight, recent = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
+    fill = np.full(len(sent), (batch - 1) * interval_ns)
+    for direction in np.unique(hit["direction"]):
+        same, of = hit["direction"] == direction, context["direction"] == direction
+        departures, seq = _in_order(context, of)
+        arrivals = np.sort(context["received_ns"][of])
+        at = _position(departures, seq, sent[same], hit["seq"][same])
+        in_flight[same] = at - np.searchsorted(arrivals, sent[same], "right")
+        recent[same] = at - np.searchsorted(departures, (sent - latency)[same], "left")
+        # Where the records read so far end, the usual interval has to do.
+        last = at + batch - 1
+        known = last < len(departures)
+        until = departures[np.minimum(last, len(departures) - 1)] if len(departures) else sent[same]
+        fill[same] = np.where(known, until - sent[same], fill[same])
+    return (
+        hit["seq"],
+        hit["direction"],
+        hit["flags"],
+        hit["due_ns"],
+        sent,
+        hit["received_ns"],
+        hit["arrival_window_ns"],
+        np.maximum(in_flight, 0),
+        recent,
+        np.maximum(fill, 0),
+    )
+
+
+def _in_order(context: _Rows, of: Mask) -> tuple[Ints, Ints]:
+    """Sending times of one direction and their numbers, in order."""
+    sent, seq = context["sent_ns"][of], context["seq"][of]
+    order = np.argsort(seq, kind="stable")  # nearly sorted: cheap
+    if not np.all(np.diff(sent[order]) >= 0):
+        order = np.lexsort((seq, sent))
+    return sent[order], seq[order]
+
+
+def _position(departures: Ints, seq: Ints, sent: Ints, own_seq: Ints) -> Ints:
+    """How many packets left before each of these: one transmit call stamps all of its packets."""
+    low = np.searchsorted(departures, sent, "left")
+    if not len(departures):
+        return low
+    first = np.minimum(low, len(departures) - 1)
+    is_same = departures[first] == sent
+    return low + np.where(is_same, np.maximum(own_seq - seq[first], 0), 0)
+
+
+def _ours(rows: _Rows) -> Mask:
+    """A packet's own row, after the warm-up."""
+    ours: Mask = (rows["flags"] & int(EXTRA_RECORD | PacketFlag.COLD)) == 0
+    return ours
+
+
+def _batches(packets: Path, columns: list[str]) -> Iterator[_Rows]:
+    with pq.ParquetFile(packets) as file:
+        for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+            yield {name: _column(batch.column(name)) for name in columns}
+
+
+def _column(values: pa.Array) -> Ints:
+    if values.null_count:
+        values = values.fill_null(pa.scalar(NEVER, values.type))
+    column: Ints = values.to_numpy(zero_copy_only=False).astype(np.int64)
+    return column

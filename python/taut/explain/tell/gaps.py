@@ -1,0 +1,208 @@
+"""Gaps with their verdicts: as a table, in sums, and told one by one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from taut.explain.arrays import Ints
+from taut.explain.cause import count_guesses
+from taut.explain.causes import CAUSES
+from taut.explain.judge.verdicts import LETTERS, D, GapVerdicts, missing_words
+from taut.explain.read.gaps import Rest
+from taut.explain.read.names import Names
+from taut.explain.tell.result import GapStory, GapTotal, Share
+from taut.explain.walk.segments import CAUSE_NUMBER
+
+ENTRY_AND_EXIT, OWN_PACKETS, RESIDUAL = "entry and exit", "own packets", "residual"
+
+GAP_COLUMNS = pa.schema(
+    [
+        ("start_ns", pa.int64()),
+        ("end_ns", pa.int64()),
+        ("thread", pa.string()),
+        ("core", pa.int64()),
+        ("cause", pa.string()),
+        ("because", pa.string()),  # of a gap of the measurer: what held it up
+        ("grade", pa.string()),
+        ("detail", pa.string()),
+        ("by", pa.int64()),  # the thread that caused it; null: not known
+        ("net_ns", pa.int64()),  # that events own, all causes
+        ("model_ns", pa.int64()),
+        ("work_ns", pa.int64()),
+        ("residual_ns", pa.int64()),
+    ]
+)
+
+_IDS = pa.array([cause.id for cause in CAUSES])
+_LETTERS = pa.array(list(LETTERS))
+MEASURER = "generator"
+_MOST_WHO = 2
+_MOST_THREADS = 3
+
+
+def gap_table(verdicts: Sequence[GapVerdicts]) -> pa.Table:
+    """One row for each gap of every thread."""
+    return pa.concat_tables([GAP_COLUMNS.empty_table(), *(_rows(of) for of in verdicts)])
+
+
+def _rows(of: GapVerdicts) -> pa.Table:
+    n = len(of.spans)
+    because = _IDS.take(pa.array(of.cause))
+    is_measurer = of.spans.thread == MEASURER
+    visit = np.maximum(of.visit, 0)
+    known = of.visit >= 0
+    no_visits = not len(of.segments.visit_span)
+    detail = np.zeros(n, np.int64) if no_visits else of.segments.visit_detail[visit] * known
+    by = np.full(n, -1) if no_visits else np.where(known, of.segments.visit_by[visit], -1)
+    columns = [
+        of.spans.start_ns,
+        of.spans.end_ns,
+        pa.repeat(of.spans.thread, n),
+        np.full(n, of.spans.core),
+        pa.repeat("measurer", n) if is_measurer else because,
+        because if is_measurer else pa.nulls(n, pa.string()),
+        _LETTERS.take(pa.array(of.grade)),
+        pa.array(of.segments.details, pa.string()).take(pa.array(detail)),
+        pa.array(by, pa.int64(), mask=by < 0),
+        _by_gap(of, of.shares.net_ns),
+        _by_gap(of, of.shares.model_ns),
+        of.shares.work_ns,
+        of.shares.residual_ns,
+    ]
+    return pa.table(columns, schema=GAP_COLUMNS)
+
+
+def _by_gap(of: GapVerdicts, values: Ints) -> Ints:
+    total = np.zeros(len(of.spans), np.int64)
+    np.add.at(total, of.shares.gap, values)
+    return total
+
+
+def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal, ...]:
+    """Count and sum the gaps of each thread by cause, the most time first."""
+    found = []
+    for of in verdicts:
+        length = of.spans.length_ns
+        for number in np.unique(of.cause):
+            is_own = of.cause == number
+            own, n_doubtful = length[is_own], int(np.count_nonzero(of.grade[is_own] == D))
+            taken = _taken_by(of, int(number))
+            found.append(
+                GapTotal(
+                    of.spans.thread,
+                    CAUSES[number].id,
+                    len(own),
+                    int(own.sum()),
+                    int(own.max()),
+                    {names.thread(thread): ns for thread, ns in taken},
+                    count_guesses(CAUSES[number].id, {"D": n_doubtful}),
+                )
+            )
+    return tuple(sorted(found, key=lambda total: (total.thread, -total.total_ns)))
+
+
+def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTotal, ...]:
+    """Add the gaps that nothing is known of, but how long they were."""
+    found = {(total.thread, total.cause): total for total in totals}
+    for more in rest:
+        key = more.thread, "unknown"
+        known = found.get(key) or GapTotal(*key, 0, 0, 0, {})
+        found[key] = replace(
+            known,
+            n=known.n + more.n,
+            total_ns=known.total_ns + more.total_ns,
+            worst_ns=max(known.worst_ns, more.worst_ns),
+        )
+    return tuple(sorted(found.values(), key=lambda total: (total.thread, -total.total_ns)))
+
+
+def _taken_by(of: GapVerdicts, cause: int) -> list[tuple[int, int]]:
+    """The threads that had most of the core's time in a cause's gaps, or sent who had it."""
+    segments = of.segments
+    if not len(segments.span):
+        return []
+    by = segments.visit_by[segments.visit]
+    own = (of.cause[segments.span] == cause) & (by >= 0)
+    threads, index = np.unique(by[own], return_inverse=True)
+    total = np.zeros(len(threads), np.int64)
+    np.add.at(total, index, segments.length_ns[own])
+    order = np.argsort(-total, kind="stable")[:_MOST_THREADS]
+    return [(int(threads[k]), int(total[k])) for k in order]
+
+
+def tell_gap(of: GapVerdicts, gap: int) -> GapStory:
+    """Tell one gap: its verdict, and where all of its time went."""
+    visit = int(of.visit[gap])
+    detail = of.segments.details[int(of.segments.visit_detail[visit])] if visit >= 0 else ""
+    return GapStory(
+        thread=of.spans.thread,
+        core=of.spans.core,
+        start_ns=int(of.spans.start_ns[gap]),
+        end_ns=int(of.spans.end_ns[gap]),
+        cause=CAUSES[int(of.cause[gap])].id,
+        grade=LETTERS[int(of.grade[gap])],
+        detail=detail,
+        shares=shares_of(of, gap),
+        missing=tuple(missing_words(of, gap)),
+    )
+
+
+def shares_of(of: GapVerdicts, gap: int) -> tuple[Share, ...]:
+    """Where the time of a gap went, the most first, the residual last; sums to its length."""
+    shares = of.shares
+    rows = shares.rows_of(gap)
+    found = [
+        Share(
+            CAUSES[int(shares.cause[row])].id,
+            int(shares.net_ns[row]),
+            _who(of, gap, int(shares.cause[row])),
+        )
+        for row in rows
+    ]
+    model = sum(int(shares.model_ns[row]) for row in rows)
+    if model:
+        found.append(Share(ENTRY_AND_EXIT, model, "by the model of this host"))
+    if shares.work_ns[gap]:
+        found.append(Share(OWN_PACKETS, int(shares.work_ns[gap])))
+    found.sort(key=lambda share: -share.ns)
+    return (*found, Share(RESIDUAL, int(shares.residual_ns[gap])))
+
+
+def _who(of: GapVerdicts, gap: int, cause: int) -> str:
+    """Who or what a cause was in a gap: those with most time, and how many more."""
+    segments = of.segments
+    low, high = np.searchsorted(segments.span, [gap, gap + 1])
+    visit = segments.visit[low:high]
+    own = segments.visit_cause[visit] == cause
+    net: dict[str, int] = {}
+    for v, ns in zip(visit[own], segments.length_ns[low:high][own], strict=True):
+        word = segments.details[int(segments.visit_detail[v])]
+        net[word] = net.get(word, 0) + int(ns)
+    words = sorted((word for word in net if word), key=lambda word: -net[word])
+    more = len(words) - _MOST_WHO
+    told = ", ".join(words[:_MOST_WHO])
+    return f"{told} and {more} more" if more > 0 else told
+
+
+def worst_gaps(verdicts: Sequence[GapVerdicts], n: int) -> tuple[GapStory, ...]:
+    """Tell the longest gaps of all threads."""
+    of = [(int(ns), i, g) for i, v in enumerate(verdicts) for g, ns in _longest(v, n)]
+    of.sort(key=lambda row: (-row[0], row[1], row[2]))
+    return tuple(tell_gap(verdicts[i], g) for _, i, g in of[:n])
+
+
+def _longest(of: GapVerdicts, n: int) -> list[tuple[int, int]]:
+    length = of.spans.length_ns
+    order = np.argsort(-length, kind="stable")[:n]
+    return [(int(g), int(length[g])) for g in order]
+
+
+def cause_of_gap(of: GapVerdicts, gap: Ints) -> tuple[Ints, Ints]:
+    """Cause and grade of gaps; where there is none (-1) it is unknown, a guess."""
+    if not len(of.spans):
+        return np.full(len(gap), CAUSE_NUMBER["unknown"]), np.full(len(gap), 3)
+    at = np.maximum(gap, 0)
+    cause = np.where(gap >= 0, of.cause[at], CAUSE_NUMBER["unknown"])
+    return cause, np.where(gap >= 0, of.grade[at], 3)

@@ -1,0 +1,148 @@
+"""Who made packets late: every stall and every late packet of a trial, by whom they are blamed on.
+
+A stall belongs to the longest visit of its verdict's cause: a thread, an interrupt, a call with its
+sender. Thread numbers are left out, so that the same one in several trials is one.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from taut.explain.arrays import Ints
+from taut.explain.causes import CAUSES
+from taut.explain.judge.blame import Relation
+from taut.explain.judge.verdicts import D, GapVerdicts
+from taut.explain.read.gaps import Rest
+from taut.explain.tell.episodes import JudgedTail
+from taut.explain.tell.gaps import MEASURER
+from taut.explain.tell.result import Offender
+
+DEVICE_CORE, GENERATOR_CORE, NO_CORE = "device", "generator", "none"
+"""Whose core it was; none: packets waited, or nothing says where."""
+
+_THREAD_NUMBER = re.compile(r'("[^"]*")/\d+')
+_PASSING = re.compile(r"(\d+|all) pages?\b ?|at 0x[0-9a-f]+|number \d+|, \d+ packets of others")
+
+# What packets are blamed on, and on whose gaps.
+_OF_DEVICE = (Relation.STALLED, Relation.QUEUED_BEHIND)
+_OF_GENERATOR = (Relation.MEASURER, Relation.HELD_BACK)
+
+
+_Key = tuple[str, int | None, str, str]
+
+
+def offenders_of(
+    judged: JudgedTail,
+    device: GapVerdicts | None,
+    generator: GapVerdicts | None,
+    rest: Sequence[Rest] = (),
+) -> tuple[Offender, ...]:
+    """Name those of one trial; `rest` are gaps of which only the length is known."""
+    found: list[Offender] = []
+    blamed = np.zeros(len(judged.tail), bool)
+    for of, relations in ((device, _OF_DEVICE), (generator, _OF_GENERATOR)):
+        if of is not None and len(of.spans):
+            mine = np.isin(judged.blame.relation, relations) & (judged.blame.gap >= 0)
+            found += _of_gaps(of, judged, mine)
+            blamed |= mine
+    found += _without_gap(judged, ~blamed)
+    cores = {of.spans.thread: of.spans.core for of in (device, generator) if of is not None}
+    found += [_unknown(more, cores.get(more.thread)) for more in rest if more.n]
+    return together(found)
+
+
+def _unknown(more: Rest, core: int | None) -> Offender:
+    """Nothing but the length of these stalls is known."""
+    return Offender(_role(more.thread), core, "unknown", "", more.n, 0, more.total_ns, 0, 0)
+
+
+def together(found: Iterable[Offender]) -> tuple[Offender, ...]:
+    """Add up the same ones, of one trial or of several; most packets, then most time first."""
+    sums: dict[_Key, Offender] = {}
+    for one in found:
+        key = one.role, one.core, one.cause, one.who
+        known = sums.get(key)
+        sums[key] = one if known is None else _added(known, one)
+    return tuple(sorted(sums.values(), key=lambda one: (-one.n_packets, -one.taken_ns)))
+
+
+def offender_of(document: Mapping[str, Any]) -> Offender:
+    """Read one from an explanation's document."""
+    return Offender(**{name: document[name] for name in Offender.__dataclass_fields__})
+
+
+def offender_json(one: Offender) -> dict[str, Any]:
+    """Give one as documents have it."""
+    return asdict(one)
+
+
+def _added(a: Offender, b: Offender) -> Offender:
+    return replace(
+        a,
+        n_stalls=a.n_stalls + b.n_stalls,
+        n_guesses=a.n_guesses + b.n_guesses,
+        taken_ns=a.taken_ns + b.taken_ns,
+        n_packets=a.n_packets + b.n_packets,
+        worst_ns=max(a.worst_ns, b.worst_ns),
+    )
+
+
+def _role(thread: str) -> str:
+    return GENERATOR_CORE if thread == MEASURER else DEVICE_CORE
+
+
+def _of_gaps(of: GapVerdicts, judged: JudgedTail, mine: np.ndarray[Any, Any]) -> list[Offender]:
+    """Give the offenders of one thread's gaps; `mine` marks the packets blamed on these."""
+    n_details = len(of.segments.details)
+    keys, index = np.unique(of.cause * n_details + _detail(of), return_inverse=True)
+    late = mine & judged.tail.is_late
+    by_packet = index[judged.blame.gap[late]]
+    worst = np.zeros(len(keys), np.int64)
+    np.maximum.at(worst, by_packet, judged.excess_ns[late])
+    taken = np.zeros(len(keys), np.int64)
+    np.add.at(taken, index, of.spans.length_ns)
+    columns = (
+        np.bincount(index, minlength=len(keys)),
+        np.bincount(index, weights=of.grade == D, minlength=len(keys)).astype(np.int64),
+        taken,
+        np.bincount(by_packet, minlength=len(keys)),
+        worst,
+    )
+    return [
+        Offender(
+            _role(of.spans.thread),
+            of.spans.core,
+            CAUSES[key // n_details].id,
+            who_of(of.segments.details[key % n_details]),
+            *numbers,
+        )
+        for key, *numbers in zip(keys.tolist(), *(c.tolist() for c in columns), strict=True)
+    ]
+
+
+def _detail(of: GapVerdicts) -> Ints:
+    """Give the words of each gap's longest visit, by number; 0: it has none."""
+    if not len(of.segments.visit_span):
+        return np.zeros(len(of.spans), np.int64)
+    return np.where(of.visit >= 0, of.segments.visit_detail[np.maximum(of.visit, 0)], 0)
+
+
+def who_of(detail: str) -> str:
+    """Leave out of a visit's words what differs from one visit to the next."""
+    return _PASSING.sub("", _THREAD_NUMBER.sub(r"\1", detail)).strip()
+
+
+def _without_gap(judged: JudgedTail, mine: np.ndarray[Any, Any]) -> list[Offender]:
+    """Give what made packets late without any gap: queues, batches, what nobody knows."""
+    late = mine & judged.tail.is_late
+    found = []
+    for number in np.unique(judged.cause[late]).tolist():
+        own = late & (judged.cause == number)
+        n_guesses = int(np.count_nonzero(judged.grade[own] == D))
+        worst_ns, n = int(judged.excess_ns[own].max()), int(np.count_nonzero(own))
+        cause = CAUSES[number].id
+        found.append(Offender(NO_CORE, None, cause, "", 0, n_guesses, 0, n, worst_ns))
+    return found

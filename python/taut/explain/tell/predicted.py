@@ -1,0 +1,119 @@
+"""The audit predicts, explain confirms: what the host's checks said before the run of each cause.
+
+Terminal, JSON document and report take it from here.  A check that fails and a cause that is seen
+agree; that the one made the other is proved by mending it and measuring again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from taut.explain.causes import BY_ID
+from taut.records.rundir import read_json
+
+Audit = Mapping[str, Mapping[str, Any]]
+"""Rows of a run's audit by the id of the check."""
+
+_FAIL, _UNKNOWN, _PASS, _NOT_APPLICABLE = "FAIL", "UNKNOWN", "PASS", "NOT_APPLICABLE"
+_TELLING_FIRST = (_FAIL, _UNKNOWN, _PASS, _NOT_APPLICABLE, "")
+_SHORT = {_NOT_APPLICABLE: "n/a"}
+_MOST = 3
+
+
+class Outcome(StrEnum):
+    """How a cause that was seen stands to the audit."""
+
+    PREDICTED = "predicted"
+    NOT_PREDICTED = "not predicted"
+    NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A check whose remedy makes a cause rarer, and what the audit found."""
+
+    check: str
+    title: str
+    audit: str
+    """PASS, FAIL, UNKNOWN or NOT_APPLICABLE; empty: nobody looked."""
+
+    def __str__(self) -> str:
+        return f"{self.check} {_SHORT.get(self.audit, self.audit)}".strip()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The checks of one cause, and what they say together."""
+
+    checks: tuple[Checked, ...]
+    outcome: Outcome | None
+    """None: no audit, or no check is about this cause."""
+
+    @property
+    def most_telling(self) -> tuple[Checked, ...]:
+        """A few checks, those that fail first: what to mend."""
+        return self.in_order[:_MOST]
+
+    @property
+    def in_order(self) -> tuple[Checked, ...]:
+        """All of them, those that fail first and those that do not apply last."""
+        return tuple(sorted(self.checks, key=lambda c: _TELLING_FIRST.index(c.audit)))
+
+    @property
+    def words(self) -> str:
+        """The outcome as a sentence's part, empty where there is none."""
+        if self.outcome is Outcome.PREDICTED:
+            failed = ", ".join(str(c) for c in self.checks if c.audit == _FAIL)
+            return f"the audit predicted this: {failed}"
+        if self.outcome is Outcome.NOT_KNOWN:
+            unknown = ", ".join(c.check for c in self.checks if c.audit == _UNKNOWN)
+            return f"the audit could not tell: {unknown} unknown"
+        if self.outcome is Outcome.NOT_PREDICTED:
+            if any(c.audit == _PASS for c in self.checks):
+                return "not predicted: all checks that apply pass"
+            return "not predicted: no check applies here"
+        return ""
+
+    def as_json(self) -> dict[str, Any]:
+        """What stands beside a cause's remedies in documents."""
+        return {
+            "checks": [vars(check) for check in self.checks],
+            "prediction": self.outcome,
+            "prediction_words": self.words,
+        }
+
+
+def read_audit(trial: Path | None) -> Audit | None:
+    """Read the audit of the run that a trial's folder belongs to; None where there is none."""
+    if trial is None:
+        return None
+    manifest = trial.parent.parent / "manifest.json"
+    audit = read_json(manifest).get("audit") if manifest.is_file() else None
+    return None if not audit else {str(row["id"]): row for row in audit["checks"]}
+
+
+def predict(cause: str, audit: Audit | None) -> Prediction:
+    """Say what the audit said of a cause."""
+    ids = BY_ID[cause].remedies
+    if audit is None:
+        return Prediction(tuple(Checked(check, "", "") for check in ids), None)
+    checks = tuple(_checked(check, audit.get(check)) for check in ids)
+    states = {check.audit for check in checks}
+    if not states - {""}:
+        outcome = None
+    elif _FAIL in states:
+        outcome = Outcome.PREDICTED
+    elif _UNKNOWN in states:
+        outcome = Outcome.NOT_KNOWN
+    else:
+        outcome = Outcome.NOT_PREDICTED
+    return Prediction(checks, outcome)
+
+
+def _checked(check: str, row: Mapping[str, Any] | None) -> Checked:
+    """An audit of another version may lack a check."""
+    if row is None:
+        return Checked(check, "", "")
+    return Checked(check, str(row["title"]), str(row["state"]))

@@ -1,0 +1,200 @@
+"""What an explanation says, as values; document.py makes JSON of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from taut.explain.cause import count_guesses, title_words
+from taut.explain.causes import BY_ID
+from taut.explain.judge.verdicts import GapVerdicts
+from taut.explain.read.events import Events, TraceNotes
+from taut.explain.walk.calibrate import Calibration
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of an explanation."""
+
+    over: str = "p99.9"
+    """A packet is of the tail above this: a percentile of the trial's latency, or a time."""
+    n_worst: int = 50
+    """Episodes told one by one."""
+    is_guest: bool | None = None
+    """None: ask the run's manifest."""
+    device_thread: int | None = None
+    """Thread ids; None: found in the events."""
+    generator_thread: int | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a gap's time."""
+
+    label: str  # a cause's id, "entry and exit", "own packets" or "residual"
+    ns: int
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class GapStory:
+    """One gap of a polling thread and where its time went; the shares sum to its length."""
+
+    thread: str
+    core: int
+    start_ns: int
+    end_ns: int
+    cause: str
+    grade: str
+    detail: str
+    shares: tuple[Share, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EpisodeStory:
+    """One episode, told."""
+
+    direction: int
+    first_seq: int
+    start_ns: int
+    end_ns: int
+    n_packets: int
+    n_lost: int
+    n_void: int
+    worst_excess_ns: int
+    cause: str
+    grade: str
+    n_by_relation: Mapping[str, int]
+    gap: GapStory | None
+    missing: tuple[str, ...]
+    worst_seq: int
+    line: str
+    """A sentence."""
+
+
+@dataclass(frozen=True)
+class Offender:
+    """One of those that made packets late in a trial, or in several."""
+
+    role: str
+    core: int | None
+    cause: str
+    who: str
+    """A thread, a function and its sender, an interrupt's name; empty: the cause says all."""
+    n_stalls: int
+    n_guesses: int
+    """Stalls, or packets where there are none, whose verdict is a guess (grade D)."""
+    taken_ns: int
+    """How long its stalls lasted, packets late or not."""
+    n_packets: int
+    """Packets of the tail."""
+    worst_ns: int
+    """The most that one of them was late, above the trial's median."""
+
+
+@dataclass(frozen=True)
+class CauseTotal:
+    """What one cause did to the tail."""
+
+    cause: str
+    title: str
+    n_episodes: int
+    n_packets: int
+    n_lost: int
+    total_ns: int  # in which its episodes lasted, overlaps counted once
+    worst_ns: int
+    tail_share: float  # of the packets above the threshold
+    n_by_grade: Mapping[str, int]  # packets
+    n_by_relation: Mapping[str, int]
+    remedies: tuple[str, ...]
+    ask: str
+
+    @property
+    def n_guesses(self) -> int:
+        """How many of its packets have it as a guess (grade D)."""
+        return count_guesses(self.cause, self.n_by_grade)
+
+    @property
+    def words(self) -> str:
+        """Its title, with "maybe" where it is a guess."""
+        return title_words(self.title, self.n_guesses, self.n_packets)
+
+
+@dataclass(frozen=True)
+class GapTotal:
+    """What one cause did to a thread, packets or not."""
+
+    thread: str
+    cause: str
+    n: int
+    total_ns: int
+    worst_ns: int
+    by: Mapping[str, int]  # threads that had, or sent what had, most of these gaps' time, ns
+    n_guesses: int = 0
+    """How many of the gaps have it as a guess (grade D)."""
+
+    @property
+    def words(self) -> str:
+        """The cause's title, with "maybe" where it is a guess."""
+        return title_words(BY_ID[self.cause].title, self.n_guesses, self.n)
+
+
+@dataclass(frozen=True)
+class VetoCounts:
+    """What was taken back because packets spoke against it: docs/attribution.md, The veto."""
+
+    device_stalls: int = 0
+    generator_stalls: int = 0
+    packets: int = 0
+    """Late packets that had come out before the stall they would have been blamed on ended."""
+
+    @property
+    def n(self) -> int:
+        """All of them."""
+        return self.device_stalls + self.generator_stalls + self.packets
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an explanation was made from, for those who draw it."""
+
+    trial: Path | None  # its folder; None: a process without packets
+    events: Events
+    notes: TraceNotes
+    verdicts: tuple[GapVerdicts, ...]  # one for each thread
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The causes of a trial's tail, or of a process's stalls."""
+
+    name: str
+    over: str
+    threshold_ns: int | None  # None: no packets, stalls only
+    p50_ns: int | None
+    n_packets: int
+    n_void: int  # of all packets, late or not
+    n_tail: int
+    causes: tuple[CauseTotal, ...]
+    worst: tuple[EpisodeStory, ...]
+    gap_totals: tuple[GapTotal, ...]
+    worst_gaps: tuple[GapStory, ...]
+    calibration: Calibration
+    calls: tuple[int, int]  # function calls from other cores, and those with a known sender
+    counters: Mapping[str, Mapping[str, int | None]]
+    missing: tuple[tuple[str, str], ...]  # events the kernel lacks, and what that costs
+    notes: tuple[str, ...]
+    gaps: pa.Table = field(repr=False)  # every gap that was judged: GAP_COLUMNS in verdicts.py
+    packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
+    episodes: pa.Table | None = field(repr=False)
+    source: Source = field(repr=False)
+    vetoed: VetoCounts = VetoCounts()
+    offenders: tuple[Offender, ...] = ()
+    heading: str = ""
+    """What the trial is called where people read: device, load, repetition."""
+
+    def share_of(self, cause: str) -> float:
+        """The share of the tail that has this verdict."""
+        return sum(total.tail_share for total in self.causes if total.cause == cause)

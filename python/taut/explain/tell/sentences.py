@@ -1,0 +1,82 @@
+"""What happened, as a sentence: who had a core, and how late a packet was for it."""
+
+from taut.core.units import format_ns
+from taut.explain.cause import is_guess
+from taut.explain.causes import BY_ID
+from taut.explain.tell.result import EpisodeStory, GapStory
+
+# Titles of causes are what happened; here is who did it.
+_NOUNS = {
+    "preemption": "another thread",
+    "fifo-preemption": "a real-time thread",
+    "workqueue": "a kernel worker",
+    "hypervisor-or-hardware": "the hypervisor or hardware",
+    "smi": "the firmware (a system management interrupt)",
+    "throttled": "throttling",
+    "stopped": "a signal that stopped the thread",
+    "softirqs-off": "a thread that kept softirqs off",
+    "ksoftirqd-wait": "a thread that let ksoftirqd wait",
+    "idle-exit": "sleep: waking from idle",
+    "queueing": "packets before: a queue",
+    "batching": "the device's own batch",
+    "trace-lost": "not known: events were lost",
+    "unknown": "not known",
+}
+# Of causes that take nothing: what the core did instead of polling.
+_DID = {
+    "throttled": "stood still for {time}, its thread throttled",
+    "stopped": "stood still for {time}, its thread stopped by a signal",
+    "idle-exit": "slept and took {time} to wake",
+    "softirqs-off": "kept softirqs off for {time}{who}",
+    "ksoftirqd-wait": "let ksoftirqd wait for {time}{who}",
+    "queueing": "was busy for {time} with packets before",
+    "trace-lost": "did not poll for {time}, and the events of that time were lost",
+    "unknown": "did not poll for {time}, and nothing recorded says why",
+}
+_TAUT, _DEVICE = '"taut', '"taut-forward"'
+
+
+def culprit(cause: str, who: str) -> str:
+    """Name who had a core, or what it waited for: `another thread, "mypy"`."""
+    noun = _NOUNS.get(cause, BY_ID[cause].title)
+    if who.startswith(_TAUT) and not who.startswith(_DEVICE):
+        return f"taut itself, {who}"
+    if not who:
+        return noun
+    return f"{noun}, {who}" if who.startswith('"') else f"{noun} ({who})"
+
+
+def gap_sentence(gap: GapStory, core: str) -> str:
+    """Say who had a core, for how long; a guess with "perhaps"."""
+    time = format_ns(gap.end_ns - gap.start_ns)
+    maybe = "perhaps " if is_guess(gap.cause, gap.grade) else ""
+    if gap.cause in _DID:
+        who = f" ({gap.detail})" if gap.detail else ""
+        return f"{maybe}{core} {_DID[gap.cause].format(time=time, who=who)}"
+    return f"{maybe}{core} was taken for {time} by {culprit(gap.cause, gap.detail)}"
+
+
+def episode_sentence(story: EpisodeStory, worst_seq: int, reason: str) -> str:
+    """Tell an episode: how late how many packets were, and why; `reason` where no core was."""
+    more = f" and {story.n_packets - 1:,} more, up to" if story.n_packets > 1 else ","
+    head = f"Packet {worst_seq:,}{more} {format_ns(story.worst_excess_ns)} late"
+    lost = f", {story.n_lost:,} of them lost" if story.n_lost else ""
+    return f"{head}{lost}: {_why(story, reason)}."
+
+
+def _why(story: EpisodeStory, reason: str) -> str:
+    gap = story.gap
+    if gap is not None:
+        own = "the generator's own core" if story.cause == "measurer" else f"core {gap.core}"
+        told = gap_sentence(gap, own)
+        if is_guess(gap.cause, gap.grade) and gap.missing:
+            told += f" (a guess; missing: {gap.missing[0]})"
+        return f"{reason}: {told}" if reason else told
+    missing = f"; missing: {story.missing[0]}" if story.missing else ""
+    if reason:
+        return f"{reason}{missing}"
+    if story.cause == "batching":
+        return "it waited in a batch of the device's transmit policy"
+    if story.cause == "measurer":
+        return "the generator itself was held up"
+    return f"nothing recorded says why{missing}"

@@ -1,0 +1,154 @@
+"""The worst episodes, told: what happened, who did it, what is missing to know more."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from taut.core.units import format_ns
+from taut.explain.causes import CAUSES
+from taut.explain.judge.blame import Relation, queue_reason
+from taut.explain.judge.kernel_path import SOFTIRQ
+from taut.explain.judge.verdicts import LETTERS, NOT_KEPT, GapVerdicts
+from taut.explain.read.packets import Tail
+from taut.explain.read.spans import Spans, overlaps
+from taut.explain.tell.episodes import (
+    JudgedTail,
+    relation_counts,
+    worst_episodes,
+)
+from taut.explain.tell.gaps import tell_gap
+from taut.explain.tell.result import EpisodeStory, GapStory
+from taut.explain.tell.sentences import episode_sentence
+
+
+def tell_episodes(
+    judged: JudgedTail,
+    device: GapVerdicts | None,
+    generator: GapVerdicts | None,
+    n: int,
+    no_thread: str = "",
+) -> tuple[EpisodeStory, ...]:
+    """Tell the worst episodes; `no_thread` says what is missing where no device can be watched."""
+    return tuple(
+        _tell(judged, int(e), device, generator, no_thread)
+        for e in worst_episodes(judged, n).tolist()
+    )
+
+
+def _tell(
+    judged: JudgedTail,
+    episode: int,
+    device: GapVerdicts | None,
+    generator: GapVerdicts | None,
+    no_thread: str,
+) -> EpisodeStory:
+    tail, rows = judged.tail, slice(int(judged.first[episode]), int(judged.end[episode]))
+    late = tail.is_late[rows]
+    worst = rows.start + int(np.argmax(judged.excess_ns[rows]))
+    cause = CAUSES[int(judged.cause[rows.start])].id
+    gap = _gap_of(judged, worst, rows, generator if cause == "measurer" else device)
+    missing = gap.missing if gap is not None else ()
+    if gap is None or cause == "measurer":
+        dark = generator is not None and _was_skipped(generator.spans, tail, worst)
+        missing = tuple(_missing(cause, device, dark, no_thread))
+    grade = LETTERS[int(judged.grade[rows].max())]
+    story = EpisodeStory(
+        direction=int(tail.direction[rows.start]),
+        first_seq=int(tail.seq[rows.start]),
+        start_ns=int(tail.sent_ns[rows].min()),
+        end_ns=int(tail.received_ns[rows].max()),
+        n_packets=rows.stop - rows.start,
+        n_lost=int(np.count_nonzero(~late)),
+        n_void=int(np.count_nonzero(tail.is_void[rows])),
+        worst_excess_ns=int(judged.excess_ns[worst]),
+        cause=cause,
+        grade=grade,
+        n_by_relation=relation_counts(judged.blame.relation[rows]),
+        gap=gap,
+        missing=missing,
+        worst_seq=int(tail.seq[worst]),
+        line="",
+    )
+    words = episode_sentence(story, story.worst_seq, _reason(judged, worst, cause))
+    return replace(story, line=words)
+
+
+def _gap_of(judged: JudgedTail, worst: int, rows: slice, of: GapVerdicts | None) -> GapStory | None:
+    """The gap of an episode's worst packet, or of most packets where that one has none."""
+    gaps = judged.blame.gap[rows]
+    gaps = gaps[gaps >= 0]
+    if of is None or not len(gaps):
+        return None
+    own = int(judged.blame.gap[worst])
+    values, counts = np.unique(gaps, return_counts=True)
+    return tell_gap(of, own if own >= 0 else int(values[np.argmax(counts)]))
+
+
+def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
+    """Whether events were let go while a packet was on its way."""
+    of = slice(packet, packet + 1)
+    return bool(overlaps(tail.sent_ns[of], tail.received_ns[of], *spans.skipped)[0])
+
+
+def _missing(
+    cause: str, device: GapVerdicts | None, was_skipped: bool, no_thread: str
+) -> list[str]:
+    if cause != "unknown":
+        return []
+    if device is None and no_thread:
+        return [no_thread]
+    if device is None:
+        return ["the device's own log of gaps, and kernel events of its thread"]
+    if device.spans.thread == "kernel" and was_skipped:
+        return [NOT_KEPT]
+    if device.spans.thread == "kernel":
+        return ["the device's own log of gaps: stalls without kernel events are not seen"]
+    if device.spans.thread == SOFTIRQ:
+        return ["the time before its core was told of it, or after it had left the device"]
+    return ["a gap: every thread polled all the time, the device served this packet slowly"]
+
+
+def _reason(judged: JudgedTail, packet: int, cause: str) -> str:
+    tail = judged.tail
+    if cause == "queueing":
+        why = queue_reason(int(tail.n_recent[packet]), int(tail.latency_ns[packet]), judged.normal)
+        n = int(tail.in_flight[packet])
+        return f"it waited behind {n:,} packet{'' if n == 1 else 's'} in the device ({why})"
+    if judged.blame.relation[packet] == Relation.HELD_BACK:
+        return "the device held it back while the generator stood still"
+    covered = int(judged.blame.covered_ns[packet])
+    if cause == "unknown" and covered:
+        time = format_ns(covered)
+        return f"nothing recorded says why; gaps cover only {time}"
+    return ""
+
+
+def veto_words(counts: Mapping[str, int]) -> str:
+    """How many stalls and packets the veto took back, by the names of VetoCounts."""
+    n_device, n_generator = counts["device_stalls"], counts["generator_stalls"]
+    parts = [
+        words
+        for n, words in (
+            (n_device, f"{_count(n_device, 'stall')} of the device"),
+            (n_generator, f"{_count(n_generator, 'stall')} of the generator"),
+            (counts["packets"], f"the blame of {_count(counts['packets'], 'late packet')}"),
+        )
+        if n
+    ]
+    if not parts:
+        return "no stall was vetoed: no packet passed while one is said to have lasted"
+    return f"vetoed, because packets passed meanwhile: {', '.join(parts)}"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def call_words(n_calls: int, n_known: int) -> str:
+    """How many calls from other cores have a sender; empty where there were none."""
+    if not n_calls:
+        return ""
+    # 100 % is said only where no sender is missing.
+    percent = "100" if n_known == n_calls else f"{min(100 * n_known / n_calls, 99.9):.1f}"
+    return f"function calls from other cores: {n_calls:,}, sender known {n_known:,} ({percent} %)"

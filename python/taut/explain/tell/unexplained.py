@@ -1,0 +1,45 @@
+"""Why a trial cannot be explained, and what to know of one that can only in part."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from taut.explain.read.counted import is_whole
+from taut.explain.read.events import Events
+from taut.explain.read.packets import Normal
+
+PACKETS = "packets.parquet"
+"""In the folder of a trial whose packets were recorded."""
+
+
+def why_not(trial: Path, meta: Mapping[str, Any]) -> str | None:
+    """Say why nothing can be told of a trial's late packets; None: it can be tried."""
+    if meta.get("status", "whole") != "whole":
+        reason = (meta.get("failure") or {}).get("reason", "no reason was recorded")
+        return f"the trial failed ({reason})"
+    if (meta.get("traffic") or {}).get("record") == "tail":
+        return (
+            "only its slow packets were recorded, and what is usual is not known; "
+            "run it with record = 'all'"
+        )
+    if not (trial / PACKETS).is_file():
+        return "no packets were recorded; run it with record = 'all'"
+    return None
+
+
+def conditions(normal: Normal, events: Events | None) -> list[str]:
+    """Say under which conditions a trial was explained, where they are not the usual ones."""
+    words = []
+    if normal.is_overloaded:
+        due = normal.n_packets + normal.n_gone
+        words.append(
+            f"overload: {normal.n_gone:,} of {due:,} packets were lost or refused, and the median "
+            "packet waited in a queue; lateness counts from nothing, and what no stall covers by "
+            "half is queueing"
+        )
+    if events is not None and not is_whole(events):
+        words.append(
+            "tail trace: only events around late packets were kept, so that no counter can agree "
+            "in number; a verdict is of grade A only where its sender is proved"
+        )
+    return words

@@ -1,0 +1,387 @@
+"""Explain one trial: its packets, the gaps of its threads and the kernel's events together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taut.core.errors import InputError
+from taut.core.units import format_ns
+from taut.dut.transmit import parse_transmit
+from taut.explain.judge.blame import Batching, blame_packets
+from taut.explain.judge.device import (
+    MISSING,
+    NOTES,
+    Kind,
+    judge_program,
+    kind_of,
+    program_of,
+)
+from taut.explain.judge.kernel_path import Traced, judge_kernel_path
+from taut.explain.judge.shares import Shares, share_out
+from taut.explain.judge.verdicts import GapVerdicts, Marks, judge, mark
+from taut.explain.read.events import Events, TraceNotes, no_events, read_events, read_notes
+from taut.explain.read.facts import Facts, facts_of
+from taut.explain.read.gaps import DEVICE, Gaps, Worth, read_gaps
+from taut.explain.read.names import Names
+from taut.explain.read.packets import Tail, read_normal, read_tail
+from taut.explain.read.passages import Passages
+from taut.explain.read.senders import Senders, join_senders
+from taut.explain.read.spans import Spans, merged, overlaps, skipped_spans, spans_of
+from taut.explain.tell.episodes import (
+    cause_totals,
+    episode_table,
+    judge_packets,
+    packet_table,
+)
+from taut.explain.tell.gaps import gap_table, gap_totals, with_rest, worst_gaps
+from taut.explain.tell.offenders import offenders_of
+from taut.explain.tell.result import Explanation, Options, Source, VetoCounts
+from taut.explain.tell.stories import tell_episodes
+from taut.explain.tell.unexplained import PACKETS, conditions, why_not
+from taut.explain.walk.calibrate import Calibration, calibrate
+from taut.explain.walk.segments import CAUSE_NUMBER, Segments
+from taut.explain.walk.timeline import Watched, build_timeline, find_thread
+from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
+from taut.records.rundir import read_json
+
+# Fixed in its source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
+_L2FWD = Batching(packets=32, drain_ns=100_000)
+
+_SILENT_INTERVALS = 3
+"""So many packets in a row did not come back when they could have: the device let none out."""
+
+
+def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # noqa: B008 - frozen
+    """Explain the tail of one trial's folder.
+
+    InputError: it cannot be explained, or what is asked is not an option.
+    """
+    meta = read_json(trial / "trial.json")
+    if (why := why_not(trial, meta)) is not None:
+        raise InputError(f"{trial.name}: {why}")
+    packets = trial / PACKETS
+    normal = read_normal(packets, options.over)
+    batching = batching_of(meta.get("dut") or {})
+    tail = read_tail(packets, normal, 1 if batching is None else batching.packets)
+    trace = _read_trace(trial, meta, tail, options.n_worst)
+    passages = Passages(packets, str((meta.get("dut") or {}).get("link") or ""))
+    threads = judge_threads(trace, meta, options, passages)
+    if threads.kind is Kind.KERNEL:
+        threads = _with_kernel_path(threads, trace, meta, (packets, tail), options)
+    device = threads.device
+    blame = blame_packets(
+        tail,
+        normal,
+        None if device is None else device.spans,
+        threads.generator.spans,
+        batching,
+        None if device is None else device.cause == CAUSE_NUMBER["queueing"],
+        has_device=threads.kind is not Kind.NONE,
+        # Of a device that logs its gaps every stall is known; in the others' a queue may hide one.
+        silences=None
+        if threads.kind is Kind.LOGGED
+        else passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1)),
+    )
+    judged = judge_packets(tail, blame, normal, device)
+    verdicts = threads.verdicts
+    return Explanation(
+        name=str(meta.get("name") or trial.name),
+        over=options.over,
+        threshold_ns=normal.threshold_ns,
+        p50_ns=normal.p50_ns,
+        n_packets=normal.n_packets,
+        n_void=normal.n_void,
+        n_tail=int(np.count_nonzero(tail.is_late)),
+        causes=cause_totals(judged),
+        worst=tell_episodes(
+            judged, device, threads.generator, options.n_worst, MISSING.get(threads.kind, "")
+        ),
+        offenders=offenders_of(judged, device, threads.generator, trace.gaps.rest),
+        gap_totals=with_rest(gap_totals(verdicts, Names(threads.notes)), trace.gaps.rest),
+        worst_gaps=worst_gaps(verdicts, options.n_worst),
+        calibration=threads.calibration,
+        calls=(threads.senders.n_calls, threads.senders.n_joined),
+        counters={
+            of.spans.thread: {"steal": of.facts.steal, "smi": of.facts.smi} for of in verdicts
+        },
+        missing=threads.notes.missing,
+        notes=(*threads.words, *conditions(normal, trace.events)),
+        vetoed=replace(threads.vetoed, packets=blame.n_vetoed),
+        gaps=gap_table(verdicts),
+        packets=packet_table(judged),
+        episodes=episode_table(judged),
+        source=Source(trial, threads.events, threads.notes, tuple(verdicts)),
+    )
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was recorded beside the packets."""
+
+    gaps: Gaps
+    events: Events | None
+    notes: TraceNotes
+    is_guest: bool | None
+
+
+def _read_trace(trial: Path, meta: Mapping[str, Any], tail: Tail, n_worst: int) -> Trace:
+    events = read_events(trial)
+    skipped = skipped_spans(no_events() if events is None else events)
+    late = tail.is_late
+    order = np.argsort(tail.sent_ns[late], kind="stable")
+    met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
+    gaps = read_gaps(trial / "gaps.parquet", Worth(skipped, met, n_worst))
+    return Trace(gaps, events, read_notes(trial), _is_guest(trial, meta))
+
+
+def _is_guest(trial: Path, meta: Mapping[str, Any]) -> bool | None:
+    """Ask the run's manifest."""
+    manifest = trial.parent.parent / "manifest.json"
+    host = (read_json(manifest) if manifest.is_file() else meta).get("host") or {}
+    return bool(host["hypervisor"]) if "hypervisor" in host else None
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The gaps of both polling threads, judged."""
+
+    generator: GapVerdicts
+    device: GapVerdicts | None
+    events: Events
+    senders: Senders
+    calibration: Calibration
+    notes: TraceNotes
+    words: tuple[str, ...]
+    kind: Kind
+    vetoed: VetoCounts
+
+    @property
+    def verdicts(self) -> list[GapVerdicts]:
+        """All that were judged."""
+        return [self.generator] + ([self.device] if self.device is not None else [])
+
+
+@dataclass(frozen=True)
+class _Walked:
+    """One thread's gaps and who had its core in them."""
+
+    spans: Spans
+    segments: Segments
+    thread: int | None
+    is_traced: bool
+    vetoed: Vetoed
+
+
+def judge_threads(
+    trace: Trace, meta: Mapping[str, Any], options: Options, passages: Passages
+) -> Threads:
+    """Judge the gaps of generator and device; without a log of the device, its stalls."""
+    events = no_events() if trace.events is None else trace.events
+    senders = join_senders(events)
+    kind = kind_of(meta, _keeps_log(trace.gaps, meta))
+    of_device, words = _device_meta(meta, trace.gaps)
+    words += _not_kept(trace.gaps)
+    roles = [("generator", _thread_meta(meta, "generator"), options.generator_thread)]
+    if kind is Kind.LOGGED:
+        roles.append((DEVICE, of_device, options.device_thread))
+    batching = batching_of(meta.get("dut") or {})
+    n_held = 0 if batching is None else 2 * batching.packets
+    walked = [
+        _walk(trace, events, senders, name, of, asked, passages, n_held)
+        for name, of, asked in roles
+        if of.core is not None
+    ]
+    if not walked:
+        raise InputError("trial.json: no cores; it does not say which core the generator had")
+    calibration = calibrate([(of.spans, of.segments) for of in walked])
+    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
+    judged = _judge(walked, events, trace, calibration, is_guest)
+    if trace.events is None:
+        words.append("no kernel events: the run was not traced")
+    words += _not_logged(meta)
+    device: GapVerdicts | None = judged[1] if len(judged) > 1 else None
+    vetoed = walked[1].vetoed if len(walked) > 1 else Vetoed()
+    if kind in NOTES:
+        words.append(NOTES[kind])
+    core = of_device.core
+    if kind is Kind.PROGRAM and core is not None and _is_traced(trace, core):
+        found = judge_program(
+            program_of(meta, trace.notes, core),
+            options.device_thread,
+            events,
+            trace.notes,
+            senders,
+            calibration,
+            is_guest,
+            passages,
+        )
+        device, vetoed = found.verdicts, found.vetoed
+        words += found.notes
+    counts = VetoCounts(vetoed.n, walked[0].vetoed.n)
+    return Threads(
+        judged[0], device, events, senders, calibration, trace.notes, tuple(words), kind, counts
+    )
+
+
+def _with_kernel_path(
+    threads: Threads,
+    trace: Trace,
+    meta: Mapping[str, Any],
+    late: tuple[Path, Tail],
+    options: Options,
+) -> Threads:
+    """Replace the device's thread, of which there is none, by the way through the kernel."""
+    if trace.events is None:
+        return replace(threads, device=None)
+    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
+    traced = Traced(threads.events, threads.notes, threads.senders, threads.calibration, is_guest)
+    device, words = judge_kernel_path(meta, *late, traced)
+    return replace(threads, device=device, words=(*threads.words, words))
+
+
+@dataclass(frozen=True)
+class _ThreadMeta:
+    core: int | None
+    per_packet_ns: int
+    not_logged: int
+
+
+def _thread_meta(meta: Mapping[str, Any], role: str) -> _ThreadMeta:
+    core = (meta.get("cores") or {}).get(role)
+    owner = meta.get("generator") if role == "generator" else (meta.get("dut") or {}).get("stats")
+    gaps = (owner or {}).get("gaps") or {}
+    return _ThreadMeta(
+        None if core is None else int(core),
+        int(gaps.get("per_packet_ns") or 0),
+        int(gaps.get("not_logged") or 0),
+    )
+
+
+def _not_logged(meta: Mapping[str, Any]) -> list[str]:
+    counts = {role: _thread_meta(meta, role).not_logged for role in ("generator", "device")}
+    return [
+        f"{n} gaps of the {role} were not logged; what happened in them stays unknown"
+        for role, n in counts.items()
+        if n
+    ]
+
+
+def _not_kept(gaps: Gaps) -> list[str]:
+    n = sum(more.n for more in gaps.rest)
+    words = f"{n} gaps that met no late packet were not looked into: no events of them were kept"
+    return [words] if n else []
+
+
+def _device_meta(meta: Mapping[str, Any], gaps: Gaps) -> tuple[_ThreadMeta, list[str]]:
+    """The device's core and what a packet may cost it, and what is to be said of that.
+
+    Its log takes an iteration for a gap that needs more than the port's usual time a packet. Where
+    most packets were handled in such, that is what they cost: a slow network function is no stall.
+    """
+    of = _thread_meta(meta, "device")
+    ports = ((meta.get("dut") or {}).get("stats") or {}).get("ports") or []
+    handled = sum(int(port.get("rx") or 0) for port in ports)
+    if not handled or 2 * gaps.n_handled <= handled:
+        return of, []
+    usual_ns = gaps.per_packet_ns
+    if usual_ns <= of.per_packet_ns:
+        return of, []
+    words = (
+        f"the device needs {format_ns(usual_ns)} a packet, its log expects "
+        f"{format_ns(of.per_packet_ns)}: so much in a gap is its own work"
+    )
+    return replace(of, per_packet_ns=usual_ns), [words]
+
+
+def _keeps_log(gaps: Gaps, meta: Mapping[str, Any]) -> bool:
+    """Whether the device logs its gaps; taut-forward does, even if there were none."""
+    stats = (meta.get("dut") or {}).get("stats") or {}
+    return "gaps" in stats or "forwarder" in gaps.table["thread"].unique().to_pylist()
+
+
+def _walk(
+    trace: Trace,
+    events: Events,
+    senders: Senders,
+    name: str,
+    of: _ThreadMeta,
+    asked: int | None,
+    passages: Passages,
+    n_held: int,
+) -> _Walked:
+    core = -1 if of.core is None else of.core
+    window_ns = trace.notes.window_ns
+    spans = spans_of(trace.gaps.table, name, core, events, of.per_packet_ns, window_ns)
+    spans, vetoed = (
+        cut_device(spans, passages, n_held) if name == DEVICE else cut_generator(spans, passages)
+    )
+    thread = asked
+    if thread is None:
+        thread = find_thread(events, core, spans.start_ns, spans.end_ns)
+    segments = build_timeline(
+        events,
+        Watched(core, -1 if thread is None else thread),
+        (spans.start_ns, spans.end_ns),
+        Names(trace.notes),
+        senders,
+    )
+    return _Walked(spans, segments, thread, _is_traced(trace, core), vetoed)
+
+
+def _is_traced(trace: Trace, core: int) -> bool:
+    cores = trace.notes.cores
+    return trace.events is not None and (cores is None or core in cores)
+
+
+def _judge(
+    walked: list[_Walked],
+    events: Events,
+    trace: Trace,
+    calibration: Calibration,
+    is_guest: bool | None,
+) -> list[GapVerdicts]:
+    shares = [share_out(of.spans, of.segments, calibration) for of in walked]
+    judged = []
+    for i, of in enumerate(walked):
+        others = [(w, s) for j, (w, s) in enumerate(zip(walked, shares, strict=True)) if j != i]
+        marks = _with_others(mark(of.spans, events, trace.notes), of.spans, shares[i], others)
+        core, thread = of.spans.core, of.thread
+        facts: Facts = facts_of(events, trace.notes, core, thread, is_guest, of.is_traced)
+        judged.append(judge(of.spans, of.segments, shares[i], facts, marks))
+    return judged
+
+
+def _with_others(
+    marks: Marks, spans: Spans, shares: Shares, others: list[tuple[_Walked, Shares]]
+) -> Marks:
+    """Mark empty gaps at whose time another core's thread has an empty gap too."""
+    own = _is_empty(spans, shares)
+    elsewhere = np.zeros(len(spans), bool)
+    for other, of in others:
+        empty = _is_empty(other.spans, of)
+        if other.spans.core != spans.core:
+            at = other.spans.start_ns[empty], other.spans.end_ns[empty]
+            elsewhere |= overlaps(spans.start_ns, spans.end_ns, *at)
+    return replace(marks, elsewhere=elsewhere & own)
+
+
+def _is_empty(spans: Spans, shares: Shares) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    empty = ~spans.is_unseen
+    empty[shares.gap] = False
+    return empty
+
+
+def batching_of(dut: Mapping[str, Any]) -> Batching | None:
+    """Say what the device's transmit policy holds back; None: nothing."""
+    if dut.get("driver") == "l2fwd":
+        return _L2FWD
+    stats = dut.get("stats") or {}
+    if "holds" in stats:
+        return None if stats["holds"] is None else Batching(**stats["holds"])
+    # Counters of older versions of taut-forward, or none because it was killed.
+    asked = stats.get("transmit") or (dut.get("options") or {}).get("transmit") or ""
+    held = parse_transmit(str(asked))
+    return None if held is None else Batching(held.packets, held.drain_ns)

@@ -1,0 +1,125 @@
+"""What an interrupt costs outside its handler: entry, exit, cold caches, the exits of a guest.
+
+Learnt from the trial itself: a gap of a polling thread that holds exactly one interrupt lasts as
+long as its handler and this cost.  Kept as figures, applied as a model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from taut.explain.arrays import Ints, Mask
+from taut.explain.read.spans import Spans, covered_ns
+from taut.explain.walk.segments import CLASS_NUMBER, ENTRY_CLASSES, Segments
+
+LEAST_SAMPLES = 20
+"""Fewer gaps than this teach nothing."""
+
+_WIDEST = 4
+"""A stolen vCPU inside one gap of a hundred would make p99 meaningless: so many medians at most."""
+_SLACK_NS = 1_000
+
+
+@dataclass(frozen=True)
+class EntryCost:
+    """Cost of one class of interrupts outside their handlers."""
+
+    n: int
+    median_ns: int
+    p99_ns: int
+
+    @property
+    def limit_ns(self) -> int:
+        """What the model takes for possible; what is longer has another cause."""
+        return min(self.p99_ns, _WIDEST * self.median_ns + _SLACK_NS)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The model of a host, and how often its threads stop with no event at all."""
+
+    costs: Mapping[str, EntryCost] = field(default_factory=dict)
+    empty_gaps: int = 0
+    empty_ns: int = 0
+    watched_ns: int = 0
+
+    def medians(self) -> Ints:
+        """The median cost of each entry class, 0 where nothing was learnt."""
+        return self._by_class("median_ns")
+
+    def limits(self) -> Ints:
+        """The largest cost that the model believes, by entry class."""
+        return self._by_class("limit_ns")
+
+    def _by_class(self, name: str) -> Ints:
+        pooled = self.costs.get("any interrupt")
+        values = np.zeros(len(ENTRY_CLASSES), np.int64)
+        for number, entry in enumerate(ENTRY_CLASSES):
+            cost = self.costs.get(entry)
+            if cost is None and entry in _INTERRUPTS:
+                cost = pooled
+            values[number] = getattr(cost, name) if cost is not None else 0
+        return values
+
+
+_INTERRUPTS = frozenset(ENTRY_CLASSES) - {"none", "switch", "page_fault", "syscall"}
+
+
+def calibrate(threads: Sequence[tuple[Spans, Segments]]) -> Calibration:
+    """Learn from the gaps of all threads of a trial."""
+    classes, costs = [], []
+    empty_gaps = empty_ns = watched_ns = 0
+    for spans, segments in threads:
+        entry, cost = _single_visits(spans, segments)
+        classes.append(entry)
+        costs.append(cost)
+        held = np.bincount(segments.visit_span, minlength=len(spans)) > 0
+        empty = ~held & _is_whole(spans) & (spans.n_packets == 0)
+        empty_gaps += int(np.count_nonzero(empty))
+        empty_ns += int(spans.length_ns[empty].sum())
+        if len(spans):
+            bounds = int(spans.start_ns[0]), int(spans.end_ns[-1])
+            watched_ns += bounds[1] - bounds[0] - covered_ns(spans.skipped, *bounds)
+    if not classes:
+        return Calibration()
+    found = _by_class(np.concatenate(classes), np.concatenate(costs))
+    return Calibration(found, empty_gaps, empty_ns, watched_ns)
+
+
+def _is_whole(spans: Spans) -> Mask:
+    """Mark the gaps of which every event was recorded and kept."""
+    return ~spans.is_lost & ~spans.is_unseen
+
+
+def _single_visits(spans: Spans, segments: Segments) -> tuple[Ints, Ints]:
+    """Entry class and cost of each gap that holds one visit with a cost."""
+    n = len(spans)
+    bearing = segments.visit_class != CLASS_NUMBER["none"]
+    n_bearing = np.bincount(segments.visit_span[bearing], minlength=n)
+    entry = np.zeros(n, np.int64)
+    entry[segments.visit_span[bearing]] = segments.visit_class[bearing]
+    net = np.zeros(n, np.int64)
+    np.add.at(net, segments.span, segments.length_ns)
+    fit = (n_bearing == 1) & (spans.n_packets == 0) & _is_whole(spans)
+    return entry[fit], (spans.length_ns - net)[fit]
+
+
+def _by_class(entry: Ints, cost: Ints) -> dict[str, EntryCost]:
+    found = {}
+    for number, name in enumerate(ENTRY_CLASSES):
+        measured = _cost(cost[entry == number])
+        if measured is not None:
+            found[name] = measured
+    interrupts = [CLASS_NUMBER[name] for name in _INTERRUPTS]
+    pooled = _cost(cost[np.isin(entry, interrupts)])
+    if pooled is not None:
+        found["any interrupt"] = pooled
+    return found
+
+
+def _cost(values: Ints) -> EntryCost | None:
+    if len(values) < LEAST_SAMPLES:
+        return None
+    median, p99 = np.quantile(values, [0.5, 0.99], method="inverted_cdf")
+    return EntryCost(len(values), int(median), int(p99))

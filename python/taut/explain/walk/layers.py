@@ -1,0 +1,194 @@
+"""Who had a core, as layers of intervals: interrupts, softirqs, threads, each apart in time.
+
+For a device that is no thread: nothing has to be known of the time before, so that any stretch of
+the trace can be looked at by itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.explain.arrays import Ints, Mask, Numbers, holder
+from taut.explain.read.events import KIND, Events
+from taut.explain.read.names import SOFTIRQS, Names
+
+NET_RX = SOFTIRQS.index("NET_RX")
+
+IDLE = 0
+"""The thread that is none: the core has nothing to do."""
+
+SENT_WITHIN_NS = 10_000
+"""A core that does not poll is sent an interrupt at once when a call is queued for it."""
+
+_DELIVERIES = ("rps_trigger_softirq",)  # net/core/dev.c
+
+_BY_WHO_RUNS = ("switch", "softirq_entry", "vector_entry", "irq_entry")
+"""Events noted by the thread that has the core; a switch by the one that leaves."""
+
+_LOW = 0xFFFF_FFFF
+_BLOCKED = 0xFF
+"""Of a switch's state: any of these, and the thread does not want to run."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Intervals in order and apart, and the event that began each."""
+
+    start_ns: Ints
+    end_ns: Ints
+    row: Ints
+    """Position of the event among all events."""
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+    def at(self, times: Ints) -> Ints:
+        """The interval that holds each time, -1 where none does."""
+        return holder(self.start_ns, self.end_ns, times)
+
+    def bounds_within(self, start_ns: int, end_ns: int) -> Ints:
+        """Where intervals begin and end inside a time."""
+        both = [of[(of > start_ns) & (of < end_ns)] for of in (self.start_ns, self.end_ns)]
+        return np.concatenate(both)
+
+    def take(self, chosen: Mask) -> "Layer":
+        """The chosen intervals."""
+        return Layer(self.start_ns[chosen], self.end_ns[chosen], self.row[chosen])
+
+
+@dataclass(frozen=True)
+class Layers:
+    """One core's contexts, each layer over the next."""
+
+    nmi: Layer
+    call: Layer
+    interrupt: Layer
+    softirq: Layer
+    thread: Layer
+    """Turns of threads, from the switch to it to the switch away."""
+    who: Ints
+    """The thread of each turn."""
+    waiting: Layer
+    """A network thread of the kernel (ksoftirqd, NAPI) was fit to run and did not."""
+
+    @property
+    def all(self) -> tuple[Layer, ...]:
+        """Every layer, the innermost first."""
+        return self.nmi, self.call, self.interrupt, self.softirq, self.thread, self.waiting
+
+
+def layers_of(events: Events, core: int, names: Names) -> Layers:
+    """Take one core's contexts out of the events."""
+    own = events.cpu == core
+    turns, who = _turns(events, own)
+    return Layers(
+        _nmis(events, own),
+        # A core's own part of a call to all has no csd: whoever runs goes on running.
+        _pairs(events, own & (events.arg0 != 0), ("call_entry",), ("call_exit",)),
+        _pairs(events, own, ("vector_entry", "irq_entry"), ("vector_exit", "irq_exit")),
+        _pairs(events, own, ("softirq_entry",), ("softirq_exit",)),
+        turns,
+        who,
+        _waits(events, core, names),
+    )
+
+
+def network_threads(names: Names, core: int) -> Numbers:
+    """The kernel's threads that carry packets on a core: ksoftirqd, and those of NAPI."""
+    found = [
+        thread
+        for thread, name in names.notes.threads.items()
+        if name == f"ksoftirqd/{core}" or name.startswith("napi/")
+    ]
+    return np.array(found, np.uint64)
+
+
+def is_delivery(events: Events, names: Names) -> Mask:
+    """Mark the calls by which one core tells another that it has packets for it."""
+    known = [at for at in names.notes.functions if names.function(at) in _DELIVERIES]
+    calls = events.of("call_queue", "call_entry", "call_exit")
+    marked: Mask = calls & np.isin(events.arg1, np.array(known, np.uint64))
+    return marked
+
+
+def interrupts_sent(events: Events, core: int) -> Ints:
+    """When other cores sent this one an interrupt."""
+    # The upper half of the newer kind's is where it was sent from.
+    target = events.arg0 & np.uint64(_LOW)
+    times: Ints = events.time_ns[events.of("ipi_send", "ipi_send_for") & (target == core)]
+    return times
+
+
+def is_of_core(events: Events, core: int) -> Mask:
+    """Mark what was noted by the core itself, so that it ran then."""
+    own: Mask = (events.cpu == core) & ~events.of("lost", "skipped", "frequency")
+    return own
+
+
+def network_runs(events: Events, softirq: Layer) -> Layer:
+    """When the core handled received packets."""
+    return softirq.take(events.arg0[softirq.row] == NET_RX)
+
+
+def _pairs(events: Events, own: Mask, entries: tuple[str, ...], exits: tuple[str, ...]) -> Layer:
+    """Intervals of one kind do not nest: each ends with the next event of its kind."""
+    rows = np.flatnonzero(own & events.of(*entries, *exits))
+    begins = np.isin(events.kind[rows], [KIND[kind] for kind in entries])
+    at = np.flatnonzero(begins[:-1])
+    return Layer(events.time_ns[rows[at]], events.time_ns[rows[at + 1]], rows[at])
+
+
+def _nmis(events: Events, own: Mask) -> Layer:
+    """They are stamped at their end."""
+    rows = np.flatnonzero(own & events.of("nmi"))
+    end = events.time_ns[rows]
+    start = end - events.arg1[rows].astype(np.int64)
+    if len(rows):
+        start[1:] = np.maximum(start[1:], end[:-1])
+    return Layer(start, end, rows)
+
+
+def _turns(events: Events, own: Mask) -> tuple[Layer, Ints]:
+    """Turns and whose each is; before the first switch it is the thread that leaves there."""
+    rows = np.flatnonzero(own & events.of(*_BY_WHO_RUNS))
+    if not len(rows):
+        nothing = np.empty(0, np.int64)
+        return Layer(nothing, nothing, nothing), nothing
+    switches = rows[events.kind[rows] == KIND["switch"]]
+    first = events.thread[rows[:1]].astype(np.int64)
+    following = (events.arg1[switches] & np.uint64(_LOW)).astype(np.int64)
+    times = events.time_ns[switches]
+    ends = np.append(times, events.time_ns[-1] + 1)
+    starts = np.append(events.time_ns[:1] - 1, times)
+    return Layer(starts, ends, np.append(rows[:1], switches)), np.append(first, following)
+
+
+def _waits(events: Events, core: int, names: Names) -> Layer:
+    """From a network thread's wake-up, or from losing its core, until it has it."""
+    found = [_waits_of(events, core, int(thread)) for thread in network_threads(names, core)]
+    if not found:
+        return Layer(*(np.empty(0, np.int64) for _ in range(3)))
+    start, end, row = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    order = np.argsort(start, kind="stable")
+    start, end, row = start[order], end[order], row[order]
+    # Of two that wait at once the first is told until it runs.
+    if len(start):
+        start[1:] = np.maximum(start[1:], np.maximum.accumulate(end)[:-1])
+    kept = end > start
+    return Layer(start[kept], end[kept], row[kept])
+
+
+def _waits_of(events: Events, core: int, thread: int) -> tuple[Ints, Ints, Ints]:
+    switch = events.of("switch") & (events.cpu == core)
+    # What wakes a thread names it where a switch names the one before.
+    previous, state = events.arg0 & np.uint64(_LOW), events.arg0 >> np.uint64(32)
+    put_off = switch & (previous == thread) & ((state & np.uint64(_BLOCKED)) == 0)
+    woken = events.of("wakeup") & (previous == thread) & (events.arg1 == core)
+    runs = np.flatnonzero(switch & ((events.arg1 & np.uint64(_LOW)) == thread))
+    begins = np.flatnonzero(put_off | woken)
+    then = np.searchsorted(runs, begins)
+    begins, then = begins[then < len(runs)], then[then < len(runs)]
+    # Woken twice before it ran is one wait.
+    _, first = np.unique(then, return_index=True)
+    begins, then = begins[first], then[first]
+    return events.time_ns[begins], events.time_ns[runs[then]], begins

@@ -1,0 +1,194 @@
+"""Which run of the network softirq let each packet out, and when the device stood still.
+
+A kernel device has no thread; its work is done in runs of NET_RX on one core. A packet leaves in
+the earliest run that can have let it out: a softirq that ran ended the hold.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from taut.explain.arrays import AFTER_ALL, Ints, Mask, holder
+from taut.explain.read.events import Events
+from taut.explain.read.names import Names
+from taut.explain.read.packets import Tail
+from taut.explain.read.spans import Stretches, merged
+from taut.explain.walk.layers import Layer, is_delivery, network_threads
+
+_BATCH = 1 << 18
+_BEHIND_NS = 50_000
+"""A run that begins so soon after another one goes on with its packets."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What the runs let out."""
+
+    n_packets: Ints
+    """Of each run."""
+    out_ns: Ints
+    """When packets left while a late one was inside, in order."""
+
+
+@dataclass(frozen=True)
+class Holds:
+    """Stretches in which a late packet was inside and none came out, in order and apart."""
+
+    start_ns: Ints
+    served_ns: Ints
+    """When the run began that ended it; `start_ns` if it was under way."""
+    end_ns: Ints
+    run: Ints
+    n_packets: Ints
+    """That left at its end."""
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+    def of(self, times: Ints) -> Ints:
+        """The stretch that holds each time, -1 where none does."""
+        return holder(self.start_ns, self.end_ns, times)
+
+
+def run_of(runs: Layer, sent: Ints, received: Ints, arrival_window: Ints) -> Ints:
+    """The earliest run that can have let each packet out, -1: there is none.
+
+    It came into the generator's ring after the poll before the one that found it.
+    """
+    earliest = np.maximum(sent, received - arrival_window)
+    found = np.searchsorted(runs.end_ns, earliest, "left")
+    if not len(runs):
+        return np.full(len(sent), -1)
+    last = np.minimum(found, len(runs) - 1)
+    return np.where((found < len(runs)) & (runs.start_ns[last] <= received), last, -1)
+
+
+def carry(packets: Path, runs: Layer, within: Stretches) -> Carried:
+    """Count what each run let out, from a trial's packets, in memory that the tail bounds."""
+    n = np.zeros(len(runs), np.int64)
+    outs = [np.empty(0, np.int64)]
+    columns = ["sent_ns", "received_ns", "arrival_window_ns"]
+    with pq.ParquetFile(packets) as file:
+        for batch in file.iter_batches(_BATCH, columns=columns):
+            whole = batch.filter(
+                batch.column("sent_ns").is_valid().to_numpy(zero_copy_only=False)
+                & batch.column("received_ns").is_valid().to_numpy(zero_copy_only=False)
+            )
+            sent, received, window = (
+                whole.column(name).fill_null(0).to_numpy().astype(np.int64) for name in columns
+            )
+            run = run_of(runs, sent, received, window)
+            n += np.bincount(run[run >= 0], minlength=len(n))
+            out = _left(runs, run, received)
+            outs.append(out[_inside(out, *within)])
+    return Carried(n, np.unique(np.concatenate(outs)))
+
+
+def late_windows(tail: Tail) -> Stretches:
+    """When late packets were on their way, as few stretches."""
+    late = tail.is_late
+    sent, received = tail.sent_ns[late], tail.received_ns[late]
+    order = np.argsort(sent, kind="stable")
+    return merged(sent[order], received[order])
+
+
+def find_holds(runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: Ints) -> Holds:
+    """Cut the time of late packets wherever a packet came out or a run ended.
+
+    `handled` is how many packets each run handled, 0 where that is not known. One that handled and
+    let out none had nothing to wait for it. `told` is when the core was told of packets. Where it
+    is known, a stretch begins no earlier.
+    """
+    late = np.flatnonzero(tail.is_late)
+    sent, received = tail.sent_ns[late], tail.received_ns[late]
+    run = run_of(runs, sent, received, tail.arrival_window_ns[late])
+    known = run >= 0
+    sent, out = sent[known], _left(runs, run, received)[known]
+    order = np.argsort(sent, kind="stable")
+    start, end = merged(sent[order], out[order])
+    cuts = np.concatenate([carried.out_ns, runs.end_ns])
+    points = np.unique(np.concatenate([start, end, cuts[_inside(cuts, start, end)]]))
+    inside = _inside(points[:-1], start, end)
+    first, last = points[:-1][inside], points[1:][inside]
+    return _told(runs, carried, handled, (first, last), told)
+
+
+def _told(runs: Layer, carried: Carried, handled: Ints, between: Stretches, told: Ints) -> Holds:
+    """Let each stretch begin when its core was told, if that is known."""
+    start, end = between
+    run = np.searchsorted(runs.end_ns, end, "left")
+    run = np.minimum(run, len(runs) - 1) if len(runs) else run
+    served = np.clip(runs.start_ns[run], start, end) if len(runs) else end
+    begin = start
+    # What came out without a run came another way, or its run was not recorded.
+    has_run = np.zeros(len(start), bool)
+    if len(runs):
+        did = _did_something(runs, carried.n_packets, handled)
+        has_run = (runs.start_ns[run] <= end) & did[run]
+    if len(told):
+        before = np.searchsorted(runs.start_ns, start, "right") - 1
+        since = np.where(before >= 0, runs.start_ns[np.maximum(before, 0)], told[0] - 1)
+        following = np.searchsorted(told, start, "right")
+        is_pending = following > np.searchsorted(told, since, "right")
+        then = told[np.minimum(following, len(told) - 1)]
+        is_told = (following < len(told)) & (then <= served)
+        held = served > start
+        begin = np.where(held & ~is_pending, np.where(is_told, then, served), start)
+    kept = has_run & (end > begin)
+    outs = carried.out_ns
+    n_packets = np.searchsorted(outs, end, "right") - np.searchsorted(outs, start, "right")
+    return Holds(
+        begin[kept],
+        np.maximum(served, begin)[kept],
+        end[kept],
+        run[kept],
+        n_packets[kept].astype(np.int64),
+    )
+
+
+def _did_something(runs: Layer, n_packets: Ints, handled: Ints) -> Mask:
+    """Mark the runs that had packets.
+
+    A packet passes the core twice, and may leave in a run after. Where nobody counted what was
+    handled, a run had some if it was a long one, or if one that let packets out is right behind.
+    """
+    did = n_packets + handled > 0
+    if handled.any() or not did.any():
+        return did
+    useful = runs.start_ns[did]
+    then = np.append(useful, AFTER_ALL)[np.searchsorted(useful, runs.end_ns)]
+    length = runs.end_ns - runs.start_ns
+    had: Mask = did | (length > 2 * np.median(length[did])) | (then - runs.end_ns < _BEHIND_NS)
+    return had
+
+
+def told_of_packets(events: Events, core: int, names: Names) -> Ints:
+    """When another core, or the kernel's own, told this one that there are packets for it."""
+    delivery = is_delivery(events, names)
+    taken = events.of("call_entry") & (events.cpu == core) & delivery
+    # One core's record of such calls is one csd.
+    to_core = np.isin(events.arg0, np.unique(events.arg0[taken]))
+    queued = events.of("call_queue") & delivery & to_core
+    threads = network_threads(names, core)
+    woken = events.of("wakeup") & np.isin(events.arg0, threads) & (events.arg1 == core)
+    has_napi = any(names.comm(int(thread)).startswith("napi/") for thread in threads)
+    if not queued.any() and not has_napi:
+        # Nothing says when (kernels before 6.5): a packet's own sending has to do.
+        return np.empty(0, np.int64)
+    times: Ints = events.time_ns[queued | woken]
+    return times
+
+
+def _left(runs: Layer, run: Ints, received: Ints) -> Ints:
+    """When a packet had left the device at the latest."""
+    if not len(runs):
+        return received
+    return np.where(run >= 0, np.minimum(received, runs.end_ns[np.maximum(run, 0)]), received)
+
+
+def _inside(times: Ints, start: Ints, end: Ints) -> Mask:
+    """Mark the times inside stretches, not at their ends."""
+    inside: Mask = holder(start, end, times) >= 0
+    return inside

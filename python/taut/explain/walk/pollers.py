@@ -1,0 +1,95 @@
+"""Which threads of a device work on its core, and whether they poll or sleep.
+
+A program's threads are known from the process; which of them matter is seen by who has the core. A
+thread that polls leaves its core only when it is made to, one that sleeps waits for packets there:
+that it is off its core is then no stall.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.explain.arrays import Ints
+from taut.explain.read.events import KIND, Events
+from taut.explain.walk.running import ASLEEP
+from taut.explain.walk.timeline import ABOUT_OTHERS
+
+_LOW = 0xFFFF_FFFF
+_LEAST_SHARE = 0.01
+"""Of the core's time; who has less does not work there."""
+_MOST_ASLEEP = 0.1
+"""Of a thread's time; who sleeps longer waits for packets."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The threads of a device that work on its core, who had most of it first."""
+
+    threads: tuple[int, ...]
+    sleep: bool
+    """They wait for packets asleep. Else they poll."""
+
+
+def find_workers(events: Events, core: int, threads: Collection[int]) -> Workers | None:
+    """Find, of a process's threads, those that work on a core; None where none is seen there."""
+    ran = {thread: ns for thread, ns in _had_the_core(events, core).items() if thread in threads}
+    slept = {thread: _slept_ns(events, core, thread) for thread in ran}
+    total_ns = _traced_ns(events, core)
+    working = [thread for thread, ns in ran.items() if ns >= _LEAST_SHARE * total_ns]
+    polling = [t for t in working if slept[t] <= _MOST_ASLEEP * (ran[t] + slept[t])]
+    found = polling or [thread for thread, ns in ran.items() if ns > 0]
+    if not found:
+        return None
+    return Workers(tuple(sorted(found, key=lambda t: (-ran[t], t))), sleep=not polling)
+
+
+def busiest_thread(events: Events, core: int) -> int | None:
+    """Give the thread that interrupts of a core meet most often: who polls, is nearly always met.
+
+    None: they met none but the idle one.
+    """
+    met = events.of("vector_entry", "irq_entry", "softirq_entry") & (events.cpu == core)
+    threads = events.thread[met & (events.thread != 0)]
+    if not len(threads):
+        return None
+    values, counts = np.unique(threads, return_counts=True)
+    return int(values[np.argmax(counts)])
+
+
+def _on(events: Events, core: int) -> Ints:
+    rows: Ints = np.flatnonzero((events.cpu == core) & ~events.of(*ABOUT_OTHERS))
+    return rows
+
+
+def _traced_ns(events: Events, core: int) -> int:
+    times = events.time_ns[_on(events, core)]
+    return int(times[-1] - times[0]) if len(times) else 0
+
+
+def _had_the_core(events: Events, core: int) -> dict[int, int]:
+    """How long each thread had the core; from one event to the next it belongs to one."""
+    rows = _on(events, core)
+    if not len(rows):
+        return {}
+    is_switch = events.kind[rows] == KIND["switch"]
+    following = events.arg1[rows].astype(np.int64) & _LOW
+    thread = np.where(is_switch, following, events.thread[rows])
+    length = np.append(np.diff(events.time_ns[rows]), 0)
+    threads, of = np.unique(thread, return_inverse=True)
+    total = np.zeros(len(threads), np.int64)
+    np.add.at(total, of, length)
+    return {int(t): int(ns) for t, ns in zip(threads, total, strict=True)}
+
+
+def _slept_ns(events: Events, core: int, thread: int) -> int:
+    """How long a thread was off the core because it slept or waited."""
+    rows = np.flatnonzero((events.cpu == core) & events.of("switch"))
+    previous, following = (of[rows].astype(np.int64) for of in (events.arg0, events.arg1))
+    left = (previous & _LOW == thread) & ((previous >> 32) & ASLEEP != 0)
+    times = events.time_ns[rows]
+    back = times[following & _LOW == thread]
+    at = np.searchsorted(back, times[left], "right")
+    last = int(times[-1]) if len(times) else 0
+    until = np.append(back, last)[at]
+    return int((until - times[left]).sum())

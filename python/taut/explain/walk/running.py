@@ -1,0 +1,99 @@
+"""Why a thread is off its core, and what that makes of whoever runs instead."""
+
+from taut.explain.read.names import Names, running_cause
+
+# include/trace/events/sched.h: prev_state is a mask of these; 0x100 is added when preempted.
+_STOPPED = 0x04 | 0x08  # by a signal, by a debugger
+_GONE = 0x10 | 0x20  # it has ended
+ASLEEP = 0x01 | 0x02 | 0x40 | 0x80
+
+# A thread that polls is preempted where it goes back to its own code, which is no preemption of the
+# kernel (0). This one is: from 6.18 on the kernel throttles a thread by work it does itself there.
+_IN_KERNEL = 0x100
+
+_ORDINARY = 120
+
+IDLE_WORDS = "its core idled though it was fit to run, and no quota of its was used up"
+GONE_WORDS = "it had ended"
+SLEPT_WORDS = "it slept, and no system call of it was recorded"
+
+
+class OffCore:
+    """State from the switch away from the watched thread until the switch back to it.
+
+    `may_throttle`: its control group was throttled during the trace. `sleeps`: it waits for packets
+    asleep, so that its sleep is none of its stalls.
+    """
+
+    def __init__(self, names: Names, may_throttle: bool = False, sleeps: bool = False) -> None:
+        self._names, self._may_throttle, self._sleeps = names, may_throttle, sleeps
+        self.reset()
+
+    def reset(self) -> None:
+        """The thread runs."""
+        self.is_off = self.is_chained = False
+        self._reason, self._was_woken, self._is_throttled = "runnable", False, False
+        self.thread, self.priority = 0, _ORDINARY
+
+    def back(self) -> None:
+        """The thread runs again."""
+        self.reset()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is off the core because it has nothing to do."""
+        return self._reason == "blocked" and self._sleeps
+
+    def leave(self, state: int, is_in_own_code: bool = False) -> None:
+        """The thread leaves its core in a state of sched_switch.
+
+        `is_in_own_code`: it was in no system call and no page fault.
+        """
+        self.reset()
+        self.is_off = True
+        if state & _STOPPED:
+            self._reason = "stopped"
+        elif state & _GONE:
+            self._reason = "gone"
+        elif state & ASLEEP:
+            self._reason = "blocked"
+        # Then it is throttled whoever runs meanwhile.
+        self._is_throttled = self._may_throttle and is_in_own_code and state == _IN_KERNEL
+
+    def wake(self) -> bool:
+        """The thread may run again. Returns whether that changes anything."""
+        if not self.is_off or self._reason in ("runnable", "gone"):
+            return False
+        self._reason, self._was_woken = "runnable", True
+        return True
+
+    def runs(self, thread: int, priority: int | None) -> None:
+        """Another thread has the core from now on."""
+        self.thread, self.priority = thread, _ORDINARY if priority is None else priority
+
+    def cause(self, in_fault: bool, in_call: bool) -> tuple[str, str]:
+        """Name the cause while that thread has the core, and say more.
+
+        A verdict needs evidence of its own: *system call* that the thread was in one, *throttled*
+        that a quota was used up. That the core idles is no cause.
+        """
+        if self._reason == "stopped":
+            return "stopped", "until it was continued"
+        if self._reason == "gone":
+            return "unknown", GONE_WORDS
+        if self._reason == "blocked":
+            if in_fault:
+                return "page-fault", "from disk"
+            return ("syscall", "that slept") if in_call else ("unknown", SLEPT_WORDS)
+        if self.thread == 0:
+            if self._was_woken:
+                return "idle-exit", ""
+            if not self._may_throttle:
+                return "unknown", IDLE_WORDS
+            # Fit to run, and the core idles: it was not allowed to.
+            self._is_throttled = True
+        if self._is_throttled:
+            return "throttled", ""
+        return running_cause(self._names.comm(self.thread), self.priority), self._names.thread(
+            self.thread
+        )

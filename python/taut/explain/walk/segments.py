@@ -1,0 +1,107 @@
+"""What the timeline of one core is made of: who had the core, from when to when."""
+
+from array import array
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.explain.arrays import Ints, Mask
+from taut.explain.causes import CAUSES
+from taut.records.layout import EVENT_VECTORS
+
+CAUSE_NUMBER = {cause.id: number for number, cause in enumerate(CAUSES)}
+N_CAUSES = len(CAUSES)
+
+# What costs time outside the events that mark it, each its own: calibrate.py.
+ENTRY_CLASSES = (
+    "none",
+    *EVENT_VECTORS,
+    "vector",
+    "irq",
+    "softirq",
+    "call",
+    "switch",
+    "page_fault",
+    "syscall",
+    "nmi",
+)
+CLASS_NUMBER = {name: number for number, name in enumerate(ENTRY_CLASSES)}
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Stretches of time that were not the thread's own, innermost owner only.
+
+    `visit` leads from a segment to the interval it is a part of: an interrupt that was itself
+    interrupted has several segments and is one visit.
+    """
+
+    span: Ints
+    start_ns: Ints
+    end_ns: Ints
+    visit: Ints
+    visit_span: Ints
+    visit_cause: Ints  # position in CAUSES
+    visit_class: Ints  # position in ENTRY_CLASSES; "none": it adds no cost of its own
+    visit_detail: Ints  # position in `details`
+    visit_by: Ints  # thread that caused it, -1: not known
+    visit_joined: Mask  # its sender is known
+    details: tuple[str, ...]
+
+    @property
+    def cause(self) -> Ints:
+        """The cause of each segment."""
+        return self.visit_cause[self.visit]
+
+    @property
+    def length_ns(self) -> Ints:
+        """How long each segment is."""
+        return self.end_ns - self.start_ns
+
+
+class SegmentLists:
+    """Grows while the timeline is walked: 64-bit arrays, no objects."""
+
+    def __init__(self) -> None:
+        self.segments = [array("q") for _ in range(4)]
+        self.visits = [array("q") for _ in range(6)]
+        self.details: dict[str, int] = {"": 0}
+
+    def add(self, span: int, start_ns: int, end_ns: int, visit: int) -> None:
+        """Add a segment."""
+        for column, value in zip(self.segments, (span, start_ns, end_ns, visit), strict=True):
+            column.append(value)
+
+    def open(self, span: int) -> int:
+        """Add a visit, of which nothing is known before it ends."""
+        for column in self.visits:
+            column.append(0)
+        self.visits[0][-1] = span
+        return len(self.visits[0]) - 1
+
+    def close(self, visit: int, cause: str, entry: str, detail: str, by: int, joined: bool) -> None:
+        """Say what a visit was."""
+        number = self.details.setdefault(detail, len(self.details))
+        values = (CAUSE_NUMBER[cause], CLASS_NUMBER[entry], number, by, joined)
+        for column, value in zip(self.visits[1:], values, strict=True):
+            column[visit] = value
+
+    def freeze(self) -> Segments:
+        """Give what was added."""
+        span, start, end, visit = (np.array(column, np.int64) for column in self.segments)
+        of, cause, entry, detail, by, joined = (
+            np.array(column, np.int64) for column in self.visits
+        )
+        return Segments(
+            span,
+            start,
+            end,
+            visit,
+            of,
+            cause,
+            entry,
+            detail,
+            by,
+            joined.astype(bool),
+            tuple(self.details),
+        )

@@ -1,0 +1,100 @@
+"""The veto: a thread that stands still lets no packet out, so where packets passed, it had not.
+
+Whatever a log or the kernel's events say of a stall, it ended where packets prove that its thread
+worked. It is cut there before it is judged; what is cut is counted.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from taut.explain.arrays import AFTER_ALL, Ints
+from taut.explain.read.passages import Passages
+from taut.explain.read.spans import Spans
+from taut.explain.walk.segments import CAUSE_NUMBER, Segments
+
+
+@dataclass(frozen=True)
+class Vetoed:
+    """Stalls that packets speak against."""
+
+    n: int = 0
+    time_ns: int = 0
+    """What was cut off them."""
+
+    def __add__(self, other: "Vetoed") -> "Vetoed":
+        """Count both."""
+        return Vetoed(self.n + other.n, self.time_ns + other.time_ns)
+
+
+# While one of these has the core, the thread does not run at all. An interrupt that begins after a
+# packet came out is a new one; a turn of another thread is the one that had ended.
+_OFF_CORE = [
+    CAUSE_NUMBER[name]
+    for name in (
+        "preemption",
+        "fifo-preemption",
+        "workqueue",
+        "stopped",
+        "throttled",
+        "idle-exit",
+        "syscall",
+        "page-fault",
+        "unknown",
+    )
+]
+
+
+def cut_device(spans: Spans, passages: Passages, n_held: int) -> tuple[Spans, Vetoed]:
+    """Cut logged gaps of a device where more came out than the iteration had in hand.
+
+    `n_held` is how many packets its transmit policy may have held back from before.
+    """
+    passed = passages.inside(spans.start_ns, spans.end_ns)
+    is_wrong = passed.n > spans.n_packets + n_held
+    return _cut(spans, np.where(is_wrong, passed.first_ns, spans.end_ns))
+
+
+def cut_generator(spans: Spans, passages: Passages) -> tuple[Spans, Vetoed]:
+    """Cut gaps of the generator in which it received, or sent a second time."""
+    stamps = passages.stamped(spans.start_ns, spans.end_ns)
+    end = np.minimum(np.minimum(stamps.received_ns, stamps.sent_again_ns), spans.end_ns)
+    return _cut(spans, end)
+
+
+def _cut(spans: Spans, end: Ints) -> tuple[Spans, Vetoed]:
+    taken_ns = spans.end_ns - end
+    return replace(spans, end_ns=end), Vetoed(int(np.count_nonzero(taken_ns)), int(taken_ns.sum()))
+
+
+def cut_segments(whole: Segments, passages: Passages) -> tuple[Segments, Vetoed]:
+    """Cut stretches without own time of a thread, of which the kernel's events alone know.
+
+    Where a packet came out inside one, what was running had ended; so had other threads' turns
+    after it, for the way back was not seen. Interrupts that begin later are stalls of their own.
+    """
+    start, end = whole.start_ns, whole.end_ns
+    if not len(start):
+        return whole, Vetoed()
+    fresh = np.ones(len(start), bool)
+    fresh[1:] = start[1:] > end[:-1]
+    stretch = np.cumsum(fresh) - 1
+    first = np.flatnonzero(fresh)
+    until = end[np.append(first[1:] - 1, len(start) - 1)]
+    passed = passages.inside(start[first], until)
+    back_ns = np.where(passed.n > 0, passed.first_ns, AFTER_ALL)[stretch]
+    begun_ns = np.full(len(whole.visit_span), AFTER_ALL)
+    np.minimum.at(begun_ns, whole.visit, start)
+    is_old = (begun_ns[whole.visit] < back_ns) | np.isin(whole.cause, _OFF_CORE)
+    cut = np.where(is_old, np.minimum(end, back_ns), end)
+    keep = cut > start
+    left = replace(
+        whole,
+        span=whole.span[keep],
+        start_ns=start[keep],
+        end_ns=cut[keep],
+        visit=whole.visit[keep],
+    )
+    taken_ns = np.where(keep, end - cut, end - start)
+    n = len(np.unique(stretch[taken_ns > 0]))
+    return left, Vetoed(n, int(taken_ns.sum()))

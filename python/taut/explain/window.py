@@ -1,0 +1,103 @@
+"""Threads of a program that taut did not start, traced for a while and explained."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from taut.core.binaries import find_binary
+from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list
+from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.explain.process import explain_events
+from taut.explain.read.events import read_events, read_notes
+from taut.explain.tell.result import Explanation, Options
+from taut.host.fingerprint import hypervisor
+from taut.host.host import Host
+from taut.records.convert import convert_events
+
+_PROGRAM = "taut-trace"
+
+
+def threads_on(host: Host, pid: int, cores: CpuSet | None) -> dict[int, int]:
+    """Give, by core, the thread of a process that is pinned there, on these cores or on any.
+
+    InputError: no such process, or none of its threads is pinned to one such core.
+    """
+    pinned = _pinned_threads(host, pid)
+    threads = {core: pinned[core] for core in pinned if cores is None or core in cores}
+    if not threads and pinned:
+        raise InputError(
+            f"--cores {format_cpu_list(cores or ())}: no thread of process {pid} is pinned there; "
+            f"name one of {format_cpu_list(pinned)}"
+        )
+    if not threads:
+        raise InputError(
+            f"process {pid}: no thread is pinned to one core; pin those that poll (taskset)"
+        )
+    return threads
+
+
+def explain_window(
+    threads: Mapping[int, int],
+    duration_ns: int,
+    environment: Mapping[str, str] | None = None,
+    within: Path | None = None,
+) -> list[Explanation]:
+    """Trace threads, by core, for a while; give one explanation each, in their order.
+
+    `environment` is added to the tracer's; its records are `within` a folder for the time being
+    (None: where temporary files are). TautError: it failed. KeyboardInterrupt passes, and the
+    tracer has ended then.
+    """
+    with tempfile.TemporaryDirectory(prefix="taut-explain-", dir=within) as folder:
+        _trace(threads, Path(folder), duration_ns, environment or {})
+        convert_events(Path(folder), Path(folder))
+        events, notes = read_events(Path(folder)), read_notes(Path(folder))
+    if events is None:
+        raise TautError(f"{_PROGRAM}: ended without events")
+    options = Options(is_guest=hypervisor(Host()) is not None)
+    return [
+        explain_events(events, core, thread, notes, options=options)
+        for core, thread in threads.items()
+    ]
+
+
+def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
+    """By core, the thread that may run there only; of several, the one that ran longest."""
+    names = host.names(f"/proc/{pid}/task")
+    if not names:
+        raise InputError(f"process {pid}: there is none; `pgrep -l NAME` finds it")
+    found: dict[int, tuple[int, int]] = {}
+    for thread in map(int, names):
+        folder = f"/proc/{pid}/task/{thread}"
+        allowed = parse_cpu_list(host.fields(f"{folder}/status").get("Cpus_allowed_list", ""))
+        if len(allowed) != 1:
+            continue
+        ran_ns = int((host.read(f"{folder}/schedstat") or "0").split()[0])
+        found[allowed[0]] = max(found.get(allowed[0], (-1, 0)), (ran_ns, thread))
+    return {core: thread for core, (_, thread) in sorted(found.items())}
+
+
+def _trace(
+    threads: Mapping[int, int], out: Path, duration_ns: int, environment: Mapping[str, str]
+) -> None:
+    # Should we be killed, it must not go on.
+    argv = ["setpriv", "--pdeathsig", "TERM", "--", str(find_binary(_PROGRAM)), "--out", str(out)]
+    argv += ["--cores", format_cpu_list(threads), "--duration", f"{duration_ns}ns"]
+    argv += ["--threads", ",".join(map(str, threads.values()))]
+    env = {**os.environ, **environment}
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=env) as process:
+        try:
+            _, said = process.communicate()
+        except KeyboardInterrupt:
+            # What was traced by then is too little to tell.
+            process.send_signal(signal.SIGINT)
+            raise
+    if process.returncode in (130, -signal.SIGINT):
+        raise InterruptedRun("interrupted; nothing was kept")
+    if process.returncode != 0:
+        words = said.strip().splitlines() or [f"{_PROGRAM}: failed without a word"]
+        error = InputError if process.returncode == 2 else TautError
+        raise error(words[-1])

@@ -1,0 +1,111 @@
+"""Acts of taut inject and the gaps they belong to: by their evidence, else by time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taut.explain.arrays import Ints, Mask
+from taut.explain.judge.verdicts import GapVerdicts
+from taut.explain.walk.segments import CAUSE_NUMBER
+
+SLACK_NS = 20_000
+"""The switch to a thread that preempts comes before that thread can read the clock."""
+
+AFTER_NS = 100_000
+"""So long after an act its effect may come: a call is queued, and its interrupt comes later."""
+
+# What the kernel calls the part of these causes that taut inject makes.
+_MARKS = {"timer": "timerfd_tmrproc", "softirq": "NET_RX"}
+
+
+@dataclass(frozen=True)
+class Acts:
+    """What was sent, in the order of time."""
+
+    start_ns: Ints
+    end_ns: Ints
+    thread: Ints  # who acted
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the gaps of a thread hold of one cause; one value for each gap."""
+
+    cause: str
+    own_ns: Ints  # its share, entry and exit with it
+    is_ours: Mask  # one of its events names who injects
+    is_others: Mask  # one names somebody else
+    is_unsaid: Mask  # one does not say who
+    who: Sequence[str]  # words of the longest
+
+
+def held_of(verdicts: GapVerdicts, cause: str, injectors: frozenset[int]) -> Held:
+    """Look for one cause in all gaps, and for who made it."""
+    number, n = CAUSE_NUMBER[cause], len(verdicts.spans)
+    shares, segments = verdicts.shares, verdicts.segments
+    rows = shares.cause == number
+    own_ns = np.zeros(n, np.int64)
+    own_ns[shares.gap[rows]] = shares.net_ns[rows] + shares.model_ns[rows]
+    who = [""] * n
+    for gap, visit in zip(shares.gap[rows].tolist(), shares.visit[rows].tolist(), strict=True):
+        who[gap] = segments.details[int(segments.visit_detail[visit])]
+    masks = {what: np.zeros(n, bool) for what in (True, False, None)}
+    for visit in np.flatnonzero(segments.visit_cause == number).tolist():
+        detail = segments.details[int(segments.visit_detail[visit])]
+        what = _is_ours(cause, int(segments.visit_by[visit]), detail, injectors)
+        masks[what][segments.visit_span[visit]] = True
+    return Held(cause, own_ns, masks[True], masks[False], masks[None], who)
+
+
+def _is_ours(cause: str, by: int, detail: str, injectors: frozenset[int]) -> bool | None:
+    """Whether who injects made it; None: nothing says."""
+    if by >= 0:
+        return by in injectors
+    mark = _MARKS.get(cause)
+    if mark is None or not detail:
+        return None
+    return mark in detail
+
+
+def is_found(held: Held, gap: int) -> bool:
+    """Whether an act's evidence is there: its cause, and not known to be another's alone."""
+    return bool(held.is_ours[gap] or held.is_unsaid[gap])
+
+
+def inside(acts: Acts, window_ns: tuple[int, int] | None) -> Acts:
+    """Leave out the acts around which nothing was recorded."""
+    if window_ns is None:
+        return acts
+    first_ns, last_ns = window_ns
+    of = (acts.start_ns - SLACK_NS >= first_ns) & (acts.end_ns + AFTER_NS <= last_ns)
+    return Acts(acts.start_ns[of], acts.end_ns[of], acts.thread[of])
+
+
+def gap_of(acts: Acts, act: int, verdicts: GapVerdicts, held: Held) -> int:
+    """Find the gap of an act, -1: none; ours before anybody's, evidence before mere time."""
+    start, end = int(acts.start_ns[act]), int(acts.end_ns[act])
+    spans = verdicts.spans
+    first = int(np.searchsorted(spans.end_ns, start - SLACK_NS, "right"))
+    last = int(np.searchsorted(spans.start_ns, end + AFTER_NS, "left"))
+    best, best_key = -1, (False, False, 0)
+    for gap in range(first, last):
+        shared = min(int(spans.end_ns[gap]), end) - max(int(spans.start_ns[gap]), start)
+        is_evident = is_found(held, gap)
+        # Without evidence only what is at the act, not what comes after it, is of the act.
+        if is_evident or shared >= -SLACK_NS:
+            key = (is_evident, bool(held.is_ours[gap]), shared)
+            if best < 0 or key > best_key:
+                best, best_key = gap, key
+    return best
+
+
+def gaps_at(acts: Acts, verdicts: GapVerdicts) -> Ints:
+    """Gaps at any act."""
+    first = np.searchsorted(verdicts.spans.end_ns, acts.start_ns - SLACK_NS, "right")
+    last = np.searchsorted(verdicts.spans.start_ns, acts.end_ns + SLACK_NS, "left")
+    ranges = [np.arange(a, b) for a, b in zip(first, last, strict=True)]
+    return np.unique(np.concatenate(ranges)) if ranges else np.empty(0, np.int64)

@@ -1,0 +1,137 @@
+"""What the self-test found, for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from taut.report.columns import labels, numbers, print_columns
+from taut.report.paragraph import INDENT, print_paragraph
+from taut.self_test.confusion import Confusion
+
+_MOST_TOLD = 4
+_VERDICTS = {"measurer-stall": "measurer"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of one self-test."""
+
+    core: int
+    least_ns: int
+    control: Mapping[str, int]
+    """Verdicts while nothing was injected."""
+    control_seconds: float
+    causes: tuple[Confusion, ...]
+    not_proved: Mapping[str, str]
+    load: tuple[float, float]
+    """Load average before and after."""
+
+    def natural(self, of: Confusion) -> float | None:
+        """How many such verdicts the control would have had in the time of a cause."""
+        if self.control_seconds <= 0 or of.cause == "measurer-stall":
+            return None
+        return self.control.get(of.cause, 0) * of.seconds / self.control_seconds
+
+
+def print_result(console: Console, result: Result) -> None:
+    """Print what became of the acts, where the verdicts came from, each kind of miss."""
+    load = " to ".join(f"{value:.1f}" for value in result.load)
+    print_paragraph(console, f"Injected on core {result.core}, load average {load}")
+    _print_acts(result.causes, console)
+    _print_verdicts(result, console)
+    for of in result.causes:
+        for line in _remarks(of):
+            print_paragraph(console, f"{of.cause}: {line}", hanging=INDENT)
+    for line in _EXPLAINED:
+        print_paragraph(console, line.format(least=result.least_ns / 1000))
+    by_reason: dict[str, list[str]] = {}
+    for name, why in result.not_proved.items():
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        told = f"not proved here: {', '.join(names)}: {why}"
+        print_paragraph(console, told, hanging=INDENT)
+
+
+def _remarks(of: Confusion) -> list[str]:
+    lines = [f"{n:,} missed: {why}" for why, n in of.why_missed.items()]
+    if of.n_off_core:
+        lines.append(f"{of.n_off_core:,} acts more took the core from another thread: not counted")
+    if of.beside:
+        lines.append(f"larger beside it: {_counted(of.beside)}")
+    if of.others:
+        lines.append(f"another's: {_counted(of.others)}")
+    return [*lines, *of.notes]
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    told = [f"{name} {n:,}" for name, n in list(counts.items())[:_MOST_TOLD]]
+    more = sum(counts.values()) - sum(list(counts.values())[:_MOST_TOLD])
+    return ", ".join(told) + (f" and {more:,} more" if more else "")
+
+
+def one_line(of: Confusion) -> str:
+    """Say of one cause what matters, as soon as it is done."""
+    return (
+        f"{of.cause}: {of.n_felt:,} acts felt in {of.seconds:.0f} s, recall {percent(of.recall)}, "
+        f"found {percent(of.found)}, precision {percent(of.precision)}"
+    )
+
+
+def _print_acts(causes: Sequence[Confusion], console: Console) -> None:
+    titles = ("acts", "felt", "right", "beside", "missed", "recall", "found", "sender")
+    rows = [
+        (
+            of.cause,
+            f"{of.n_acts:,}",
+            f"{of.n_felt:,}",
+            f"{of.n_right:,}",
+            f"{of.n_beside:,}",
+            f"{sum(of.why_missed.values()):,}",
+            percent(of.recall),
+            percent(of.found),
+            percent(of.sender) if of.sender is not None else "",
+        )
+        for of in causes
+    ]
+    print_columns(console, [labels("cause"), *map(numbers, titles)], rows)
+
+
+def _print_verdicts(result: Result, console: Console) -> None:
+    titles = ("said", "at act", "own", "other", "none", "precision", "raw", "control", "less it")
+    rows = []
+    for of in result.causes:
+        natural = result.natural(of)
+        rows.append(
+            (
+                _VERDICTS.get(of.cause, of.cause),
+                f"{of.n_said:,}",
+                f"{of.n_at_act:,}",
+                f"{of.n_injectors:,}",
+                f"{of.n_others:,}",
+                f"{of.n_unexplained:,}",
+                percent(of.precision),
+                percent(of.precision_raw),
+                "" if natural is None else f"{natural:,.0f}",
+                "" if natural is None else percent(of.precision_less(natural)),
+            )
+        )
+    print_columns(console, [labels("verdict"), *map(numbers, titles)], rows)
+
+
+_EXPLAINED = (
+    "An act is felt if a gap of {least:g} µs or more is at it. right: the gap has its verdict; "
+    "beside: it has a share of the gap, and another cause a larger one; missed: neither. recall: "
+    "right of felt; found: right and beside of felt; sender: of the acts with their cause in the "
+    "gap, those whose sender explain names, and it is who injects.",
+    "said: gaps with the verdict from the first act to the last; own: at no act that counts, but "
+    "the kernel names who injects; other: at no act, and the kernel names another thread or "
+    "function: this machine did that by itself; none: nothing says whose. precision: all but none; "
+    "raw: all but other and none; control: what a run without acts had of it in the same time; "
+    "less it: raw, with that taken off what was said.",
+)
+
+
+def percent(share: float | None) -> str:
+    """Write a share; of nothing there is none."""
+    return "-" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,183 @@
+"""The self-test of causes: a poller disturbed, and what explain says of its gaps.
+
+Each cause taut inject knows is made on purpose on one core while taut-trace records. Then explain
+judges the poller's gaps and its verdicts are held against what was sent. First a control without
+injection: what of these causes the machine makes by itself.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from taut.core.cpus import cpuset_cores
+from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.experiment import leftovers
+from taut.explain.causes import CAUSES as VERDICTS
+from taut.host.fingerprint import hypervisor
+from taut.host.host import Host
+from taut.report.paragraph import print_note
+from taut.self_test.cause_report import Result, one_line
+from taut.self_test.confusion import Confusion, as_row, confuse, merge
+from taut.self_test.measurer import measurer_stall
+from taut.self_test.recording import (
+    ARMING_NS,
+    THRESHOLD_NS,
+    Place,
+    record_cause,
+    record_control,
+)
+from taut.testbed.core_locks import measuring_on
+from taut.testbed.scope import RunScope
+
+CAUSES = (
+    "tlb-shootdown",
+    "membarrier",
+    "function-call",
+    "reschedule",
+    "timer",
+    "softirq",
+    "page-fault",
+    "syscall",
+    "fifo-preemption",
+    "preemption",
+    "stopped",
+    "throttled",
+    "measurer-stall",
+)
+"""Those that need nothing but this machine."""
+
+MOST_NS = 120_000_000_000
+"""Of one cause, whether enough acts were felt by then or not."""
+
+# A throttled thread takes 8 ms an act (taut-inject's default). Who is stopped waits for its core
+# afterwards where others run: a longer stop is more than that.
+_ACTS = {"stopped": "stopped:length=5ms"}
+_RATES = {"throttled": 40, "stopped": 50, "measurer-stall": 50}
+_RATE = 100
+LEAST_NS = 2 * THRESHOLD_NS
+"""Shorter gaps do not count."""
+
+_MORE = 1.1
+"""Some acts find no victim, and some come before the trace is armed."""
+
+_NOT_MADE = {
+    "hypervisor-or-hardware": "vcpu-hog needs the host of a KVM guest",
+    "queueing": "packet bursts are a schedule of the generator (taut generate --schedule burst)",
+    "batching": "needs a device with a transmit buffer (taut forward --transmit buffered)",
+    "trace-lost": "needs a trace buffer that is too small (taut-trace --buffer)",
+    "unknown": "is what is left",
+}
+_NOT_INJECTED = "taut inject has no way to make it"
+
+
+@contextmanager
+def place_on(core: int) -> Iterator[Place]:
+    """Everything made for the test is of one scope: gone with it, or at the next start."""
+    if not set(cpuset_cores()) - {core}:
+        raise InputError(f"--self-test: acts come from another core than {core}; there is none")
+    with measuring_on([core]), RunScope() as scope:
+        leftovers.clean(scope.base, Host())
+        folder = Path(tempfile.gettempdir()) / f"taut-self-test-{scope.id}"
+        scope.make_temp(folder)
+        yield Place(core, scope, folder, hypervisor(Host()) is not None)
+
+
+def run(place: Place, n_acts: int, most_ns: int, names: Sequence[str], console: Console) -> Result:
+    """Run control and causes."""
+    load = os.getloadavg()[0]
+    with console.status("control: nothing injected"):
+        natural, seconds = _control(place, min(most_ns, _duration_ns("", n_acts)))
+    found, failed = [], {}
+    for name in names:
+        with console.status(f"{name}: injecting") as status:
+            try:
+                one = run_cause(place, name, n_acts, most_ns, status.update)
+            except InterruptedRun:
+                raise
+            except TautError as error:
+                failed[name] = str(error)
+                print_note(console, f"{name}: not proved: {error}")
+                continue
+        found.append(one)
+        print_note(console, one_line(one))
+    if not found:
+        raise TautError("; ".join(f"{name}: {why}" for name, why in failed.items()))
+    return Result(
+        core=place.core,
+        least_ns=LEAST_NS,
+        control=natural,
+        control_seconds=seconds,
+        causes=tuple(found),
+        not_proved=_not_proved(found, failed),
+        load=(load, os.getloadavg()[0]),
+    )
+
+
+def _control(place: Place, duration_ns: int) -> tuple[dict[str, int], float]:
+    """Count verdicts by cause while nothing is injected."""
+    recording = record_control(place, duration_ns)
+    verdicts = recording.verdicts
+    cause = verdicts.cause[verdicts.spans.length_ns >= LEAST_NS]
+    numbers, counts = np.unique(cause, return_counts=True)
+    natural = {VERDICTS[k].id: int(n) for k, n in zip(numbers, counts, strict=True)}
+    return natural, recording.seconds
+
+
+def run_cause(
+    place: Place, name: str, n_acts: int, most_ns: int, say: Callable[[str], None]
+) -> Confusion:
+    """Inject one cause until so many acts were felt, or for so long."""
+    total: Confusion | None = None
+    left_ns, seed = most_ns, 0
+    while True:
+        n_felt = 0 if total is None else total.n_felt
+        duration_ns = min(left_ns, _duration_ns(name, n_acts - n_felt))
+        say(f"{name}: {n_felt} of {n_acts} acts felt; {duration_ns / 1e9:.0f} s more")
+        seed += 1
+        one = _round(place, name, duration_ns, seed)
+        total = one if total is None else merge(total, one)
+        left_ns -= duration_ns
+        if total.n_felt >= n_acts:
+            return total
+        if left_ns <= ARMING_NS or one.n_felt == 0:
+            words = f"only {total.n_felt} of {n_acts} acts were felt in {total.seconds:.0f} s"
+            return replace(total, notes=(*total.notes, words))
+
+
+def _round(place: Place, name: str, duration_ns: int, seed: int) -> Confusion:
+    if name == "measurer-stall":
+        return measurer_stall(place, duration_ns, seed)
+    act = _ACTS.get(name, name)
+    recording = record_cause(place, act, f"{_rate(name)}/s", duration_ns, seed)
+    found = confuse(name, recording.acts, recording.verdicts, LEAST_NS, recording.window_ns)
+    return replace(found, n_off_core=recording.n_off_core)
+
+
+def _rate(name: str) -> int:
+    return _RATES.get(name, _RATE)
+
+
+def _duration_ns(name: str, n_acts: int) -> int:
+    return ARMING_NS + round(_MORE * n_acts / _rate(name) * 1e9)
+
+
+def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[str, str]:
+    """Every verdict that this test did not hold to anything, and why."""
+    proved = {"measurer" if of.cause == "measurer-stall" else of.cause for of in found}
+    rest = {v.id: _NOT_MADE.get(v.id, _NOT_INJECTED) for v in VERDICTS if v.id not in proved}
+    asked = {name: "not asked for" for name in CAUSES if name in rest and name not in failed}
+    if "measurer" in rest:
+        rest["measurer"] = failed.get("measurer-stall", "not asked for")
+    return rest | asked | {name: why for name, why in failed.items() if name in rest}
+
+
+def cause_rows(result: Result) -> list[dict[str, Any]]:
+    """Give the form of the self-test's document."""
+    return [as_row(of, result.natural(of)) for of in result.causes]

@@ -1,0 +1,281 @@
+"""What explain made of acts on a trial: whether they made packets late, and what those were told.
+
+An act is felt where it made a packet late: by a quarter of its length or more, with half of its
+excess inside the act. Most of these packets have one verdict; it is right, or the timeline has the
+act in the same gap and something larger beside it, or the act is missed. An act on the generator is
+felt where its log has the gap, too: nothing is sent meanwhile, and packets that were due then must
+not count.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from taut.explain.arrays import Ints, Mask
+from taut.explain.causes import CAUSES
+from taut.explain.read.spans import Spans
+from taut.explain.tell.gaps import MEASURER
+from taut.explain.tell.result import Explanation
+from taut.explain.walk.segments import CAUSE_NUMBER
+from taut.records.layout import PacketFlag
+from taut.self_test.acts import AFTER_NS, SLACK_NS, Acts, held_of
+from taut.self_test.confusion import Confusion
+
+_PART = 4
+"""What took the core made the first packet late by all of its length."""
+_EDGE_NS = 100_000
+"""A packet that was due right where a gap begins or ends may have been sent in time."""
+_MEASURER = CAUSE_NUMBER["measurer"]
+_ON_PURPOSE = tuple(CAUSE_NUMBER[name] for name in ("stopped", "throttled"))
+"""Nobody does that to taut's programs but who means to: there is no other to be named."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """Packets of the tail that came back; one value for each."""
+
+    sent_ns: Ints
+    received_ns: Ints
+    cause: Ints
+    gap: Ints  # of the thread it was blamed on: the generator where it is the measurer
+    is_void: Mask
+
+    def __len__(self) -> int:
+        return len(self.sent_ns)
+
+
+@dataclass(frozen=True)
+class Control:
+    """The tail of a trial without acts: which verdicts nothing speaks for."""
+
+    n_tail: int
+    n_said: int  # that have a verdict of an act's
+    false: dict[str, int]  # and nothing that the kernel or a log names made it, by verdict
+
+    @property
+    def false_share(self) -> float:
+        """Of the tail."""
+        return sum(self.false.values()) / self.n_tail if self.n_tail else 0.0
+
+
+def late_of(found: Explanation) -> Late:
+    """Take the late packets out of an explanation."""
+    table = found.packets
+    if table is None:
+        none = np.empty(0, np.int64)
+        return Late(none, none, none, none, none.astype(bool))
+    table = table.filter(pc.is_valid(table["received_ns"]))
+    return Late(
+        table["sent_ns"].to_numpy(),
+        table["received_ns"].to_numpy(),
+        np.array([CAUSE_NUMBER[name] for name in table["cause"].to_pylist()], np.int64),
+        table["gap"].fill_null(-1).to_numpy(),
+        table["is_void"].to_numpy(zero_copy_only=False),
+    )
+
+
+def meets(sent: Ints, received: Ints, start: Ints, end: Ints) -> Mask:
+    """Mark packets that were on their way in any of these times, which are in order."""
+    if not len(start):
+        return np.zeros(len(sent), bool)
+    last_end = np.maximum.accumulate(end)
+    at = np.searchsorted(last_end, sent, "left")
+    met: Mask = (at < len(start)) & (start[np.minimum(at, len(start) - 1)] <= received)
+    return met
+
+
+@dataclass(frozen=True)
+class Due:
+    """When packets were due, in order, and how many of them count up to each."""
+
+    due_ns: Ints
+    n_valid: Ints
+
+    def is_void(self, start_ns: Ints, end_ns: Ints) -> Mask:
+        """Mark the times in which no packet was due that counts."""
+        low = np.searchsorted(self.due_ns, start_ns + _EDGE_NS)
+        high = np.maximum(np.searchsorted(self.due_ns, end_ns - _EDGE_NS), low)
+        void: Mask = self.n_valid[high] == self.n_valid[low]
+        return void
+
+
+def due_of(packets: pa.Table) -> Due:
+    """Ask packets with their columns due_ns and flags."""
+    counts = packets["flags"].to_numpy() & PacketFlag.VOID == 0
+    return Due(packets["due_ns"].to_numpy(), np.concatenate([[0], np.cumsum(counts)]))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is right of one kind of act."""
+
+    name: str
+    cause: str  # what the timeline of the thread that is disturbed calls it
+    verdicts: Sequence[str]  # of packets that it made late
+    least_ns: int  # of its share of a gap
+
+
+def confuse_packets(wanted: Wanted, acts: Acts, found: Explanation, due: Due) -> Confusion:
+    """Hold the verdicts of late packets to acts of one kind."""
+    late = late_of(found)
+    right = [CAUSE_NUMBER[verdict] for verdict in wanted.verdicts]
+    evidence = _evidence(found, (wanted.cause, *wanted.verdicts), acts)
+    n_unfelt, n_right = 0, 0
+    beside: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    for start, end in zip(acts.start_ns.tolist(), acts.end_ns.tolist(), strict=True):
+        made = _made_late(late, start, end, (found.p50_ns or 0))
+        gaps = [(of, gap) for of in evidence for gap in of.gaps_at(start, end)]
+        if made.any():
+            said = int(np.bincount(late.cause[made]).argmax())
+        elif right == [_MEASURER] and _is_logged(gaps, (end - start) // _PART):
+            said = _MEASURER
+        else:
+            n_unfelt += 1
+            continue
+        is_seen = any(of.own_ns[gap] >= wanted.least_ns for of, gap in gaps)
+        if said == _MEASURER == right[0] and not _are_void(gaps, due):
+            said = CAUSE_NUMBER["unknown"]
+        if is_seen and said in right:
+            n_right += 1
+        elif is_seen:
+            beside[CAUSES[said].id] += 1
+        else:
+            missed[f"its packets are {CAUSES[said].id}, and no gap holds the act"] += 1
+    ours = Confusion(
+        cause=wanted.name,
+        n_acts=len(acts),
+        n_unfelt=n_unfelt,
+        n_right=n_right,
+        beside=dict(beside.most_common()),
+        why_missed=dict(missed.most_common()),
+        misses=(),
+        n_said=0,
+        n_at_act=0,
+        n_injectors=0,
+        n_others=0,
+        n_unexplained=0,
+    )
+    return _with_verdicts(ours, right, acts, found, late)
+
+
+def _made_late(late: Late, start: int, end: int, p50_ns: int) -> Mask:
+    """Mark the packets that an act can have made late."""
+    excess = late.received_ns - late.sent_ns - p50_ns
+    shared = np.minimum(late.received_ns, end + AFTER_NS) - np.maximum(late.sent_ns, start)
+    made: Mask = (2 * shared >= excess) & (_PART * excess >= end - start)
+    return made
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """One cause in the gaps of one thread."""
+
+    spans: Spans
+    own_ns: Ints
+    is_found: Mask
+
+    def gaps_at(self, start: int, end: int) -> list[int]:
+        """Gaps at a time that hold it, and not of another's making alone."""
+        first = int(np.searchsorted(self.spans.end_ns, start - SLACK_NS, "right"))
+        last = int(np.searchsorted(self.spans.start_ns, end + AFTER_NS, "left"))
+        return [gap for gap in range(first, last) if self.is_found[gap]]
+
+
+_Gaps = Sequence[tuple[_Evidence, int]]
+
+
+def _evidence(found: Explanation, causes: Sequence[str], acts: Acts) -> list[_Evidence]:
+    injectors = frozenset(acts.thread.tolist())
+    evidence = []
+    for verdicts in found.source.verdicts:
+        for cause in dict.fromkeys(causes):
+            held = held_of(verdicts, cause, injectors)
+            is_found = (held.is_ours | held.is_unsaid) & ~verdicts.spans.is_lost
+            evidence.append(_Evidence(verdicts.spans, held.own_ns, is_found))
+    return evidence
+
+
+def _of_generator(gaps: _Gaps) -> list[tuple[int, int]]:
+    spans = [(of.spans, gap) for of, gap in gaps if of.spans.thread == MEASURER]
+    return [(int(of.start_ns[gap]), int(of.end_ns[gap])) for of, gap in spans]
+
+
+def _is_logged(gaps: _Gaps, least_ns: int) -> bool:
+    """Whether the generator's own log has a gap that holds the act."""
+    return any(end - start >= least_ns for start, end in _of_generator(gaps))
+
+
+def _are_void(gaps: _Gaps, due: Due) -> bool:
+    return all(
+        due.is_void(np.array([start]), np.array([end]))[0] for start, end in _of_generator(gaps)
+    )
+
+
+def _with_verdicts(
+    ours: Confusion, wanted: Sequence[int], acts: Acts, found: Explanation, late: Late
+) -> Confusion:
+    """Ask of every late packet with the verdict, while such acts went on, where it came from."""
+    if not len(acts):
+        return ours
+    first_ns, last_ns = int(acts.start_ns[0]), int(acts.end_ns.max())
+    during = (late.received_ns >= first_ns) & (late.sent_ns <= last_ns + AFTER_NS)
+    said = during & np.isin(late.cause, wanted)
+    makers = _makers(found, late, acts)
+    injectors, others = makers.is_ours & ~makers.is_at_act, makers.is_others & ~makers.is_at_act
+    others &= ~injectors
+    return replace(
+        ours,
+        n_said=int(said.sum()),
+        n_at_act=int((said & makers.is_at_act).sum()),
+        n_injectors=int((said & injectors).sum()),
+        n_others=int((said & others).sum()),
+        n_unexplained=int((said & ~makers.is_at_act & ~injectors & ~others).sum()),
+        seconds=(last_ns - first_ns) / 1e9,
+    )
+
+
+def control_of(found: Explanation, verdicts: Sequence[str]) -> Control:
+    """Look for verdicts of acts where none was made."""
+    late = late_of(found)
+    said = np.isin(late.cause, [CAUSE_NUMBER[verdict] for verdict in verdicts])
+    none = np.empty(0, np.int64)
+    false = said & ~_makers(found, late, Acts(none, none, none)).is_others
+    counts = Counter(CAUSES[cause].id for cause in late.cause[false].tolist())
+    return Control(len(late), int(said.sum()), dict(counts.most_common()))
+
+
+@dataclass(frozen=True)
+class _Makers:
+    """Who made a packet late, for all that is known; one value for each."""
+
+    is_at_act: Mask  # it, or the gap that it is blamed on, meets an act
+    is_ours: Mask  # the kernel names who injects
+    is_others: Mask  # it names somebody else, or the generator's log has the gap
+
+
+def _makers(found: Explanation, late: Late, acts: Acts) -> _Makers:
+    start, end = acts.start_ns - SLACK_NS, acts.end_ns + AFTER_NS
+    injectors = frozenset(acts.thread.tolist())
+    at_act = meets(late.sent_ns, late.received_ns, start, end)
+    ours, others = np.zeros(len(late), bool), np.zeros(len(late), bool)
+    for verdicts in found.source.verdicts:
+        is_measurer = verdicts.spans.thread == MEASURER
+        of_thread = (late.gap >= 0) & ((late.cause == _MEASURER) == is_measurer)
+        met = meets(verdicts.spans.start_ns, verdicts.spans.end_ns, start, end)
+        at_act[of_thread] |= met[late.gap[of_thread]]
+        for cause in np.unique(late.cause[of_thread]).tolist():
+            rows = np.flatnonzero(of_thread & (late.cause == cause))
+            gap = late.gap[rows]
+            if is_measurer:
+                others[rows] = ~np.isin(verdicts.cause[gap], _ON_PURPOSE)
+            elif cause not in _ON_PURPOSE:
+                held = held_of(verdicts, CAUSES[cause].id, injectors)
+                ours[rows], others[rows] = held.is_ours[gap], held.is_others[gap]
+    # What it sent late, or found late, the generator knows of itself.
+    others |= (late.cause == _MEASURER) & (late.gap < 0) & late.is_void
+    return _Makers(at_act, ours, others)

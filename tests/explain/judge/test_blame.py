@@ -1,0 +1,173 @@
+"""Queues, bursts and batches: what is the load's or the policy's, and what is a stall's."""
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from made_packets import UNSENT, VOID, packet
+from made_trace import HOG, POLLER, PREEMPTED, MadeTrace, held, normal, paused, stop, write_trial
+from taut.explain import Options, explain_trial
+from taut.explain.judge.blame import Batching
+from taut.explain.trial import batching_of
+
+MS = 1_000_000
+TRACE = MadeTrace().vector(1, 2)
+
+
+def causes_of(trial, over="p99.9"):
+    return {c.cause: c.n_packets for c in explain_trial(trial, Options(over=over)).causes}
+
+
+def overload(n=20_000, ring_ns=1_000_000):
+    """A device half as fast as the load: its ring fills, then every second packet is refused."""
+    full = next(s for s in range(n) if s * 1_000 >= ring_ns)
+    rows = [packet(s, 1_000 + s * 1_000, gap_ns=1_000) for s in range(full)]
+    for s in range(full, n):
+        if s % 2:
+            rows.append(packet(s, None, flags=UNSENT, gap_ns=1_000))
+        else:
+            rows.append(packet(s, ring_ns + s % 1_999, gap_ns=1_000))
+    return rows
+
+
+@pytest.mark.parametrize("over", ["p99.9", "50us"])
+def test_a_standing_queue_is_queueing_and_who_was_refused_belongs_to_it(tmp_path, over):
+    found = explain_trial(write_trial(tmp_path, overload(), trace=TRACE), Options(over=over))
+
+    assert [c.cause for c in found.causes] == ["queueing"]
+    assert found.causes[0].n_packets == found.n_tail
+    assert (found.causes[0].n_lost > 9_000) == (over == "50us")
+
+
+def test_a_gap_of_the_generator_does_not_make_a_standing_queue_its_own(tmp_path):
+    end = overload()[5_001]["due_ns"]
+    gap = (end - 900_000, end, "generator")
+    rows = paused(overload(), *gap[:2])
+    for row in rows[5_001:]:
+        row["flags"] |= VOID  # the sender never works its backlog off
+        row["due_ns"] -= 5_000
+
+    trial = write_trial(tmp_path, rows, [gap], TRACE)
+
+    found = causes_of(trial, "50us")
+    assert found["queueing"] > 3 * found["measurer"]
+
+
+def test_a_stall_on_top_of_a_standing_queue_is_seen_if_it_is_most_of_the_wait(tmp_path):
+    start, end = 10 * MS, 13 * MS
+    rows = held(overload(ring_ns=200_000), start, end)
+    trace = MadeTrace().switch(start, POLLER, HOG, PREEMPTED).switch(end, HOG, POLLER)
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], trace)
+
+    assert set(causes_of(trial)) == {"preemption"}
+
+
+def test_a_slow_network_function_is_work_and_no_hardware(tmp_path):
+    # Batches of 32 at 5 us each; the log grants a packet 250 ns.
+    rows, gaps = [], []
+    for batch in range(100):
+        start = batch * 160_000
+        gaps.append((start, start + 160_000, "forwarder", 32))
+        rows += [packet(32 * batch + i, 320_000 + (i % 3) * 1_000, gap_ns=5_000) for i in range(32)]
+    stats = {"gaps": {"per_packet_ns": 250}, "ports": [{"rx": 3_200}, {"rx": 0}]}
+    dut = {"driver": "taut_forward", "options": {}, "stats": stats}
+
+    trial = write_trial(tmp_path, rows, gaps, TRACE, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="p50"))
+
+    assert found.share_of("hypervisor-or-hardware") == 0
+    assert set(found.gaps["cause"].to_pylist()) == {"queueing"}
+    assert any("5 µs a packet" in note for note in found.notes)
+
+
+def test_packets_of_one_transmit_call_stand_behind_each_other(tmp_path):
+    rows = normal(3_000)
+    burst = rows[1_000:1_064]
+    for i, row in enumerate(burst):
+        row["sent_ns"] = burst[0]["sent_ns"]
+        row["received_ns"] = row["sent_ns"] + 1_000 + 900 * i
+
+    trial = write_trial(tmp_path, rows, trace=TRACE)
+    found = explain_trial(trial, Options(over="3us"))
+
+    assert {c.cause: c.n_packets for c in found.causes} == {"queueing": 61}
+    assert "(burst)" in found.worst[0].line
+
+
+def test_the_generator_may_have_more_gaps_than_the_device(tmp_path):
+    start, end = 20 * MS + 500, 25 * MS
+    rows = paused(normal(3_000), start, end)
+    gaps = [(t * MS + 3_000, t * MS + 5_000, "generator") for t in range(1, 9)]
+    gaps += [(start, end, "generator"), (MS, MS + 2_000, "forwarder")]
+
+    trial = write_trial(tmp_path, rows, gaps, TRACE)
+
+    assert causes_of(trial, "20us") == {"measurer": 1}
+
+
+def test_a_stall_longer_than_it_takes_to_fill_a_batch_is_no_batching(tmp_path):
+    # 32 packets at 1 us each: nothing waits for the timer of 100 us.
+    rng = np.random.default_rng(3)
+    rows = [packet(s, 1_000 + int(rng.integers(0, 31_000)), gap_ns=1_000) for s in range(20_000)]
+    start, end = 10 * MS, 10 * MS + 90_000
+    trace = MadeTrace().switch(start, POLLER, HOG, PREEMPTED).switch(end, HOG, POLLER)
+    dut = {"driver": "taut_forward", "options": {"transmit": "buffered:32,100us"}, "stats": {}}
+
+    rows = held(rows, start, end)
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], trace, meta={"dut": dut})
+
+    assert set(causes_of(trial, "40us")) == {"preemption"}
+    assert set(causes_of(trial, "20us")) == {"preemption", "batching"}
+
+
+def test_a_buffer_without_a_timer_holds_until_it_is_full(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [packet(s, 1_000 + int(rng.integers(0, 310_000))) for s in range(5_000)]
+    dut = {"driver": "taut_forward", "options": {"transmit": "buffered:32,none"}, "stats": {}}
+
+    trial = write_trial(tmp_path, rows, trace=TRACE, meta={"dut": dut})
+
+    assert set(causes_of(trial)) == {"batching"}
+
+
+@pytest.mark.parametrize(
+    ("transmit", "expected"),
+    [
+        ("buffered", Batching(32, 100_000)),
+        ("buffered:8", Batching(8, 100_000)),
+        ("buffered:8,20us", Batching(8, 20_000)),
+        ("buffered:drain=none,packets=64", Batching(64, None)),
+        ("buffered:32,0us", Batching(32, None)),
+        ("eager", None),
+    ],
+)
+def test_what_a_policy_holds_back_is_read_from_its_options(transmit, expected):
+    assert batching_of({"driver": "taut_forward", "options": {"transmit": transmit}}) == expected
+
+
+@pytest.mark.parametrize(
+    ("holds", "expected"),
+    [
+        ({"packets": 8, "drain_ns": 20_000}, Batching(8, 20_000)),
+        ({"packets": 8, "drain_ns": None}, Batching(8, None)),
+        (None, None),
+    ],
+)
+def test_what_the_program_understood_counts_before_what_it_was_told(holds, expected):
+    stats = {"transmit": "buffered:32,100us", "holds": holds}
+
+    assert batching_of({"driver": "taut_forward", "stats": stats}) == expected
+
+
+def test_below_the_median_the_excess_is_what_exceeds_the_threshold(tmp_path):
+    start, end = 10 * MS + 5_000, 15 * MS + 5_000
+    rows = held(normal(3_000), start, end)
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], stop(start, end))
+    found = explain_trial(trial, Options(over="500ns"))
+
+    assert found.n_tail == 3_000
+    least = min(pc.subtract(found.packets["received_ns"], found.packets["sent_ns"]).to_pylist())
+    assert min(found.packets["excess_ns"].to_pylist()) == least - 500 > 0
+    assert {c.cause: c.n_packets for c in found.causes}["stopped"] == pytest.approx(500, abs=3)

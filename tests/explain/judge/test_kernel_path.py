@@ -1,0 +1,449 @@
+"""A kernel device: for each step on a packet's way a trace in which it holds one packet up."""
+
+import numpy as np
+import pytest
+
+from made_packets import packet
+from made_trace import (
+    CORE,
+    HOG,
+    OTHER_CORE,
+    PREEMPTED,
+    SLEEPS,
+    TELEMETRY,
+    TRACE_JSON,
+    MadeTrace,
+    write_trial,
+)
+from taut.explain import Options, explain_trial
+from taut.explain.walk import steps
+
+US = 1_000
+CALL_SINGLE, NET_RX, RCU = 3, 3, 9
+KSOFTIRQD, NAPI_THREAD, GENERATOR = 16, 77, 500
+DELIVERY, DELIVERY_CSD = 0xFF10, 0xC5D
+LATE = 200
+
+THREADS = {
+    "200": "hog",
+    "16": "ksoftirqd/1",
+    "77": "napi/ttd0-1",
+    "4711": "telemetry",
+    "500": "taut-generate",
+}
+BRIDGE = {"dut": {"driver": "linux_bridge", "options": {"placement": "rps"}}}
+
+
+class Bridge(MadeTrace):
+    """A core that idles between packets; all times of a packet count from its sending."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.switch(-100_000, HOG, 0, SLEEPS)
+
+    def tell(self, t):
+        """The sender's core queues the call that says: there are packets."""
+        at = {"thread": GENERATOR, "cpu": OTHER_CORE}
+        return self.add(t, "call_queue", DELIVERY_CSD, DELIVERY, **at)
+
+    def take(self, t, thread=0):
+        """The interrupt that raises the softirq, 300 ns."""
+        self.add(t, "vector_entry", CALL_SINGLE, 0xFB, thread=thread)
+        self.add(t + 100, "call_entry", DELIVERY_CSD, DELIVERY, thread=thread)
+        self.add(t + 200, "call_exit", DELIVERY_CSD, DELIVERY, thread=thread)
+        return self.add(t + 300, "vector_exit", CALL_SINGLE, 0xFB, thread=thread)
+
+    def run(self, start, end, work=2, thread=0):
+        """The network softirq."""
+        self.add(start, "softirq_entry", NET_RX, thread=thread)
+        self.add(end - 50, "napi_poll", work | 64 << 32, 0xAB, thread=thread)
+        return self.add(end, "softirq_exit", NET_RX, thread=thread)
+
+    def forward(self, t, thread=0):
+        """A packet as all are: told at once, the core awake after 4 us, through in 3 us more."""
+        self.tell(t + US).take(t + 5 * US, thread)
+        return self.run(t + 5 * US + 400, t + 8 * US + 400, thread=thread)
+
+
+def explained(tmp_path, hold, out_us=70, *, over="20us", trial=None, **trace_json):
+    """300 packets, 100 us apart; `hold` adds what happens from the sending of one of them on."""
+    trace, rows = Bridge(), []
+    for seq in range(300):
+        row = packet(seq, 8_200, gap_ns=100_000)
+        if seq == LATE:
+            hold(trace, row["sent_ns"])
+            row["received_ns"] = row["sent_ns"] + out_us * US
+        else:
+            trace.forward(row["sent_ns"])
+        rows.append(row)
+    if trial is not None:
+        trial(rows)
+    functions = TRACE_JSON["functions"] | {str(DELIVERY): "rps_trigger_softirq"}
+    names = {"threads": THREADS, "functions": functions}
+    folder = write_trial(tmp_path, rows, trace=trace, meta=BRIDGE, **(names | trace_json))
+    return explain_trial(folder, Options(over=over))
+
+
+def verdict(found):
+    assert [total.n_packets for total in found.causes] == [found.n_tail]
+    story = found.worst[0]
+    return story.cause, story.grade
+
+
+def detail(found):
+    return found.worst[0].gap.detail
+
+
+def test_a_core_that_wakes_up_late_is_idle_exit_and_far_beyond_the_usual_by_exclusion(tmp_path):
+    def sleeps(trace, t):
+        trace.tell(t + US).take(t + 66 * US).run(t + 67 * US, t + 70 * US)
+
+    found = explained(tmp_path, sleeps)
+
+    assert verdict(found) == ("idle-exit", "C")
+    gap = found.worst[0].gap
+    assert (gap.thread, gap.core) == ("softirq", CORE)
+    assert sum(share.ns for share in gap.shares) == gap.end_ns - gap.start_ns == 69 * US
+    assert "G05" in found.causes[0].remedies
+    assert any("network softirq of core 1" in note for note in found.notes)
+
+
+def test_a_core_that_wakes_up_as_slowly_as_it_often_does_is_seen(tmp_path):
+    found = explained(tmp_path, lambda trace, t: trace.forward(t), 8, over="7us")
+
+    assert [(total.cause, total.n_by_grade) for total in found.causes] == [
+        ("idle-exit", {"B": found.n_tail})
+    ]
+
+
+# How an interrupt that was sent to the core is told, in older traces and since.
+SENDINGS = [("ipi_send", CORE, 0xFF09), ("ipi_send_for", CORE | 0xFF09 << 32, 0xFF01)]
+
+
+@pytest.mark.parametrize("sending", SENDINGS, ids=lambda sending: sending[0])
+def test_a_core_that_polls_while_idle_and_does_not_answer_is_nobodys(tmp_path, sending):
+    """No interrupt was sent to it, though others are in this trace: it was awake."""
+
+    def polls(trace, t):
+        trace.add(t - 1_000 * US, *sending, thread=GENERATOR, cpu=OTHER_CORE)
+        trace.tell(t + US).take(t + 66 * US).run(t + 67 * US, t + 70 * US)
+
+    assert verdict(explained(tmp_path, polls)) == ("hypervisor-or-hardware", "C")
+
+
+@pytest.mark.parametrize("sending", SENDINGS, ids=lambda sending: sending[0])
+def test_a_core_that_was_sent_an_interrupt_slept(tmp_path, sending):
+    def sleeps(trace, t):
+        trace.tell(t + US).add(t + US + 300, *sending, thread=GENERATOR, cpu=OTHER_CORE)
+        trace.take(t + 66 * US).run(t + 67 * US, t + 70 * US)
+
+    assert verdict(explained(tmp_path, sleeps)) == ("idle-exit", "C")
+
+
+def test_another_softirq_that_ran_first(tmp_path):
+    def busy(trace, t):
+        trace.add(t - 5 * US, "softirq_entry", RCU, thread=0)
+        trace.tell(t + US).take(t + 2 * US)
+        trace.add(t + 60 * US, "softirq_exit", RCU, thread=0)
+        trace.run(t + 60 * US + 10, t + 70 * US)
+
+    found = explained(tmp_path, busy)
+
+    assert verdict(found)[0] == "softirq"
+    assert detail(found) == "RCU"
+
+
+def woken_ksoftirqd(trace, t, priority=120):
+    trace.switch(t - 50 * US, 0, HOG, priority=priority).tell(t + US).take(t + 2 * US, HOG)
+    trace.add(t + 3 * US, "wakeup", KSOFTIRQD, CORE, thread=HOG)
+    trace.switch(t + 64 * US, HOG, KSOFTIRQD, PREEMPTED)
+    trace.run(t + 65 * US, t + 70 * US, thread=KSOFTIRQD)
+    trace.switch(t + 71 * US, KSOFTIRQD, HOG, SLEEPS).switch(t + 75 * US, HOG, 0, SLEEPS)
+
+
+def test_ksoftirqd_that_waited_for_a_hog(tmp_path):
+    found = explained(tmp_path, woken_ksoftirqd)
+
+    assert verdict(found) == ("ksoftirqd-wait", "B")
+    assert detail(found) == '"hog"/200 ran'
+    assert found.gap_totals[0].by == {'"hog"/200': 61 * US}
+    assert 'core 1 let ksoftirqd wait for 69 µs ("hog"/200 ran).' in found.worst[0].line
+    assert found.causes[0].remedies[0] == "R24"
+
+
+def test_ksoftirqd_that_lost_the_core_before_the_packets_were_out(tmp_path):
+    def put_off(trace, t):
+        trace.add(t - 9 * US, "wakeup", KSOFTIRQD, CORE, thread=0)
+        trace.switch(t - 8 * US, 0, KSOFTIRQD).tell(t + US).take(t + 2 * US, KSOFTIRQD)
+        trace.switch(t + 3 * US, KSOFTIRQD, HOG, PREEMPTED, priority=49)
+        trace.switch(t + 64 * US, HOG, KSOFTIRQD, SLEEPS)
+        trace.run(t + 65 * US, t + 70 * US, thread=KSOFTIRQD)
+        trace.switch(t + 71 * US, KSOFTIRQD, 0, SLEEPS)
+
+    assert verdict(explained(tmp_path, put_off)) == ("ksoftirqd-wait", "B")
+
+
+def test_what_a_used_up_budget_left_waits_for_ksoftirqd(tmp_path):
+    """Nobody tells the core again: the packet was there before the run that left it."""
+
+    def left(trace, t):
+        trace.tell(t - 30 * US).take(t - 29 * US).run(t - 28 * US, t + 4 * US, work=64)
+        trace.add(t + 5 * US, "wakeup", KSOFTIRQD, CORE, thread=0)
+        trace.switch(t + 6 * US, 0, HOG)
+        trace.switch(t + 64 * US, HOG, KSOFTIRQD, PREEMPTED)
+        trace.run(t + 65 * US, t + 68 * US, work=64, thread=KSOFTIRQD)
+        trace.switch(t + 70 * US, KSOFTIRQD, HOG, PREEMPTED)
+        trace.switch(t + 92 * US, HOG, KSOFTIRQD, SLEEPS)
+        trace.run(t + 93 * US, t + 97 * US, thread=KSOFTIRQD)
+        trace.switch(t + 98 * US, KSOFTIRQD, 0, SLEEPS)
+
+    found = explained(tmp_path, left, 96)
+
+    assert verdict(found) == ("ksoftirqd-wait", "B")
+    waits = next(total for total in found.gap_totals if total.cause == "ksoftirqd-wait")
+    assert waits.by == {'"hog"/200': (58 + 22) * US}
+
+
+def test_a_napi_thread_waits_like_ksoftirqd(tmp_path):
+    def threaded(trace, t):
+        trace.switch(t - 50 * US, 0, HOG)
+        trace.add(t + US, "wakeup", NAPI_THREAD, CORE, thread=GENERATOR, cpu=OTHER_CORE)
+        trace.switch(t + 64 * US, HOG, NAPI_THREAD, PREEMPTED)
+        trace.run(t + 65 * US, t + 70 * US, thread=NAPI_THREAD)
+        trace.switch(t + 71 * US, NAPI_THREAD, HOG, SLEEPS).switch(t + 75 * US, HOG, 0, SLEEPS)
+
+    assert verdict(explained(tmp_path, threaded)) == ("ksoftirqd-wait", "B")
+
+
+def raised_and_held_off(trace, t, others):
+    trace.switch(t - 50 * US, 0, HOG).tell(t + US).take(t + 2 * US, HOG)
+    for at in others:
+        trace.vector(t + at * US, t + at * US + US, thread=HOG)
+    trace.run(t + 85 * US, t + 90 * US, thread=HOG)
+    trace.switch(t + 92 * US, HOG, 0, SLEEPS)
+
+
+def test_a_thread_that_has_softirqs_off_while_interrupts_come_and_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(steps, "_APART_NS", 40 * US)
+    found = explained(tmp_path, lambda trace, t: raised_and_held_off(trace, t, (20, 70)), 90)
+
+    assert verdict(found) == ("softirqs-off", "B")
+    assert detail(found) == '"hog"/200 ran'
+
+
+@pytest.mark.parametrize("others", [(), (30,), (70, 74)])
+def test_interrupts_that_waited_for_the_core_as_well_do_not_prove_it(tmp_path, others):
+    found = explained(tmp_path, lambda trace, t: raised_and_held_off(trace, t, others), 90)
+
+    assert verdict(found) == ("hypervisor-or-hardware", "C")
+
+
+def taken_late(trace, t):
+    trace.switch(t - 50 * US, 0, HOG).tell(t + US).take(t + 64 * US, HOG)
+    trace.run(t + 65 * US, t + 70 * US, thread=HOG).switch(t + 75 * US, HOG, 0, SLEEPS)
+
+
+def test_an_interrupt_taken_late_by_a_core_that_was_awake_is_nobodys_in_a_guest(tmp_path):
+    assert verdict(explained(tmp_path, taken_late)) == ("hypervisor-or-hardware", "C")
+
+
+def test_on_bare_metal_interrupts_were_off(tmp_path):
+    found = explained(tmp_path, taken_late)
+    found = explain_trial(found.source.trial, Options(over="20us", is_guest=False))
+
+    assert verdict(found) == ("softirqs-off", "C")
+
+
+def test_an_interrupt_of_a_device_inside_the_softirq(tmp_path):
+    def interrupted(trace, t):
+        trace.tell(t + US).take(t + 5 * US).run(t + 6 * US, t + 70 * US)
+        trace.add(t + 7 * US, "irq_entry", 24, thread=0)
+        trace.add(t + 67 * US, "irq_exit", 24, thread=0)
+
+    found = explained(tmp_path, interrupted)
+
+    assert verdict(found)[0] == "device-irq"
+    assert detail(found) == "irq 24 virtio0-input.0"
+
+
+def test_packets_of_others_before_it_in_the_same_softirq(tmp_path):
+    def storm(trace, t):
+        trace.tell(t + US).take(t + 5 * US).run(t + 6 * US, t + 70 * US, work=42)
+
+    found = explained(tmp_path, storm)
+
+    assert verdict(found)[0] == "softirq"
+    assert detail(found) == "NET_RX, 40 packets of others"
+
+
+def test_a_packet_that_came_during_one_run_and_left_in_the_next_is_no_packet_of_others(tmp_path):
+    """The generator found both late: each is counted with the earliest run there is for it."""
+
+    def two_runs(trace, t):
+        trace.tell(t - 6 * US).take(t - 5 * US).run(t - 4 * US, t + US, work=0)
+        trace.tell(t + US + 50).run(t + 2 * US, t + 70 * US, work=4)
+
+    def found_late(rows):
+        rows[LATE - 1] |= {
+            "sent_ns": rows[LATE]["sent_ns"] - 2 * US,
+            "received_ns": rows[LATE]["sent_ns"] + 70 * US,
+            "arrival_window_ns": 71 * US,
+        }
+
+    found = explained(tmp_path, two_runs, over="60us", trial=found_late)
+
+    assert "softirq" not in {total.cause for total in found.causes}
+
+
+def test_a_softirq_that_stood_still_without_an_event_is_nobodys(tmp_path):
+    def stolen(trace, t):
+        trace.tell(t + US).take(t + 5 * US).run(t + 6 * US, t + 70 * US)
+
+    assert verdict(explained(tmp_path, stolen)) == ("hypervisor-or-hardware", "C")
+
+
+def test_an_idle_core_that_nobody_told_is_no_cause(tmp_path):
+    def told_late(trace, t):
+        trace.tell(t + 60 * US).take(t + 64 * US).run(t + 65 * US, t + 68 * US)
+
+    found = explained(tmp_path, told_late, 68)
+
+    assert verdict(found) == ("unknown", "D")
+    assert "before its core was told" in found.worst[0].line
+
+
+def test_a_packet_that_was_out_and_found_late_was_not_held_by_the_device(tmp_path):
+    def found_late(rows):
+        rows[LATE]["arrival_window_ns"] = 65 * US
+
+    found = explained(tmp_path, lambda trace, t: trace.forward(t), trial=found_late)
+
+    assert verdict(found) == ("unknown", "D")
+
+
+def test_a_softirq_that_ran_ended_the_hold(tmp_path):
+    """It ran after the packet had come, and told the core nothing more: the packet was out."""
+
+    def twice(trace, t):
+        trace.forward(t).tell(t + 60 * US).take(t + 64 * US).run(t + 65 * US, t + 70 * US)
+
+    def found_late(rows):
+        rows[LATE]["arrival_window_ns"] = 64 * US
+
+    assert verdict(explained(tmp_path, twice, trial=found_late)) == ("unknown", "D")
+
+
+def test_packets_that_came_out_without_a_softirq_make_no_idle_core_guilty(tmp_path):
+    """The bursts' runs are not recorded, and nobody says when the core was told."""
+
+    def burst(rows):
+        for row in rows[LATE:]:
+            row["received_ns"] = rows[LATE]["sent_ns"] + 90_000_000 + row["seq"]
+
+    trace, rows = Bridge(), [packet(seq, 8_200, gap_ns=100_000) for seq in range(300)]
+    for row in rows[:LATE]:
+        trace.take(row["sent_ns"] + 5 * US).run(row["sent_ns"] + 5_400, row["sent_ns"] + 8_400)
+    trace.run(rows[LATE]["sent_ns"] + 90_000_250, rows[LATE]["sent_ns"] + 90_000_900)
+    burst(rows)
+    folder = write_trial(tmp_path, rows, trace=trace, meta=BRIDGE, threads=THREADS, functions={})
+
+    found = explain_trial(folder, Options(over="20us"))
+
+    holds = [g for g in found.gaps.to_pylist() if g["thread"] == "softirq"]
+    assert max((g["end_ns"] - g["start_ns"] for g in holds), default=0) < US
+
+
+def test_softirqs_that_had_nothing_to_do_prove_that_no_packet_waited_for_one(tmp_path):
+    """They ran while it was inside, and let it out only at the end."""
+
+    def ran(trace, t):
+        for at in range(0, 1_000, 100):
+            trace.run(t + at * US, t + (at + 4) * US, work=0)
+        trace.run(t + 1_000 * US, t + 1_004 * US)
+
+    rows = [packet(seq, 8_200, gap_ns=2_000_000) for seq in range(300)]
+    trace = Bridge()
+    for row in rows:
+        if row["seq"] == LATE:
+            ran(trace, row["sent_ns"])
+            row["received_ns"] = row["sent_ns"] + 1_003 * US
+        else:
+            trace.take(row["sent_ns"] + 5 * US)
+            trace.run(row["sent_ns"] + 5_400, row["sent_ns"] + 8_400)
+    folder = write_trial(tmp_path, rows, trace=trace, meta=BRIDGE, threads=THREADS, functions={})
+
+    assert verdict(explain_trial(folder, Options(over="20us"))) == ("unknown", "D")
+
+
+def test_without_events_of_calls_a_hold_counts_from_the_sending(tmp_path):
+    def sleeps(trace, t):
+        trace.take(t + 66 * US).run(t + 67 * US, t + 70 * US)
+
+    missing = [{"event": "csd/csd_queue_cpu", "costs": ""}]
+    found = explained(tmp_path, sleeps, functions={}, missing=missing)
+
+    assert verdict(found) == ("idle-exit", "D")
+    assert any("count from their sending" in note for note in found.notes)
+
+
+def test_without_softirqs_nothing_is_told(tmp_path):
+    rows = [packet(seq, 8_200 + 70 * US * (seq == LATE), gap_ns=100_000) for seq in range(400)]
+    folder = write_trial(tmp_path, rows, trace=MadeTrace().vector(1, 2), meta=BRIDGE)
+
+    found = explain_trial(folder, Options(over="20us"))
+
+    assert verdict(found) == ("unknown", "D")
+    assert any("no network softirq was recorded" in note for note in found.notes)
+
+
+def test_in_the_senders_context_there_is_no_device_to_blame(tmp_path):
+    rows = [packet(seq, 8_200 + 70 * US * (seq == LATE), gap_ns=100_000) for seq in range(400)]
+    meta = {"dut": {"driver": "linux_bridge", "options": {"placement": "sender"}}}
+    folder = write_trial(tmp_path, rows, trace=Bridge().forward(0), meta=meta)
+
+    found = explain_trial(folder, Options(over="20us"))
+
+    assert verdict(found) == ("unknown", "D")
+    assert any("sender's softirq" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_packet_comes_out_inside_a_stretch_that_is_blamed(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    trace, rows, free = Bridge(), [], 0
+    for seq in range(600):
+        row = packet(seq, 8_200, gap_ns=20_000)
+        begins = max(free, row["sent_ns"] + int(rng.exponential(9 * US)))
+        free = begins + US + int(rng.exponential(5 * US))
+        trace.tell(row["sent_ns"] + US).take(begins + US).run(begins + US + 400, free + US + 400)
+        row["received_ns"] = free + US + 300
+        row["arrival_window_ns"] = int(rng.integers(0, 30 * US))
+        free += 2 * US
+        rows.append(row)
+    functions = {str(DELIVERY): "rps_trigger_softirq"}
+    names = {"threads": THREADS, "functions": functions}
+    folder = write_trial(tmp_path, rows, trace=trace, meta=BRIDGE, **names)
+
+    found = explain_trial(folder, Options(over="p90"))
+
+    holds = [g for g in found.gaps.to_pylist() if g["thread"] == "softirq"]
+    assert len(holds) > 30
+    arrivals = [(r["received_ns"] - r["arrival_window_ns"], r["received_ns"]) for r in rows]
+    for still in holds:
+        inside = [a for a in arrivals if still["start_ns"] < a[0] and a[1] < still["end_ns"]]
+        assert not inside
+
+
+def test_a_sender_on_another_core_is_named(tmp_path):
+    def shot_down(trace, t):
+        trace.tell(t + US).take(t + 5 * US).run(t + 6 * US, t + 70 * US)
+        trace.add(t + 6 * US, "call_queue", 0xC0DE, 0xFF01, thread=TELEMETRY, cpu=OTHER_CORE)
+        trace.add(t + 7 * US, "vector_entry", 2, 0xFC, thread=0)
+        trace.add(t + 8 * US, "call_entry", 0xC0DE, 0xFF01, thread=0)
+        trace.add(t + 66 * US, "call_exit", 0xC0DE, 0xFF01, thread=0)
+        trace.add(t + 67 * US, "vector_exit", 2, 0xFC, thread=0)
+
+    found = explained(tmp_path, shot_down)
+
+    assert verdict(found) == ("tlb-shootdown", "A")
+    assert detail(found) == 'by "telemetry"/4711 on cpu0'

@@ -1,0 +1,91 @@
+"""What every cause has to hold; each stands in the table CAUSES."""
+
+from pathlib import Path
+
+import pytest
+
+from made_trace import (
+    CORE,
+    FLUSH,
+    HOG,
+    OTHER_CORE,
+    POLLER,
+    PREEMPTED,
+    STOPPED,
+    MadeTrace,
+    notes,
+)
+from taut.explain import causes
+from taut.explain.cause import Evidence
+from taut.explain.causes import BY_ID, CAUSES
+from taut.explain.read.facts import facts_of
+from taut.explain.read.names import CALL_CAUSES, VECTOR_CAUSES
+from taut.explain.walk.segments import CAUSE_NUMBER
+from taut.host.checks import CHECKS
+from taut.records.layout import EVENT_VECTORS
+
+
+def test_every_file_of_the_folder_is_in_the_table_once():
+    files = {p.stem.replace("_", "-") for p in Path(causes.__file__).parent.glob("*.py")}
+
+    assert files - {"--init--"} == {cause.id for cause in CAUSES}
+    assert len(BY_ID) == len(CAUSES) == len(CAUSE_NUMBER)
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.id)
+def test_a_cause_says_what_it_is_and_what_helps(cause):
+    checks = {check.id for check in CHECKS}
+
+    assert cause.title and cause.why.endswith(".")
+    assert set(cause.remedies) <= checks
+    assert cause.remedies or cause.ask
+    assert len(set(cause.remedies)) == len(cause.remedies)
+
+
+def test_names_of_the_kernel_lead_to_causes_that_exist():
+    assert set(VECTOR_CAUSES) == set(EVENT_VECTORS)
+    for cause in [*CALL_CAUSES.values(), *VECTOR_CAUSES.values()]:
+        assert BY_ID[cause].evidence is Evidence.EVENT or cause == "frequency"
+
+
+# Of what each counter counts, one event; the poller of made_trace on its core.
+COUNTED = {
+    "interrupts:LOC": ("vector_entry", 0, 0),
+    "interrupts:RES": ("vector_entry", 1, 0),
+    "interrupts:CAL": ("vector_entry", 3, 0),
+    "interrupts:IWI": ("vector_entry", 4, 0),
+    "interrupts:TLB": ("call_entry", 0xC0DE, FLUSH),
+    "interrupts:NMI": ("nmi", 0, 0),
+    "interrupts:MCE": ("machine_check", 0, 0),
+    "interrupts:devices": ("irq_entry", 24, 0),
+    "softirqs:any": ("softirq_entry", 3, 0),
+    "threads:nonvoluntary": ("switch", POLLER | PREEMPTED << 32, HOG),
+    "threads:voluntary": ("switch", POLLER | STOPPED << 32, HOG),
+    "threads:minflt": ("page_fault", 0, 0),
+}
+# Of throttling it is time that is compared: explain/test_running.py.
+OF_EVENTS = [
+    c
+    for c in CAUSES
+    if c.counter and c.evidence is Evidence.EVENT and not c.counter.startswith("cgroups")
+]
+
+
+@pytest.mark.parametrize("cause", OF_EVENTS, ids=lambda cause: cause.id)
+def test_a_counter_agrees_where_it_counted_as_many_as_were_recorded(cause):
+    group, _, row = cause.counter.partition(":")
+    row = {"devices": "24", "any": "NET_RX"}.get(row, row)
+
+    def counters(n):
+        if group == "threads":
+            return {"threads": {str(POLLER): {row: n}}}
+        return {group: {row: {str(CORE): n, str(OTHER_CORE): 9 * n}}}
+
+    trace = MadeTrace()
+    for i in range(3):
+        trace.add(100 + i, *COUNTED[cause.counter])
+        trace.add(200 + i, *COUNTED[cause.counter][:1], 99, 99, thread=HOG, cpu=OTHER_CORE)
+    for moved, agrees in ((0, False), (1, False), (3, True), (4, False)):
+        made = notes(counters={"before": counters(5), "after": counters(5 + moved)})
+        facts = facts_of(trace.events(), made, CORE, POLLER, is_guest=True, is_traced=True)
+        assert (cause.id in facts.agreeing) == agrees

@@ -1,0 +1,110 @@
+import pytest
+
+from made_trace import (
+    CORE,
+    FLUSH,
+    HOG,
+    OTHER_CORE,
+    POLLER,
+    PREEMPTED,
+    TELEMETRY,
+    MadeTrace,
+    gap_rows,
+    notes,
+)
+from taut.explain import Options, as_document, explain_events, explain_gaps
+from taut.explain.walk.calibrate import Calibration, EntryCost
+
+
+def hogged(n=10):
+    trace = MadeTrace()
+    for t in range(0, n * 1_000_000, 1_000_000):
+        trace.switch(t + 100, POLLER, HOG, PREEMPTED).switch(t + 400_100, HOG, POLLER)
+        trace.vector(t + 600_000, t + 602_000)
+    return trace
+
+
+def test_a_hog_on_the_core_of_any_process_is_found():
+    found = explain_events(hogged().events(), CORE, POLLER, notes())
+
+    worst = found.gap_totals[0]
+    assert (worst.cause, worst.n, worst.total_ns) == ("preemption", 10, 4_000_000)
+    assert worst.by == {'"hog"/200': 4_000_000}
+    assert found.worst_gaps[0].detail == '"hog"/200'
+    assert found.name == '"poller"/100'
+    assert sum(s.ns for s in found.worst_gaps[0].shares) == 400_000
+    assert "not seen" in as_document(found)["notes"][0]
+
+
+def test_interruptions_right_after_another_are_one_stall():
+    trace = MadeTrace().vector(1_000, 2_000).add(2_100, "softirq_entry", 1)
+    trace.add(9_000, "softirq_exit", 1).vector(50_000, 51_000)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    starts = found.gaps["start_ns"].to_pylist()
+    assert (starts, found.gaps["cause"].to_pylist()) == ([1_000, 50_000], ["softirq", "timer"])
+
+
+def test_nothing_is_told_of_a_time_whose_events_were_not_kept():
+    trace = MadeTrace().vector(1_000, 2_000).switch(9_000, POLLER, HOG, PREEMPTED)
+    trace.add(10_000, "skipped", 99, 80_000, cpu=OTHER_CORE).switch(90_000, HOG, POLLER)
+    trace.vector(95_000, 96_000)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    # Who had the core in between is not known, and before the switch back it was not the poller.
+    stalls = [(g["start_ns"], g["end_ns"], g["cause"]) for g in found.gaps.to_pylist()]
+    assert stalls == [
+        (1_000, 2_000, "timer"),
+        (9_000, 10_000, "preemption"),
+        (95_000, 96_000, "timer"),
+    ]
+
+
+def test_a_known_cost_of_entry_makes_stalls_as_long_as_they_are():
+    calibration = Calibration({"any interrupt": EntryCost(100, 12_000, 20_000)})
+    trace = MadeTrace().vector(100_000, 102_000).vector(108_000, 109_000)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes(), calibration)
+
+    gaps = found.gaps.to_pylist()
+    assert [(g["start_ns"], g["end_ns"]) for g in gaps] == [(94_000, 105_000), (105_000, 115_000)]
+    assert all(g["net_ns"] + g["model_ns"] + g["residual_ns"] for g in gaps)
+
+
+def test_a_page_fault_has_a_nominal_length_and_does_not_last_to_the_next_event():
+    trace = MadeTrace().add(1_000, "page_fault", 0x1000, 1).vector(900_000, 901_000)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    assert {g.cause: g.total_ns for g in found.gap_totals} == {"page-fault": 1_000, "timer": 1_000}
+
+
+def test_no_events_of_the_core_is_no_stall():
+    trace = MadeTrace().vector(1, 2, cpu=OTHER_CORE)
+
+    assert explain_events(trace.events(), CORE, POLLER, notes()).gaps.num_rows == 0
+
+
+def test_logged_gaps_without_packets_have_their_verdicts_and_senders():
+    trace = MadeTrace().call(1_000, 8_000, FLUSH, sent_at=500)
+
+    gaps = gap_rows((0, 9_000, "noise"), (20_000, 29_000, "noise"), (0, 9, "generator"))
+    found = explain_gaps(gaps, trace.events(), CORE, notes(), options=Options(is_guest=True))
+
+    rows = found.gaps.select(["cause", "grade", "by"]).to_pylist()
+    assert rows == [
+        {"cause": "tlb-shootdown", "grade": "A", "by": TELEMETRY},
+        {"cause": "hypervisor-or-hardware", "grade": "C", "by": None},
+    ]
+    assert found.calls == (1, 1)
+
+
+@pytest.mark.parametrize("cores", [[0], []])
+def test_gaps_of_a_core_that_was_not_traced_are_unknown(cores):
+    trace = MadeTrace().vector(1_000, 8_000, cpu=OTHER_CORE)
+
+    found = explain_gaps(gap_rows((0, 9_000, "noise")), trace.events(), CORE, notes(cores=cores))
+
+    assert found.gaps["cause"].to_pylist() == ["unknown"]

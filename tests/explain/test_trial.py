@@ -1,0 +1,423 @@
+"""Whole trials with one planted cause each: what every packet of the tail is blamed on."""
+
+import json
+
+import numpy as np
+import pytest
+
+from made_packets import COLD, UNSENT, extra, packet
+from made_trace import (
+    FLUSH,
+    HOG,
+    POLLER,
+    PREEMPTED,
+    MadeTrace,
+    held,
+    normal,
+    paused,
+    stop,
+    write_trial,
+)
+from taut.analysis.episode import find_episodes
+from taut.analysis.tables import load_packets
+from taut.core.errors import InputError
+from taut.explain import Options, as_document, explain_trial
+from taut.explain.causes import BY_ID
+from taut.explain.read.gaps import Worth
+from taut.storage.engines import open_engine
+
+MS = 1_000_000
+
+
+def only_episode(explanation):
+    assert len(explanation.worst) == 1
+    return explanation.worst[0]
+
+
+def test_a_stop_of_5_ms_is_one_episode_first_stopped_the_rest_queued_behind_it(tmp_path):
+    start, end = 10 * MS + 5_000, 15 * MS + 5_000
+    rows = held(normal(3_000), start, end)
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], stop(start, end))
+    found = explain_trial(trial, Options(over="20us"))
+
+    story = only_episode(found)
+    assert (story.cause, story.n_packets) == ("stopped", pytest.approx(500, abs=3))
+    assert story.n_by_relation == {"stalled": 1, "queued behind it": story.n_packets - 1}
+    assert [total.cause for total in found.causes] == ["stopped"]
+    assert found.causes[0].tail_share == 1.0
+    # The time it lasted, not 500 packets times how late each of them was.
+    assert found.causes[0].total_ns == pytest.approx(end - start, rel=0.01)
+    assert sum(s.ns for s in story.gap.shares) == end - start
+    assert story.gap.missing == ("a counter that agrees in number (threads voluntary)",)
+    assert story.line == (
+        "Packet 1,001 and 499 more, up to 4.99 ms late: core 1 stood still for 5 ms, its thread "
+        "stopped by a signal."
+    )
+
+
+def test_the_same_on_the_generator_is_the_measurer(tmp_path):
+    start, end = 10 * MS + 500, 15 * MS
+    rows = paused(normal(3_000), start, end)
+
+    trial = write_trial(tmp_path, rows, [(start, end, "generator")], MadeTrace().vector(1, 2))
+    found = explain_trial(trial, Options(over="20us"))
+
+    story = only_episode(found)
+    assert (story.cause, story.grade, story.n_void) == ("measurer", "B", 1)
+    assert found.n_void > 499
+    assert story.gap.thread == "generator"
+    assert found.gaps["cause"].to_pylist() == ["measurer"]
+    assert found.gaps["because"].to_pylist() == ["hypervisor-or-hardware"]
+
+
+def test_a_gap_of_the_generator_that_passed_while_the_packet_was_inside_blames_nobody(tmp_path):
+    rows = normal(3_000)
+    rows[1_000]["received_ns"] += 50_000
+    gap = (rows[1_000]["sent_ns"] + 5_000, rows[1_000]["sent_ns"] + 45_000, "generator")
+
+    trial = write_trial(tmp_path, rows, [gap], MadeTrace().vector(1, 2))
+
+    assert only_episode(explain_trial(trial, Options(over="20us"))).cause == "unknown"
+
+
+def test_a_shootdown_is_told_with_its_sender_and_remedies(tmp_path):
+    start, end = 10 * MS + 15, 10 * MS + 42_000
+    rows = held(normal(3_000), start, end)
+    trace = MadeTrace().call(start + 1_000, end - 2_000, FLUSH, sent_at=start)
+    trace.add(start + 3_000, "tlb_flush", 1, 8)
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], trace)
+    story = only_episode(explain_trial(trial, Options(over="9us")))
+
+    assert (story.cause, story.grade) == ("tlb-shootdown", "A")
+    assert story.line == (
+        "Packet 1,000 and 3 more, up to 40.9 µs late: core 1 was taken for 42.0 µs by a TLB "
+        'shootdown (8 pages by "telemetry"/4711 on cpu0).'
+    )
+    assert BY_ID[story.cause].remedies[0] == "A05"
+
+
+def test_overload_is_queueing(tmp_path):
+    rows = normal(3_000)
+    for row in rows[1_000:2_000]:
+        row["received_ns"] += (row["seq"] - 999) * 2_000
+
+    trial = write_trial(tmp_path, rows, trace=MadeTrace().vector(1, 2))
+    found = explain_trial(trial, Options(over="100us"))
+
+    assert [total.cause for total in found.causes] == ["queueing"]
+    assert "(load)" in found.worst[0].line
+
+
+def test_a_burst_is_queueing_too(tmp_path):
+    rows = normal(3_000)
+    burst = rows[1_000:1_100]
+    for i, row in enumerate(burst):
+        row["sent_ns"] = burst[0]["sent_ns"] + 100 * i
+        row["received_ns"] = row["sent_ns"] + 1_000 + 900 * i
+
+    trial = write_trial(tmp_path, rows, trace=MadeTrace().vector(1, 2))
+    story = only_episode(explain_trial(trial, Options(over="30us")))
+
+    assert story.cause == "queueing"
+    assert "(burst)" in story.line
+
+
+def test_a_buffer_spreads_packets_by_batching_not_by_noise(tmp_path):
+    rng = np.random.default_rng(2)
+    rows = [packet(s, 1_000 + int(rng.integers(0, 100_000))) for s in range(5_000)]
+    trace = MadeTrace()
+    gaps = [(t, t + 14_000, "forwarder") for t in range(0, 50 * MS, 4 * MS)]
+    for start, end, _ in gaps:
+        trace.vector(start + 5_000, end - 5_000)
+    dut = {"driver": "taut_forward", "options": {"transmit": "buffered:32,100us"}, "stats": {}}
+
+    trial = write_trial(tmp_path, rows, gaps, trace, meta={"dut": dut})
+    found = explain_trial(trial)
+
+    assert [total.cause for total in found.causes] == ["batching"]
+
+
+def test_a_stall_longer_than_the_buffer_holds_is_still_seen(tmp_path):
+    rng = np.random.default_rng(2)
+    rows = [packet(s, 1_000 + int(rng.integers(0, 100_000))) for s in range(5_000)]
+    start, end = 10 * MS, 11 * MS
+    dut = {"driver": "l2fwd", "options": {}, "stats": {"gaps": {}}}
+    trace = MadeTrace().switch(start, POLLER, HOG, PREEMPTED).switch(end, HOG, POLLER)
+
+    trial = write_trial(
+        tmp_path, held(rows, start, end), [(start, end, "forwarder")], trace, meta={"dut": dut}
+    )
+    found = explain_trial(trial, Options(over="500us"))
+
+    assert [total.cause for total in found.causes] == ["preemption"]
+
+
+def test_lost_events_are_never_hardware(tmp_path):
+    start, end = 10 * MS, 10 * MS + 50_000
+    trace = MadeTrace().add(start - 5_000, "lost", 1_000, end + 5_000)
+
+    trial = write_trial(
+        tmp_path, held(normal(3_000), start, end), [(start, end, "forwarder")], trace
+    )
+    found = explain_trial(trial, Options(over="9us"))
+
+    assert {total.cause for total in found.causes} == {"trace-lost"}
+    assert as_document(found)["trace_lost_share"] == 1.0
+
+
+def test_of_a_tail_trace_packets_where_nothing_was_kept_are_unknown_and_say_so(tmp_path):
+    kept, dark = (10 * MS, 10 * MS + 50_000), (20 * MS, 20 * MS + 50_000)
+    rows = held(held(normal(3_000), *kept), *dark)
+    trace = MadeTrace().add(0, "skipped", 9, 9 * MS)
+    trace.switch(kept[0] + 100, POLLER, HOG, PREEMPTED).switch(kept[1] - 100, HOG, POLLER)
+    trace.add(11 * MS, "skipped", 9, 30 * MS)
+    others = [(t, t + 5_000, "forwarder") for t in range(1 * MS, 8 * MS, MS)]
+    for start, end, _ in others:
+        rows = held(rows, start, end)
+    gaps = [(*kept, "forwarder"), (*dark, "forwarder"), *others]
+
+    trial = write_trial(tmp_path, rows, gaps, trace, mode="tail")
+    found = explain_trial(trial, Options(over="9us", n_worst=3))
+
+    missing = {story.cause: story.missing for story in found.worst}
+    assert missing.keys() == {"preemption", "unknown"}
+    assert missing["unknown"] == ("its events were not kept (--trace tail)",)
+    assert {story.grade for story in found.worst if story.cause == "unknown"} == {"D"}
+    assert found.share_of("hypervisor-or-hardware") == 0
+    # Gaps nobody met count, though most of them are not looked into.
+    [unknown] = [total for total in found.gap_totals if total.cause == "unknown"]
+    assert (unknown.n, unknown.total_ns, unknown.worst_ns) == (8, 50_000 + 7 * 5_000, 50_000)
+    assert found.gaps.num_rows == 5
+    assert "4 gaps that met no late packet" in found.notes[0]
+    assert found.calibration.empty_gaps == 0
+
+
+def test_without_a_trace_a_stall_is_unknown_and_says_so(tmp_path):
+    start, end = 10 * MS, 10 * MS + 50_000
+
+    trial = write_trial(tmp_path, held(normal(3_000), start, end), [(start, end, "forwarder")])
+    found = explain_trial(trial, Options(over="9us"))
+
+    story = found.worst[0]
+    assert story.cause == "unknown"
+    assert story.missing == ("kernel events: none were recorded on this core",)
+    assert found.notes == ("no kernel events: the run was not traced",)
+    assert found.share_of("unknown") == 1.0
+
+
+def test_gaps_that_were_not_logged_are_said(tmp_path):
+    dut = {"driver": "taut_forward", "options": {}, "stats": {"gaps": {"not_logged": 7}}}
+    trace = MadeTrace().vector(1, 2)
+
+    trial = write_trial(tmp_path, normal(3_000), trace=trace, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert found.notes == (
+        "7 gaps of the device were not logged; what happened in them stays unknown",
+    )
+    assert as_document(found)["notes"] == list(found.notes)
+
+
+def test_a_device_without_a_gap_log_is_explained_by_events_alone(tmp_path):
+    start, end = 10 * MS, 11 * MS
+    trace = MadeTrace().vector(1_000, 2_000).vector(3_000, 4_000)
+    trace.switch(start, POLLER, HOG, PREEMPTED).switch(end, HOG, POLLER)
+    dut = {"driver": "testpmd", "options": {}, "stats": None}
+
+    trial = write_trial(tmp_path, held(normal(3_000), start, end), [], trace, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert only_episode(found).cause == "preemption"
+    assert any("no log of gaps" in note for note in found.notes)
+
+
+def test_without_a_gap_log_a_packet_where_nothing_was_kept_says_so(tmp_path):
+    start, end = 10 * MS, 10 * MS + 22_000
+    trace = MadeTrace().vector(1_000, 2_000).vector(3_000, 4_000)
+    trace.add(5 * MS, "skipped", 7, 20 * MS).vector(21 * MS, 21 * MS + 1_000)
+    dut = {"driver": "testpmd", "options": {}, "stats": None}
+
+    trial = write_trial(tmp_path, held(normal(3_000), start, end), [], trace, meta={"dut": dut})
+    story = only_episode(explain_trial(trial, Options(over="20us")))
+
+    assert story.cause == "unknown"
+    assert story.missing == ("its events were not kept (--trace tail)",)
+
+
+def test_two_causes_in_a_row_are_two_episodes(tmp_path):
+    first, second = (10 * MS, 10 * MS + 60_000), (10 * MS + 60_500, 10 * MS + 120_000)
+    rows = held(held(normal(3_000), *first), *second)
+    trace = MadeTrace().switch(first[0], POLLER, HOG, PREEMPTED).switch(first[1], HOG, POLLER)
+    trace.add(second[0], "irq_entry", 24).add(second[1], "irq_exit", 24)
+
+    trial = write_trial(tmp_path, rows, [(*first, "forwarder"), (*second, "forwarder")], trace)
+    found = explain_trial(trial, Options(over="8us"))
+
+    assert {total.cause: total.n_episodes for total in found.causes} == {
+        "preemption": 1,
+        "device-irq": 1,
+    }
+
+
+def test_packets_that_never_came_back_belong_to_their_neighbours(tmp_path):
+    start, end = 10 * MS + 5_000, 15 * MS + 5_000
+    rows = held(normal(3_000), start, end)
+    rows[1_200] |= {"received_ns": None}
+    rows[1_201] |= {"received_ns": None, "sent_ns": None, "flags": UNSENT}
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], stop(start, end))
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert found.causes[0].n_lost == 2
+    assert only_episode(found).n_lost == 2
+
+
+def test_warm_up_and_extra_rows_are_left_out(tmp_path):
+    rows = [packet(s, 500_000, flags=COLD) for s in range(10)]
+    rows += [packet(s) for s in range(10, 2_000)]
+    rows += [extra(20, 8), extra(99_999, 128) | {"due_ns": None}]
+
+    trial = write_trial(tmp_path, rows, trace=MadeTrace().vector(1, 2))
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert (found.n_packets, found.n_tail, found.causes) == (1_990, 0, ())
+
+
+def test_the_episodes_are_those_of_the_report(tmp_path):
+    rng = np.random.default_rng(5)
+    rows = [
+        packet(s // 2, int(rng.choice([1_000, 60_000, 200_000])), direction=s % 2)
+        for s in range(4_000)
+    ]
+    for row in rows[::97]:
+        row["received_ns"] = None
+    trial = write_trial(tmp_path, rows)
+
+    found = explain_trial(trial, Options(over="50us"))
+
+    with open_engine("duckdb") as engine:
+        load_packets(engine, trial / "packets.parquet")
+        expected = find_episodes(engine, None, 50_000)
+    assert found.packets["episode"].null_count == _lost_alone(rows)
+    assert found.episodes.num_rows >= expected["n"]
+    assert sum(found.episodes["packets"].to_pylist()) == expected["packets"]
+
+
+def _lost_alone(rows):
+    """Packets in runs that hold no late one."""
+    alone = 0
+    for direction in (0, 1):
+        run, has_late = 0, False
+        for row in [*(r for r in rows if r["direction"] == direction), packet(0)]:
+            lost = row["received_ns"] is None
+            late = not lost and row["received_ns"] - row["sent_ns"] > 50_000
+            if lost or late:
+                run, has_late = run + lost, has_late or late
+                continue
+            alone += 0 if has_late else run
+            run, has_late = 0, False
+    return alone
+
+
+def test_every_packet_above_the_threshold_has_a_verdict(tmp_path):
+    rng = np.random.default_rng(7)
+    rows = [packet(s, int(1_000 + rng.exponential(3_000))) for s in range(20_000)]
+
+    found = explain_trial(write_trial(tmp_path, rows), Options(over="p99"))
+
+    assert found.n_tail == pytest.approx(200, abs=2)
+    assert found.packets["cause"].null_count == 0
+    assert sum(total.n_packets for total in found.causes) == found.n_tail
+    assert sum(total.tail_share for total in found.causes) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("over", "rank"), [("p99.9", 2997), ("p99.7", 2991), ("p50", 1500)])
+def test_a_percentile_is_the_packet_of_its_rank_and_no_other(tmp_path, over, rank):
+    rows = [packet(s, 1_000 + s) for s in range(3_000)]
+
+    found = explain_trial(write_trial(tmp_path, rows), Options(over=over))
+
+    assert found.threshold_ns == 1_000 + rank - 1
+    assert found.n_tail == 3_000 - rank
+
+
+@pytest.mark.parametrize(
+    ("over", "words"), [("p100", "not a percentile"), ("pabc", "not a percentile"), ("25", "unit")]
+)
+def test_a_threshold_that_is_none_is_refused(tmp_path, over, words):
+    trial = write_trial(tmp_path, normal(10))
+
+    with pytest.raises(InputError, match=words):
+        explain_trial(trial, Options(over=over))
+
+
+def test_a_trial_of_which_nothing_came_back_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no packet came back"):
+        explain_trial(write_trial(tmp_path, [packet(s, None) for s in range(5)]))
+
+
+def test_the_document_is_plain_json(tmp_path):
+    start, end = 10 * MS + 5_000, 15 * MS + 5_000
+    rows = held(normal(3_000), start, end)
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], stop(start, end))
+    document = json.loads(json.dumps(as_document(explain_trial(trial))))
+
+    assert document["tail_packets"] in (2, 3)
+    assert document["worst"][0]["gap"]["shares"][0]["label"] == "stopped"
+    shares = document["worst"][0]["gap"]["shares"]
+    assert sum(share["share"] for share in shares) == pytest.approx(1, abs=1e-9)
+    assert document["unknown_share"] == 0
+    assert "stalled" not in document["grades"]
+
+
+def busy(n_ms, seed):
+    """A tick in each millisecond, now and then a hog or nothing: packets, gaps, kernel events."""
+    rng = np.random.default_rng(seed)
+    rows, gaps, trace = normal(100 * n_ms), [], MadeTrace()
+    for t in range(MS // 2, n_ms * MS, MS):
+        kind = rng.choice(["tick", "tick", "tick", "tick", "hog", "stolen"])
+        start, end = t, t + {"tick": 2_000, "hog": 60_000, "stolen": 40_000}[kind]
+        if kind == "tick":
+            trace.vector(start + 500, end - 500)
+        elif kind == "hog":
+            trace.switch(start + 500, POLLER, HOG, PREEMPTED).switch(end - 500, HOG, POLLER)
+        rows = held(rows, start, end)
+        gaps.append((start, end, "forwarder"))
+    return rows, gaps, trace
+
+
+def only_around(trace, rows, over_ns, margin_ns):
+    """What --trace tail leaves of a trace."""
+    late = [r for r in rows if r["received_ns"] - r["sent_ns"] > over_ns]
+    kept = MadeTrace()
+    until = 0
+    for row in late:
+        start, end = row["sent_ns"] - margin_ns, row["received_ns"] + margin_ns
+        if start > until:
+            kept.add(until, "skipped", 1, start)
+        kept.rows += [e for e in trace.rows if max(start, until) <= e[0] <= end]
+        until = max(until, end)
+    return kept.add(until, "skipped", 1, 10**9)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_tail_trace_says_of_late_packets_what_the_whole_one_says(tmp_path, seed, monkeypatch):
+    rows, gaps, trace = busy(60, seed)
+    rest = only_around(trace, rows, 15_000, 100_000)
+    options = Options(over="20us", n_worst=2)
+
+    whole = explain_trial(write_trial(tmp_path / "whole", rows, gaps, trace), options)
+    trial = write_trial(tmp_path / "tail", rows, gaps, rest, mode="tail")
+    tail = explain_trial(trial, options)
+    monkeypatch.setattr(Worth, "look", lambda self, start, end: np.ones(len(start), bool))
+    every_gap = explain_trial(trial, options)
+
+    assert len(rest.rows) < len(trace.rows)
+    assert {total.cause for total in whole.causes} == {"preemption", "hypervisor-or-hardware"}
+    told = ["seq", "cause", "grade", "relation", "excess_ns", "episode"]
+    assert tail.packets.select(told) == whole.packets.select(told) == every_gap.packets.select(told)
+    assert tail.gap_totals == every_gap.gap_totals
+    assert tail.gaps.num_rows < every_gap.gaps.num_rows == len(gaps)

@@ -1,0 +1,106 @@
+"""Which threads of a device work on its core, and what of their time off it is a stall."""
+
+import pytest
+
+from made_trace import CORE, HOG, POLLER, PREEMPTED, SLEEPS, MadeTrace, held, normal, write_trial
+from taut.explain import Options, explain_trial
+from taut.explain.walk.pollers import Workers, find_workers
+
+MS, US = 1_000_000, 1_000
+SECOND, MAIN, GONE = 101, 102, 0x20
+DUT = {"driver": "testpmd", "link": "memif", "options": {}, "stats": None}
+
+
+def taking_turns(until=33 * MS, slice_ns=4 * MS):
+    """Two polling threads that share a core."""
+    trace, running, other = MadeTrace(), POLLER, SECOND
+    for t in range(slice_ns, until, slice_ns):
+        trace.switch(t, running, other)
+        running, other = other, running
+    return trace
+
+
+def causes(tmp_path, rows, trace, threads, over="20us"):
+    meta = {"dut": DUT | {"threads": threads}}
+    found = explain_trial(write_trial(tmp_path, rows, [], trace, meta), Options(over=over))
+    return {c.cause for c in found.causes}, found
+
+
+def test_a_thread_that_polls_is_told_from_one_that_sleeps_and_from_another_program():
+    trace = MadeTrace().vector(0, US).switch(10 * MS, POLLER, MAIN).switch(11 * MS, MAIN, POLLER, 1)
+    trace.switch(20 * MS, POLLER, HOG).switch(25 * MS, HOG, POLLER).vector(30 * MS, 30 * MS + US)
+
+    assert find_workers(trace.events(), CORE, {POLLER, MAIN}) == Workers((POLLER,), sleep=False)
+    assert find_workers(trace.events(), CORE, {MAIN}) == Workers((MAIN,), sleep=True)
+    assert find_workers(trace.events(), CORE, {7}) is None
+    assert find_workers(trace.events(), CORE + 6, {POLLER}) is None
+
+
+def test_of_threads_that_take_turns_the_one_that_forwards_is_watched(tmp_path):
+    rows = normal(3_000)
+    for start in range(4 * MS, 30 * MS, 8 * MS):
+        rows = held(rows, start, start + 4 * MS)
+
+    told, found = causes(tmp_path, rows, taking_turns(), [POLLER, SECOND])
+
+    assert told == {"preemption"}
+    assert found.worst[0].gap.detail == f"thread {SECOND}"
+
+
+def test_where_all_of_them_forward_the_device_works_while_one_of_them_runs(tmp_path):
+    trace = taking_turns()
+    trace.switch(13 * MS, SECOND, HOG, PREEMPTED).switch(14 * MS, HOG, SECOND)
+    rows = held(normal(3_000), 13 * MS, 14 * MS)
+
+    told, found = causes(tmp_path, rows, trace, [POLLER, SECOND])
+
+    assert told == {"preemption"}
+    assert (found.worst[0].gap.start_ns, found.worst[0].gap.end_ns) == (13 * MS, 14 * MS)
+
+
+def test_a_thread_that_came_later_is_one_of_the_device(tmp_path):
+    # The first one ends, the second, which was not there when the trace began, goes on.
+    trace = MadeTrace().vector(0, US).switch(10 * MS, POLLER, SECOND, GONE)
+    trace.switch(20 * MS, SECOND, HOG, PREEMPTED).switch(21 * MS, HOG, SECOND).vector(
+        30 * MS, 30 * MS + US, thread=SECOND
+    )
+    rows = held(normal(3_000), 20 * MS, 21 * MS)
+
+    told, found = causes(tmp_path, rows, trace, [POLLER, SECOND])
+
+    assert told == {"preemption"}
+    assert (found.worst[0].gap.start_ns, found.worst[0].gap.end_ns) == (20 * MS, 21 * MS)
+
+
+@pytest.mark.parametrize("n_waiting", [0, 1])
+def test_who_waits_for_packets_asleep_is_held_up_only_once_it_is_woken(tmp_path, n_waiting):
+    # It sleeps for 50 us in each 100; at 10 ms a hog has its core for a millisecond.
+    trace = MadeTrace()
+    for t in range(0, 30 * MS, 100 * US):
+        if 10 * MS <= t < 11 * MS:
+            continue
+        trace.add(t + 40 * US, "syscall_entry", 7).switch(t + 50 * US, POLLER, 0, SLEEPS)
+        if n_waiting:
+            trace.add(t + 99 * US, "wakeup", POLLER, CORE, thread=0)
+        trace.switch(t + 100 * US, 0, POLLER).add(t + 101 * US, "syscall_exit", 7, 0)
+    trace.switch(10 * MS + 5 * US, POLLER, HOG, PREEMPTED).switch(11 * MS - 500, HOG, POLLER)
+    rows = held(normal(3_000), 10 * MS + 5 * US, 11 * MS)
+
+    told, found = causes(tmp_path, rows, trace, [POLLER], over="60us")
+
+    assert told == {"preemption"}
+    assert {gap.cause for gap in found.gap_totals} <= {"preemption", "idle-exit"}
+
+
+def test_threads_in_whose_stalls_packets_come_out_are_not_the_device(tmp_path):
+    # The named one runs now and then; who forwards is not among them.
+    trace = MadeTrace()
+    for t in range(MS, 30 * MS, 5 * MS):
+        trace.switch(t, HOG, POLLER).switch(t + MS, POLLER, HOG, PREEMPTED)
+    rows = held(normal(3_000), 13 * MS, 14 * MS)
+
+    told, found = causes(tmp_path, rows, trace, [POLLER])
+
+    assert told == {"unknown"}
+    assert found.vetoed.device_stalls > 3
+    assert any("none is told" in note for note in found.notes)

@@ -1,0 +1,66 @@
+"""Why a thread is off its core: what is left of throttling where another takes the core."""
+
+import pytest
+
+from made_trace import CORE, HOG, POLLER, PREEMPTED, RUNNABLE, MadeTrace, gap_rows, notes
+from taut.explain import explain_events, explain_gaps
+
+US = 1_000
+
+
+def verdict(trace: MadeTrace, throttled_us: int) -> tuple[str, str]:
+    """Of a gap of a millisecond, when the poller's group was throttled so long."""
+
+    gaps = gap_rows((0, 1_000 * US, "noise"))
+    found = explain_gaps(gaps, trace.events(), CORE, notes(**throttled_for(throttled_us)))
+    [row] = found.gaps.select(["cause", "grade"]).to_pylist()
+    return row["cause"], row["grade"]
+
+
+def throttled_for(us: int) -> dict[str, object]:
+    """The counters of the poller's control group before the trace and after it."""
+
+    def counters(n: int) -> dict[str, object]:
+        return {
+            "threads": {str(POLLER): {"cgroups": {"/made": {"nr_throttled": 0, "throttled_us": n}}}}
+        }
+
+    return {"counters": {"before": counters(3), "after": counters(3 + us)}}
+
+
+def off(state: int) -> MadeTrace:
+    return MadeTrace().switch(10 * US, POLLER, HOG, state).switch(990 * US, HOG, POLLER)
+
+
+def test_preempted_within_the_kernel_and_in_no_call_it_is_throttled_whoever_runs():
+    assert verdict(off(PREEMPTED), throttled_us=980) == ("throttled", "A")
+
+
+@pytest.mark.parametrize(
+    ("throttled_us", "grade"), [(7, "D"), (900, "A"), (1_060, "A"), (1_900, "B")]
+)
+def test_how_long_its_group_was_throttled_says_how_sure_that_is(throttled_us: int, grade: str):
+    # Longer: other threads of the group were throttled, too. Shorter: it was not only that.
+    assert verdict(off(PREEMPTED), throttled_us) == ("throttled", grade)
+
+
+@pytest.mark.parametrize(("state", "n"), [(PREEMPTED, 0), (RUNNABLE, 7)])
+def test_without_throttling_of_its_group_or_at_the_way_back_it_is_preempted(state: int, n: int):
+    assert verdict(off(state), n)[0] == "preemption"
+
+
+def test_preempted_in_a_system_call_it_is_preempted():
+    trace = MadeTrace().add(5 * US, "syscall_entry", 0).switch(10 * US, POLLER, HOG, PREEMPTED)
+    trace.switch(980 * US, HOG, POLLER).add(990 * US, "syscall_exit", 0)
+
+    assert verdict(trace, throttled_us=7)[0] == "preemption"
+
+
+def test_a_page_fault_long_ago_is_over_where_no_log_says_when():
+    trace = MadeTrace().add(1 * US, "page_fault", 0x1000)
+    trace.switch(100 * US, POLLER, HOG, PREEMPTED).switch(990 * US, HOG, POLLER)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes(**throttled_for(890)))
+
+    causes = found.gaps["cause"].to_pylist()
+    assert causes == ["page-fault", "throttled"]
