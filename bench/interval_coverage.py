@@ -24,7 +24,8 @@ import pyarrow.parquet as pq
 
 from taut.analysis.blocks import KEPT_BITS, block_length_ns, rounded_down
 from taut.analysis.effective import BlockCounts
-from taut.analysis.statistics import PERCENTILES, Summary, summary_of
+from taut.analysis.statistics import Summary, summary_of
+from taut.core.percentiles import PERCENTILES
 from taut.records.layout import PacketFlag
 
 Integers = npt.NDArray[np.int64]

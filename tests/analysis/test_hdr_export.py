@@ -12,7 +12,7 @@ from hdrh.log import HistogramLogReader
 from made_run import VARIANTS, make_run
 from taut.analysis.hdr_export import RESOLUTION
 from taut.analysis.results import analyse_run
-from taut.analysis.statistics import PERCENTILES, percentile_rank
+from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.records.rundir import RunDirectory
 
 JARS = sorted(Path("/usr/share/java").glob("[Hh]dr[Hh]istogram*.jar"))

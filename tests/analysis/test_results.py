@@ -6,7 +6,7 @@ import pytest
 
 from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from taut.analysis.results import analyse_run
-from taut.analysis.statistics import PERCENTILES
+from taut.core.percentiles import PERCENTILES
 from taut.records.convert import EVENT_SCHEMA
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.records.rundir import RunDirectory

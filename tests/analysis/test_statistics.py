@@ -7,14 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from taut.analysis.statistics import (
-    EMPTY,
-    PERCENTILES,
-    percentile_rank,
-    selections,
-    summarise,
-    summary_of,
-)
+from taut.analysis.statistics import EMPTY, selections, summarise, summary_of
+from taut.core.percentiles import PERCENTILES, percentile_rank
 
 
 def distribution(values, *, cold=False, void=False, direction=0, metric="latency"):

@@ -13,7 +13,7 @@ from typing import Any
 
 from taut.analysis.claims import Evidence, Judged, Said, apart, judge_table
 from taut.analysis.runs import WITH_VOID, figure_of, n_above
-from taut.analysis.statistics import PERCENTILES
+from taut.core.percentiles import PERCENTILES
 
 Interval = tuple[float, float]
 

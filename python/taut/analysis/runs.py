@@ -6,7 +6,7 @@ from math import log
 from typing import Any
 
 from taut.analysis.claims import Evidence, apart, in_turn
-from taut.analysis.statistics import PERCENTILES, SUPPORT, percentile_rank
+from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
 
 Result = Mapping[str, Any]
 

@@ -20,27 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from taut.analysis.effective import CONFIDENCE, BlockCounts, Support, failure_bound, supports
+from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PERCENTILES: Mapping[str, tuple[int, int]] = {
-    "p50": (50, 100),
-    "p90": (90, 100),
-    "p99": (99, 100),
-    "p99.9": (999, 1000),
-    "p99.99": (9999, 10_000),
-    "p99.999": (99_999, 100_000),
-    "p99.9999": (999_999, 1_000_000),
-}
-"""Each as an exact fraction, so that ranks are integers and nothing rounds."""
-
 _SHARES_ABOVE = {name: (under - over) / under for name, (over, under) in PERCENTILES.items()}
 
 _TAIL = ("p99", "p99.9", "p99.99")
-
-SUPPORT = 10
-"""A percentile with fewer packets above it than this says more about luck than about the path."""
 
 MAIN = "main"
 WITHOUT_VOID = "without_void"
@@ -228,12 +215,6 @@ def summary_of(
         intervals={name: (end_at(low), end_at(high)) for name, (low, high) in ends.items()},
         supports=rests_on,
     )
-
-
-def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
-    """The rank, from 1, of percentile_disc among n values."""
-    over, under = fraction
-    return max(1, -(-n * over // under))
 
 
 def _interval_ranks(n: int, rests_on: Mapping[str, Support]) -> dict[str, tuple[int, int]]:

@@ -29,7 +29,10 @@ from taut.capture.clocks import estimate_clocks
 from taut.capture.companions import KEPT_FRAMES
 from taut.capture.native import HEADS
 from taut.core.files import write_json
-from taut.explain.export.document import EVENTS, explanation_of
+from taut.explain.export.document import kept_of
+from taut.explain.read.events import EVENTS
+from taut.explain.tell.result import Options
+from taut.explain.trial import explain_trial
 from taut.records.rundir import AS_FOUND, TrialDirectory, read_json
 from taut.storage.engine import Engine
 
@@ -40,6 +43,9 @@ INSTRUMENT_LIMIT = 0.01
 """A larger share of void packets makes a trial one of the generator, not of the device."""
 
 RATE_TOLERANCE = 0.001
+
+_STORIES = 10
+"""Late episodes that results.json tells one by one."""
 
 _EXACT = "exact: every packet"
 
@@ -73,7 +79,8 @@ def analyse_trial(
         result |= _capture(trial, result)
     # A tail's threshold is a percentile of all packets.
     if (trial.path / EVENTS).is_file() and result["every_packet"] and result["latency_ns"]["n"]:
-        result["explanation"] = explanation_of(trial.path)
+        explanation = explain_trial(trial.path, Options(n_worst=_STORIES))
+        result["explanation"] = kept_of(explanation)
     _export(trial, measured, times)
     return result
 

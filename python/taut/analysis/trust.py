@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taut.analysis.load import share_words
-from taut.analysis.statistics import PERCENTILES, SUPPORT
+from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.core.units import format_ns
 
 Row = Mapping[str, Any]

@@ -3,7 +3,8 @@
 import pyarrow as pa
 
 from taut.explain.judge.shares import share_out
-from taut.explain.judge.verdicts import GapVerdicts, judge, mark
+from taut.explain.judge.stalls import judge_stalls
+from taut.explain.judge.verdicts import judge, mark
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
@@ -13,7 +14,6 @@ from taut.explain.tell.gaps import gap_table, gap_totals, worst_gaps
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.pollers import find_workers
-from taut.explain.walk.stalls import Stalls, find_stalls
 from taut.explain.walk.timeline import Watched, build_timeline, find_thread
 
 
@@ -103,31 +103,3 @@ def _without_packets(
 def _sleeps(events: Events, core: int, thread: int) -> bool:
     found = find_workers(events, core, {thread})
     return found is not None and found.sleep
-
-
-def judge_stalls(
-    events: Events,
-    watched: Watched,
-    notes: TraceNotes,
-    senders: Senders,
-    calibration: Calibration,
-    is_guest: bool | None,
-) -> GapVerdicts:
-    """Find and judge the stalls of a thread without a log of gaps."""
-    stalls = find_stalls(events, watched, Names(notes), senders, calibration)
-    return judge_found(stalls, watched, events, notes, calibration, is_guest)
-
-
-def judge_found(
-    stalls: Stalls,
-    watched: Watched,
-    events: Events,
-    notes: TraceNotes,
-    calibration: Calibration,
-    is_guest: bool | None,
-) -> GapVerdicts:
-    """Judge stalls that come from the kernel's events alone."""
-    shares = share_out(stalls.spans, stalls.segments, calibration)
-    facts = facts_of(events, notes, watched.core, watched.thread, is_guest, is_traced=True)
-    marks = mark(stalls.spans, events, notes)
-    return judge(stalls.spans, stalls.segments, shares, facts, marks)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from taut.analysis.load import share_words
-from taut.analysis.statistics import SUPPORT
+from taut.core.percentiles import SUPPORT
 from taut.core.units import format_ns
 
 UNSUPPORTED_MARK = "*"

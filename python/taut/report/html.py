@@ -16,10 +16,10 @@ from taut.analysis.compare import Comparison
 from taut.analysis.load import load_of, loads_in_order
 from taut.analysis.metrics import METRICS
 from taut.analysis.pairing import AnalysedRun
-from taut.analysis.statistics import SUPPORT
 from taut.analysis.trial_names import headings
 from taut.core.errors import InputError
 from taut.core.files import write_whole
+from taut.core.percentiles import SUPPORT
 from taut.records.rundir import RunDirectory
 from taut.report import captures, cells, comparison, explanation, host, offenders, trim
 from taut.report.chart import as_spec, javascript, write_images

@@ -14,8 +14,8 @@ import pyarrow as pa
 from taut.analysis.compare import Pair
 from taut.analysis.load import load_of, load_words, rows_of
 from taut.analysis.results import read_distribution
-from taut.analysis.statistics import PERCENTILES
 from taut.analysis.worst import worst_packets
+from taut.core.percentiles import PERCENTILES
 from taut.records.rundir import AS_FOUND, RunDirectory
 from taut.report.captures import is_capture
 from taut.report.palette import colour_devices, shade

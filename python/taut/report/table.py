@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from taut.analysis.load import frame_words, loads_in_order, rate_words
-from taut.analysis.statistics import PERCENTILES, SUPPORT
+from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.records.rundir import RunDirectory
 from taut.report import cells
 from taut.report.captures import (

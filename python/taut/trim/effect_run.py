@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 
 from taut.analysis.load import load_words
 from taut.analysis.results import is_measured
-from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.core.errors import InputError
+from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.experiment.model import LOOPBACK, Spec
 from taut.experiment.plan import make_plan
 from taut.host.apply import Outcome

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taut.analysis.load import rate_words
-from taut.analysis.statistics import PERCENTILES, SUPPORT
 from taut.core.errors import InputError
+from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.experiment.model import LOOPBACK, Spec
 from taut.experiment.plan import STATE_NS, Trial, make_plan
 from taut.experiment.plan import Plan as Trials

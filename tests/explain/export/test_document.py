@@ -5,7 +5,8 @@ import json
 import pytest
 
 from made_trace import FLUSH, MadeTrace, held, normal, write_trial
-from taut.explain.export.document import explanation_of
+from taut.explain import Options, explain_trial
+from taut.explain.export.document import kept_of
 
 MS = 1_000_000
 
@@ -28,7 +29,7 @@ def trial(tmp_path):
 
 
 def test_the_worst_episodes_keep_the_shares_of_their_gap(trial):
-    kept = json.loads(json.dumps(explanation_of(trial)))
+    kept = json.loads(json.dumps(kept_of(explain_trial(trial, Options(n_worst=10)))))
 
     assert len(kept["worst"]) == kept["tail_packets"] >= 3
     for story in kept["worst"]:
@@ -40,7 +41,7 @@ def test_the_worst_episodes_keep_the_shares_of_their_gap(trial):
 
 
 def test_causes_and_episodes_say_what_the_audit_said(trial):
-    kept = explanation_of(trial)
+    kept = kept_of(explain_trial(trial, Options(n_worst=10)))
 
     for of in [*kept["causes"], *kept["worst"]]:
         assert of["prediction"] == "predicted"
@@ -54,7 +55,7 @@ def test_causes_and_episodes_say_what_the_audit_said(trial):
 
 
 def test_calls_and_the_tail_by_percentile_are_kept_and_stay_small(trial):
-    kept = explanation_of(trial)
+    kept = kept_of(explain_trial(trial, Options(n_worst=10)))
 
     assert kept["function_calls"] == {"n": 30, "sender_known": 30}
     assert sum(b["packets"] for b in kept["by_percentile"]["bins"]) == kept["tail_packets"]

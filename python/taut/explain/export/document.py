@@ -1,22 +1,16 @@
 """An explanation as JSON: what `taut explain --json` prints and a run stores."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from taut.explain.cause import GRADES
 from taut.explain.tell.by_percentile import by_percentile
 from taut.explain.tell.offenders import offender_json
 from taut.explain.tell.predicted import Audit, predict, read_audit
-from taut.explain.tell.result import CauseTotal, EpisodeStory, Explanation, GapStory, Options
-from taut.explain.trial import explain_trial
+from taut.explain.tell.result import CauseTotal, EpisodeStory, Explanation, GapStory
 from taut.explain.walk.calibrate import Calibration
 
 FORMAT = 1
-EVENTS = "events.parquet"
-"""In the folder of a trial that was traced."""
-
-_STORIES = 10
 _KEPT = (
     "over",
     "threshold_ns",
@@ -35,9 +29,9 @@ _KEPT = (
 )
 
 
-def explanation_of(trial: Path) -> dict[str, Any]:
+def kept_of(explanation: Explanation) -> dict[str, Any]:
     """Give what results.json keeps of a traced trial's explanation: what the report shows."""
-    document = as_document(explain_trial(trial, Options(n_worst=_STORIES)))
+    document = as_document(explanation)
     shares = [name for name in document if name.endswith("_share")]
     return {name: document[name] for name in (*_KEPT, *shares)}
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from taut.explain.judge.stalls import judge_found
 from taut.explain.judge.verdicts import GapVerdicts
-from taut.explain.process import judge_found
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages

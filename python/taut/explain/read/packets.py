@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from taut.analysis.statistics import PERCENTILES, SUPPORT, percentile_rank
 from taut.core.errors import InputError
+from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
 from taut.core.units import parse_duration_ns
 from taut.explain.arrays import Ints, Mask, Numbers
 from taut.records.layout import EXTRA_RECORD, PacketFlag
@@ -121,7 +121,7 @@ def read_normal(packets: Path, over: str) -> Normal:
 def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
     """Give one percentile of the service latency in ns, of every packet or of those not void.
 
-    None: fewer packets lie above it than support it (statistics.SUPPORT).
+    None: fewer packets lie above it than support it (percentiles.SUPPORT).
     """
     over, under = PERCENTILES[name]
     latencies = []

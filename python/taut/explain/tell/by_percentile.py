@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from taut.analysis.statistics import SUPPORT
+from taut.core.percentiles import SUPPORT
 from taut.explain.arrays import Ints, Mask
 from taut.explain.cause import is_guess
 

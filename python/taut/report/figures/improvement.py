@@ -5,7 +5,7 @@ from typing import Any
 
 from taut.analysis.compare import Pair
 from taut.analysis.difference import Shown
-from taut.analysis.statistics import PERCENTILES
+from taut.core.percentiles import PERCENTILES
 from taut.report.chart import Chart, alt, column_data, device_colour, layered
 from taut.report.palette import colour_devices
 from taut.report.scene import Scene

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from taut.analysis.statistics import PERCENTILES, SUPPORT
+from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.report.chart import Chart, alt, column_data, device_colour, time_axis, time_scale
 from taut.report.nines import EVERY_SLOWEST, POINTS_PER_DECADE, nines_axis, plotted_ranks
 from taut.report.scene import Device, Ints, Scene

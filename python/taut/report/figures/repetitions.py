@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from taut.analysis.statistics import SUPPORT
+from taut.core.percentiles import SUPPORT
 from taut.report.chart import Chart, alt, column_data, layered, time_axis, time_scale
 from taut.report.scene import Device, Scene
 

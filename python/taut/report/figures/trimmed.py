@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from taut.analysis.statistics import SUPPORT
+from taut.core.percentiles import SUPPORT
 from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.report.chart import Chart, alt, column_data, device_colour, layered, time_axis, time_scale
 from taut.report.nines import nines_axis

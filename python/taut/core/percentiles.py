@@ -1,0 +1,23 @@
+"""Which percentiles are told, of what rank they are, and how many packets one needs above it."""
+
+from collections.abc import Mapping
+
+PERCENTILES: Mapping[str, tuple[int, int]] = {
+    "p50": (50, 100),
+    "p90": (90, 100),
+    "p99": (99, 100),
+    "p99.9": (999, 1000),
+    "p99.99": (9999, 10_000),
+    "p99.999": (99_999, 100_000),
+    "p99.9999": (999_999, 1_000_000),
+}
+"""Each as an exact fraction, so that ranks are integers and nothing rounds."""
+
+SUPPORT = 10
+"""A percentile with fewer packets above it than this says more about luck than about the path."""
+
+
+def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
+    """The rank, from 1, of percentile_disc among n values."""
+    over, under = fraction
+    return max(1, -(-n * over // under))
