@@ -1,9 +1,10 @@
-"""Check what no compiler or formatter does: C includes, C tables, file length, TODOs, prints.
+"""Check what no tool does: C includes and tables, file length, TODOs, prints, names of causes.
 
 The C rules repeat what Meson's per-folder include directories enforce, because DPDK's headers are
 on every path and a header of one's own folder is always found: here they are a table to read.
 """
 
+import ast
 import re
 import subprocess
 import sys
@@ -52,6 +53,10 @@ TODO = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!\(?#\d+)")
 # A console's print, but for an empty line; rich's own tables.
 PRINTED = re.compile(r"(?:console|notes)\.print\((?!\))|^from rich\.table import", re.MULTILINE)
 
+# Tables of causes by their rows and ids, and what holds a cause: `gap.cause`, `story["cause"]`.
+CAUSE_TABLES = ("BY_ID", "NUMBER", "causes.BY_ID", "causes.NUMBER")
+CAUSE = re.compile(rf"(?:^|\.)cause$|\['cause'\]$|^(?:{'|'.join(map(re.escape, CAUSE_TABLES))})$")
+
 
 def main() -> int:
     """Print every finding as `file:line: rule`; exit 1 if there is any."""
@@ -66,6 +71,7 @@ def main() -> int:
         findings += length(path, text)
         findings += todos(path, text)
         findings += printed(path, text)
+        findings += spelled_causes(path, text)
         if is_c(path):
             findings += includes(path, text, headers)
             findings += unlisted(path, text)
@@ -111,6 +117,28 @@ def printed(path: Path, text: str) -> Iterator[str]:
     for match in PRINTED.finditer(text):
         number = text.count("\n", 0, match.start()) + 1
         yield f"{path}:{number}: printed past taut.report.paragraph"
+
+
+def spelled_causes(path: Path, text: str) -> Iterator[str]:
+    """A cause is named by its row, `causes.TIMER`: a type checker finds one that has none."""
+    if path.parts[:2] != ("python", "taut") or path.suffix != ".py":
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) in CAUSE_TABLES:
+            sides = [node.value, node.slice]
+        else:
+            continue
+        if any(CAUSE.search(ast.unparse(side)) for side in sides) and any(map(is_word, sides)):
+            yield f"{path}:{node.lineno}: a cause as a string; name its row of explain/causes.py"
+
+
+def is_word(node: ast.expr) -> bool:
+    """Say whether an expression is a string with something in it, or several."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return any(map(is_word, node.elts))
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != ""
 
 
 def includes(path: Path, text: str, headers: dict[str, set[str]]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from taut.analysis.metrics import METRICS
 from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
+from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
 from taut.host.checks import CHECKS
 from taut.report.figures import FIGURES
@@ -98,8 +99,27 @@ def python_tables() -> Iterator[str]:
         yield from driver_options(driver.options_type)
     yield from table("Metrics", METRICS, lambda m: (f"{m.name}, {m.unit}", m.definition))
     yield from table("Figures", FIGURES, lambda f: (f.id, f.question))
-    yield from table("Causes (`taut explain`)", CAUSES, lambda c: (c.id, c.why))
+    yield from causes()
     yield from host_checks()
+
+
+def causes() -> Iterator[str]:
+    """Every cause that `taut explain` knows, by the table of causes."""
+    yield "## Causes (`taut explain`)\n"
+    yield "| id | what happens | seen by | counter | what helps | made by the self-test |"
+    yield "|---|---|---|---|---|---|"
+    for cause in CAUSES:
+        made = f"`taut inject {cause.made.act}`" if cause.made else f"no: {cause.not_made}"
+        checks = ", ".join(cause.remedies) or cause.ask
+        words = (cause.why, _seen(cause), cause.counter, checks, made)
+        yield f"| {cause.id} | {' | '.join(cell(word) for word in words)} |"
+    yield ""
+
+
+def _seen(cause: Cause) -> str:
+    names = (("vector", cause.vectors), ("function", cause.calls), ("thread", cause.threads))
+    told = [f"{kind} {', '.join(found)}" for kind, found in names if found]
+    return "; ".join([f"{cause.evidence}: {cause.seen_by}", *told])
 
 
 def host_checks() -> Iterator[str]:

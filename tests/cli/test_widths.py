@@ -194,7 +194,8 @@ def test_self_test(terminal: Terminal) -> None:
         [PathResult(PATHS[0], 1_500, Control(300, 40, {"stopped": 3}), (act,), {"quota": LONG})],
         {"l2fwd": LONG},
     )
-    result = Result(0, 2_000, {"timer": 6}, 10.0, (act,), {"stopped": LONG}, (0.1, 0.2))
+    caused = made_confusion("fifo-preemption")
+    result = Result(0, 2_000, {"timer": 6}, 10.0, (caused,), {"stopped": LONG}, (0.1, 0.2))
 
     terminal.assert_fits(lambda: print_paths(Console(), paths))
     terminal.assert_fits(lambda: print_result(Console(), result))

@@ -11,6 +11,7 @@ from check_files import (
     length,
     open_structs,
     printed,
+    spelled_causes,
     todos,
     unlisted,
 )
@@ -142,3 +143,20 @@ def test_struct_that_only_its_own_file_uses_is_found(header: str, other: str, n:
     }
 
     assert len(list(open_structs(sources))) == n
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ('if story.cause == "timer": pass', 1),
+        ('if cause in ("timer", "softirq"): pass', 1),
+        ('if total["cause"] != "timer": pass', 1),
+        ('NUMBER["timer"]', 1),
+        ("if story.cause == causes.TIMER.id: pass", 0),
+        ('if story.cause == "": pass', 0),
+        ('if word == "timer": pass', 0),
+    ],
+)
+def test_a_cause_that_code_spells_out_is_found(text: str, n: int) -> None:
+    assert len(list(spelled_causes(Path("python/taut/report/x.py"), text))) == n
+    assert list(spelled_causes(Path("tests/report/test_x.py"), text)) == []

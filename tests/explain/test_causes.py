@@ -1,7 +1,5 @@
 """What every cause has to hold; each stands in the table CAUSES."""
 
-from pathlib import Path
-
 import pytest
 
 from made_trace import (
@@ -17,19 +15,25 @@ from made_trace import (
 )
 from taut.explain import causes
 from taut.explain.cause import Evidence
-from taut.explain.causes import BY_ID, CAUSES
+from taut.explain.causes import BY_ID, CAUSES, OF_CALL, OF_INJECTOR, OF_VECTOR
 from taut.explain.read.facts import facts_of
-from taut.explain.read.names import CALL_CAUSES, VECTOR_CAUSES
-from taut.explain.walk.segments import CAUSE_NUMBER
+from taut.host import inject
 from taut.host.checks import CHECKS
 from taut.records.layout import EVENT_VECTORS
+from taut.self_test.cause_trials import made_here
 
 
-def test_every_file_of_the_folder_is_in_the_table_once():
-    files = {p.stem.replace("_", "-") for p in Path(causes.__file__).parent.glob("*.py")}
+def test_ids_names_of_the_kernel_and_injectors_stand_in_one_row_each():
+    for name in ("vectors", "calls", "threads"):
+        told = [value for cause in CAUSES for value in getattr(cause, name)]
+        assert len(set(told)) == len(told)
+    assert len(BY_ID) == len(CAUSES)
+    assert len(OF_INJECTOR) == len([cause for cause in CAUSES if cause.made])
 
-    assert files - {"--init--"} == {cause.id for cause in CAUSES}
-    assert len(BY_ID) == len(CAUSES) == len(CAUSE_NUMBER)
+
+def test_a_row_is_called_by_its_id():
+    for cause in CAUSES:
+        assert getattr(causes, cause.id.upper().replace("-", "_")) is cause
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.id)
@@ -42,10 +46,20 @@ def test_a_cause_says_what_it_is_and_what_helps(cause):
     assert len(set(cause.remedies)) == len(cause.remedies)
 
 
-def test_names_of_the_kernel_lead_to_causes_that_exist():
-    assert set(VECTOR_CAUSES) == set(EVENT_VECTORS)
-    for cause in [*CALL_CAUSES.values(), *VECTOR_CAUSES.values()]:
-        assert BY_ID[cause].evidence is Evidence.EVENT or cause == "frequency"
+def test_every_interrupt_of_the_processor_has_a_cause():
+    assert set(OF_VECTOR) == set(EVENT_VECTORS)
+    for cause in (*OF_CALL.values(), *OF_VECTOR.values()):
+        assert cause.evidence is Evidence.EVENT or cause is causes.FREQUENCY
+
+
+@pytest.mark.smoke
+@pytest.mark.beside
+def test_taut_inject_has_what_the_rows_name_and_gives_the_self_test_its_order():
+    assert set(made_here()) == set(OF_INJECTOR) <= set(inject.causes())
+    for cause in CAUSES:
+        if cause.made and cause.made.options:
+            given = {option["name"] for option in inject.causes()[cause.made.name]["options"]}
+            assert {word.partition("=")[0] for word in cause.made.options.split(",")} <= given
 
 
 # Of what each counter counts, one event; the poller of made_trace on its core.
@@ -63,7 +77,7 @@ COUNTED = {
     "threads:voluntary": ("switch", POLLER | STOPPED << 32, HOG),
     "threads:minflt": ("page_fault", 0, 0),
 }
-# Of throttling it is time that is compared: explain/test_running.py.
+# Of throttling it is time that is compared: explain/walk/test_running.py.
 OF_EVENTS = [
     c
     for c in CAUSES

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from taut.explain.cause import GRADES
+from taut.explain.grades import GRADES
 from taut.report import explanation
 
 

@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from taut.explain.cause import GRADES
+from taut.explain.grades import GRADES
 from taut.report import html
 from taut.report.html import write_html
 

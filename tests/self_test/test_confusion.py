@@ -17,7 +17,7 @@ from made_trace import (
     gap_rows,
     notes,
 )
-from taut.explain import explain_gaps
+from taut.explain import causes, explain_gaps
 from taut.self_test.acts import Acts
 from taut.self_test.confusion import MOST_MISSES, as_row, confuse, merge
 
@@ -52,7 +52,7 @@ def test_the_gap_with_the_acts_own_evidence_counts_and_not_the_one_that_shares_m
     trace = flushes(1_010).vector(1_000 * US, 1_007 * US)
     gaps = judged(trace, (999, 1_008), (1_009, 1_018))
 
-    found = confuse("tlb-shootdown", acts(1_001), gaps, LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_001), gaps, LEAST)
 
     assert (found.n_felt, found.n_right, found.recall) == (1, 1, 1.0)
     assert (found.n_said, found.n_at_act, found.precision_raw) == (1, 1, 1.0)
@@ -63,7 +63,7 @@ def test_an_act_without_a_gap_that_counts_is_unfelt():
     trace = flushes(1_001)
     gaps = judged(trace, (1_000, 1_001), (9_000, 9_010))
 
-    found = confuse("tlb-shootdown", acts(1_000), gaps, LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_000), gaps, LEAST)
 
     assert (found.n_felt, found.n_unfelt, found.recall, found.found) == (0, 1, None, None)
 
@@ -71,7 +71,7 @@ def test_an_act_without_a_gap_that_counts_is_unfelt():
 def test_a_gap_after_the_act_without_its_evidence_is_not_of_the_act():
     trace = MadeTrace().vector(1_060 * US, 1_068 * US)
 
-    found = confuse("tlb-shootdown", acts(1_000), judged(trace, (1_059, 1_069)), LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_000), judged(trace, (1_059, 1_069)), LEAST)
 
     assert found.n_unfelt == 1
 
@@ -80,7 +80,7 @@ def test_a_share_beside_a_larger_cause_is_found_but_not_right():
     trace = flushes(1_010)
     trace.switch(1_020 * US, POLLER, HOG, PREEMPTED).switch(1_220 * US, HOG, POLLER)
 
-    found = confuse("tlb-shootdown", acts(1_009), judged(trace, (1_008, 1_222)), LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_009), judged(trace, (1_008, 1_222)), LEAST)
 
     assert (found.recall, found.found) == (0.0, 1.0)
     assert dict(found.beside) == {"preemption": 1}
@@ -91,7 +91,7 @@ def test_a_share_shorter_than_twice_the_threshold_beside_a_larger_cause_is_misse
     trace = MadeTrace().call(1_010 * US, 1_011 * US, FLUSH, sent_at=1_009 * US)
     trace.switch(1_020 * US, POLLER, HOG, PREEMPTED).switch(1_220 * US, HOG, POLLER)
 
-    found = confuse("tlb-shootdown", acts(1_009), judged(trace, (1_008, 1_222)), LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_009), judged(trace, (1_008, 1_222)), LEAST)
 
     assert (found.found, list(found.why_missed)) == (
         0.0,
@@ -106,7 +106,7 @@ def test_each_miss_is_told_by_what_the_gap_held():
     trace.add(lost, "lost", 10, lost + 20 * US)
     gaps = judged(trace, (999, 1_009), (2_000, 2_010), (2_999, 3_091), (4_990, 5_030))
 
-    found = confuse("softirq", acts(1_001, 2_001, 3_010, 5_001), gaps, LEAST)
+    found = confuse(causes.SOFTIRQ, acts(1_001, 2_001, 3_010, 5_001), gaps, LEAST)
 
     assert sorted(found.why_missed) == [
         "events of the core were lost in the gap",
@@ -124,7 +124,7 @@ def test_at_most_fifty_misses_are_told_and_all_are_counted():
     at = range(1_000, 1_000 + 70 * 1_000, 1_000)
     gaps = judged(MadeTrace().vector(1, 2), *((t, t + 9) for t in at))
 
-    found = confuse("softirq", acts(*at), gaps, LEAST)
+    found = confuse(causes.SOFTIRQ, acts(*at), gaps, LEAST)
 
     assert sum(found.why_missed.values()) == 70
     assert len(found.misses) == MOST_MISSES
@@ -134,7 +134,7 @@ def test_another_process_doing_the_same_is_no_false_verdict_but_counted_apart():
     trace = flushes(9_000, sender=HOG, trace=flushes(1_000, 20_000))
     gaps = judged(trace, (999, 1_008), (8_999, 9_008), (19_999, 20_008))
 
-    found = confuse("tlb-shootdown", acts(1_000, 20_000), gaps, LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_000, 20_000), gaps, LEAST)
 
     assert (found.n_said, found.n_at_act, found.n_others, found.n_unexplained) == (3, 2, 1, 0)
     assert dict(found.others) == {'by "hog"/200 on cpu0': 1}
@@ -146,7 +146,7 @@ def test_the_injectors_own_sending_at_no_noted_act_is_its_own():
     trace = flushes(1_000, 9_000, 20_000)
     gaps = judged(trace, (999, 1_008), (8_999, 9_008), (19_999, 20_008))
 
-    found = confuse("tlb-shootdown", acts(1_000, 20_000), gaps, LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_000, 20_000), gaps, LEAST)
 
     assert (found.n_at_act, found.n_injectors, found.n_others) == (2, 1, 0)
 
@@ -157,7 +157,7 @@ def test_a_verdict_nothing_accounts_for_costs_precision():
         trace.add(t * US, "syscall_entry", 0).add((t + 30) * US, "syscall_exit", 0)
     gaps = judged(trace, (999, 1_031), (8_999, 9_031), (19_999, 20_031))
 
-    found = confuse("syscall", acts(1_000, 20_000, length_us=30), gaps, LEAST)
+    found = confuse(causes.SYSCALL, acts(1_000, 20_000, length_us=30), gaps, LEAST)
 
     assert (found.n_said, found.n_unexplained) == (3, 1)
     assert found.precision == found.precision_raw == 2 / 3
@@ -166,7 +166,7 @@ def test_a_verdict_nothing_accounts_for_costs_precision():
 def test_what_the_machine_does_by_itself_at_the_same_rate_is_taken_off():
     trace = flushes(9_000, sender=HOG, trace=flushes(1_000, 20_000))
     gaps = judged(trace, (999, 1_008), (8_999, 9_008), (19_999, 20_008))
-    found = confuse("tlb-shootdown", acts(1_000, 20_000), gaps, LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_000, 20_000), gaps, LEAST)
 
     assert found.precision_less(0) == 2 / 3
     assert found.precision_less(1) == 1.0
@@ -180,18 +180,18 @@ def test_a_tick_at_an_act_is_not_the_timer_that_was_injected():
     functions = {str(TICK): "tick_nohz_handler", str(TIMERFD): "timerfd_tmrproc"}
     gaps = judged(trace, (999, 1_009), functions=functions)
 
-    found = confuse("timer", acts(1_001), gaps, LEAST)
+    found = confuse(causes.TIMER, acts(1_001), gaps, LEAST)
 
     # The verdict of the gap at the act is the one that was wanted; but what comes later is the
     # tick's alone, and no evidence of an act.
     assert (found.n_right, found.n_at_act) == (1, 1)
-    assert confuse("timer", acts(940), gaps, LEAST).n_unfelt == 1
+    assert confuse(causes.TIMER, acts(940), gaps, LEAST).n_unfelt == 1
 
 
 def test_a_sender_that_is_somebody_else_is_named_but_not_right():
     trace = flushes(1_000, sender=HOG)
 
-    found = confuse("tlb-shootdown", acts(1_000), judged(trace, (999, 1_008)), LEAST)
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_000), judged(trace, (999, 1_008)), LEAST)
 
     assert found.n_right == 1
     assert (found.n_sender_named, found.n_sender_right, found.sender) == (1, 0, 0.0)
@@ -203,7 +203,7 @@ def test_a_preempting_thread_is_known_by_its_id():
         trace.switch(t * US, POLLER, thread, PREEMPTED).switch((t + 100) * US, thread, POLLER)
     gaps = judged(trace, (999, 1_101), (4_999, 5_101), (8_999, 9_101))
 
-    found = confuse("preemption", acts(1_000, 9_000, length_us=99), gaps, LEAST)
+    found = confuse(causes.PREEMPTION, acts(1_000, 9_000, length_us=99), gaps, LEAST)
 
     assert (found.n_right, found.n_said, found.n_others) == (2, 3, 1)
     assert found.sender is None
@@ -213,15 +213,15 @@ def test_acts_outside_the_traced_time_are_left_out():
     trace = flushes(1_000, 20_000)
     gaps = judged(trace, (999, 1_008), (19_999, 20_008))
 
-    found = confuse("tlb-shootdown", acts(1_000, 20_000), gaps, LEAST, (10 * MS, 30 * MS))
+    found = confuse(causes.TLB_SHOOTDOWN, acts(1_000, 20_000), gaps, LEAST, (10 * MS, 30 * MS))
 
     assert (found.n_acts, found.n_right, found.n_said) == (1, 1, 1)
 
 
 def test_rounds_add_up():
     gaps = judged(flushes(1_000), (999, 1_008))
-    one = confuse("tlb-shootdown", acts(1_000), gaps, LEAST)
-    other = confuse("tlb-shootdown", acts(1_000, 1_900), gaps, LEAST)
+    one = confuse(causes.TLB_SHOOTDOWN, acts(1_000), gaps, LEAST)
+    other = confuse(causes.TLB_SHOOTDOWN, acts(1_000, 1_900), gaps, LEAST)
 
     both = merge(one, other)
 
@@ -232,14 +232,14 @@ def test_rounds_add_up():
 def test_nothing_sent_and_nothing_said_have_no_share():
     gaps = judged(MadeTrace().vector(1, 2, cpu=OTHER_CORE))
 
-    found = confuse("softirq", acts(), gaps, LEAST)
+    found = confuse(causes.SOFTIRQ, acts(), gaps, LEAST)
 
     assert (found.recall, found.found, found.precision) == (None, None, None)
 
 
 def test_the_document_is_json():
     trace = MadeTrace().vector(1_000 * US, 1_008 * US)
-    found = confuse("softirq", acts(1_001), judged(trace, (999, 1_009)), LEAST)
+    found = confuse(causes.SOFTIRQ, acts(1_001), judged(trace, (999, 1_009)), LEAST)
 
     row = json.loads(json.dumps(as_row(found, 3.0)))
 

@@ -18,7 +18,8 @@ from made_trace import (
     stop,
     write_trial,
 )
-from taut.explain import Explanation, Options, explain_trial
+from taut.explain import Explanation, Options, causes, explain_trial
+from taut.explain.cause import Cause
 from taut.records.layout import PacketFlag
 from taut.self_test.acts import Acts
 from taut.self_test.confusion import Confusion
@@ -53,7 +54,7 @@ def explained(folder: Path, trace: MadeTrace, *stalls: tuple[int, int]) -> Expla
     return explain_trial(write_trial(folder, rows, gaps, trace), Options(over="20us"))
 
 
-def hold(found: Explanation, cause: str, *times: tuple[int, int]) -> Confusion:
+def hold(found: Explanation, cause: Cause, *times: tuple[int, int]) -> Confusion:
     return confuse_packets(Wanted("act", cause, (cause,), 2_000), acts(*times), found, ALL_VOID)
 
 
@@ -62,14 +63,14 @@ def hogged(start: int, end: int, by: int = INJECTOR) -> MadeTrace:
 
 
 def test_a_stop_whose_packets_are_stopped_is_right(tmp_path: Path) -> None:
-    found = hold(explained(tmp_path, stop(*AT), AT), "stopped", AT)
+    found = hold(explained(tmp_path, stop(*AT), AT), causes.STOPPED, AT)
 
     assert (found.n_felt, found.n_right, found.recall, found.precision) == (1, 1, 1.0, 1.0)
     assert found.n_said == found.n_at_act > 300
 
 
 def test_an_act_that_made_nothing_late_is_not_felt(tmp_path: Path) -> None:
-    found = hold(explained(tmp_path, stop(*AT), AT), "stopped", AT, (40 * MS, 45 * MS))
+    found = hold(explained(tmp_path, stop(*AT), AT), causes.STOPPED, AT, (40 * MS, 45 * MS))
 
     assert (found.n_acts, found.n_felt) == (2, 1)
 
@@ -78,11 +79,11 @@ def test_what_was_late_of_a_longer_stall_is_not_of_the_act(tmp_path: Path) -> No
     whole = explained(tmp_path, stop(10 * MS, 40 * MS), (10 * MS, 40 * MS))
 
     # Those that were sent right before its end were made late by no more than the act's time.
-    assert hold(whole, "stopped", (20 * MS, 21 * MS)).n_felt == 0
+    assert hold(whole, causes.STOPPED, (20 * MS, 21 * MS)).n_felt == 0
 
 
 def test_a_verdict_that_nothing_of_the_act_speaks_for_is_a_miss(tmp_path: Path) -> None:
-    found = hold(explained(tmp_path, stop(*AT), AT), "throttled", AT)
+    found = hold(explained(tmp_path, stop(*AT), AT), causes.THROTTLED, AT)
 
     assert (found.n_right, found.found) == (0, 0.0)
     assert found.why_missed == {"its packets are stopped, and no gap holds the act": 1}
@@ -94,7 +95,7 @@ def test_an_act_with_something_larger_in_its_gap_is_beside(tmp_path: Path) -> No
     trace.add(AT[1] - 900, "wakeup", POLLER, 1, thread=HOG, cpu=OTHER_CORE)
     trace.switch(AT[1] - 100, 0, POLLER)
 
-    found = hold(explained(tmp_path, trace, AT), "preemption", (AT[0], until))
+    found = hold(explained(tmp_path, trace, AT), causes.PREEMPTION, (AT[0], until))
 
     assert (found.n_felt, found.n_right, dict(found.beside)) == (1, 0, {"stopped": 1})
     assert found.found == 1.0
@@ -102,7 +103,7 @@ def test_an_act_with_something_larger_in_its_gap_is_beside(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("by", "n_right"), [(INJECTOR, 1), (HOG, 0)])
 def test_the_hog_has_to_be_the_one_that_was_sent(tmp_path: Path, by: int, n_right: int) -> None:
-    found = hold(explained(tmp_path, hogged(*AT, by), AT), "preemption", AT)
+    found = hold(explained(tmp_path, hogged(*AT, by), AT), causes.PREEMPTION, AT)
 
     assert (found.n_felt, found.n_right) == (1, n_right)
 
@@ -111,7 +112,7 @@ def test_verdicts_at_no_act_are_others_only_if_the_kernel_names_them(tmp_path: P
     first, second, last = AT, (30 * MS, 33 * MS), (40 * MS, 45 * MS)
     trace = hogged(*first).switch(second[0], POLLER, HOG).switch(second[1], HOG, POLLER)
     trace.switch(last[0] + 50, POLLER, INJECTOR).switch(last[1] - 50, INJECTOR, POLLER)
-    found = hold(explained(tmp_path, trace, first, second, last), "preemption", first, last)
+    found = hold(explained(tmp_path, trace, first, second, last), causes.PREEMPTION, first, last)
 
     assert (found.n_right, found.n_unexplained) == (2, 0)
     assert found.n_others > 200
@@ -138,7 +139,7 @@ def due(*, counts: bool) -> Due:
 def test_a_generator_that_stood_is_right_if_what_was_due_does_not_count(
     tmp_path: Path, counts: bool
 ) -> None:
-    wanted = Wanted("generator-stop", "stopped", ("measurer",), 2_000)
+    wanted = Wanted("generator-stop", causes.STOPPED, (causes.MEASURER,), 2_000)
 
     found = confuse_packets(wanted, acts(AT), generator_stopped(tmp_path), due(counts=counts))
 
@@ -147,14 +148,16 @@ def test_a_generator_that_stood_is_right_if_what_was_due_does_not_count(
 
 
 def test_a_control_with_another_thread_in_it_is_no_false_verdict(tmp_path: Path) -> None:
-    control = control_of(explained(tmp_path, hogged(*AT, HOG), AT), ("preemption", "stopped"))
+    control = control_of(
+        explained(tmp_path, hogged(*AT, HOG), AT), (causes.PREEMPTION, causes.STOPPED)
+    )
 
     assert control.n_said == control.n_tail > 300
     assert (control.false, control.false_share) == ({}, 0.0)
 
 
 def test_a_control_that_tells_of_stops_is_false(tmp_path: Path) -> None:
-    control = control_of(explained(tmp_path, stop(*AT), AT), ("preemption", "stopped"))
+    control = control_of(explained(tmp_path, stop(*AT), AT), (causes.PREEMPTION, causes.STOPPED))
 
     assert control.false == {"stopped": control.n_tail}
     assert control.false_share == 1.0

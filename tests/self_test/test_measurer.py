@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from made_trace import CORE, MadeTrace, gap_rows, notes, stop
-from taut.explain import explain_gaps
+from taut.explain import causes, explain_gaps
 from taut.records.layout import PacketFlag
 from taut.self_test.acts import Acts, held_of
 from taut.self_test.confusion import Confusion, confuse_as
@@ -24,10 +24,10 @@ def packets(void: bool, *due_ms: float) -> pa.Table:
 def judged(trace: MadeTrace, sent: pa.Table) -> Confusion:
     gaps = gap_rows((*STOP, "generator"), (30 * MS, 31 * MS, "generator"))
     found = explain_gaps(gaps, trace.events(), CORE, notes(), log="generator")
-    held = held_of(found.source.verdicts[0], "stopped", frozenset())
+    held = held_of(found.source.verdicts[0], causes.STOPPED, frozenset())
     acts = Acts(np.array([STOP[0]]), np.array([STOP[1]]), np.array([1]))
     verdicts = _as_measurers(found, held, sent)
-    return confuse_as("measurer-stall", "measurer", acts, verdicts, held, 2_000)
+    return confuse_as("measurer-stall", causes.MEASURER, acts, verdicts, held, 2_000)
 
 
 def test_a_stop_whose_packets_are_void_is_the_measurers() -> None:

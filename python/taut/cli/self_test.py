@@ -15,9 +15,10 @@ from rich.console import Console
 
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
+from taut.explain.causes import OF_INJECTOR
 from taut.report.paragraph import print_note
 from taut.self_test.cause_report import Result, print_result
-from taut.self_test.cause_trials import CAUSES, LEAST_NS, cause_rows, place_on, run
+from taut.self_test.cause_trials import LEAST_NS, cause_rows, made_here, place_on, run
 from taut.self_test.path_report import PathResults, path_line, path_rows, print_paths
 from taut.self_test.path_trials import missing_on, path_trials
 from taut.self_test.paths import PATHS, PacketPath, paths_of
@@ -33,13 +34,13 @@ def print_self_test(
 ) -> None:
     """Test causes and paths, all where none is named; print what became of acts and verdicts."""
     for name in causes:
-        if name not in CAUSES:
-            raise InputError(f"--cause {name}: not one of {', '.join(CAUSES)}")
+        if name not in OF_INJECTOR:
+            raise InputError(f"--cause {name}: not one of {', '.join(OF_INJECTOR)}")
     chosen = paths_of(paths)
     if n_acts < 1:
         raise InputError(f"--acts {n_acts}: at least 1")
     if not causes and not paths:
-        causes, chosen = CAUSES, PATHS
+        causes, chosen = made_here(), PATHS
     console, load = Console(stderr=True), os.getloadavg()[0]
     result, of_paths = None, PathResults()
     with interruptible():

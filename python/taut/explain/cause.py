@@ -1,13 +1,13 @@
-"""What a cause is: one reason why a packet was late, and where its remedies are.
+"""What a cause is: one reason why a packet was late, as a row of causes.py.
 
-To add one: a file in causes/ that ends in `CAUSE = Cause(...)` and its line in CAUSES. What makes
-an event belong to a cause stands in explain/timeline.py, what makes a gap without events belong to
-one in explain/judge.py.
+To add one: its row. An interrupt of the processor, a function that another core had called and a
+thread with a name of its own are found by the row alone. Other events want a handler in
+walk/timeline.py, what has no event a rule in judge/verdicts.py, and what is to be made on purpose
+an injector in dataplane/inject/.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 
 class Evidence(StrEnum):
@@ -18,49 +18,80 @@ class Evidence(StrEnum):
     PACKETS = "packets"  # the packets' own times and the gap logs
 
 
+class Away(Enum):
+    """Why the polling thread does not run at all while a cause lasts."""
+
+    OTHER = "another thread has its core"
+    HALTED = "nobody has its core, but it may not run, or is not awake yet"
+    OWN = "the kernel does something for it"
+
+
 @dataclass(frozen=True)
+class Injector:
+    """How `taut explain --self-test` has taut-inject make a cause."""
+
+    name: str
+    """As taut-inject calls it; mostly the cause's id."""
+    options: str = ""
+    """As taut-inject takes them after the name: `length=5ms`; empty: its defaults."""
+    per_s: int = 100
+    """Acts a second."""
+    mark: str = ""
+    """What the kernel calls the part of the cause that taut-inject makes; empty: nothing of its own
+    in the words of a gap tells who made it.
+    """
+
+    @property
+    def act(self) -> str:
+        """As taut-inject takes it: `stopped:length=5ms`."""
+        return f"{self.name}:{self.options}" if self.options else self.name
+
+
+@dataclass(frozen=True, eq=False)
 class Cause:
-    """One cause of latency."""
+    """One cause of latency. There is one object of each, compared by identity."""
 
     id: str
+    """As documents, options and colours name it; never changed, for old runs have it."""
     title: str
-    """As a sentence names it: "another thread ran"."""
+    """As a list names it: "another thread ran"."""
     why: str
     """What happens, in one sentence."""
     evidence: Evidence
-    remedies: tuple[str, ...] = ()
-    """Ids of the host's checks whose remedies make it rarer, the most likely first."""
+    seen_by: str
+    """What of the record shows it, for docs/reference.md."""
+    colour: tuple[str, str]
+    """In every report, of the light and of the dark theme. The hue says the kind: interrupts blue,
+    calls from other cores violet to pink, the scheduler orange to red, the thread's own doing
+    green, below the kernel brown, packets among themselves petrol, what nobody knows grey.
+    """
+    noun: str = ""
+    """Who had the core, in a sentence: "another thread"; empty: the title says it."""
+    did: str = ""
+    """Where nobody took the core: what the core did instead of polling, with {time} for how long
+    and {who} for the gap's details. Empty: it was taken by the noun.
+    """
+    vectors: tuple[str, ...] = ()
+    """Interrupts of the processor (records/layout.py, EVENT_VECTORS) that are it."""
+    calls: tuple[str, ...] = ()
+    """Functions that another core had called here and that are it, as callers of kernel/smp.c name
+    them (6.1 to 6.18).
+    """
+    threads: tuple[str, ...] = ()
+    """How the names of threads begin whose turn on the core is it."""
+    has_sender: bool = False
+    """Whether a thread on another core sends it, which the events' own fields may prove."""
+    away: Away | None = None
+    """None: the polling thread keeps its core; it is interrupted, or late for another reason."""
     counter: str = ""
     """What of trace.json's counters counts it: "interrupts:LOC", "threads:minflt"; which events
-    that are stands in explain/counted.py.
+    that are stands in explain/read/counted.py.
     """
+    remedies: tuple[str, ...] = ()
+    """Ids of the host's checks whose remedies make it rarer, the most likely first."""
     ask: str = ""
     """Where no check helps: what to look at."""
-
-
-GRADES = {
-    "A": "seen and confirmed: the event was recorded, and its sender is proved by the event's own "
-    "fields, or a counter agrees in number with the events recorded",
-    "B": "seen: the event was recorded, and nothing else confirms it",
-    "C": "by exclusion: nothing that was recorded explains it, or only several causes together do",
-    "D": "maybe: a guess, or unknown; part of the evidence is missing",
-}
-
-_SAYS_NOTHING = ("unknown", "trace-lost")
-
-
-def is_guess(cause: str, grade: str) -> bool:
-    """Whether a verdict is a guess, to be told with "maybe"; that nothing is known is none."""
-    return grade == "D" and cause not in _SAYS_NOTHING
-
-
-def count_guesses(cause: str, n_by_grade: Mapping[str, int]) -> int:
-    """Of packets with a verdict of this cause, counted by grade: how many are guesses."""
-    return sum(n for grade, n in n_by_grade.items() if is_guess(cause, grade))
-
-
-def title_words(title: str, n_guesses: int, n: int) -> str:
-    """A cause's title, with "maybe" where all of its verdicts are guesses, or how many are."""
-    if not n_guesses:
-        return title
-    return f"maybe {title}" if n_guesses == n else f"{title} ({n_guesses:,} of {n:,}: maybe)"
+    made: Injector | None = None
+    """None: the self-test does not make it."""
+    not_made: str = "taut inject has no way to make it"
+    """Why the self-test does not."""

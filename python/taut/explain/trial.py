@@ -10,6 +10,8 @@ import numpy as np
 from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.dut.transmit import parse_transmit
+from taut.explain import causes
+from taut.explain.causes import NUMBER
 from taut.explain.judge.blame import Batching, blame_packets
 from taut.explain.judge.device import (
     MISSING,
@@ -42,7 +44,7 @@ from taut.explain.tell.result import Explanation, Options, Source, VetoCounts
 from taut.explain.tell.stories import tell_episodes
 from taut.explain.tell.unexplained import PACKETS, conditions, why_not
 from taut.explain.walk.calibrate import Calibration, calibrate
-from taut.explain.walk.segments import CAUSE_NUMBER, Segments
+from taut.explain.walk.segments import Segments
 from taut.explain.walk.timeline import Watched, build_timeline, find_thread
 from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
 from taut.records.rundir import read_json
@@ -78,7 +80,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         None if device is None else device.spans,
         threads.generator.spans,
         batching,
-        None if device is None else device.cause == CAUSE_NUMBER["queueing"],
+        None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
         # Of a device that logs its gaps every stall is known; in the others' a queue may hide one.
         silences=None

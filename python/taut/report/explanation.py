@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from taut.analysis.load import share_words
-from taut.explain.cause import GRADES, count_guesses, is_guess, title_words
+from taut.explain import causes
 from taut.explain.causes import BY_ID
+from taut.explain.grades import GRADES, count_guesses, is_guess, title_words
 from taut.explain.tell.gaps import RESIDUAL
 from taut.explain.tell.predicted import Checked, Outcome, Prediction
 from taut.explain.tell.sentences import culprit
@@ -99,8 +100,8 @@ def summary(trial: Trial) -> str:
 
 
 def _of_cause(total: Mapping[str, Any]) -> str:
-    cause = total.get("cause", "unknown")
-    words = "the generator itself" if cause == "measurer" else culprit(cause, "")
+    cause = total.get("cause", causes.UNKNOWN.id)
+    words = "the generator itself" if cause == causes.MEASURER.id else culprit(cause, "")
     n = total["n_packets"]
     guesses = count_guesses(cause, total["n_by_grade"])
     return f"perhaps {words} (a guess)" if 0 < guesses == n else words
@@ -125,7 +126,7 @@ def rows(trial: Trial) -> list[Row]:
 
 def _row(total: Mapping[str, Any]) -> Row:
     prediction = _prediction(total)
-    cause, n_packets = total.get("cause", "unknown"), total["n_packets"]
+    cause, n_packets = total.get("cause", causes.UNKNOWN.id), total["n_packets"]
     guesses = count_guesses(cause, total["n_by_grade"])
     return Row(
         title=title_words(total["title"], guesses, n_packets),
@@ -194,7 +195,7 @@ def _facts(story: Mapping[str, Any], gap: Mapping[str, Any] | None) -> list[tupl
         found.insert(1, ("in detail", gap["detail"]))
     if cause and not cause.remedies:
         found.append(("remedy", cause.ask))
-    if gap and story["cause"] == "measurer":
+    if gap and story["cause"] == causes.MEASURER.id:
         maybe = "maybe " if is_guess(gap["cause"], gap["grade"]) else ""
         found.insert(1, ("what held it up", maybe + _title(gap["cause"])))
     return found

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from taut.analysis.load import share_words
-from taut.explain.cause import is_guess
+from taut.explain import causes
 from taut.explain.causes import BY_ID
+from taut.explain.grades import is_guess
 from taut.explain.tell.offenders import (
     DEVICE_CORE,
     GENERATOR_CORE,
@@ -103,7 +104,7 @@ def groups_of(explanations: Sequence[Mapping[str, Any]]) -> list[Group]:
 
 def _row(one: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:
     n = one.n_stalls or one.n_packets
-    ask = "" if one.cause == "unknown" else BY_ID[one.cause].ask
+    ask = "" if one.cause == causes.UNKNOWN.id else BY_ID[one.cause].ask
     n_guesses = one.n_guesses if is_guess(one.cause, "D") else 0
     who = culprit(one.cause, one.who)
     if 0 < n_guesses < n:

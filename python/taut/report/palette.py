@@ -9,54 +9,21 @@ colour in every report: the hue says the kind, and its name always stands beside
 
 from collections.abc import Mapping
 
+from taut.explain.causes import CAUSES, UNKNOWN
+
 DEVICE_TOKENS = tuple(f"@device{i}" for i in range(1, 9))
 FLOOR_TOKENS = ("@floor1", "@floor2", "@floor3")
 
 # How far from the device's colour to the ink: the first is the one that is most often beside it.
 _SHADES = (0.6, 0.3, 0.85)
 
-# Light and dark.
-_OF_CAUSES: Mapping[str, tuple[str, str]] = {
-    # Interrupts: blue.
-    "timer": ("#2a78d6", "#4f97ee"),
-    "device-irq": ("#0b4f9e", "#8fc0ff"),
-    "softirq": ("#2f8fb8", "#5cc6ee"),
-    "irq-work": ("#6585ba", "#a9c1e8"),
-    "softirqs-off": ("#1f6a73", "#74d3dc"),
-    "nmi": ("#1c2f6b", "#6f86e0"),
-    # Called from another core: violet to pink.
-    "tlb-shootdown": ("#7a4fc4", "#a487ec"),
-    "membarrier": ("#a63fb0", "#d982e2"),
-    "function-call": ("#c9458c", "#e873b0"),
-    "reschedule": ("#9277cf", "#c9b6f7"),
-    # The scheduler gave the core away: orange to red.
-    "preemption": ("#d9541e", "#f0763f"),
-    "fifo-preemption": ("#c42b2b", "#ff5d55"),
-    "ksoftirqd-wait": ("#b8620a", "#f09a3e"),
-    "workqueue": ("#b57900", "#d9a021"),
-    "stopped": ("#7d1f1f", "#ff9d8a"),
-    "throttled": ("#9a5a14", "#e0a565"),
-    "idle-exit": ("#857217", "#d3c04f"),
-    # The thread's own doing: green.
-    "page-fault": ("#14926a", "#2fb98c"),
-    "syscall": ("#4f7a00", "#a3c93a"),
-    # Below the kernel: brown.
-    "hypervisor-or-hardware": ("#7a5a3c", "#c69a6d"),
-    "smi": ("#54402c", "#a07a50"),
-    "machine-check": ("#3d2a14", "#8f7350"),
-    "frequency": ("#977653", "#d9bf9f"),
-    # Packets among themselves: petrol.
-    "queueing": ("#00829b", "#2bb3cd"),
-    "batching": ("#0f5f6e", "#7fd6e6"),
-    # Not the device: the instrument, and what nobody knows.
-    "measurer": ("#3a4252", "#d5d9e2"),
-    "trace-lost": ("#d6336c", "#ff8fb3"),
-    "unknown": ("#80868f", "#8f96a3"),
-    # Parts of a gap that are no cause.
+# Light and dark, of what is no cause: parts of a gap.
+_OF_PARTS: Mapping[str, tuple[str, str]] = {
     "entry and exit": ("#7f93b3", "#7288ab"),
     "own packets": ("#5b9384", "#5aa08d"),
     "residual": ("#8a8f98", "#7d8490"),
 }
+_OF_CAUSES = {**{cause.id: cause.colour for cause in CAUSES}, **_OF_PARTS}
 
 _LIGHT: Mapping[str, str] = {
     "@surface": "#ffffff",
@@ -158,7 +125,7 @@ def colour_devices(labels: Mapping[str, bool]) -> dict[str, str]:
 
 def cause_token(name: str) -> str:
     """Give the token of a cause, or of another part of a gap; what is not known here is unknown."""
-    return f"@cause-{name if name in _OF_CAUSES else 'unknown'}"
+    return f"@cause-{name if name in _OF_CAUSES else UNKNOWN.id}"
 
 
 def css_name(token: str) -> str:

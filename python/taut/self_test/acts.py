@@ -6,17 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask
+from taut.explain.cause import Cause
+from taut.explain.causes import NUMBER
 from taut.explain.judge.verdicts import GapVerdicts
-from taut.explain.walk.segments import CAUSE_NUMBER
 
 SLACK_NS = 20_000
 """The switch to a thread that preempts comes before that thread can read the clock."""
 
 AFTER_NS = 100_000
 """So long after an act its effect may come: a call is queued, and its interrupt comes later."""
-
-# What the kernel calls the part of these causes that taut inject makes.
-_MARKS = {"timer": "timerfd_tmrproc", "softirq": "NET_RX"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Acts:
 class Held:
     """What the gaps of a thread hold of one cause; one value for each gap."""
 
-    cause: str
+    cause: Cause
     own_ns: Ints  # its share, entry and exit with it
     is_ours: Mask  # one of its events names who injects
     is_others: Mask  # one names somebody else
@@ -43,9 +41,9 @@ class Held:
     who: Sequence[str]  # words of the longest
 
 
-def held_of(verdicts: GapVerdicts, cause: str, injectors: frozenset[int]) -> Held:
+def held_of(verdicts: GapVerdicts, cause: Cause, injectors: frozenset[int]) -> Held:
     """Look for one cause in all gaps, and for who made it."""
-    number, n = CAUSE_NUMBER[cause], len(verdicts.spans)
+    number, n = NUMBER[cause], len(verdicts.spans)
     shares, segments = verdicts.shares, verdicts.segments
     rows = shares.cause == number
     own_ns = np.zeros(n, np.int64)
@@ -61,14 +59,13 @@ def held_of(verdicts: GapVerdicts, cause: str, injectors: frozenset[int]) -> Hel
     return Held(cause, own_ns, masks[True], masks[False], masks[None], who)
 
 
-def _is_ours(cause: str, by: int, detail: str, injectors: frozenset[int]) -> bool | None:
+def _is_ours(cause: Cause, by: int, detail: str, injectors: frozenset[int]) -> bool | None:
     """Whether who injects made it; None: nothing says."""
     if by >= 0:
         return by in injectors
-    mark = _MARKS.get(cause)
-    if mark is None or not detail:
+    if cause.made is None or not cause.made.mark or not detail:
         return None
-    return mark in detail
+    return cause.made.mark in detail
 
 
 def is_found(held: Held, gap: int) -> bool:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
+from taut.explain import causes
+from taut.explain.causes import OF_INJECTOR
 from taut.report.columns import labels, numbers, print_columns
 from taut.report.paragraph import INDENT, print_paragraph
 from taut.self_test.confusion import Confusion
 
 _MOST_TOLD = 4
-_VERDICTS = {"measurer-stall": "measurer"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Result:
 
     def natural(self, of: Confusion) -> float | None:
         """How many such verdicts the control would have had in the time of a cause."""
-        if self.control_seconds <= 0 or of.cause == "measurer-stall":
+        if self.control_seconds <= 0 or OF_INJECTOR[of.cause] is causes.MEASURER:
             return None
         return self.control.get(of.cause, 0) * of.seconds / self.control_seconds
 
@@ -104,7 +105,7 @@ def _print_verdicts(result: Result, console: Console) -> None:
         natural = result.natural(of)
         rows.append(
             (
-                _VERDICTS.get(of.cause, of.cause),
+                OF_INJECTOR[of.cause].id,
                 f"{of.n_said:,}",
                 f"{of.n_at_act:,}",
                 f"{of.n_injectors:,}",

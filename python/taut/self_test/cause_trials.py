@@ -19,7 +19,10 @@ from rich.console import Console
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment import leftovers
-from taut.explain.causes import CAUSES as VERDICTS
+from taut.explain import causes
+from taut.explain.cause import Injector
+from taut.explain.causes import CAUSES, OF_INJECTOR
+from taut.host import inject
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
 from taut.report.paragraph import print_note
@@ -36,45 +39,21 @@ from taut.self_test.recording import (
 from taut.testbed.core_locks import measuring_on
 from taut.testbed.scope import RunScope
 
-CAUSES = (
-    "tlb-shootdown",
-    "membarrier",
-    "function-call",
-    "reschedule",
-    "timer",
-    "softirq",
-    "page-fault",
-    "syscall",
-    "fifo-preemption",
-    "preemption",
-    "stopped",
-    "throttled",
-    "measurer-stall",
-)
-"""Those that need nothing but this machine."""
-
 MOST_NS = 120_000_000_000
 """Of one cause, whether enough acts were felt by then or not."""
 
-# A throttled thread takes 8 ms an act (taut-inject's default). Who is stopped waits for its core
-# afterwards where others run: a longer stop is more than that.
-_ACTS = {"stopped": "stopped:length=5ms"}
-_RATES = {"throttled": 40, "stopped": 50, "measurer-stall": 50}
 _RATE = 100
+"""Of the control: acts that would be made a second."""
 LEAST_NS = 2 * THRESHOLD_NS
 """Shorter gaps do not count."""
 
 _MORE = 1.1
 """Some acts find no victim, and some come before the trace is armed."""
 
-_NOT_MADE = {
-    "hypervisor-or-hardware": "vcpu-hog needs the host of a KVM guest",
-    "queueing": "packet bursts are a schedule of the generator (taut generate --schedule burst)",
-    "batching": "needs a device with a transmit buffer (taut forward --transmit buffered)",
-    "trace-lost": "needs a trace buffer that is too small (taut-trace --buffer)",
-    "unknown": "is what is left",
-}
-_NOT_INJECTED = "taut inject has no way to make it"
+
+def made_here() -> tuple[str, ...]:
+    """Name what makes the causes that need nothing but this machine, as taut-inject lists it."""
+    return tuple(name for name in inject.causes() if name in OF_INJECTOR)
 
 
 @contextmanager
@@ -93,7 +72,7 @@ def run(place: Place, n_acts: int, most_ns: int, names: Sequence[str], console: 
     """Run control and causes."""
     load = os.getloadavg()[0]
     with console.status("control: nothing injected"):
-        natural, seconds = _control(place, min(most_ns, _duration_ns("", n_acts)))
+        natural, seconds = _control(place, min(most_ns, _duration_ns(_RATE, n_acts)))
     found, failed = [], {}
     for name in names:
         with console.status(f"{name}: injecting") as status:
@@ -126,19 +105,22 @@ def _control(place: Place, duration_ns: int) -> tuple[dict[str, int], float]:
     verdicts = recording.verdicts
     cause = verdicts.cause[verdicts.spans.length_ns >= LEAST_NS]
     numbers, counts = np.unique(cause, return_counts=True)
-    natural = {VERDICTS[k].id: int(n) for k, n in zip(numbers, counts, strict=True)}
+    natural = {CAUSES[k].id: int(n) for k, n in zip(numbers, counts, strict=True)}
     return natural, recording.seconds
 
 
 def run_cause(
     place: Place, name: str, n_acts: int, most_ns: int, say: Callable[[str], None]
 ) -> Confusion:
-    """Inject one cause until so many acts were felt, or for so long."""
+    """Inject one cause until so many acts were felt, or for so long.
+
+    `name` is taut-inject's.
+    """
     total: Confusion | None = None
     left_ns, seed = most_ns, 0
     while True:
         n_felt = 0 if total is None else total.n_felt
-        duration_ns = min(left_ns, _duration_ns(name, n_acts - n_felt))
+        duration_ns = min(left_ns, _duration_ns(_injector(name).per_s, n_acts - n_felt))
         say(f"{name}: {n_felt} of {n_acts} acts felt; {duration_ns / 1e9:.0f} s more")
         seed += 1
         one = _round(place, name, duration_ns, seed)
@@ -152,30 +134,32 @@ def run_cause(
 
 
 def _round(place: Place, name: str, duration_ns: int, seed: int) -> Confusion:
-    if name == "measurer-stall":
-        return measurer_stall(place, duration_ns, seed)
-    act = _ACTS.get(name, name)
-    recording = record_cause(place, act, f"{_rate(name)}/s", duration_ns, seed)
-    found = confuse(name, recording.acts, recording.verdicts, LEAST_NS, recording.window_ns)
+    cause, injector = OF_INJECTOR[name], _injector(name)
+    if cause is causes.MEASURER:
+        return measurer_stall(place, injector, duration_ns, seed)
+    recording = record_cause(place, injector.act, f"{injector.per_s}/s", duration_ns, seed)
+    found = confuse(cause, recording.acts, recording.verdicts, LEAST_NS, recording.window_ns)
     return replace(found, n_off_core=recording.n_off_core)
 
 
-def _rate(name: str) -> int:
-    return _RATES.get(name, _RATE)
+def _injector(name: str) -> Injector:
+    found = OF_INJECTOR[name].made
+    assert found is not None  # its row is listed because of it
+    return found
 
 
-def _duration_ns(name: str, n_acts: int) -> int:
-    return ARMING_NS + round(_MORE * n_acts / _rate(name) * 1e9)
+def _duration_ns(per_s: int, n_acts: int) -> int:
+    return ARMING_NS + round(_MORE * n_acts / per_s * 1e9)
 
 
 def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[str, str]:
     """Every verdict that this test did not hold to anything, and why."""
-    proved = {"measurer" if of.cause == "measurer-stall" else of.cause for of in found}
-    rest = {v.id: _NOT_MADE.get(v.id, _NOT_INJECTED) for v in VERDICTS if v.id not in proved}
-    asked = {name: "not asked for" for name in CAUSES if name in rest and name not in failed}
-    if "measurer" in rest:
-        rest["measurer"] = failed.get("measurer-stall", "not asked for")
-    return rest | asked | {name: why for name, why in failed.items() if name in rest}
+    proved = {OF_INJECTOR[one.cause] for one in found}
+    return {
+        cause.id: failed.get(cause.made.name, "not asked for") if cause.made else cause.not_made
+        for cause in CAUSES
+        if cause not in proved
+    }
 
 
 def cause_rows(result: Result) -> list[dict[str, Any]]:

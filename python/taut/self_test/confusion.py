@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from taut.explain import causes
 from taut.explain.arrays import Ints
-from taut.explain.causes import CAUSES
+from taut.explain.cause import Away, Cause
+from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.tell.gaps import shares_of
-from taut.explain.walk.segments import CAUSE_NUMBER
 from taut.self_test.acts import (
     AFTER_NS,
     Acts,
@@ -31,13 +32,8 @@ from taut.self_test.acts import (
 MOST_MISSES = 50
 """Told one by one."""
 
-SENDER_CAUSES = ("tlb-shootdown", "membarrier", "function-call", "reschedule")
-"""Causes with a sender on another core."""
-
-_OFF_CORE = frozenset(
-    CAUSE_NUMBER[name]
-    for name in ("preemption", "fifo-preemption", "workqueue", "stopped", "throttled", "idle-exit")
-)
+_WITH_SENDER = frozenset(cause.id for cause in CAUSES if cause.has_sender)
+_OFF_CORE = frozenset(NUMBER[cause] for cause in CAUSES if cause.away in (Away.OTHER, Away.HALTED))
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,7 @@ class Confusion:
     @property
     def sender(self) -> float | None:
         """Of the acts whose cause is in the gap, the share whose sender is named, and injects."""
-        if self.cause not in SENDER_CAUSES:
+        if self.cause not in _WITH_SENDER:
             return None
         return _share(self.n_sender_right, self.n_held)
 
@@ -153,7 +149,7 @@ def merge(one: Confusion, other: Confusion) -> Confusion:
 
 
 def confuse(
-    cause: str,
+    cause: Cause,
     acts: Acts,
     verdicts: GapVerdicts,
     least_ns: int,
@@ -165,14 +161,14 @@ def confuse(
     """
     acts = inside(acts, window_ns)
     held = held_of(verdicts, cause, frozenset(acts.thread.tolist()))
-    return confuse_as(cause, cause, acts, verdicts, held, least_ns)
+    return confuse_as(cause.id, cause, acts, verdicts, held, least_ns)
 
 
 def confuse_as(
-    name: str, verdict: str, acts: Acts, verdicts: GapVerdicts, held: Held, least_ns: int
+    name: str, verdict: Cause, acts: Acts, verdicts: GapVerdicts, held: Held, least_ns: int
 ) -> Confusion:
     """The same where the acts are called otherwise than the verdict they shall get."""
-    wanted = CAUSE_NUMBER[verdict]
+    wanted = NUMBER[verdict]
     gap = np.array([gap_of(acts, i, verdicts, held) for i in range(len(acts))], np.int64)
     length = verdicts.spans.length_ns
     felt = (gap >= 0) & (length[np.maximum(gap, 0)] >= least_ns) if len(length) else gap >= 0
@@ -258,7 +254,7 @@ def _why_missed(acts: Acts, act: int, gap: int, verdicts: GapVerdicts, held: Hel
     start, end, own = int(acts.start_ns[act]), int(acts.end_ns[act]), slice(int(low), int(high))
     at = (segments.start_ns[own] <= end) & (start < segments.end_ns[own])
     off = [int(c) for c in segments.cause[own][at] if int(c) in _OFF_CORE]
-    if off and held.cause == "throttled":
+    if off and held.cause is causes.THROTTLED:
         return f"no event says that a quota was used up; {CAUSES[off[0]].id} had the core"
     if off:
         return f"the thread was off its core at the time: {CAUSES[off[0]].id}"

@@ -8,19 +8,20 @@ not count.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from taut.explain import causes
 from taut.explain.arrays import Ints, Mask
-from taut.explain.causes import CAUSES
+from taut.explain.cause import Cause
+from taut.explain.causes import BY_ID, CAUSES, NUMBER
 from taut.explain.read.spans import Spans
 from taut.explain.tell.gaps import MEASURER
 from taut.explain.tell.result import Explanation
-from taut.explain.walk.segments import CAUSE_NUMBER
 from taut.records.layout import PacketFlag
 from taut.self_test.acts import AFTER_NS, SLACK_NS, Acts, held_of
 from taut.self_test.confusion import Confusion
@@ -29,8 +30,8 @@ _PART = 4
 """What took the core made the first packet late by all of its length."""
 _EDGE_NS = 100_000
 """A packet that was due right where a gap begins or ends may have been sent in time."""
-_MEASURER = CAUSE_NUMBER["measurer"]
-_ON_PURPOSE = tuple(CAUSE_NUMBER[name] for name in ("stopped", "throttled"))
+_MEASURER = NUMBER[causes.MEASURER]
+_ON_PURPOSE = (NUMBER[causes.STOPPED], NUMBER[causes.THROTTLED])
 """Nobody does that to taut's programs but who means to: there is no other to be named."""
 
 
@@ -72,7 +73,7 @@ def late_of(found: Explanation) -> Late:
     return Late(
         table["sent_ns"].to_numpy(),
         table["received_ns"].to_numpy(),
-        np.array([CAUSE_NUMBER[name] for name in table["cause"].to_pylist()], np.int64),
+        np.array([NUMBER[BY_ID[name]] for name in table["cause"].to_pylist()], np.int64),
         table["gap"].fill_null(-1).to_numpy(),
         table["is_void"].to_numpy(zero_copy_only=False),
     )
@@ -114,15 +115,15 @@ class Wanted:
     """What is right of one kind of act."""
 
     name: str
-    cause: str  # what the timeline of the thread that is disturbed calls it
-    verdicts: Sequence[str]  # of packets that it made late
+    cause: Cause  # what the timeline of the thread that is disturbed calls it
+    verdicts: Sequence[Cause]  # of packets that it made late
     least_ns: int  # of its share of a gap
 
 
 def confuse_packets(wanted: Wanted, acts: Acts, found: Explanation, due: Due) -> Confusion:
     """Hold the verdicts of late packets to acts of one kind."""
     late = late_of(found)
-    right = [CAUSE_NUMBER[verdict] for verdict in wanted.verdicts]
+    right = [NUMBER[verdict] for verdict in wanted.verdicts]
     evidence = _evidence(found, (wanted.cause, *wanted.verdicts), acts)
     n_unfelt, n_right = 0, 0
     beside: Counter[str] = Counter()
@@ -139,7 +140,7 @@ def confuse_packets(wanted: Wanted, acts: Acts, found: Explanation, due: Due) ->
             continue
         is_seen = any(of.own_ns[gap] >= wanted.least_ns for of, gap in gaps)
         if said == _MEASURER == right[0] and not _are_void(gaps, due):
-            said = CAUSE_NUMBER["unknown"]
+            said = NUMBER[causes.UNKNOWN]
         if is_seen and said in right:
             n_right += 1
         elif is_seen:
@@ -189,11 +190,11 @@ class _Evidence:
 _Gaps = Sequence[tuple[_Evidence, int]]
 
 
-def _evidence(found: Explanation, causes: Sequence[str], acts: Acts) -> list[_Evidence]:
+def _evidence(found: Explanation, wanted: Sequence[Cause], acts: Acts) -> list[_Evidence]:
     injectors = frozenset(acts.thread.tolist())
     evidence = []
     for verdicts in found.source.verdicts:
-        for cause in dict.fromkeys(causes):
+        for cause in dict.fromkeys(wanted):
             held = held_of(verdicts, cause, injectors)
             is_found = (held.is_ours | held.is_unsaid) & ~verdicts.spans.is_lost
             evidence.append(_Evidence(verdicts.spans, held.own_ns, is_found))
@@ -239,10 +240,10 @@ def _with_verdicts(
     )
 
 
-def control_of(found: Explanation, verdicts: Sequence[str]) -> Control:
+def control_of(found: Explanation, verdicts: Collection[Cause]) -> Control:
     """Look for verdicts of acts where none was made."""
     late = late_of(found)
-    said = np.isin(late.cause, [CAUSE_NUMBER[verdict] for verdict in verdicts])
+    said = np.isin(late.cause, [NUMBER[verdict] for verdict in verdicts])
     none = np.empty(0, np.int64)
     false = said & ~_makers(found, late, Acts(none, none, none)).is_others
     counts = Counter(CAUSES[cause].id for cause in late.cause[false].tolist())
@@ -274,7 +275,7 @@ def _makers(found: Explanation, late: Late, acts: Acts) -> _Makers:
             if is_measurer:
                 others[rows] = ~np.isin(verdicts.cause[gap], _ON_PURPOSE)
             elif cause not in _ON_PURPOSE:
-                held = held_of(verdicts, CAUSES[cause].id, injectors)
+                held = held_of(verdicts, CAUSES[cause], injectors)
                 ours[rows], others[rows] = held.is_ours[gap], held.is_others[gap]
     # What it sent late, or found late, the generator knows of itself.
     others |= (late.cause == _MEASURER) & (late.gap < 0) & late.is_void

@@ -17,9 +17,10 @@ from taut.core.binaries import find_binary
 from taut.core.errors import TautError, TrialError
 from taut.core.files import write_json
 from taut.experiment import generator
-from taut.explain import Explanation, Options, explain_trial
+from taut.explain import Explanation, Options, causes, explain_trial
+from taut.explain.cause import Injector
+from taut.explain.causes import NUMBER
 from taut.explain.judge.verdicts import GapVerdicts
-from taut.explain.walk.segments import CAUSE_NUMBER
 from taut.host.inject import InjectRequest
 from taut.records.clock import fit_of
 from taut.records.convert import PACKETS_FILE, convert_events, convert_trial
@@ -39,26 +40,25 @@ from taut.self_test.recording import (
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 
-CAUSE = "measurer-stall"
-
-# A stop of 1 ms has a hundred packets due in it.
-_ACT = f"{CAUSE}:length=1ms"
-_RATE = "50/s"
 _OFFERED = "100kpps"
+"""A stop of 1 ms has a hundred packets due in it."""
 _LATE = "500us"
 _WARM_UP_NS = 1_000_000_000
 _START_TIMEOUT_S = 30.0
 _SPARE_NS = 5_000_000_000
 
 
-def measurer_stall(place: Place, duration_ns: int, seed: int) -> Confusion:
+def measurer_stall(place: Place, injector: Injector, duration_ns: int, seed: int) -> Confusion:
     """Stop the generator again and again; give what explain made of it."""
-    with place.recording(CAUSE) as folder:
-        return _stalled(place, folder, duration_ns, seed)
+    with place.recording(injector.name) as folder:
+        return _stalled(place, injector, folder, duration_ns, seed)
 
 
-def _stalled(place: Place, folder: Path, duration_ns: int, seed: int) -> Confusion:
-    request = InjectRequest(_ACT, place.core, folder, _RATE, duration_ns, THRESHOLD_NS, seed)
+def _stalled(
+    place: Place, injector: Injector, folder: Path, duration_ns: int, seed: int
+) -> Confusion:
+    rate = f"{injector.per_s}/s"
+    request = InjectRequest(injector.act, place.core, folder, rate, duration_ns, THRESHOLD_NS, seed)
     with _generating(place, folder, duration_ns) as program, traced(place, program.pid, folder):
         injected_to_its_end(replace(request, victim=program.pid))
         program.wait()
@@ -66,14 +66,14 @@ def _stalled(place: Place, folder: Path, duration_ns: int, seed: int) -> Confusi
     convert_trial(folder, folder)
     convert_events(folder, folder)
     cores = {"generator": place.core}
-    trial = {"name": CAUSE, "cores": cores, "generator": document}
+    trial = {"name": injector.name, "cores": cores, "generator": document}
     write_json(folder / "trial.json", trial)
     fit = fit_of(open_raw(folder / PACKETS_FILE, RecordKind.PACKET).header)
     acts = inside(read_acts(folder, fit), traced_window_ns(folder, fit))
     found = explain_trial(folder, Options(over=_LATE, is_guest=place.is_guest))
-    held = held_of(found.source.verdicts[0], "stopped", frozenset())
+    held = held_of(found.source.verdicts[0], causes.STOPPED, frozenset())
     verdicts = _as_measurers(found, held, pq.read_table(folder / "packets.parquet"))
-    confusion = confuse_as(CAUSE, "measurer", acts, verdicts, held, 2 * THRESHOLD_NS)
+    confusion = confuse_as(injector.name, causes.MEASURER, acts, verdicts, held, 2 * THRESHOLD_NS)
     return replace(confusion, notes=(_packet_words(found),))
 
 
@@ -113,13 +113,13 @@ def _as_measurers(found: Explanation, held: Held, packets: pa.Table) -> GapVerdi
     verdicts = found.source.verdicts[0]
     spans, cause = verdicts.spans, verdicts.cause.copy()
     is_stop = (held.own_ns >= 2 * THRESHOLD_NS) & ~spans.is_lost
-    cause[is_stop] = CAUSE_NUMBER["measurer"]
+    cause[is_stop] = NUMBER[causes.MEASURER]
     is_void = due_of(packets).is_void(spans.start_ns, spans.end_ns)
-    cause[is_stop & ~is_void] = CAUSE_NUMBER["unknown"]
+    cause[is_stop & ~is_void] = NUMBER[causes.UNKNOWN]
     return replace(verdicts, cause=cause)
 
 
 def _packet_words(found: Explanation) -> str:
     by_cause = {total.cause: total.n_packets for total in found.causes}
-    n_right = by_cause.get("measurer", 0)
+    n_right = by_cause.get(causes.MEASURER.id, 0)
     return f"{found.n_tail:,} late packets in a loop without a device, measurer: {n_right:,}"

@@ -131,7 +131,7 @@ def _run(path: PacketPath, plan: Plan, session: Session, disturbance: Disturbanc
     return PathResult(
         path,
         late_ns,
-        control_of(control, sorted(verdicts)),
+        control_of(control, verdicts),
         acts,
         made.failed,
     )

@@ -9,6 +9,8 @@ from enum import Enum
 
 from taut.core.errors import InputError
 from taut.experiment.model import DeviceSpec
+from taut.explain import causes
+from taut.explain.cause import Cause
 
 
 class Kind(Enum):
@@ -54,8 +56,8 @@ class PathAct:
     name: str
     inject: str  # as `taut inject` takes it
     target: Target
-    cause: str  # what the timeline of the thread that is disturbed calls it
-    right: Mapping[Kind, Sequence[str]]  # verdicts of late packets; where it is not made, nothing
+    cause: Cause  # what the timeline of the thread that is disturbed calls it
+    right: Mapping[Kind, Sequence[Cause]]  # verdicts of late packets; where it is not made, nothing
     per_s: int = 25
     wants_group: bool = False
     """The control group of its quota has to be there before the trace begins."""
@@ -91,51 +93,51 @@ PATHS = (
     ),
 )
 
-_FLOORS = {Kind.FLOOR: ("measurer",), Kind.KERNEL_FLOOR: ("measurer",)}
+_FLOORS = {Kind.FLOOR: (causes.MEASURER,), Kind.KERNEL_FLOOR: (causes.MEASURER,)}
 
 ACTS = (
     PathAct(
         "fair-hog",
         "preemption:length=3ms",
         Target.CORE,
-        "preemption",
-        {**_FLOORS, Kind.KERNEL: ("ksoftirqd-wait",), Kind.POLLING: ("preemption",)},
+        causes.PREEMPTION,
+        {**_FLOORS, Kind.KERNEL: (causes.KSOFTIRQD_WAIT,), Kind.POLLING: (causes.PREEMPTION,)},
     ),
     PathAct(
         "fifo-hog",
         "fifo-preemption:length=2ms",
         Target.CORE,
-        "fifo-preemption",
-        {**_FLOORS, Kind.KERNEL: ("ksoftirqd-wait",), Kind.POLLING: ("fifo-preemption",)},
+        causes.FIFO_PREEMPTION,
+        {**_FLOORS, Kind.KERNEL: (causes.KSOFTIRQD_WAIT,), Kind.POLLING: (causes.FIFO_PREEMPTION,)},
     ),
     PathAct(
         "softirq",
         "softirq",
         Target.CORE,
-        "softirq",
-        {Kind.KERNEL_FLOOR: ("measurer",), Kind.KERNEL: ("softirq",)},
+        causes.SOFTIRQ,
+        {Kind.KERNEL_FLOOR: (causes.MEASURER,), Kind.KERNEL: (causes.SOFTIRQ,)},
     ),
     PathAct(
         "device-stop",
         "stopped:length=5ms",
         Target.DEVICE,
-        "stopped",
-        {Kind.POLLING: ("stopped",)},
+        causes.STOPPED,
+        {Kind.POLLING: (causes.STOPPED,)},
     ),
     PathAct(
         "generator-stop",
         "measurer-stall:length=3ms",
         Target.GENERATOR,
-        "stopped",
-        {**_FLOORS, Kind.KERNEL: ("measurer",), Kind.POLLING: ("measurer",)},
+        causes.STOPPED,
+        {**_FLOORS, Kind.KERNEL: (causes.MEASURER,), Kind.POLLING: (causes.MEASURER,)},
     ),
     # The last: until the trace ends its control group has to stay.
     PathAct(
         "quota",
         "throttled",
         Target.DEVICE,
-        "throttled",
-        {Kind.POLLING: ("throttled",)},
+        causes.THROTTLED,
+        {Kind.POLLING: (causes.THROTTLED,)},
         wants_group=True,
     ),
 )

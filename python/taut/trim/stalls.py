@@ -16,6 +16,7 @@ from typing import Any
 
 from taut.core.errors import TautError
 from taut.experiment.plan import STATE_NS, derive_seed
+from taut.explain import causes
 from taut.explain.causes import BY_ID
 from taut.explain.tell.result import Explanation
 from taut.explain.window import explain_window
@@ -30,7 +31,6 @@ LEAST_NS = 1_000.0
 """Per second; see above."""
 N_SCOUTING = 3
 """Windows of the host as found, before anything is chosen."""
-TRACE_LOST = "trace-lost"
 
 _OVERHEAD_S = 1.0
 """Arming the tracer and explaining what it saw, for each window."""
@@ -173,7 +173,7 @@ def figures_of(stalls: Mapping[int, Explanation], window_ns: int) -> dict[str, f
     return {
         f"core {core}": max(LEAST_NS, _per_s(sum(_of(found).values()), window_ns))
         for core, found in stalls.items()
-        if TRACE_LOST not in _of(found)
+        if causes.TRACE_LOST.id not in _of(found)
     }
 
 
@@ -253,5 +253,5 @@ def _mean_causes(windows: Sequence[Window], state: str) -> dict[str, float] | No
 def _failure(before: Mapping[str, Any], stalls: Mapping[int, Explanation]) -> str:
     if before["lost"]:
         return f"not in force any more: {', '.join(before['lost'][:3])}"
-    lost = [str(core) for core, found in stalls.items() if TRACE_LOST in _of(found)]
+    lost = [str(core) for core, found in stalls.items() if causes.TRACE_LOST.id in _of(found)]
     return f"events lost on core {', '.join(lost)}" if lost else ""

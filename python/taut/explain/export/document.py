@@ -3,7 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from taut.explain.cause import GRADES
+from taut.explain import causes
+from taut.explain.grades import GRADES
 from taut.explain.tell.by_percentile import by_percentile
 from taut.explain.tell.offenders import offender_json
 from taut.explain.tell.predicted import Audit, predict, read_audit
@@ -50,10 +51,10 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "packets": e.n_packets,
         "void_packets": e.n_void,
         "tail_packets": e.n_tail,
-        "unknown_share": e.share_of("unknown"),
-        "hypervisor_or_hardware_share": e.share_of("hypervisor-or-hardware"),
-        "trace_lost_share": e.share_of("trace-lost"),
-        "measurer_share": e.share_of("measurer"),
+        "unknown_share": e.share_of(causes.UNKNOWN.id),
+        "hypervisor_or_hardware_share": e.share_of(causes.HYPERVISOR_OR_HARDWARE.id),
+        "trace_lost_share": e.share_of(causes.TRACE_LOST.id),
+        "measurer_share": e.share_of(causes.MEASURER.id),
         "offenders": [
             {**offender_json(one), **predict(one.cause, audit).as_json()} for one in e.offenders
         ],

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from taut.explain import causes
 from taut.explain.arrays import AFTER_ALL, Ints, Mask
+from taut.explain.causes import NUMBER
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.verdicts import C, D, GapVerdicts, judge, mark
 from taut.explain.read.events import Events, TraceNotes
@@ -41,7 +43,6 @@ from taut.explain.walk.network_runs import (
     late_windows,
     told_of_packets,
 )
-from taut.explain.walk.segments import CAUSE_NUMBER
 from taut.explain.walk.steps import Scene, Work, paint
 
 SOFTIRQ = "softirq"
@@ -194,11 +195,11 @@ def _regraded(
     metal that softirqs were off follows from the core being awake.
     """
     if verdicts.facts.is_guest is False:
-        excluded = verdicts.cause == CAUSE_NUMBER["softirqs-off"]
+        excluded = verdicts.cause == NUMBER[causes.SOFTIRQS_OFF]
     else:
         long = holds.served_ns - holds.start_ns > (AFTER_ALL if usual_ns is None else usual_ns)
-        excluded = (verdicts.cause == CAUSE_NUMBER["idle-exit"]) & long
+        excluded = (verdicts.cause == NUMBER[causes.IDLE_EXIT]) & long
     grade = np.where(excluded, np.maximum(verdicts.grade, C), verdicts.grade)
     if not is_told:
-        grade = np.where(verdicts.cause == CAUSE_NUMBER["idle-exit"], D, grade)
+        grade = np.where(verdicts.cause == NUMBER[causes.IDLE_EXIT], D, grade)
     return replace(verdicts, grade=grade)

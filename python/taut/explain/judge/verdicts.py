@@ -10,14 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taut.explain import causes
 from taut.explain.arrays import Ints, Mask
 from taut.explain.cause import Cause, Evidence
-from taut.explain.causes import CAUSES
+from taut.explain.causes import BY_ID, CAUSES, NUMBER
 from taut.explain.judge.shares import Shares
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.facts import Facts
 from taut.explain.read.spans import Spans
-from taut.explain.walk.segments import CAUSE_NUMBER, N_CAUSES, Segments
+from taut.explain.walk.segments import N_CAUSES, Segments
 
 A, B, C, D = range(4)
 LETTERS = "ABCD"
@@ -27,7 +28,6 @@ _ONE_IN = 10
 """A control group's throttled time agrees where it is off by at most one in so many."""
 _GAPS_A_CALL = 2
 """Where more gaps than this are left for each call of the firmware, another taker is about."""
-_JOINED = ("tlb-shootdown", "membarrier", "function-call", "reschedule")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def judge(
     broken = spans.is_skipped | spans.is_lost
 
     cause, grade = _excluded(spans, ~busy & ~seen & ~broken, facts, marks)
-    cause[busy], grade[busy] = CAUSE_NUMBER["queueing"], B
+    cause[busy], grade[busy] = NUMBER[causes.QUEUEING], B
     row = weights.top[seen]
     cause[seen] = shares.cause[row]
     visit = np.full(n, -1, np.int64)
@@ -78,8 +78,8 @@ def judge(
     of_seen = _grades(segments, shares, facts, row)
     grade[seen] = np.where(is_combined[seen], np.maximum(of_seen, C), of_seen)
 
-    cause[spans.is_skipped] = CAUSE_NUMBER["unknown"]
-    cause[spans.is_lost] = CAUSE_NUMBER["trace-lost"]
+    cause[spans.is_skipped] = NUMBER[causes.UNKNOWN]
+    cause[spans.is_lost] = NUMBER[causes.TRACE_LOST]
     grade[broken], visit[broken] = D, -1
     return GapVerdicts(spans, segments, shares, facts, cause, grade, visit, is_combined & ~broken)
 
@@ -105,12 +105,11 @@ def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints
     """A where the sender is proved or a counter agrees in number with the events, else B."""
     agrees = np.zeros(N_CAUSES, bool)
     for name in facts.agreeing:
-        agrees[CAUSE_NUMBER[name]] = True
-    can_join = np.zeros(N_CAUSES, bool)
-    can_join[[CAUSE_NUMBER[name] for name in _JOINED]] = True
+        agrees[NUMBER[BY_ID[name]]] = True
+    can_join = np.array([cause.has_sender for cause in CAUSES])
     cause = shares.cause[row]
     is_sure = agrees[cause] | (can_join[cause] & segments.visit_joined[shares.visit[row]])
-    is_throttled = cause == CAUSE_NUMBER["throttled"]
+    is_throttled = cause == NUMBER[causes.THROTTLED]
     return np.where(is_throttled, _throttled(segments, facts), np.where(is_sure, A, B))
 
 
@@ -119,7 +118,7 @@ def _throttled(segments: Segments, facts: Facts) -> int:
 
     Where other threads of the group were throttled as well, that is longer than what was found.
     """
-    found_ns = int(segments.length_ns[segments.cause == CAUSE_NUMBER["throttled"]].sum())
+    found_ns = int(segments.length_ns[segments.cause == NUMBER[causes.THROTTLED]].sum())
     if any(_ONE_IN * abs(ns - found_ns) <= found_ns for ns in facts.throttled_ns):
         return A
     return B if any(ns > found_ns for ns in facts.throttled_ns) else D
@@ -160,15 +159,15 @@ def _excluded(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> tuple[Int
     """What gaps are called that hold no event to blame (`left`), and their grades."""
     n = len(spans)
     if not facts.is_traced or facts.lacks:
-        return np.full(n, CAUSE_NUMBER["unknown"]), np.full(n, D)
-    cause = np.full(n, CAUSE_NUMBER["hypervisor-or-hardware"])
+        return np.full(n, NUMBER[causes.UNKNOWN]), np.full(n, D)
+    cause = np.full(n, NUMBER[causes.HYPERVISOR_OR_HARDWARE])
     grade = np.full(n, C)
-    cause[marks.frequency], grade[marks.frequency] = CAUSE_NUMBER["frequency"], D
+    cause[marks.frequency], grade[marks.frequency] = NUMBER[causes.FREQUENCY], D
     firmware = _firmware(spans, left & ~marks.machine_check & ~marks.unseen, facts, marks)
-    cause[firmware] = CAUSE_NUMBER["smi"]
+    cause[firmware] = NUMBER[causes.SMI]
     grade[firmware] = np.where(marks.elsewhere[firmware] & bool(facts.smi), C, D)
-    cause[marks.machine_check], grade[marks.machine_check] = CAUSE_NUMBER["machine-check"], B
-    cause[marks.unseen], grade[marks.unseen] = CAUSE_NUMBER["unknown"], D
+    cause[marks.machine_check], grade[marks.machine_check] = NUMBER[causes.MACHINE_CHECK], B
+    cause[marks.unseen], grade[marks.unseen] = NUMBER[causes.UNKNOWN], D
     return cause, grade
 
 
@@ -189,29 +188,29 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     """What the verdict of a gap lacks to be certain, in words."""
     cause, facts = CAUSES[int(verdicts.cause[gap])], verdicts.facts
     words = []
-    if cause.id in _JOINED and not _is_joined(verdicts, gap):
+    if cause.has_sender and not _is_joined(verdicts, gap):
         words.append("who sent it: no event proves it")
     is_sure = int(verdicts.grade[gap]) == A
     if cause.counter and cause.evidence is Evidence.EVENT and not is_sure:
         words.append(f"a counter that agrees in number ({_counter_words(cause, facts)})")
-    if cause.id == "unknown" and not facts.is_traced:
+    if cause is causes.UNKNOWN and not facts.is_traced:
         words.append("kernel events: none were recorded on this core")
-    elif cause.id == "unknown" and verdicts.spans.was_skipped(gap):
+    elif cause is causes.UNKNOWN and verdicts.spans.was_skipped(gap):
         words.append(NOT_KEPT)
-    elif cause.id == "unknown" and not facts.lacks:
+    elif cause is causes.UNKNOWN and not facts.lacks:
         words.append("kernel events: the trace did not run all of that time")
-    words += [f"the kernel's {event}" for event in facts.lacks if cause.id == "unknown"]
-    if cause.id == "hypervisor-or-hardware":
+    words += [f"the kernel's {event}" for event in facts.lacks if cause is causes.UNKNOWN]
+    if cause is causes.HYPERVISOR_OR_HARDWARE:
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
         if facts.smi is None:
             words.append("the counter of system management interrupts")
         if facts.steal is None:
             words.append("the counter of stolen time")
-    if cause.id == "smi":
+    if cause is causes.SMI:
         words.append("when the firmware was called: its counter says at most how often")
         if facts.smi is None:
             words.append("the counter of system management interrupts")
-    if cause.id == "trace-lost":
+    if cause is causes.TRACE_LOST:
         words.append("the events that were lost")
     if bool(verdicts.is_combined[gap]):
         words.append("one cause that is half of the gap: several came together")

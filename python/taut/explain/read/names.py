@@ -1,35 +1,12 @@
-"""How numbers of the trace are called, and which cause a name belongs to."""
+"""How numbers of the trace are called, and which cause a thread that runs belongs to."""
 
 from dataclasses import dataclass
 
+from taut.explain import causes
+from taut.explain.cause import Cause
+from taut.explain.causes import CAUSES
 from taut.explain.read.events import TraceNotes
 from taut.records.layout import EVENT_VECTORS
-
-# What a function-call interrupt runs, as kernel/smp.c's callers name it (6.1 to 6.18).
-CALL_CAUSES = {
-    "flush_tlb_func": "tlb-shootdown",
-    "do_flush_tlb_all": "tlb-shootdown",
-    "do_kernel_range_flush": "tlb-shootdown",
-    "ipi_mb": "membarrier",
-    "ipi_sync_core": "membarrier",
-    "ipi_rseq": "membarrier",
-    "ipi_sync_rq_state": "membarrier",
-}
-
-VECTOR_CAUSES = {
-    "local_timer": "timer",
-    "reschedule": "reschedule",
-    "call_function": "function-call",
-    "call_function_single": "function-call",
-    "irq_work": "irq-work",
-    # The processor says that it grew too hot and throttles itself.
-    "thermal": "frequency",
-    "threshold": "machine-check",
-    "deferred_error": "machine-check",
-    "error": "machine-check",
-    "spurious": "device-irq",
-    "platform": "device-irq",
-}
 
 # include/linux/interrupt.h: the order is part of the kernel's interface to tracing.
 SOFTIRQS = (
@@ -89,8 +66,9 @@ def softirq_name(number: int) -> str:
     return SOFTIRQS[number] if number < len(SOFTIRQS) else str(number)
 
 
-def running_cause(comm: str, priority: int) -> str:
+def running_cause(comm: str, priority: int) -> Cause:
     """What it is called that this thread runs instead of the polling one."""
-    if comm.startswith("kworker"):
-        return "workqueue"
-    return "fifo-preemption" if priority < REAL_TIME else "preemption"
+    for cause in CAUSES:
+        if comm.startswith(cause.threads):
+            return cause
+    return causes.FIFO_PREEMPTION if priority < REAL_TIME else causes.PREEMPTION

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from taut.core.percentiles import SUPPORT
 from taut.explain.arrays import Ints, Mask
-from taut.explain.cause import is_guess
+from taut.explain.grades import is_guess
 
 EVERY_SLOWEST = 200
 PER_DECADE = 100

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from taut.explain import causes
 from taut.explain.arrays import Ints
-from taut.explain.causes import CAUSES
+from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.judge.blame import Blame, Relation
 from taut.explain.judge.verdicts import LETTERS, B, D, GapVerdicts
 from taut.explain.read.packets import NEVER, Normal, Tail
 from taut.explain.tell.gaps import cause_of_gap
 from taut.explain.tell.result import CauseTotal
-from taut.explain.walk.segments import CAUSE_NUMBER
 
 RELATION_WORDS = {
     Relation.STALLED: "stalled",
@@ -29,11 +29,11 @@ RELATION_WORDS = {
 }
 
 _OF_RELATION = {
-    Relation.QUEUEING: ("queueing", B),
-    Relation.BATCHING: ("batching", B),
-    Relation.MEASURER: ("measurer", B),
-    Relation.UNEXPLAINED: ("unknown", D),
-    Relation.HELD_BACK: ("measurer", B),
+    Relation.QUEUEING: (causes.QUEUEING, B),
+    Relation.BATCHING: (causes.BATCHING, B),
+    Relation.MEASURER: (causes.MEASURER, B),
+    Relation.UNEXPLAINED: (causes.UNKNOWN, D),
+    Relation.HELD_BACK: (causes.MEASURER, B),
 }
 
 
@@ -58,13 +58,13 @@ def judge_packets(
 ) -> JudgedTail:
     """Give each packet its cause and number the episodes."""
     n = len(tail)
-    cause, grade = np.full(n, CAUSE_NUMBER["unknown"]), np.full(n, int(D))
+    cause, grade = np.full(n, NUMBER[causes.UNKNOWN]), np.full(n, int(D))
     if device is not None:
         of_device = blame.relation <= Relation.QUEUED_BEHIND
         cause, grade = cause_of_gap(device, np.where(of_device, blame.gap, -1))
-    for relation, (name, letter) in _OF_RELATION.items():
-        of = blame.relation == relation
-        cause[of], grade[of] = CAUSE_NUMBER[name], letter
+    for relation, (row, letter) in _OF_RELATION.items():
+        related = blame.relation == relation
+        cause[related], grade[related] = NUMBER[row], letter
     excess = np.where(tail.is_late, np.maximum(tail.latency_ns - normal.base_ns, 0), 0)
     fresh = np.ones(n, bool)
     fresh[1:] = (blame.island[1:] != blame.island[:-1]) | (cause[1:] != cause[:-1])

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from taut.explain import causes
 from taut.explain.arrays import Ints
-from taut.explain.cause import count_guesses
-from taut.explain.causes import CAUSES
+from taut.explain.causes import CAUSES, NUMBER
+from taut.explain.grades import count_guesses
 from taut.explain.judge.verdicts import LETTERS, D, GapVerdicts, missing_words
 from taut.explain.read.gaps import Rest
 from taut.explain.read.names import Names
 from taut.explain.tell.result import GapStory, GapTotal, Share
-from taut.explain.walk.segments import CAUSE_NUMBER
 
 ENTRY_AND_EXIT, OWN_PACKETS, RESIDUAL = "entry and exit", "own packets", "residual"
 
@@ -61,7 +61,7 @@ def _rows(of: GapVerdicts) -> pa.Table:
         of.spans.end_ns,
         pa.repeat(of.spans.thread, n),
         np.full(n, of.spans.core),
-        pa.repeat("measurer", n) if is_measurer else because,
+        pa.repeat(causes.MEASURER.id, n) if is_measurer else because,
         because if is_measurer else pa.nulls(n, pa.string()),
         _LETTERS.take(pa.array(of.grade)),
         pa.array(of.segments.details, pa.string()).take(pa.array(detail)),
@@ -107,7 +107,7 @@ def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTota
     """Add the gaps that nothing is known of, but how long they were."""
     found = {(total.thread, total.cause): total for total in totals}
     for more in rest:
-        key = more.thread, "unknown"
+        key = more.thread, causes.UNKNOWN.id
         known = found.get(key) or GapTotal(*key, 0, 0, 0, {})
         found[key] = replace(
             known,
@@ -202,7 +202,7 @@ def _longest(of: GapVerdicts, n: int) -> list[tuple[int, int]]:
 def cause_of_gap(of: GapVerdicts, gap: Ints) -> tuple[Ints, Ints]:
     """Cause and grade of gaps; where there is none (-1) it is unknown, a guess."""
     if not len(of.spans):
-        return np.full(len(gap), CAUSE_NUMBER["unknown"]), np.full(len(gap), 3)
+        return np.full(len(gap), NUMBER[causes.UNKNOWN]), np.full(len(gap), 3)
     at = np.maximum(gap, 0)
-    cause = np.where(gap >= 0, of.cause[at], CAUSE_NUMBER["unknown"])
+    cause = np.where(gap >= 0, of.cause[at], NUMBER[causes.UNKNOWN])
     return cause, np.where(gap >= 0, of.grade[at], 3)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from taut.explain import causes
 from taut.explain.arrays import Ints
 from taut.explain.causes import CAUSES
 from taut.explain.judge.blame import Relation
@@ -56,7 +57,7 @@ def offenders_of(
 
 def _unknown(more: Rest, core: int | None) -> Offender:
     """Nothing but the length of these stalls is known."""
-    return Offender(_role(more.thread), core, "unknown", "", more.n, 0, more.total_ns, 0, 0)
+    return Offender(_role(more.thread), core, causes.UNKNOWN.id, "", more.n, 0, more.total_ns, 0, 0)
 
 
 def together(found: Iterable[Offender]) -> tuple[Offender, ...]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from taut.explain.cause import count_guesses, title_words
 from taut.explain.causes import BY_ID
+from taut.explain.grades import count_guesses, title_words
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.walk.calibrate import Calibration

@@ -1,44 +1,17 @@
 """What happened, as a sentence: who had a core, and how late a packet was for it."""
 
 from taut.core.units import format_ns
-from taut.explain.cause import is_guess
+from taut.explain import causes
 from taut.explain.causes import BY_ID
+from taut.explain.grades import is_guess
 from taut.explain.tell.result import EpisodeStory, GapStory
 
-# Titles of causes are what happened; here is who did it.
-_NOUNS = {
-    "preemption": "another thread",
-    "fifo-preemption": "a real-time thread",
-    "workqueue": "a kernel worker",
-    "hypervisor-or-hardware": "the hypervisor or hardware",
-    "smi": "the firmware (a system management interrupt)",
-    "throttled": "throttling",
-    "stopped": "a signal that stopped the thread",
-    "softirqs-off": "a thread that kept softirqs off",
-    "ksoftirqd-wait": "a thread that let ksoftirqd wait",
-    "idle-exit": "sleep: waking from idle",
-    "queueing": "packets before: a queue",
-    "batching": "the device's own batch",
-    "trace-lost": "not known: events were lost",
-    "unknown": "not known",
-}
-# Of causes that take nothing: what the core did instead of polling.
-_DID = {
-    "throttled": "stood still for {time}, its thread throttled",
-    "stopped": "stood still for {time}, its thread stopped by a signal",
-    "idle-exit": "slept and took {time} to wake",
-    "softirqs-off": "kept softirqs off for {time}{who}",
-    "ksoftirqd-wait": "let ksoftirqd wait for {time}{who}",
-    "queueing": "was busy for {time} with packets before",
-    "trace-lost": "did not poll for {time}, and the events of that time were lost",
-    "unknown": "did not poll for {time}, and nothing recorded says why",
-}
 _TAUT, _DEVICE = '"taut', '"taut-forward"'
 
 
 def culprit(cause: str, who: str) -> str:
     """Name who had a core, or what it waited for: `another thread, "mypy"`."""
-    noun = _NOUNS.get(cause, BY_ID[cause].title)
+    noun = BY_ID[cause].noun or BY_ID[cause].title
     if who.startswith(_TAUT) and not who.startswith(_DEVICE):
         return f"taut itself, {who}"
     if not who:
@@ -50,9 +23,9 @@ def gap_sentence(gap: GapStory, core: str) -> str:
     """Say who had a core, for how long; a guess with "perhaps"."""
     time = format_ns(gap.end_ns - gap.start_ns)
     maybe = "perhaps " if is_guess(gap.cause, gap.grade) else ""
-    if gap.cause in _DID:
+    if did := BY_ID[gap.cause].did:
         who = f" ({gap.detail})" if gap.detail else ""
-        return f"{maybe}{core} {_DID[gap.cause].format(time=time, who=who)}"
+        return f"{maybe}{core} {did.format(time=time, who=who)}"
     return f"{maybe}{core} was taken for {time} by {culprit(gap.cause, gap.detail)}"
 
 
@@ -67,7 +40,9 @@ def episode_sentence(story: EpisodeStory, worst_seq: int, reason: str) -> str:
 def _why(story: EpisodeStory, reason: str) -> str:
     gap = story.gap
     if gap is not None:
-        own = "the generator's own core" if story.cause == "measurer" else f"core {gap.core}"
+        own = (
+            "the generator's own core" if story.cause == causes.MEASURER.id else f"core {gap.core}"
+        )
         told = gap_sentence(gap, own)
         if is_guess(gap.cause, gap.grade) and gap.missing:
             told += f" (a guess; missing: {gap.missing[0]})"
@@ -75,8 +50,8 @@ def _why(story: EpisodeStory, reason: str) -> str:
     missing = f"; missing: {story.missing[0]}" if story.missing else ""
     if reason:
         return f"{reason}{missing}"
-    if story.cause == "batching":
+    if story.cause == causes.BATCHING.id:
         return "it waited in a batch of the device's transmit policy"
-    if story.cause == "measurer":
+    if story.cause == causes.MEASURER.id:
         return "the generator itself was held up"
     return f"nothing recorded says why{missing}"

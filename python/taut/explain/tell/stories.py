@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from taut.core.units import format_ns
+from taut.explain import causes
+from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
 from taut.explain.judge.blame import Relation, queue_reason
 from taut.explain.judge.kernel_path import SOFTIRQ
@@ -46,10 +48,10 @@ def _tell(
     tail, rows = judged.tail, slice(int(judged.first[episode]), int(judged.end[episode]))
     late = tail.is_late[rows]
     worst = rows.start + int(np.argmax(judged.excess_ns[rows]))
-    cause = CAUSES[int(judged.cause[rows.start])].id
-    gap = _gap_of(judged, worst, rows, generator if cause == "measurer" else device)
+    cause = CAUSES[int(judged.cause[rows.start])]
+    gap = _gap_of(judged, worst, rows, generator if cause is causes.MEASURER else device)
     missing = gap.missing if gap is not None else ()
-    if gap is None or cause == "measurer":
+    if gap is None or cause is causes.MEASURER:
         dark = generator is not None and _was_skipped(generator.spans, tail, worst)
         missing = tuple(_missing(cause, device, dark, no_thread))
     grade = LETTERS[int(judged.grade[rows].max())]
@@ -62,7 +64,7 @@ def _tell(
         n_lost=int(np.count_nonzero(~late)),
         n_void=int(np.count_nonzero(tail.is_void[rows])),
         worst_excess_ns=int(judged.excess_ns[worst]),
-        cause=cause,
+        cause=cause.id,
         grade=grade,
         n_by_relation=relation_counts(judged.blame.relation[rows]),
         gap=gap,
@@ -92,9 +94,9 @@ def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
 
 
 def _missing(
-    cause: str, device: GapVerdicts | None, was_skipped: bool, no_thread: str
+    cause: Cause, device: GapVerdicts | None, was_skipped: bool, no_thread: str
 ) -> list[str]:
-    if cause != "unknown":
+    if cause is not causes.UNKNOWN:
         return []
     if device is None and no_thread:
         return [no_thread]
@@ -109,16 +111,16 @@ def _missing(
     return ["a gap: every thread polled all the time, the device served this packet slowly"]
 
 
-def _reason(judged: JudgedTail, packet: int, cause: str) -> str:
+def _reason(judged: JudgedTail, packet: int, cause: Cause) -> str:
     tail = judged.tail
-    if cause == "queueing":
+    if cause is causes.QUEUEING:
         why = queue_reason(int(tail.n_recent[packet]), int(tail.latency_ns[packet]), judged.normal)
         n = int(tail.in_flight[packet])
         return f"it waited behind {n:,} packet{'' if n == 1 else 's'} in the device ({why})"
     if judged.blame.relation[packet] == Relation.HELD_BACK:
         return "the device held it back while the generator stood still"
     covered = int(judged.blame.covered_ns[packet])
-    if cause == "unknown" and covered:
+    if cause is causes.UNKNOWN and covered:
         time = format_ns(covered)
         return f"nothing recorded says why; gaps cover only {time}"
     return ""

@@ -1,5 +1,7 @@
 """Why a thread is off its core, and what that makes of whoever runs instead."""
 
+from taut.explain import causes
+from taut.explain.cause import Cause
 from taut.explain.read.names import Names, running_cause
 
 # include/trace/events/sched.h: prev_state is a mask of these; 0x100 is added when preempted.
@@ -71,29 +73,29 @@ class OffCore:
         """Another thread has the core from now on."""
         self.thread, self.priority = thread, _ORDINARY if priority is None else priority
 
-    def cause(self, in_fault: bool, in_call: bool) -> tuple[str, str]:
+    def cause(self, in_fault: bool, in_call: bool) -> tuple[Cause, str]:
         """Name the cause while that thread has the core, and say more.
 
         A verdict needs evidence of its own: *system call* that the thread was in one, *throttled*
         that a quota was used up. That the core idles is no cause.
         """
         if self._reason == "stopped":
-            return "stopped", "until it was continued"
+            return causes.STOPPED, "until it was continued"
         if self._reason == "gone":
-            return "unknown", GONE_WORDS
+            return causes.UNKNOWN, GONE_WORDS
         if self._reason == "blocked":
             if in_fault:
-                return "page-fault", "from disk"
-            return ("syscall", "that slept") if in_call else ("unknown", SLEPT_WORDS)
+                return causes.PAGE_FAULT, "from disk"
+            return (causes.SYSCALL, "that slept") if in_call else (causes.UNKNOWN, SLEPT_WORDS)
         if self.thread == 0:
             if self._was_woken:
-                return "idle-exit", ""
+                return causes.IDLE_EXIT, ""
             if not self._may_throttle:
-                return "unknown", IDLE_WORDS
+                return causes.UNKNOWN, IDLE_WORDS
             # Fit to run, and the core idles: it was not allowed to.
             self._is_throttled = True
         if self._is_throttled:
-            return "throttled", ""
+            return causes.THROTTLED, ""
         return running_cause(self._names.comm(self.thread), self.priority), self._names.thread(
             self.thread
         )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask
-from taut.explain.causes import CAUSES
+from taut.explain.cause import Cause
+from taut.explain.causes import CAUSES, NUMBER
 from taut.records.layout import EVENT_VECTORS
 
-CAUSE_NUMBER = {cause.id: number for number, cause in enumerate(CAUSES)}
 N_CAUSES = len(CAUSES)
 
 # What costs time outside the events that mark it, each its own: calibrate.py.
@@ -79,10 +79,12 @@ class SegmentLists:
         self.visits[0][-1] = span
         return len(self.visits[0]) - 1
 
-    def close(self, visit: int, cause: str, entry: str, detail: str, by: int, joined: bool) -> None:
+    def close(
+        self, visit: int, cause: Cause, entry: str, detail: str, by: int, joined: bool
+    ) -> None:
         """Say what a visit was."""
         number = self.details.setdefault(detail, len(self.details))
-        values = (CAUSE_NUMBER[cause], CLASS_NUMBER[entry], number, by, joined)
+        values = (NUMBER[cause], CLASS_NUMBER[entry], number, by, joined)
         for column, value in zip(self.visits[1:], values, strict=True):
             column[visit] = value
 

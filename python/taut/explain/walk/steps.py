@@ -5,11 +5,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from taut.explain import causes
 from taut.explain.arrays import AFTER_ALL, Ints, Mask
+from taut.explain.cause import Cause
+from taut.explain.causes import OF_CALL, OF_VECTOR
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import (
-    CALL_CAUSES,
-    VECTOR_CAUSES,
     Names,
     softirq_name,
     vector_name,
@@ -217,33 +218,39 @@ def _segments(scene: Scene, moments: tuple[Ints, Ints, Ints], step: Ints, index:
     return out.freeze()
 
 
-def _tell(scene: Scene, calls: _Calls, step: Step, at: int) -> tuple[str, str, str, int, bool]:
+def _tell(scene: Scene, calls: _Calls, step: Step, at: int) -> tuple[Cause, str, str, int, bool]:
     """Cause, class of entry, words, thread that caused it, and whether it is a sender's event."""
     layers, events, names = scene.layers, scene.events, scene.names
     if step is Step.IDLE:
-        return "idle-exit", "none", "", -1, False
+        return causes.IDLE_EXIT, "none", "", -1, False
     if step in (Step.WAIT, Step.OFF):
         thread = int(layers.who[at])
-        cause = "ksoftirqd-wait" if step is Step.WAIT else "softirqs-off"
+        cause = causes.KSOFTIRQD_WAIT if step is Step.WAIT else causes.SOFTIRQS_OFF
         return cause, "none", f"{names.thread(thread)} ran", thread, False
     if step is Step.FOREIGN:
-        return "softirq", "none", f"NET_RX, {scene.work.foreign[at]} packets of others", -1, False
+        return (
+            causes.SOFTIRQ,
+            "none",
+            f"NET_RX, {scene.work.foreign[at]} packets of others",
+            -1,
+            False,
+        )
     if step is Step.SOFTIRQ:
         number = int(events.arg0[layers.softirq.row[at]])
-        return "softirq", "none", softirq_name(number), -1, False
+        return causes.SOFTIRQ, "none", softirq_name(number), -1, False
     if step is Step.NMI:
-        return "nmi", "nmi", names.function(int(events.arg0[layers.nmi.row[at]])), -1, False
+        return causes.NMI, "nmi", names.function(int(events.arg0[layers.nmi.row[at]])), -1, False
     if step is Step.CALL:
         return _tell_call(scene, at, "none")
     return _tell_interrupt(scene, calls, at)
 
 
-def _tell_call(scene: Scene, at: int, entry: str) -> tuple[str, str, str, int, bool]:
+def _tell_call(scene: Scene, at: int, entry: str) -> tuple[Cause, str, str, int, bool]:
     row = int(scene.layers.call.row[at])
     name = scene.names.function(int(scene.events.arg1[row]))
-    cause = CALL_CAUSES.get(name, "function-call")
+    cause = OF_CALL.get(name, causes.FUNCTION_CALL)
     sender = int(scene.senders.of[row])
-    what = name if cause == "function-call" else ""
+    what = name if cause is causes.FUNCTION_CALL else ""
     if sender < 0:
         return cause, entry, what, -1, False
     thread, cpu = int(scene.events.thread[sender]), int(scene.events.cpu[sender])
@@ -251,15 +258,21 @@ def _tell_call(scene: Scene, at: int, entry: str) -> tuple[str, str, str, int, b
     return cause, entry, f"{what} {who}".strip(), thread, True
 
 
-def _tell_interrupt(scene: Scene, calls: _Calls, at: int) -> tuple[str, str, str, int, bool]:
+def _tell_interrupt(scene: Scene, calls: _Calls, at: int) -> tuple[Cause, str, str, int, bool]:
     """An interrupt that carried a call is what it was sent for."""
     row = int(scene.layers.interrupt.row[at])
     number = int(scene.events.arg0[row])
     if int(scene.events.kind[row]) == KIND["irq_entry"]:
-        return "device-irq", "irq", scene.names.irq(number), -1, False
+        return causes.DEVICE_IRQ, "irq", scene.names.irq(number), -1, False
     name = vector_name(number)
     entry = name if name in CLASS_NUMBER else "vector"
     if calls.of_interrupt[at] >= 0:
         return _tell_call(scene, int(calls.of_interrupt[at]), entry)
-    cause = VECTOR_CAUSES.get(name, "device-irq")
-    return cause, entry, name if cause in ("frequency", "machine-check") else "", -1, False
+    cause = OF_VECTOR.get(name, causes.DEVICE_IRQ)
+    return (
+        cause,
+        entry,
+        name if cause in (causes.FREQUENCY, causes.MACHINE_CHECK) else "",
+        -1,
+        False,
+    )

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taut.explain import causes
 from taut.explain.arrays import Ints
+from taut.explain.cause import Away, Cause
+from taut.explain.causes import OF_CALL, OF_VECTOR
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.facts import throttled_ns
 from taut.explain.read.names import (
-    CALL_CAUSES,
-    VECTOR_CAUSES,
     Names,
     softirq_name,
     vector_name,
@@ -43,6 +44,8 @@ ABOUT_OTHERS = (
 )
 """Events whose thread does not say who has the core: noted elsewhere, by nobody, or (tlb_flush) by
 the thread that has just been switched away from."""
+_NAMED_BY_VECTOR = (causes.TIMER, causes.RESCHEDULE, causes.FUNCTION_CALL, causes.IRQ_WORK)
+"""The vector's name says no more than the cause."""
 _ITS_OWN = ("page_fault", "syscall_entry", "syscall_exit")
 """Of watched threads. While another one has the core, they are a part of its turn."""
 
@@ -52,7 +55,7 @@ class _Visit:
 
     __slots__ = ("by", "cause", "detail", "entry", "id", "is_named", "joined", "level", "since")
 
-    def __init__(self, level: int, cause: str, entry: str, since: int) -> None:
+    def __init__(self, level: int, cause: Cause, entry: str, since: int) -> None:
         self.level, self.cause, self.entry, self.since = level, cause, entry, since
         self.id, self.by, self.detail, self.is_named, self.joined = 0, -1, "", False, False
 
@@ -165,7 +168,7 @@ class _Walk:
                 self.out.add(self._span, self._last, until, top.id)
         self._last = t
 
-    def _push(self, level: int, cause: str, entry: str, t: int) -> _Visit:
+    def _push(self, level: int, cause: Cause, entry: str, t: int) -> _Visit:
         self._pop(level, t)
         is_over_own = not self._stack or self._stack[-1].level < TASK
         # Softirqs run where an interrupt ends, and share its cost.
@@ -200,22 +203,22 @@ class _Walk:
     # Interrupts.
 
     def _irq_entry(self, t: int, irq: int, _: int) -> None:
-        self._push(INTERRUPT, "device-irq", "irq", t).detail = self._names.irq(irq)
+        self._push(INTERRUPT, causes.DEVICE_IRQ, "irq", t).detail = self._names.irq(irq)
 
     def _vector_entry(self, t: int, vector: int, _: int) -> None:
         name = vector_name(vector)
         entry = name if name in CLASS_NUMBER else "vector"
-        visit = self._push(INTERRUPT, VECTOR_CAUSES.get(name, "device-irq"), entry, t)
-        if visit.cause not in ("timer", "reschedule", "function-call", "irq-work"):
+        visit = self._push(INTERRUPT, OF_VECTOR.get(name, causes.DEVICE_IRQ), entry, t)
+        if visit.cause not in _NAMED_BY_VECTOR:
             visit.detail = name
-        if visit.cause == "reschedule":
+        if visit.cause is causes.RESCHEDULE:
             self._name_sender(visit, "")
 
     def _interrupt_exit(self, t: int, _: int, __: int) -> None:
         self._leave(INTERRUPT, t)
 
     def _softirq_entry(self, t: int, number: int, _: int) -> None:
-        self._push(SOFTIRQ, "softirq", "softirq", t).detail = softirq_name(number)
+        self._push(SOFTIRQ, causes.SOFTIRQ, "softirq", t).detail = softirq_name(number)
 
     def _softirq_exit(self, t: int, _: int, __: int) -> None:
         self._leave(SOFTIRQ, t)
@@ -229,7 +232,7 @@ class _Walk:
         # Stamped at its end; no other event can lie inside.
         start = max(t - duration_ns, self._last)
         self._advance(start)
-        self._push(CALL + 1, "nmi", "nmi", start).detail = self._names.function(handler)
+        self._push(CALL + 1, causes.NMI, "nmi", start).detail = self._names.function(handler)
         self._pop(CALL + 1, t)
 
     # Function calls from other cores.
@@ -239,11 +242,11 @@ class _Walk:
             # The core's own part of a call to all: whoever runs goes on running.
             return
         name = self._names.function(function)
-        cause = CALL_CAUSES.get(name, "function-call")
+        cause = OF_CALL.get(name, causes.FUNCTION_CALL)
         visit = self._push(CALL, cause, "call", t)
         if self._stack[:-1]:
             visit.entry = "none"
-        self._name_sender(visit, name if cause == "function-call" else "")
+        self._name_sender(visit, name if cause is causes.FUNCTION_CALL else "")
         self._rename_interrupt(visit)
 
     def _name_sender(self, visit: _Visit, what: str) -> None:
@@ -260,7 +263,7 @@ class _Walk:
         below = self._stack[-2] if len(self._stack) > 1 else None
         if below is None or below.level != INTERRUPT or below.is_named:
             return
-        if below.cause in ("function-call", "reschedule"):
+        if below.cause in (causes.FUNCTION_CALL, causes.RESCHEDULE):
             below.cause, below.detail, below.by = call.cause, call.detail, call.by
             below.joined, below.is_named = call.joined, True
 
@@ -277,10 +280,10 @@ class _Walk:
         words = "all pages" if pages >= 1 << 62 else f"{pages} page{'s' if pages != 1 else ''}"
         for visit in self._stack:
             if visit.level in (INTERRUPT, CALL) and visit.cause in (
-                "function-call",
-                "tlb-shootdown",
+                causes.FUNCTION_CALL,
+                causes.TLB_SHOOTDOWN,
             ):
-                visit.cause, visit.is_named = "tlb-shootdown", True
+                visit.cause, visit.is_named = causes.TLB_SHOOTDOWN, True
                 if not visit.detail.startswith(words):
                     visit.detail = f"{words} {visit.detail}".strip()
 
@@ -297,7 +300,7 @@ class _Walk:
         self._off.is_chained = True
         visit = self._push(TASK, cause, "switch", t)
         visit.entry, visit.detail = entry, detail
-        visit.by = thread if cause in ("preemption", "fifo-preemption", "workqueue") else -1
+        visit.by = thread if cause.away is Away.OTHER else -1
 
     def _switch(self, t: int, previous: int, following: int) -> None:
         self._pop(SOFTIRQ, t)
@@ -331,11 +334,11 @@ class _Walk:
         if task is None:
             return
         visit = self._push(WORK, task.cause, "none", t)
-        if task.cause in ("preemption", "fifo-preemption", "workqueue"):
-            visit.cause, visit.by = "workqueue", task.by
+        if task.cause.away is Away.OTHER:
+            visit.cause, visit.by = causes.WORKQUEUE, task.by
             visit.detail = f"{self._names.function(function)} in {self._names.thread(task.by)}"
             if not task.is_named:
-                task.cause, task.detail, task.is_named = "workqueue", visit.detail, True
+                task.cause, task.detail, task.is_named = causes.WORKQUEUE, visit.detail, True
         else:
             visit.detail = task.detail
 
@@ -345,11 +348,11 @@ class _Walk:
     # What the thread does itself.
 
     def _page_fault(self, t: int, address: int, _: int) -> None:
-        self._push(FAULT, "page-fault", "page_fault", t).detail = f"at {address:#x}"
+        self._push(FAULT, causes.PAGE_FAULT, "page_fault", t).detail = f"at {address:#x}"
 
     def _syscall_entry(self, t: int, number: int, _: int) -> None:
         self._pop(FAULT, t)
-        self._push(SYSCALL, "syscall", "syscall", t).detail = f"number {number}"
+        self._push(SYSCALL, causes.SYSCALL, "syscall", t).detail = f"number {number}"
 
     def _syscall_exit(self, t: int, _: int, __: int) -> None:
         self._leave(SYSCALL, t)

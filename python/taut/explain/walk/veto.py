@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from taut.explain import causes
 from taut.explain.arrays import AFTER_ALL, Ints
+from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.read.passages import Passages
 from taut.explain.read.spans import Spans
-from taut.explain.walk.segments import CAUSE_NUMBER, Segments
+from taut.explain.walk.segments import Segments
 
 
 @dataclass(frozen=True)
@@ -29,20 +31,7 @@ class Vetoed:
 
 # While one of these has the core, the thread does not run at all. An interrupt that begins after a
 # packet came out is a new one; a turn of another thread is the one that had ended.
-_OFF_CORE = [
-    CAUSE_NUMBER[name]
-    for name in (
-        "preemption",
-        "fifo-preemption",
-        "workqueue",
-        "stopped",
-        "throttled",
-        "idle-exit",
-        "syscall",
-        "page-fault",
-        "unknown",
-    )
-]
+_OFF_CORE = [NUMBER[cause] for cause in CAUSES if cause.away or cause is causes.UNKNOWN]
 
 
 def cut_device(spans: Spans, passages: Passages, n_held: int) -> tuple[Spans, Vetoed]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from taut.analysis.load import share_words
-from taut.explain.cause import count_guesses, title_words
+from taut.explain.grades import count_guesses, title_words
 from taut.explain.tell.by_percentile import EVERY_SLOWEST, PER_DECADE
 from taut.report.chart import (
     SHARE_LABEL,
