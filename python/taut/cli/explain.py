@@ -140,14 +140,14 @@ def _print_json(run: Path, found: Iterable[Explanation | _NotExplained]) -> str 
     """Print one document; say why where it holds no explanation."""
     trials: list[dict[str, Any]] = []
     left_out: list[_NotExplained] = []
-    for of in found:
-        if isinstance(of, _NotExplained):
-            left_out.append(of)
+    for one in found:
+        if isinstance(one, _NotExplained):
+            left_out.append(one)
         else:
-            trials.append(as_document(of))
+            trials.append(as_document(one))
     document = {"format": 1, "run": str(run), "trials": trials}
     json.dump(
-        document | {"not_explained": [{"trial": of.trial, "why": of.why} for of in left_out]},
+        document | {"not_explained": [{"trial": one.trial, "why": one.why} for one in left_out]},
         sys.stdout,
     )
     print()
@@ -160,19 +160,20 @@ def _print_all(
     """Print who made packets late, then each trial; say why where none could be explained."""
     left_out: list[_NotExplained] = []
     told: list[_NotExplained | dict[str, Any]] = []
-    for of in found:
-        if isinstance(of, _NotExplained):
-            left_out.append(of)
-            told.append(of)
-        elif of.packets is None:
-            _print_stalls(console, of)
+    for trial in found:
+        if isinstance(trial, _NotExplained):
+            left_out.append(trial)
+            told.append(trial)
+        elif trial.packets is None:
+            _print_stalls(console, trial)
             told.append({})
         else:
             # A document, for an explanation holds its events: hundreds of megabytes.
-            told.append({"name": of.name, "heading": of.heading, "explanation": as_document(of)})
-    trials = [of for of in told if isinstance(of, dict) and of]
+            heading, document = trial.heading, as_document(trial)
+            told.append({"name": trial.name, "heading": heading, "explanation": document})
+    trials = [one for one in told if isinstance(one, dict) and one]
     if trials:
-        print_offenders([trial["explanation"] for trial in trials], console, details=details)
+        print_offenders([one["explanation"] for one in trials], console, details=details)
     for one in told:
         if isinstance(one, _NotExplained):
             console.print()
@@ -249,8 +250,13 @@ def _print_stalls(console: Console, e: Explanation) -> None:
         console,
         [words("cause"), *map(numbers, ("stalls", "total", "worst")), words("mostly by")],
         [
-            [of.words, f"{of.n:,}", *map(format_ns, (of.total_ns, of.worst_ns)), _mostly_by(of)]
-            for of in e.gap_totals
+            [
+                total.words,
+                f"{total.n:,}",
+                *map(format_ns, (total.total_ns, total.worst_ns)),
+                _mostly_by(total),
+            ]
+            for total in e.gap_totals
         ],
     )
     for gap in e.worst_gaps[:_STORIES]:

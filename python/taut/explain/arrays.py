@@ -45,8 +45,8 @@ class RangeMaximum:
         level = np.frexp((high - low).astype(np.float64))[1] - 1
         found = np.empty(len(low), np.int64)
         for k in np.unique(level):
-            of = level == k
-            left = self._levels[k][low[of]]
-            right = self._levels[k][high[of] - (1 << int(k))]
-            found[of] = np.where(self._values[right] > self._values[left], right, left)
+            own = level == k
+            left = self._levels[k][low[own]]
+            right = self._levels[k][high[own] - (1 << int(k))]
+            found[own] = np.where(self._values[right] > self._values[left], right, left)
         return found

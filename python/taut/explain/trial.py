@@ -107,7 +107,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         calibration=threads.calibration,
         calls=(threads.senders.n_calls, threads.senders.n_joined),
         counters={
-            of.spans.thread: {"steal": of.facts.steal, "smi": of.facts.smi} for of in verdicts
+            one.spans.thread: {"steal": one.facts.steal, "smi": one.facts.smi} for one in verdicts
         },
         missing=threads.notes.missing,
         notes=(*threads.words, *conditions(normal, trace.events)),
@@ -192,13 +192,13 @@ def judge_threads(
     batching = batching_of(meta.get("dut") or {})
     n_held = 0 if batching is None else 2 * batching.packets
     walked = [
-        _walk(trace, events, senders, name, of, asked, passages, n_held)
-        for name, of, asked in roles
-        if of.core is not None
+        _walk(trace, events, senders, name, thread, asked, passages, n_held)
+        for name, thread, asked in roles
+        if thread.core is not None
     ]
     if not walked:
         raise InputError("trial.json: no cores; it does not say which core the generator had")
-    calibration = calibrate([(of.spans, of.segments) for of in walked])
+    calibration = calibrate([(one.spans, one.segments) for one in walked])
     is_guest = trace.is_guest if options.is_guest is None else options.is_guest
     judged = _judge(walked, events, trace, calibration, is_guest)
     if trace.events is None:
@@ -283,19 +283,19 @@ def _device_meta(meta: Mapping[str, Any], gaps: Gaps) -> tuple[_ThreadMeta, list
     Its log takes an iteration for a gap that needs more than the port's usual time a packet. Where
     most packets were handled in such, that is what they cost: a slow network function is no stall.
     """
-    of = _thread_meta(meta, "device")
+    device = _thread_meta(meta, "device")
     ports = ((meta.get("dut") or {}).get("stats") or {}).get("ports") or []
     handled = sum(int(port.get("rx") or 0) for port in ports)
     if not handled or 2 * gaps.n_handled <= handled:
-        return of, []
+        return device, []
     usual_ns = gaps.per_packet_ns
-    if usual_ns <= of.per_packet_ns:
-        return of, []
+    if usual_ns <= device.per_packet_ns:
+        return device, []
     words = (
         f"the device needs {format_ns(usual_ns)} a packet, its log expects "
-        f"{format_ns(of.per_packet_ns)}: so much in a gap is its own work"
+        f"{format_ns(device.per_packet_ns)}: so much in a gap is its own work"
     )
-    return replace(of, per_packet_ns=usual_ns), [words]
+    return replace(device, per_packet_ns=usual_ns), [words]
 
 
 def _keeps_log(gaps: Gaps, meta: Mapping[str, Any]) -> bool:
@@ -309,14 +309,14 @@ def _walk(
     events: Events,
     senders: Senders,
     name: str,
-    of: _ThreadMeta,
+    meta: _ThreadMeta,
     asked: int | None,
     passages: Passages,
     n_held: int,
 ) -> _Walked:
-    core = -1 if of.core is None else of.core
+    core = -1 if meta.core is None else meta.core
     window_ns = trace.notes.window_ns
-    spans = spans_of(trace.gaps.table, name, core, events, of.per_packet_ns, window_ns)
+    spans = spans_of(trace.gaps.table, name, core, events, meta.per_packet_ns, window_ns)
     spans, vetoed = (
         cut_device(spans, passages, n_held) if name == DEVICE else cut_generator(spans, passages)
     )
@@ -345,14 +345,14 @@ def _judge(
     calibration: Calibration,
     is_guest: bool | None,
 ) -> list[GapVerdicts]:
-    shares = [share_out(of.spans, of.segments, calibration) for of in walked]
+    shares = [share_out(one.spans, one.segments, calibration) for one in walked]
     judged = []
-    for i, of in enumerate(walked):
+    for i, one in enumerate(walked):
         others = [(w, s) for j, (w, s) in enumerate(zip(walked, shares, strict=True)) if j != i]
-        marks = _with_others(mark(of.spans, events, trace.notes), of.spans, shares[i], others)
-        core, thread = of.spans.core, of.thread
-        facts: Facts = facts_of(events, trace.notes, core, thread, is_guest, of.is_traced)
-        judged.append(judge(of.spans, of.segments, shares[i], facts, marks))
+        marks = _with_others(mark(one.spans, events, trace.notes), one.spans, shares[i], others)
+        core, thread = one.spans.core, one.thread
+        facts: Facts = facts_of(events, trace.notes, core, thread, is_guest, one.is_traced)
+        judged.append(judge(one.spans, one.segments, shares[i], facts, marks))
     return judged
 
 
@@ -362,8 +362,8 @@ def _with_others(
     """Mark empty gaps at whose time another core's thread has an empty gap too."""
     own = _is_empty(spans, shares)
     elsewhere = np.zeros(len(spans), bool)
-    for other, of in others:
-        empty = _is_empty(other.spans, of)
+    for other, other_shares in others:
+        empty = _is_empty(other.spans, other_shares)
         if other.spans.core != spans.core:
             at = other.spans.start_ns[empty], other.spans.end_ns[empty]
             elsewhere |= overlaps(spans.start_ns, spans.end_ns, *at)

@@ -78,8 +78,8 @@ def inside(acts: Acts, window_ns: tuple[int, int] | None) -> Acts:
     if window_ns is None:
         return acts
     first_ns, last_ns = window_ns
-    of = (acts.start_ns - SLACK_NS >= first_ns) & (acts.end_ns + AFTER_NS <= last_ns)
-    return Acts(acts.start_ns[of], acts.end_ns[of], acts.thread[of])
+    kept = (acts.start_ns - SLACK_NS >= first_ns) & (acts.end_ns + AFTER_NS <= last_ns)
+    return Acts(acts.start_ns[kept], acts.end_ns[kept], acts.thread[kept])
 
 
 def gap_of(acts: Acts, act: int, verdicts: GapVerdicts, held: Held) -> int:

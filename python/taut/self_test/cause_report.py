@@ -28,11 +28,11 @@ class Result:
     load: tuple[float, float]
     """Load average before and after."""
 
-    def natural(self, of: Confusion) -> float | None:
+    def natural(self, one: Confusion) -> float | None:
         """How many such verdicts the control would have had in the time of a cause."""
-        if self.control_seconds <= 0 or OF_INJECTOR[of.cause] is causes.MEASURER:
+        if self.control_seconds <= 0 or OF_INJECTOR[one.cause] is causes.MEASURER:
             return None
-        return self.control.get(of.cause, 0) * of.seconds / self.control_seconds
+        return self.control.get(one.cause, 0) * one.seconds / self.control_seconds
 
 
 def print_result(console: Console, result: Result) -> None:
@@ -41,9 +41,9 @@ def print_result(console: Console, result: Result) -> None:
     print_paragraph(console, f"Injected on core {result.core}, load average {load}")
     _print_acts(result.causes, console)
     _print_verdicts(result, console)
-    for of in result.causes:
-        for line in _remarks(of):
-            print_paragraph(console, f"{of.cause}: {line}", hanging=INDENT)
+    for one in result.causes:
+        for line in _remarks(one):
+            print_paragraph(console, f"{one.cause}: {line}", hanging=INDENT)
     for line in _EXPLAINED:
         print_paragraph(console, line.format(least=result.least_ns / 1000))
     by_reason: dict[str, list[str]] = {}
@@ -54,15 +54,15 @@ def print_result(console: Console, result: Result) -> None:
         print_paragraph(console, told, hanging=INDENT)
 
 
-def _remarks(of: Confusion) -> list[str]:
-    lines = [f"{n:,} missed: {why}" for why, n in of.why_missed.items()]
-    if of.n_off_core:
-        lines.append(f"{of.n_off_core:,} acts more took the core from another thread: not counted")
-    if of.beside:
-        lines.append(f"larger beside it: {_counted(of.beside)}")
-    if of.others:
-        lines.append(f"another's: {_counted(of.others)}")
-    return [*lines, *of.notes]
+def _remarks(one: Confusion) -> list[str]:
+    lines = [f"{n:,} missed: {why}" for why, n in one.why_missed.items()]
+    if one.n_off_core:
+        lines.append(f"{one.n_off_core:,} acts more took the core from another thread: not counted")
+    if one.beside:
+        lines.append(f"larger beside it: {_counted(one.beside)}")
+    if one.others:
+        lines.append(f"another's: {_counted(one.others)}")
+    return [*lines, *one.notes]
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -71,11 +71,12 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(told) + (f" and {more:,} more" if more else "")
 
 
-def one_line(of: Confusion) -> str:
+def one_line(one: Confusion) -> str:
     """Say of one cause what matters, as soon as it is done."""
     return (
-        f"{of.cause}: {of.n_felt:,} acts felt in {of.seconds:.0f} s, recall {percent(of.recall)}, "
-        f"found {percent(of.found)}, precision {percent(of.precision)}"
+        f"{one.cause}: {one.n_felt:,} acts felt in {one.seconds:.0f} s, "
+        f"recall {percent(one.recall)}, found {percent(one.found)}, "
+        f"precision {percent(one.precision)}"
     )
 
 
@@ -83,17 +84,17 @@ def _print_acts(causes: Sequence[Confusion], console: Console) -> None:
     titles = ("acts", "felt", "right", "beside", "missed", "recall", "found", "sender")
     rows = [
         (
-            of.cause,
-            f"{of.n_acts:,}",
-            f"{of.n_felt:,}",
-            f"{of.n_right:,}",
-            f"{of.n_beside:,}",
-            f"{sum(of.why_missed.values()):,}",
-            percent(of.recall),
-            percent(of.found),
-            percent(of.sender) if of.sender is not None else "",
+            one.cause,
+            f"{one.n_acts:,}",
+            f"{one.n_felt:,}",
+            f"{one.n_right:,}",
+            f"{one.n_beside:,}",
+            f"{sum(one.why_missed.values()):,}",
+            percent(one.recall),
+            percent(one.found),
+            percent(one.sender) if one.sender is not None else "",
         )
-        for of in causes
+        for one in causes
     ]
     print_columns(console, [labels("cause"), *map(numbers, titles)], rows)
 
@@ -101,20 +102,20 @@ def _print_acts(causes: Sequence[Confusion], console: Console) -> None:
 def _print_verdicts(result: Result, console: Console) -> None:
     titles = ("said", "at act", "own", "other", "none", "precision", "raw", "control", "less it")
     rows = []
-    for of in result.causes:
-        natural = result.natural(of)
+    for one in result.causes:
+        natural = result.natural(one)
         rows.append(
             (
-                OF_INJECTOR[of.cause].id,
-                f"{of.n_said:,}",
-                f"{of.n_at_act:,}",
-                f"{of.n_injectors:,}",
-                f"{of.n_others:,}",
-                f"{of.n_unexplained:,}",
-                percent(of.precision),
-                percent(of.precision_raw),
+                OF_INJECTOR[one.cause].id,
+                f"{one.n_said:,}",
+                f"{one.n_at_act:,}",
+                f"{one.n_injectors:,}",
+                f"{one.n_others:,}",
+                f"{one.n_unexplained:,}",
+                percent(one.precision),
+                percent(one.precision_raw),
                 "" if natural is None else f"{natural:,.0f}",
-                "" if natural is None else percent(of.precision_less(natural)),
+                "" if natural is None else percent(one.precision_less(natural)),
             )
         )
     print_columns(console, [labels("verdict"), *map(numbers, titles)], rows)

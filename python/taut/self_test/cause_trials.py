@@ -164,4 +164,4 @@ def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[s
 
 def cause_rows(result: Result) -> list[dict[str, Any]]:
     """Give the form of the self-test's document."""
-    return [as_row(of, result.natural(of)) for of in result.causes]
+    return [as_row(one, result.natural(one)) for one in result.causes]

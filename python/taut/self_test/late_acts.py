@@ -130,7 +130,7 @@ def confuse_packets(wanted: Wanted, acts: Acts, found: Explanation, due: Due) ->
     missed: Counter[str] = Counter()
     for start, end in zip(acts.start_ns.tolist(), acts.end_ns.tolist(), strict=True):
         made = _made_late(late, start, end, (found.p50_ns or 0))
-        gaps = [(of, gap) for of in evidence for gap in of.gaps_at(start, end)]
+        gaps = [(thread, gap) for thread in evidence for gap in thread.gaps_at(start, end)]
         if made.any():
             said = int(np.bincount(late.cause[made]).argmax())
         elif right == [_MEASURER] and _is_logged(gaps, (end - start) // _PART):
@@ -138,7 +138,7 @@ def confuse_packets(wanted: Wanted, acts: Acts, found: Explanation, due: Due) ->
         else:
             n_unfelt += 1
             continue
-        is_seen = any(of.own_ns[gap] >= wanted.least_ns for of, gap in gaps)
+        is_seen = any(thread.own_ns[gap] >= wanted.least_ns for thread, gap in gaps)
         if said == _MEASURER == right[0] and not _are_void(gaps, due):
             said = NUMBER[causes.UNKNOWN]
         if is_seen and said in right:
@@ -202,8 +202,8 @@ def _evidence(found: Explanation, wanted: Sequence[Cause], acts: Acts) -> list[_
 
 
 def _of_generator(gaps: _Gaps) -> list[tuple[int, int]]:
-    spans = [(of.spans, gap) for of, gap in gaps if of.spans.thread == MEASURER]
-    return [(int(of.start_ns[gap]), int(of.end_ns[gap])) for of, gap in spans]
+    spans = [(thread.spans, gap) for thread, gap in gaps if thread.spans.thread == MEASURER]
+    return [(int(own.start_ns[gap]), int(own.end_ns[gap])) for own, gap in spans]
 
 
 def _is_logged(gaps: _Gaps, least_ns: int) -> bool:

@@ -23,15 +23,15 @@ class PathResults:
     """Paths that this machine has not, and why; those that failed, too."""
 
 
-def path_line(of: PathResult) -> str:
+def path_line(one: PathResult) -> str:
     """Say of one path what matters, as soon as it is done."""
-    felt = sum(act.n_felt for act in of.acts)
-    found = sum(act.n_right + act.n_beside for act in of.acts)
-    right = sum(act.n_right for act in of.acts)
+    felt = sum(act.n_felt for act in one.acts)
+    found = sum(act.n_right + act.n_beside for act in one.acts)
+    right = sum(act.n_right for act in one.acts)
     return (
-        f"{of.path.name}: {felt:,} acts felt, recall {percent(_share(right, felt))}, found "
-        f"{percent(_share(found, felt))}; control: {percent(of.control.false_share)} of "
-        f"{of.control.n_tail:,} late packets have a false verdict"
+        f"{one.path.name}: {felt:,} acts felt, recall {percent(_share(right, felt))}, found "
+        f"{percent(_share(found, felt))}; control: {percent(one.control.false_share)} of "
+        f"{one.control.n_tail:,} late packets have a false verdict"
     )
 
 
@@ -44,13 +44,13 @@ def print_paths(console: Console, results: PathResults) -> None:
     if results.found:
         _print_acts(results.found, console)
         _print_controls(results.found, console)
-    for of in results.found:
-        for act in of.acts:
+    for one in results.found:
+        for act in one.acts:
             for line in _remarks(act):
-                told = f"{of.path.name}, {act.cause}: {line}"
+                told = f"{one.path.name}, {act.cause}: {line}"
                 print_paragraph(console, told, hanging=INDENT)
-        for name, why in of.failed.items():
-            told = f"{of.path.name}, {name}: not made: {why}"
+        for name, why in one.failed.items():
+            told = f"{one.path.name}, {name}: not made: {why}"
             print_paragraph(console, told, hanging=INDENT)
     for line in _EXPLAINED if results.found else ():
         print_paragraph(console, line)
@@ -71,7 +71,7 @@ def _print_acts(found: Sequence[PathResult], console: Console) -> None:
     titles = (*of_acts, "said", "none", "precision")
     rows = [
         (
-            f"{of.path.name}, {act.cause}",
+            f"{one.path.name}, {act.cause}",
             f"{act.n_acts:,}",
             f"{act.n_felt:,}",
             f"{act.n_right:,}",
@@ -83,8 +83,8 @@ def _print_acts(found: Sequence[PathResult], console: Console) -> None:
             f"{act.n_unexplained:,}",
             percent(act.precision),
         )
-        for of in found
-        for act in of.acts
+        for one in found
+        for act in one.acts
     ]
     print_columns(console, [labels("path, act"), *map(numbers, titles)], rows)
 
@@ -93,14 +93,14 @@ def _print_controls(found: Sequence[PathResult], console: Console) -> None:
     titles = ("late above", "tail", "said", "false", "of the tail")
     rows = [
         (
-            of.path.name,
-            format_ns(of.late_ns),
-            f"{of.control.n_tail:,}",
-            f"{of.control.n_said:,}",
-            f"{sum(of.control.false.values()):,}",
-            percent(of.control.false_share),
+            one.path.name,
+            format_ns(one.late_ns),
+            f"{one.control.n_tail:,}",
+            f"{one.control.n_said:,}",
+            f"{sum(one.control.false.values()):,}",
+            percent(one.control.false_share),
         )
-        for of in found
+        for one in found
     ]
     print_columns(console, [labels("control of"), *map(numbers, titles)], rows)
 
@@ -120,16 +120,16 @@ def path_rows(results: PathResults) -> list[dict[str, Any]]:
     """Give the form of the self-test's document."""
     return [
         {
-            "path": of.path.name,
-            "late_ns": of.late_ns,
+            "path": one.path.name,
+            "late_ns": one.late_ns,
             "control": {
-                "tail": of.control.n_tail,
-                "said": of.control.n_said,
-                "false": dict(of.control.false),
-                "false_share": of.control.false_share,
+                "tail": one.control.n_tail,
+                "said": one.control.n_said,
+                "false": dict(one.control.false),
+                "false_share": one.control.false_share,
             },
-            "acts": [as_row(act, None) for act in of.acts],
-            "not_made": dict(of.failed),
+            "acts": [as_row(act, None) for act in one.acts],
+            "not_made": dict(one.failed),
         }
-        for of in results.found
+        for one in results.found
     ]

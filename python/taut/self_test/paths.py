@@ -148,7 +148,7 @@ def paths_of(names: Sequence[str]) -> tuple[PacketPath, ...]:
     known = {path.name for path in PATHS}
     for name in names:
         if name not in known:
-            raise InputError(f"--path {name}: not one of {', '.join(of.name for of in PATHS)}")
+            raise InputError(f"--path {name}: not one of {', '.join(one.name for one in PATHS)}")
     return tuple(path for path in PATHS if path.name in names)
 
 

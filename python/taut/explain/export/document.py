@@ -96,13 +96,15 @@ def _gap(story: GapStory) -> dict[str, Any]:
     }
 
 
-def _calibration(of: Calibration) -> dict[str, Any]:
+def _calibration(calibration: Calibration) -> dict[str, Any]:
+    watched_ns = calibration.watched_ns
     return {
         "entry_and_exit": {
-            name: {**asdict(cost), "limit_ns": cost.limit_ns} for name, cost in of.costs.items()
+            name: {**asdict(cost), "limit_ns": cost.limit_ns}
+            for name, cost in calibration.costs.items()
         },
-        "empty_gaps": of.empty_gaps,
-        "empty_ns": of.empty_ns,
-        "watched_ns": of.watched_ns,
-        "empty_gaps_per_second": 1e9 * of.empty_gaps / of.watched_ns if of.watched_ns else 0.0,
+        "empty_gaps": calibration.empty_gaps,
+        "empty_ns": calibration.empty_ns,
+        "watched_ns": watched_ns,
+        "empty_gaps_per_second": 1e9 * calibration.empty_gaps / watched_ns if watched_ns else 0.0,
     }

@@ -70,19 +70,19 @@ def _draw(file: BinaryIO, explanation: Explanation, windows: _Windows) -> Drawn:
     n_packets = 0
     if packets is not None and verdicts is not None:
         n_packets = _draw_packets(writer, root, packets, verdicts)
-    n_gaps = sum(_draw_gaps(writer, root, of, windows) for of in source.verdicts)
-    n_segments = sum(_draw_segments(writer, root, of, windows) for of in source.verdicts)
+    n_gaps = sum(_draw_gaps(writer, root, judged, windows) for judged in source.verdicts)
+    n_segments = sum(_draw_segments(writer, root, judged, windows) for judged in source.verdicts)
     n_events = _draw_events(writer, root, source.events, Names(source.notes), windows)
     return Drawn(n_packets, n_gaps, n_segments, n_events)
 
 
 def _base_ns(windows: _Windows, packets: pa.Table | None, verdicts: Iterable[GapVerdicts]) -> int:
     """Find the zero of Perfetto's time, which has nothing below: gaps come before the load."""
-    all_spans = [of.spans for of in verdicts]
+    all_spans = [judged.spans for judged in verdicts]
     starts = [s.start_ns[_inside(windows, s.start_ns, s.end_ns)] for s in all_spans]
     if packets is not None:
         starts.append(packets["sent_ns"].to_numpy())
-    return min(int(of.min(initial=0)) for of in (windows[0], *starts))
+    return min(int(times.min(initial=0)) for times in (windows[0], *starts))
 
 
 def _windows(explanation: Explanation, n: int) -> _Windows:
@@ -176,28 +176,32 @@ def _packets_inside(path: Path, windows: _Windows) -> pa.Table:
     return pa.concat_tables(parts).sort_by("sent_ns")
 
 
-def _draw_gaps(writer: PerfettoWriter, root: int, of: GapVerdicts, windows: _Windows) -> int:
-    spans = of.spans
+def _draw_gaps(writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: _Windows) -> int:
+    spans = judged.spans
     track = writer.track(f"gaps of the {spans.thread} on core {spans.core}", root)
     rows = np.flatnonzero(_inside(windows, spans.start_ns, spans.end_ns))
     for row in rows.tolist():
-        shares: Mapping[str, int] = {s.label: s.ns for s in shares_of(of, row)}
+        shares: Mapping[str, int] = {s.label: s.ns for s in shares_of(judged, row)}
         writer.slice(
             track,
-            CAUSES[int(of.cause[row])].id,
+            CAUSES[int(judged.cause[row])].id,
             int(spans.start_ns[row]),
             int(spans.end_ns[row]),
-            grade=LETTERS[int(of.grade[row])],
+            grade=LETTERS[int(judged.grade[row])],
             packets=int(spans.n_packets[row]),
             **{f"{label} ns": ns for label, ns in shares.items()},
         )
     return len(rows)
 
 
-def _draw_segments(writer: PerfettoWriter, root: int, of: GapVerdicts, windows: _Windows) -> int:
+def _draw_segments(
+    writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: _Windows
+) -> int:
     """Draw who had the core inside gaps: exclusive, the innermost."""
-    segments = of.segments
-    track = writer.track(f"who had core {of.spans.core} in gaps of the {of.spans.thread}", root)
+    segments = judged.segments
+    track = writer.track(
+        f"who had core {judged.spans.core} in gaps of the {judged.spans.thread}", root
+    )
     rows = np.flatnonzero(_inside(windows, segments.start_ns, segments.end_ns))
     for row in rows.tolist():
         visit = int(segments.visit[row])

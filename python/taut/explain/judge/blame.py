@@ -77,16 +77,16 @@ class _Device:
         spans = self.spans
         if spans is None or self.is_work is None:
             return covered_by(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
-        of = np.flatnonzero(self.is_work == work)
+        rows = np.flatnonzero(self.is_work == work)
         chosen = replace(
             spans,
-            start_ns=spans.start_ns[of],
-            end_ns=spans.end_ns[of],
-            n_packets=spans.n_packets[of],
-            is_lost=spans.is_lost[of],
+            start_ns=spans.start_ns[rows],
+            end_ns=spans.end_ns[rows],
+            n_packets=spans.n_packets[rows],
+            is_lost=spans.is_lost[rows],
         )
         covered, gap = covered_by(chosen, tail.sent_ns, tail.received_ns, tail.is_late)
-        return covered, np.where(gap >= 0, of[np.maximum(gap, 0)] if len(of) else -1, -1)
+        return covered, np.where(gap >= 0, rows[np.maximum(gap, 0)] if len(rows) else -1, -1)
 
     def outlasts(self, tail: Tail, gap: Ints) -> Mask:
         """Mark packets that were back before their gap ended: it cannot have held them up.
@@ -233,22 +233,22 @@ def _is_queue(tail: Tail, normal: Normal, bound_ns: Ints) -> Mask:
 
 
 def _after_silence(
-    tail: Tail, island: Ints, normal: Normal, silences: Stretches, of: Mask, needed_ns: Ints
+    tail: Tail, island: Ints, normal: Normal, silences: Stretches, asked: Mask, needed_ns: Ints
 ) -> Mask:
     """Mark packets, of those chosen, that a silence held up, or that stand behind one of them."""
     start, end = silences
     none = np.zeros(len(start), np.int64)
     spans = Spans("silence", -1, start, end, none, none.astype(bool))
-    silent, longest = covered_by(spans, tail.sent_ns, tail.received_ns, of)
-    held = of & (longest >= 0) & (2 * silent >= needed_ns)
+    silent, longest = covered_by(spans, tail.sent_ns, tail.received_ns, asked)
+    held = asked & (longest >= 0) & (2 * silent >= needed_ns)
     root = _roots(tail, island, held, _drained(spans, np.where(held, longest, -1), normal))
     behind: Mask = held | (root >= 0)
     return behind
 
 
-def _is_first(gap: Ints, direction: Ints, of: Mask) -> Mask:
+def _is_first(gap: Ints, direction: Ints, asked: Mask) -> Mask:
     """Mark the first packet of each gap and direction."""
-    rows = np.flatnonzero(of)
+    rows = np.flatnonzero(asked)
     _, first = np.unique(2 * gap[rows] + (direction[rows] & 1), return_index=True)
     marked = np.zeros(len(gap), bool)
     marked[rows[first]] = True

@@ -6,14 +6,14 @@ from taut.explain.arrays import Ints, Mask, RangeMaximum
 from taut.explain.read.spans import Spans
 
 
-def covered_by(spans: Spans | None, start: Ints, end: Ints, of: Mask) -> tuple[Ints, Ints]:
+def covered_by(spans: Spans | None, start: Ints, end: Ints, asked: Mask) -> tuple[Ints, Ints]:
     """How much of each window lies in gaps, and which gap covers most."""
     covered, best = np.zeros(len(start), np.int64), np.full(len(start), -1, np.int64)
     if spans is None or not len(spans):
         return covered, best
     low = np.searchsorted(spans.end_ns, start, "right")
     high = np.searchsorted(spans.start_ns, end, "left")
-    rows = np.flatnonzero((high > low) & of)
+    rows = np.flatnonzero((high > low) & asked)
     if not len(rows):
         return covered, best
     low, high, start, end = low[rows], high[rows], start[rows], end[rows]

@@ -61,7 +61,7 @@ class Traced:
 
 
 def judge_kernel_path(
-    meta: Mapping[str, Any], packets: Path, tail: Tail, of: Traced
+    meta: Mapping[str, Any], packets: Path, tail: Tail, traced: Traced
 ) -> tuple[GapVerdicts | None, str]:
     """Judge when the device's core held late packets, and say in words what was looked at.
 
@@ -74,26 +74,28 @@ def judge_kernel_path(
             "the device works in the sender's softirq, on the generator's core: what holds it up "
             "is a gap of the generator's"
         )
-    names = Names(of.notes)
-    layers = layers_of(of.events, core, names)
-    runs = network_runs(of.events, layers.softirq)
+    names = Names(traced.notes)
+    layers = layers_of(traced.events, core, names)
+    runs = network_runs(traced.events, layers.softirq)
     if not len(runs):
         return None, f"no network softirq was recorded on core {core}: what held packets is unknown"
-    told = told_of_packets(of.events, core, names)
+    told = told_of_packets(traced.events, core, names)
     carried = carry(packets, runs, late_windows(tail))
-    polls = _polls(of.events, core, runs)
+    polls = _polls(traced.events, core, runs)
     if len(told):
         # What a poll left when its budget was used up waits for the next one; ksoftirqd waits too.
         told = np.sort(np.concatenate([told, runs.end_ns[polls.is_full], layers.waiting.start_ns]))
     holds = find_holds(runs, tail, carried, polls.handled, told)
     work = _work(runs, carried, polls.handled)
-    facts = facts_of(of.events, of.notes, core, None, of.is_guest, is_traced=True)
-    scene = Scene(holds, layers, work, of.events, core, names, of.senders, of.is_guest, facts.smi)
+    facts = facts_of(traced.events, traced.notes, core, None, traced.is_guest, is_traced=True)
+    scene = Scene(
+        holds, layers, work, traced.events, core, names, traced.senders, traced.is_guest, facts.smi
+    )
     segments = paint(scene)
-    spans = _spans(holds, work, of, core)
-    shares = share_out(spans, segments, of.calibration)
-    verdicts = judge(spans, segments, shares, facts, mark(spans, of.events, of.notes))
-    usual = _usual_waking(layers, runs, told, interrupts_sent(of.events, core))
+    spans = _spans(holds, work, traced, core)
+    shares = share_out(spans, segments, traced.calibration)
+    verdicts = judge(spans, segments, shares, facts, mark(spans, traced.events, traced.notes))
+    usual = _usual_waking(layers, runs, told, interrupts_sent(traced.events, core))
     words = f"the device is the network softirq of core {core}: what held packets before it ran"
     words += " is told from kernel events"
     if not len(told):
@@ -148,8 +150,8 @@ def _settled(n: Ints, most: Ints) -> Ints:
     return settled
 
 
-def _spans(holds: Holds, work: Work, of: Traced, core: int) -> Spans:
-    lost = overlaps(holds.start_ns, holds.end_ns, *lost_spans(of.events, core))
+def _spans(holds: Holds, work: Work, traced: Traced, core: int) -> Spans:
+    lost = overlaps(holds.start_ns, holds.end_ns, *lost_spans(traced.events, core))
     return Spans(
         SOFTIRQ,
         core,
@@ -158,8 +160,8 @@ def _spans(holds: Holds, work: Work, of: Traced, core: int) -> Spans:
         holds.n_packets,
         lost,
         work.per_packet_ns,
-        skipped_spans(of.events),
-        of.notes.window_ns,
+        skipped_spans(traced.events),
+        traced.notes.window_ns,
     )
 
 

@@ -57,14 +57,14 @@ def n_recorded(
     on_core = events.cpu == core
     if counter in _OF_VECTORS:
         vectors = [EVENT_VECTORS.index(name) for name in _OF_VECTORS[counter]]
-        of = events.of("vector_entry") & np.isin(events.arg0, vectors)
+        counted = events.of("vector_entry") & np.isin(events.arg0, vectors)
     elif counter in _OF_KINDS:
-        of = events.of(_OF_KINDS[counter])
+        counted = events.of(_OF_KINDS[counter])
     elif counter == "interrupts:TLB":
-        of = _flushes(events, notes)
+        counted = _flushes(events, notes)
     else:
         return None
-    return int(np.count_nonzero(of & on_core))
+    return int(np.count_nonzero(counted & on_core))
 
 
 _OF_VECTORS: Mapping[str, tuple[str, ...]] = {
@@ -89,8 +89,8 @@ def _flushes(events: Events, notes: TraceNotes) -> Mask:
         return remote
     names = Names(notes)
     flush = [a for a in notes.functions if names.function(a) == "flush_tlb_func"]
-    of: Mask = events.of("call_entry") & (events.arg0 != 0)
-    return of & np.isin(events.arg1, np.array(flush, np.uint64))
+    calls: Mask = events.of("call_entry") & (events.arg0 != 0)
+    return calls & np.isin(events.arg1, np.array(flush, np.uint64))
 
 
 def _left(events: Events, thread: int) -> tuple[Mask, Mask]:
@@ -111,8 +111,8 @@ def _voluntary(events: Events, thread: int) -> Mask:
 
 
 def _faults(events: Events, thread: int) -> Mask:
-    of: Mask = events.of("page_fault") & (events.thread == thread)
-    return of
+    faults: Mask = events.of("page_fault") & (events.thread == thread)
+    return faults
 
 
 _OF_THREADS: Mapping[str, Callable[[Events, int], Mask]] = {

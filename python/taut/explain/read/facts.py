@@ -38,7 +38,7 @@ class Facts:
     @property
     def agreeing(self) -> frozenset[str]:
         """Causes whose counter agrees in number with what was recorded of them."""
-        return frozenset(cause for cause, of in self.counted.items() if of.agrees)
+        return frozenset(cause for cause, found in self.counted.items() if found.agrees)
 
 
 # Without these an interrupt or a switch would go unseen, and the gap would look empty.

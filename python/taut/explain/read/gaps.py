@@ -114,9 +114,9 @@ def _count_packets(sums: _Sums, table: pa.Table) -> None:
 
 
 def _put_aside(sums: _Sums, rest: pa.Table, n_longest: int) -> None:
-    of = rest.append_column("length", pa.array(_lengths(rest))).group_by("thread")
+    by_thread = rest.append_column("length", pa.array(_lengths(rest))).group_by("thread")
     wanted = [("length", "count"), ("length", "sum"), ("length", "max")]
-    for row in of.aggregate(wanted).to_pylist():
+    for row in by_thread.aggregate(wanted).to_pylist():
         known = sums.aside.get(row["thread"], Rest(row["thread"], 0, 0, 0))
         sums.aside[row["thread"]] = Rest(
             row["thread"],
@@ -131,7 +131,7 @@ def _put_aside(sums: _Sums, rest: pa.Table, n_longest: int) -> None:
 
 def _rest(sums: _Sums) -> Iterator[Rest]:
     threads, lengths = sums.longest["thread"].to_pylist(), _lengths(sums.longest).tolist()
-    for thread, of in sorted(sums.aside.items()):
+    for thread, aside in sorted(sums.aside.items()):
         told = [ns for name, ns in zip(threads, lengths, strict=True) if name == thread]
-        if of.n > len(told):
-            yield Rest(thread, of.n - len(told), of.total_ns - sum(told), of.worst_ns)
+        if aside.n > len(told):
+            yield Rest(thread, aside.n - len(told), aside.total_ns - sum(told), aside.worst_ns)

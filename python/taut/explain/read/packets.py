@@ -201,9 +201,9 @@ def _hits(
     in_flight, recent = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.int64)
     fill = np.full(len(sent), (batch - 1) * interval_ns)
     for direction in np.unique(hit["direction"]):
-        same, of = hit["direction"] == direction, context["direction"] == direction
-        departures, seq = _in_order(context, of)
-        arrivals = np.sort(context["received_ns"][of])
+        same, ours = hit["direction"] == direction, context["direction"] == direction
+        departures, seq = _in_order(context, ours)
+        arrivals = np.sort(context["received_ns"][ours])
         at = _position(departures, seq, sent[same], hit["seq"][same])
         in_flight[same] = at - np.searchsorted(arrivals, sent[same], "right")
         recent[same] = at - np.searchsorted(departures, (sent - latency)[same], "left")
@@ -226,9 +226,9 @@ def _hits(
     )
 
 
-def _in_order(context: _Rows, of: Mask) -> tuple[Ints, Ints]:
+def _in_order(context: _Rows, chosen: Mask) -> tuple[Ints, Ints]:
     """Sending times of one direction and their numbers, in order."""
-    sent, seq = context["sent_ns"][of], context["seq"][of]
+    sent, seq = context["sent_ns"][chosen], context["seq"][chosen]
     order = np.argsort(seq, kind="stable")  # nearly sorted: cheap
     if not np.all(np.diff(sent[order]) >= 0):
         order = np.lexsort((seq, sent))

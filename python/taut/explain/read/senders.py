@@ -40,14 +40,16 @@ class Senders:
 
 def join_senders(events: Events) -> Senders:
     """Find the sender of each call_entry and each reschedule interrupt."""
-    of = np.full(len(events), -1, np.int64)
+    sender_of = np.full(len(events), -1, np.int64)
     calls = events.of("call_entry") & (events.arg0 != 0)
-    _join_calls(events, of)
-    _join_reschedules(events, of)
-    return Senders(of, int(np.count_nonzero(calls)), int(np.count_nonzero(of[calls] >= 0)))
+    _join_calls(events, sender_of)
+    _join_reschedules(events, sender_of)
+    return Senders(
+        sender_of, int(np.count_nonzero(calls)), int(np.count_nonzero(sender_of[calls] >= 0))
+    )
 
 
-def _join_calls(events: Events, of: Ints) -> None:
+def _join_calls(events: Events, sender_of: Ints) -> None:
     rows = np.flatnonzero(events.of("call_queue", "call_entry"))
     csd, is_queue = events.arg0[rows], events.kind[rows] == KIND["call_queue"]
     # Events are in the order of time already: only the csd has to be sorted, and stays in order.
@@ -57,10 +59,10 @@ def _join_calls(events: Events, of: Ints) -> None:
     is_same = (csd[1:] == csd[:-1]) & (function[1:] == function[:-1])
     # A queueing is of one call: what comes right behind it, and no other.
     entry = np.flatnonzero(~is_queue[1:] & is_queue[:-1] & is_same) + 1
-    _keep(events, of, rows[entry], rows[entry - 1])
+    _keep(events, sender_of, rows[entry], rows[entry - 1])
 
 
-def _join_reschedules(events: Events, of: Ints) -> None:
+def _join_reschedules(events: Events, sender_of: Ints) -> None:
     is_entry = events.of("vector_entry") & (events.arg0 == _RESCHEDULE)
     is_send = events.of("ipi_send_for") & (events.arg1 == 0)
     rows = np.flatnonzero(is_entry | is_send)
@@ -78,7 +80,7 @@ def _join_reschedules(events: Events, of: Ints) -> None:
     is_rival = (rival >= 0) & sends[rival] & (cpu[rival] == cpu[entry])
     is_rival &= events.time_ns[rows[entry]] - events.time_ns[rows[rival]] <= MOST_NS
     entry = entry[~is_rival]
-    _keep(events, of, rows[entry], rows[entry - 1])
+    _keep(events, sender_of, rows[entry], rows[entry - 1])
 
 
 def _rivals(events: Events, rows: Ints, follows_send: Mask) -> Ints:
@@ -96,6 +98,6 @@ def _rivals(events: Events, rows: Ints, follows_send: Mask) -> Ints:
     return before
 
 
-def _keep(events: Events, of: Ints, entry: Ints, sender: Ints) -> None:
+def _keep(events: Events, sender_of: Ints, entry: Ints, sender: Ints) -> None:
     near = events.time_ns[entry] - events.time_ns[sender] <= MOST_NS
-    of[entry[near]] = sender[near]
+    sender_of[entry[near]] = sender[near]

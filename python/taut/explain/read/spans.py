@@ -105,7 +105,7 @@ def merged(start: Ints, end: Ints) -> Stretches:
 
 def covered_ns(stretches: Stretches, start_ns: int, end_ns: int) -> int:
     """How much of a time the stretches take."""
-    starts, ends = (np.clip(of, start_ns, end_ns) for of in stretches)
+    starts, ends = (np.clip(times, start_ns, end_ns) for times in stretches)
     return int((ends - starts).sum())
 
 

@@ -44,54 +44,54 @@ _MOST_THREADS = 3
 
 def gap_table(verdicts: Sequence[GapVerdicts]) -> pa.Table:
     """One row for each gap of every thread."""
-    return pa.concat_tables([GAP_COLUMNS.empty_table(), *(_rows(of) for of in verdicts)])
+    return pa.concat_tables([GAP_COLUMNS.empty_table(), *(_rows(one) for one in verdicts)])
 
 
-def _rows(of: GapVerdicts) -> pa.Table:
-    n = len(of.spans)
-    because = _IDS.take(pa.array(of.cause))
-    is_measurer = of.spans.thread == MEASURER
-    visit = np.maximum(of.visit, 0)
-    known = of.visit >= 0
-    no_visits = not len(of.segments.visit_span)
-    detail = np.zeros(n, np.int64) if no_visits else of.segments.visit_detail[visit] * known
-    by = np.full(n, -1) if no_visits else np.where(known, of.segments.visit_by[visit], -1)
+def _rows(verdicts: GapVerdicts) -> pa.Table:
+    n = len(verdicts.spans)
+    because = _IDS.take(pa.array(verdicts.cause))
+    is_measurer = verdicts.spans.thread == MEASURER
+    visit = np.maximum(verdicts.visit, 0)
+    known = verdicts.visit >= 0
+    no_visits = not len(verdicts.segments.visit_span)
+    detail = np.zeros(n, np.int64) if no_visits else verdicts.segments.visit_detail[visit] * known
+    by = np.full(n, -1) if no_visits else np.where(known, verdicts.segments.visit_by[visit], -1)
     columns = [
-        of.spans.start_ns,
-        of.spans.end_ns,
-        pa.repeat(of.spans.thread, n),
-        np.full(n, of.spans.core),
+        verdicts.spans.start_ns,
+        verdicts.spans.end_ns,
+        pa.repeat(verdicts.spans.thread, n),
+        np.full(n, verdicts.spans.core),
         pa.repeat(causes.MEASURER.id, n) if is_measurer else because,
         because if is_measurer else pa.nulls(n, pa.string()),
-        _LETTERS.take(pa.array(of.grade)),
-        pa.array(of.segments.details, pa.string()).take(pa.array(detail)),
+        _LETTERS.take(pa.array(verdicts.grade)),
+        pa.array(verdicts.segments.details, pa.string()).take(pa.array(detail)),
         pa.array(by, pa.int64(), mask=by < 0),
-        _by_gap(of, of.shares.net_ns),
-        _by_gap(of, of.shares.model_ns),
-        of.shares.work_ns,
-        of.shares.residual_ns,
+        _by_gap(verdicts, verdicts.shares.net_ns),
+        _by_gap(verdicts, verdicts.shares.model_ns),
+        verdicts.shares.work_ns,
+        verdicts.shares.residual_ns,
     ]
     return pa.table(columns, schema=GAP_COLUMNS)
 
 
-def _by_gap(of: GapVerdicts, values: Ints) -> Ints:
-    total = np.zeros(len(of.spans), np.int64)
-    np.add.at(total, of.shares.gap, values)
+def _by_gap(verdicts: GapVerdicts, values: Ints) -> Ints:
+    total = np.zeros(len(verdicts.spans), np.int64)
+    np.add.at(total, verdicts.shares.gap, values)
     return total
 
 
 def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal, ...]:
     """Count and sum the gaps of each thread by cause, the most time first."""
     found = []
-    for of in verdicts:
-        length = of.spans.length_ns
-        for number in np.unique(of.cause):
-            is_own = of.cause == number
-            own, n_doubtful = length[is_own], int(np.count_nonzero(of.grade[is_own] == D))
-            taken = _taken_by(of, int(number))
+    for one in verdicts:
+        length = one.spans.length_ns
+        for number in np.unique(one.cause):
+            is_own = one.cause == number
+            own, n_doubtful = length[is_own], int(np.count_nonzero(one.grade[is_own] == D))
+            taken = _taken_by(one, int(number))
             found.append(
                 GapTotal(
-                    of.spans.thread,
+                    one.spans.thread,
                     CAUSES[number].id,
                     len(own),
                     int(own.sum()),
@@ -118,13 +118,13 @@ def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTota
     return tuple(sorted(found.values(), key=lambda total: (total.thread, -total.total_ns)))
 
 
-def _taken_by(of: GapVerdicts, cause: int) -> list[tuple[int, int]]:
+def _taken_by(verdicts: GapVerdicts, cause: int) -> list[tuple[int, int]]:
     """The threads that had most of the core's time in a cause's gaps, or sent who had it."""
-    segments = of.segments
+    segments = verdicts.segments
     if not len(segments.span):
         return []
     by = segments.visit_by[segments.visit]
-    own = (of.cause[segments.span] == cause) & (by >= 0)
+    own = (verdicts.cause[segments.span] == cause) & (by >= 0)
     threads, index = np.unique(by[own], return_inverse=True)
     total = np.zeros(len(threads), np.int64)
     np.add.at(total, index, segments.length_ns[own])
@@ -132,32 +132,34 @@ def _taken_by(of: GapVerdicts, cause: int) -> list[tuple[int, int]]:
     return [(int(threads[k]), int(total[k])) for k in order]
 
 
-def tell_gap(of: GapVerdicts, gap: int) -> GapStory:
+def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
     """Tell one gap: its verdict, and where all of its time went."""
-    visit = int(of.visit[gap])
-    detail = of.segments.details[int(of.segments.visit_detail[visit])] if visit >= 0 else ""
+    visit = int(verdicts.visit[gap])
+    detail = (
+        verdicts.segments.details[int(verdicts.segments.visit_detail[visit])] if visit >= 0 else ""
+    )
     return GapStory(
-        thread=of.spans.thread,
-        core=of.spans.core,
-        start_ns=int(of.spans.start_ns[gap]),
-        end_ns=int(of.spans.end_ns[gap]),
-        cause=CAUSES[int(of.cause[gap])].id,
-        grade=LETTERS[int(of.grade[gap])],
+        thread=verdicts.spans.thread,
+        core=verdicts.spans.core,
+        start_ns=int(verdicts.spans.start_ns[gap]),
+        end_ns=int(verdicts.spans.end_ns[gap]),
+        cause=CAUSES[int(verdicts.cause[gap])].id,
+        grade=LETTERS[int(verdicts.grade[gap])],
         detail=detail,
-        shares=shares_of(of, gap),
-        missing=tuple(missing_words(of, gap)),
+        shares=shares_of(verdicts, gap),
+        missing=tuple(missing_words(verdicts, gap)),
     )
 
 
-def shares_of(of: GapVerdicts, gap: int) -> tuple[Share, ...]:
+def shares_of(verdicts: GapVerdicts, gap: int) -> tuple[Share, ...]:
     """Where the time of a gap went, the most first, the residual last; sums to its length."""
-    shares = of.shares
+    shares = verdicts.shares
     rows = shares.rows_of(gap)
     found = [
         Share(
             CAUSES[int(shares.cause[row])].id,
             int(shares.net_ns[row]),
-            _who(of, gap, int(shares.cause[row])),
+            _who(verdicts, gap, int(shares.cause[row])),
         )
         for row in rows
     ]
@@ -170,9 +172,9 @@ def shares_of(of: GapVerdicts, gap: int) -> tuple[Share, ...]:
     return (*found, Share(RESIDUAL, int(shares.residual_ns[gap])))
 
 
-def _who(of: GapVerdicts, gap: int, cause: int) -> str:
+def _who(verdicts: GapVerdicts, gap: int, cause: int) -> str:
     """Who or what a cause was in a gap: those with most time, and how many more."""
-    segments = of.segments
+    segments = verdicts.segments
     low, high = np.searchsorted(segments.span, [gap, gap + 1])
     visit = segments.visit[low:high]
     own = segments.visit_cause[visit] == cause
@@ -188,21 +190,21 @@ def _who(of: GapVerdicts, gap: int, cause: int) -> str:
 
 def worst_gaps(verdicts: Sequence[GapVerdicts], n: int) -> tuple[GapStory, ...]:
     """Tell the longest gaps of all threads."""
-    of = [(int(ns), i, g) for i, v in enumerate(verdicts) for g, ns in _longest(v, n)]
-    of.sort(key=lambda row: (-row[0], row[1], row[2]))
-    return tuple(tell_gap(verdicts[i], g) for _, i, g in of[:n])
+    longest = [(int(ns), i, g) for i, v in enumerate(verdicts) for g, ns in _longest(v, n)]
+    longest.sort(key=lambda row: (-row[0], row[1], row[2]))
+    return tuple(tell_gap(verdicts[i], g) for _, i, g in longest[:n])
 
 
-def _longest(of: GapVerdicts, n: int) -> list[tuple[int, int]]:
-    length = of.spans.length_ns
+def _longest(verdicts: GapVerdicts, n: int) -> list[tuple[int, int]]:
+    length = verdicts.spans.length_ns
     order = np.argsort(-length, kind="stable")[:n]
     return [(int(g), int(length[g])) for g in order]
 
 
-def cause_of_gap(of: GapVerdicts, gap: Ints) -> tuple[Ints, Ints]:
+def cause_of_gap(verdicts: GapVerdicts, gap: Ints) -> tuple[Ints, Ints]:
     """Cause and grade of gaps; where there is none (-1) it is unknown, a guess."""
-    if not len(of.spans):
+    if not len(verdicts.spans):
         return np.full(len(gap), NUMBER[causes.UNKNOWN]), np.full(len(gap), 3)
     at = np.maximum(gap, 0)
-    cause = np.where(gap >= 0, of.cause[at], NUMBER[causes.UNKNOWN])
-    return cause, np.where(gap >= 0, of.grade[at], 3)
+    cause = np.where(gap >= 0, verdicts.cause[at], NUMBER[causes.UNKNOWN])
+    return cause, np.where(gap >= 0, verdicts.grade[at], 3)

@@ -44,13 +44,17 @@ def offenders_of(
     """Name those of one trial; `rest` are gaps of which only the length is known."""
     found: list[Offender] = []
     blamed = np.zeros(len(judged.tail), bool)
-    for of, relations in ((device, _OF_DEVICE), (generator, _OF_GENERATOR)):
-        if of is not None and len(of.spans):
+    for verdicts, relations in ((device, _OF_DEVICE), (generator, _OF_GENERATOR)):
+        if verdicts is not None and len(verdicts.spans):
             mine = np.isin(judged.blame.relation, relations) & (judged.blame.gap >= 0)
-            found += _of_gaps(of, judged, mine)
+            found += _of_gaps(verdicts, judged, mine)
             blamed |= mine
     found += _without_gap(judged, ~blamed)
-    cores = {of.spans.thread: of.spans.core for of in (device, generator) if of is not None}
+    cores = {
+        verdicts.spans.thread: verdicts.spans.core
+        for verdicts in (device, generator)
+        if verdicts is not None
+    }
     found += [_unknown(more, cores.get(more.thread)) for more in rest if more.n]
     return together(found)
 
@@ -95,40 +99,44 @@ def _role(thread: str) -> str:
     return GENERATOR_CORE if thread == MEASURER else DEVICE_CORE
 
 
-def _of_gaps(of: GapVerdicts, judged: JudgedTail, mine: np.ndarray[Any, Any]) -> list[Offender]:
+def _of_gaps(
+    verdicts: GapVerdicts, judged: JudgedTail, mine: np.ndarray[Any, Any]
+) -> list[Offender]:
     """Give the offenders of one thread's gaps; `mine` marks the packets blamed on these."""
-    n_details = len(of.segments.details)
-    keys, index = np.unique(of.cause * n_details + _detail(of), return_inverse=True)
+    n_details = len(verdicts.segments.details)
+    keys, index = np.unique(verdicts.cause * n_details + _detail(verdicts), return_inverse=True)
     late = mine & judged.tail.is_late
     by_packet = index[judged.blame.gap[late]]
     worst = np.zeros(len(keys), np.int64)
     np.maximum.at(worst, by_packet, judged.excess_ns[late])
     taken = np.zeros(len(keys), np.int64)
-    np.add.at(taken, index, of.spans.length_ns)
+    np.add.at(taken, index, verdicts.spans.length_ns)
     columns = (
         np.bincount(index, minlength=len(keys)),
-        np.bincount(index, weights=of.grade == D, minlength=len(keys)).astype(np.int64),
+        np.bincount(index, weights=verdicts.grade == D, minlength=len(keys)).astype(np.int64),
         taken,
         np.bincount(by_packet, minlength=len(keys)),
         worst,
     )
     return [
         Offender(
-            _role(of.spans.thread),
-            of.spans.core,
+            _role(verdicts.spans.thread),
+            verdicts.spans.core,
             CAUSES[key // n_details].id,
-            who_of(of.segments.details[key % n_details]),
+            who_of(verdicts.segments.details[key % n_details]),
             *numbers,
         )
         for key, *numbers in zip(keys.tolist(), *(c.tolist() for c in columns), strict=True)
     ]
 
 
-def _detail(of: GapVerdicts) -> Ints:
+def _detail(verdicts: GapVerdicts) -> Ints:
     """Give the words of each gap's longest visit, by number; 0: it has none."""
-    if not len(of.segments.visit_span):
-        return np.zeros(len(of.spans), np.int64)
-    return np.where(of.visit >= 0, of.segments.visit_detail[np.maximum(of.visit, 0)], 0)
+    if not len(verdicts.segments.visit_span):
+        return np.zeros(len(verdicts.spans), np.int64)
+    return np.where(
+        verdicts.visit >= 0, verdicts.segments.visit_detail[np.maximum(verdicts.visit, 0)], 0
+    )
 
 
 def who_of(detail: str) -> str:

@@ -76,21 +76,23 @@ def _tell(
     return replace(story, line=words)
 
 
-def _gap_of(judged: JudgedTail, worst: int, rows: slice, of: GapVerdicts | None) -> GapStory | None:
+def _gap_of(
+    judged: JudgedTail, worst: int, rows: slice, verdicts: GapVerdicts | None
+) -> GapStory | None:
     """The gap of an episode's worst packet, or of most packets where that one has none."""
     gaps = judged.blame.gap[rows]
     gaps = gaps[gaps >= 0]
-    if of is None or not len(gaps):
+    if verdicts is None or not len(gaps):
         return None
     own = int(judged.blame.gap[worst])
     values, counts = np.unique(gaps, return_counts=True)
-    return tell_gap(of, own if own >= 0 else int(values[np.argmax(counts)]))
+    return tell_gap(verdicts, own if own >= 0 else int(values[np.argmax(counts)]))
 
 
 def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
     """Whether events were let go while a packet was on its way."""
-    of = slice(packet, packet + 1)
-    return bool(overlaps(tail.sent_ns[of], tail.received_ns[of], *spans.skipped)[0])
+    own = slice(packet, packet + 1)
+    return bool(overlaps(tail.sent_ns[own], tail.received_ns[own], *spans.skipped)[0])
 
 
 def _missing(

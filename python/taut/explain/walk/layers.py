@@ -48,7 +48,10 @@ class Layer:
 
     def bounds_within(self, start_ns: int, end_ns: int) -> Ints:
         """Where intervals begin and end inside a time."""
-        both = [of[(of > start_ns) & (of < end_ns)] for of in (self.start_ns, self.end_ns)]
+        both = [
+            bounds[(bounds > start_ns) & (bounds < end_ns)]
+            for bounds in (self.start_ns, self.end_ns)
+        ]
         return np.concatenate(both)
 
     def take(self, chosen: Mask) -> "Layer":

@@ -76,16 +76,16 @@ def _had_the_core(events: Events, core: int) -> dict[int, int]:
     following = events.arg1[rows].astype(np.int64) & _LOW
     thread = np.where(is_switch, following, events.thread[rows])
     length = np.append(np.diff(events.time_ns[rows]), 0)
-    threads, of = np.unique(thread, return_inverse=True)
+    threads, index = np.unique(thread, return_inverse=True)
     total = np.zeros(len(threads), np.int64)
-    np.add.at(total, of, length)
+    np.add.at(total, index, length)
     return {int(t): int(ns) for t, ns in zip(threads, total, strict=True)}
 
 
 def _slept_ns(events: Events, core: int, thread: int) -> int:
     """How long a thread was off the core because it slept or waited."""
     rows = np.flatnonzero((events.cpu == core) & events.of("switch"))
-    previous, following = (of[rows].astype(np.int64) for of in (events.arg0, events.arg1))
+    previous, following = (column[rows].astype(np.int64) for column in (events.arg0, events.arg1))
     left = (previous & _LOW == thread) & ((previous >> 32) & ASLEEP != 0)
     times = events.time_ns[rows]
     back = times[following & _LOW == thread]

@@ -91,7 +91,7 @@ class SegmentLists:
     def freeze(self) -> Segments:
         """Give what was added."""
         span, start, end, visit = (np.array(column, np.int64) for column in self.segments)
-        of, cause, entry, detail, by, joined = (
+        visit_span, cause, entry, detail, by, joined = (
             np.array(column, np.int64) for column in self.visits
         )
         return Segments(
@@ -99,7 +99,7 @@ class SegmentLists:
             start,
             end,
             visit,
-            of,
+            visit_span,
             cause,
             entry,
             detail,

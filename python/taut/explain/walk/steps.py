@@ -132,8 +132,8 @@ def _steps(scene: Scene, start: Ints, hold: Ints, own_from: Ints) -> tuple[Ints,
         (Step.NMI, nmi, nmi >= 0),
     )
     step, index = np.zeros(len(start), np.int64), np.full(len(start), -1)
-    for which, of, mask in painted:
-        step[mask], index[mask] = which, of[mask]
+    for which, owner, mask in painted:
+        step[mask], index[mask] = which, owner[mask]
     return step, index
 
 

@@ -371,7 +371,7 @@ def build_timeline(
     current = -1
     for first in range(0, len(events), _CHUNK):
         at, span = _inside(events, slice(first, first + _CHUNK), watched, spans)
-        columns = [of[at].tolist() for of in (events.time_ns, events.kind, events.thread)]
+        columns = [column[at].tolist() for column in (events.time_ns, events.kind, events.thread)]
         args = zip(events.arg0[at].tolist(), events.arg1[at].tolist(), strict=True)
         for s, row, when, kind, thread, arg in zip(
             span.tolist(), at.tolist(), *columns, args, strict=True
