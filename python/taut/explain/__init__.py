@@ -12,7 +12,8 @@ judge/   the verdict of each gap and late packet
 tell/    sums, episodes, sentences, offenders
 export/  JSON, a Perfetto trace
 
-cause.py and causes are what all of them speak of; arrays.py holds their array tricks.
+cause.py, causes.py (the table) and grades.py are what all of them speak of; arrays.py holds their
+array tricks.
 """
 
 from taut.explain.export.document import as_document

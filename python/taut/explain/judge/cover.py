@@ -7,7 +7,10 @@ from taut.explain.read.spans import Spans
 
 
 def covered_by(spans: Spans | None, start: Ints, end: Ints, asked: Mask) -> tuple[Ints, Ints]:
-    """How much of each window lies in gaps, and which gap covers most."""
+    """How much of each window lies in gaps, in ns, and which gap covers most; -1: none does.
+
+    Windows that are not `asked` for lie in none.
+    """
     covered, best = np.zeros(len(start), np.int64), np.full(len(start), -1, np.int64)
     if spans is None or not len(spans):
         return covered, best
