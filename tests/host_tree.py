@@ -181,7 +181,7 @@ def remedied(
     before = snapshot(root)
     assert check.inspect(host, situation).state is State.FAIL
 
-    remedies = list(check.remedies(host, situation))
+    remedies = list(check.propose(host, situation))
     changes = [change for remedy in remedies for change in remedy.changes]
     olds = [(change.setting, change.setting.read(host)) for change in changes]
     for change in changes:

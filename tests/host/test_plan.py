@@ -53,7 +53,7 @@ class Fake:
     def inspect(self, host: Host, situation: Situation) -> Finding:
         return passed("good") if self.is_good else failed("bad", "good")
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         return self.given
 
 

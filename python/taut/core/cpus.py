@@ -57,7 +57,7 @@ def cores_in(text: str | None) -> CpuSet | None:
         return ()
     try:
         return parse_cpu_list(text)
-    except InputError:
+    except (InputError, ValueError):
         return None
 
 

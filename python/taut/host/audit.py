@@ -197,7 +197,7 @@ def _row_document(row: Row) -> dict[str, Any]:
 
 def _row(check: HostCheck, host: Host, situation: Situation) -> Row:
     finding = check.inspect(host, situation)
-    remedies = check.remedies(host, situation) if finding.state is State.FAIL else ()
+    remedies = check.propose(host, situation) if finding.state is State.FAIL else ()
     return Row(check, finding, remedies)
 
 

@@ -1,7 +1,6 @@
 """What a check is: it reads a host, judges one thing, and proposes remedies. It never writes.
 
-To add one: a file in the folder of its group that ends in `CHECK = ...`, and its line in the list
-of that folder's `__init__.py`.
+Rows of the catalogue are made in table.py.
 """
 
 from collections.abc import Sequence
@@ -130,7 +129,7 @@ class HostCheck(Protocol):
     def inspect(self, host: Host, situation: Situation) -> Finding:
         """Judge."""
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Propose, for a check that failed; what is in force already may be among it."""
 
 
@@ -146,7 +145,7 @@ class Check:
     watches: Sequence[str] = ()
     traces: Sequence[str] = ()
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Nothing that taut could propose."""
         return ()
 

@@ -194,7 +194,7 @@ def _remedy(check: HostCheck, remedy: str, host: Host, situation: Situation) -> 
     if finding.state is not State.FAIL:
         reason = finding.needs or finding.observed
         raise InputError(f"knob {name}: {finding.state} on this machine ({reason})")
-    proposed = check.remedies(host, situation)
+    proposed = check.propose(host, situation)
     remedies = [one for one in proposed if remedy in ("", one.id)]
     if not remedies:
         ids = ", ".join(one.id for one in proposed) or "nothing"

@@ -71,7 +71,7 @@ class FileCheck:
         observed = f"{self.path} = {text}"
         return passed(observed, self.wanted) if is_good else failed(observed, self.wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Write the value, now and at boot."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, f"{self.path}: {self.wanted}"),)

@@ -37,7 +37,7 @@ def everything(tmp_path: Path) -> Audit:
     for check in CHECKS:
         if check.fault:
             finding = failed(f"1.5 µs at {LONG}; {LONG}={LONG}", f"{LONG} or none")
-            rows.append(Row(check, finding, check.remedies(host, POLL)))
+            rows.append(Row(check, finding, check.propose(host, POLL)))
         else:
             rows.append(Row(check, Finding(next(others), LONG, f"no {LONG}", f"to read {LONG}")))
     return Audit(POLL, rows)

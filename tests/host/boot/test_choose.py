@@ -57,7 +57,7 @@ def test_what_helps_already_stays_where_the_check_cannot_tell(tmp_path: Path) ->
         def inspect(self, host: Host, situation: Situation) -> Finding:
             return unknown("not watched", "--watch 5s")
 
-        def remedies(self, host: Host, situation: Situation) -> list[Remedy]:
+        def propose(self, host: Host, situation: Situation) -> list[Remedy]:
             return [Remedy("X01-boot", "", boot=[ITEM])]
 
     host = tree(tmp_path, {PATH: "1\n"})
@@ -126,7 +126,7 @@ def test_the_latency_to_hold_is_that_of_the_plan(tmp_path: Path) -> None:
         def inspect(self, host: Host, situation: Situation) -> Finding:
             return failed("deep states", "C1")
 
-        def remedies(self, host: Host, situation: Situation) -> list[Remedy]:
+        def propose(self, host: Host, situation: Situation) -> list[Remedy]:
             held = Change(HeldLatency(), "2")
             return [Remedy("X01-now", "", changes=[held], profile=Profile.EXTREME)]
 

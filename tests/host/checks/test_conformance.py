@@ -57,7 +57,7 @@ def test_a_machine_that_shows_nothing_is_judged(
 
     assert finding.observed
     assert finding.needs or finding.state is not State.UNKNOWN
-    check.remedies(host, replace(POLL, role=role))
+    check.propose(host, replace(POLL, role=role))
 
 
 @each_check
@@ -76,14 +76,14 @@ def test_odd_contents_are_judged_and_never_pass_for_numbers(
     finding = check.inspect(Host(tmp_path), POLL)
 
     assert finding.observed
-    for remedy in check.remedies(Host(tmp_path), POLL):
+    for remedy in check.propose(Host(tmp_path), POLL):
         for change in remedy.changes:
             change.setting.read(Host(tmp_path))
 
 
 @each_check
 def test_remedies_bear_its_id_and_known_settings(check: HostCheck, tmp_path: Path) -> None:
-    for remedy in check.remedies(tree(tmp_path, {}), POLL):
+    for remedy in check.propose(tree(tmp_path, {}), POLL):
         assert remedy.id.startswith(f"{check.id}-")
         assert remedy.summary
         assert remedy.changes or remedy.boot or remedy.by_hand

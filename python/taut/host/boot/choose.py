@@ -49,7 +49,7 @@ def _remedies(
         state = check.inspect(host, situation).state
         if state is State.NOT_APPLICABLE:
             continue
-        for remedy in check.remedies(host, situation):
+        for remedy in check.propose(host, situation):
             if remedy.profile <= profile and not remedy.measure:
                 yield check, state, remedy
 

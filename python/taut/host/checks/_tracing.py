@@ -1,10 +1,12 @@
 """What checks of kernel events share."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from taut.host.check import Finding, unknown
 from taut.host.host import Host
-from taut.host.situation import Situation
+from taut.host.situation import Situation, TraceEvent
+from taut.host.view import CannotJudge, View
 
 FOLDERS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 
@@ -22,6 +24,13 @@ def unseen(host: Host, situation: Situation, events: tuple[str, ...], since: str
     if situation.events is None:
         return unknown("no kernel event was recorded", "--trace, as root, with tracefs mounted")
     return None
+
+
+def need_events(see: View, events: tuple[str, ...], since: str) -> Sequence[TraceEvent]:
+    """Give what was recorded; CannotJudge: none of these events was, or could be."""
+    if (finding := unseen(see.host, see.situation, events, since)) is not None:
+        raise CannotJudge(finding)
+    return see.situation.events or ()
 
 
 def most_common(count: Counter[str], most: int = 3) -> str:

@@ -68,7 +68,7 @@ def test_a_container_leaves_it_to_the_host(tmp_path: Path) -> None:
     }
 
     assert judge(CHECK, tmp_path, files, inside).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), inside)[0].id == "A09-by-hand"
+    assert CHECK.propose(Host(tmp_path), inside)[0].id == "A09-by-hand"
 
 
 def test_absent_and_malformed(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_fault_of_one_thread_fails(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "rte-worker-2 (500): 2 minor, 1 major" in finding.observed
-    assert "mlockall" in CHECK.remedies(Host(tmp_path), SITUATION)[0].by_hand
+    assert "mlockall" in CHECK.propose(Host(tmp_path), SITUATION)[0].by_hand
 
 
 def test_unlocked_memory_fails_where_the_machine_swaps(tmp_path: Path) -> None:

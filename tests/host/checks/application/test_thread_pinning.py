@@ -36,7 +36,7 @@ def test_two_threads_on_one_core_are_for_the_program_to_part(tmp_path: Path) -> 
 
     assert finding.state is State.FAIL
     assert "core 3 is shared by rte-worker-3 (501), c (503)" in finding.observed
-    remedies = CHECK.remedies(Host(tmp_path), SITUATION)
+    remedies = CHECK.propose(Host(tmp_path), SITUATION)
     assert [remedy.id for remedy in remedies] == ["A02-by-hand"]
 
 

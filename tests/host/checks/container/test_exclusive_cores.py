@@ -29,7 +29,7 @@ def test_all_cores_of_the_machine_fail(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "every core of the machine" in finding.observed
-    (remedy,) = CHECK.remedies(Host(tmp_path), CONTAINER)
+    (remedy,) = CHECK.propose(Host(tmp_path), CONTAINER)
     assert "full-pcpus-only" in remedy.by_hand and not remedy.changes
 
 

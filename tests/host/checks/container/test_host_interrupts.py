@@ -22,7 +22,7 @@ def test_one_on_our_core_fails(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert "IRQ 24 on core 3" in finding.observed
     assert finding.cores == (3,)
-    (remedy,) = CHECK.remedies(Host(tmp_path), CONTAINER)
+    (remedy,) = CHECK.propose(Host(tmp_path), CONTAINER)
     assert "irq-load-balancing.crio.io" in remedy.by_hand
 
 

@@ -31,7 +31,7 @@ def test_a_limit_of_locked_memory_fails(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "process self may lock 65536 bytes" in finding.observed
-    (remedy,) = CHECK.remedies(Host(tmp_path), CONTAINER)
+    (remedy,) = CHECK.propose(Host(tmp_path), CONTAINER)
     assert "--ulimit memlock=-1" in remedy.by_hand
 
 

@@ -30,7 +30,7 @@ def test_the_kernel_says_whether_it_is_valid(tmp_path: Path, text: str, state: S
     assert finding.state is state
     if state is State.FAIL:
         assert text.strip() in finding.observed
-        (remedy,) = CHECK.remedies(Host(tmp_path), CONTAINER)
+        (remedy,) = CHECK.propose(Host(tmp_path), CONTAINER)
         assert "isolated" in remedy.by_hand
 
 

@@ -27,7 +27,7 @@ def test_read_only_mounts_send_the_plan_to_the_host(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert finding.observed == "read-only: /sys, /proc/sys"
-    (remedy,) = CHECK.remedies(Host(tmp_path), CONTAINER)
+    (remedy,) = CHECK.propose(Host(tmp_path), CONTAINER)
     assert "taut host plan --role poll-core --cores 2-3" in remedy.by_hand
     assert not remedy.changes
 

@@ -28,7 +28,7 @@ def test_one_of_them_alone_fails(tmp_path: Path, files: dict[str, str]) -> None:
 
     assert finding.state is State.FAIL
     assert "seccomp filters" in finding.observed
-    (remedy,) = CHECK.remedies(Host(tmp_path), CONTAINER)
+    (remedy,) = CHECK.propose(Host(tmp_path), CONTAINER)
     assert "on the host" in remedy.by_hand and remedy.risk
 
 

@@ -37,7 +37,7 @@ def test_a_tsc_the_kernel_gave_up_is_never_forced(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "Marking clocksource 'tsc' as unstable" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert remedy.by_hand and not remedy.changes and not remedy.boot
 
 
@@ -60,7 +60,7 @@ def test_a_container_can_only_ask_its_host(tmp_path: Path) -> None:
     files = {CURRENT: "hpet\n", AVAILABLE: "tsc hpet \n"}
 
     assert judge(CHECK, tmp_path, files, container).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), container)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), container)
     assert remedy.by_hand.startswith("on the host") and not remedy.changes
 
 

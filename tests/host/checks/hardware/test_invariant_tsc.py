@@ -30,7 +30,7 @@ def test_only_a_guest_must_be_told_the_rate(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {CPUINFO: BARE}).state is State.PASS
     assert judge(CHECK, tmp_path, {CPUINFO: BARE}, GUEST).observed == "absent: tsc_known_freq"
 
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), GUEST)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), GUEST)
     assert "invtsc" in remedy.by_hand
 
 

@@ -22,7 +22,7 @@ def test_a_controller_firmware_kept_fails(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert finding.observed.startswith("kernel: pci 0000:00:1a.7")
-    assert "BIOS" in CHECK.remedies(tree(tmp_path, {}), POLL)[0].by_hand
+    assert "BIOS" in CHECK.propose(tree(tmp_path, {}), POLL)[0].by_hand
 
 
 def test_a_controller_that_was_handed_over_may_still_be_emulated(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def test_they_are_reported_and_nothing_is_proposed(tmp_path: Path) -> None:
 
     assert finding.state is State.PASS
     assert finding.observed == "mitigated: spectre_v2; vulnerable: retbleed; not affected: 1"
-    assert CHECK.remedies(tree(tmp_path, {}), POLL) == ()
+    assert CHECK.propose(tree(tmp_path, {}), POLL) == ()
 
 
 def test_absent_is_not_judged(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_nic_of_another_node_fails_for_the_cores(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert "eth0 on node 0" in finding.observed
     assert finding.cores == (2, 3)
-    assert CHECK.remedies(tree(tmp_path, {}), ETH0)[0].by_hand
+    assert CHECK.propose(tree(tmp_path, {}), ETH0)[0].by_hand
 
 
 def test_a_nic_that_dpdk_drives_counts(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_no_driver_tells_its_lowest_rate_and_none_is_written(tmp_path: Path) -> 
             finding = judge(CHECK, tmp_path, {RATE: rate}, situation)
             assert finding.state is State.UNKNOWN
 
-        for remedy in CHECK.remedies(tree(tmp_path, {}), situation):
+        for remedy in CHECK.propose(tree(tmp_path, {}), situation):
             assert remedy.by_hand and not remedy.changes and not remedy.boot
 
 
@@ -32,7 +32,7 @@ def test_firmware_first_logging_fails_and_is_for_the_bios(tmp_path: Path) -> Non
     finding = judge(CHECK, tmp_path, {RATE: "0\n", DMESG: said})
 
     assert finding.state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert "BIOS" in remedy.by_hand and not remedy.changes
 
 

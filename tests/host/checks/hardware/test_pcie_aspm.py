@@ -49,7 +49,7 @@ def test_lspci_tells_where_the_kernel_shows_no_switch(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "ASPM L1 Enabled" in finding.observed
-    (now, _) = CHECK.remedies(tree(tmp_path, {}), ETH0)
+    (now, _) = CHECK.propose(tree(tmp_path, {}), ETH0)
     assert now.changes[0].setting.name == POLICY
     put(tmp_path, LSPCI, said.replace("L1 Enabled", "Disabled"))
     assert judge(CHECK, tmp_path, {}, ETH0).state is State.PASS

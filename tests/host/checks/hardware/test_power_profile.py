@@ -15,7 +15,7 @@ def test_firmware_that_sets_the_frequency_fails(tmp_path: Path) -> None:
     finding = judge(CHECK, tmp_path, {DRIVER: "pcc-cpufreq\n"})
 
     assert finding.state is State.FAIL
-    assert "BIOS" in CHECK.remedies(tree(tmp_path, {}), POLL)[0].by_hand
+    assert "BIOS" in CHECK.propose(tree(tmp_path, {}), POLL)[0].by_hand
 
 
 def test_firmware_that_keeps_the_p_states_fails(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_a_copied_machine_with_smis_fails(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "12 SMIs" in finding.observed
-    assert "BIOS" in CHECK.remedies(tree(tmp_path, {}), POLL)[0].by_hand
+    assert "BIOS" in CHECK.propose(tree(tmp_path, {}), POLL)[0].by_hand
 
 
 def test_the_audit_itself_counts_nothing_and_says_how(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_siblings_that_both_poll_are_for_the_user_to_part(tmp_path: Path) -> Non
 
     assert finding.state is State.FAIL
     assert "both poll" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), both)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), both)
     assert remedy.by_hand and not remedy.changes
 
 
@@ -73,7 +73,7 @@ def test_the_last_housekeeping_core_never_goes_offline(tmp_path: Path) -> None:
     two = replace(POLL, online=(1, 3), cores=(3,))
 
     assert judge(CHECK, tmp_path, SMT, two).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), two)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), two)
     assert not remedy.changes
 
 
@@ -91,7 +91,7 @@ def test_a_guest_cannot_know_and_a_container_cannot_change(tmp_path: Path) -> No
         assert finding.state is State.UNKNOWN
         assert "on the host" in finding.needs
     assert judge(CHECK, tmp_path, SMT, container).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), container)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), container)
     assert remedy.by_hand
 
 

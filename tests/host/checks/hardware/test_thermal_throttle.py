@@ -30,7 +30,7 @@ def test_throttling_while_watched_fails_for_its_core(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert finding.observed == "throttled 2 times in 5 s"
     assert finding.cores == (2,)
-    assert CHECK.remedies(tree(tmp_path, {}), hot)[0].by_hand
+    assert CHECK.propose(tree(tmp_path, {}), hot)[0].by_hand
 
 
 def test_a_housekeeping_core_may_be_hot(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_guest_cannot_know_and_a_container_cannot_change(tmp_path: Path) -> No
 
     assert judge(CHECK, tmp_path, {NO_TURBO: "1\n"}, guest).state is State.UNKNOWN
     assert judge(CHECK, tmp_path, {NO_TURBO: "0\n"}, container).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), container)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), container)
     assert remedy.by_hand
 
 

@@ -32,7 +32,7 @@ def test_what_is_no_number_is_unknown_and_not_written(tmp_path: Path) -> None:
     finding = judge(CHECK, tmp_path, {LEAST: "slow\n", MOST: "fast\n"})
 
     assert finding.state is State.UNKNOWN
-    assert CHECK.remedies(tree(tmp_path, {}), POLL) == ()
+    assert CHECK.propose(tree(tmp_path, {}), POLL) == ()
 
 
 def test_other_processors(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_rules_fail_and_are_left_to_people(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert "2 rules" in finding.observed
     assert "locked" in finding.observed
-    by_hand, boot = CHECK.remedies(tree(tmp_path, {}), POLL)
+    by_hand, boot = CHECK.propose(tree(tmp_path, {}), POLL)
     assert "auditctl -e 0" in by_hand.by_hand
     assert str(boot.boot[0]) == "audit=0"
     assert boot.profile is Profile.EXTREME

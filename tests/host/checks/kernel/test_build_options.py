@@ -24,7 +24,7 @@ def test_a_missing_option_fails_and_takes_another_kernel(tmp_path: Path) -> None
 
     assert finding.state is State.FAIL
     assert "NO_HZ_FULL" in finding.observed
-    assert [remedy.id for remedy in CHECK.remedies(tree(tmp_path, {}), POLL)] == ["K02-by-hand"]
+    assert [remedy.id for remedy in CHECK.propose(tree(tmp_path, {}), POLL)] == ["K02-by-hand"]
 
 
 def test_a_packed_configuration_is_read(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_where_nobody_named_cores_none_isolated_is_wrong_and_some_are_unknown(
     nobody = replace(POLL, cores=())
 
     assert judge(CHECK, tmp_path, {BOOT: "\n"}, nobody).state is State.FAIL
-    assert not CHECK.remedies(tree(tmp_path, {}), nobody)
+    assert not CHECK.propose(tree(tmp_path, {}), nobody)
     assert judge(CHECK, tmp_path, {BOOT: "3\n"}, nobody).state is State.UNKNOWN
 
 

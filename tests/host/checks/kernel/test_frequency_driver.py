@@ -53,7 +53,7 @@ def test_amd_with_cppc_wants_its_own_driver(tmp_path: Path) -> None:
     capable = replace(POLL, machine=replace(BARE_METAL, vendor="amd", flags=frozenset({"cppc"})))
 
     assert judge(CHECK, tmp_path, driver("acpi-cpufreq"), capable).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), capable)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), capable)
     assert str(remedy.boot[0]) == "amd_pstate=active"
     assert judge(CHECK, tmp_path, driver("amd-pstate-epp"), capable).state is State.PASS
 
@@ -71,6 +71,6 @@ def test_without_frequency_scaling_there_is_nothing_to_judge(tmp_path: Path) -> 
 def test_a_container_sends_the_remedy_to_its_host(tmp_path: Path) -> None:
     container = replace(POLL, role=Role.CONTAINER)
 
-    (remedy,) = CHECK.remedies(tree(tmp_path, driver("intel_cpufreq", "passive")), container)
+    (remedy,) = CHECK.propose(tree(tmp_path, driver("intel_cpufreq", "passive")), container)
 
     assert remedy.by_hand.startswith("on the host")

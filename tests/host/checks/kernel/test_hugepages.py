@@ -43,14 +43,14 @@ def test_no_reserve_fails_and_a_gib_is_proposed(tmp_path: Path) -> None:
 def test_a_small_machine_keeps_three_quarters_of_its_memory(tmp_path: Path) -> None:
     little = {"/proc/meminfo": "MemTotal: 2097152 kB\nMemAvailable: 819200 kB\n"}
 
-    now, boot = CHECK.remedies(tree(tmp_path, reserved("0", "0") | little), POLL)
+    now, boot = CHECK.propose(tree(tmp_path, reserved("0", "0") | little), POLL)
 
     assert now.changes[0].wanted == "100"
     assert [str(item) for item in boot.boot][1:] == ["hugepagesz=2M", "hugepages=256"]
 
 
 def test_what_is_reserved_stays_as_it_is(tmp_path: Path) -> None:
-    remedies = CHECK.remedies(tree(tmp_path, reserved("64") | PLENTY), POLL)
+    remedies = CHECK.propose(tree(tmp_path, reserved("64") | PLENTY), POLL)
 
     assert not any(remedy.changes for remedy in remedies)
 
@@ -81,7 +81,7 @@ def test_a_container_is_bound_by_its_limit(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, reserved("512"), container).state is State.PASS
     finding = judge(CHECK, tmp_path, reserved("512") | {limit: "0\n"}, container)
     assert finding.state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), container)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), container)
     assert remedy.by_hand.startswith("on the host")
 
 

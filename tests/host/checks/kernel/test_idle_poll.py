@@ -21,13 +21,13 @@ def test_a_guest_and_a_housekeeper_should_not_have_it(role: Role, tmp_path: Path
     finding = judge(CHECK, tmp_path, {PATH: "idle=poll\n"}, replace(POLL, role=role))
 
     assert finding.state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert "remove" in remedy.by_hand
 
 
 def test_bare_metal_may_have_it_and_is_never_told_to(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {PATH: "idle=poll\n"}).state is State.PASS
-    assert not any(remedy.boot for remedy in CHECK.remedies(tree(tmp_path, {}), POLL))
+    assert not any(remedy.boot for remedy in CHECK.propose(tree(tmp_path, {}), POLL))
 
 
 def test_other_processors_have_no_such_parameter(tmp_path: Path) -> None:

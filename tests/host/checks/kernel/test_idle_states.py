@@ -54,7 +54,7 @@ def test_a_guest_polls_before_it_halts(driver: str, state: State, tmp_path: Path
     files = {"/sys/devices/system/cpu/cpuidle/current_driver": f"{driver}\n"}
 
     assert judge(CHECK, tmp_path, files, guest).state is state
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), guest)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), guest)
     assert str(remedy.boot[0]) == "cpuidle_haltpoll.force=1"
 
 
@@ -64,7 +64,7 @@ def test_a_guest_polls_before_it_halts(driver: str, state: State, tmp_path: Path
 def test_the_parameter_is_the_vendors(vendor: str, first: str, tmp_path: Path) -> None:
     machine = replace(BARE_METAL, vendor=vendor)
 
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), replace(POLL, machine=machine))
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), replace(POLL, machine=machine))
 
     assert str(remedy.boot[0]) == first
 

@@ -30,7 +30,7 @@ def test_a_misspelt_parameter_fails_and_the_right_spelling_is_named(tmp_path: Pa
 
     assert finding.state is State.FAIL
     assert "nosoftlookup" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert remedy.id == "K01-by-hand"
     assert "nosoftlockup" in remedy.by_hand
 
@@ -59,6 +59,6 @@ def test_without_a_command_line_nothing_is_known(tmp_path: Path) -> None:
 def test_a_container_sends_the_remedy_to_its_host(tmp_path: Path) -> None:
     container = replace(POLL, role=Role.CONTAINER)
 
-    (remedy,) = CHECK.remedies(tree(tmp_path, booted("nosoftlookup")), container)
+    (remedy,) = CHECK.propose(tree(tmp_path, booted("nosoftlookup")), container)
 
     assert remedy.by_hand.startswith("on the host")

@@ -23,7 +23,7 @@ def test_without_the_parameter_all_is_well(tmp_path: Path) -> None:
 
 def test_the_parameter_fails(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {PATH: "threadirqs\n"}).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert "remove threadirqs" in remedy.by_hand
 
 
@@ -42,7 +42,7 @@ def test_a_poller_without_priority_must_get_one_by_hand(tmp_path: Path) -> None:
     host = tree(tmp_path, NIC | poller(0, 0))
 
     assert judge(CHECK, tmp_path, {}, REAL_TIME).state is State.FAIL
-    (remedy,) = CHECK.remedies(host, REAL_TIME)
+    (remedy,) = CHECK.propose(host, REAL_TIME)
     assert "chrt" in remedy.by_hand
 
 

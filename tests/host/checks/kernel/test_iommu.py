@@ -23,7 +23,7 @@ def test_translation_fails_and_is_remedied_at_boot(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "DMA-FQ" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert [str(item) for item in remedy.boot] == ["intel_iommu=on", "iommu=pt"]
     assert "security" in remedy.cost
     assert remedy.profile is Profile.EXTREME
@@ -43,7 +43,7 @@ def test_the_interfaces_group_decides_where_it_is_known(tmp_path: Path) -> None:
 def test_amd_has_it_on_by_default(tmp_path: Path) -> None:
     amd = replace(POLL, machine=replace(BARE_METAL, vendor="amd"))
 
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), amd)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), amd)
 
     assert [str(item) for item in remedy.boot] == ["iommu=pt"]
 

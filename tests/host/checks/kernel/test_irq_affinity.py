@@ -29,7 +29,7 @@ def test_all_cores_are_wrong_whoever_polls(tmp_path: Path) -> None:
 
     assert judge(CHECK, tmp_path, {PATH: "f\n"}, nobody).state is State.FAIL
     assert judge(CHECK, tmp_path, {PATH: "3\n"}, nobody).state is State.UNKNOWN
-    assert not CHECK.remedies(tree(tmp_path, {}), nobody)
+    assert not CHECK.propose(tree(tmp_path, {}), nobody)
 
 
 def test_no_file_leaves_nothing_to_judge(tmp_path: Path) -> None:

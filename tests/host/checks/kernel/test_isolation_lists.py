@@ -44,7 +44,7 @@ def test_lists_the_kernel_drops_fail(line: str, word: str, tmp_path: Path) -> No
 
     assert finding.state is State.FAIL
     assert word in finding.observed
-    assert [remedy.id for remedy in CHECK.remedies(tree(tmp_path, {}), POLL)] == ["K07-by-hand"]
+    assert [remedy.id for remedy in CHECK.propose(tree(tmp_path, {}), POLL)] == ["K07-by-hand"]
 
 
 def test_what_the_kernel_said_counts(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_threads_that_start_anywhere_fail_and_no_patch_is_proposed(tmp_path: Pat
 
     assert finding.state is State.FAIL
     assert finding.cores == (2, 3)
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert not remedy.boot and not remedy.changes
 
 

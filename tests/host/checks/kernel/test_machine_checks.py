@@ -37,13 +37,13 @@ def test_machine_checks_turned_off_fail_and_are_turned_on_again(tmp_path: Path) 
     files = machine("0", "0", "mce=off")
 
     assert judge(CHECK, tmp_path, files).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert not remedy.boot
     assert "remove mce=off" in remedy.by_hand
 
 
 def test_nothing_ever_proposes_to_turn_them_off(tmp_path: Path) -> None:
-    items = [item for remedy in CHECK.remedies(tree(tmp_path, {}), POLL) for item in remedy.boot]
+    items = [item for remedy in CHECK.propose(tree(tmp_path, {}), POLL) for item in remedy.boot]
 
     assert "mce=off" not in map(str, items)
 

@@ -20,7 +20,7 @@ def test_isolcpus_without_the_flag_fails(tmp_path: Path) -> None:
     finding = judge(CHECK, tmp_path, CORES | MESSAGE | {CMDLINE: "isolcpus=2-3\n"})
 
     assert finding.state is State.FAIL
-    boot, by_hand = CHECK.remedies(tree(tmp_path, {}), POLL)
+    boot, by_hand = CHECK.propose(tree(tmp_path, {}), POLL)
     assert str(boot.boot[0]) == "isolcpus=managed_irq,2-3"
     assert "combined 2" in by_hand.by_hand
 

@@ -28,7 +28,7 @@ def test_a_core_outside_fails_and_is_remedied_at_boot_only(tmp_path: Path) -> No
 
     assert finding.state is State.FAIL
     assert finding.cores == (2,)
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert str(remedy.boot[0]) == "nohz_full=2-3"
     assert not remedy.changes
 
@@ -48,7 +48,7 @@ def test_a_tick_that_stays_fails_and_names_the_core(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert finding.cores == (3,)
     assert "250 ticks" in finding.observed
-    assert "K06-by-hand" in [remedy.id for remedy in CHECK.remedies(tree(tmp_path, {}), seen)]
+    assert "K06-by-hand" in [remedy.id for remedy in CHECK.propose(tree(tmp_path, {}), seen)]
 
 
 def test_one_tick_a_second_passes(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_kernel_without_it_fails_and_takes_another_kernel(tmp_path: Path) -> N
     finding = judge(CHECK, tmp_path, ONLINE)
 
     assert finding.state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert not remedy.boot
     assert "NO_HZ_FULL" in remedy.by_hand
 

@@ -26,7 +26,7 @@ def test_a_monitor_on_poll_cores_fails(tmp_path: Path) -> None:
     finding = judge(CHECK, tmp_path, ON | monitor("0-3"))
 
     assert finding.state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert str(remedy.boot[0]) == "psi=0"
     assert remedy.profile is Profile.EXTREME
 

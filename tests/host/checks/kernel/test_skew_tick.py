@@ -20,7 +20,7 @@ def test_many_ticks_at_once_fail_and_are_remedied_at_boot(tmp_path: Path) -> Non
 
     assert finding.state is State.FAIL
     assert "16 cores tick" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), MANY)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), MANY)
     assert str(remedy.boot[0]) == "skew_tick=1"
 
 

@@ -20,7 +20,7 @@ def test_the_parameter_passes(value: str, tmp_path: Path) -> None:
 
 def test_without_it_a_kernel_that_distrusts_the_tsc_fails(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {PATH: "quiet\n"}).state is State.FAIL
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert str(remedy.boot[0]) == "tsc=nowatchdog"
     assert "reliable" in remedy.measure
 
@@ -61,7 +61,7 @@ def test_a_watchdog_that_barked_fails_whatever_was_asked_for(tmp_path: Path) -> 
 def test_a_tsc_that_is_not_steady_is_never_trusted_by_us(tmp_path: Path) -> None:
     shaky = replace(POLL, machine=replace(BARE_METAL, flags=frozenset({"constant_tsc"})))
 
-    assert not CHECK.remedies(tree(tmp_path, {}), shaky)
+    assert not CHECK.propose(tree(tmp_path, {}), shaky)
 
 
 def test_other_processors_have_no_tsc(tmp_path: Path) -> None:

@@ -19,14 +19,14 @@ def test_a_poll_core_in_it_fails_and_is_remedied_at_boot(tmp_path: Path) -> None
 
     assert finding.state is State.FAIL
     assert "cpumask_isolated=0" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), POLL)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), POLL)
     assert str(remedy.boot[0]) == "workqueue.unbound_cpus=0-1"
 
 
 def test_a_kernel_that_lacks_the_parameter_is_not_given_it(tmp_path: Path) -> None:
     old = replace(POLL, machine=replace(BARE_METAL, kernel=(6, 1)))
 
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), old)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), old)
 
     assert not remedy.boot
     assert "R07" in remedy.by_hand

@@ -69,7 +69,7 @@ def test_another_governor_fails_and_is_replaced(tmp_path: Path) -> None:
 def test_a_kernel_that_has_not_loaded_it_boots_with_it(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {GOVERNOR: "menu\n"}, IDLES).state is State.FAIL
 
-    (remedy,) = CHECK.remedies(Host(tmp_path), IDLES)
+    (remedy,) = CHECK.propose(Host(tmp_path), IDLES)
     assert str(remedy.boot[0]) == "cpuidle_haltpoll.force=1"
 
 

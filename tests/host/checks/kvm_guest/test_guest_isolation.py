@@ -18,7 +18,7 @@ GUEST = replace(POLL, role=Role.KVM_GUEST)
 
 
 def boot_of(root: Path) -> list[str]:
-    remedies = CHECK.remedies(Host(root), GUEST)
+    remedies = CHECK.propose(Host(root), GUEST)
     return [str(item) for remedy in remedies for item in remedy.boot]
 
 
@@ -69,7 +69,7 @@ def test_a_kernel_without_nohz_full_is_not_booted_with_it(tmp_path: Path) -> Non
     assert "kernel without NO_HZ_FULL" in finding.observed
     assert "RCU" not in finding.observed
     assert boot_of(tmp_path) == []
-    assert "NO_HZ_FULL" in CHECK.remedies(Host(tmp_path), GUEST)[0].by_hand
+    assert "NO_HZ_FULL" in CHECK.propose(Host(tmp_path), GUEST)[0].by_hand
 
 
 def test_what_the_kernel_said_of_rcu_counts_more_than_the_command_line(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_without_named_cores_only_no_isolation_at_all_fails(tmp_path: Path) -> N
     nobody = replace(GUEST, cores=())
 
     assert judge(CHECK, tmp_path, {ISOLATED: "\n"}, nobody).state is State.FAIL
-    assert CHECK.remedies(tree(tmp_path, {}), nobody)[0].by_hand
+    assert CHECK.propose(tree(tmp_path, {}), nobody)[0].by_hand
     assert judge(CHECK, tmp_path, {ISOLATED: "2\n"}, nobody).state is State.UNKNOWN
 
 
@@ -105,4 +105,4 @@ def test_a_core_that_sleeps_needs_no_nohz_full(tmp_path: Path) -> None:
 
     assert judge(CHECK, tmp_path, files, GUEST).state is State.FAIL
     assert judge(CHECK, tmp_path, files, sleeps).state is State.PASS
-    assert not CHECK.remedies(Host(tmp_path), sleeps)
+    assert not CHECK.propose(Host(tmp_path), sleeps)

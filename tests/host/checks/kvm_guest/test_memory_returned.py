@@ -29,7 +29,7 @@ def test_free_page_reporting_fails_with_its_rate(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "with free page reporting, 9 interrupts since boot, 5 while watched" in finding.observed
-    assert "memballoon" in CHECK.remedies(tree(tmp_path, {}), GUEST)[0].by_hand
+    assert "memballoon" in CHECK.propose(tree(tmp_path, {}), GUEST)[0].by_hand
 
 
 def test_a_balloon_alone_fails_too(tmp_path: Path) -> None:

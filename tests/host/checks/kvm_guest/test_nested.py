@@ -25,7 +25,7 @@ def test_a_kernel_that_noticed_fails(line: str, tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert finding.observed == f"kernel: {line}"
-    assert CHECK.remedies(tree(tmp_path, {}), GUEST)[0].by_hand
+    assert CHECK.propose(tree(tmp_path, {}), GUEST)[0].by_hand
 
 
 def test_a_kernel_that_was_told_fails(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_host_that_shares_its_cores_fails(tmp_path: Path) -> None:
 
     assert finding.state is State.FAIL
     assert "pv remote TLB flush" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), GUEST)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), GUEST)
     assert "kvm-hint-dedicated=on" in remedy.by_hand
 
 
@@ -43,7 +43,7 @@ def test_asynchronous_page_faults_fail_and_are_refused_at_boot(tmp_path: Path) -
 
     assert finding.state is State.FAIL
     assert "120 since boot, 3 while watched" in finding.observed
-    (remedy,) = CHECK.remedies(tree(tmp_path, {}), busy)
+    (remedy,) = CHECK.propose(tree(tmp_path, {}), busy)
     assert str(remedy.boot[0]) == "no-kvmapf"
 
 

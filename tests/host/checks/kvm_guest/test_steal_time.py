@@ -36,7 +36,7 @@ def test_time_stolen_from_a_poll_core_fails(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert finding.observed == "stolen in 5 s: core 3 30 ms"
     assert finding.cores == (3,)
-    assert "vcpupin" in CHECK.remedies(tree(tmp_path, {}), busy)[0].by_hand
+    assert "vcpupin" in CHECK.propose(tree(tmp_path, {}), busy)[0].by_hand
 
 
 def test_a_total_since_boot_is_no_verdict(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_it_is_judged_as_the_module_shows_it(tmp_path: Path, text: str, state: S
 def test_the_remedy_is_an_option_of_the_module_and_a_reload_by_hand(tmp_path: Path) -> None:
     judge(CHECK, tmp_path, {PATH: "Y\n"}, KVM_HOST)
 
-    boot, by_hand = CHECK.remedies(Host(tmp_path), KVM_HOST)
+    boot, by_hand = CHECK.propose(Host(tmp_path), KVM_HOST)
 
     assert (boot.id, by_hand.id) == ("V04-boot", "V04-by-hand")
     assert boot.boot == (ModuleOption("kvm", "kvmclock_periodic_sync", "0"),)

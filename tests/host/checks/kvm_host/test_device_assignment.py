@@ -20,7 +20,7 @@ def test_a_paravirtual_device_fails_however_it_is_written(tmp_path: Path) -> Non
 
         assert finding.state is State.FAIL
         assert "guest web: virtio-net-pci" in finding.observed
-    (remedy,) = CHECK.remedies(Host(tmp_path), KVM_HOST)
+    (remedy,) = CHECK.propose(Host(tmp_path), KVM_HOST)
     assert "virtual function" in remedy.by_hand and remedy.measure
 
 

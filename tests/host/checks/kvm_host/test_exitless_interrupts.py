@@ -22,7 +22,7 @@ def test_avic_off_fails_and_waits_for_the_next_boot(tmp_path: Path) -> None:
     finding = judge(CHECK, tmp_path, {AVIC: "0\n", TIMER: "1\n"}, KVM_HOST)
 
     assert finding.state is State.FAIL
-    (remedy,) = CHECK.remedies(Host(tmp_path), KVM_HOST)
+    (remedy,) = CHECK.propose(Host(tmp_path), KVM_HOST)
     assert remedy.boot == (ModuleOption("kvm_amd", "avic", "1"),)
 
 

@@ -36,7 +36,7 @@ def test_each_of_the_three_fails_with_its_cores(tmp_path: Path) -> None:
         "cores 3 not isolated (K04); 2-3 with a tick (K06); 3 with device interrupts (R02)"
     )
     assert finding.cores == (2, 3)
-    (remedy,) = CHECK.remedies(Host(tmp_path), KVM_HOST)
+    (remedy,) = CHECK.propose(Host(tmp_path), KVM_HOST)
     assert "K04, K06 and R02" in remedy.summary
 
 

@@ -18,7 +18,7 @@ def test_a_guest_that_exits_fails_and_the_remedy_names_the_option(tmp_path: Path
 
     assert finding.state is State.FAIL
     assert "guest web: no cpu-pm=on" in finding.observed
-    (remedy,) = CHECK.remedies(Host(tmp_path), KVM_HOST)
+    (remedy,) = CHECK.propose(Host(tmp_path), KVM_HOST)
     assert "-overcommit cpu-pm=on" in remedy.by_hand
 
 

@@ -35,7 +35,7 @@ def test_what_takes_pages_fails(tmp_path: Path, files: dict[str, str], said: str
 
     assert finding.state is State.FAIL
     assert said in finding.observed
-    (remedy,) = CHECK.remedies(Host(tmp_path), KVM_HOST)
+    (remedy,) = CHECK.propose(Host(tmp_path), KVM_HOST)
     assert "memballoon" in remedy.by_hand
 
 

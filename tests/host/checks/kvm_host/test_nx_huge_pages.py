@@ -31,7 +31,7 @@ def test_a_needed_mitigation_stays(tmp_path: Path, bug: str) -> None:
 
     assert finding.state is State.NOT_APPLICABLE
     assert "the mitigation stays" in finding.observed
-    assert CHECK.remedies(Host(tmp_path), KVM_HOST) == ()
+    assert CHECK.propose(Host(tmp_path), KVM_HOST) == ()
 
 
 @pytest.mark.parametrize("bug", [{}, {BUG: "who knows\n"}])

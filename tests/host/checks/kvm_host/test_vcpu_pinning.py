@@ -53,7 +53,7 @@ def test_more_virtual_cpus_than_cores_are_left_to_the_definition(tmp_path: Path)
     threads = GOOD_THREADS | {"CPU 2/KVM": "0-3"}
     judge(CHECK, tmp_path, guest(threads=threads), KVM_HOST)
 
-    assert [remedy.id for remedy in CHECK.remedies(Host(tmp_path), KVM_HOST)] == ["V01-by-hand"]
+    assert [remedy.id for remedy in CHECK.propose(Host(tmp_path), KVM_HOST)] == ["V01-by-hand"]
 
 
 def test_threads_without_names_are_unknown(tmp_path: Path) -> None:

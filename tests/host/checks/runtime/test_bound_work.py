@@ -33,7 +33,7 @@ def test_functions_are_counted_the_most_frequent_first(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert finding.cores == (2,)
     assert "vmstat_update 2 times, lru_add_drain_per_cpu 1 times" in finding.observed
-    assert CHECK.remedies(Host(tmp_path), situation)[0].by_hand
+    assert CHECK.propose(Host(tmp_path), situation)[0].by_hand
 
 
 def test_unbound_workers_and_other_events_are_not_judged(tmp_path: Path) -> None:

@@ -56,13 +56,13 @@ def test_poll_cores_in_the_default_group_fail(tmp_path: Path) -> None:
 
 def test_a_processor_that_could_and_does_not_fails(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {}, CAN).state is State.FAIL
-    (remedy,) = CHECK.remedies(Host(tmp_path), CAN)
+    (remedy,) = CHECK.propose(Host(tmp_path), CAN)
     assert "echo 2-3 > /sys/fs/resctrl/poll/cpus_list" in remedy.by_hand
 
 
 def test_a_guest_leaves_it_to_the_host(tmp_path: Path) -> None:
     guest = replace(CAN, role=Role.KVM_GUEST)
-    (remedy,) = CHECK.remedies(Host(tmp_path), guest)
+    (remedy,) = CHECK.propose(Host(tmp_path), guest)
     assert remedy.by_hand.startswith("on the host")
 
     blind = judge(CHECK, tmp_path, {}, replace(POLL, role=Role.KVM_GUEST))

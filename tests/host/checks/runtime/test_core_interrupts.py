@@ -34,7 +34,7 @@ def test_who_interrupts_them_is_named(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert "3 or more to 2-3: turbostat by rdmsr_on_cpu (2 times)" in finding.observed
     assert "python by on_each_cpu_cond_mask (1 times)" in finding.observed
-    assert "turbostat" in CHECK.remedies(Host(tmp_path), traced)[0].by_hand
+    assert "turbostat" in CHECK.propose(Host(tmp_path), traced)[0].by_hand
 
 
 def test_untraced_it_is_unknown(tmp_path: Path) -> None:

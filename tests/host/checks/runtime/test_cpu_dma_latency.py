@@ -54,7 +54,7 @@ def test_a_machine_without_limits_per_core_needs_the_holder(tmp_path: Path) -> N
     files = {path: text for path, text in FREE.items() if "/power/" not in path}
     judge(CHECK, tmp_path, files)
 
-    (remedy,) = CHECK.remedies(Host(tmp_path), POLL)
+    (remedy,) = CHECK.propose(Host(tmp_path), POLL)
 
     assert remedy.profile is Profile.RECOMMENDED
 

@@ -73,7 +73,7 @@ def test_the_default_is_wrong_whichever_core_polls(tmp_path: Path) -> None:
     nobody = replace(POLL, cores=())
 
     assert judge(CHECK, tmp_path, runtimes(*["50000000"] * 4), nobody).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), nobody) == ()
+    assert CHECK.propose(Host(tmp_path), nobody) == ()
     assert judge(CHECK, tmp_path, runtimes("9", "9", "0", "0"), nobody).state is State.UNKNOWN
 
 

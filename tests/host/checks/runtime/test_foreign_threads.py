@@ -47,7 +47,7 @@ def test_who_is_pinned_to_the_core_of_a_polling_program_is_moved_too(tmp_path: P
     situation = replace(POLL, processes=(500,))
 
     finding = judge(CHECK, tmp_path, POLLER | hog, situation)
-    now, *rest = CHECK.remedies(Host(tmp_path), situation)
+    now, *rest = CHECK.propose(Host(tmp_path), situation)
 
     assert finding.state is State.FAIL
     assert finding.observed == "1 threads may run on 2-3: hog (800)"
@@ -72,7 +72,7 @@ def test_two_threads_of_their_own_on_one_core_are_too_many(tmp_path: Path) -> No
 
     assert finding.state is State.FAIL
     assert "core 3 has 2 threads of its own" in finding.observed
-    assert [remedy.id for remedy in CHECK.remedies(Host(tmp_path), POLL)] == ["R24-by-hand"]
+    assert [remedy.id for remedy in CHECK.propose(Host(tmp_path), POLL)] == ["R24-by-hand"]
 
 
 def test_what_was_seen_to_run_is_named(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_nobody_named_cores(tmp_path: Path) -> None:
 
     assert judge(CHECK, tmp_path, ELSEWHERE, unnamed).state is State.UNKNOWN
     assert judge(CHECK, tmp_path, ELSEWHERE | FOREIGN, unnamed).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), unnamed) == ()
+    assert CHECK.propose(Host(tmp_path), unnamed) == ()
 
 
 def test_a_container_does_not_see_all(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_guest_does_not_see_it_and_cannot_change_it(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {}, GUEST).state is State.UNKNOWN
 
     assert judge(CHECK, tmp_path, machine("800000"), GUEST).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), GUEST)[0].id == "R17-by-hand"
+    assert CHECK.propose(Host(tmp_path), GUEST)[0].id == "R17-by-hand"
 
 
 def test_a_machine_whose_firmware_sets_the_clock_has_nothing_to_judge(tmp_path: Path) -> None:

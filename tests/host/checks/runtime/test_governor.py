@@ -70,7 +70,7 @@ def test_a_guest_does_not_see_it_and_cannot_change_it(tmp_path: Path) -> None:
     assert "on the host" in finding.needs
 
     assert judge(CHECK, tmp_path, machine(governor="ondemand"), GUEST).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), GUEST)[0].id == "R16-by-hand"
+    assert CHECK.propose(Host(tmp_path), GUEST)[0].id == "R16-by-hand"
 
 
 def test_a_machine_whose_firmware_sets_the_clock_has_nothing_to_judge(tmp_path: Path) -> None:

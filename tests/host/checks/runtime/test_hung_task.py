@@ -26,7 +26,7 @@ def test_a_container_leaves_it_to_the_host(tmp_path: Path) -> None:
     container = replace(POLL, role=Role.CONTAINER)
     assert judge(CHECK, tmp_path, {PATH: "120\n"}, container).state is State.FAIL
 
-    (remedy,) = CHECK.remedies(Host(tmp_path), container)
+    (remedy,) = CHECK.propose(Host(tmp_path), container)
 
     assert remedy.id == "R21-by-hand"
 

@@ -58,7 +58,7 @@ def test_what_comes_to_a_polling_core_is_named_and_moved(tmp_path: Path) -> None
 def test_one_that_may_come_is_moved_along(tmp_path: Path) -> None:
     host = tree(tmp_path, irq(36, "eth0-rx-0", "2", "2") | irq(37, "eth0-rx-1", "0-3", "1"))
 
-    changes = CHECK.remedies(host, POLL)[0].changes
+    changes = CHECK.propose(host, POLL)[0].changes
 
     assert [(change.setting.name, change.wanted) for change in changes] == [
         ("/proc/irq/36/smp_affinity_list", "0-1"),
@@ -68,7 +68,7 @@ def test_one_that_may_come_is_moved_along(tmp_path: Path) -> None:
 
 def test_a_refusal_is_the_drivers_right(tmp_path: Path) -> None:
     host = tree(tmp_path, irq(36, "nvme0q3", "2", "2"))
-    setting = CHECK.remedies(host, POLL)[0].changes[0].setting
+    setting = CHECK.propose(host, POLL)[0].changes[0].setting
     writer = TreeWriter(host, refusals={setting.name: errno.EIO})
 
     try:
@@ -85,7 +85,7 @@ def test_a_managed_one_is_unmovable_and_left_alone(tmp_path: Path) -> None:
     assert finding.state is State.FAIL
     assert "unmovable" in finding.observed
 
-    remedies = CHECK.remedies(Host(tmp_path), POLL)
+    remedies = CHECK.propose(Host(tmp_path), POLL)
 
     assert [remedy.id for remedy in remedies] == ["R02-boot", "R02-by-hand"]
     assert "isolcpus=managed_irq,2-3" in remedies[1].by_hand
@@ -95,7 +95,7 @@ def test_a_mask_that_is_read_only_is_one_of_those(tmp_path: Path) -> None:
     host = tree(tmp_path, irq(36, "virtio1-req.0", "2", "2") | irq(37, "eth0", "2", "2"))
     (tmp_path / "proc/irq/36/smp_affinity_list").chmod(0o444)
 
-    now, _, by_hand = CHECK.remedies(host, POLL)
+    now, _, by_hand = CHECK.propose(host, POLL)
 
     assert [change.setting.name for change in now.changes] == ["/proc/irq/37/smp_affinity_list"]
     assert by_hand.by_hand.startswith("virtio1-req.0 (IRQ 36, hwirq 1): spread by the driver")
@@ -200,7 +200,7 @@ def test_a_kernel_without_interrupts_in_proc_has_nothing_to_judge(tmp_path: Path
 def test_without_a_housekeeping_core_nothing_is_moved(tmp_path: Path) -> None:
     host = tree(tmp_path, irq(36, "eth0", "2", "2"))
 
-    assert CHECK.remedies(host, replace(POLL, cores=POLL.online)) == ()
+    assert CHECK.propose(host, replace(POLL, cores=POLL.online)) == ()
 
 
 def test_with_no_polling_core_named_it_asks_for_them(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_container_leaves_it_to_the_host(tmp_path: Path) -> None:
     container = replace(POLL, role=Role.CONTAINER)
     assert judge(CHECK, tmp_path, irq(36, "eth0", "2", "2"), container).state is State.FAIL
 
-    (remedy,) = CHECK.remedies(Host(tmp_path), container)
+    (remedy,) = CHECK.propose(Host(tmp_path), container)
 
     assert remedy.id == "R02-by-hand"
     assert not remedy.changes
@@ -227,7 +227,7 @@ def test_what_wakes_a_device_that_sleeps_stays_where_it_is(tmp_path: Path) -> No
     files = irq(36, "eth0-rx-0", "2", "2") | irq(37, "nvme0q3", "3", "3") | {f"{device}/36": ""}
 
     finding = judge(CHECK, tmp_path, files, sleeps)
-    moved = [change.setting.name for change in CHECK.remedies(Host(tmp_path), sleeps)[0].changes]
+    moved = [change.setting.name for change in CHECK.propose(Host(tmp_path), sleeps)[0].changes]
 
     assert "1 of 1 device interrupts: nvme0q3" in finding.observed
     assert moved == ["/proc/irq/37/smp_affinity_list"]

@@ -38,7 +38,7 @@ def test_it_is_stopped_now_and_at_boot(tmp_path: Path) -> None:
 def test_one_that_no_unit_started_is_found_and_left_to_the_user(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, daemon()).state is State.FAIL
 
-    (remedy,) = CHECK.remedies(Host(tmp_path), POLL)
+    (remedy,) = CHECK.propose(Host(tmp_path), POLL)
 
     assert remedy.id == "R01-by-hand"
 
@@ -92,7 +92,7 @@ def test_a_container_cannot_see_the_hosts(tmp_path: Path) -> None:
     assert judge(CHECK, tmp_path, {}, CONTAINER).state is State.UNKNOWN
 
     assert judge(CHECK, tmp_path, daemon(), CONTAINER).state is State.FAIL
-    assert "on the host" in CHECK.remedies(Host(tmp_path), CONTAINER)[0].by_hand
+    assert "on the host" in CHECK.propose(Host(tmp_path), CONTAINER)[0].by_hand
 
 
 def test_with_no_polling_core_named_a_ban_is_not_judged(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_nobody_named_cores(tmp_path: Path) -> None:
     assert finding.state is State.UNKNOWN
     assert "--cores" in finding.needs
     assert judge(CHECK, tmp_path, THERE, unnamed).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), unnamed) == ()
+    assert CHECK.propose(Host(tmp_path), unnamed) == ()
 
 
 def test_where_no_kernel_thread_is_visible_it_is_unknown(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_container_leaves_it_to_the_host(tmp_path: Path) -> None:
     container = replace(POLL, role=Role.CONTAINER)
     assert judge(CHECK, tmp_path, {PATH: "1\n"}, container).state is State.FAIL
 
-    assert CHECK.remedies(Host(tmp_path), container)[0].id == "R12-by-hand"
+    assert CHECK.propose(Host(tmp_path), container)[0].id == "R12-by-hand"
 
 
 def test_a_kernel_without_it_has_nothing_to_judge(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_probes_programs_and_counters_are_for_their_owners(tmp_path: Path) -> No
     assert finding.state is State.FAIL
     for words in ("perf (42)", "kprobe do_open", "kprobes/my_probe"):
         assert words in finding.observed
-        assert words in CHECK.remedies(Host(tmp_path), POLL)[0].by_hand
+        assert words in CHECK.propose(Host(tmp_path), POLL)[0].by_hand
     assert "cgroup_device" not in finding.observed
 
 

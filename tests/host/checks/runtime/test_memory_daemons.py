@@ -41,7 +41,7 @@ def test_nobody_named_cores(tmp_path: Path) -> None:
     unnamed = replace(POLL, cores=())
 
     assert judge(CHECK, tmp_path, EVERYWHERE, unnamed).state is State.FAIL
-    assert list(CHECK.remedies(Host(tmp_path), unnamed)) == []
+    assert list(CHECK.propose(Host(tmp_path), unnamed)) == []
     some = thread_files(25, "kdamond.0", "0-1", flags=KERNEL)
     assert judge(CHECK, tmp_path, some, unnamed).state is State.UNKNOWN
 

@@ -43,7 +43,7 @@ def test_more_are_reduced(tmp_path: Path) -> None:
 def test_a_driver_that_cannot_is_left_to_the_user(tmp_path: Path) -> None:
     judge(CHECK, tmp_path, nic(4))
 
-    (remedy,) = CHECK.remedies(Host(tmp_path), POLL)
+    (remedy,) = CHECK.propose(Host(tmp_path), POLL)
 
     assert remedy.by_hand == "ethtool -L INTERFACE combined 2, where the driver can"
 
@@ -51,7 +51,7 @@ def test_a_driver_that_cannot_is_left_to_the_user(tmp_path: Path) -> None:
 def test_what_ethtool_prints_may_be_anything(tmp_path: Path) -> None:
     judge(CHECK, tmp_path, nic(4) | {"/commands/ethtool -l eth0": "\x00 netlink error\n:::"})
 
-    assert CHECK.remedies(Host(tmp_path), POLL)[0].id == "R03-by-hand"
+    assert CHECK.propose(Host(tmp_path), POLL)[0].id == "R03-by-hand"
 
 
 def test_interfaces_without_a_device_do_not_count(tmp_path: Path) -> None:

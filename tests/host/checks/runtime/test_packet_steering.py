@@ -64,11 +64,11 @@ def test_with_no_polling_core_named_some_cores_are_unknown(tmp_path: Path) -> No
     assert judge(CHECK, tmp_path, {QUEUE: "0\n"}, nobody).state is State.PASS
     assert judge(CHECK, tmp_path, {QUEUE: "c\n"}, nobody).state is State.UNKNOWN
     assert judge(CHECK, tmp_path, {QUEUE: "f\n"}, nobody).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), nobody) == ()
+    assert CHECK.propose(Host(tmp_path), nobody) == ()
 
 
 def test_a_container_leaves_it_to_the_host(tmp_path: Path) -> None:
-    (remedy,) = CHECK.remedies(tree(tmp_path, {QUEUE: "f\n"}), replace(POLL, role=Role.CONTAINER))
+    (remedy,) = CHECK.propose(tree(tmp_path, {QUEUE: "f\n"}), replace(POLL, role=Role.CONTAINER))
 
     assert remedy.id == "R04-by-hand"
 

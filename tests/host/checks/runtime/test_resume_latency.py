@@ -43,7 +43,7 @@ def test_nobody_named_cores_and_none_is_limited(tmp_path: Path) -> None:
     unnamed = replace(POLL, cores=())
 
     assert judge(CHECK, tmp_path, idle_files(), unnamed).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), unnamed) == ()
+    assert CHECK.propose(Host(tmp_path), unnamed) == ()
 
 
 def test_a_guest_and_a_machine_without_idle_states_have_nothing_to_judge(tmp_path: Path) -> None:

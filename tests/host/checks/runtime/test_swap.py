@@ -77,7 +77,7 @@ def test_compressed_swap_is_said(tmp_path: Path) -> None:
 def test_a_container_that_may_not_swap_passes(tmp_path: Path) -> None:
     container = replace(POLL, role=Role.CONTAINER)
     assert judge(CHECK, tmp_path, {SWAPS: ONE}, container).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), container)[0].id == "R15-by-hand"
+    assert CHECK.propose(Host(tmp_path), container)[0].id == "R15-by-hand"
 
     files = {SWAPS: ONE, "/sys/fs/cgroup/memory.swap.max": "0\n"}
     assert judge(CHECK, tmp_path, files, container).state is State.PASS
@@ -100,7 +100,7 @@ def test_what_is_swapped_out_must_fit_into_memory(tmp_path: Path) -> None:
     }
 
     finding = judge(CHECK, tmp_path, files)
-    remedies = {remedy.id: remedy for remedy in CHECK.remedies(Host(tmp_path), POLL)}
+    remedies = {remedy.id: remedy for remedy in CHECK.propose(Host(tmp_path), POLL)}
 
     assert "878 MB of it in use" in finding.observed
     assert "R15-now" not in remedies

@@ -32,7 +32,7 @@ def test_what_keeps_it_is_named_with_what_to_do(tmp_path: Path) -> None:
 
     assert (finding.state, finding.cores) == (State.FAIL, (3,))
     assert "core 3: POSIX_TIMER (2 times)" in finding.observed
-    assert "SCHED: more than one runnable" in CHECK.remedies(Host(tmp_path), traced)[0].by_hand
+    assert "SCHED: more than one runnable" in CHECK.propose(Host(tmp_path), traced)[0].by_hand
 
 
 def test_untraced_it_is_unknown(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_what_is_no_mask_is_unknown(tmp_path: Path) -> None:
 def test_every_core_is_wrong_whichever_polls(tmp_path: Path) -> None:
     nobody = replace(POLL, cores=())
     assert judge(CHECK, tmp_path, {PATH: "f\n"}, nobody).state is State.FAIL
-    assert CHECK.remedies(Host(tmp_path), nobody) == ()
+    assert CHECK.propose(Host(tmp_path), nobody) == ()
 
     assert judge(CHECK, tmp_path, {PATH: "3\n"}, nobody).state is State.UNKNOWN
 

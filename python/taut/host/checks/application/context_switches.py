@@ -41,7 +41,7 @@ class ContextSwitches(Check):
             return unknown("switches not watched", NOT_WATCHED, _WANTED)
         return passed(f"none of {judged} threads in {situation.watched.seconds:.0f} s", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Somebody else runs there."""
         return (
             Remedy(

@@ -61,7 +61,7 @@ class CpuQuota(Check):
         past = f"; in the past: {some(throttled)}" if throttled else ""
         return passed(f"no quota{past}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Take the limits away; a container's are the host's."""
         if situation.role is Role.CONTAINER:
             what = "no CPU limit for this container, or exclusive cores (static CPU manager)"

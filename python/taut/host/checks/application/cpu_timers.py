@@ -59,7 +59,7 @@ class CpuTimers(Check):
                 )
         return passed("none", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the program, or whoever profiles it."""
         return (
             Remedy(

@@ -65,7 +65,7 @@ class FileMappings(Check):
             return failed(some(dirty), _WANTED, situation.cores)
         return passed("no dirty page of a file on a disk", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the program."""
         return (
             Remedy(

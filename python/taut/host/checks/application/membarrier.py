@@ -44,7 +44,7 @@ class Membarrier(Check):
             return failed(most_common(count), _WANTED, cores)
         return passed("none while traced", _WANTED, cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the program."""
         return (
             Remedy(

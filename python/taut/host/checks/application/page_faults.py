@@ -56,7 +56,7 @@ class PageFaults(Check):
         seconds = situation.watched.seconds
         return passed(f"none of {judged} threads in {seconds:.0f} s; {locked}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the program."""
         return (
             Remedy(

@@ -49,7 +49,7 @@ class SystemCalls(Check):
         cannot = unseen(host, situation, tuple(self.traces), "with HAVE_SYSCALL_TRACEPOINTS")
         return cannot or passed(f"none by {len(pollers)} threads while traced", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the program."""
         return (
             Remedy(

@@ -42,7 +42,7 @@ class ThreadPinning(Check):
         shown = [f"{thread} on {thread.allowed[0]}" for thread in pollers]
         return passed(some(shown), _WANTED, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Pin what has a free core; the rest is for who knows what each thread does."""
         changes = _pinned(polling_threads(host, situation), situation)
         found = []

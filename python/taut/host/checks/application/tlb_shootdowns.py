@@ -69,7 +69,7 @@ class TlbShootdowns(Check):
             return failed(observed, _WANTED, tuple(hit))
         return passed(f"none on {format_cpu_list(cores)} in {seconds:.0f} s", _WANTED, cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the program: it is its own memory that changes."""
         return (
             Remedy(

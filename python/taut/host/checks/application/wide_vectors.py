@@ -62,7 +62,7 @@ class WideVectors(Check):
             )
         return passed("not seen when threads were switched", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the build."""
         return (
             Remedy(

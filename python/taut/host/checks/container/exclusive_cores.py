@@ -45,7 +45,7 @@ class ExclusiveCores(ContainerCheck):
         needs = "on the host: /var/lib/kubelet/cpu_manager_state, or the other containers' cpusets"
         return unknown(f"cores {listed}, some of {format_cpu_list(online)}", needs, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Cores are given from outside."""
         what = (
             "Kubernetes: cpuManagerPolicy static with full-pcpus-only, and a pod of class"

@@ -47,7 +47,7 @@ class HostInterrupts(ContainerCheck):
             return failed(some(named), _WANTED, tuple(sorted(set().union(*hit.values()))))
         return passed(f"{len(delivered)} interrupts, none on {format_cpu_list(cores)}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Interrupts are moved from outside."""
         what = (
             "annotate the pod irq-load-balancing.crio.io: disable (CRI-O), or take the remedies of"

@@ -48,7 +48,7 @@ class MemoryLimits(ContainerCheck):
             return failed(f"{'; '.join(wrong)} (hugepages: {shown})", _WANTED)
         return passed(f"locked memory unlimited, hugepages: {shown}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Limits are given from outside."""
         what = (
             "Docker, Podman: --ulimit memlock=-1; Kubernetes: hugepages-1Gi or hugepages-2Mi in"

@@ -54,7 +54,7 @@ class PartitionValidity(ContainerCheck):
             return unknown(f"{path}: {text[:60]!r}", "a kernel whose format taut knows", _WANTED)
         return passed(f"{path} = {text}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Partitions are made from outside."""
         what = (
             "free the partition's cores of every other cpuset, bring them online, then write"

@@ -39,7 +39,7 @@ class ReadOnlySettings(ContainerCheck):
             return failed(f"read-only: {', '.join(closed)}", _WANTED)
         return passed("/sys and /proc can be written", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """The same plan, outside."""
         cores = own_cores(host, situation)
         named = f" --cores {format_cpu_list(cores)}" if cores else ""

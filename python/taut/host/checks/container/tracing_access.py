@@ -47,7 +47,7 @@ class TracingAccess(ContainerCheck):
             return passed(observed, _WANTED)
         return failed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Better outside than more rights inside."""
         return (
             Remedy(

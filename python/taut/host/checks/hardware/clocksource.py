@@ -61,7 +61,7 @@ class _Clocksource(Check):
             return passed(f"{current}: tolerated in a guest, slower than {wanted}", wanted)
         return failed(f"{current}; {complaint}" if complaint else current, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Choose it, if the kernel trusts it."""
         wanted = _wanted(situation)
         if situation.role is Role.CONTAINER:

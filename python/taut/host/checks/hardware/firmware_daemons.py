@@ -57,7 +57,7 @@ class _FirmwareDaemons(Check):
             return failed(f"active: {' '.join(running)}", _WANTED)
         return passed(f"none active of {' '.join(_UNITS)}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Stop them, and keep them from starting at boot."""
         running = [unit for unit in _UNITS if SystemdUnit(unit).read(host) == "active"]
         if not running:

@@ -47,7 +47,7 @@ class _InvariantTsc(Check):
             return failed(f"absent: {' '.join(absent)}", words)
         return passed(f"present: {words}", words)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """A guest's host hides it; a machine that has none keeps none."""
         if is_guest(situation):
             what = (

@@ -52,7 +52,7 @@ class _LegacyUsb(Check):
             _WANTED,
         )
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the BIOS."""
         return (
             Remedy(

@@ -44,7 +44,7 @@ class _NumaLocality(Check):
             )
         return _judge(host, situation, {core: of_core[core] for core in situation.cores})
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Choose others: where a card sits cannot be changed."""
         return (
             Remedy(

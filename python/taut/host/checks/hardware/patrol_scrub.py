@@ -49,7 +49,7 @@ class _PatrolScrub(Check):
             return passed(f"{shown}: scrubbing is off", _WANTED)
         return unknown(shown, "the data sheet: the lowest rate this controller takes", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Scrub slowly, never not at all: errors would be found too late to correct."""
         return (
             Remedy(

@@ -64,7 +64,7 @@ class _PcieAspm(Check):
             _WANTED,
         )
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Keep each link awake; the policy at boot, for devices may change their names."""
         found = nics(host, situation)
         changes = [

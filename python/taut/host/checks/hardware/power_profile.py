@@ -48,7 +48,7 @@ class _PowerProfile(Check):
             _WANTED,
         )
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the BIOS."""
         return (
             Remedy(

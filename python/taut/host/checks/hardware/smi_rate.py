@@ -56,7 +56,7 @@ class _SmiRate(Check):
             return unknown("SMIs were not counted", needs, _WANTED)
         return _judge(_counted(host))
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Only firmware can stop them."""
         return (
             Remedy(

@@ -67,7 +67,7 @@ class _Siblings(Check):
             )
         return _judge(host, situation, shared)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Take the siblings offline; the other cores keep theirs."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "take the siblings of the poll cores offline"),)

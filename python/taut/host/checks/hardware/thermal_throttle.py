@@ -64,7 +64,7 @@ class _ThermalThrottle(Check):
             return passed("not throttled since boot", _WANTED)
         return unknown(f"throttled {total} times since boot", "watch a while: --watch 5s", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Less heat."""
         return (
             Remedy(

@@ -72,7 +72,7 @@ class _Turbo(Check):
             return passed(f"{observed}: on, at one frequency, every core in C0", _WANTED)
         return failed(f"{observed}: on, and cores change their frequency or sleep", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Switch it off."""
         switch = _switch(host)
         if switch is None:

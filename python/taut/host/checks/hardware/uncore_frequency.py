@@ -61,7 +61,7 @@ class _UncoreFrequency(Check):
             return passed(shown, _WANTED)
         return failed(shown, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Raise the lowest to the highest."""
         wanted = [
             (f"{_FOLDER}/{name}/min_freq_khz", str(high))

@@ -50,7 +50,7 @@ class AuditRules(RoleCheck):
         locked = ", locked until the next boot" if status[1] == "2" else ""
         return failed(f"enabled {status[1]}{locked}, {n_rules} rules", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Leave it to those who must answer for compliance."""
         return (
             by_hand(self.id, "disable auditing", "auditctl -e 0; auditctl -e 1 takes it back"),

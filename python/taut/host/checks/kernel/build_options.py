@@ -39,7 +39,7 @@ class BuildOptions(RoleCheck):
             return failed(f"built without {' '.join(missing)}{note}", wanted)
         return passed(f"{wanted}{note}", wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Another kernel."""
         what = "install a kernel with NO_HZ_FULL and RCU_NOCB_CPU (Debian: linux-image-amd64)"
         return (by_hand(self.id, "boot another kernel", what),)

@@ -61,7 +61,7 @@ class DomainIsolation(RoleCheck):
             return unknown(str(found), f"{needs} only", _WANTED)
         return judge_inside(situation, found.cores, str(found), _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Set them apart now by cpusets, at boot by isolcpus."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "give the container exclusive, isolated cores"),)

@@ -67,7 +67,7 @@ class FrequencyDriver(RoleCheck):
             is_good = is_active if _is_new(host, machine) else not is_active
         return passed(observed, wanted) if is_good else failed(observed, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Switch now where the driver can, and at boot."""
         machine = situation.machine
         if situation.role in (Role.KVM_GUEST, Role.CONTAINER):

@@ -65,7 +65,7 @@ class Hugepages(RoleCheck):
             return _judge_limit(host, observed)
         return passed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """A GiB, or a quarter of what memory there is."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "reserve huge pages and let the container have some"),)

@@ -47,7 +47,7 @@ class IdlePoll(RoleCheck):
             return passed("idle=poll: no exit latency, at the power of all cores", "")
         return failed("idle=poll", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Take it away."""
         what = "remove idle=poll from the kernel's command line; R18 and R19 do it per core"
         return (by_hand(self.id, "remove idle=poll", what),)

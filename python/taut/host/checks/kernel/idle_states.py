@@ -64,7 +64,7 @@ class IdleStates(RoleCheck):
             return failed(f"{driver}: {names} on {named(found)}", _WANTED, found)
         return passed(f"{driver}: C1 at most on {named(cores)}", _WANTED, cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Disable the states of these cores now; at boot the limit is for all cores."""
         if situation.role is Role.KVM_GUEST:
             parameter = KernelParameter("cpuidle_haltpoll.force", "1")

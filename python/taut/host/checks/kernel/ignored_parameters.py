@@ -53,7 +53,7 @@ class IgnoredParameters(RoleCheck):
             "none is ignored by taut's list of names (the boot log is not readable)", _WANTED
         )
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Correct each."""
         text = host.read(_CMDLINE) or ""
         wrong = [problem for problem in _problems(host, text) if problem.is_wrong]

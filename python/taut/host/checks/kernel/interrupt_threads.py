@@ -57,7 +57,7 @@ class InterruptThreads(RoleCheck):
             return passed(observed, _WANTED)
         return failed(f"{observed}: {strong[0].comm}", _WANTED, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Take the parameter away, or lower the threads."""
         if not situation.machine.is_realtime:
             what = "remove threadirqs from the kernel's command line"

@@ -54,7 +54,7 @@ class Iommu(RoleCheck):
         is_good = kinds == ["identity"] if own else "identity" in kinds
         return passed(observed, _WANTED) if is_good else failed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """At boot."""
         items = [KernelParameter("iommu", "pt")]
         if situation.machine.vendor == "intel":

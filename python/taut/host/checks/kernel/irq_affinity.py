@@ -44,7 +44,7 @@ class IrqAffinity(RoleCheck):
             return unread(host, PATH, _WANTED)
         return judge_outside(situation, cores, f"{PATH} = {text}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Leave the housekeeping cores in it."""
         if not can_split(situation):
             return ()

@@ -42,7 +42,7 @@ class IsolationLists(RoleCheck):
         note = "" if boot_log(host) else " (boot log not readable: judged from the lists)"
         return passed(f"{words}{note}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Write both lists anew."""
         what = "give nohz_full= and isolcpus= the same cores and leave at least core 0 out of both"
         return (by_hand(self.id, "correct the command line", what),)

@@ -42,7 +42,7 @@ class KthreadCpus(RoleCheck):
         cores = mothers[0].allowed
         return judge_outside(situation, cores, f"kthreadd may run on {shown(cores)}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Nothing of its own: mainline does not know the parameter."""
         what = "nohz_full= (K06) keeps them away from the next boot on; R22 moves those that run"
         return (by_hand(self.id, "let nohz_full keep kernel threads away", what),)

@@ -52,7 +52,7 @@ class LockupWatchdogs(RoleCheck):
         observed = ", ".join(filter(None, (observed, f"watchdog_cpumask={text}")))
         return judge_outside(situation, cores, observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Leave the poll cores out; the last microsecond: none at all."""
         found = []
         if can_split(situation):

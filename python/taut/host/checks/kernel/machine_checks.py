@@ -56,7 +56,7 @@ class MachineChecks(RoleCheck):
         is_good = ignore == 1 or interval == 0
         return passed(observed, _WANTED) if is_good else failed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Stop the timer now; at boot ignore corrected errors."""
         if "off" in (parameter.value for parameter in _command_line.find(host, "mce")):
             what = "remove mce=off from the kernel's command line; mce=ignore_ce is what was meant"

@@ -50,7 +50,7 @@ class ManagedInterrupts(RoleCheck):
         observed = f"isolcpus=managed_irq: {shown(tuple(sorted(covered)))}, {count}"
         return judge_inside(situation, tuple(covered), observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """At boot; until then fewer queues."""
         if not can_split(situation):
             return ()

@@ -80,7 +80,7 @@ class NohzFull(RoleCheck):
             return failed(f"{observed} (R29 tells why)", _WANTED, ticking)
         return finding
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """At boot: no kernel changes it later."""
         if situation.role is Role.HOUSEKEEPING or not can_split(situation):
             return ()

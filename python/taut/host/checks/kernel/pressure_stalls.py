@@ -48,7 +48,7 @@ class PressureStalls(RoleCheck):
             return failed(observed, _WANTED, situation.cores)
         return passed(f"on, {len(monitors)} psimon threads elsewhere", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Only at boot."""
         return (
             at_boot(

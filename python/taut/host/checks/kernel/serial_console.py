@@ -53,7 +53,7 @@ class SerialConsole(RoleCheck):
         is_good = not lines or int(words[0]) <= _QUIET
         return passed(observed, _WANTED) if is_good else failed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Print less to it: the log keeps everything."""
         words = (host.read(_LEVELS) or "").split()
         cost = "warnings no longer show on the console; dmesg has them"

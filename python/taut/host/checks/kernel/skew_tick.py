@@ -52,7 +52,7 @@ class SkewTick(RoleCheck):
             return passed(observed, _WANTED)
         return failed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Spread them."""
         parameter = KernelParameter("skew_tick", "1")
         return (at_boot(self.id, "spread the ticks", parameter, cost="power"),)

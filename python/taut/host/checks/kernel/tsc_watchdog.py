@@ -61,7 +61,7 @@ class TscWatchdog(RoleCheck):
             return passed(f"{said} (tsc_adjust)", _WANTED)
         return failed("no tsc=nowatchdog, and the kernel does not trust the TSC by itself", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Never for a TSC that is not steady: its time would be wrong unnoticed."""
         if not situation.machine.flags >= _STEADY:
             return ()

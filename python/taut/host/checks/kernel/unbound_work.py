@@ -49,7 +49,7 @@ class UnboundWork(RoleCheck):
         observed = ", ".join(f"{name}={mask}" for name, mask in masks.items() if mask)
         return judge_outside(situation, cores, observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """At boot; the change for now is R07's."""
         if not can_split(situation):
             return ()

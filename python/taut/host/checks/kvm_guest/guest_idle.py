@@ -64,7 +64,7 @@ class _GuestIdle(Check):
             return unknown(observed, f"a readable {_POLL_NS}", _WANTED)
         return passed(observed, _WANTED) if polled_ns > 0 else failure
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Choose the governor where there is one, and let it poll."""
         changes = []
         if "haltpoll" in (host.read(_AVAILABLE) or "").split():

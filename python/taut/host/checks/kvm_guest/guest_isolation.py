@@ -66,7 +66,7 @@ class _GuestIsolation(Check):
             f"cores {format_cpu_list(situation.cores)}: {_WANTED}", _WANTED, situation.cores
         )
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """At boot; what can be done now is K04's."""
         if not situation.cores:
             return (

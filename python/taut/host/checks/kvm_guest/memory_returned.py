@@ -46,7 +46,7 @@ class _MemoryReturned(Check):
             return unknown(f"type of {' '.join(unread)}", f"a readable {_DEVICES}", _WANTED)
         return passed(f"none among {len(host.names(_DEVICES))} virtio devices", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Only the host can take the device away."""
         return (
             Remedy(

@@ -45,7 +45,7 @@ class _Nested(Check):
             _WANTED,
         )
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Elsewhere."""
         return (
             Remedy(

@@ -67,7 +67,7 @@ class _ParavirtualFeatures(Check):
             return unknown(observed, "watch a while: --watch 5s", _WANTED)
         return passed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """The hint is the host's; asynchronous page faults can be refused at boot."""
         seen = _look(host, situation)
         found = []

@@ -52,7 +52,7 @@ class _StealTime(Check):
         observed = f"less than {_MS} ms in {seconds:.0f} s ({since_boot}); shorter gaps: G02"
         return passed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Only the host can."""
         return (
             Remedy(

@@ -71,7 +71,7 @@ class ModuleCheck:
             return not_applicable(f"{modules} not loaded")
         return judge_parameter(host, parameter)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """At the module's next start; reloading it ends every guest, so taut does not."""
         parameter = self._loaded(host)
         if parameter is None:

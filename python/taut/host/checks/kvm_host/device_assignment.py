@@ -47,7 +47,7 @@ class DeviceAssignment(GuestCheck):
             return failed(some(emulated), _WANTED)
         return passed(some(assigned), _WANTED) if assigned else not_applicable("no guest has any")
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """A choice of design: taut says what it is worth, and measures it."""
         return (
             Remedy(

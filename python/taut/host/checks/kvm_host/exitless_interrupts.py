@@ -60,7 +60,7 @@ class ExitlessInterrupts(Check):
         is_good = all(each.state is State.PASS for each in findings)
         return passed(observed, wanted) if is_good else failed(observed, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """The controller by loading its module; the timers at once."""
         bad = [each for each in _there(host) if judge_parameter(host, each).state is not State.PASS]
         now = [written_now(self.id, each, "number") for each in bad if each is _TIMERS]

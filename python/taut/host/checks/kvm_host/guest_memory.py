@@ -47,7 +47,7 @@ class GuestMemory(GuestCheck):
                 right.append(text)
         return failed(some(wrong), _WANTED) if wrong else passed(some(right), _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the guest's definition; the hugepages themselves are K22's."""
         what = (
             "on this host: <memoryBacking><hugepages/><locked/><allocation mode='immediate'/>"

@@ -43,7 +43,7 @@ class HaltPolling(Check):
         failure = replace(failed(observed, wanted), severity=severity)
         return passed(observed, wanted) if int(text) >= _LEAST_NS else failure
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Now and at the module's start."""
         cost = "power: the host spins after each halt"
         summary = f"load kvm with halt_poll_ns={_LEAST_NS}"

@@ -51,7 +51,7 @@ class HostCores(Check):
             return failed(f"cores {'; '.join(wrong)}", _WANTED, hit)
         return passed(f"cores {format_cpu_list(cores)}: {_WANTED}", _WANTED, cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Are those of the rows it stands for."""
         return (
             Remedy(

@@ -36,7 +36,7 @@ class IdleExits(GuestCheck):
             return failed(some(without), _WANTED)
         return passed(some([f"{guest}: cpu-pm=on" for guest in found]), _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """In the guest's definition."""
         return (
             Remedy(

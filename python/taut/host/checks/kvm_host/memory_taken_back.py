@@ -45,7 +45,7 @@ class MemoryTakenBack(GuestCheck):
             return failed(some(wrong), _WANTED)
         return passed("nothing takes guest pages back (dirty logging: ask the monitor)", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """The host's own settings are R12 and R15."""
         what = (
             "on this host: <memballoon model='none'/>, <nosharepages/> and <locked/> in"

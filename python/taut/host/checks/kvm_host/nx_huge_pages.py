@@ -51,7 +51,7 @@ class NxHugePages(Check):
             return not_applicable(f"the processor has ITLB_MULTIHIT ({bug}): the mitigation stays")
         return judge_parameter(host, _PARAMETER)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Only where nothing is lost by it."""
         if host.read(_BUG) != "Not affected":
             return ()

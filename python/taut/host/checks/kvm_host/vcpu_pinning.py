@@ -51,7 +51,7 @@ class VcpuPinning(GuestCheck):
         cores = tuple(sorted(taken))
         return passed(f"{count} virtual CPUs on cores {format_cpu_list(cores)}", _WANTED, cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Move the threads, where the cores to move them to are known and suffice."""
         lasting = in_the_guest(
             self.id,

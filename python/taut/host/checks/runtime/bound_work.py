@@ -69,7 +69,7 @@ class BoundWork(Check):
         observed = f"in {seconds:.0f} s on core {where}: {', '.join(said)}{more}"
         return failed(observed, wanted, tuple(sorted(cores)))
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Only the source can be stopped."""
         return (
             Remedy(

@@ -59,7 +59,7 @@ class BusyPoll(Check):
         observed = f"busy_read {values[0]} µs, busy_poll {values[1]} µs"
         return passed(observed, _WANTED) if all(values) else failed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Both, now and at boot."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, f"sysctl net.core: {_WANTED}"),)

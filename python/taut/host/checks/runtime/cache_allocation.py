@@ -69,7 +69,7 @@ class CacheAllocation(Check):
         good = f"cores {format_cpu_list(cores)} have ways of their own"
         return verdict(bad, situation, observed or good, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Say what to type: mounting resctrl and sizing groups is for who knows the neighbours."""
         cores = format_cpu_list(situation.cores) or "CORES"
         steps = (

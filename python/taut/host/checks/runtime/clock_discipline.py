@@ -51,7 +51,7 @@ class ClockDiscipline(Check):
             return unknown(f"{hidden[0]}: permission denied", "run as root", _WANTED)
         return passed(f"{', '.join(running)} slew", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """A matter of configuration."""
         return (
             Remedy(

@@ -54,7 +54,7 @@ class CoreInterrupts(Check):
         observed = f"{count.total()} or more to {cores}: {most_common(count)}"
         return failed(observed, _WANTED, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Name who to look at."""
         senders = _senders(situation)
         if not senders:

@@ -66,7 +66,7 @@ class CpuDmaLatency(Check):
             return passed(f"{LATENCY}: {held}", _WANTED)
         return failed(f"{LATENCY}: {held}; {'; '.join(deep)}", _WANTED, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Hold the latency of C1."""
         cores = _judged(situation)
         limit_us = min(shallow_us(idle_states(host, core)) for core in cores)

@@ -63,7 +63,7 @@ class FairServer(Check):
             observed = f"runtime 0 on cores {format_cpu_list(cores)}"
         return verdict(bad, situation, observed, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Switch it off on the polling cores."""
         cores = [core for core in situation.cores if host.number(_path(core))]
         if not cores:

@@ -72,7 +72,7 @@ class ForeignThreads(Check):
             )
         return passed(observed, _WANTED, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Move the foreign ones; of crowded polling threads only their program can tell."""
         if not situation.cores or not situation.housekeeping:
             return ()

@@ -46,7 +46,7 @@ class FrequencyRange(Check):
         more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
         return verdict(bad, situation, ", ".join(said[:_SHOWN]) + more, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Raise the lowest."""
         if situation.role in (Role.KVM_GUEST, Role.CONTAINER):
             return (on_the_host(self.id, "scaling_min_freq = scaling_max_freq"),)

@@ -71,7 +71,7 @@ class Governor(Check):
         said = sorted({f"{knob.name} {knob.text}" for knob in wrong or knobs})
         return verdict(bad, situation, ", ".join(said), wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Write what differs on the polling cores."""
         if situation.role in (Role.KVM_GUEST, Role.CONTAINER):
             return (on_the_host(self.id, "governor performance on the cores that poll"),)

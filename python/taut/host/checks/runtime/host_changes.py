@@ -54,7 +54,7 @@ class HostChanges(Check):
             return failed(some(found), _WANTED, situation.cores)
         return passed(f"nothing changed in {watched.seconds:.0f} s", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """A matter of policy."""
         return (
             Remedy(

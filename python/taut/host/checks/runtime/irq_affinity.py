@@ -63,7 +63,7 @@ class IrqAffinity(Check):
             observed += f" ({leaving} idle ones fire there once more, then move)"
         return verdict(bad, situation, observed, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Move all that may come to a polling core, never to nowhere."""
         housekeeping = situation.housekeeping
         if situation.role is Role.CONTAINER:

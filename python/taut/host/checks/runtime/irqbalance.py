@@ -56,7 +56,7 @@ class Irqbalance(Check):
         free = tuple(core for core in situation.online if core not in banned)
         return verdict(free, situation, f"irqbalance runs, {said}", wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Stop it; or by hand, keep it and ban the cores."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "stop irqbalance or ban the polling cores"),)

@@ -57,7 +57,7 @@ class KernelThreadPriorities(Check):
             return failed(f"{len(low)} of {len(judged)}: {some(low)}", _WANTED, situation.cores)
         return passed(f"{len(judged)} threads have them", _WANTED, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Raise those that are too low."""
         changes = [
             Change(

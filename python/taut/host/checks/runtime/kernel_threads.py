@@ -55,7 +55,7 @@ class KernelThreads(Check):
         observed += f"; {len(kernel) - len(movable)} are bound or follow an interrupt"
         return verdict(bad, situation, observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Move them to housekeeping cores."""
         if not situation.cores or not situation.housekeeping:
             return ()

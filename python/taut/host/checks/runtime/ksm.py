@@ -42,7 +42,7 @@ class Ksm(Check):
         observed = f"{_PATH} = {text}" + (f", {merged} pages merged" if merged else "")
         return failed(observed, wanted) if text == "1" else passed(observed, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Stop who would start it again first."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, f"write 0 to {_PATH}"),)

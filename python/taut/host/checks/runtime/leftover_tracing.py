@@ -62,7 +62,7 @@ class LeftoverTracing(Check):
         bpf = "" if programs is not None else "; BPF programs not looked at (no bpftool)"
         return passed(f"none{bpf}", _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Switch tracers and events off; who holds the rest has to be asked."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "switch tracing off"),)

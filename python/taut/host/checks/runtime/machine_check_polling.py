@@ -56,7 +56,7 @@ class MachineCheckPolling(Check):
         is_good = seconds == 0 or ignore == "1"
         return passed(observed, _WANTED) if is_good else failed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Stop the timer; interrupts still tell of corrected errors (CMCI)."""
         cost = "corrected errors that raise no interrupt are seen late or not at all"
         risk = "a failing memory module is noticed late; an agent (rasdaemon) may set it again"

@@ -50,7 +50,7 @@ class MemoryDaemons(Check):
         shown = [f"{thread} may run on {format_cpu_list(thread.allowed)}" for thread in daemons]
         return verdict(bad, situation, some(shown), _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Move them; or switch off what switched them on, where a file says."""
         found = []
         moves = _moves(host, situation)

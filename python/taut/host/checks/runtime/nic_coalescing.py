@@ -54,7 +54,7 @@ class NicCoalescing(Check):
         observed = "; ".join(shown)
         return failed(observed, _WANTED) if wrong else passed(observed, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Switch off what holds packets back."""
         wrong = {name: _wrong(_options(host, name)) for name in carrying(host, situation)}
         changes = [

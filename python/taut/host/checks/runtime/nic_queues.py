@@ -54,7 +54,7 @@ class NicQueues(Check):
             return passed(observed, wanted)
         return unknown(observed, NAME_CORES, "as many as housekeeping cores")
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Fewer combined queues, or receive queues where the driver tells them apart."""
         wanted = len(situation.housekeeping)
         changes = []

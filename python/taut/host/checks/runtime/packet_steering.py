@@ -49,7 +49,7 @@ class PacketSteering(Check):
         bad = {core for cores in hit.values() for core in cores}
         return verdict(bad, situation, _said(hit, len(masks), host), wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Take the polling cores out; the others stay."""
         if situation.role is Role.CONTAINER:
             return (on_the_host(self.id, "take the container's polling cores out of rps_cpus"),)

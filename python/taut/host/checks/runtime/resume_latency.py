@@ -65,7 +65,7 @@ class ResumeLatency(Check):
         good = f"no state deeper than C1 is open on {format_cpu_list(cores)}"
         return verdict(bad, situation, "; ".join(observed) or good, _WANTED)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Allow C1, on the poll cores."""
         values = {
             core_limit_path(core): str(shallow_us(idle_states(host, core)))

@@ -73,7 +73,7 @@ class RtThrottling(Check):
             return passed(observed, wanted)
         return failed(observed, wanted, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """No limit."""
         risk = "a real-time thread that never sleeps hangs a core it shares with the system"
         return (

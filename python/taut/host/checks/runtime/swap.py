@@ -68,7 +68,7 @@ class Swap(Check):
             return passed(f"{observed}, all pollers locked", wanted)
         return failed(observed, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
         """Switch it off; keep the kernel from using what somebody switches on again."""
         areas = _areas(host)
         shortage = too_little_memory(host, areas)

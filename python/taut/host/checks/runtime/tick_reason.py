@@ -65,7 +65,7 @@ class TickReason(Check):
         observed = f"nothing kept it on {format_cpu_list(cores)} while traced"
         return passed(observed, _WANTED, cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Say what each reason means."""
         reasons = sorted({reason for _, reason in _reasons(situation)})
         if not reasons:

@@ -63,7 +63,7 @@ class TimerMigration(Check):
             return passed(f"{observed}, nohz_full {format_cpu_list(nohz_full)}", wanted)
         return failed(observed, wanted, situation.cores)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Write 0; advice contradicts."""
         return (
             Remedy(

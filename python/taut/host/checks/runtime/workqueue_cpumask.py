@@ -54,7 +54,7 @@ class WorkqueueCpumask(Check):
             observed += f", writeback {format_cpu_list(set(writeback) & set(cores) or cores)}"
         return verdict(cores, situation, observed, wanted)
 
-    def remedies(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
+    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
         """Leave the housekeeping cores."""
         if not situation.cores or not situation.housekeeping:
             return ()

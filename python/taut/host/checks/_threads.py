@@ -1,0 +1,26 @@
+"""The kernel's own threads, and how threads are moved."""
+
+from collections.abc import Iterator
+
+from taut.host.setting import Change
+from taut.host.settings.thread_affinity import ThreadAffinity
+from taut.host.threads import Thread, read_thread
+from taut.host.view import View
+
+
+def kernel_threads(see: View, name: str) -> Iterator[Thread]:
+    """Those whose name starts so; what vanishes meanwhile or cannot be read is left out."""
+    for pid in see.names("/proc"):
+        if not pid.isdecimal():
+            continue
+        # The name first: most processes are others.
+        if f"({name}" not in (see.read(f"/proc/{pid}/stat") or ""):
+            continue
+        thread = read_thread(see.host, int(pid), int(pid))
+        if thread is not None and thread.is_kernel and thread.comm.startswith(name):
+            yield thread
+
+
+def move(thread: Thread, cores: str) -> Change:
+    """Let a thread run on these cores only."""
+    return Change(ThreadAffinity(thread.tid, thread.comm, thread.start_ticks), cores)

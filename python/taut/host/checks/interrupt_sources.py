@@ -1,0 +1,5 @@
+"""Checks of who sends interrupts to poll cores, and who handles them."""
+
+from taut.host.table import Check
+
+CHECKS: tuple[Check, ...] = ()

@@ -1,0 +1,5 @@
+"""Checks of memory: huge pages, swap, and who moves pages around."""
+
+from taut.host.table import Check
+
+CHECKS: tuple[Check, ...] = ()

@@ -1,0 +1,5 @@
+"""Checks of real-time pollers: what the kernel keeps for others."""
+
+from taut.host.table import Check
+
+CHECKS: tuple[Check, ...] = ()

@@ -1,0 +1,5 @@
+"""Checks of received packets on their way to sockets: which cores, and who polls."""
+
+from taut.host.table import Check
+
+CHECKS: tuple[Check, ...] = ()
