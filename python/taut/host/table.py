@@ -188,10 +188,24 @@ def boot(
 
 
 def by_hand(
-    summary: str, what: str, *, profile: Profile = RECOMMENDED, risk: str = "", cost: str = ""
+    summary: str,
+    what: str,
+    *,
+    profile: Profile = RECOMMENDED,
+    risk: str = "",
+    cost: str = "",
+    rollback: Rollback = Rollback.WRITE_BACK,
 ) -> Remedy:
     """Say what taut cannot do itself."""
-    return Remedy("by-hand", summary, by_hand=what, profile=profile, risk=risk, cost=cost)
+    return Remedy(
+        "by-hand",
+        summary,
+        by_hand=what,
+        profile=profile,
+        risk=risk,
+        cost=cost,
+        rollback=rollback,
+    )
 
 
 def on_the_host(what: str) -> Remedy:

@@ -4,6 +4,7 @@ A judging function asks for what it needs. What is absent, forbidden or makes no
 CannotJudge, whose finding the table hands on: a judge only says what it makes of good values.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NoReturn
@@ -19,6 +20,9 @@ NEW_FORMAT = "a kernel whose format taut knows"
 WATCH = "watch a while: --watch 5s"
 NOHZ_FULL = "/sys/devices/system/cpu/nohz_full"
 CPU = "/sys/devices/system/cpu"
+
+_NAME_THE_CORES = "name the poll cores: --cores LIST"
+_MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 
 
 class CannotJudge(Exception):
@@ -133,6 +137,11 @@ class View:
         text = self.text(path)
         return text if text in known else self.odd(path)
 
+    def mask(self, path: str) -> CpuSet:
+        """A file that holds a mask of cores; CannotJudge: absent, or no mask."""
+        text = self.text(path)
+        return parse_cpu_mask(text) if _MASK.fullmatch(text) else self.odd(path)
+
     def odd(self, path: str) -> NoReturn:
         """CannotJudge: a file that is absent, or holds what nobody here understands."""
         self.cannot_tell(f"{path}: {self.text(path)[:60]!r}", NEW_FORMAT)
@@ -200,9 +209,6 @@ class View:
 
     def _wanted(self, wanted: str | None) -> str:
         return self.wanted if wanted is None else wanted
-
-
-_NAME_THE_CORES = "name the poll cores: --cores LIST"
 
 
 def mask_in(text: str | None) -> CpuSet | None:
