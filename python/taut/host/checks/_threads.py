@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from taut.host.setting import Change
 from taut.host.settings.thread_affinity import ThreadAffinity
+from taut.host.settings.thread_scheduler import ThreadScheduler
 from taut.host.threads import Thread, read_thread
 from taut.host.view import View
 
@@ -24,3 +25,8 @@ def kernel_threads(see: View, name: str) -> Iterator[Thread]:
 def move(thread: Thread, cores: str) -> Change:
     """Let a thread run on these cores only."""
     return Change(ThreadAffinity(thread.tid, thread.comm, thread.start_ticks), cores)
+
+
+def set_priority(thread: Thread, priority: int) -> Change:
+    """Let a thread run under SCHED_FIFO at this priority."""
+    return Change(ThreadScheduler(thread.tid, thread.comm, thread.start_ticks), f"fifo {priority}")
