@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from taut.core.cpus import format_cpu_list
 from taut.host.setting import Change
 from taut.host.settings.thread_affinity import ThreadAffinity
 from taut.host.settings.thread_scheduler import ThreadScheduler
@@ -30,3 +31,9 @@ def move(thread: Thread, cores: str) -> Change:
 def set_priority(thread: Thread, priority: int) -> Change:
     """Let a thread run under SCHED_FIFO at this priority."""
     return Change(ThreadScheduler(thread.tid, thread.comm, thread.start_ticks), f"fifo {priority}")
+
+
+def move_off(see: View, thread: Thread) -> Change:
+    """Let a thread run on what it may run on besides poll cores; else on all housekeeping cores."""
+    left = [core for core in thread.allowed if core in see.housekeeping]
+    return move(thread, format_cpu_list(left or see.housekeeping))
