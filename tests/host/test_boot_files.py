@@ -2,16 +2,17 @@ from pathlib import Path
 
 import pytest
 
+from check_rows import BY_ID
 from host_tree import POLL, TreeWriter, snapshot, tree
 from taut.core.errors import InputError
 from taut.host.apply import Wish, apply_changes
 from taut.host.boot_files import boot_files, check_forms, forms_here, placements
 from taut.host.check import Profile
-from taut.host.checks.runtime.vm_stat_interval import CHECK
 from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.host.undo import undo
 
+CHECK = BY_ID["R06"]
 FILES = {
     "/proc/sys/vm/stat_interval": "1\n",
     "/proc/cmdline": "root=/dev/sda1\n",

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from check_rows import BY_ID
 from host_tree import POLL, put, tree
 from taut.host.boot.choose import choose_hold_us, choose_wishes, is_in_force
 from taut.host.boot.item import (
@@ -14,12 +15,12 @@ from taut.host.boot.item import (
     UnitState,
 )
 from taut.host.check import Check, Finding, Profile, Remedy, failed, unknown
-from taut.host.checks.runtime.vm_stat_interval import CHECK
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings.held_latency import HeldLatency
 from taut.host.situation import Situation
 
+CHECK = BY_ID["R06"]
 PATH = "/proc/sys/vm/stat_interval"
 ITEM = Sysctl("vm.stat_interval", "120")
 
