@@ -141,11 +141,21 @@ class TreeWriter(Writer):
             self._at(path).write_text(_in_form(before, f"{text}\n"))
 
 
+class Link(str):
+    """What a symbolic link points to, where a tree has one."""
+
+    __slots__ = ()
+
+
 def put(root: Path, path: str, text: str) -> None:
     """Write one file of a tree."""
     file = root / path.lstrip("/")
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, errors="surrogateescape")
+    if isinstance(text, Link):
+        file.unlink(missing_ok=True)
+        file.symlink_to(text)
+    else:
+        file.write_text(text, errors="surrogateescape")
 
 
 def tree(root: Path, files: Mapping[str, str]) -> Host:

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from taut.core.cpus import format_cpu_list
 from taut.host.setting import Change
 from taut.host.settings.thread_affinity import ThreadAffinity
-from taut.host.settings.thread_scheduler import ThreadScheduler
+from taut.host.settings.thread_scheduler import POLICIES, ThreadScheduler
 from taut.host.threads import Thread, read_thread
 from taut.host.view import View
+
+REAL_TIME = (POLICIES["fifo"], POLICIES["rr"])
+"""Policies that outrank every other thread (sched(7))."""
 
 
 def kernel_threads(see: View, name: str) -> Iterator[Thread]:

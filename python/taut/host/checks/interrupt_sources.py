@@ -8,11 +8,10 @@ from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.boot.item import UnitState
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import need_command_line, parameters
-from taut.host.checks._threads import kernel_threads, set_priority
+from taut.host.checks._threads import REAL_TIME, kernel_threads, set_priority
 from taut.host.checks._tracing import most_common, need_events
 from taut.host.setting import Change
 from taut.host.settings.systemd_unit import SystemdUnit
-from taut.host.settings.thread_scheduler import POLICIES
 from taut.host.situation import Role, TraceEvent
 from taut.host.table import EVERYWHERE, MAJOR, MINIMAL, MINOR, Check, boot, by_hand, now
 from taut.host.threads import Thread
@@ -24,7 +23,6 @@ _SENDS = ("ipi/ipi_send_cpu", "ipi/ipi_send_cpumask")
 _ONE = re.compile(r"cpu=(\d+)")
 _SOME = re.compile(r"cpumask=([0-9a-f,]+)")
 _FROM = re.compile(r"callsite=([^+\s]+)")
-_REAL_TIME = (POLICIES["fifo"], POLICIES["rr"])
 
 
 def irqbalance(see: View) -> Finding:
@@ -190,7 +188,7 @@ def _priority(see: View) -> int | None:
         for path in see.paths(f"/proc/{pid}/task/*/stat"):
             fields = (see.read(path) or "").rpartition(")")[2].split()
             if len(fields) > 38 and fields[37].isdigit() and fields[38].isdigit():
-                found.append(int(fields[37]) if int(fields[38]) in _REAL_TIME else 0)
+                found.append(int(fields[37]) if int(fields[38]) in REAL_TIME else 0)
     return max(found, default=None)
 
 

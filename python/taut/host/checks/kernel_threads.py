@@ -6,9 +6,8 @@ from taut.core.cpus import cores_in, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import boot_lines, parameters
-from taut.host.checks._threads import kernel_threads, move, move_off, set_priority
+from taut.host.checks._threads import REAL_TIME, kernel_threads, move, move_off, set_priority
 from taut.host.setting import Change
-from taut.host.settings.thread_scheduler import POLICIES
 from taut.host.situation import Role
 from taut.host.table import (
     BARE,
@@ -30,7 +29,6 @@ _PRESSURE = "/proc/pressure"
 _DAMON = ("damon_reclaim", "damon_lru_sort", "damon_stat")
 # tuned's realtime-virtual-host; OpenShift's profiles take 11 for all three.
 _LEAST = {"rcuc": 4, "ktimers": 2, "ksoftirqd": 2}
-_REAL_TIME = (POLICIES["fifo"], POLICIES["rr"])
 
 
 def new_threads(see: View) -> Finding:
@@ -158,7 +156,7 @@ def _kind(thread: Thread) -> str:
 
 
 def _is_enough(thread: Thread) -> bool:
-    return thread.policy in _REAL_TIME and thread.priority >= _LEAST[_kind(thread)]
+    return thread.policy in REAL_TIME and thread.priority >= _LEAST[_kind(thread)]
 
 
 def memory_daemons(see: View) -> Finding:
