@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import heading, progress, spread, table
-from taut.host.noise import NoiseRequest, measure_noise
+from taut.binaries.noise import NoiseRequest, measure_noise
 
 OVER_US = 10
 

@@ -18,11 +18,14 @@ from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
 from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
+from taut.host.check import State
 from taut.host.checks import CHECKS
 from taut.report.figures import FIGURES
 from taut.testbed.links import LINKS
 
-PATH = Path(__file__).parents[1] / "docs" / "reference.md"
+ROOT = Path(__file__).parents[1]
+PATH = ROOT / "docs" / "reference.md"
+sys.path.append(str(ROOT / "tests"))
 
 
 def main() -> int:
@@ -123,13 +126,17 @@ def _seen(cause: Cause) -> str:
 
 
 def host_checks() -> Iterator[str]:
-    """Every check of `taut host audit`, by group."""
+    """Every check of `taut host audit`, with what it sees of two hosts of its tests."""
+    from check_rows import all_rows, example
+
+    rows = all_rows()
     yield "## Host checks (`taut host audit`)\n"
-    yield "| id | what | where it fails | at worst | why | source |"
-    yield "|---|---|---|---|---|---|"
+    yield "| id | what | where it fails | at worst | why | source | a good host | a bad host |"
+    yield "|---|---|---|---|---|---|---|---|"
     for check in CHECKS:
         severity = check.severity.name.lower()
-        words = (check.title, check.fault, severity, check.why, check.source)
+        hosts = (example(rows, check.id, state) for state in (State.PASS, State.FAIL))
+        words = (check.title, check.fault, severity, check.why, check.source, *hosts)
         yield f"| {check.id} | {' | '.join(cell(word) for word in words)} |"
     yield ""
 

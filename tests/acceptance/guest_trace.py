@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from acceptance.guest import Boot
+from taut.binaries.inject import GAPS, INJECTIONS
 from taut.core.binaries import find_binary
 from taut.explain import Explanation, Options, explain_gaps
 from taut.explain.read.events import notes_of, read_events
 from taut.explain.tell.gaps import tell_gap
-from taut.host.inject import GAPS, INJECTIONS
 from taut.records.clock import fit_of
 from taut.records.convert import convert_events, convert_trial
 from taut.records.layout import RecordKind

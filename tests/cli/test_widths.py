@@ -19,6 +19,7 @@ from made_confusion import made_confusion
 from made_run import VARIANTS, make_run
 from made_trace import FLUSH, MadeTrace, held, normal, write_trial
 from taut.analysis.results import analyse_run
+from taut.binaries.noise import parse_noise
 from taut.capture.native import MatchOptions
 from taut.capture.pair_run import Pair, analyse_pairs
 from taut.cli import explain as explain_module
@@ -29,7 +30,6 @@ from taut.cli.quick import print_quick
 from taut.cli.trim_words import print_trim
 from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
-from taut.host.noise import parse_noise
 from taut.records.rundir import RunDirectory
 from taut.report.published import print_published
 from taut.report.table import print_results

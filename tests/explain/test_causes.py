@@ -13,11 +13,11 @@ from made_trace import (
     MadeTrace,
     notes,
 )
+from taut.binaries import inject
 from taut.explain import causes
 from taut.explain.cause import Evidence
 from taut.explain.causes import BY_ID, CAUSES, OF_CALL, OF_INJECTOR, OF_VECTOR
 from taut.explain.read.facts import facts_of
-from taut.host import inject
 from taut.host.checks import CHECKS
 from taut.records.layout import EVENT_VECTORS
 from taut.self_test.cause_trials import made_here

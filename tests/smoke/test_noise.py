@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from taut.binaries.noise import read_periods
 from taut.core.binaries import find_binary
-from taut.host.noise import read_periods
 from taut.records.layout import GAP_THREADS, RecordKind
 from taut.records.raw_file import open_raw
 

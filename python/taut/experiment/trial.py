@@ -14,13 +14,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from taut.binaries.clock import read_clock
 from taut.core.errors import InputError, TrialError
 from taut.dut.driver import DutDriver, RunningDut
 from taut.experiment import generator, room, tracing
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
-from taut.host.clock import read_clock
 from taut.host.host import Host
 from taut.records.convert import convert_events, convert_trial
 from taut.testbed.link import Link

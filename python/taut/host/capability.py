@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from taut.binaries.clock import read_clock
 from taut.core.binaries import BINARIES, find_binary_or_none
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TautError
-from taut.host.clock import read_clock
 from taut.host.dpdk import dpdk_version
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from taut.binaries import inject
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment import leftovers
 from taut.explain import causes
 from taut.explain.cause import Injector
 from taut.explain.causes import CAUSES, OF_INJECTOR
-from taut.host import inject
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
 from taut.report.paragraph import print_note

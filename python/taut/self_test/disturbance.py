@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from taut.binaries.inject import INJECTIONS, InjectRequest, inject
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import TautError
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Trial
-from taut.host.inject import INJECTIONS, InjectRequest, inject
 from taut.records.clock import fit_of
 from taut.records.convert import PACKETS_FILE
 from taut.records.layout import RecordKind

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from taut.binaries.inject import InjectRequest
 from taut.core.binaries import find_binary
 from taut.core.errors import TautError, TrialError
 from taut.core.files import write_json
@@ -21,7 +22,6 @@ from taut.explain import Explanation, Options, causes, explain_trial
 from taut.explain.cause import Injector
 from taut.explain.causes import NUMBER
 from taut.explain.judge.verdicts import GapVerdicts
-from taut.host.inject import InjectRequest
 from taut.records.clock import fit_of
 from taut.records.convert import PACKETS_FILE, convert_events, convert_trial
 from taut.records.layout import RecordKind

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from taut.binaries.inject import GAPS, INJECTIONS, Injected, InjectRequest, inject
 from taut.core.binaries import find_binary
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, InterruptedRun, TautError, TrialError
@@ -20,7 +21,6 @@ from taut.explain import Options, explain_gaps
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import no_events, read_events, read_notes
 from taut.host.host import Host
-from taut.host.inject import GAPS, INJECTIONS, Injected, InjectRequest, inject
 from taut.records.clock import ClockFit, fit_of
 from taut.records.convert import convert_events, convert_trial
 from taut.records.layout import RecordKind

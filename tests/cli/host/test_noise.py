@@ -8,9 +8,9 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 from typer.testing import CliRunner
 
+from taut.binaries.noise import Noise, NoiseRequest, parse_noise
 from taut.cli.host import noise as module
 from taut.core.errors import InterruptedRun
-from taut.host.noise import Noise, NoiseRequest, parse_noise
 
 
 def document(stop: str, *cores: int) -> dict:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from check_rows import all_rows
 from host_tree import POLL, put, tree
 from taut.host.check import HostCheck, Severity, State
 from taut.host.checks import CHECKS
@@ -25,6 +26,8 @@ CATALOGUE = [
 each_check = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 # They report, or ask for what would tell.
 NEVER_FAILS = {"HW14", "HW15", "K03", "G02", "G08"}
+# They see what is wrong; that nothing is, they cannot see.
+NEVER_PASSES = {"HW06"}
 # What a file may hold that no check expects.
 ODD = ("", "\n", "-1\n", "N/A\n", "(null)\n", "\x00\xff\n", "99999999999999999999\n", "a b c\n")
 
@@ -44,6 +47,23 @@ def test_it_says_in_a_short_sentence_what_is_so_where_it_fails(check: HostCheck)
     assert bool(check.fault) == (check.id not in NEVER_FAILS)
     assert len(check.fault) <= 60
     assert not check.fault.endswith(".")
+
+
+def test_every_check_is_shown_a_good_and_a_bad_host() -> None:
+    shown = {(row.check, row.state) for row in all_rows()}
+
+    wanted = {(id, State.PASS) for id in CATALOGUE if id not in NEVER_PASSES}
+    wanted |= {(id, State.FAIL) for id in CATALOGUE if id not in NEVER_FAILS}
+    assert wanted <= shown
+    assert not {check for check, state in shown if state is State.FAIL} & NEVER_FAILS
+
+
+@each_check
+@pytest.mark.parametrize("role", Role)
+def test_only_roles_of_the_row_are_asked(check: Check, role: Role, tmp_path: Path) -> None:
+    finding = check.inspect(tree(tmp_path, {}), replace(POLL, role=role))
+
+    assert finding.observed.startswith(f"not asked of a {role}") or role in check.roles
 
 
 @each_check

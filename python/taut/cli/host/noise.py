@@ -18,10 +18,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from taut.binaries.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.units import format_ns, parse_duration_ns
-from taut.host.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
 from taut.report.columns import GUTTER, labels, numbers, print_columns
 from taut.report.paragraph import print_paragraph
 

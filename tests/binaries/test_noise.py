@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from taut.binaries.noise import NoiseRequest, measure_noise, parse_noise, read_periods
 from taut.core.errors import InputError, MissingToolError, TautError
-from taut.host.noise import NoiseRequest, measure_noise, parse_noise, read_periods
 from taut.records.layout import FILE_HEADER, HISTOGRAM, SERIES, VERSION, RecordKind
 
 CORE = {
@@ -116,7 +116,7 @@ def test_an_interrupt_brings_what_was_measured(program, tmp_path: Path):
         f"trap 'kill $!' INT\ntouch {started}\nsleep 60 & wait\n{printing(interrupted)}\nexit 130"
     )
     code = (
-        "from taut.host.noise import *\n"
+        "from taut.binaries.noise import *\n"
         "noise = measure_noise(NoiseRequest(duration_ns=10**9))\n"
         "print(noise.was_interrupted, noise.cores[0].n_gaps)\n"
     )

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from taut.binaries.clock import read_clock
 from taut.core.errors import TautError
-from taut.host.clock import read_clock
 
 
 def _program(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from taut.binaries.inject import InjectRequest, inject, parse_injected
 from taut.core.errors import InputError, TautError
-from taut.host.inject import InjectRequest, inject, parse_injected
 
 DOCUMENT = (
     '{"format":1,"version":"0","stop":"duration","cause":"timer","core":1,"sent":9,"not_sent":1,'

@@ -1,0 +1,1 @@
+"""taut's own programs that look at or disturb a machine, run from Python: one file a program."""
