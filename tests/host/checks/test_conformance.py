@@ -12,6 +12,7 @@ from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.settings import KINDS
 from taut.host.situation import Role
+from taut.host.table import Check
 
 CATALOGUE = [
     *(f"HW{n:02}" for n in range(1, 16)),
@@ -52,8 +53,8 @@ def test_it_says_in_a_short_sentence_what_is_so_where_it_fails(check: HostCheck)
 def test_every_check_is_shown_a_good_and_a_bad_host() -> None:
     shown = {(row.check, row.state) for row in all_rows()}
 
-    wanted = {(id, State.PASS) for id in CATALOGUE if id not in NEVER_PASSES}
-    wanted |= {(id, State.FAIL) for id in CATALOGUE if id not in NEVER_FAILS}
+    wanted = {(name, State.PASS) for name in CATALOGUE if name not in NEVER_PASSES}
+    wanted |= {(name, State.FAIL) for name in CATALOGUE if name not in NEVER_FAILS}
     assert wanted <= shown
     assert not {check for check, state in shown if state is State.FAIL} & NEVER_FAILS
 
