@@ -88,7 +88,7 @@ def device_interrupts(see: View) -> list[Interrupt]:
 
 
 def _interrupt(see: View, number: int) -> Interrupt | None:
-    action = _action(see, number)
+    action = action_of(see, number)
     if not action or _is_private(see, number):
         return None
     allowed = see.list_of_cores(f"/proc/irq/{number}/smp_affinity_list")
@@ -102,7 +102,8 @@ def _interrupt(see: View, number: int) -> Interrupt | None:
     )
 
 
-def _action(see: View, number: int) -> str:
+def action_of(see: View, number: int) -> str:
+    """Name what is done at an interrupt; empty: nobody waits for it."""
     actions = see.read(f"/sys/kernel/irq/{number}/actions")
     if actions is not None:
         return actions
