@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.records.layout import PacketFlag
+from waiting import state_of, wait_for
 
 TAUT = (sys.executable, "-m", "taut.cli.main")
 VOID, COLD = PacketFlag.VOID, PacketFlag.COLD
@@ -93,16 +94,26 @@ class Run:
 
 
 def run_taut(
-    folder: Path, spec: str, *arguments: str, draw: bool = False, **environment: str
+    folder: Path,
+    spec: str,
+    *arguments: str,
+    draw: bool = False,
+    wait: bool = True,
+    **environment: str,
 ) -> Run:
     """Run an experiment to its end."""
-    with started(folder, spec, *arguments, draw=draw, **environment) as taut:
+    with started(folder, spec, *arguments, draw=draw, wait=wait, **environment) as taut:
         return finished(folder, taut)
 
 
 @contextmanager
 def started(
-    folder: Path, spec: str, *arguments: str, draw: bool = False, **environment: str
+    folder: Path,
+    spec: str,
+    *arguments: str,
+    draw: bool = False,
+    wait: bool = True,
+    **environment: str,
 ) -> Iterator[subprocess.Popen[str]]:
     """Start an experiment; it is dead when the block is left.
 
@@ -110,13 +121,14 @@ def started(
     programs on two cores would leave it no time to do what it wants to do in a trial.
 
     Tracing costs each trial its time, the report several seconds: only a test that names the one,
-    or asks to `draw` the other, has it.
+    or asks to `draw` the other, has it. Where somebody else measures on the cores, it waits.
     """
     names_trace = any("trace" in text for text in (spec, *arguments))
     rest = [
         *arguments,
         *([] if names_trace else ["--no-trace"]),
         *([] if draw else ["--no-report"]),
+        *(["--wait"] if wait else []),
     ]
     file = folder / "spec.toml"
     file.write_text(spec)
@@ -263,7 +275,9 @@ def stop_for(pid: int, ns: int) -> Window:
     # It shares the core with this process, as a rule: it stands from here on.
     start = mono_raw_ns()
     # Asleep, not spinning: it stops only when it has its core once more.
-    while ") T " not in Path(f"/proc/{pid}/stat").read_text():
+    while (state := state_of(pid)) != "T":
+        if state in "XZ":
+            raise ProcessLookupError(f"process {pid} has ended")
         time.sleep(0.0001)
     if mono_raw_ns() - start > LONG_NS:
         start = mono_raw_ns()  # others had the core
@@ -273,25 +287,16 @@ def stop_for(pid: int, ns: int) -> Window:
     return start, end
 
 
-def wait_for(what: str, look: Callable[[], Any], timeout_s: float = 60) -> Any:
-    """Look until there is something."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        found = look()
-        if found:
-            return found
-        time.sleep(0.01)
-    raise AssertionError(f"{what}: not seen in {timeout_s} s")
-
-
 def in_a_trial(run: Path, taut: int, program: str) -> int:
     """Wait until a trial is under way and give the process of one of its programs.
 
     They run before the first trial, too, for a moment, to say what they can do: a trial has
     records.
     """
-    wait_for("records", lambda: list(run.rglob("packets.bin")))
-    return wait_for(program, lambda: child_of(taut, program))
+    # By os.walk: a folder that is renamed meanwhile is no error.
+    wait_for("records", lambda: any("packets.bin" in names for *_, names in os.walk(run)), 120)
+    pid: int = wait_for(program, lambda: child_of(taut, program))
+    return pid
 
 
 def child_of(pid: int, program: str) -> int | None:

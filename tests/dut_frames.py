@@ -10,7 +10,7 @@ from taut.testbed.link import STATION_MACS, Link
 LAST_CORE = (max(os.sched_getaffinity(0)),)
 
 
-def frames_through(links: tuple[Link, Link], n: int = 20, timeout_s: float = 3.0) -> int:
+def frames_through(links: tuple[Link, Link], n: int = 20, timeout_s: float = 30.0) -> int:
     """Send n frames into the first link; count those that come out of the second, unchanged."""
     macs = [bytes.fromhex(mac.replace(":", "")) for mac in STATION_MACS]
     frame = macs[1] + macs[0] + b"\x88\xb5" + bytes(range(46))  # a local experimental EtherType

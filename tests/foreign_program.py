@@ -1,12 +1,13 @@
 """Programs that taut did not start: one that polls, and one that takes its core."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from acceptance_run import wait_for
+from waiting import wait_for
 
 HOG = """
 import ctypes, os, time
@@ -27,8 +28,14 @@ def running(
     It is no part of our own session: where the kernel schedules by session (sched(7), autogroup),
     what is weighty on one core leaves the rest of its session next to nothing on the others.
     """
-    before = ["nice", "-n", str(nice), "taskset", "-c", str(core)]
-    process = subprocess.Popen([*before, *argv], text=True, start_new_session=True, **more)
+    weighted = ["nice", "-n", str(nice), *argv]
+    before = os.sched_getaffinity(0)
+    # Inherited: it is pinned from its first instruction on, however late that comes.
+    os.sched_setaffinity(0, {core})
+    try:
+        process = subprocess.Popen(weighted, text=True, start_new_session=True, **more)
+    finally:
+        os.sched_setaffinity(0, before)
     try:
         yield process
     finally:

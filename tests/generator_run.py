@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from taut.core.binaries import find_binary
 from taut.records import layout
 from taut.records.layout import PacketFlag
+from waiting import wait_for, wait_until_ran
 
 EXACT_BITS = 18
 SUB_BITS = 14
@@ -49,12 +49,11 @@ def start(out: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_until_sending(out: Path) -> None:
+def wait_until_sending(process: subprocess.Popen[str], out: Path) -> None:
     """Wait for the last thing that is opened before the run, and into the run."""
-    until = time.monotonic() + 20
-    while not (out / "packets.bin").exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    time.sleep(0.4)
+    wait_for("packets.bin", lambda: (out / "packets.bin").exists() or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
+    wait_until_ran(process.pid, 0.5)
 
 
 def read_records(path: Path, dtype: np.dtype) -> tuple[np.void, np.ndarray]:

@@ -5,14 +5,14 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from acceptance_run import TAUT, child_of, finished, in_a_trial, passed, run_taut, started, wait_for
+from acceptance_run import TAUT, child_of, finished, in_a_trial, passed, run_taut, started
 from taut.core.binaries import find_binary
+from waiting import wait_for, wait_until_ran
 
 pytestmark = pytest.mark.acceptance
 
@@ -29,7 +29,11 @@ name = "eager"
 [[traffic]]
 rates = ["10kpps"]
 """
-TWO_TRIALS = ("--set", "repetitions=2")
+# Nothing happens so late that the long one is over.
+LONG = '[[traffic]]\nname = "long"\nrates = ["10kpps"]\nduration = "120s"\n'
+SHORT = '[[traffic]]\nname = "short"\nrates = ["10kpps"]\n'
+LONG_FIRST = SPEC.replace('[[traffic]]\nrates = ["10kpps"]\n', LONG + SHORT)
+SHORT_FIRST = SPEC.replace('[[traffic]]\nrates = ["10kpps"]\n', SHORT + LONG)
 
 
 def generate(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -69,7 +73,7 @@ def test_a_port_in_use_is_one_line(tmp_path: Path):
     try:
         assert first.stdout is not None
         assert "ready" in first.stdout.readline()
-        second = subprocess.run([*forward], capture_output=True, text=True, timeout=30)
+        second = subprocess.run([*forward], capture_output=True, text=True, timeout=60)
     finally:
         first.kill()
         first.wait()
@@ -123,9 +127,9 @@ def test_a_rate_no_port_takes_is_counted_and_marked(tmp_path: Path):
 
 
 def test_a_device_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path):
-    with started(tmp_path, SPEC, *TWO_TRIALS, "--set", "duration=2s", draw=True) as taut:
+    with started(tmp_path, LONG_FIRST, draw=True) as taut:
         device = in_a_trial(tmp_path / "run", taut.pid, "taut-forward")
-        time.sleep(0.8)
+        wait_until_ran(device, 0.5)
         os.kill(device, signal.SIGKILL)
         run = finished(tmp_path, taut)
 
@@ -139,9 +143,9 @@ def test_a_device_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path)
 
 
 def test_a_generator_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path):
-    with started(tmp_path, SPEC, *TWO_TRIALS, "--set", "duration=2s") as taut:
+    with started(tmp_path, LONG_FIRST) as taut:
         generator = in_a_trial(tmp_path / "run", taut.pid, "taut-generate")
-        time.sleep(0.5)
+        wait_until_ran(generator, 0.5)
         os.kill(generator, signal.SIGKILL)
         run = finished(tmp_path, taut)
 
@@ -210,7 +214,7 @@ def test_without_root_memif_works_and_veth_says_what_it_needs(open_folder: Path)
 
 
 def test_ctrl_c_keeps_whole_trials_reports_them_and_ends_with_130(tmp_path: Path):
-    with started(tmp_path, SPEC, *TWO_TRIALS, draw=True) as taut:
+    with started(tmp_path, SHORT_FIRST, draw=True) as taut:
         wait_for("a whole trial", lambda: list(tmp_path.glob("run/trials/[0-9]*")))
         wait_for("the next one", lambda: child_of(taut.pid, "taut-generate"))
         taut.send_signal(signal.SIGINT)
@@ -228,10 +232,10 @@ def test_a_second_run_on_the_same_cores_stops_or_waits_and_names_the_first(tmp_p
         (tmp_path / name).mkdir()
     # Named: on a large machine the second would take others.
     cores = ("--set", "cores.generator=0", "--set", "cores.device=1")
-    with started(tmp_path / "first", SPEC, "--set", "duration=60s", *cores) as first:
+    with started(tmp_path / "first", SPEC, "--set", "duration=200s", *cores) as first:
         in_a_trial(tmp_path / "first" / "run", first.pid, "taut-generate")
-        second = run_taut(tmp_path / "second", SPEC, *cores)
-        with started(tmp_path / "third", SPEC, "--wait", *cores) as waiting:
+        second = run_taut(tmp_path / "second", SPEC, *cores, wait=False)
+        with started(tmp_path / "third", SPEC, *cores) as waiting:
             assert waiting.stderr is not None
             told = next(line for line in waiting.stderr if "measures there" in line)
             # It waits; now the first may end.

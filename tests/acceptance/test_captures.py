@@ -26,6 +26,7 @@ from made_captures import (
     write_capture,
 )
 from taut.core.binaries import find_binary
+from waiting import wait_for
 
 # Numbers of files, not of this machine.
 pytestmark = [pytest.mark.acceptance, pytest.mark.beside]
@@ -336,20 +337,17 @@ def test_killed_it_leaves_nothing_under_a_final_name(
             os.killpg(process.pid, number)
         else:
             process.send_signal(number)
-        status = process.wait(30)
+        status = process.wait(60)
 
     assert status == (130 if number is signal.SIGINT else -signal.SIGKILL)
     final = [p for p in out.rglob("*") if p.is_file() and ".tmp-" not in str(p)]
     assert final == []
-    assert not running(str(after))
+    # A killed parent takes its child along.
+    wait_for("an end of the matcher", lambda: not running(str(after)))
 
 
 def running(argument: str) -> bool:
-    """Whether a taut-match works on that file; a killed parent takes its child along, soon."""
-    for _ in range(50):
-        name = find_binary("taut-match").name
-        found = subprocess.run(["pgrep", "-f", f"{name}.*{argument}"], capture_output=True)
-        if found.returncode != 0:
-            return False
-        time.sleep(0.1)
-    return True
+    """Whether a taut-match works on that file."""
+    name = find_binary("taut-match").name
+    found = subprocess.run(["pgrep", "-f", f"{name}.*{argument}"], capture_output=True)
+    return found.returncode == 0

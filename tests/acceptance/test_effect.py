@@ -44,7 +44,7 @@ def test_every_state_is_verified_the_books_agree_and_the_host_is_given_back(tmp_
         [
             *(*TAUT, "host", "effect", word, "--repetitions", str(N_PAIRS)),
             *("--duration", "300ms", "--set", "warm_up=100ms", "--set", "deadline=100ms"),
-            *("--json", "--out", str(tmp_path / "run")),
+            *("--wait", "--json", "--out", str(tmp_path / "run")),
         ],
         capture_output=True,
         text=True,

@@ -22,7 +22,6 @@ from acceptance_run import (
     calm_stop,
     passed,
     run_taut,
-    wait_for,
     with_stops,
 )
 from foreign_program import HOG, polling_testpmd, running
@@ -31,6 +30,7 @@ from taut.core.binaries import find_binary
 from taut.explain import Explanation, Options, explain_gaps, explain_trial
 from taut.explain.read.events import no_events, read_events, read_notes
 from taut.records.convert import convert_events, convert_trial
+from waiting import name_of, ran_by_thread, ran_s, wait_for, wait_until_ran
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.root]
 
@@ -294,20 +294,22 @@ def gaps_under_a_fork_storm(folder: Path, buffer: str) -> pa.Table:
     trace = [str(find_binary("taut-trace")), "--cores", str(CORE), "--out", str(folder)]
     with (
         subprocess.Popen([*trace, "--buffer", buffer], stderr=subprocess.PIPE, text=True) as tracer,
-        running([sys.executable, "-c", FORK], CORE),
+        running([sys.executable, "-c", FORK], CORE) as storm,
     ):
         for line in tracer.stderr or ():
             if line.rstrip().endswith("armed"):
                 break
         else:
             pytest.skip(f"taut-trace ended with {tracer.wait()}: the kernel cannot be traced")
-        with subprocess.Popen([*noise, "--duration", "2s"], stdout=subprocess.DEVNULL) as poller:
+        with subprocess.Popen([*noise, "--duration", "120s"], stdout=subprocess.DEVNULL) as poller:
+            wait_for("polling", lambda: polled_s(poller.pid) > 0.1)
             # Who does not run does not read: the kernel's buffer overflows.
-            time.sleep(0.5)
             tracer.send_signal(signal.SIGSTOP)
-            time.sleep(1)
+            wait_until_ran(storm.pid, 0.5)
             tracer.send_signal(signal.SIGCONT)
-            assert poller.wait() == 0
+            wait_until_ran(poller.pid, 0.1)
+            poller.send_signal(signal.SIGINT)
+            assert poller.wait() == 130
         tracer.send_signal(signal.SIGTERM)
         _, said = tracer.communicate()
         assert tracer.returncode == 0, said
@@ -321,6 +323,11 @@ def gaps_under_a_fork_storm(folder: Path, buffer: str) -> pa.Table:
         CORE,
         read_notes(folder),
     ).gaps
+
+
+def polled_s(noise: int) -> float:
+    """How long taut-noise polled: its first thread waits."""
+    return sum(s for thread, s in ran_by_thread(noise).items() if thread != noise)
 
 
 def test_6_where_events_were_lost_nothing_is_hardware(tmp_path: Path):
@@ -359,11 +366,10 @@ def test_10_a_hog_on_the_core_of_a_testpmd_is_found(tmp_path: Path, cause: str, 
         polling_testpmd(tmp_path, CORE) as pid,
         running([sys.executable, "-c", hog], CORE) as process,
     ):
-        comm = Path(f"/proc/{process.pid}/comm")
-        wait_for("the hog", lambda: "taut-hog" in comm.read_text())
-        before = _ran(process.pid), _ran(pid), time.monotonic()
+        wait_for("the hog", lambda: name_of(process.pid) == "taut-hog")
+        before = ran_s(process.pid), ran_s(pid), time.monotonic()
         done = explain(str(pid), "--cores", str(CORE), "--duration", "3s", "--json")
-        after = _ran(process.pid), _ran(pid), time.monotonic()
+        after = ran_s(process.pid), ran_s(pid), time.monotonic()
 
     had_s, polled_s, wall_s = (b - a for a, b in zip(before, after, strict=True))
     [found] = json.loads(done.stdout)["trials"]
@@ -377,9 +383,3 @@ def test_10_a_hog_on_the_core_of_a_testpmd_is_found(tmp_path: Path, cause: str, 
         assert row == rows[0]
         assert next(iter(row["by"])) == name
         assert row["by"][name] >= 0.5 * row["total_ns"]
-
-
-def _ran(pid: int) -> float:
-    """How many seconds the threads of a process had a core."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9

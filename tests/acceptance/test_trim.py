@@ -60,7 +60,7 @@ def untouched_machine() -> Iterator[None]:
 def argv(spec: Path, *arguments: str) -> list[str]:
     # Of 12,000 packets p99 has support even where most are void.
     target = [] if "--target" in arguments else ["--target", "p99"]
-    return ["trim", str(spec), "--out", str(spec.parent / "run"), *arguments, *target]
+    return ["trim", str(spec), "--out", str(spec.parent / "run"), "--wait", *arguments, *target]
 
 
 def trim(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -168,7 +168,7 @@ def test_killed_at_any_moment_it_leaves_nothing(spec: Path, attempt: int):
     before, threads = snapshot(), affinities()
     moment_s = random.Random(attempt).uniform(3, 9)
 
-    words = [*TAUT, "trim", str(spec), "--out", str(spec.parent / "run"), "--yes"]
+    words = [*TAUT, *argv(spec, "--yes")]
     with subprocess.Popen(
         [*words, "--budget", "60s"],
         stdout=subprocess.DEVNULL,

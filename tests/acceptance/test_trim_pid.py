@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from acceptance_run import TAUT, wait_for
+from acceptance_run import TAUT
 from foreign_program import HOG, polling_testpmd, running
 from host_snapshot import affinities, differences, snapshot
 from taut.cli.main import run_command
 from taut.core.cpus import cpuset_cores
 from taut.host.host import Host
 from taut.host.journal import Journal
+from waiting import name_of, wait_for
 
 pytestmark = [
     pytest.mark.acceptance,
@@ -51,8 +52,7 @@ def crowded(folder: Path) -> Iterator[tuple[int, int]]:
         polling_testpmd(folder, CORE, nice=0) as pid,
         running(hog, CORE, nice=0) as other,
     ):
-        comm = Path(f"/proc/{other.pid}/comm")
-        wait_for("the hog", lambda: "taut-hog" in comm.read_text())
+        wait_for("the hog", lambda: name_of(other.pid) == "taut-hog")
         yield pid, other.pid
 
 
@@ -105,9 +105,9 @@ def test_7_the_process_dies_in_the_middle(tmp_path: Path):
         threads = affinities()
         argv[argv.index("--pid") + 1] = str(pid)
         with subprocess.Popen(argv, stdout=-1, stderr=-1, text=True) as taut:
-            wait_for("a change", lambda: Journal(Host()).is_there or taut.poll() is not None)
+            wait_for("a change", lambda: Journal(Host()).is_there or taut.poll() is not None, 180)
             os.kill(pid, signal.SIGKILL)
-            out, said = taut.communicate(timeout=60)
+            out, said = taut.communicate(timeout=180)
         assert moved(threads) == {}
 
     if "tracefs" in said:

@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 from taut.binaries.noise import NoiseRequest, measure_noise, parse_noise, read_periods
 from taut.core.errors import InputError, MissingToolError, TautError
 from taut.records.layout import FILE_HEADER, HISTOGRAM, SERIES, VERSION, RecordKind
+from waiting import state_of, wait_for
 
 CORE = {
     "core": 3,
@@ -113,7 +113,7 @@ def test_an_interrupt_brings_what_was_measured(program, tmp_path: Path):
     started = tmp_path / "started"
     interrupted = {**DOCUMENT, "stop": "signal"}
     program(
-        f"trap 'kill $!' INT\ntouch {started}\nsleep 60 & wait\n{printing(interrupted)}\nexit 130"
+        f"trap 'kill $!' INT\nsleep 120 &\ntouch {started}\nwait\n{printing(interrupted)}\nexit 130"
     )
     code = (
         "from taut.binaries.noise import *\n"
@@ -121,12 +121,11 @@ def test_an_interrupt_brings_what_was_measured(program, tmp_path: Path):
         "print(noise.was_interrupted, noise.cores[0].n_gaps)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    until = time.monotonic() + 60
-    while not started.exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    # It has started the program, and sleeps until that says something.
+    wait_for("a start", lambda: started.exists() and state_of(process.pid) == "S")
     os.kill(process.pid, signal.SIGINT)
 
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
 
     assert out == "True 4\n"
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from taut.host.situation import Waiting
 from taut.testbed import cleanup, netlink
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
+from waiting import wait_for
 
 pytestmark = pytest.mark.alone
 COMMAND = {"argv": ["sh", "-c", "echo ready for {port0} and {port1}; exec sleep 1000"]}
@@ -88,9 +88,8 @@ def test_a_device_that_dies_is_noticed(name: str, scope: RunScope, tmp_path: Pat
         driver.running(links, LAST_CORE, options, tmp_path / "logs", scope) as dut,
     ):
         os.kill(dut.pid, signal.SIGKILL)
-        time.sleep(0.2)
 
-        assert not dut.alive()
+        wait_for("its end", lambda: not dut.alive())
         assert dut.stop() == {}
         assert "killed by SIGKILL" in dut.log_tail()[-1]
 

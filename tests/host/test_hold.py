@@ -3,7 +3,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from taut.core.errors import InputError, TautError
 from taut.host.hold import hold
 from taut.host.host import Host
 from taut.host.settings.held_latency import DEVICE, PID_FILE, HeldLatency
+from waiting import wait_for
 
 CODE = """
 import sys
@@ -45,15 +45,8 @@ def start(host: Host, started: list[subprocess.Popen[bytes]], word: str) -> subp
     argv = [sys.executable, "-c", CODE, str(host.root), word]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE)
     started.append(process)
-    until(lambda: HeldLatency().read(host) == "20")
+    wait_for("a holder", lambda: HeldLatency().read(host) == "20")
     return process
-
-
-def until(is_done: object) -> None:
-    end = time.monotonic() + 20
-    while not is_done():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -481,7 +481,8 @@ def test_no_value_makes_it_raise(name: str, value: str) -> None:
 def test_a_long_line_of_unknown_names_is_judged_within_seconds() -> None:
     text = " ".join(f"unknownname{number:03}" for number in range(1000))
 
-    start = time.monotonic()
+    # Of this process: others may have the core.
+    start = time.process_time()
     lint_command_line(text, ANY)
 
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10

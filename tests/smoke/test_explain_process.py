@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance_run import TAUT, wait_for
+from acceptance_run import TAUT
 from foreign_program import running
+from waiting import name_of, ran_s, wait_for
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
 
@@ -41,6 +42,7 @@ def test_a_hog_on_its_core_is_found_by_name() -> None:
         "    time.sleep(0.009)\n"
     )
     with spinning("while True: pass") as poller, spinning(hog) as other:
+        wait_for("the hog", lambda: name_of(other) == "made-hog")
         before, begun_s = ran_s(other), time.monotonic()
         done = explain(str(poller), "--duration", "3s", "--json")
         had = (ran_s(other) - before) / (time.monotonic() - begun_s)
@@ -52,11 +54,6 @@ def test_a_hog_on_its_core_is_found_by_name() -> None:
     [preemption] = [row for row in found["gaps"] if row["cause"] == "preemption"]
     # A tenth of the core where it is asked for alone; the kernel says how much it had here.
     assert preemption["by"][f'"made-hog"/{other}'] >= 0.7 * had * 3e9, (had, found["gaps"])
-
-
-def ran_s(pid: int) -> float:
-    """How many seconds a process of one thread had a core."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
 TWO_POLLERS = """
@@ -74,7 +71,8 @@ threading.Event().wait()
 def test_of_several_polling_threads_each_or_the_chosen_one_is_explained() -> None:
     process = subprocess.Popen([sys.executable, "-c", TWO_POLLERS], start_new_session=True)
     try:
-        wait_for("pinned threads", lambda: len(pinned(process.pid)) >= 2)
+        n = len(os.sched_getaffinity(0))
+        wait_for("pinned threads", lambda: len(pinned(process.pid)) == n)
         every = explain(str(process.pid), "--duration", "1s", "--json")
         one = explain(str(process.pid), "--cores", str(CORE), "--duration", "1s", "--json")
     finally:

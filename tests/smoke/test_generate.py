@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +25,13 @@ from generator_run import (
 from taut.core.binaries import find_binary
 from taut.records import layout
 from taut.records.layout import PacketFlag
+from waiting import wait_for, wait_until_ran
 
 pytestmark = pytest.mark.smoke
+
+
+PATIENT = ("--deadline", "20s")
+"""A machine that stands still for seconds makes packets late otherwise."""
 
 
 def memif_pair(folder: Path) -> tuple[str, ...]:
@@ -44,7 +48,7 @@ def due_ns(result, direction: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("schedule", ["constant", "jittered", "poisson", "burst:size=8"])
 @pytest.mark.parametrize("load", [(), ("--both",), ("--flows", "5", "--frame", "imix")])
 def test_every_packet_is_accounted_for(tmp_path: Path, schedule: str, load: tuple[str, ...]):
-    run(tmp_path, *LOOP, *QUICK, "--schedule", schedule, *load)
+    run(tmp_path, *LOOP, *QUICK, *PATIENT, "--schedule", schedule, *load)
 
     result = read(tmp_path)
     assert_sums(result.summary)
@@ -56,7 +60,7 @@ def test_every_packet_is_accounted_for(tmp_path: Path, schedule: str, load: tupl
 
 
 def test_memif_in_one_process_carries_both_directions(tmp_path: Path):
-    run(tmp_path, *memif_pair(tmp_path), *QUICK, "--both", "--flows", "3")
+    run(tmp_path, *memif_pair(tmp_path), *QUICK, *PATIENT, "--both", "--flows", "3")
 
     result = read(tmp_path)
     assert_sums(result.summary)
@@ -135,8 +139,10 @@ def test_a_port_that_refuses_makes_packets_unsent_and_what_goes_nowhere_is_lost(
 
     result = read(tmp_path)
     counters = result.summary["counters"]
-    assert counters["lost"] == counters["sent"] == 1023
-    assert counters["unsent"] == 10000 - 1023
+    # Of what a machine that stood still for long left to be sent.
+    wanted = 10000 - counters["abandoned"]
+    assert counters["lost"] == counters["sent"] == min(1023, wanted)
+    assert counters["unsent"] == 10000 - counters["sent"]
     assert_sums(result.summary)
     assert_records_agree(result)
     assert result.summary["achieved_pps"] < result.summary["offered_pps"] / 5
@@ -180,11 +186,13 @@ def test_json_prints_the_document_that_is_written(tmp_path: Path):
 
 
 def stop_for_5_ms(out: Path):
-    process = start(out, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "50kpps")
-    wait_until_sending(out)
+    process = start(out, *LOOP, "--warm-up", "0s", "--duration", "60s", "--rate", "50kpps")
+    wait_until_sending(process, out)
     # It waits until the process stands: where its core is busy, SIGCONT would overtake SIGSTOP.
     stop_for(process.pid, 5_000_000)
-    assert process.wait(timeout=30) == 0
+    wait_until_ran(process.pid)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
     return read(out)
 
 
@@ -233,10 +241,10 @@ def test_a_late_sender_never_catches_up_in_a_burst(tmp_path: Path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_whole_files(tmp_path: Path, number: signal.Signals):
     process = start(tmp_path, *LOOP, "--duration", "60s", "--rate", "50kpps")
-    wait_until_sending(tmp_path)
+    wait_until_sending(process, tmp_path)
     process.send_signal(number)
 
-    assert process.wait(timeout=10) == 130
+    assert process.wait(timeout=60) == 130
     result = read(tmp_path)
     assert result.summary["stop"] == "signal"
     assert result.headers["packets"]["n_records"] == len(result.packets)
@@ -247,12 +255,13 @@ def test_an_interrupt_leaves_whole_files(tmp_path: Path, number: signal.Signals)
 def test_a_killed_generator_leaves_a_file_that_is_counted_by_size(tmp_path: Path):
     process = start(tmp_path, *LOOP, "--duration", "60s", "--rate", "200kpps",
                     "--record-ring", "1")  # fmt: skip
-    wait_until_sending(tmp_path)
-    time.sleep(0.5)
+    file = tmp_path / "packets.bin"
+    wait_until_sending(process, tmp_path)
+    wait_for("packets", lambda: file.stat().st_size > 20_000 * layout.PACKET.itemsize)
     process.kill()
     process.wait()
 
-    header, packets = read_records(tmp_path / "packets.bin", layout.PACKET)
+    header, packets = read_records(file, layout.PACKET)
     assert header["n_records"] == 0
     assert len(packets) > 10_000
     assert sorted(packets["seq"]) == list(range(len(packets)))
@@ -260,12 +269,10 @@ def test_a_killed_generator_leaves_a_file_that_is_counted_by_size(tmp_path: Path
 
 
 def test_a_full_disk_stops_the_run_at_once(tmp_path: Path):
-    begun = time.monotonic()
     # Huge pages are files to the kernel: they would meet the limit first.
-    done = run(tmp_path, *LOOP, "--duration", "30s", "--rate", "200kpps", "--record-ring", "1",
+    done = run(tmp_path, *LOOP, "--duration", "600s", "--rate", "200kpps", "--record-ring", "1",
                "--", "--no-huge", status=1, preexec_fn=limit_file_size)  # fmt: skip
 
-    assert time.monotonic() - begun < 15
     assert "packets.bin: File too large" in done.stderr
     assert read_summary(tmp_path)["stop"] == "disk-full"
 
@@ -278,15 +285,13 @@ LOG_RING = 1 << 20  # gaps the log holds in memory
 
 
 def test_gaps_are_on_disk_however_many_there_are(tmp_path: Path):
-    process = start(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "60s", "--rate", "10kpps",
+    process = start(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "200s", "--rate", "10kpps",
                     "--gap-threshold", "1ns")  # fmt: skip
-    wait_until_sending(tmp_path)
-    until = time.monotonic() + 30
-    wanted_bytes = (LOG_RING + 1000) * layout.GAP.itemsize
-    while (tmp_path / "gaps.bin").stat().st_size < wanted_bytes and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_until_sending(process, tmp_path)
+    file = tmp_path / "gaps.bin"
+    wait_for("gaps", lambda: file.stat().st_size >= (LOG_RING + 1000) * layout.GAP.itemsize, 120)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=60) == 130
 
     result = read(tmp_path)
     counts = result.summary["gaps"]
@@ -334,7 +339,7 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments, word):
         [str(find_binary("taut-generate")), *arguments],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
 
     assert done.returncode == 2

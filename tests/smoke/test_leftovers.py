@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance_run import wait_for
 from taut.core.binaries import find_binary
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
+from waiting import wait_for
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
 

@@ -5,16 +5,17 @@ import os
 import resource
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from acceptance_run import stop_for
 from taut.binaries.noise import read_periods
 from taut.core.binaries import find_binary
 from taut.records.layout import GAP_THREADS, RecordKind
 from taut.records.raw_file import open_raw
+from waiting import ran_by_thread, wait_for, wait_until_ran
 
 pytestmark = pytest.mark.smoke
 CORES = sorted(os.sched_getaffinity(0))
@@ -30,6 +31,30 @@ def run(*arguments: str, status: int = 0, **options) -> subprocess.CompletedProc
     )
     assert done.returncode == status, done.stderr
     return done
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """Start it, and wait until it polls on every core it was given."""
+    command = [str(find_binary("taut-noise")), "--duration", "120s", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    n = len(CORES) if "--cores" in arguments else 1
+    wait_for("polling threads", lambda: sum(s > 0.1 for s in polled_s(process.pid)) >= n)
+    return process
+
+
+def polled_s(pid: int) -> list[float]:
+    """How long each of its threads polled: the first one waits for them."""
+    return [ran_s for tid, ran_s in ran_by_thread(pid).items() if tid != pid]
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals) -> dict:
+    """End it by a signal, and give its document."""
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    document = json.loads(out)
+    assert document["stop"] == "signal"
+    return document
 
 
 def gaps_of(folder: Path, core: int) -> np.ndarray:
@@ -61,56 +86,35 @@ def test_files_and_document_tell_the_same(tmp_path: Path):
 
 
 def test_a_stopped_process_is_a_gap_of_that_length_at_that_time(tmp_path: Path):
-    command = [str(find_binary("taut-noise")), "--duration", "1s", "--out", str(tmp_path)]
-    process = subprocess.Popen(
-        [*command, "--cores", str(CORES[-1])], stdout=subprocess.PIPE, text=True
-    )
-    time.sleep(0.5)
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(0.1)
-    process.send_signal(signal.SIGCONT)
-    out, _ = process.communicate(timeout=30)
+    process = start("--out", str(tmp_path))
+    stop_for(process.pid, 100_000_000)
+    wait_until_ran(process.pid, 0.1)
+    document = end(process, signal.SIGINT)
 
-    (row,) = json.loads(out)["cores"]
+    (row, *_) = document["cores"]
     assert row["worst"]["ns"] >= 95_000_000
     worst = max(gaps_of(tmp_path, row["core"]), key=lambda gap: gap["end_tsc"] - gap["start_tsc"])
-    ns = 1e9 / json.loads(out)["clock"]["nominal_tsc_hz"]
-    at_ns = (int(worst["start_tsc"]) - json.loads(out)["start_tsc"]) * ns
+    ns = 1e9 / document["clock"]["nominal_tsc_hz"]
+    at_ns = (int(worst["start_tsc"]) - document["start_tsc"]) * ns
     assert at_ns == pytest.approx(row["worst"]["at_ns"], abs=2)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("extra", [(), ("--cores", ",".join(map(str, CORES)))])
 def test_a_signal_ends_it_early_with_what_was_measured(tmp_path: Path, number, extra):
-    command = [str(find_binary("taut-noise")), "--duration", "60s", "--out", str(tmp_path), *extra]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    time.sleep(0.5)
-    process.send_signal(number)
+    document = end(start("--out", str(tmp_path), *extra), number)
 
-    out, _ = process.communicate(timeout=10)
-
-    assert process.returncode == 130
-    document = json.loads(out)
-    assert document["stop"] == "signal"
     for row in document["cores"]:
-        assert row["duration_ns"] < 30e9
+        assert 0 < row["duration_ns"] < 120e9
         assert len(gaps_of(tmp_path, row["core"])) == row["gaps"]["n"]
 
 
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_real_time_poller_on_every_core_still_hears_ctrl_c():
-    command = [str(find_binary("taut-noise")), "--duration", "60s", "--priority", "1"]
-    process = subprocess.Popen(
-        [*command, "--cores", ",".join(map(str, CORES))], stdout=subprocess.PIPE, text=True
-    )
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process = start("--priority", "1", "--cores", ",".join(map(str, CORES)))
 
-    out, _ = process.communicate(timeout=10)
-
-    assert process.returncode == 130
-    assert json.loads(out)["priority"] == 1
+    assert end(process, signal.SIGINT)["priority"] == 1
 
 
 def test_gaps_beyond_the_log_are_counted(tmp_path: Path):

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance_run import TAUT, children_of, wait_for
+from acceptance_run import TAUT, children_of
 from taut.testbed.leftovers import find_leftovers
+from waiting import wait_for
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
@@ -112,8 +113,8 @@ def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None
 @pytest.mark.parametrize(
     ("arguments", "programs"),
     [
-        (["--path", "eager"], ["taut-generate", "taut-inject"]),
-        (["--cause", "stopped", "--acts", "500"], ["taut-inject"]),
+        (["--path", "eager", "--acts", "5000"], ["taut-generate", "taut-inject"]),
+        (["--cause", "stopped", "--acts", "5000"], ["taut-inject"]),
     ],
     ids=["path", "cause"],
 )
@@ -125,9 +126,9 @@ def test_ctrl_c_ends_it_and_leaves_nothing(
     try:
         for name in programs:
             wait_for(name, lambda name=name: name in names_below(process.pid), 120)
-        time.sleep(2)
+        time.sleep(2)  # anywhere: so many acts take longer
         process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=60)
+        out, said = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()

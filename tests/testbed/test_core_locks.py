@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +11,7 @@ import pytest
 
 from taut.core.errors import InputError
 from taut.testbed.core_locks import busy_cores, measuring_on
+from waiting import wait_for
 
 # No machine has them: no run of another test holds them.
 A, B = 8190, 8191
@@ -77,8 +77,4 @@ def test_a_killed_holder_holds_nothing():
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()
 
-        end = time.monotonic() + 5
-        while busy_cores([A]) and time.monotonic() < end:
-            time.sleep(0.01)
-
-        assert busy_cores([A]) == ()
+        wait_for("a free core", lambda: busy_cores([A]) == ())

@@ -75,8 +75,9 @@ def test_a_scope_left_by_an_error_leaves_nothing(tmp_path: Path) -> None:
 
 
 _KILLED = """
-import os, signal, subprocess, sys, time
+import os, signal, subprocess, sys
 from pathlib import Path
+from taut.testbed.cleanup import run_processes
 from taut.testbed.scope import RunScope
 with RunScope(Path(sys.argv[1])) as scope:
     temporary = Path(sys.argv[2])
@@ -85,7 +86,8 @@ with RunScope(Path(sys.argv[1])) as scope:
     (scope.folder / "link0.sock").touch()
     # No setpriv here: a child that would outlive its parent.
     subprocess.Popen(["sleep", "1000"], env={**os.environ, **scope.environment})
-    time.sleep(0.1)  # until the kernel shows its environment
+    while not run_processes(scope.id):  # until the kernel shows its environment
+        pass
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

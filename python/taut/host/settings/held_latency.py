@@ -18,7 +18,7 @@ DEVICE = "/dev/cpu_dma_latency"
 PID_FILE = "/run/taut-host/cpu_dma_latency"
 """One line: process id, its start ticks, microseconds."""
 
-_WAIT_S = 10.0
+_WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
