@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from taut.core.cpus import CpuSet
@@ -102,17 +102,32 @@ def _paths() -> Iterator[str]:
     yield from (str(path) for path in Path("/").glob(QUEUES.lstrip("/")))
 
 
-def left_after_undo(before: dict[str, bytes], said: str, settle_s: float = 2.0) -> list[str]:
-    """Give what undo, which said so, left different, but interrupts it names.
+def left_after_undo(before: dict[str, bytes], said: str) -> list[str]:
+    """Give what undo, which said so, left different, but interrupts it names."""
+    return _settled(lambda: but_named(differences(before, snapshot()), said))
+
+
+def left_different(before: dict[str, bytes]) -> list[str]:
+    """Give what differs now, but the cores of interrupts: some have not fired since."""
+
+    def look() -> list[str]:
+        found = differences(before, snapshot())
+        return [text for text in found if "/effective_affinity" not in text]
+
+    return _settled(look)
+
+
+def _settled(look: Callable[[], list[str]], settle_s: float = 20.0) -> list[str]:
+    """Look again for a while if only masks of interrupts differ; what is wrong stays wrong.
 
     The kernel carries out a new mask when the interrupt next fires, and shows the old one while it
-    does: masks of interrupts are read again for a while. What is wrong stays wrong.
+    does.
     """
-    first = left = but_named(differences(before, snapshot()), said)
+    first = left = look()
     end = time.monotonic() + settle_s
     while left and all(text.startswith("/proc/irq/") for text in left) and time.monotonic() < end:
         time.sleep(0.1)
-        left = but_named(differences(before, snapshot()), said)
+        left = look()
     return left and [*left, f"at first: {first}"]
 
 

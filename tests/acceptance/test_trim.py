@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from acceptance_run import TAUT, children_of
-from host_snapshot import affinities, differences, snapshot
+from host_snapshot import affinities, left_different, snapshot
 from taut.cli.main import run_command
 from taut.core.cpus import CpuSet, cpuset_cores
 from taut.host.host import Host
@@ -68,11 +68,6 @@ def trim(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def left(before: dict[str, bytes]) -> list[str]:
-    """Settings that differ now, but the cores of interrupts that have not fired since."""
-    return [text for text in differences(before, snapshot()) if "/effective_affinity" not in text]
-
-
 def test_everything_is_decided_kept_and_given_back(spec: Path):
     """Whatever this machine shows: what is kept is in force, and undo takes all of it back."""
     before, threads = snapshot(), affinities()
@@ -91,7 +86,7 @@ def test_everything_is_decided_kept_and_given_back(spec: Path):
     assert document["in_force"] == bool(document["kept"]) == bool(remedies)
     undone = subprocess.run([*TAUT, "host", "undo"], capture_output=True, text=True, check=False)
     assert undone.returncode == 0, undone.stdout
-    assert left(before) == []
+    assert left_different(before) == []
     assert moved(threads) == []
 
 
@@ -160,7 +155,7 @@ def test_a_dry_run_measures_and_changes_nothing(spec: Path):
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Nothing was changed" in done.stdout
     assert {trial["host"]["name"] for trial in trials(spec)} == {"as found"}
-    assert left(before) == []
+    assert left_different(before) == []
 
 
 @pytest.mark.parametrize("attempt", range(3))
@@ -188,7 +183,7 @@ def test_killed_at_any_moment_it_leaves_nothing(spec: Path, attempt: int):
     )
 
     assert "Traceback" not in clean.stderr, clean.stderr
-    assert left(before) == [], (moment_s, clean.stdout)
+    assert left_different(before) == [], (moment_s, clean.stdout)
     assert moved(threads) == []
     assert not Journal(Host()).is_there
     assert not list((spec.parent / "run").glob("trials/.tmp-*"))

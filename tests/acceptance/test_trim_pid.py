@@ -15,7 +15,7 @@ import pytest
 
 from acceptance_run import TAUT
 from foreign_program import HOG, polling_testpmd, running
-from host_snapshot import affinities, differences, snapshot
+from host_snapshot import affinities, left_different, snapshot
 from taut.cli.main import run_command
 from taut.core.cpus import cpuset_cores
 from taut.host.host import Host
@@ -61,11 +61,6 @@ def trim(folder: Path, pid: int, *arguments: str) -> list[str]:
     return [*argv, "--out", str(folder / "run"), *arguments]
 
 
-def left(before: dict[str, bytes]) -> list[str]:
-    """Settings that differ now, but the cores of interrupts that have not fired since."""
-    return [text for text in differences(before, snapshot()) if "/effective_affinity" not in text]
-
-
 def moved(threads: dict[Any, Any]) -> dict[Any, Any]:
     """Threads that still live and may run on other cores than before."""
     return {key: cores for key, cores in affinities(threads).items() if cores != threads[key]}
@@ -76,7 +71,7 @@ def test_7_the_remedy_of_a_hog_is_found_and_shown_to_help(tmp_path: Path):
         before, threads = snapshot(), affinities()
         argv = trim(tmp_path, pid, "--budget", "75s")
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
-        assert (left(before), moved(threads)) == ([], {})
+        assert (left_different(before), moved(threads)) == ([], {})
         assert os.sched_getaffinity(hog) == {CORE}
 
     if "tracefs" in done.stderr:
@@ -115,5 +110,5 @@ def test_7_the_process_dies_in_the_middle(tmp_path: Path):
     assert (taut.returncode, out) == (1, "")
     assert said.strip().splitlines()[-1].startswith(f"taut: process {pid} (")
     assert "ended while it was measured" in said
-    assert left(before) == []
+    assert left_different(before) == []
     assert not Journal(Host()).is_there

@@ -44,7 +44,7 @@ def run(
         command(tmp_path, *arguments, *([] if draw else ["--no-report"])),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
         env={**os.environ, **environment},
     )
     paths = sorted((tmp_path / "run").glob("trials/*/trial.json"))
@@ -102,7 +102,7 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     assert "Why packets were late" in (out / "report.html").read_text()
 
     argv = [*TAUT, "explain", str(out), "--over", "p99", "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=280)
 
     assert done.returncode == 0, done.stderr
     [explained] = json.loads(done.stdout)["trials"]
