@@ -127,11 +127,12 @@ def spark_cluster(n_workers: int = 2) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def free_port() -> int:
-    """A port of loopback nobody listens at."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
+@contextmanager
+def refusing_port() -> Iterator[int]:
+    """A port of loopback nobody listens at, or can while the block lasts: it is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield int(taken.getsockname()[1])
 
 
 @contextmanager

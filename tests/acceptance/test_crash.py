@@ -53,6 +53,8 @@ def machine_state() -> dict[str, Any]:
             if not any(run in name for run in others)
             # Programs started by hand name themselves by their pid (DPDK leaves the folder).
             and not re.fullmatch(r"taut-\d+", name)
+            # Shared memory of other people's servers.
+            and not name.startswith("PostgreSQL.")
         )
 
     state: dict[str, Any] = {

@@ -145,8 +145,8 @@ def test_unknown_engine_names_the_known_ones():
     ],
 )
 def test_a_url_that_leads_nowhere_is_one_line_with_the_remedy(name, url, words):
-    with pytest.raises(InputError, match=words) as caught:
-        open_engine(name, url.format(port=servers.free_port()))
+    with servers.refusing_port() as port, pytest.raises(InputError, match=words) as caught:
+        open_engine(name, url.format(port=port))
 
     assert len(str(caught.value).splitlines()) == 1
 
@@ -161,8 +161,8 @@ def test_a_url_that_leads_nowhere_is_one_line_with_the_remedy(name, url, words):
     ],
 )
 def test_a_message_does_not_say_the_password(name, url):
-    with pytest.raises(InputError) as caught:
-        open_engine(name, url.format(port=servers.free_port()))
+    with servers.refusing_port() as port, pytest.raises(InputError) as caught:
+        open_engine(name, url.format(port=port))
 
     assert "hunter2" not in str(caught.value)
 
