@@ -192,7 +192,7 @@ def with_stops(
     Generator, device and who stops them go before all others on the machine.
     """
     with started(folder, spec, *arguments) as taut:
-        pid = in_a_trial(folder / "run", taut.pid, program)
+        pid = in_a_trial(folder / "run", taut, program)
         time.sleep(1)  # warm-up
         stops = []
         # Beside other programs the trial may be over before the last stop.
@@ -287,15 +287,25 @@ def stop_for(pid: int, ns: int) -> Window:
     return start, end
 
 
-def in_a_trial(run: Path, taut: int, program: str) -> int:
+def in_a_trial(run: Path, taut: subprocess.Popen[str], program: str) -> int:
     """Wait until a trial is under way and give the process of one of its programs.
 
     They run before the first trial, too, for a moment, to say what they can do: a trial has
-    records.
+    records. A taut that ends before, as one that was refused, fails the test with what it said.
     """
-    # By os.walk: a folder that is renamed meanwhile is no error.
-    wait_for("records", lambda: any("packets.bin" in names for *_, names in os.walk(run)), 120)
-    pid: int = wait_for(program, lambda: child_of(taut, program))
+
+    def unless_it_ended(found: Any) -> Any:
+        if not found and taut.poll() is not None:
+            said = taut.stderr.read() if taut.stderr else ""
+            raise AssertionError(f"taut ended with {taut.returncode} before its trial: {said}")
+        return found
+
+    def has_records() -> bool:
+        # By os.walk: a folder that is renamed meanwhile is no error.
+        return any("packets.bin" in names for *_, names in os.walk(run))
+
+    wait_for("records", lambda: unless_it_ended(has_records()), 120)
+    pid: int = wait_for(program, lambda: unless_it_ended(child_of(taut.pid, program)))
     return pid
 
 

@@ -128,7 +128,7 @@ def test_a_rate_no_port_takes_is_counted_and_marked(tmp_path: Path):
 
 def test_a_device_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path):
     with started(tmp_path, LONG_FIRST, draw=True) as taut:
-        device = in_a_trial(tmp_path / "run", taut.pid, "taut-forward")
+        device = in_a_trial(tmp_path / "run", taut, "taut-forward")
         wait_until_ran(device, 0.5)
         os.kill(device, signal.SIGKILL)
         run = finished(tmp_path, taut)
@@ -144,7 +144,7 @@ def test_a_device_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path)
 
 def test_a_generator_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Path):
     with started(tmp_path, LONG_FIRST) as taut:
-        generator = in_a_trial(tmp_path / "run", taut.pid, "taut-generate")
+        generator = in_a_trial(tmp_path / "run", taut, "taut-generate")
         wait_until_ran(generator, 0.5)
         os.kill(generator, signal.SIGKILL)
         run = finished(tmp_path, taut)
@@ -233,7 +233,7 @@ def test_a_second_run_on_the_same_cores_stops_or_waits_and_names_the_first(tmp_p
     # Named: on a large machine the second would take others.
     cores = ("--set", "cores.generator=0", "--set", "cores.device=1")
     with started(tmp_path / "first", SPEC, "--set", "duration=200s", *cores) as first:
-        in_a_trial(tmp_path / "first" / "run", first.pid, "taut-generate")
+        in_a_trial(tmp_path / "first" / "run", first, "taut-generate")
         second = run_taut(tmp_path / "second", SPEC, *cores, wait=False)
         with started(tmp_path / "third", SPEC, *cores) as waiting:
             assert waiting.stderr is not None

@@ -177,7 +177,7 @@ def test_ctrl_c_takes_the_trace_away(tmp_path: Path) -> None:
     argv = command(tmp_path, "--set", "duration=200s", "--no-report")
     taut = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        in_a_trial(tmp_path / "run", taut.pid, "taut-generate")
+        in_a_trial(tmp_path / "run", taut, "taut-generate")
         if child_of(taut.pid, "taut-trace") is None:
             pytest.skip("this machine cannot trace")
         taut.send_signal(signal.SIGINT)
