@@ -16,10 +16,10 @@ FUZZ_SEED ?= 0
 # PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
 PYTEST_ARGS ?=
 
-.PHONY: help setup build demo test lint tidy smoke sanitize fuzz guest bench docs l2fwd clean
+.PHONY: help setup build demo test test-all lint tidy smoke sanitize fuzz guest bench docs l2fwd clean
 
 help: ## say what can be made
-	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: ## install what building and measuring need: Debian packages (as root), .venv, l2fwd
 	@devtools/setup.sh
@@ -32,10 +32,19 @@ demo: build ## measure a Linux bridge and DPDK forwarders, as found and trimmed 
 	@bin/taut run examples/demo.toml
 
 # The Python tests come last: their last line is the verdict.
-test: build sanitize ## every test: C units, C units under sanitizers, Python, seam, smoke, acceptance
+test: build sanitize ## C units, also under sanitizers, Python, seam, smoke, acceptance (10 minutes)
 	@devtools/setup.sh test
 	@devtools/meson_test $(BUILD)
 	@devtools/test $(PYTEST_ARGS)
+
+# Fuzzing and guests measure no time: side by side. Packages come before: apt serves one at a time.
+test-all: build sanitize ## test, and all that takes longer: stage long, fuzz, guest (half an hour)
+	@devtools/setup.sh test
+	@devtools/setup.sh fuzz
+	@devtools/setup.sh guest
+	@devtools/meson_test $(BUILD)
+	@devtools/test --all $(PYTEST_ARGS)
+	@$(MAKE) --jobs=2 --output-sync=target fuzz guest
 
 smoke: build ## only the tests that run the binaries over virtual ports
 	@devtools/setup.sh test
@@ -77,4 +86,4 @@ l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
 	@devtools/build_l2fwd
 
 clean: ## remove what was built; .venv and ~/.cache/taut stay
-	@rm -rf $(BUILD) $(SANITIZE) build-fuzz bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what this user, or this build, cannot run; leave out tests of the other stage.
+    """Skip what this user, or this build, cannot run; leave out tests of other stages.
 
     What takes longest comes first beside others, so that no process waits for it in the end;
     acceptance comes last.

@@ -1,8 +1,9 @@
-"""Which tests may run beside others, and in what company: the two stages of `make test`.
+"""Which tests may run beside others, in what company, and which only `make test-all` runs.
 
 Stage `beside` runs on several cores at once: its tests touch nothing but files and servers of their
-own. Stage `alone` follows, one test at a time: what measures this machine or changes it. Every test
-is in exactly one of the two.
+own. Stage `alone` follows, one test at a time: what measures this machine or changes it. Stage
+`long` is of the same kind, for what is exhaustive: many repetitions of what a test of the other two
+does a few times, or one proof that takes minutes. Every test is in exactly one of the three.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Iterable
 
 from taut.storage.engines import ENGINES
 
-STAGES = ("beside", "alone")
+STAGES = ("beside", "alone", "long")
 SERVERS = "servers"
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
 _OF_AN_ENGINE = re.compile(rf"[\[-]({'|'.join(ENGINES)})[\]-]")
@@ -19,6 +20,8 @@ _OF_AN_ENGINE = re.compile(rf"[\[-]({'|'.join(ENGINES)})[\]-]")
 def stage_of(marks: Iterable[str]) -> str:
     """Name the stage of a test that bears these marks."""
     found = set(marks)
+    if "long" in found:
+        return "long"
     if "alone" in found or (found & _TOUCH_THE_MACHINE and "beside" not in found):
         return "alone"
     return "beside"

@@ -29,6 +29,7 @@ def untouched_machine() -> Iterator[None]:
     _undo()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("untouched_machine")
 def test_apply_killed_anywhere_and_undone_leaves_the_machine_as_it_was() -> None:
     before = snapshot()

@@ -33,6 +33,7 @@ def _name(process: Path) -> str:
         return ""
 
 
+@pytest.mark.long
 def test_every_state_is_verified_the_books_agree_and_the_host_is_given_back(tmp_path: Path) -> None:
     if Journal(Host()).is_there:
         pytest.skip("an apply made by hand is in force")

@@ -104,6 +104,7 @@ def column(table: pa.Table, name: str) -> np.ndarray:
 # 3. Every late packet has a verdict, every gap's shares make its whole.
 
 
+@pytest.mark.long
 def test_3_every_late_packet_has_a_verdict_and_shares_make_a_whole(traced: Run):
     trial = under(traced, "even", "eager")
     latency = trial.packets["received_ns"] - trial.packets["sent_ns"]
@@ -183,6 +184,7 @@ def _not_one_episode(found: Explanation, start: int, end: int, stood_ns: int) ->
     return ""
 
 
+@pytest.mark.long
 def test_4_a_stop_of_the_generator_is_the_measurer_and_void(tmp_path: Path):
     # Two packets are always on their way: they are those that come back late.
     spec = STOPS.format(options='options = { nf = ["delay:time=20us"] }')
@@ -214,6 +216,7 @@ def _not_the_measurer(found: Explanation, trial: Trial, start: int, end: int) ->
 # 5. Waiting in batches and queues is told as such.
 
 
+@pytest.mark.long
 def test_5_waiting_for_a_batch_is_batching_and_no_noise(traced: Run):
     eager = explain_trial(under(traced, "sparse", "eager").path, Options(over="10us"))
     trial = under(traced, "sparse", "buffered")
@@ -232,6 +235,7 @@ def test_5_waiting_for_a_batch_is_batching_and_no_noise(traced: Run):
     assert last - first > 40_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("device", "load", "over", "reason"),
     [("slow", "overload", "50us", "(load)"), ("eager", "burst", "10us", "(burst)")],
@@ -356,10 +360,14 @@ FIFO = "import os\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))\n
 @pytest.mark.parametrize(
     ("cause", "hog"),
     [
-        ("preemption", HOG.format(work_s=60, sleep_s=0)),
-        ("fifo-preemption", FIFO + HOG.format(work_s=0.002, sleep_s=0.008)),
+        pytest.param("preemption", HOG.format(work_s=60, sleep_s=0), id="fair"),
+        pytest.param(
+            "fifo-preemption",
+            FIFO + HOG.format(work_s=0.002, sleep_s=0.008),
+            id="fifo",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["fair", "fifo"],
 )
 def test_10_a_hog_on_the_core_of_a_testpmd_is_found(tmp_path: Path, cause: str, hog: str):
     with (

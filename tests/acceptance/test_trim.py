@@ -68,6 +68,7 @@ def trim(spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_everything_is_decided_kept_and_given_back(spec: Path):
     """Whatever this machine shows: what is kept is in force, and undo takes all of it back."""
     before, threads = snapshot(), affinities()
@@ -135,6 +136,7 @@ def moved(threads: dict[tuple[int, str], CpuSet]) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_nothing_against_nothing_is_no_effect_or_one_in_forty(spec: Path):
     """The control: two states that do not differ. What it may claim at most is ALPHA."""
     done = trim(spec, "--yes", "--json", "--only", "", "--budget", "45s")
@@ -158,7 +160,7 @@ def test_a_dry_run_measures_and_changes_nothing(spec: Path):
     assert left_different(before) == []
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2))])
 def test_killed_at_any_moment_it_leaves_nothing(spec: Path, attempt: int):
     before, threads = snapshot(), affinities()
     moment_s = random.Random(attempt).uniform(3, 9)

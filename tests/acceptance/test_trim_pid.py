@@ -24,6 +24,7 @@ from waiting import name_of, wait_for
 
 pytestmark = [
     pytest.mark.acceptance,
+    pytest.mark.long,
     pytest.mark.root,
     pytest.mark.timeout(600),
     pytest.mark.skipif(len(cpuset_cores()) < 2, reason="one core: nothing could be kept off it"),

@@ -17,6 +17,7 @@ from stages import STAGES, company_of, stage_of
         (("acceptance", "timeout"), "alone"),
         (("guest",), "alone"),
         (("alone",), "alone"),
+        (("smoke", "root", "long"), "long"),
         (("acceptance", "beside"), "beside"),
     ],
 )
@@ -25,7 +26,7 @@ def test_what_touches_the_machine_runs_alone(marks: tuple[str, ...], stage: str)
 
 
 def test_whatever_its_marks_a_test_is_in_a_stage() -> None:
-    names = ("smoke", "root", "acceptance", "guest", "alone", "beside", "timeout")
+    names = ("smoke", "root", "acceptance", "guest", "alone", "beside", "long", "timeout")
     for n in range(len(names) + 1):
         assert {stage_of(marks) for marks in combinations(names, n)} <= set(STAGES)
 

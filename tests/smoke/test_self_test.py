@@ -70,6 +70,7 @@ def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
     assert "tlb-shootdown" not in document["not_proved"]
 
 
+@pytest.mark.long
 @two_cores
 def test_a_generator_that_is_stopped_is_the_measurer(nothing_left: None) -> None:
     done = self_test("--cause", "measurer-stall", "--acts", str(N_ACTS), "--json")
@@ -83,6 +84,7 @@ def test_a_generator_that_is_stopped_is_the_measurer(nothing_left: None) -> None
     assert row["recall"] >= LEAST_FOUND, row
 
 
+@pytest.mark.long
 @two_cores
 def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None) -> None:
     asked = ("--path", "eager", "--path", "floor_memif", "--acts", "15", "--json")
@@ -113,10 +115,14 @@ def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None
 @pytest.mark.parametrize(
     ("arguments", "programs"),
     [
-        (["--path", "eager", "--acts", "5000"], ["taut-generate", "taut-inject"]),
-        (["--cause", "stopped", "--acts", "5000"], ["taut-inject"]),
+        pytest.param(
+            ["--path", "eager", "--acts", "5000"],
+            ["taut-generate", "taut-inject"],
+            id="path",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(["--cause", "stopped", "--acts", "5000"], ["taut-inject"], id="cause"),
     ],
-    ids=["path", "cause"],
 )
 def test_ctrl_c_ends_it_and_leaves_nothing(
     arguments: list[str], programs: list[str], nothing_left: None
