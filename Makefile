@@ -37,14 +37,14 @@ test: build sanitize ## C units, also under sanitizers, Python, seam, smoke, acc
 	@devtools/meson_test $(BUILD)
 	@devtools/test $(PYTEST_ARGS)
 
-# Fuzzing and guests measure no time: side by side. Packages come before: apt serves one at a time.
 test-all: build sanitize ## test, and all that takes longer: stage long, fuzz, guest (half an hour)
 	@devtools/setup.sh test
 	@devtools/setup.sh fuzz
 	@devtools/setup.sh guest
 	@devtools/meson_test $(BUILD)
 	@devtools/test --all $(PYTEST_ARGS)
-	@$(MAKE) --jobs=2 --output-sync=target fuzz guest
+	@$(MAKE) fuzz
+	@$(MAKE) guest
 
 smoke: build ## only the tests that run the binaries over virtual ports
 	@devtools/setup.sh test
@@ -67,9 +67,11 @@ tidy: build ## clang-tidy over the data plane (a minute or two)
 	@devtools/setup.sh lint
 	@devtools/tidy $(BUILD)
 
+# An emulated guest keeps one core busy, hardly two: two at a time.
 guest: build ## boot Debian's kernels in QEMU: parameters in force, traces explained
 	@devtools/setup.sh guest
-	@$(VENV)/pytest -s -m guest $(PYTEST_ARGS)
+	@$(VENV)/pytest -m guest --numprocesses $$(($$(nproc) > 1 ? 2 : 1)) --dist loadscope \
+		--no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; three quarters of an hour)
 	@devtools/setup.sh bench

@@ -14,6 +14,7 @@ from taut.storage.engines import ENGINES
 STAGES = ("beside", "alone", "long")
 SERVERS = "servers"
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
+_OF_A_GUEST = re.compile(r"\[((?:rt-)?amd64)\b")
 _OF_AN_ENGINE = re.compile(rf"[\[-]({'|'.join(ENGINES)})[\]-]")
 
 
@@ -31,9 +32,11 @@ def company_of(nodeid: str) -> str:
     """Name the tests that one process should take as a whole.
 
     They are those of a file, or all that share what takes long to make: the servers of the engines,
-    and the analysed run of the report's tests.
+    the analysed run of the report's tests, the boots of one kernel.
     """
     path = nodeid.partition("::")[0]
+    if found := _OF_A_GUEST.search(nodeid):
+        return f"{path} {found[1]}"
     if _OF_AN_ENGINE.search(nodeid):
         return SERVERS
     return "tests/report" if path.startswith("tests/report/") else path

@@ -4,6 +4,7 @@ The guest's file system is an initramfs made of the running system's files, so w
 guest is the taut under test. Kernels are fetched with apt and unpacked, not installed.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -148,7 +149,17 @@ def missing_programs() -> str | None:
 
 
 def fetch_kernel(flavour: str, cache: Path = CACHE) -> Kernel:
-    """Give Debian's current kernel of a flavour: amd64 or rt-amd64."""
+    """Give Debian's current kernel of a flavour: amd64 or rt-amd64.
+
+    Of two processes that want the same one the second waits for what the first fetches.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _fetch_kernel(flavour, cache)
+
+
+def _fetch_kernel(flavour: str, cache: Path) -> Kernel:
     package = _newest_package(f"linux-image-{flavour}")
     release = package.removeprefix("linux-image-")
     folder = cache / release
@@ -366,7 +377,10 @@ def copy_libraries(loaded: Sequence[Path], root: Path) -> None:
 
 
 def copy_taut(target: Path, modules: Sequence[str]) -> None:
-    """Copy the package, and others that some modules of it load."""
+    """Copy the package, compiled, and others that some modules of it load.
+
+    Under emulation compiling takes as long as all the rest of a command.
+    """
     source = Path(taut.__file__).parent
     shutil.copytree(source, target / "taut", ignore=shutil.ignore_patterns("__pycache__"))
     script = _FIND_PACKAGES.format(modules=("taut.cli.main", *modules))
@@ -379,6 +393,7 @@ def copy_taut(target: Path, modules: Sequence[str]) -> None:
             shutil.copytree(file.parent, target / file.parent.name)
         else:
             shutil.copy(file, target)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", target / "taut"], check=True)
 
 
 def copy_file(file: Path, root: Path) -> None:

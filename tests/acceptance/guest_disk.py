@@ -128,8 +128,6 @@ def make_disk(kernel: Kernel, modules: Sequence[str], folder: Path) -> Path:
     _put_programs(root)
     guest.copy_libraries([*guest.copy_python(root), *_SYSTEMD_PROGRAMS], root)
     guest.copy_taut(root / "taut", modules)
-    # As an installed taut is: under emulation compiling takes as long as all the rest of a command.
-    subprocess.run([sys.executable, "-m", "compileall", "-q", root / "taut"], check=True)
     disk = folder / "disk"
     _call("mkfs.ext4", "-q", "-d", str(root), str(disk), f"{_DISK_MIB}M")
     return disk

@@ -38,6 +38,8 @@ def test_whatever_its_marks_a_test_is_in_a_stage() -> None:
         ("tests/acceptance/test_captures.py::test_every_engine[native-spark]", "servers"),
         ("tests/analysis/test_load.py::test_rates[spark plug]", "tests/analysis/test_load.py"),
         ("tests/report/figures/test_conformance.py::test_it_draws[tail]", "tests/report"),
+        ("tests/acceptance/test_guest.py::test_a[amd64]", "tests/acceptance/test_guest.py amd64"),
+        ("tests/x.py::test_a[rt-amd64-K04]", "tests/x.py rt-amd64"),
         ("tests/core/test_units.py::test_units", "tests/core/test_units.py"),
     ],
 )
