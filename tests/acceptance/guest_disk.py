@@ -10,7 +10,6 @@ and writes /boot/grub/grub.cfg; before each boot that file is read from the disk
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

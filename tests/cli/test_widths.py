@@ -46,6 +46,8 @@ LONG = "a device with a name of several words, and a path /sys/devices/system/cp
 NO_ROOM = r"\([\d,]+|to|a|row\)|No|room|here|for|the|report|has|them"
 MS = 1_000_000
 
+Analysed = tuple[RunDirectory, dict[str, Any]]
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -54,9 +56,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = [replace(v, trial=replace(v.trial, n_packets=2_000, n_cold=100)) for v in VARIANTS]
     states = [replace(small[3], host=f"without {word}") for word in ("isolation", "steering")]
     for name, variants in (("first", small), ("second", small[:2]), ("states", states)):
-        path = make_run(folder / name, tuple(variants), repetitions=1, failed=name == "first")
-        analyse_run(RunDirectory(path))
+        make_run(folder / name, tuple(variants), repetitions=1, failed=name == "first")
     return folder
+
+
+@pytest.fixture(scope="module")
+def analysed(runs: Path) -> dict[str, Analysed]:
+    """The same runs, by name: an analysis of some trials starts processes."""
+    found = [RunDirectory(path) for path in sorted(runs.iterdir())]
+    return {run.path.name: (run, analyse_run(run)) for run in found}
 
 
 @pytest.fixture(scope="module")
@@ -73,28 +81,32 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["first", "second", "states"])
 @pytest.mark.parametrize("details", [False, True])
-def test_a_result(runs: Path, terminal: Terminal, name: str, *, details: bool) -> None:
-    run = RunDirectory(runs / name)
-    analysed = [(run, analyse_run(run))]
+def test_a_result(
+    analysed: dict[str, Analysed], terminal: Terminal, name: str, *, details: bool
+) -> None:
+    run, document = analysed[name]
 
     def shown() -> None:
-        print_results(analysed, Console(), run.path / "report.html", details=details)
+        report = run.path / "report.html"
+        print_results([(run, document)], Console(), report, details=details)
 
     terminal.assert_fits(shown, NO_ROOM)
 
 
-def test_quick(runs: Path, terminal: Terminal) -> None:
-    document = analyse_run(RunDirectory(runs / "first"))
+def test_quick(analysed: dict[str, Analysed], terminal: Terminal) -> None:
+    _, document = analysed["first"]
 
     terminal.assert_fits(lambda: print_quick(document, Path("runs/quick/report.html"), Console()))
 
 
+@pytest.mark.usefixtures("analysed")
 def test_compare(runs: Path, terminal: Terminal) -> None:
     pair = [str(runs / name) for name in ("first", "second")]
 
     terminal.assert_fits(lambda: run_command(["compare", *pair]))
 
 
+@pytest.mark.usefixtures("analysed")
 def test_runs(runs: Path, terminal: Terminal) -> None:
     terminal.assert_no_word_is_broken(lambda: run_command(["runs", str(runs)]))
 
