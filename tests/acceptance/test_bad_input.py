@@ -227,6 +227,7 @@ def test_ctrl_c_keeps_whole_trials_reports_them_and_ends_with_130(tmp_path: Path
     assert "--resume" in run.stderr.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_a_second_run_on_the_same_cores_stops_or_waits_and_names_the_first(tmp_path: Path):
     for name in ("first", "second", "third"):
         (tmp_path / name).mkdir()

@@ -146,6 +146,7 @@ STOPS = HEAD.replace('"3s"', '"4s"') + EAGER + "{options}\n" + '[[traffic]]\nrat
 N_STOPS = 8
 
 
+@pytest.mark.long
 def test_4_a_stop_of_the_device_is_one_episode_stopped_and_queued_behind(tmp_path: Path):
     spec = STOPS.format(options="")
     _, trial, windows = with_stops(tmp_path, spec, "taut-forward", n=N_STOPS)

@@ -45,6 +45,7 @@ def under_every_load(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return passed(run_taut(tmp_path_factory.mktemp("loads"), HEAD + FORWARDERS + loads))
 
 
+@pytest.mark.long
 def test_2_waiting_for_a_batch_costs_ten_times_the_median(under_every_load: Run):
     run = under_every_load
     # Gaps do not matter here: to send a batch takes long enough to be one, in most batches.
@@ -56,6 +57,7 @@ def test_2_waiting_for_a_batch_costs_ten_times_the_median(under_every_load: Run)
     assert buffered >= 10 * eager
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("load", LOADS)
 def test_2_sums_come_out_under_every_load(under_every_load: Run, load: str):
     results = [result for result in under_every_load.results if result["traffic"] == load]
