@@ -1,0 +1,128 @@
+"""A pair of captures: what `taut analyze --json` prints, and what results.json has of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from taut.records.documents.content import ContentSearch
+from taut.records.documents.figures import Blocks, Figures, Interval
+from taut.records.documents.json_form import INLINE, LEFT_OUT, rest
+from taut.records.documents.json_form import key as named
+
+
+@dataclass(frozen=True)
+class BothSides:
+    """Frames of either file."""
+
+    ingress: int
+    egress: int
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Frames by class; docs/matching.md defines them."""
+
+    matched: int
+    lost: int
+    duplicate_keys: int
+    duplicates: int
+    orphans: int
+    negative: int
+    beyond_window: int
+    out_of_sequence: int
+    ambiguous: BothSides
+
+
+@dataclass(frozen=True)
+class ClockEstimate:
+    """The line below all latencies; None where there is too little to say."""
+
+    drift_ppb: float | None
+    """How much faster the egress clock runs, in ns a second."""
+    drift_uncertainty_ppb: float | None
+    offset_ns: int | None = field(metadata=named("offset_plus_least_latency_ns"))
+    """Of the clocks, and the least latency of the path: they cannot be told apart."""
+    offset_uncertainty_ns: int | None
+    n_points: int
+    method: str = "lower envelope"
+
+    @property
+    def is_drift_shown(self) -> bool:
+        """Whether the drift is larger than its uncertainty."""
+        return (
+            self.drift_ppb is not None
+            and self.drift_uncertainty_ppb is not None
+            and abs(self.drift_ppb) > self.drift_uncertainty_ppb
+        )
+
+
+@dataclass(frozen=True)
+class CaptureResult:
+    """The block `capture` of a trial's result."""
+
+    classes: Classes = field(metadata=INLINE)
+    truncated: BothSides
+    transfer_rate: float | None
+    clocks: ClockEstimate
+    key: str
+    window_ns: int
+    skip_ns: int
+    content: ContentSearch | None = None
+    """None: not searched by content."""
+    together_with: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SideOfCapture:
+    """One of the two files."""
+
+    path: str
+    frames: int
+    truncated: int
+    """Frames too short for the key, and a last record cut off."""
+    first_ns: int | None
+    last_ns: int | None
+    """None both, where there are no frames."""
+    too_short_for_key: int
+    cut_off: int
+    snapped: int
+    backwards: int
+    format: str
+    compression: str
+
+
+@dataclass(frozen=True)
+class HistogramDocument:
+    """Packets by latency; empty bins are left out."""
+
+    bin_ns: int = field(metadata=named("bin"))
+    counts: tuple[tuple[int, int], ...]
+    """Lower edge in ns, packets."""
+
+
+@dataclass(frozen=True)
+class CaptureDocument:
+    """What `taut analyze --json` prints."""
+
+    ingress: SideOfCapture
+    egress: SideOfCapture
+    classes: Classes = field(metadata=INLINE)
+    skipped_warmup: int
+    transfer_rate: float | None
+    latency: Figures = field(metadata=named("latency_ns"))
+    unsupported_percentiles: tuple[str, ...]
+    histogram: HistogramDocument = field(metadata=named("histogram_ns"))
+    metrics: Mapping[str, Figures] = field(metadata=rest(suffix="_ns"))
+    """The others, by name."""
+    clocks: ClockEstimate
+    key: str
+    window_ns: int
+    skip_ns: int
+    egress_offset_ns: int
+    egress_drift_ppb: float
+    warnings: tuple[str, ...]
+    confidence_intervals: Mapping[str, Interval] | None = field(default=None, metadata=LEFT_OUT)
+    blocks: Blocks | None = field(default=None, metadata=LEFT_OUT)
+    content: ContentSearch | None = None
+    """None: not searched by content."""
+    run: str | None = field(default=None, metadata=LEFT_OUT)
+    """The run directory that was left."""

@@ -1,0 +1,102 @@
+"""effect.json: what `taut host effect --json` prints."""
+
+from dataclasses import dataclass
+
+EFFECT_FILE = "effect.json"
+EFFECT_FORMAT = 2
+"""1 was of gaps, by taut-noise."""
+
+
+@dataclass(frozen=True)
+class KnobOfEffect:
+    """One knob, and what is known of it."""
+
+    name: str
+    summary: str
+    why: str
+    source: str
+
+
+@dataclass(frozen=True)
+class ChangeOfEffect:
+    """What is written where the set is on."""
+
+    setting: str
+    on: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the pairs show of one figure: on / off, or on - off, by its scale."""
+
+    n_pairs: int
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class FigureOfEffect:
+    """One figure off and on."""
+
+    name: str
+    unit: str
+    off: float | None
+    """Median of the repetitions."""
+    on: float | None
+    off_of_repetitions: tuple[float, ...]
+    on_of_repetitions: tuple[float, ...]
+    scale: str
+    effect: Claim | None
+    """None: too few pairs."""
+    shown: str
+
+
+@dataclass(frozen=True)
+class OffOn:
+    """A number off and on."""
+
+    off: float
+    on: float
+
+
+@dataclass(frozen=True)
+class CountOffOn:
+    """Packets off and on."""
+
+    off: int
+    on: int
+
+
+@dataclass(frozen=True)
+class SetOfEffect:
+    """Knobs that are turned together, and what that does."""
+
+    name: str
+    sentence: str
+    knobs: tuple[KnobOfEffect, ...]
+    changes: tuple[ChangeOfEffect, ...]
+    figures: tuple[FigureOfEffect, ...]
+    lost: CountOffOn
+    sent: CountOffOn
+    void_share: OffOn
+
+
+@dataclass(frozen=True)
+class EffectDocument:
+    """Every set, measured off and on in turn."""
+
+    method: str
+    confidence: float
+    """Of all intervals together."""
+    confidence_of_each: float
+    cores: str
+    repetitions: int
+    duration_ns: int | None
+    """Of a trial without its warm-up; None where they differ."""
+    percentiles: tuple[str, ...]
+    cells: tuple[str, ...]
+    sets: tuple[SetOfEffect, ...]
+    notes: tuple[str, ...]
+    format: int = EFFECT_FORMAT

@@ -1,0 +1,209 @@
+"""An explanation: what `taut explain --json` prints, and what results.json keeps of it.
+
+Fields with a default are not in documents of every age.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from taut.records.documents.json_form import INLINE, LEFT_OUT, Json, key, rest
+
+EXPLANATION_FORMAT = 1
+
+Outcome: TypeAlias = Literal["predicted", "not predicted", "not known"]
+
+
+@dataclass(frozen=True)
+class CheckedBefore:
+    """A check of the host whose remedy makes a cause rarer, and what the audit found."""
+
+    check: str
+    title: str
+    audit: str
+    """PASS, FAIL, UNKNOWN or NOT_APPLICABLE; empty: nobody looked."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What the audit said of a cause before the run."""
+
+    checks: tuple[CheckedBefore, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """None: of before the audit was asked."""
+    prediction: Outcome | None = None
+    prediction_words: str = ""
+
+
+@dataclass(frozen=True)
+class OffenderDocument:
+    """One of those that made packets late."""
+
+    role: str
+    core: int | None
+    cause: str
+    who: str
+    n_stalls: int
+    n_guesses: int
+    taken_ns: int
+    n_packets: int
+    worst_ns: int
+    predicted: Predicted = field(default_factory=Predicted, metadata=INLINE)
+
+
+@dataclass(frozen=True)
+class CauseDocument:
+    """What one cause did to the tail."""
+
+    title: str
+    n_episodes: int
+    n_packets: int
+    total_ns: int
+    worst_ns: int
+    tail_share: float
+    n_by_grade: Mapping[str, int]
+    ask: str
+    cause: str = "unknown"
+    n_lost: int = 0
+    n_by_relation: Mapping[str, int] = field(default_factory=dict)
+    remedies: tuple[str, ...] = ()
+    predicted: Predicted = field(default_factory=Predicted, metadata=INLINE)
+
+
+@dataclass(frozen=True)
+class ShareDocument:
+    """A part of a gap's time."""
+
+    label: str
+    ns: int
+    share: float
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class GapDocument:
+    """One gap of a polling thread and where its time went."""
+
+    thread: str
+    core: int
+    start_ns: int
+    end_ns: int
+    length_ns: int
+    cause: str
+    grade: str
+    detail: str
+    shares: tuple[ShareDocument, ...]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoryDocument:
+    """One of the worst episodes; of an older result only the line is known."""
+
+    line: str
+    direction: int = 0
+    first_seq: int = 0
+    start_ns: int = 0
+    end_ns: int = 0
+    n_packets: int | None = field(default=None, metadata=LEFT_OUT)
+    """None: of before episodes had more than a line."""
+    n_lost: int = 0
+    n_void: int = 0
+    worst_excess_ns: int = 0
+    cause: str = "unknown"
+    grade: str = ""
+    n_by_relation: Mapping[str, int] = field(default_factory=dict)
+    worst_seq: int = 0
+    remedies: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
+    predicted: Predicted = field(default_factory=Predicted, metadata=INLINE)
+    missing: tuple[str, ...] = ()
+    gap: GapDocument | None = None
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of percentiles of the tail, and its causes."""
+
+    begin: str = field(metadata=key("from"))
+    end: str = field(metadata=key("to"))
+    one_in: tuple[float, float]
+    packets: int
+    by_cause: Mapping[str, int]
+    guesses: Mapping[str, int] = field(default_factory=dict)
+    """Of by_cause, how many are guesses."""
+
+
+@dataclass(frozen=True)
+class TailPackets:
+    """Single packets of the tail, the slowest first: one column a field."""
+
+    one_in: tuple[float, ...]
+    latency_ns: tuple[int, ...]
+    cause: tuple[str, ...]
+    is_guess: tuple[bool, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """None: of before guesses were marked."""
+
+
+@dataclass(frozen=True)
+class ByPercentile:
+    """The tail by percentile."""
+
+    n: int
+    bins: tuple[Stretch, ...]
+    packets: TailPackets
+
+
+@dataclass(frozen=True)
+class Vetoed:
+    """What was taken back because packets spoke against it."""
+
+    device_stalls: int = 0
+    generator_stalls: int = 0
+    packets: int = 0
+
+    @property
+    def n(self) -> int:
+        """All of them."""
+        return self.device_stalls + self.generator_stalls + self.packets
+
+
+@dataclass(frozen=True)
+class FunctionCalls:
+    """Calls from other cores, and those with a known sender."""
+
+    n: int = 0
+    sender_known: int = 0
+
+
+@dataclass(frozen=True)
+class EventLacking:
+    """An event this kernel has not, and what is not known without it."""
+
+    event: str
+    costs: str
+
+
+@dataclass(frozen=True)
+class ExplanationDocument:
+    """The causes of a trial's tail; keys that end in `_share` are shares of the tail by cause."""
+
+    over: str
+    threshold_ns: int | None
+    tail_packets: int
+    causes: tuple[CauseDocument, ...]
+    worst: tuple[StoryDocument, ...] = ()
+    format: int | None = field(default=None, metadata=LEFT_OUT)
+    name: str | None = field(default=None, metadata=LEFT_OUT)
+    p50_ns: int | None = None
+    packets: int | None = None
+    void_packets: int | None = field(default=None, metadata=LEFT_OUT)
+    shares: Mapping[str, float] = field(default_factory=dict, metadata=rest(suffix="_share"))
+    offenders: tuple[OffenderDocument, ...] = ()
+    by_percentile: ByPercentile | None = None
+    vetoed: Vetoed | None = None
+    """None: of before that was counted."""
+    calibration: Json = None
+    function_calls: FunctionCalls = field(default_factory=FunctionCalls)
+    kernel_lacks: tuple[EventLacking, ...] = ()
+    notes: tuple[str, ...] = ()
+    others: Mapping[str, Json] = field(default_factory=dict, metadata=rest())
+    """Of `taut explain --json`: gaps, counters, grades."""

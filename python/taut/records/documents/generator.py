@@ -1,0 +1,51 @@
+"""generator.json: what taut-generate counted in one trial; a trial.json holds it whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
+
+GENERATOR_FILE = "generator.json"
+
+Counters: TypeAlias = Mapping[str, int]
+"""Packets by what became of them: due, sent, unsent, matched, lost, ..., each also `_cold`."""
+
+
+@dataclass(frozen=True)
+class GapCounters:
+    """Gaps of a polling thread: times above the threshold in which it did not poll."""
+
+    n: int = 0
+    total_ns: int = 0
+    max_ns: int = 0
+    not_logged: int = 0
+    """Counted only: the log was full."""
+    threshold_ns: int | None = None
+    per_packet_ns: int = 0
+    """What a packet in the gap may take without being one."""
+    longest_granted_ns: int | None = field(default=None, metadata=LEFT_OUT)
+    """The longest stall that may have passed as work of the ports."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class HistogramResolution:
+    """How exact the histograms are."""
+
+    exact_below_ns: int | None = None
+    relative_above: float = 0.0
+
+
+@dataclass(frozen=True)
+class GeneratorResult:
+    """The counters of a trial's generator; of captures, what stands for them."""
+
+    counters: Counters = field(default_factory=dict)
+    """Empty: a trial that failed before there were any."""
+    offered_pps: float | None = None
+    achieved_pps: float | None = None
+    directions: tuple[Counters, ...] = ()
+    gaps: GapCounters | None = field(default=None, metadata=LEFT_OUT)
+    histogram_resolution: HistogramResolution | None = field(default=None, metadata=LEFT_OUT)
+    others: JsonObject = field(default_factory=dict, metadata=rest())

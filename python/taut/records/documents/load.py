@@ -1,0 +1,37 @@
+"""What a trial was to do, in the words that results.json has for it: its load and its device."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from taut.records.documents.trial import AS_FOUND, Scalar
+
+
+@dataclass(frozen=True)
+class Load:
+    """What was to be sent; None where captures do not say."""
+
+    traffic: str | None = None
+    """Its name, of this run."""
+    schedule: str | None = None
+    schedule_options: Mapping[str, Scalar] = field(default_factory=dict)
+    frame: str | None = None
+    """Bytes, or the name of a mix."""
+    flows: int | None = None
+    both: bool | None = None
+    """In both directions."""
+    asked_pps: float | None = None
+
+
+@dataclass(frozen=True)
+class Device:
+    """What it was sent through."""
+
+    dut: str | None = None
+    """Its name, of this run."""
+    driver: str | None = None
+    link: str | None = None
+    placement: str | None = None
+    host: str = AS_FOUND
+    """The state of the host."""
+    path: str | None = None
+    """The way of a packet, in words."""

@@ -1,0 +1,149 @@
+"""manifest.json: everything that could change a number of a run, written before its first trial."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from taut.records.documents.audit import AuditDocument
+from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
+
+MANIFEST_FILE = "manifest.json"
+MANIFEST_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Program:
+    """One of taut's programs."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class GitState:
+    """The clone taut runs from."""
+
+    commit: str
+    modified: bool
+    """Whether files differ from the commit."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The taut that measured."""
+
+    version: str | None = None
+    git: GitState | None = None
+    """None: not run from a clone."""
+    binaries: Mapping[str, Program | None] = field(default_factory=dict)
+    """None: not built."""
+    command_line: tuple[str, ...] = ()
+    """Without passwords."""
+
+
+@dataclass(frozen=True)
+class Python:
+    """The Python that ran it."""
+
+    version: str | None = None
+    executable: str | None = None
+    packages: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeviceNamed:
+    """Of a device of the experiment, what a list of runs shows."""
+
+    name: str
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class ResolvedSpec:
+    """A whole experiment, as experiment/model.py has it."""
+
+    device: tuple[DeviceNamed, ...] = ()
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class SpecOfRun:
+    """The experiment: as it was written, and as it was understood.
+
+    Of captures there are `pairs` and `options` instead, among the others.
+    """
+
+    name: str | None = None
+    source: str | None = field(default=None, metadata=LEFT_OUT)
+    text: str | None = field(default=None, metadata=LEFT_OUT)
+    overrides: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
+    hash: str | None = field(default=None, metadata=LEFT_OUT)
+    resolved: ResolvedSpec | None = field(default=None, metadata=LEFT_OUT)
+    """As it was understood, with what the file did not say."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+    @property
+    def device_names(self) -> list[str]:
+        """Names of its devices; none of captures."""
+        return [] if self.resolved is None else [device.name for device in self.resolved.device]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What an apply made by hand has in force."""
+
+    n_in_force: int
+    remedies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ThreadOfRun:
+    """A thread that was watched on its core."""
+
+    core: int
+    thread: int
+    start_ticks: int | None
+    """Since boot, in clock ticks: tells it from a later thread of this number."""
+
+
+@dataclass(frozen=True)
+class ProcessOfRun:
+    """The process that a trim watched."""
+
+    pid: int
+    comm: str
+    command_line: str
+    threads: tuple[ThreadOfRun, ...]
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What a run starts with, and again whenever it is resumed."""
+
+    format: int = MANIFEST_FORMAT
+    started_utc: str = ""
+    taut: Tool = field(default_factory=Tool)
+    python: Python = field(default_factory=Python)
+    host: JsonObject = field(default_factory=dict)
+    """The machine, as host/fingerprint.py reads it: conditions are told by their names."""
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    order: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """Names of all trials planned; None: captures, which have no plan."""
+    warnings: tuple[str, ...] = ()
+    audit: AuditDocument | None = field(default=None, metadata=LEFT_OUT)
+    applied: Applied | None = None
+
+
+@dataclass(frozen=True)
+class Manifest(Circumstances):
+    """One run."""
+
+    spec: SpecOfRun = field(default_factory=SpecOfRun)
+    resumed: tuple[Circumstances, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """What differed whenever it was taken up again."""
+    calibration: JsonObject | None = field(default=None, metadata=LEFT_OUT)
+    """By trial: what interrupts cost on this machine when it ran."""
+    process: ProcessOfRun | None = field(default=None, metadata=LEFT_OUT)
+    """The one that was watched, where no packets were sent."""
+    cores: str | None = field(default=None, metadata=LEFT_OUT)
+    """Of that process."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())

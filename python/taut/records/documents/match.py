@@ -1,0 +1,93 @@
+"""match.json: what taut-match found in a pair of captures; docs/matching.md defines the classes."""
+
+from dataclasses import dataclass, field
+
+from taut.records.documents.json_form import JsonObject, rest
+
+MATCH_FILE = "match.json"
+
+
+@dataclass(frozen=True)
+class MatchNote:
+    """Something odd in a capture file, in words."""
+
+    text: str
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class CaptureSide:
+    """One of the two files."""
+
+    path: str
+    frames: int
+    first_ns: int
+    last_ns: int
+    """0 both, where there are no frames."""
+    too_short_for_key: int = 0
+    cut_off: int = 0
+    snapped: int = 0
+    backwards: int = 0
+    format: str = ""
+    compression: str = ""
+    notes: tuple[MatchNote, ...] = ()
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The least latency of each stretch of time."""
+
+    bins: tuple[tuple[int, int, int], ...]
+    """When, the least latency there, packets; both times in ns."""
+    width_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class MatchCounts:
+    """Frames by class."""
+
+    matched: int
+    lost: int
+    duplicates: int
+    duplicate_keys: int
+    ambiguous_ingress: int
+    ambiguous_egress: int
+    orphans: int
+    beyond_window: int
+    negative: int
+    out_of_sequence: int
+    truncated_ingress: int
+    truncated_egress: int
+    skipped_warmup: int
+    """Matched packets of the warm-up."""
+    ingress_frames: int
+    egress_frames: int
+
+
+@dataclass(frozen=True)
+class MatchReport:
+    """A pair of captures, matched."""
+
+    ingress: CaptureSide
+    egress: CaptureSide
+    counts: MatchCounts
+    key: str
+    window_ns: int
+    skip_ns: int
+    egress_offset_ns: int
+    egress_drift_ppb: float
+    envelope: Envelope
+
+
+@dataclass(frozen=True)
+class Capture(MatchReport):
+    """What a trial.json keeps of it."""
+
+    together_with: tuple[str, ...] = ()
+    """Folders of the trials it was searched by content together with."""
+
+
+def capture_of(report: MatchReport, together_with: tuple[str, ...]) -> Capture:
+    """Add to a report what it was searched with."""
+    return Capture(**vars(report), together_with=together_with)

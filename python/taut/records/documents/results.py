@@ -1,0 +1,351 @@
+"""results.json and summary.json: what analysis found of a run's trials and of its variants.
+
+results.json is {"format": 2, "trials": [...]}; before 2 it was the list alone, which is still read.
+summary.json has what belongs to the run: the verdict, and repetitions pooled to variants.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from taut.records.documents.capture import CaptureResult
+from taut.records.documents.explanation import ExplanationDocument
+from taut.records.documents.figures import NO_FIGURES, Doubt, Figures
+from taut.records.documents.generator import Counters
+from taut.records.documents.json_form import (
+    INLINE,
+    LEFT_OUT,
+    Json,
+    parse,
+    plain_object,
+    read_json,
+    rest,
+)
+from taut.records.documents.load import Device, Load
+from taut.records.documents.trial import WHOLE, CoresOfTrial, Failure, TraceOfTrial
+
+RESULTS_FILE = "results.json"
+SUMMARY_FILE = "summary.json"
+RESULTS_FORMAT = 2
+"""Of both. 2: confidence intervals, and which percentiles are supported, count stalls, not packets;
+results.json is an object."""
+
+Packets: TypeAlias = Literal["latency_ns", "latency_without_void_ns"]
+"""Of which packets a figure is: of all after the warm-up, or of those no gap touched."""
+
+WITH_VOID: Packets = "latency_ns"
+WITHOUT_VOID: Packets = "latency_without_void_ns"
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Every metric with a distribution, by its name; keys end in `_ns`."""
+
+    without_void: Mapping[str, Figures] = field(
+        default_factory=dict, metadata=rest(suffix="_without_void_ns")
+    )
+    """Of the packets no gap of the generator touched."""
+    all_packets: Mapping[str, Figures] = field(
+        default_factory=dict,
+        metadata=rest(suffix="_ns", promised=("latency", "latency_from_intent", "jitter")),
+    )
+
+    def latency(self, packets: Packets = WITH_VOID) -> Figures:
+        """Service latency."""
+        of = self.all_packets if packets == WITH_VOID else self.without_void
+        return of.get("latency", NO_FIGURES)
+
+
+@dataclass(frozen=True)
+class WarmCounts:
+    """Packets that were due after the warm-up."""
+
+    due: int
+    sent: int
+    unsent: int
+    matched: int
+    lost: int
+    void: int
+
+
+@dataclass(frozen=True)
+class ColdCounts:
+    """Packets that were due in the warm-up; None where an older trial did not split them."""
+
+    due: int | None
+    sent: int | None
+    unsent: int | None
+    matched: int | None
+    lost: int | None
+    void: int | None
+
+
+@dataclass(frozen=True)
+class GapOverlap:
+    """How many logged gaps of a thread an episode overlaps, and for how long."""
+
+    n: int
+    overlap_ns: int
+
+
+@dataclass(frozen=True)
+class EpisodeOfTrial:
+    """Late packets in a row: one event."""
+
+    direction: int
+    start_ns: int
+    duration_ns: int
+    depth_ns: int
+    """The greatest latency in it."""
+    first_seq: int
+    packets: int
+    late: int
+    lost: int
+    unsent: int
+    void_packets: int
+    void: Literal["none", "some", "all"]
+    due_ns: int | None = None
+    """None: captures do not say when a packet was due."""
+    end_ns: int | None = None
+    gaps: Mapping[str, GapOverlap] = field(default_factory=dict)
+    """By thread."""
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """All episodes of a trial, and the longest ones."""
+
+    threshold_ns: int
+    n: int
+    packets: int
+    lost: int
+    unsent: int
+    touched_by_void: int
+    all_void: int
+    longest_ns: int
+    deepest_ns: int
+    loss_bursts: int
+    """Losses with no late packet beside them."""
+    longest_loss_burst: int
+    worst: tuple[EpisodeOfTrial, ...]
+
+
+@dataclass(frozen=True)
+class TrialFigures:
+    """The numbers of a whole trial. Counters are of all of it, the warm-up included."""
+
+    sent: int
+    due: int
+    unsent: int
+    received: int
+    matched: int
+    lost: int
+    late: int
+    """Came back after the deadline."""
+    duplicates: int
+    orphans: int
+    out_of_sequence: int
+    void: int
+    """Packets the generator itself was late with."""
+    offered_pps: float
+    achieved_pps: float
+    sums_reconcile: bool
+    sums_failures: tuple[str, ...]
+    loss_ratio: float
+    """After the warm-up, as void_share."""
+    void_share: float
+    instrument_limited: bool
+    rate_ok: bool
+    warm: WarmCounts
+    cold: ColdCounts
+    every_packet: bool
+    """Whether every packet was recorded; else figures are those of histograms."""
+    resolution: str
+    doubt: Doubt = field(metadata=INLINE)
+    metrics: Metrics = field(metadata=INLINE)
+    cold_metrics: Metrics
+    unsupported_percentiles_without_void: tuple[str, ...]
+    loss_ratio_at_most: float | None = None
+    """With 95 % confidence; None: it is not known how much losses come together."""
+    foreign: int = 0
+    sent_late: int | None = None
+    granted_ns: int | None = None
+    """The longest stall that may have passed as work of the generator's ports."""
+    directions: tuple[Counters, ...] = ()
+    by_direction: Mapping[str, Metrics] | None = field(default=None, metadata=LEFT_OUT)
+    episodes: Episodes | None = None
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """One trial: what it was to do and, unless it failed, its numbers."""
+
+    name: str
+    index: int | None = None
+    repetition: int | None = None
+    status: str | None = None
+    failure: Failure | None = None
+    device: Device = field(default_factory=Device, metadata=INLINE)
+    notes: tuple[str, ...] = ()
+    load: Load = field(default_factory=Load, metadata=INLINE)
+    figures: TrialFigures | None = field(default=None, metadata=INLINE)
+    """None: it failed."""
+    offered_pps: float | None = None
+    """As the generator had it; of a failed trial as it was asked. It stands over the figures'."""
+    duration_ns: int | None = None
+    cores: CoresOfTrial | None = None
+    trace: TraceOfTrial | None = None
+    floor: Figures | None = field(default=None, metadata={"key": "floor_ns"})
+    """Latency of the same load with no device in its path."""
+    warnings: tuple[str, ...] = ()
+    capture: CaptureResult | None = field(default=None, metadata=LEFT_OUT)
+    explanation: ExplanationDocument | None = field(default=None, metadata=LEFT_OUT)
+    """Of a traced trial."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the trial ended as planned; it has figures if it counted anything at all."""
+        return self.status == WHOLE
+
+    @property
+    def measured(self) -> TrialFigures:
+        """Its numbers; only a trial that has some is asked for them."""
+        assert self.figures is not None, f"{self.name}: has no figures"
+        return self.figures
+
+    def latency(self, packets: Packets = WITH_VOID) -> Figures:
+        """Service latency of a trial that has figures."""
+        return self.measured.metrics.latency(packets)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What the warm-up of a variant did: nothing of it is in the variant's own numbers."""
+
+    due: int | None
+    sent: int | None
+    unsent: int | None
+    matched: int | None
+    lost: int | None
+    void: int | None
+    latency: Figures = field(metadata={"key": "latency_ns"})
+    doubt: Doubt = field(metadata=INLINE)
+    loss_ratio_at_most: float | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One device under one load in one state of the host, its repetitions pooled."""
+
+    device: Device = field(metadata=INLINE)
+    load: Load = field(metadata=INLINE)
+    is_floor: bool
+    """The path with no device in it."""
+    trials: tuple[str, ...]
+    due: int
+    sent: int
+    unsent: int
+    matched: int
+    lost: int
+    void: int
+    """Due after the warm-up, these six; the next five have the warm-up in them."""
+    received: int
+    late: int
+    duplicates: int
+    orphans: int
+    out_of_sequence: int
+    offered_pps: float
+    achieved_pps: float
+    void_share: float
+    loss_ratio: float
+    granted_ns: int | None
+    instrument_limited: bool
+    rate_ok: bool
+    sums_reconcile: bool
+    doubt: Doubt = field(metadata=INLINE)
+    loss_ratio_at_most: float | None
+    unsupported_percentiles_without_void: tuple[str, ...]
+    metrics: Metrics = field(metadata=INLINE)
+    warm_up: WarmUp
+    p50_of_repetitions: tuple[int | None, ...]
+    two_bands: bool
+    """Its repetitions disagree."""
+    floor: Figures | None = field(default=None, metadata={"key": "floor_ns"})
+
+    @property
+    def latency(self) -> Figures:
+        """Service latency of all packets after the warm-up."""
+        return self.metrics.latency()
+
+    @property
+    def called(self) -> str:
+        """The device's name; the floor has none."""
+        return "floor" if self.is_floor else str(self.device.dut)
+
+
+@dataclass(frozen=True)
+class EpisodeThreshold:
+    """From which latency on a packet is late."""
+
+    factor_of_p50: int
+    least_above_p50_ns: int
+
+
+@dataclass(frozen=True)
+class MetricDefinition:
+    """A metric's unit and what it is."""
+
+    unit: str
+    definition: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A run that was analysed."""
+
+    verdict: str
+    variants: tuple[Variant, ...]
+    episode_threshold: EpisodeThreshold
+    definitions: Mapping[str, MetricDefinition]
+    n_failed: int
+    trials: tuple[TrialResult, ...] = ()
+    format: int = RESULTS_FORMAT
+
+    def trials_of(self, variant: Variant) -> list[TrialResult]:
+        """The repetitions of a variant."""
+        return [trial for trial in self.trials if trial.name in variant.trials]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of summary.json what a list of runs shows."""
+
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """The trials of a run: results.json."""
+
+    trials: tuple[TrialResult, ...]
+    format: int = RESULTS_FORMAT
+
+
+def summary_document(analysis: Analysis) -> dict[str, Json]:
+    """Give summary.json: what the run has beside its trials."""
+    document = plain_object(analysis)
+    del document["trials"]
+    return document
+
+
+def read_analysis_files(run: Path) -> Analysis:
+    """Read what an analysis left; InputError: there is none, or it is of another form."""
+    results, summary = run / RESULTS_FILE, run / SUMMARY_FILE
+    written = read_json(results)
+    if isinstance(written, Sequence):
+        written = {"trials": written}  # As it was before format 2.
+    trials = parse(Results, written, str(results)).trials
+    found = read_json(summary)
+    whole = {**found, "trials": trials} if isinstance(found, Mapping) else found
+    return parse(Analysis, whole, str(summary))

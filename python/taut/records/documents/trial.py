@@ -1,0 +1,184 @@
+"""trial.json: what one trial was to be, on what it ran, what its programs counted.
+
+A key that is not there is one of before it existed: readers find its default.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from taut.records.documents.generator import GapCounters, GeneratorResult
+from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
+from taut.records.documents.match import Capture
+
+TRIAL_FORMAT = 1
+TRIAL_FILE = "trial.json"
+
+AS_FOUND = "as found"
+"""The state of a host that nobody changed; of trials from before there were states, too."""
+
+StatusOfTrial: TypeAlias = Literal["whole", "failed"]
+
+WHOLE: StatusOfTrial = "whole"
+FAILED: StatusOfTrial = "failed"
+
+Scalar: TypeAlias = bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a trial failed."""
+
+    reason: str = "no reason recorded"
+    log_tail: tuple[str, ...] = ()
+    """Last lines of the program that failed."""
+
+
+@dataclass(frozen=True)
+class DutStats:
+    """What the device counted itself; what depends on the device, `gaps` is taut-forward's."""
+
+    transmit: str | None = field(default=None, metadata=LEFT_OUT)
+    gaps: GapCounters | None = field(default=None, metadata=LEFT_OUT)
+    ports: tuple[JsonObject, ...] | None = field(default=None, metadata=LEFT_OUT)
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class Dut:
+    """The device under test, as it was started."""
+
+    name: str | None = None
+    driver: str | None = None
+    version: str | None = None
+    options: JsonObject = field(default_factory=dict)
+    link: str | None = None
+    placement: str | None = None
+    path: str | None = None
+    """The way of a packet, in words."""
+    notes: tuple[str, ...] = ()
+    stats: DutStats | None = None
+    threads: tuple[int, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """Ids of all threads its process had during the trial."""
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What of a state's changes is in force, read from the machine."""
+
+    n_changes: int = 0
+    n_in_force: int = 0
+    lost: tuple[str, ...] = ()
+    """Settings that somebody else has changed meanwhile."""
+    threads_that_moved: int = 0
+
+
+@dataclass(frozen=True)
+class StateOfHost:
+    """The state the host was brought into for a trial."""
+
+    name: str = AS_FOUND
+    remedies: tuple[str, ...] = ()
+    before: InForce | None = None
+    after: InForce | None = None
+    refused: int | None = field(default=None, metadata=LEFT_OUT)
+    """Changes that this machine does not let anybody make."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What was to be sent; None where captures do not say."""
+
+    name: str | None = None
+    schedule: str | None = None
+    options: Mapping[str, Scalar] = field(default_factory=dict)
+    frame: str | None = None
+    """Bytes, or the name of a mix."""
+    flows: int | None = None
+    both: bool | None = None
+    rate: str | None = None
+    """As it was written."""
+    rate_layer: str | None = None
+    offered_pps: float | None = None
+    duration_ns: int | None = None
+    warm_up_ns: int | None = None
+    seed: int | None = None
+    record: str = "all"
+
+
+@dataclass(frozen=True)
+class TraceOfTrial:
+    """Whether the kernel's events were recorded."""
+
+    mode: str | None = None
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
+class CoresOfTrial:
+    """Which core did what."""
+
+    generator: int | None = None
+    device: int | None = None
+    writer: int | None = None
+    runner: int | None = None
+    shared: bool = False
+    """Generator and device had one core."""
+    why: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SkewOfCores:
+    """How far the clocks of two cores are apart."""
+
+    cores: tuple[int, int] = (0, 0)
+    skew_ns: float = 0.0
+    uncertainty_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """What taut-clock measured."""
+
+    usable: bool = False
+    why: str | None = None
+    tsc_hz: float | None = None
+    skew: tuple[SkewOfCores, ...] = ()
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """The clock before and after a trial."""
+
+    before: ClockReading | None = None
+    after: ClockReading | None = None
+
+
+@dataclass(frozen=True)
+class TrialDocument:
+    """One trial."""
+
+    format: int = TRIAL_FORMAT
+    index: int | None = None
+    name: str | None = None
+    status: StatusOfTrial | None = None
+    failure: Failure | None = None
+    repetition: int | None = None
+    started_utc: str | None = None
+    dut: Dut = field(default_factory=Dut)
+    host: StateOfHost = field(default_factory=StateOfHost)
+    traffic: Traffic = field(default_factory=Traffic)
+    trace: TraceOfTrial | None = None
+    cores: CoresOfTrial | None = None
+    clock: Clocks = field(default_factory=Clocks)
+    generator: GeneratorResult | None = None
+    capture: Capture | None = field(default=None, metadata=LEFT_OUT)
+    """Of a pair of captures: what taut-match found."""
+    logs: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the trial ended as planned."""
+        return self.status == WHOLE

@@ -1,0 +1,162 @@
+"""trim.json: what `taut trim --json` prints and the report shows.
+
+Fields with a default are not in every document: a trim by stalls has windows, one by packets the
+causes before and after it, and a dry run decides nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from taut.records.documents.json_form import LEFT_OUT
+from taut.records.documents.manifest import ProcessOfRun
+from taut.records.documents.trial import InForce
+
+TRIM_FILE = "trim.json"
+TRIM_FORMAT = 1
+BY_STALLS = "stalls"
+
+
+@dataclass(frozen=True)
+class PairedRatio:
+    """What pairs of runs in two states show: the figure in the second over that in the first."""
+
+    n_pairs: int
+    ratio: float
+    low: float
+    high: float
+    confidence: float
+    """Of the interval, 0 to 1."""
+    p_value: float
+    """Of no difference, two-sided."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval excludes 1."""
+        return self.high < 1 or self.low > 1
+
+
+@dataclass(frozen=True)
+class CellOfTrim:
+    """A device under a load: its figure in both states, ns; medians, and every repetition."""
+
+    cell: str
+    before: float | None
+    after: float | None
+    """None: no run of that state was whole."""
+    before_with_void: float | None = None
+    after_with_void: float | None = None
+    before_of_repetitions: tuple[float, ...] = ()
+    after_of_repetitions: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class CauseOfTrim:
+    """A cause of the tail in both states, as shares of it, 0 to 1."""
+
+    cause: str
+    title: str
+    before: float
+    after: float | None
+    """None: not measured in that state, or not traced."""
+    late_ns_before: float | None = field(default=None, metadata=LEFT_OUT)
+    """How late it made the packets of a million, together; only traced trials have it."""
+    late_ns_after: float | None = field(default=None, metadata=LEFT_OUT)
+    stolen_ns_before: float | None = field(default=None, metadata=LEFT_OUT)
+    """Of a process under watch: how long it had its cores, in each second."""
+    stolen_ns_after: float | None = field(default=None, metadata=LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class GroupOfTrim:
+    """Remedies of one cause, which are left out together."""
+
+    cause: str
+    title: str
+    remedies: tuple[str, ...]
+    without_it: PairedRatio | None
+
+
+@dataclass(frozen=True)
+class RemedyOfTrim:
+    """One remedy that was tried, or only listed."""
+
+    remedy: str
+    check: str
+    summary: str
+    when: str
+    cause: str
+    """The id of its group; empty: only the audit asks for it."""
+    share: float
+    severity: str
+    risk: str
+    cost: str
+    lines: tuple[str, ...]
+    """What would be written, or the boot items, or what to do by hand."""
+    decision: str | None = None
+    without_it: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
+    """Of its group: the figure without it over the figure with all; None: not measured."""
+
+
+@dataclass(frozen=True)
+class WindowOfTrim:
+    """One look at a process in one state of the host."""
+
+    host: str
+    repetition: int
+    started_utc: str
+    duration_ns: int
+    stalled_ns_per_s: Mapping[str, float]
+    """By core; a core whose events were lost is not in it."""
+    causes_ns_per_s: Mapping[str, float]
+    remedies: tuple[str, ...]
+    before: InForce
+    """What verify said of the state before the window, and after it."""
+    after: InForce
+    failure: str | None
+
+
+@dataclass(frozen=True)
+class TrimDocument:
+    """A whole trim."""
+
+    target: str
+    figure: str
+    method: str
+    cores: str
+    took_s: float
+    verdict: str
+    sentence: str
+    effect: PairedRatio | None
+    effect_with_void: PairedRatio | None
+    cells: tuple[CellOfTrim, ...]
+    causes: tuple[CauseOfTrim, ...]
+    remedies: tuple[RemedyOfTrim, ...]
+    kept: tuple[str, ...]
+    confirmed: PairedRatio | None
+    in_force: bool
+    """Whether what is kept is in force now."""
+    notes: tuple[str, ...]
+    groups: tuple[GroupOfTrim, ...] = ()
+    format: int = TRIM_FORMAT
+    by: str | None = field(default=None, metadata=LEFT_OUT)
+    """`BY_STALLS`: of a process under watch; None: of an experiment."""
+    process: ProcessOfRun | None = field(default=None, metadata=LEFT_OUT)
+    seed: int | None = field(default=None, metadata=LEFT_OUT)
+    window_ns: int | None = field(default=None, metadata=LEFT_OUT)
+    windows: tuple[WindowOfTrim, ...] | None = field(default=None, metadata=LEFT_OUT)
+
+    @property
+    def is_by_stalls(self) -> bool:
+        """Whether it is of a process under watch, not of an experiment."""
+        return self.by == BY_STALLS
+
+
+@dataclass(frozen=True)
+class WindowsOfTrim:
+    """trim.json of a process that is still watched: the windows so far."""
+
+    process: ProcessOfRun
+    seed: int
+    window_ns: int
+    windows: tuple[WindowOfTrim, ...]
+    format: int = TRIM_FORMAT
