@@ -80,7 +80,7 @@ class Run:
 
     @cached_property
     def results(self) -> list[dict[str, Any]]:
-        return json.loads((self.path / "results.json").read_text())
+        return json.loads((self.path / "results.json").read_text())["trials"]
 
     @cached_property
     def trials(self) -> list[Trial]:

@@ -16,6 +16,8 @@ from made_trace import VMSTAT, MadeTrace, held, normal, write_trial
 from taut.cli.main import run_command
 from taut.explain import Options, as_document, explain_trial
 from taut.explain.export.perfetto import write_perfetto
+from taut.records.documents.explanation import ExplanationDocument
+from taut.records.documents.json_form import parse
 from taut.report import palette
 from taut.report.explanation import rows
 from taut.self_test.cause_trials import _not_proved
@@ -41,7 +43,7 @@ def places(folder: Path, cause: str, function: str) -> dict[str, object]:
         "missing": list(found.worst[0].missing),
         "terminal": output("explain", str(folder)),
         "json": [total["cause"] for total in document["causes"]],
-        "report": [row.colour for row in rows({"name": "made", "explanation": document})],
+        "report": [row.colour for row in rows(parse(ExplanationDocument, document, "made"))],
         "style_sheet": f"--cause-{cause}:#" in palette.style_sheet(),
         "light": palette.LIGHT.get(f"@cause-{cause}"),
         "perfetto": cause.encode() in (folder / "trace.perfetto").read_bytes(),

@@ -280,7 +280,7 @@ def test_a_run_directory_holds_what_a_live_run_leaves(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == f"Report: {out / 'report.html'}"
-    [result] = json.loads((out / "results.json").read_text())
+    [result] = json.loads((out / "results.json").read_text())["trials"]
     assert (result["dut"], result["matched"], result["latency_ns"]["p50"]) == (
         "device",
         5000,

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from made_documents import made_analysis, made_result, made_variant
 from made_run import VARIANTS, make_run
 from taut.analysis.compare import compare_runs
 from taut.analysis.difference import Shown
 from taut.analysis.pairing import read_analysis
 from taut.analysis.statistics import summary_of
+from taut.records.documents.json_form import plain
+from taut.records.documents.results import WITHOUT_VOID
 from taut.records.rundir import RunDirectory
 
 EAGER = VARIANTS[1]
@@ -28,10 +31,11 @@ def simulated(rng, repetitions, shift=0.0, floor_shift=None, **changes):
     variants, trials = [], []
     for name, (identity, of) in shifts.items():
         mine = [_trial(rng, f"{name}-{n}", of) for n in range(repetitions)]
-        row = _row([t["name"] for t in mine]) | identity
+        row = _row([t.name for t in mine]) | identity
         variants.append(row if row["is_floor"] else row | changes)
         trials += mine
-    return RunDirectory(Path("simulated")), {"variants": variants, "trials": trials}
+    made = [made_variant(**row) for row in variants]
+    return RunDirectory(Path("simulated")), made_analysis(trials, made)
 
 
 def _trial(rng, name, shift):
@@ -43,11 +47,11 @@ def _trial(rng, name, shift):
         values[start : start + length] += np.linspace(10_000 * length, 0, length)
     packets = np.sort(values.astype(np.int64))
     summary = summary_of(packets, np.ones(len(packets), np.int64), intervals=False)
-    return {
-        "name": name,
-        "latency_ns": summary.as_json(),
-        "unsupported_percentiles": summary.unsupported(),
-    }
+    return made_result(
+        name=name,
+        latency_ns=plain(summary.figures()),
+        unsupported_percentiles=summary.unsupported(),
+    )
 
 
 def _row(trials):
@@ -86,7 +90,7 @@ def runs():
 
 
 def eager(comparison):
-    return next(pair for pair in comparison.pairs if not pair.a["is_floor"])
+    return next(pair for pair in comparison.pairs if not pair.a.is_floor)
 
 
 def test_a_planted_difference_is_claimed_in_words(runs):
@@ -103,7 +107,7 @@ def test_a_planted_difference_is_claimed_in_words(runs):
 
 def test_a_pair_names_the_states_of_the_host_unless_both_are_as_found(runs):
     pair = eager(compare_runs(runs["a"], runs["same"]))
-    trimmed = replace(pair, b={**pair.b, "host": "trimmed"})
+    trimmed = replace(pair, b=replace(pair.b, device=replace(pair.b.device, host="trimmed")))
 
     assert pair.label == "eager"
     assert trimmed.label == "eager, as found → eager, trimmed"
@@ -140,16 +144,18 @@ def test_without_void_leaves_void_packets_out(tmp_path):
     summaries = [eager(compare_runs(both, both, without_void=w)) for w in (False, True)]
 
     means = [next(d for d in p.differences if d.name == "mean").a.value_ns for p in summaries]
-    row = both[1]["variants"][0]
-    assert means[0] == pytest.approx(row["latency_ns"]["mean"])
-    assert means[1] == pytest.approx(row["latency_without_void_ns"]["mean"])
+    row = both[1].variants[0]
+    assert means[0] == pytest.approx(row.latency.mean_ns)
+    assert means[1] == pytest.approx(row.metrics.latency(WITHOUT_VOID).mean_ns)
     assert means[0] != means[1]
 
 
 def test_document_is_json_and_names_every_figure(runs):
-    document = json.loads(json.dumps(compare_runs(runs["a"], runs["faster"]).as_json()))
+    document = json.loads(
+        json.dumps(plain([p.document() for p in compare_runs(runs["a"], runs["faster"]).pairs]))
+    )
 
-    figures = {f["name"]: f for f in document["pairs"][0]["figures"]}
+    figures = {f["name"]: f for f in document[0]["figures"]}
     assert list(figures) == [
         "min",
         "mean",
@@ -164,7 +170,7 @@ def test_document_is_json_and_names_every_figure(runs):
     ]
     assert figures["p50"]["shown"] == "faster"
     assert len(figures["p50"]["a_of_repetitions_ns"]) == REPETITIONS
-    assert document["pairs"][0]["load"] == "10 kpkt/s, 64 B"
+    assert document[0]["load"] == "10 kpkt/s, 64 B"
 
 
 def test_an_analysis_is_read_back_and_made_again_when_a_trial_came(tmp_path):
@@ -172,7 +178,7 @@ def test_an_analysis_is_read_back_and_made_again_when_a_trial_came(tmp_path):
     first = read_analysis(run)
     summary = run.path / "summary.json"
     summary.write_text(json.dumps({**json.loads(summary.read_text()), "verdict": "as written"}))
-    assert read_analysis(run)["verdict"] == "as written"
+    assert read_analysis(run).verdict == "as written"
 
     make_run(tmp_path / "more", (EAGER,), repetitions=2)
     (tmp_path / "more/trials/001-eager-bare-constant-64-100kpps-r2").rename(
@@ -180,9 +186,9 @@ def test_an_analysis_is_read_back_and_made_again_when_a_trial_came(tmp_path):
     )
 
     again = read_analysis(run)
-    assert len(first["trials"]) == 1
-    assert len(again["trials"]) == 2
-    assert again["verdict"] != "as written"
+    assert len(first.trials) == 1
+    assert len(again.trials) == 2
+    assert again.verdict != "as written"
 
 
 @pytest.mark.parametrize(("repetitions", "most_tables"), [(1, 0), (3, 0), (5, 4)])

@@ -7,6 +7,7 @@ import pytest
 
 from made_content import Stream
 from taut.analysis.content import ContentSearch, FrameHeads, find_content_classes
+from taut.records.documents.json_form import plain
 
 N = 300_000
 
@@ -164,7 +165,7 @@ def test_json_is_plain_and_lists_the_first_fifty(stream):
     stream.write(packets, 36, b"\x11\x5c")
     stream.delay(packets, 3000)
 
-    data = json.loads(json.dumps(stream.search().as_json()))
+    data = json.loads(json.dumps(plain(stream.search())))
 
     (only,) = data["classes"]
     assert (only["field"], only["packets"]) == ("udp dst port", 80)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from made_content import Stream
-from taut.analysis.content.result import PositionRun
+from taut.records.documents.content import PositionRun
 
 N = 20_000
 

@@ -3,19 +3,21 @@
 import numpy as np
 import pytest
 
+from made_documents import made_result
 from taut.analysis.difference import FIGURES, Shown, difference, judge, percent, side_of
-from taut.analysis.runs import WITHOUT_VOID
 from taut.analysis.statistics import summary_of
+from taut.records.documents.json_form import plain
+from taut.records.documents.results import WITHOUT_VOID
 
 
 def repetition(values):
     summary = summary_of(np.sort(values), np.ones(len(values), np.int64))
-    block = summary.as_json()
-    return {
-        "latency_ns": block,
-        "latency_without_void_ns": block,
-        "unsupported_percentiles": summary.unsupported(),
-    }
+    block = plain(summary.figures())
+    return made_result(
+        latency_ns=block,
+        latency_without_void_ns=block,
+        unsupported_percentiles=summary.unsupported(),
+    )
 
 
 def differences(a, b):

@@ -3,6 +3,7 @@ import pytest
 from made_packets import COLD, UNSENT, VOID, packet, write_gaps, write_packets
 from taut.analysis.episode import Threshold, find_episodes
 from taut.analysis.tables import load_packets
+from taut.records.documents.json_form import plain
 from taut.storage.engines import open_engine
 
 THRESHOLD_NS = 21_000
@@ -11,7 +12,8 @@ THRESHOLD_NS = 21_000
 def episodes(tmp_path, rows, gaps=()):
     with open_engine("duckdb") as engine:
         load_packets(engine, write_packets(tmp_path / "p.parquet", rows))
-        return find_episodes(engine, write_gaps(tmp_path / "g.parquet", list(gaps)), THRESHOLD_NS)
+        gap_file = write_gaps(tmp_path / "g.parquet", list(gaps))
+        return plain(find_episodes(engine, gap_file, THRESHOLD_NS))
 
 
 def stalled(first, last, end_ns):

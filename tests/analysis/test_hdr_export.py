@@ -13,6 +13,7 @@ from made_run import VARIANTS, make_run
 from taut.analysis.hdr_export import RESOLUTION
 from taut.analysis.results import analyse_run
 from taut.core.percentiles import PERCENTILES, percentile_rank
+from taut.records.documents.json_form import plain_object
 from taut.records.rundir import RunDirectory
 
 JARS = sorted(Path("/usr/share/java").glob("[Hh]dr[Hh]istogram*.jar"))
@@ -40,8 +41,8 @@ public class Read {
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory):
     run = make_run(tmp_path_factory.mktemp("run") / "run", VARIANTS[1:2], repetitions=1)
-    result = analyse_run(RunDirectory(run))["trials"][0]
-    return run / "trials" / result["name"], result["latency_ns"]
+    result = analyse_run(RunDirectory(run)).trials[0]
+    return run / "trials" / result.name, plain_object(result)["latency_ns"]
 
 
 def test_python_library_reads_the_log(trial):

@@ -1,15 +1,16 @@
 import pytest
 
+from made_documents import made_variant
 from taut.analysis.knee import find_knee
 
 
 def row(pps, p50=1000, loss=0.0, achieved=1.0):
-    return {
-        "offered_pps": pps,
-        "achieved_pps": pps * achieved,
-        "loss_ratio": loss,
-        "latency_ns": {"p50": p50},
-    }
+    return made_variant(
+        offered_pps=pps,
+        achieved_pps=pps * achieved,
+        loss_ratio=loss,
+        latency_ns={"p50": p50},
+    )
 
 
 @pytest.mark.parametrize(

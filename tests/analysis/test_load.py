@@ -1,5 +1,6 @@
 import pytest
 
+from made_documents import made_variant
 from taut.analysis.load import load_words, main_load, rate_words, share_words
 
 
@@ -26,16 +27,14 @@ def test_rates_are_said_as_people_do(pps, words):
 
 
 def row(dut, pps, trials, *, floor=False, schedule="constant", both=False):
-    return {
-        "dut": dut,
-        "traffic": "t",
-        "schedule": schedule,
-        "frame": "64",
-        "both": both,
-        "asked_pps": pps,
-        "trials": ["x"] * trials,
-        "is_floor": floor,
-    }
+    return made_variant(
+        dut=dut,
+        schedule=schedule,
+        both=both,
+        asked_pps=float(pps),
+        trials=["x"] * trials,
+        is_floor=floor,
+    )
 
 
 def test_main_load_has_most_devices_then_most_trials_then_the_lowest_rate():
@@ -48,6 +47,6 @@ def test_main_load_has_most_devices_then_most_trials_then_the_lowest_rate():
 
 
 def test_load_names_what_is_not_plain():
-    words = load_words(row("a", 1e5, 1, schedule="poisson", both=True))
+    words = load_words(row("a", 1e5, 1, schedule="poisson", both=True).load)
 
     assert words == "100 kpkt/s, 64 B in both directions (poisson)"

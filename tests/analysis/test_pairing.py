@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from made_documents import made_analysis, made_variant
 from taut.analysis.pairing import match_variants
 from taut.core.errors import InputError
 from taut.records.rundir import RunDirectory
@@ -30,17 +31,22 @@ def row(dut="eager", pps=100_000.0, **changes):
 
 
 def run(*rows, name="a"):
-    return RunDirectory(Path(name)), {"variants": list(rows)}
+    made = tuple(made_variant(**row) for row in rows)
+    return RunDirectory(Path(name)), made_analysis(variants=made)
+
+
+def as_b(side):
+    return RunDirectory(Path("b")), side[1]
 
 
 def names(a, b):
-    matches, unmatched = match_variants(a, run(*b[1]["variants"], name="b"))
-    return [(m.a["dut"], m.b["dut"]) for m in matches], unmatched
+    matches, unmatched = match_variants(a, as_b(b))
+    return [(m.a.device.dut, m.b.device.dut) for m in matches], unmatched
 
 
 def refusal(a, b):
     with pytest.raises(InputError) as caught:
-        match_variants(a, run(*b[1]["variants"], name="b"))
+        match_variants(a, as_b(b))
     return str(caught.value)
 
 
@@ -87,7 +93,10 @@ def test_one_device_over_two_links_is_told_apart():
     both = [row(), row(link="veth")]
     matches, _ = match_variants(run(*both), run(*reversed(both), name="b"))
 
-    assert [(m.a["link"], m.b["link"]) for m in matches] == [("memif", "memif"), ("veth", "veth")]
+    assert [(m.a.device.link, m.b.device.link) for m in matches] == [
+        ("memif", "memif"),
+        ("veth", "veth"),
+    ]
 
 
 def test_other_loads_are_refused_with_both_lists():

@@ -1,10 +1,11 @@
 import pytest
 
+from made_documents import made_result
 from taut.analysis.pooling import has_two_bands
 
 
 def repetition(p50, low, high):
-    return {"latency_ns": {"p50": p50}, "confidence_intervals": {"p50": [low, high]}}
+    return made_result(latency_ns={"p50": p50}, confidence_intervals={"p50": [low, high]})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import pytest
 
 from taut.analysis.reconcile import failed_sums, total_counts
+from taut.records.documents.generator import GeneratorResult
 
 GOOD = {
     "due": 10,
@@ -18,20 +19,29 @@ GOOD = {
 
 
 def test_good_sums_say_nothing():
-    assert failed_sums({"counters": GOOD, "directions": [GOOD]}, {(0, False): GOOD}) == []
+    assert failed_sums(GeneratorResult(GOOD, directions=(GOOD,)), {(0, False): GOOD}) == []
 
 
 @pytest.mark.parametrize("name", ["due", "sent", "received", "matched", "lost", "unsent", "late"])
 def test_one_packet_too_many_is_found(name):
     bad = GOOD | {name: GOOD[name] + 1}
 
-    assert failed_sums({"counters": bad, "directions": []}, None)
+    assert failed_sums(GeneratorResult(bad, directions=()), None)
 
 
 def test_directions_must_add_up():
     other = dict.fromkeys(GOOD, 0) | {"void": 3}
 
-    failures = failed_sums({"counters": GOOD, "directions": [GOOD, other]}, None)
+    failures = failed_sums(
+        GeneratorResult(
+            GOOD,
+            directions=(
+                GOOD,
+                other,
+            ),
+        ),
+        None,
+    )
 
     assert failures == ["void: 0 in total, 3 over the directions"]
 
@@ -39,7 +49,7 @@ def test_directions_must_add_up():
 def test_records_must_agree_with_the_counters():
     recorded = {(0, False): GOOD | {"lost": 0, "matched": 9}}
 
-    failures = failed_sums({"counters": GOOD, "directions": [GOOD]}, recorded)
+    failures = failed_sums(GeneratorResult(GOOD, directions=(GOOD,)), recorded)
 
     assert failures == [
         "matched: the generator counted 8, its records say 9",

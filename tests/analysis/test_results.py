@@ -8,6 +8,7 @@ from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from taut.analysis.results import analyse_run
 from taut.core.percentiles import PERCENTILES
 from taut.records.convert import EVENT_SCHEMA
+from taut.records.documents.json_form import plain
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.records.rundir import RunDirectory
 
@@ -20,23 +21,28 @@ PROMISED = {
 LATENCY_KEYS = {"n", "min", "mean", "stdev", *PERCENTILES, "max"}
 
 
+def document_of(run):
+    """The analysis as `taut report --json` prints it."""
+    return json.loads(json.dumps(plain(analyse_run(RunDirectory(run)))))
+
+
 @pytest.fixture(scope="module")
 def analysed(tmp_path_factory):
     run = make_run(tmp_path_factory.mktemp("run") / "run", VARIANTS, repetitions=2, failed=True)
-    return run, analyse_run(RunDirectory(run))
+    return run, document_of(run)
 
 
 def trials_of(document, dut):
     return [t for t in document["trials"] if t["dut"] == dut and t["status"] == "whole"]
 
 
-def test_results_json_is_a_list_with_the_promised_keys(analysed):
+def test_results_json_has_its_format_and_the_promised_keys(analysed):
     run, _ = analysed
 
     results = json.loads((run / "results.json").read_text())
 
-    assert isinstance(results, list)
-    for trial in results:
+    assert results["format"] == 2
+    for trial in results["trials"]:
         assert set(trial) >= PROMISED
         if trial["status"] == "whole":
             assert set(trial["latency_ns"]) >= LATENCY_KEYS
@@ -77,7 +83,7 @@ def test_losses_and_void_are_of_the_packets_the_latencies_are_of_in_every_record
             meta = json.loads(path.read_text())
             meta["traffic"]["record"] = record
             path.write_text(json.dumps(meta))
-        rows.append(analyse_run(RunDirectory(run))["variants"][0])
+        rows.append(document_of(run)["variants"][0])
 
     for row in rows:
         assert (row["due"], row["sent"], row["lost"]) == (7_000, 7_000, 6)
@@ -160,13 +166,13 @@ def test_a_percentile_decided_by_one_stall_is_at_least_something(analysed):
 
 def test_histograms_alone_give_numbers_too(tmp_path):
     run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
-    exact = analyse_run(RunDirectory(run))["trials"][0]
+    exact = document_of(run)["trials"][0]
     for meta in run.glob("trials/*/trial.json"):
         document = json.loads(meta.read_text())
         document["traffic"]["record"] = "none"
         meta.write_text(json.dumps(document))
 
-    analysed_again = analyse_run(RunDirectory(run))
+    analysed_again = document_of(run)
     coarse = analysed_again["trials"][0]
 
     for row in (coarse, analysed_again["variants"][0]):
@@ -185,7 +191,7 @@ def test_a_traced_trial_that_got_nothing_back_is_whole_and_explains_nothing(tmp_
     for trial in run.glob("trials/*"):
         pq.write_table(EVENT_SCHEMA.empty_table(), trial / "events.parquet")
 
-    [result] = analyse_run(RunDirectory(run))["trials"]
+    [result] = document_of(run)["trials"]
 
     assert result["status"] == "whole"
     assert result["latency_ns"]["n"] == 0
@@ -196,12 +202,12 @@ def test_an_explanation_is_of_all_packets_or_there_is_none(tmp_path):
     run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
     [trial] = run.glob("trials/*")
     pq.write_table(EVENT_SCHEMA.empty_table(), trial / "events.parquet")
-    whole = analyse_run(RunDirectory(run))["trials"][0]
+    whole = document_of(run)["trials"][0]
     document = json.loads((trial / "trial.json").read_text())
     document["traffic"]["record"] = "tail"
     (trial / "trial.json").write_text(json.dumps(document))
 
-    slowest_alone = analyse_run(RunDirectory(run))["trials"][0]
+    slowest_alone = document_of(run)["trials"][0]
 
     assert whole["explanation"]["calibration"]["empty_gaps"] >= 0
     assert "explanation" not in slowest_alone

@@ -4,10 +4,15 @@ from typing import Any
 
 import pytest
 
-from taut.analysis.states import found_of_states
+from made_documents import made_result
+from taut.analysis import states
 
 ENOUGH = 6
 """Pairs of runs in which one device's median and tail can be claimed."""
+
+
+def found_of_states(rows: list[dict[str, Any]]) -> states.FoundOfStates | None:
+    return states.found_of_states([made_result(**row) for row in rows])
 
 
 def result(host: str, repetition: int, p50: int, **changes: Any) -> dict[str, Any]:
@@ -106,7 +111,7 @@ def test_floors_and_failed_trials_are_left_out():
     results = [
         *in_turn(3),
         result("trimmed", 4, 1, driver="loopback"),
-        {**result("trimmed", 5, 1), "status": "failed", "latency_without_void_ns": None},
+        {**result("trimmed", 5, 1), "status": "failed", "sent": None},
     ]
 
     found = found_of_states(results)

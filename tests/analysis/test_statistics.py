@@ -91,7 +91,7 @@ def test_populations_are_kept_apart():
 
 def test_nothing_seen_is_none_and_not_zero():
     assert summaries(distribution([]))["main"] is EMPTY
-    assert EMPTY.as_json()["p50"] is None
+    assert EMPTY.figures().p50_ns is None
 
 
 def test_long_latencies_do_not_overflow():

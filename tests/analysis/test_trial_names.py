@@ -1,4 +1,6 @@
+from made_documents import made_result
 from taut.analysis.trial_names import headings
+from taut.records.documents.results import TrialResult
 
 
 def trial(name, dut="eager", **changes):
@@ -15,7 +17,7 @@ def trial(name, dut="eager", **changes):
         "asked_pps": 100_000.0,
         "repetition": 1,
     }
-    return row | changes
+    return made_result(**row | changes)
 
 
 def test_a_trial_is_called_by_device_load_and_repetition():
@@ -53,6 +55,6 @@ def test_what_is_not_known_is_left_out():
     """A pair of captures has no repetition; a trial that failed early has no device."""
     captured = trial("a", repetition=None)
 
-    found = headings([captured, {"name": "001-x"}])
+    found = headings([captured, TrialResult("001-x")])
 
     assert found == {"a": "eager, 100 kpkt/s", "001-x": "001-x"}

@@ -1,6 +1,13 @@
 import pytest
 
-from taut.analysis.verdict import verdict
+from made_documents import made_result, made_variant
+from taut.analysis import verdict as analysis_verdict
+
+
+def verdict(rows, trials):
+    """The verdict of documents with these keys."""
+    made = [made_variant(**row) for row in rows], [made_result(**trial) for trial in trials]
+    return analysis_verdict.verdict(*made)
 
 
 def variant(dut, p50, **changes):

@@ -81,7 +81,7 @@ def test_a_value_that_neither_capture_shows_is_settled_by_both(folder, capsys):
     pair = Pair("capture", *map(Path, second(folder)))
     run = analyse_pairs([pair], folder / "together", MatchOptions(), companions=companions)
     analyse_run(run)
-    [trial] = json.loads((run.path / "results.json").read_text())
+    [trial] = json.loads((run.path / "results.json").read_text())["trials"]
     assert trial["capture"]["content"] == together["content"]
     assert trial["capture"]["together_with"] == [str(companions[0].path)]
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_no_word_is_broken_at_any_width(
     monkeypatch: pytest.MonkeyPatch, terminal: Terminal
 ) -> None:
     thing = f"trace instance /sys/kernel/tracing/{'instances/taut-4711' * 8}"
-    report = module.examine([thing]) | {"left_behind": [thing], "runs_alive": []}
+    report = replace(module.examine([thing]), left_behind=(thing,), runs_alive=())
     monkeypatch.setattr(module, "examine", lambda _: report)
 
     terminal.assert_no_word_is_broken(lambda: run_command(["doctor"]))

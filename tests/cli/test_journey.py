@@ -22,7 +22,7 @@ def test_without_a_report_a_run_has_its_results_and_no_drawing(
 
     assert finish(run, as_json=False, publish=None, draw=False) == 0
 
-    [result] = json.loads((run.path / "results.json").read_text())
+    [result] = json.loads((run.path / "results.json").read_text())["trials"]
     shown = capsys.readouterr().out
     assert result["dut"] in shown
     assert "Report: " not in shown

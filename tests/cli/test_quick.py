@@ -2,8 +2,8 @@
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,6 +13,7 @@ from taut.analysis.results import analyse_run
 from taut.cli.quick import EXPERIMENT, found_words, print_quick
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
+from taut.records.documents.results import Analysis
 from taut.records.rundir import RunDirectory
 
 
@@ -21,18 +22,18 @@ def test_it_takes_about_20_seconds() -> None:
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def document(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     path = tmp_path_factory.mktemp("quick") / "run"
     return analyse_run(RunDirectory(make_run(path, VARIANTS, repetitions=1)))
 
 
-def shown(document: dict[str, Any]) -> str:
+def shown(document: Analysis) -> str:
     out = io.StringIO()
     print_quick(document, Path("runs/quick/report.html"), Console(file=out, width=80))
     return out.getvalue()
 
 
-def test_one_table_two_sentences_the_report_and_what_is_next(document: dict[str, Any]) -> None:
+def test_one_table_two_sentences_the_report_and_what_is_next(document: Analysis) -> None:
     text = shown(document)
 
     assert [len(re.findall(rf"^{name} ", text, re.M)) for name in ("floor", "eager")] == [1, 1]
@@ -51,11 +52,11 @@ def test_a_device_that_failed_is_not_compared() -> None:
     [(0.0, "No proof, and trust percentiles as far as"), (0.6, "Do not trust even the medians")],
 )
 def test_trust_ends_where_the_generator_was_late(
-    document: dict[str, Any], void_share: float, words: str
+    document: Analysis, void_share: float, words: str
 ) -> None:
-    variants = [row | {"void_share": void_share} for row in document["variants"]]
+    variants = tuple(replace(row, void_share=void_share) for row in document.variants)
 
-    text = " ".join(shown(document | {"variants": variants}).split())
+    text = " ".join(shown(replace(document, variants=variants)).split())
 
     assert words in text
     assert "each device ran once for 3 s (`taut run` repeats)" in text

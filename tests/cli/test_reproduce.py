@@ -54,7 +54,7 @@ def test_each_pair_becomes_a_trial_without_its_first_second(tmp_path, capsys):
         ["", "here", "12000", "4000"],
         ["", "diff", "-288000", "+825"],
     ]
-    results = json.loads((out / "results.json").read_text())
+    results = json.loads((out / "results.json").read_text())["trials"]
     assert [trial["cold"]["due"] for trial in results] == [1_000, 10_000]
 
 
@@ -89,7 +89,7 @@ def test_json_is_one_document(tmp_path, capsys):
         ]
     )
 
-    [trial] = json.loads(capsys.readouterr().out)
+    [trial] = json.loads(capsys.readouterr().out)["trials"]
     assert (trial["dut"], trial["asked_pps"]) == ("made", 1_000)
 
 

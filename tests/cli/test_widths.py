@@ -30,6 +30,9 @@ from taut.cli.quick import print_quick
 from taut.cli.trim_words import print_trim
 from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
+from taut.records.documents.json_form import parse
+from taut.records.documents.published import PublishedTable
+from taut.records.documents.trim import TrimDocument
 from taut.records.rundir import RunDirectory
 from taut.report.published import print_published
 from taut.report.table import print_results
@@ -147,16 +150,18 @@ def test_captures(tmp_path: Path, terminal: Terminal) -> None:
 def test_published_beside_measured(terminal: Terminal) -> None:
     rows = [["eager", "1.5 µs", LONG], ["buffered", "100 µs", "within"]]
     columns = ["device", "published", "what the paper says of it"]
-    of = {"title": LONG, "columns": columns, "rows": rows, "note": LONG, "outcome": LONG}
+    document = {"title": LONG, "columns": columns, "rows": rows, "note": LONG, "outcome": LONG}
+    of = parse(PublishedTable, document, "made")
 
     terminal.assert_no_word_is_broken(lambda: print_published([of], Console(), details=True))
 
 
-def trim_document(**changes: Any) -> dict[str, Any]:
+def trim_document(**changes: Any) -> TrimDocument:
     remedy = {"remedy": "R24-now", "summary": LONG, "cause": LONG, "cost": LONG, "risk": LONG}
+    remedy |= {"check": "R24", "share": 0.5, "severity": "major"}
     more = {"when": "now", "lines": [LONG], "decision": "kept: shown to help", "without_it": None}
     cell = {"cell": "eager, 100 kpkt/s, 64 B", "before": 1_500, "after": 900}
-    cause = {"title": LONG, "before": 0.9, "after": 0.1}
+    cause = {"cause": "timer", "title": LONG, "before": 0.9, "after": 0.1}
     document = {
         "verdict": "helps",
         "sentence": LONG,
@@ -168,8 +173,12 @@ def trim_document(**changes: Any) -> dict[str, Any]:
         "cores": "1",
         "kept": ["R24-now"],
         "in_force": False,
+        "figure": LONG,
+        "method": LONG,
+        "took_s": 1.0,
+        **dict.fromkeys(("effect", "effect_with_void", "confirmed")),
     }
-    return document | changes
+    return parse(TrimDocument, document | changes, "made")
 
 
 @pytest.mark.parametrize("is_dry", [False, True])

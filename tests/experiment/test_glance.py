@@ -1,9 +1,9 @@
 """The line of a trial that has just ended speaks of the same packets as the analysis will."""
 
-import json
-
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.experiment.glance import glance_at
+from taut.records.documents.json_form import read_document
+from taut.records.documents.trial import TrialDocument
 
 
 def test_a_glance_leaves_the_warm_up_out(tmp_path):
@@ -12,12 +12,12 @@ def test_a_glance_leaves_the_warm_up_out(tmp_path):
     run = make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", made),), repetitions=1)
     (trial,) = (run / "trials").iterdir()
 
-    found = glance_at(trial, json.loads((trial / "trial.json").read_text()))
+    found = glance_at(trial, read_document(TrialDocument, trial / "trial.json"))
 
-    assert found["loss_ratio"] == 3 / 1_500
-    assert found["void_ratio"] == 0
-    assert found["unsent"] == 0
+    assert found.loss_ratio == 3 / 1_500
+    assert found.void_ratio == 0
+    assert found.unsent == 0
 
 
 def test_a_failed_trial_has_nothing_to_look_at(tmp_path):
-    assert glance_at(tmp_path, {"generator": None}) == {}
+    assert glance_at(tmp_path, TrialDocument()) is None

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from made_run import MadeTrial, make_raw_trial
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import write_json
 from taut.experiment.cores import Cores
+from taut.experiment.glance import Glance
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.progress import Silent
 from taut.experiment.runner import Session, open_run, pinned_to
 from taut.experiment.spec import parse_spec, spec_hash
+from taut.experiment.stored import Learning
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings import CpusetPartition
@@ -26,6 +29,9 @@ from taut.host.situation import Situation
 from taut.host.state import FOUND, HostState, HostStates
 from taut.host.writer import Writer
 from taut.records.convert import convert_trial
+from taut.records.documents.generator import GeneratorResult
+from taut.records.documents.json_form import parse
+from taut.records.documents.trial import Failure, TrialDocument
 from taut.records.rundir import RunDirectory
 from taut.testbed.scope import RunScope
 
@@ -48,8 +54,8 @@ class Recorder(Silent):
     def started(self, plan: Plan, n_done: int) -> None:
         self.n_done = n_done
 
-    def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
-        self.finished.append((trial.name, meta["status"], glance))
+    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
+        self.finished.append((trial.name, document.status, glance))
 
 
 class Bench:
@@ -59,14 +65,16 @@ class Bench:
         self.faults = faults or {}
         self.called: list[str] = []
 
-    def __call__(self, trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+    def __call__(self, trial: Trial, folder: Path, known: Learning) -> None:
         self.called.append(trial.name)
         (folder / "logs").mkdir()
         (folder / "packets.parquet").write_text("half")
         fault = self.faults.get(len(self.called) - 1)
         if fault is not None:
             raise fault
-        meta["generator"] = make_raw_trial(folder / "raw", MadeTrial(n_packets=2000, n_cold=100))
+        written = make_raw_trial(folder / "raw", MadeTrial(n_packets=2000, n_cold=100))
+        sent = parse(GeneratorResult, written, "made")
+        known.document = replace(known.document, generator=sent)
         convert_trial(folder / "raw", folder)
 
 
@@ -108,10 +116,10 @@ def test_every_trial_has_its_folder_and_its_line(go, plan: Plan):
     assert [t.name for t in run.trials()] == [t.name for t in plan.trials]
     assert all(t.is_whole for t in run.trials())
     glance = recorder.finished[0][2]
-    assert 0 < glance["p50_ns"] < glance["p99_ns"]
+    assert 0 < glance.p50_ns < glance.p99_ns
     meta = run.trials()[0].meta
-    assert meta["traffic"]["seed"] == plan.trials[0].seed
-    assert meta["dut"]["driver"] in {"taut_forward", "loopback"}
+    assert meta.traffic.seed == plan.trials[0].seed
+    assert meta.dut.driver in {"taut_forward", "loopback"}
 
 
 def test_a_failed_trial_is_told_and_the_next_goes_on(go):
@@ -119,10 +127,7 @@ def test_a_failed_trial_is_told_and_the_next_goes_on(go):
 
     assert [t.is_whole for t in run.trials()] == [True, False, True, True]
     failed = run.trials()[1]
-    assert failed.meta["failure"] == {
-        "reason": "the device under test died",
-        "log_tail": ["killed by SIGSEGV"],
-    }
+    assert failed.meta.failure == Failure("the device under test died", ("killed by SIGSEGV",))
     assert not failed.packets.exists()
     assert recorder.finished[1][1] == "failed"
 
@@ -131,7 +136,7 @@ def test_a_full_disk_fails_the_trial_and_leaves_the_earlier_ones(go):
     run, _ = go(Bench({1: OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))}))
 
     assert [t.is_whole for t in run.trials()] == [True, False, True, True]
-    assert "disk is full" in run.trials()[1].meta["failure"]["reason"]
+    assert "disk is full" in run.trials()[1].meta.failure.reason
 
 
 def test_ctrl_c_keeps_whole_trials_and_no_half_one(go, tmp_path: Path):
@@ -218,7 +223,7 @@ def test_programs_are_let_into_cores_that_a_state_sets_apart(tmp_path: Path):
         HostStates(host, TreeWriter(host), lambda: POLL, "test") as states,
     ):
 
-        def measure(trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+        def measure(trial: Trial, folder: Path, known: Learning) -> None:
             seen[trial.host.name] = set(scope.join)
 
         names = [trial.name for trial in plan.trials]

@@ -58,7 +58,9 @@ def test_taut_inject_has_what_the_rows_name_and_gives_the_self_test_its_order():
     assert set(made_here()) == set(OF_INJECTOR) <= set(inject.causes())
     for cause in CAUSES:
         if cause.made and cause.made.options:
-            given = {option["name"] for option in inject.causes()[cause.made.name]["options"]}
+            given = {
+                option["name"] for option in inject.causes()[cause.made.name].others["options"]
+            }
             assert {word.partition("=")[0] for word in cause.made.options.split(",")} <= given
 
 

@@ -301,8 +301,8 @@ def test_the_episodes_are_those_of_the_report(tmp_path):
         load_packets(engine, trial / "packets.parquet")
         expected = find_episodes(engine, None, 50_000)
     assert found.packets["episode"].null_count == _lost_alone(rows)
-    assert found.episodes.num_rows >= expected["n"]
-    assert sum(found.episodes["packets"].to_pylist()) == expected["packets"]
+    assert found.episodes.num_rows >= expected.n
+    assert sum(found.episodes["packets"].to_pylist()) == expected.packets
 
 
 def _lost_alone(rows):

@@ -6,6 +6,8 @@ from taut.core.errors import MissingToolError
 from taut.host import capability
 from taut.host.capability import Status
 from taut.host.host import Host
+from taut.records.documents.json_form import parse
+from taut.records.documents.trial import ClockReading
 
 
 def _cores(root: Path, online: str, isolated: str = "") -> Host:
@@ -33,7 +35,9 @@ def test_isolation_is_seen(tmp_path: Path) -> None:
 
 
 def _clock_says(monkeypatch: pytest.MonkeyPatch, answer: dict[str, object]) -> None:
-    monkeypatch.setattr(capability, "read_clock", lambda cores: answer)
+    monkeypatch.setattr(
+        capability, "read_clock", lambda cores: parse(ClockReading, answer, "clock")
+    )
 
 
 def test_a_clock_that_cannot_be_used_is_required_and_says_why(

@@ -24,6 +24,7 @@ from taut.host.plan_document import as_document
 from taut.host.setting import Change
 from taut.host.settings import CpusetPartition, FileSetting
 from taut.host.situation import Situation
+from taut.records.documents.json_form import plain
 
 STAT_INTERVAL = FileSetting("/proc/sys/vm/stat_interval", "number")
 SWAPPINESS = FileSetting("/proc/sys/vm/swappiness", "number")
@@ -220,7 +221,7 @@ def test_the_document_has_everything_a_plan_says(tmp_path: Path) -> None:
     boot = remedy("R06-boot", boot=(Sysctl("vm.stat_interval", "120"),))
     found = plan(tmp_path, Fake("R06", [INTERVAL, boot]))
 
-    document = json.loads(json.dumps(as_document(found)))
+    document = json.loads(json.dumps(plain(as_document(found))))
 
     assert document["cores"] == "2-3"
     assert document["steps"][0]["now"] == [

@@ -24,6 +24,7 @@ from taut.host.state import (
     refuse_applied,
     take_back,
 )
+from taut.records.documents.manifest import Applied
 
 INTERVAL = "/proc/sys/vm/stat_interval"
 TIMEOUT = "/proc/sys/kernel/hung_task_timeout_secs"
@@ -55,11 +56,11 @@ def test_a_state_is_in_force_inside_and_gone_outside(tmp_path: Path) -> None:
         run.enter(TRIMMED)
         assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("120", "600")
         standing = run.standing()
-        assert standing["n_changes"] == standing["n_in_force"] >= 2
+        assert standing.n_changes == standing.n_in_force >= 2
 
         run.enter(FOUND)
         assert machine(tmp_path) == before
-        assert run.standing()["n_changes"] == 0
+        assert run.standing().n_changes == 0
 
         run.enter(ONLY)
         assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("120", "120")
@@ -115,7 +116,7 @@ def test_what_somebody_else_changed_is_seen(tmp_path: Path) -> None:
     with pytest.raises(TautError, match="changed by somebody else"), states(host) as run:
         run.enter(ONLY)
         put(tmp_path, INTERVAL, "7\n")
-        assert run.standing()["lost"] == [INTERVAL]
+        assert run.standing().lost == (INTERVAL,)
 
 
 def test_a_killed_runs_settings_carry_its_name_and_go_back(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_an_apply_made_by_hand_is_never_taken_over(tmp_path: Path) -> None:
     wish = Wish("R06-now", Change(FileSetting(INTERVAL, "number"), "120"))
     apply_changes(host, TreeWriter(host), [wish])
 
-    assert describe_applied(host) == {"n_in_force": 1, "remedies": ["R06-now"]}
+    assert describe_applied(host) == Applied(1, ("R06-now",))
     with pytest.raises(InputError, match="taut host undo"):
         refuse_applied(host)
     take_back(host, TreeWriter(host), "run abcd")

@@ -22,6 +22,8 @@ from taut.host.settings import (
 )
 from taut.host.undo import UndoReport, undo
 from taut.host.writer import Writer
+from taut.records.documents.journal import RECORDS
+from taut.records.documents.json_form import parse
 
 STAT_INTERVAL = "/proc/sys/vm/stat_interval"
 SWAPPINESS = "/proc/sys/vm/swappiness"
@@ -218,7 +220,7 @@ def test_a_journal_of_an_older_taut_is_undone(tmp_path: Path) -> None:
         line.pop("sum")
         if line["record"] == "header":
             line["format"] = 1
-    path.write_text("".join(map(make_line, older)))
+    path.write_text("".join(make_line(parse(RECORDS[r["record"]], r, "older")) for r in older))
 
     assert take_back(host).is_good
     assert machine_files(tmp_path) == before

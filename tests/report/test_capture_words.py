@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from made_documents import made_result
+from taut.records.documents.results import TrialResult
 from taut.report.captures import (
     CONTENT_COLUMNS,
     content_rows,
@@ -29,16 +31,39 @@ CLASS = {
     "rest_median_ns": 3_200,
     "shift_ns": 3_000,
     "shift_interval_ns": [2_900, 3_100],
-    "tail": {"n": 4, "of_tail": 1.0},
+    "tail": {"n": 4, "n_class": 4, "of_class": 1.0, "of_tail": 1.0, "of_rest": 0.0},
+    "also": [],
+    "by_capture": [],
     "p_corrected": 1e-5,
     "first_packets": [{"position": 7, "time_ns": 700_000, "latency_ns": 6_200}],
     "alternative": "something with a period of 65,536 packets",
 }
 
 
-def trial(**content: Any) -> dict[str, Any]:
-    found = {"classes": [], "tests": 1_000, "not_searched": None, "captures": 1, **content}
-    return {"dut": "switch", "capture": {"content": found}}
+def trial(**content: Any) -> TrialResult:
+    found = {"packets": 9_000, "classes": [], "tests": 1_000, "captures": 1, **content}
+    sides = {"ingress": 0, "egress": 0}
+    clocks = dict.fromkeys(
+        (
+            "drift_ppb",
+            "drift_uncertainty_ppb",
+            "offset_plus_least_latency_ns",
+            "offset_uncertainty_ns",
+        )
+    )
+    capture = {
+        **dict.fromkeys(("matched", "lost", "duplicate_keys", "duplicates", "orphans"), 0),
+        **dict.fromkeys(("negative", "beyond_window", "out_of_sequence"), 0),
+        "ambiguous": sides,
+        "truncated": sides,
+        "transfer_rate": None,
+        "clocks": {**clocks, "n_points": 0},
+        "key": "default",
+        "window_ns": 1,
+        "skip_ns": 0,
+        "content": found,
+    }
+    return made_result(dut="switch", capture=capture)
 
 
 def test_what_would_look_the_same_stands_beside_the_value():

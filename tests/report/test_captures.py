@@ -44,7 +44,7 @@ def captures(request, tmp_path_factory):
 
 
 def scene_of(captures):
-    return make_scenes([captures], loads_in_order(captures[1]["variants"]))[0]
+    return make_scenes([captures], loads_in_order(captures[1].variants))[0]
 
 
 def drawn(scene):
@@ -72,13 +72,13 @@ def test_figures_draw_a_run_without_floor_void_or_due_times(captures):
 def test_axes_hold_every_latency_and_are_logarithmic_only_above_zero(captures):
     scene = scene_of(captures)
     figures = drawn(scene)
-    latency = captures[1]["trials"][0]["latency_ns"]
-    worst = [packet["latency_ns"] for packet in scene.devices[0].worst(N_WORST)]
+    latency = captures[1].trials[0].latency()
+    worst = [packet.latency_ns for packet in scene.devices[0].worst(N_WORST)]
 
     for name, channel, least, greatest in (
-        ("percentiles", "y", latency["min"], latency["max"]),
+        ("percentiles", "y", latency.min_ns, latency.max_ns),
         ("worst_over_time", "y", min(worst), max(worst)),
-        ("histogram", "x", latency["min"], latency["min"]),  # bins are drawn from their low end
+        ("histogram", "x", latency.min_ns, latency.min_ns),  # bins are drawn from their low end
     ):
         (low, high), kind = domain_and_type(figures[name], channel)
         assert kind == ("log" if least > 0 else "linear")
@@ -90,7 +90,7 @@ def test_the_worst_packets_are_there_but_for_those_that_cover_one_another(captur
     [data] = drawn(scene)["worst_over_time"]["datasets"].values()
     rows = [line.split(",") for line in data.splitlines()[1:]]
     shown = sorted(float(row[2]) for row in rows)
-    worst = sorted(packet["latency_ns"] / 1e3 for packet in scene.devices[0].worst(N_WORST))
+    worst = sorted(packet.latency_ns / 1e3 for packet in scene.devices[0].worst(N_WORST))
 
     assert len(worst) == N_WORST
     assert N_WORST / 10 < len(shown) < N_WORST
@@ -99,7 +99,7 @@ def test_the_worst_packets_are_there_but_for_those_that_cover_one_another(captur
 
 
 def test_report_and_episodes_do_without_due_times(captures, tmp_path):
-    episodes = captures[1]["trials"][0]["episodes"]
+    episodes = captures[1].trials[0].measured.episodes
 
-    assert all(episode["due_ns"] is None for episode in episodes["worst"])
+    assert all(episode.due_ns is None for episode in episodes.worst)
     assert write_html([captures], tmp_path / "r.html").is_file()

@@ -1,10 +1,11 @@
 import pytest
 
+from made_documents import made_variant
 from taut.report import cells
 
 
 def row(**changes):
-    return {
+    document = {
         "latency_ns": {"p99.9": 5_000, "n_eff": {"p99.9": 20_000}},
         "unsupported_percentiles": [],
         "unsupported_percentiles_without_void": [],
@@ -18,7 +19,8 @@ def row(**changes):
         "unsent": 0,
         "void_share": 0.0,
         "instrument_limited": False,
-    } | changes
+    }
+    return made_variant(**document | changes)
 
 
 def one_sided(**changes):

@@ -1,6 +1,7 @@
 """What a reader of a comparison sees, in the terminal and in the report."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -8,6 +9,7 @@ from rich.console import Console
 from taut.analysis.claims import apart
 from taut.analysis.compare import compare_runs
 from taut.analysis.difference import Difference, Side, judge
+from taut.records.documents.trial import TraceOfTrial
 from taut.records.rundir import RunDirectory
 from taut.report.comparison import LEGEND, differing_conditions, print_comparison, row_of
 from taut.report.html import write_html
@@ -76,7 +78,7 @@ def test_conditions_that_differ_are_named(analysed):
 
     class Other(RunDirectory):
         def manifest(self):
-            return {**run.manifest(), "host": {"kernel": "6.1.0-rt"}, "started_utc": "later"}
+            return replace(run.manifest(), host={"kernel": "6.1.0-rt"}, started_utc="later")
 
     differing = differing_conditions(analysed, (Other(run.path), document))
 
@@ -87,10 +89,9 @@ def test_conditions_that_differ_are_named(analysed):
 
 def test_a_trace_beside_one_run_is_a_condition(analysed):
     run, document = analysed
-    off = {"mode": "off", "why_not": "not asked for"}
     sides = [
-        (run, {**document, "trials": [{**t, "trace": trace} for t in document["trials"]]})
-        for trace in ({"mode": "continuous", "why_not": None}, off)
+        (run, replace(document, trials=tuple(replace(t, trace=of) for t in document.trials)))
+        for of in (TraceOfTrial("continuous"), TraceOfTrial("off", "not asked for"))
     ]
 
     assert ("trace", "continuous", "off: not asked for") in differing_conditions(*sides)

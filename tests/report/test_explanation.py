@@ -2,7 +2,10 @@ from typing import Any
 
 import pytest
 
+from made_documents import made_result
 from taut.explain.grades import GRADES
+from taut.records.documents.explanation import ExplanationDocument
+from taut.records.documents.json_form import parse
 from taut.report import explanation
 
 
@@ -30,29 +33,37 @@ def trial(**more: Any) -> dict[str, Any]:
         "worst": [{"line": "pkt 7 +15 µs ...", "cause": "tlb-shootdown"}],
         **more,
     }
-    return {"name": "000-eager", "explanation": explained}
+    return {"explanation": explained}
 
 
 def test_only_traced_trials_are_explained() -> None:
-    others = [{"name": "001"}, {"name": "002", "explanation": None}]
+    traced = made_result(name="000", explanation=trial()["explanation"])
+    others = [made_result(name="001"), made_result(name="002", explanation=None)]
 
-    assert explanation.explained([trial(), *others]) == [trial()]
+    [found] = explanation.explained([traced, *others], {"000": "eager"})
+
+    assert (found.name, found.heading) == ("000", "eager")
+
+
+def of(trial: dict[str, Any]) -> ExplanationDocument:
+    return parse(ExplanationDocument, trial["explanation"], "made up")
 
 
 def test_a_trial_is_summed_up_in_a_line_without_shares_below_a_percent() -> None:
     found = trial(packets=40_000)
+    [total] = found["explanation"]["causes"]
     small = {"cause": "timer", "tail_share": 0.009, "n_packets": 1, "n_by_grade": {"B": 1}}
     guess = {"cause": "throttled", "tail_share": 0.2, "n_packets": 8, "n_by_grade": {"D": 8}}
-    found["explanation"]["causes"] += [guess, small]
+    found["explanation"]["causes"] += [total | guess, total | small]
 
-    assert explanation.summary(found) == (
+    assert explanation.summary(of(found)) == (
         "40 of 40,000 packets above p99.9 (12 µs): a TLB shootdown 75 %, "
         "perhaps throttling (a guess) 20 %."
     )
 
 
 def test_a_cause_has_its_share_grades_and_remedies() -> None:
-    [row] = explanation.rows(trial())
+    [row] = explanation.rows(of(trial()))
 
     assert len(row.numbers) + 2 == len(explanation.COLUMNS)
     assert row.title == "a TLB shootdown"
@@ -71,7 +82,7 @@ def test_cause_and_audit_stand_together_the_failed_check_first() -> None:
     total = found["explanation"]["causes"][0]
     total |= {"checks": checks, "prediction": "predicted", "prediction_words": "..."}
 
-    [row] = explanation.rows(found)
+    [row] = explanation.rows(of(found))
 
     assert [str(check) for check in row.checks] == ["R12 FAIL", "A05 PASS"]
     assert row.prediction == "the audit predicted this: R12 FAIL"
@@ -79,7 +90,7 @@ def test_cause_and_audit_stand_together_the_failed_check_first() -> None:
 
 
 def test_episodes_of_older_results_have_their_line() -> None:
-    [found] = explanation.episodes(trial())
+    [found] = explanation.episodes(of(trial()))
 
     assert found.line == "pkt 7 +15 µs ..."
     assert not found.facts
@@ -121,7 +132,7 @@ STORY: dict[str, Any] = {
 
 
 def test_an_episode_tells_what_happened_and_what_is_missing() -> None:
-    [found] = explanation.episodes(trial(worst=[STORY]))
+    [found] = explanation.episodes(of(trial(worst=[STORY])))
 
     facts = dict(found.facts)
     assert facts["packets"] == "5 (1 stalled, 4 queued behind it)"
@@ -135,7 +146,7 @@ def test_an_episode_tells_what_happened_and_what_is_missing() -> None:
 
 
 def test_parts_of_a_gap_lie_side_by_side_over_its_whole_length() -> None:
-    [found] = explanation.episodes(trial(worst=[STORY]))
+    [found] = explanation.episodes(of(trial(worst=[STORY])))
 
     assert found.total == "40 µs"
     assert [(p.name, p.time, p.share) for p in found.parts] == [
@@ -158,7 +169,7 @@ def test_a_share_too_small_to_matter_is_not_a_row_of_digits() -> None:
     ]
 
     [found] = explanation.episodes(
-        trial(worst=[{**STORY, "gap": STORY["gap"] | {"shares": shares}}])
+        of(trial(worst=[{**STORY, "gap": STORY["gap"] | {"shares": shares}}]))
     )
 
     assert [(p.name, p.share) for p in found.parts] == [
@@ -168,7 +179,7 @@ def test_a_share_too_small_to_matter_is_not_a_row_of_digits() -> None:
 
 
 def test_where_no_check_helps_the_episode_says_what_to_look_at() -> None:
-    [found] = explanation.episodes(trial(worst=[{**STORY, "cause": "stopped", "remedies": []}]))
+    [found] = explanation.episodes(of(trial(worst=[{**STORY, "cause": "stopped", "remedies": []}])))
 
     assert "SIGSTOP" in dict(found.facts)["remedy"]
 
@@ -176,7 +187,7 @@ def test_where_no_check_helps_the_episode_says_what_to_look_at() -> None:
 def test_what_held_the_measurer_up_is_said() -> None:
     story = {**STORY, "cause": "measurer"}
 
-    [found] = explanation.episodes(trial(worst=[story]))
+    [found] = explanation.episodes(of(trial(worst=[story])))
 
     assert dict(found.facts)["what held it up"] == "a TLB shootdown"
 
@@ -194,7 +205,7 @@ def test_what_held_the_measurer_up_is_said() -> None:
     ],
 )
 def test_calls_with_a_sender_are_counted(calls: dict[str, Any], words: str) -> None:
-    assert explanation.calls(trial(**calls)).endswith(words)
+    assert explanation.calls(of(trial(**calls))).endswith(words)
 
 
 GUESSED = {**STORY["gap"], "cause": "throttled", "grade": "D"} | {
@@ -219,7 +230,7 @@ def test_the_table_says_which_causes_are_guesses(
     found = trial()
     found["explanation"]["causes"][0]["n_by_grade"] = n_by_grade
 
-    [row] = explanation.rows(found)
+    [row] = explanation.rows(of(found))
 
     assert (row.title, row.is_guess) == (title, is_guess)
 
@@ -229,7 +240,7 @@ def test_what_is_unknown_is_no_guess() -> None:
     unknown = {"cause": "unknown", "title": "unknown", "n_by_grade": {"D": 30}}
     found["explanation"]["causes"][0] |= unknown
 
-    [row] = explanation.rows(found)
+    [row] = explanation.rows(of(found))
 
     assert (row.title, row.is_guess) == ("unknown", False)
 
@@ -237,7 +248,7 @@ def test_what_is_unknown_is_no_guess() -> None:
 def test_a_guess_looks_like_one_in_its_episode_and_in_the_bar() -> None:
     story = {**STORY, "cause": "throttled", "grade": "D", "gap": GUESSED}
 
-    [found] = explanation.episodes(trial(worst=[story]))
+    [found] = explanation.episodes(of(trial(worst=[story])))
 
     facts = dict(found.facts)
     assert facts["cause"].startswith("maybe the thread was throttled: ")
@@ -249,7 +260,7 @@ def test_a_guess_looks_like_one_in_its_episode_and_in_the_bar() -> None:
 def test_what_held_the_measurer_up_may_be_a_guess() -> None:
     story = {**STORY, "cause": "measurer", "gap": GUESSED}
 
-    [found] = explanation.episodes(trial(worst=[story]))
+    [found] = explanation.episodes(of(trial(worst=[story])))
 
     assert dict(found.facts)["what held it up"] == "maybe the thread was throttled"
 
@@ -269,7 +280,7 @@ def test_what_held_the_measurer_up_may_be_a_guess() -> None:
 def test_what_packets_spoke_against_is_counted(counts: tuple[int, ...], words: str) -> None:
     names = ("device_stalls", "generator_stalls", "packets")
 
-    found = explanation.vetoed(trial(vetoed=dict(zip(names, counts, strict=True))))
+    found = explanation.vetoed(of(trial(vetoed=dict(zip(names, counts, strict=True)))))
 
     assert found == words
-    assert explanation.vetoed(trial()) == ""
+    assert explanation.vetoed(of(trial())) == ""

@@ -1,5 +1,7 @@
 from typing import Any
 
+from taut.records.documents.audit import AuditDocument
+from taut.records.documents.json_form import parse
 from taut.report import host
 
 
@@ -14,10 +16,11 @@ def row(check_id: str, state: str, severity: str, **more: Any) -> dict[str, Any]
     }
 
 
-def audit(*rows: dict[str, Any]) -> dict[str, Any]:
+def audit(*rows: dict[str, Any]) -> AuditDocument:
     states = ("PASS", "FAIL", "UNKNOWN", "NOT_APPLICABLE")
     counts = {state: sum(r["state"] == state for r in rows) for state in states}
-    return {"role": "poll-core", "cores": "2-3", "counts": counts, "checks": list(rows)}
+    document = {"role": "poll-core", "cores": "2-3", "counts": counts, "checks": rows}
+    return parse(AuditDocument, document, "made up")
 
 
 def test_a_failure_that_costs_tens_of_microseconds_stands_on_top() -> None:
@@ -42,7 +45,8 @@ def test_nothing_stands_on_top_where_nothing_of_weight_fails_or_nobody_audited()
 
 
 def test_the_worst_failure_comes_first_with_its_remedy() -> None:
-    by_hand = {"by_hand": "in the BIOS: off", "summary": "change it"}
+    by_hand = {"id": "HW03-by-hand", "by_hand": "in the BIOS: off", "summary": "change it"}
+    by_hand |= {"profile": "minimal", "measure": ""}
     rows = host.failed_rows(
         audit(
             row("R21", "FAIL", "note"),
@@ -51,9 +55,9 @@ def test_the_worst_failure_comes_first_with_its_remedy() -> None:
         )
     )
 
-    assert [r["id"] for r in rows] == ["HW03", "R21"]
-    assert rows[0]["remedy"] == "in the BIOS: off"
-    assert rows[1]["remedy"] == ""
+    assert [r.check.id for r in rows] == ["HW03", "R21"]
+    assert rows[0].remedy == "in the BIOS: off"
+    assert rows[1].remedy == ""
 
 
 def test_every_state_is_counted_in_words() -> None:

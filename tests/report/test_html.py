@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -98,14 +99,11 @@ def test_names_cannot_inject_markup(analysed, tmp_path, monkeypatch):
     monkeypatch.setattr(html, "write_images", lambda _spec, _stem: None)  # they are no part of it
     run, document = analysed
     evil = "</script><script>alert(1)</script>"
-    changed = {
-        **document,
-        "variants": [
-            {**row, "dut": evil if row["dut"] == "eager" else row["dut"]}
-            for row in document["variants"]
-        ],
-        "verdict": f"{evil} `taut <b>` makes one",
-    }
+    rows = [
+        replace(row, device=replace(row.device, dut=evil)) if row.device.dut == "eager" else row
+        for row in document.variants
+    ]
+    changed = replace(document, variants=tuple(rows), verdict=f"{evil} `taut <b>` makes one")
 
     text = write_html([(run, changed)], tmp_path / "r.html").read_text(encoding="utf-8")
 
@@ -115,8 +113,8 @@ def test_names_cannot_inject_markup(analysed, tmp_path, monkeypatch):
 
 def test_a_run_without_numbers_still_has_a_report(analysed, tmp_path):
     run, document = analysed
-    failed = [t for t in document["trials"] if t["status"] != "whole"]
-    empty = {**document, "variants": [], "trials": failed, "verdict": "Nothing was measured."}
+    failed = [t for t in document.trials if not t.is_whole]
+    empty = replace(document, variants=(), trials=tuple(failed), verdict="Nothing was measured.")
 
     text = write_html([(run, empty)], tmp_path / "r.html").read_text(encoding="utf-8")
 

@@ -3,6 +3,8 @@ from typing import Any
 
 from rich.console import Console
 
+from made_documents import made_explanation
+from taut.records.documents.explanation import ExplanationDocument
 from taut.report.explained import print_offenders
 from taut.report.offenders import MOST_ROWS, groups_of, legend
 
@@ -26,8 +28,8 @@ def offender(who: str, **changes: Any) -> dict[str, Any]:
     return of | changes
 
 
-def explained(*offenders: dict[str, Any]) -> dict[str, Any]:
-    return {"over": "p99.9", "tail_packets": 100, "offenders": list(offenders)}
+def explained(*offenders: dict[str, Any]) -> ExplanationDocument:
+    return made_explanation(tail_packets=100, offenders=list(offenders))
 
 
 def test_the_same_one_in_several_trials_is_one_row_with_the_check_that_failed_first():
@@ -89,7 +91,7 @@ def test_taut_itself_is_called_so_and_a_device_of_tauts_is_not():
 
 
 def test_results_of_before_there_were_offenders_have_no_table():
-    old = {"over": "p99.9", "tail_packets": 100}
+    old = made_explanation(tail_packets=100)
 
     assert groups_of([old]) == []
     assert "N = 100" in legend([old])

@@ -1,12 +1,14 @@
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from taut.records.documents.published import PublishedTable
 from taut.report.published import outcome_words, print_published
 
-TABLE = {"title": "PAPER: a table", "columns": ["device"], "rows": [["eager"]], "note": "Of 2020."}
-SHAPE = TABLE | {"title": "PAPER: the shape", "outcome": "PAPER: 7 of 7 shapes as published"}
+TABLE = PublishedTable("PAPER: a table", ("device",), (("eager",),), "Of 2020.")
+SHAPE = replace(TABLE, title="PAPER: the shape", outcome="PAPER: 7 of 7 shapes as published")
 
 
 def printed(tables, *, details):

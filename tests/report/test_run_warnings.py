@@ -2,6 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from made_documents import made_analysis, made_result, made_variant
+from taut.records.rundir import RunDirectory
 from taut.report.run_warnings import MOST_LINES, Warned, folded, lines_of, warnings_of
 
 
@@ -22,18 +24,19 @@ def device(label="eager", **changes):
         "two_bands": False,
         "p50_of_repetitions": [900, 1_500],
     }
-    return SimpleNamespace(label=label, row=row | changes)
+    return SimpleNamespace(label=label, row=made_variant(**row | changes))
 
 
 def trial(name, **changes):
     row = {"name": name, "dut": name, "status": "whole", "cores": {}, "warnings": []}
-    return row | {"failure": None} | changes
+    row |= {"asked_pps": None, "repetition": None}
+    return made_result(**row | {"failure": None} | changes)
 
 
 @pytest.fixture
 def run(tmp_path):
     def with_trials(*trials, variants=()):
-        return [(SimpleNamespace(path=tmp_path), {"trials": trials, "variants": variants})]
+        return [(RunDirectory(tmp_path), made_analysis(trials, variants))]
 
     return with_trials
 

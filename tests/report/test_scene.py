@@ -8,7 +8,7 @@ from taut.report.scene import list_devices, make_scenes
 
 
 def test_main_load_comes_first_and_floors_lead(analysed):
-    scenes = make_scenes([analysed], loads_in_order(analysed[1]["variants"]))
+    scenes = make_scenes([analysed], loads_in_order(analysed[1].variants))
 
     assert [scene.title for scene in scenes] == ["100 kpkt/s, 64 B", "200 kpkt/s, 64 B"]
     assert [d.label for d in scenes[0].devices] == ["floor", "eager", "buffered", "linux_bridge"]
@@ -36,7 +36,7 @@ def test_states_of_a_device_stand_together_in_shades_of_its_colour(tmp_path):
     run = RunDirectory(make_run(tmp_path / "run", tuple(variants), repetitions=1))
     document = analyse_run(run)
 
-    [scene] = make_scenes([(run, document)], loads_in_order(document["variants"]))
+    [scene] = make_scenes([(run, document)], loads_in_order(document.variants))
 
     assert scene.colours == {
         "eager, as found": "@device1",
@@ -68,5 +68,5 @@ def test_distribution_of_repetitions_adds_up(analysed):
 
     _, n = device.counts("latency")
 
-    assert n.sum() == device.row["latency_ns"]["n"]
+    assert n.sum() == device.row.latency.n
     assert len(device.worst(100)) == 100

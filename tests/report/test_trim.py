@@ -8,6 +8,8 @@ from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.paired import paired_ratio
 from taut.analysis.results import analyse_run
 from taut.core.errors import InputError
+from taut.records.documents.json_form import plain_object
+from taut.records.documents.trim import TRIM_FILE
 from taut.records.rundir import RunDirectory
 from taut.report import html
 from taut.report import trim as report
@@ -15,7 +17,7 @@ from taut.report.html import write_html
 from taut.trim.bench import Repetition
 from taut.trim.candidates import Candidate, CauseFound, When
 from taut.trim.decision import Decision, decide
-from taut.trim.document import TRIM_FILE, TRIM_FORMAT, as_document
+from taut.trim.document import as_document
 from taut.trim.trim import Compared, Trimmed
 
 SHORTER = [-1.1, -0.9, -1.3, -1.0, -1.2, -0.8, -1.05]
@@ -75,6 +77,7 @@ DRY = Trimmed(causes=CAUSES, candidates=CANDIDATES)
 def document_of(found):
     """As it comes back from the file."""
     document = as_document(found, target="p99.9", figure="p99.9", cores=(1,), took_s=12.0)
+    document = plain_object(document)
     document["causes"] = [
         {**of, "after": 0.0, "late_ns_before": 1e6, "late_ns_after": 0.0} if found.whole else of
         for of in document["causes"]
@@ -107,7 +110,7 @@ def _no_script(monkeypatch):
 
 def page_of(analysed, document, out):
     run, _ = analysed
-    (run.path / report.FILE).write_text(json.dumps(document))
+    (run.path / TRIM_FILE).write_text(json.dumps(document))
     return write_html([analysed], out / "report.html").read_text(encoding="utf-8")
 
 
@@ -116,19 +119,19 @@ def words_of(page):
     return " ".join(re.sub(r"<[^>]+>", " ", body).split())
 
 
-def test_the_report_reads_the_file_that_a_trim_writes():
-    assert (report.FILE, report.FORMAT) == (TRIM_FILE, TRIM_FORMAT)
+def test_the_report_reads_the_file_that_a_trim_writes(tmp_path):
     for found in (HELPS, NOT_SHOWN, HARMS, DRY, Trimmed()):
-        assert report.parse_trim(document_of(found)).sentence
+        (tmp_path / TRIM_FILE).write_text(json.dumps(document_of(found)))
+        assert report.read_trim(tmp_path).sentence
 
 
 @pytest.mark.parametrize("key", sorted(set(document_of(HELPS)) - NOT_READ))
 def test_a_key_that_is_missing_is_one_clear_line(key, tmp_path):
     document = document_of(HELPS)
     del document[key]
-    (tmp_path / report.FILE).write_text(json.dumps(document))
+    (tmp_path / TRIM_FILE).write_text(json.dumps(document))
 
-    with pytest.raises(InputError, match=f"^[^\n]*trim.json: has no '{key}'[^\n]*$"):
+    with pytest.raises(InputError, match=f"^[^\n]*trim.json: {key}: a value expected[^\n]*$"):
         report.read_trim(tmp_path)
 
 
@@ -143,7 +146,7 @@ def test_a_key_that_is_missing_is_one_clear_line(key, tmp_path):
     ],
 )
 def test_a_value_that_is_another_is_one_clear_line(change, tmp_path):
-    (tmp_path / report.FILE).write_text(json.dumps(document_of(HELPS) | change))
+    (tmp_path / TRIM_FILE).write_text(json.dumps(document_of(HELPS) | change))
 
     with pytest.raises(InputError, match=r"^[^\n]*trim.json: [^\n]* not in this report[^\n]*$"):
         report.read_trim(tmp_path)
@@ -162,7 +165,7 @@ def test_a_trim_of_another_taut_is_a_warning_and_the_rest_is_reported(analysed, 
 
 @pytest.mark.usefixtures("_no_script")
 def test_a_run_that_is_no_trim_has_no_section(analysed, tmp_path):
-    (analysed[0].path / report.FILE).unlink(missing_ok=True)
+    (analysed[0].path / TRIM_FILE).unlink(missing_ok=True)
 
     page = write_html([analysed], tmp_path / "report.html").read_text(encoding="utf-8")
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from made_documents import made_variant
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.reproduce import EXPERIMENTS
 from taut.reproduce.debs20 import DEBS20, FORWARDERS, SWEPT
+from taut.reproduce.experiment import Section
 
 
 def row(dut: str, pps: float, p50_us: float, p90_us: float, **changes: Any) -> dict[str, Any]:
@@ -31,6 +33,11 @@ def row(dut: str, pps: float, p50_us: float, p90_us: float, **changes: Any) -> d
         "latency_without_void_ns": dict(latency),
         **changes,
     }
+
+
+def compare(rows: list[dict[str, Any]]) -> list[Section]:
+    """Published beside variants with these keys."""
+    return DEBS20.compare([made_variant(**row) for row in rows])
 
 
 def as_published() -> list[dict[str, Any]]:
@@ -69,7 +76,7 @@ def test_quick_is_quick():
 
 
 def test_a_run_like_the_paper_has_its_shape():
-    table, shape, sweep = DEBS20.compare(as_published())
+    table, shape, sweep = compare(as_published())
 
     assert [r[-1] for r in shape.rows] == ["yes"] * 7
     assert shape.outcome == "DEBS 2020: 7 of 7 shapes as published"
@@ -84,7 +91,7 @@ def test_a_run_unlike_the_paper_says_so():
     rows = as_published()
     rows[2] = row("buffered", 100_000, 3, 5)
 
-    _, shape, _ = DEBS20.compare(rows)
+    _, shape, _ = compare(rows)
 
     assert shape.rows[0][-1] == "no"
     assert shape.rows[1][-1] == "no"
@@ -94,7 +101,7 @@ def test_a_run_unlike_the_paper_says_so():
 
 
 def test_what_was_not_run_is_not_judged():
-    table, shape, sweep = DEBS20.compare([])
+    table, shape, sweep = compare([])
 
     assert {r[-1] for r in shape.rows} == {"not run"}
     assert shape.outcome == "DEBS 2020: none of its 7 shapes could be judged"
@@ -104,9 +111,9 @@ def test_what_was_not_run_is_not_judged():
 
 def test_stalls_of_the_instrument_do_not_decide():
     rows = as_published()
-    rows[0]["latency_ns"]["p50"] = 1e6
+    rows[0]["latency_ns"]["p50"] = 1_000_000
 
-    _, shape, _ = DEBS20.compare(rows)
+    _, shape, _ = compare(rows)
 
     assert shape.rows[0][-1] == "yes"
 

@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from made_documents import made_variant
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
+from taut.reproduce.experiment import Section
 from taut.reproduce.hipnet21 import FIGURES, HIPNET21, PUBLISHED_NS, PUBLISHED_PACKETS
 
 DATA = Path(__file__).parents[3] / "shared/data/hipnet21"
@@ -26,6 +29,11 @@ def row(pps, values, **changes):
         "unsupported_percentiles": [],
         **changes,
     }
+
+
+def compare(rows: list[dict[str, Any]]) -> list[Section]:
+    """Published beside variants with these keys."""
+    return HIPNET21.compare([made_variant(**row) for row in rows])
 
 
 def as_published(**changes):
@@ -63,7 +71,7 @@ def test_quick_is_quick():
 
 
 def test_captures_like_the_papers_have_every_number_and_the_shape():
-    table, shape = HIPNET21.compare(as_published())
+    table, shape = compare(as_published())
 
     assert set(answers(shape).values()) == {"yes"}
     assert ("every number is the published one", "12 of 12 rates", "12 of 12 rates", "yes") in (
@@ -81,7 +89,7 @@ def test_a_number_that_differs_is_named_and_counts():
     rows = as_published()
     rows[0]["latency_ns"] |= {"p99.99": 4_112}
 
-    table, shape = HIPNET21.compare(rows)
+    table, shape = compare(rows)
 
     assert table.rows[2][table.columns.index("p99.99")] == "+12"
     assert answers(shape)["every number is the published one"] == "no"
@@ -89,7 +97,7 @@ def test_a_number_that_differs_is_named_and_counts():
 
 
 def test_one_pair_is_compared_and_the_others_are_said_to_be_missing():
-    table, shape = HIPNET21.compare(as_published()[:1])
+    table, shape = compare(as_published()[:1])
 
     assert [line[:3] for line in table.rows] == [
         ("10", "paper", "300000"),
@@ -101,7 +109,7 @@ def test_one_pair_is_compared_and_the_others_are_said_to_be_missing():
 
 
 def test_a_rate_that_was_not_published_is_measured_only():
-    table, _ = HIPNET21.compare([row(15_000, PUBLISHED_NS[10_000])])
+    table, _ = compare([row(15_000, PUBLISHED_NS[10_000])])
 
     assert [line[:2] for line in table.rows] == [("15", "here")]
 
@@ -109,7 +117,7 @@ def test_a_rate_that_was_not_published_is_measured_only():
 def test_other_captures_beside_the_published_ones_are_named_not_judged():
     other = row(10_000, [9_000] * len(FIGURES), dut="dpdk-l2fwd-vm", lost=5)
 
-    table, shape = HIPNET21.compare([other, *as_published()])
+    table, shape = compare([other, *as_published()])
 
     assert "Without published numbers: dpdk-l2fwd-vm." in table.note
     assert set(answers(shape).values()) == {"yes"}
@@ -119,7 +127,7 @@ def test_captures_unlike_the_papers_say_so():
     rows = as_published()
     rows[-1] = row(120_000, (9_000, *PUBLISHED_NS[120_000][1:-1], 90_000), lost=3)
 
-    shape = answers(HIPNET21.compare(rows)[1])
+    shape = answers(compare(rows)[1])
 
     assert shape["the median is flat over the rate"] == "no"
     assert shape["max is at most 1.4 x the median"] == "no"
@@ -130,7 +138,7 @@ def test_a_live_run_is_judged_by_its_shape_alone():
     rows = as_published(dut="forwarder", driver="taut_forward")
     rows += as_published(dut="loopback_memif", driver="loopback")
 
-    table, shape = HIPNET21.compare(rows)
+    table, shape = compare(rows)
 
     assert table.rows[0][:3] == ("10", "paper", "3.17 µs")
     assert table.rows[1][:3] == ("", "here", "3.17 µs")
@@ -146,11 +154,11 @@ def test_stalls_of_the_instrument_and_percentiles_without_support_do_not_decide(
     rows[0]["latency_ns"]["p99.9"] = 900_000
     rows[0]["latency_without_void_ns"]["p99.99"] = 900_000
 
-    shape = answers(HIPNET21.compare(rows)[1])
+    shape = answers(compare(rows)[1])
 
     assert shape["p99.9 is at most 1.5 x the median"] == "yes"
     assert shape["p99.99 is at most 2 x the median"] == "not run"
 
 
 def test_nothing_measured_is_said():
-    assert HIPNET21.compare([])[0].rows == (("nothing",),)
+    assert compare([])[0].rows == (("nothing",),)

@@ -10,16 +10,18 @@ from grammar import cases
 from taut.core.units import parse_duration_ns
 from taut.dut.drivers.taut_forward import TautForwardOptions, refused
 from taut.dut.transmit import Buffer
+from taut.records.documents.described import Described
+from taut.records.documents.json_form import parse
 
 
 @pytest.fixture(scope="module")
-def described(answer: Callable[..., Any]) -> dict[str, Any]:
-    return answer("taut-forward", "--describe")
+def described(answer: Callable[..., Any]) -> Described:
+    return parse(Described, answer("taut-forward", "--describe"), "taut-forward")
 
 
 @pytest.mark.parametrize(("text", "meaning"), cases("transmit"))
 def test_a_policy_is_refused_before_the_run_or_taken(
-    text: str, meaning: str | None, described: dict[str, Any]
+    text: str, meaning: str | None, described: Described
 ) -> None:
     try:
         is_taken = refused(TautForwardOptions(transmit=text), described) is None
@@ -29,8 +31,8 @@ def test_a_policy_is_refused_before_the_run_or_taken(
     assert is_taken == (meaning is not None)
 
 
-def test_the_defaults_of_a_buffer_are_the_program_s(described: dict[str, Any]) -> None:
-    (buffered,) = (of for of in described["transmit"] if of["name"] == "buffered")
-    defaults = {option["name"]: option["default"] for option in buffered["options"]}
+def test_the_defaults_of_a_buffer_are_the_program_s(described: Described) -> None:
+    (buffered,) = (policy for policy in described.transmit if policy.name == "buffered")
+    defaults = {option.name: str(option.others["default"]) for option in buffered.options}
 
     assert Buffer() == Buffer(int(defaults["packets"]), parse_duration_ns(defaults["drain"]))

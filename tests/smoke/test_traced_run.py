@@ -89,7 +89,7 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
 
     assert set(map(int, trace["counters"]["before"]["threads"])) <= set(meta["dut"]["threads"])
 
-    [result] = json.loads((out / "results.json").read_text())
+    [result] = json.loads((out / "results.json").read_text())["trials"]
     assert result["explanation"]["causes"]
     assert result["explanation"]["vetoed"]["generator_stalls"] == 0
     # The model the verdicts rest on is kept with them.
@@ -122,7 +122,7 @@ def test_tail_keeps_events_around_late_packets_and_can_be_explained(tmp_path: Pa
     [trial] = (tmp_path / "run/trials").iterdir()
     assert json.loads((trial / "trace.json").read_text())["mode"] == "tail"
     assert pq.read_metadata(trial / "events.parquet").num_rows > 0
-    [result] = json.loads(done.stdout)
+    [result] = json.loads(done.stdout)["trials"]
     assert sum(cause["tail_share"] for cause in result["explanation"]["causes"]) == pytest.approx(1)
 
 

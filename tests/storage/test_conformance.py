@@ -140,8 +140,8 @@ def test_episodes_are_the_same(packets, engine_at):
     expected, got = both(ask, engine_at)
 
     assert got == expected
-    assert expected["n"] > 0
-    assert any(episode["gaps"] for episode in expected["worst"])
+    assert expected.n > 0
+    assert any(episode.gaps for episode in expected.worst)
 
 
 def test_worst_packets_are_the_same(packets, engine_at):
@@ -189,7 +189,7 @@ def test_a_whole_run_is_the_same(run, engine_at):
     got = ask(*engine_at)
 
     assert got == expected
-    assert len(expected[0]["trials"]) == len(RUN)
+    assert len(expected[0].trials) == len(RUN)
 
 
 def test_large_numbers_keep_every_digit(engine_at):

@@ -1,8 +1,7 @@
 """A watch's figures, order and words; acceptance/test_trim_pid.py traces for real."""
 
-from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -84,9 +83,9 @@ def test_causes_stand_side_by_side_without_the_scouting() -> None:
 
     rows = compared_causes(windows, "as found", "trimmed")
 
-    assert [row["cause"] for row in rows] == ["preemption", "timer"]
-    assert (rows[0]["before"], rows[0]["after"]) == (0.8, 0.0)
-    assert (rows[1]["stolen_ns_before"], rows[1]["stolen_ns_after"]) == (200.0, 50.0)
+    assert [row.cause for row in rows] == ["preemption", "timer"]
+    assert (rows[0].before, rows[0].after) == (0.8, 0.0)
+    assert (rows[1].stolen_ns_before, rows[1].stolen_ns_after) == (200.0, 50.0)
 
 
 def test_causes_of_one_state_alone_are_not_compared() -> None:
@@ -98,8 +97,8 @@ def test_the_guess_grows_with_states_and_windows() -> None:
 
 
 def test_a_window_is_told_whole() -> None:
-    told: Mapping[str, Any] = window("trimmed", timer=1.0).as_json()
+    told = window("trimmed", timer=1.0).document()
 
-    assert told["host"] == "trimmed"
-    assert told["failure"] is None
-    assert told["stalled_ns_per_s"] == {"core 1": 1.0}
+    assert told.host == "trimmed"
+    assert told.failure is None
+    assert told.stalled_ns_per_s == {"core 1": 1.0}

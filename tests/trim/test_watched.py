@@ -11,6 +11,7 @@ from taut.core.errors import InputError, TautError
 from taut.host.check import Profile
 from taut.host.settings.thread_affinity import ThreadAffinity
 from taut.host.state import HostState, plan_state, wishes_of
+from taut.records.documents.manifest import ThreadOfRun
 from taut.trim.watched import Process, find_process, never_tried, situation_of
 
 ONLINE = {"/sys/devices/system/cpu/online": "0-3\n", "/proc/cpuinfo": "flags\t\t: fpu\n"}
@@ -122,5 +123,5 @@ def test_a_partition_that_would_take_its_cores_is_never_tried(tmp_path: Path) ->
 def test_what_the_manifest_says_of_it() -> None:
     process = Process(500, "my-program", "my-program -x", 1, {2: 501}, {501: 7})
 
-    assert replace(process, starts={}).as_json()["pid"] == 500
-    assert process.as_json()["threads"] == [{"core": 2, "thread": 501, "start_ticks": 7}]
+    assert replace(process, starts={}).document().pid == 500
+    assert process.document().threads == (ThreadOfRun(2, 501, 7),)

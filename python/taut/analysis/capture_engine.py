@@ -3,7 +3,6 @@
 For captures that outgrow one machine, and for those who keep their captures in a database anyway.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from taut.capture.frames import write_frames
 from taut.capture.matching import class_counts, match_in_engine
 from taut.capture.native import Matched
 from taut.core.errors import TautError
+from taut.records.documents.match import MatchCounts
 from taut.storage.engine import Engine
 
 
@@ -40,7 +40,7 @@ def measure_matched(engine: Engine, packets_parquet: Path) -> TableSeries:
 
 def match_and_measure(
     engine: Engine, matched: Matched, window_ns: int, skip_ns: int
-) -> tuple[Mapping[str, int], TableSeries]:
+) -> tuple[MatchCounts, TableSeries]:
     """Match the frames taut-match read (--keys) by a join in the engine, and measure them there.
 
     The engine's counts are held against those of the native matcher.
@@ -54,9 +54,10 @@ def match_and_measure(
         raw.unlink()
     match_in_engine(engine, sides["ingress"], sides["egress"], window_ns, skip_ns)
     counts = class_counts(engine)
-    native = {name: matched.counts[name] for name in counts}
-    if counts != native:
-        raise TautError(f"the engine counts {counts}, the native matcher {native}: a bug of taut")
+    if counts != matched.counts:
+        raise TautError(
+            f"the engine counts {counts}, the native matcher {matched.counts}: a bug of taut"
+        )
     engine.define("record", "SELECT * FROM matched_record")
     name_tables(engine)
     return counts, TableSeries(measure_records(engine, n_flows=1).distribution)

@@ -4,10 +4,9 @@ All figures of all devices are one table, and each claim pays for it; the floors
 since a change of theirs is no claim but a warning.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from taut.analysis.claims import runs_needed
 from taut.analysis.difference import (
@@ -21,27 +20,24 @@ from taut.analysis.difference import (
 )
 from taut.analysis.load import load_words
 from taut.analysis.pairing import AnalysedRun, Match, match_variants
-from taut.analysis.runs import WITH_VOID, WITHOUT_VOID
-from taut.records.rundir import AS_FOUND
-
-COMPARISON_FORMAT = 2
-
-_IDENTITY = ("dut", "driver", "link", "placement", "path", "trials", "sent", "lost", "void_share")
+from taut.records.documents.comparison import PairCompared, SideCompared
+from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
+from taut.records.documents.trial import AS_FOUND
 
 
 @dataclass(frozen=True)
 class Pair:
     """One device of A beside one of B under the same load."""
 
-    a: Mapping[str, Any]
-    b: Mapping[str, Any]
+    a: Variant
+    b: Variant
     differences: Sequence[Difference]
 
     @property
     def label(self) -> str:
         """Whom it compares, and in which state of the host, unless both are as it was found."""
-        names = ["floor" if row["is_floor"] else str(row["dut"]) for row in (self.a, self.b)]
-        states = [row["host"] for row in (self.a, self.b)]
+        names = [row.called for row in (self.a, self.b)]
+        states = [row.device.host for row in (self.a, self.b)]
         if any(state != AS_FOUND for state in states):
             names = [f"{name}, {state}" for name, state in zip(names, states, strict=True)]
         return names[0] if names[0] == names[1] else f"{names[0]} → {names[1]}"
@@ -73,22 +69,22 @@ class Pair:
     @property
     def runs(self) -> str:
         """How often each side was repeated, in words."""
-        a, b = (len(row["trials"]) for row in (self.a, self.b))
+        a, b = (len(row.trials) for row in (self.a, self.b))
         if a == b == 1:
             return "one run each"
         return f"{a} runs each" if a == b else f"{a} and {b} runs"
 
-    def as_json(self) -> dict[str, object]:
-        """One entry of `taut compare --json`."""
-        return {
-            "load": load_words(self.a),
-            "is_floor": self.a["is_floor"],
-            "label": self.label,
-            "verdict": self.verdict,
-            "a": _identity(self.a),
-            "b": _identity(self.b),
-            "figures": [d.as_json() for d in self.differences],
-        }
+    def document(self) -> PairCompared:
+        """Give one entry of `taut compare --json`."""
+        return PairCompared(
+            load=load_words(self.a.load),
+            is_floor=self.a.is_floor,
+            label=self.label,
+            verdict=self.verdict,
+            a=_side(self.a),
+            b=_side(self.b),
+            figures=tuple(d.document() for d in self.differences),
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The result in one sentence."""
-        devices = [pair for pair in self.pairs if not pair.a["is_floor"]] or self.pairs
+        devices = [pair for pair in self.pairs if not pair.a.is_floor] or self.pairs
         if len(devices) == 1:
             return _sentence(devices[0].verdict)
         claimed = [pair for pair in devices if pair.is_claimed]
@@ -111,17 +107,8 @@ class Comparison:
         if not claimed:
             return f"No difference shown in {len(devices)} comparisons."
         return " ".join(
-            f"{pair.label} at {load_words(pair.a)}: {pair.verdict}." for pair in claimed
+            f"{pair.label} at {load_words(pair.a.load)}: {pair.verdict}." for pair in claimed
         ) + _rest(len(devices) - len(claimed))
-
-    def as_json(self) -> dict[str, object]:
-        """The document of `taut compare --json`."""
-        return {
-            "format": COMPARISON_FORMAT,
-            "verdict": self.verdict,
-            "pairs": [pair.as_json() for pair in self.pairs],
-            "warnings": self.warnings,
-        }
 
     @property
     def warnings(self) -> list[str]:
@@ -130,18 +117,26 @@ class Comparison:
         return [*found, *_runs_wanted(self.pairs), *self.unmatched]
 
 
-def _identity(row: Mapping[str, Any]) -> dict[str, object]:
-    return {key: row[key] for key in _IDENTITY} | {"n": row["latency_ns"]["n"]}
+def _side(row: Variant) -> SideCompared:
+    of = row.device
+    return SideCompared(
+        *(of.dut, of.driver, of.link, of.placement, of.path),
+        trials=row.trials,
+        sent=row.sent,
+        lost=row.lost,
+        void_share=row.void_share,
+        n=row.latency.n,
+    )
 
 
 def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) -> Comparison:
     """Compare two analysed runs; InputError where nothing of them is comparable."""
     matches, unmatched = match_variants(a, b)
-    population = WITHOUT_VOID if without_void else WITH_VOID
+    population: Packets = WITHOUT_VOID if without_void else WITH_VOID
     tables = [_differences(match, a, b, population) for match in matches]
     judged: dict[int, Sequence[Difference]] = {}
     for of_floors in (False, True):
-        own = [at for at, match in enumerate(matches) if bool(match.a["is_floor"]) is of_floors]
+        own = [at for at, match in enumerate(matches) if match.a.is_floor is of_floors]
         together = iter(judge([one for at in own for one in tables[at]]))
         judged |= {at: list(islice(together, len(tables[at]))) for at in own}
     return Comparison(
@@ -149,11 +144,10 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
     )
 
 
-def _differences(match: Match, a: AnalysedRun, b: AnalysedRun, population: str) -> list[Difference]:
-    trials = [
-        [trial for trial in document["trials"] if trial["name"] in row["trials"]]
-        for row, (_, document) in ((match.a, a), (match.b, b))
-    ]
+def _differences(
+    match: Match, a: AnalysedRun, b: AnalysedRun, population: Packets
+) -> list[Difference]:
+    trials = [analysis.trials_of(row) for row, (_, analysis) in ((match.a, a), (match.b, b))]
     return [
         difference(name, *(side_of(name, of_side, population) for of_side in trials))
         for name in FIGURES
@@ -186,27 +180,29 @@ def _rest(n: int) -> str:
 
 
 def _warnings(pair: Pair) -> list[str]:
-    where = f"{pair.label} at {load_words(pair.a)}"
+    where = f"{pair.label} at {load_words(pair.a.load)}"
     found = []
-    if pair.a["is_floor"] and pair.is_claimed:
+    if pair.a.is_floor and pair.is_claimed:
         found.append(f"{where}: the instrument itself changed between the runs: {pair.verdict}")
-    if pair.a["link"] != pair.b["link"]:
-        found.append(f"{where}: other paths: A over {pair.a['link']}, B over {pair.b['link']}")
-    if pair.a["lost"] != pair.b["lost"]:
-        lost = [f"{row['lost']} of {row['sent']}" for row in (pair.a, pair.b)]
+    if pair.a.device.link != pair.b.device.link:
+        found.append(
+            f"{where}: other paths: A over {pair.a.device.link}, B over {pair.b.device.link}"
+        )
+    if pair.a.lost != pair.b.lost:
+        lost = [f"{row.lost} of {row.sent}" for row in (pair.a, pair.b)]
         found.append(f"{where}: lost {lost[0]} in A, {lost[1]} in B; what is lost has no latency")
     for side, row in (("A", pair.a), ("B", pair.b)):
-        if row["instrument_limited"]:
+        if row.instrument_limited:
             late = "the generator itself was late with over 1 % of the packets"
             found.append(f"{where}: {late} of {side}")
-        if row["two_bands"]:
+        if row.two_bands:
             found.append(f"{where}: the repetitions of {side} lie in two bands")
     return found
 
 
 def _runs_wanted(pairs: Sequence[Pair]) -> Iterator[str]:
     """Say how many repetitions this table takes, where there were too few of a device."""
-    figures = [d for pair in pairs if not pair.a["is_floor"] for d in pair.differences]
+    figures = [d for pair in pairs if not pair.a.is_floor for d in pair.differences]
     n_figures = sum(d.evidence is not None for d in figures)
     if any(d.shown is Shown.TOO_FEW_RUNS for d in figures):
         alone = runs_needed(n_figures, is_paired=False)

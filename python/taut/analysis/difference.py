@@ -5,15 +5,16 @@ of A - B over the repetitions of both sides. `claims.py` says when it is claimed
 latency are rounded to nanoseconds, so the interval is widened by what that may hide on both sides.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
-from typing import Any
 
 from taut.analysis.claims import Evidence, Judged, Said, apart, judge_table
-from taut.analysis.runs import WITH_VOID, figure_of, n_above
+from taut.analysis.runs import figure_of, n_above
 from taut.core.percentiles import PERCENTILES
+from taut.records.documents.comparison import FigureCompared
+from taut.records.documents.results import WITH_VOID, Packets, TrialResult
 
 Interval = tuple[float, float]
 
@@ -105,31 +106,36 @@ class Difference:
         low, high = self.interval_ns
         return Shown.NOTHING if low <= 0 <= high else shown
 
-    def as_json(self) -> dict[str, object]:
-        """One row of `taut compare --json`."""
-        document: dict[str, object] = {"name": self.name, "shown": str(self.shown)}
-        for name, side in (("a", self.a), ("b", self.b)):
-            document[f"{name}_ns"] = side.value_ns
-            document[f"{name}_n_above"] = side.n_above
-            document[f"{name}_of_repetitions_ns"] = list(side.repetitions_ns)
-        document["difference_interval_ns"] = self.interval_ns
-        document["improvement"] = self.improvement
-        document["improvement_interval"] = self.improvement_interval
-        document["p_value"] = None if self.evidence is None else self.evidence.p_value
-        document["p_corrected"] = None if self.judged is None else self.judged.p_corrected
-        return document
+    def document(self) -> FigureCompared:
+        """Give one row of `taut compare --json`."""
+        return FigureCompared(
+            name=self.name,
+            shown=self.shown,
+            a_ns=self.a.value_ns,
+            a_n_above=self.a.n_above,
+            a_of_repetitions_ns=tuple(self.a.repetitions_ns),
+            b_ns=self.b.value_ns,
+            b_n_above=self.b.n_above,
+            b_of_repetitions_ns=tuple(self.b.repetitions_ns),
+            difference_interval_ns=self.interval_ns,
+            improvement=self.improvement,
+            improvement_interval=self.improvement_interval,
+            p_value=None if self.evidence is None else self.evidence.p_value,
+            p_corrected=None if self.judged is None else self.judged.p_corrected,
+        )
 
 
-def side_of(name: str, trials: Sequence[Mapping[str, Any]], population: str = WITH_VOID) -> Side:
+def side_of(name: str, trials: Sequence[TrialResult], population: Packets = WITH_VOID) -> Side:
     """Take one figure from the results of a variant's repetitions."""
-    measured = [t for t in trials if t[population][name] is not None]
-    values = [float(t[population][name]) for t in measured]
+    found_in = [(t, t.latency(population).value_ns(name)) for t in trials]
+    measured = [(t, float(value)) for t, value in found_in if value is not None]
+    values = [value for _, value in measured]
     if not values:
         return Side(None, [], [], 0 if name in PERCENTILES else None)
     if name in _EXTREMES:
         return Side(_EXTREMES[name](values), values, [], None)
-    found = [figure_of(t, name, population) for t in measured]
-    above = [n_above(t, name, population) for t in measured] if name in PERCENTILES else []
+    found = [figure_of(t, name, population) for t, _ in measured]
+    above = [n_above(t, name, population) for t, _ in measured] if name in PERCENTILES else []
     supported = [value for value in found if value is not None]
     return Side(median(values), values, supported, min(above, default=None))
 

@@ -10,6 +10,8 @@ one episode of 5 ms that hits 500 packets.
 from dataclasses import dataclass
 from pathlib import Path
 
+from taut.records.documents.json_form import parse
+from taut.records.documents.results import EpisodeOfTrial, Episodes, GapOverlap
 from taut.storage.engine import Engine
 
 WORST = 50
@@ -28,7 +30,7 @@ class Threshold:
         return max(self.factor * p50_ns, p50_ns + self.least_above_ns)
 
 
-def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> dict[str, object]:
+def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> Episodes:
     """Group late packets of the trial loaded in `packet`; say which logged gaps they overlap."""
     engine.define("hit", _HIT.format(threshold_ns=threshold_ns))
     engine.define("island", _ISLAND)
@@ -37,17 +39,23 @@ def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> dict[
     rows = engine.query("SELECT * FROM episode ORDER BY start_ns, direction").to_pylist()
     overlaps = _overlaps(engine, gaps)
     worst = [
-        # Captures do not say when a packet was due.
-        {k: None if v is None else int(v) for k, v in row.items()}
-        | {"void": _void_word(row), **_gaps_of(row, overlaps)}
+        parse(
+            EpisodeOfTrial,
+            {
+                **{name: int(value) for name, value in row.items() if value is not None},
+                "void": _void_word(row),
+                "gaps": overlaps.get((int(row["direction"]), int(row["first_seq"])), {}),
+            },
+            "episode",
+        )
         for row in rows
     ]
-    worst.sort(key=lambda e: (-int(str(e["duration_ns"])), int(str(e["start_ns"]))))
-    return {
-        "threshold_ns": threshold_ns,
+    worst.sort(key=lambda e: (-e.duration_ns, e.start_ns))
+    return Episodes(
+        threshold_ns=threshold_ns,
         **{name: int(value or 0) for name, value in total.items()},
-        "worst": worst,
-    }
+        worst=tuple(worst),
+    )
 
 
 # A packet of the warm-up opens no episode: cold packets have a row of their own.
@@ -102,7 +110,7 @@ JOIN gap g ON g.start_ns < e.end_ns AND g.end_ns > e.start_ns
 GROUP BY e.direction, e.first_seq, g.thread
 ORDER BY e.direction, e.first_seq, g.thread"""
 
-_Overlaps = dict[tuple[int, int], dict[str, dict[str, int]]]
+_Overlaps = dict[tuple[int, int], dict[str, GapOverlap]]
 
 
 def _overlaps(engine: Engine, gaps: Path | None) -> _Overlaps:
@@ -113,12 +121,8 @@ def _overlaps(engine: Engine, gaps: Path | None) -> _Overlaps:
     found: _Overlaps = {}
     for row in engine.query(_OVERLAP).to_pylist():
         of = found.setdefault((int(row["direction"]), int(row["first_seq"])), {})
-        of[row["thread"]] = {"n": int(row["n"]), "overlap_ns": int(row["overlap_ns"])}
+        of[row["thread"]] = GapOverlap(int(row["n"]), int(row["overlap_ns"]))
     return found
-
-
-def _gaps_of(row: dict[str, int], overlaps: _Overlaps) -> dict[str, object]:
-    return {"gaps": overlaps.get((int(row["direction"]), int(row["first_seq"])), {})}
 
 
 def _void_word(row: dict[str, int]) -> str:

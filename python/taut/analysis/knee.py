@@ -3,18 +3,19 @@
 Beyond it, latency is the size of the buffers, not a property of the path (method: overload).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+from taut.records.documents.results import Variant
 
 LOSS = 0.001
 RATE = 0.999
 P50_FACTOR = 10
 
 
-def find_knee(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str] | None:
+def find_knee(rows: Sequence[Variant]) -> tuple[Variant, str] | None:
     """Return the lowest overloaded rate of one device under one traffic, and why."""
-    ordered = sorted(rows, key=lambda r: float(r["offered_pps"]))
-    lowest = ordered[0]["latency_ns"]["p50"] if ordered else None
+    ordered = sorted(rows, key=lambda r: r.offered_pps)
+    lowest = ordered[0].latency.p50_ns if ordered else None
     for row in ordered:
         reason = _overload(row, lowest)
         if reason:
@@ -22,12 +23,12 @@ def find_knee(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str
     return None
 
 
-def _overload(row: Mapping[str, Any], lowest_p50_ns: int | None) -> str | None:
-    if row["loss_ratio"] > LOSS:
-        return f"{100 * row['loss_ratio']:.2g} % lost"
-    if row["achieved_pps"] < RATE * row["offered_pps"]:
-        return f"{100 * row['achieved_pps'] / row['offered_pps']:.3g} % of the rate achieved"
-    p50 = row["latency_ns"]["p50"]
+def _overload(row: Variant, lowest_p50_ns: int | None) -> str | None:
+    if row.loss_ratio > LOSS:
+        return f"{100 * row.loss_ratio:.2g} % lost"
+    if row.achieved_pps < RATE * row.offered_pps:
+        return f"{100 * row.achieved_pps / row.offered_pps:.3g} % of the rate achieved"
+    p50 = row.latency.p50_ns
     if p50 is not None and lowest_p50_ns and p50 > P50_FACTOR * lowest_p50_ns:
         return f"median {p50 / lowest_p50_ns:.2g} times the lowest rate's"
     return None

@@ -1,34 +1,52 @@
 """Loads: what must agree before two devices are compared, and how a load is called."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+from taut.records.documents.load import Load
+from taut.records.documents.results import Variant
+
+Departures: TypeAlias = tuple[str | None, tuple[tuple[str, str], ...], int]
+"""Schedule, its options, flows."""
+
+LoadKey: TypeAlias = tuple[str | None, str | None, bool | None, float | None, Departures]
+"""Traffic, frame, both directions, rate, how packets leave: what tells two loads apart."""
 
 
-def load_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+class HasLoad(Protocol):
+    """A variant, or a trial's result."""
+
+    @property
+    def load(self) -> Load:
+        """What was sent."""
+        ...
+
+
+def load_of(row: HasLoad) -> LoadKey:
     """What must agree for devices to stand in one comparison."""
-    return row["traffic"], row["frame"], row["both"], row["asked_pps"], departures_of(row)
+    of = row.load
+    return of.traffic, of.frame, of.both, of.asked_pps, departures_of(of)
 
 
-def departures_of(row: Mapping[str, Any]) -> tuple[object, ...]:
+def departures_of(load: Load) -> Departures:
     """How packets of one rate leave: by which schedule, with which options, in how many flows.
 
     A traffic's name says that within a run; two runs may mean different things by one name.
     """
-    options = row.get("schedule_options") or {}
     # An option is a number in one file and text in another.
-    told = tuple(sorted((name, str(value)) for name, value in options.items()))
-    return row.get("schedule"), told, row.get("flows") or 1
+    told = tuple(sorted((name, str(value)) for name, value in load.schedule_options.items()))
+    return load.schedule, told, load.flows or 1
 
 
-def main_load(variants: Sequence[Mapping[str, Any]]) -> tuple[Any, ...] | None:
+def main_load(variants: Sequence[Variant]) -> LoadKey | None:
     """The load a reader sees first: most devices, then most trials, then the lowest rate."""
-    loads = Counter(load_of(row) for row in variants if not row["is_floor"])
+    loads = Counter(load_of(row) for row in variants if not row.is_floor)
     loads = loads or Counter(load_of(row) for row in variants)
     if not loads:
         return None
     trials = {
-        load: sum(len(row["trials"]) for row in variants if load_of(row) == load) for load in loads
+        load: sum(len(row.trials) for row in variants if load_of(row) == load) for load in loads
     }
     return min(loads, key=lambda load: (-loads[load], -trials[load], load[3] or 0))
 
@@ -48,14 +66,14 @@ def frame_words(frame: object) -> str:
     return f"{frame} B" if str(frame).isdigit() else str(frame)
 
 
-def load_words(row: Mapping[str, Any]) -> str:
-    """The load of a variant: rate, frames, directions; schedule and flows unless plain."""
-    words = f"{rate_words(row['asked_pps'])}, {frame_words(row['frame'])}"
-    if row["both"]:
+def load_words(load: Load) -> str:
+    """A load in words: rate, frames, directions; schedule and flows unless plain."""
+    words = f"{rate_words(load.asked_pps)}, {frame_words(load.frame)}"
+    if load.both:
         words += " in both directions"
-    schedule, options, flows = departures_of(row)
+    schedule, options, flows = departures_of(load)
     told = [] if schedule in (None, "constant") and not options else [str(schedule)]
-    told += [f"{name}={value}" for name, value in row.get("schedule_options", {}).items()]
+    told += [f"{name}={value}" for name, value in load.schedule_options.items()]
     told += [f"{flows} flows"] if flows != 1 else []
     return f"{words} ({', '.join(told)})" if told else words
 
@@ -68,7 +86,7 @@ def share_words(share: float) -> str:
     return f"{min(percent, 99.9):.0f} %" if percent < 99 else f"{min(percent, 99.9):.1f} %"
 
 
-def loads_in_order(variants: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+def loads_in_order(variants: Sequence[Variant]) -> list[LoadKey]:
     """Every load of a run: the main one first, the others by traffic, frame and rate."""
     first = main_load(variants)
     loads = {load_of(row) for row in variants}
@@ -77,8 +95,6 @@ def loads_in_order(variants: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...
     )
 
 
-def rows_of(
-    variants: Sequence[Mapping[str, Any]], load: tuple[Any, ...]
-) -> list[Mapping[str, Any]]:
+def rows_of(variants: Sequence[Variant], load: LoadKey) -> list[Variant]:
     """The variants under one load, the floor first, otherwise as the run listed its devices."""
-    return sorted((r for r in variants if load_of(r) == load), key=lambda r: not r["is_floor"])
+    return sorted((r for r in variants if load_of(r) == load), key=lambda r: not r.is_floor)

@@ -14,6 +14,8 @@ from statistics import median
 
 import numpy as np
 
+from taut.records.documents.trim import PairedRatio as PairedRatio
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -27,25 +29,6 @@ class Interval:
     def holds_zero(self) -> bool:
         """Whether no effect is shown."""
         return self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True)
-class PairedRatio:
-    """How many times as large the second state's figure is, over all pairs."""
-
-    n_pairs: int
-    ratio: float
-    low: float
-    high: float
-    confidence: float
-    """Of the interval, 0 to 1."""
-    p_value: float
-    """Of no difference, two-sided."""
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the interval excludes 1."""
-        return self.high < 1 or self.low > 1
 
 
 def paired_ratio(log_ratios: Sequence[float], confidence: float) -> PairedRatio:

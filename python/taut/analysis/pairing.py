@@ -1,18 +1,21 @@
 """Which variants of two runs may be compared: those under the same load, over comparable paths."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from taut.analysis.load import departures_of, load_words
-from taut.analysis.results import RESULTS_FORMAT, analyse_run
+from taut.analysis.results import analyse_run
 from taut.analysis.trial_result import DISTRIBUTION
 from taut.core.errors import InputError
+from taut.records.documents.results import (
+    RESULTS_FORMAT,
+    Analysis,
+    Variant,
+    read_analysis_files,
+)
 from taut.records.rundir import RunDirectory
 
-AnalysedRun = tuple[RunDirectory, Mapping[str, Any]]
-Row = Mapping[str, Any]
+AnalysedRun = tuple[RunDirectory, Analysis]
 
 RATE_TOLERANCE = 0.01
 """Rates of captures are measured, and a source keeps its own only nearly."""
@@ -25,24 +28,21 @@ _VIRTUAL = ("memif", "veth", "xdp")
 class Match:
     """A variant of A and the one of B it is compared with."""
 
-    a: Row
-    b: Row
+    a: Variant
+    b: Variant
 
 
-def read_analysis(run: RunDirectory) -> Mapping[str, Any]:
+def read_analysis(run: RunDirectory) -> Analysis:
     """Give a run's analysis as it was written; analyse it where there is none that fits."""
     trials = run.trials()
     try:
-        results = json.loads((run.path / "results.json").read_text(encoding="utf-8"))
-        summary = json.loads((run.path / "summary.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError):
+        analysis = read_analysis_files(run.path)
+    except InputError:
         return analyse_run(run)
-    is_current = summary.get("format") == RESULTS_FORMAT
-    is_current &= [result["name"] for result in results] == [trial.name for trial in trials]
+    is_current = analysis.format == RESULTS_FORMAT
+    is_current &= [result.name for result in analysis.trials] == [trial.name for trial in trials]
     is_current &= all((t.path / DISTRIBUTION).is_file() for t in trials if t.is_whole)
-    # Runs analysed before there were states of the host, or before the warm-up had its own row.
-    is_current &= all("host" in row and "warm_up" in row for row in summary["variants"])
-    return {**summary, "trials": results} if is_current else analyse_run(run)
+    return analysis if is_current else analyse_run(run)
 
 
 def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[str]]:
@@ -50,23 +50,21 @@ def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[st
 
     InputError where nothing, or nothing but the instrument's floor, is comparable.
     """
-    rows_a, rows_b = (
-        [row for row in run[1]["variants"] if row["latency_ns"]["n"]] for run in (a, b)
-    )
+    rows_a, rows_b = ([row for row in run[1].variants if row.latency.n] for run in (a, b))
     pairs = [
         Match(row, partner)
-        for row in sorted(rows_a, key=lambda row: bool(row["is_floor"]))
+        for row in sorted(rows_a, key=lambda row: row.is_floor)
         for partner in [_partner(row, rows_a, rows_b)]
         if partner is not None
     ]
     matches = [pair for pair in pairs if not _crosses_paths(pair)]
-    only_floors = all(row["is_floor"] for row in (*rows_a, *rows_b))
-    if not any(only_floors or not match.a["is_floor"] for match in matches):
+    only_floors = all(row.is_floor for row in (*rows_a, *rows_b))
+    if not any(only_floors or not match.a.is_floor for match in matches):
         reason = _why_not(rows_a, rows_b, pairs)
         raise InputError(f"{a[0].path} and {b[0].path}: not comparable: {reason}")
     taken = [{id(match.a) for match in matches}, {id(match.b) for match in matches}]
     unmatched = [
-        f"only in {name}: {'floor' if row['is_floor'] else row['dut']} at {load_words(row)}"
+        f"only in {name}: {row.called} at {load_words(row.load)}"
         for name, side, seen in zip("AB", (rows_a, rows_b), taken, strict=True)
         for row in side
         if id(row) not in seen
@@ -74,60 +72,64 @@ def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[st
     return matches, unmatched
 
 
-def same_load(a: Row, b: Row) -> bool:
+def same_load(a: Variant, b: Variant) -> bool:
     """Whether two variants were offered the same: traffic, schedule, flows, frames, rate, ..."""
-    if any(a[key] != b[key] for key in ("traffic", "frame", "both")):
+    x, y = a.load, b.load
+    if (x.traffic, x.frame, x.both) != (y.traffic, y.frame, y.both):
         return False
-    if departures_of(a) != departures_of(b):
+    if departures_of(x) != departures_of(y):
         return False
-    rates = [float(row["asked_pps"] or row["achieved_pps"] or 0) for row in (a, b)]
+    rates = [row.load.asked_pps or row.achieved_pps for row in (a, b)]
     return abs(rates[0] - rates[1]) <= RATE_TOLERANCE * max(rates)
 
 
-def _partner(row: Row, rows_a: Sequence[Row], rows_b: Sequence[Row]) -> Row | None:
+def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant]) -> Variant | None:
     """Find the one B is compared by: the only one under this load, or the one of the same name."""
     rivals, found = (
-        [r for r in rows if r["is_floor"] == row["is_floor"] and same_load(row, r)]
+        [r for r in rows if r.is_floor == row.is_floor and same_load(row, r)]
         for rows in (rows_a, rows_b)
     )
     # A state of the host is compared with itself where both runs have it.
-    if any(r["host"] == row["host"] for r in found):
-        rivals, found = ([r for r in rows if r["host"] == row["host"]] for rows in (rivals, found))
-    if len(rivals) == 1 and len(found) == 1 and not row["is_floor"]:
+    if any(r.device.host == row.device.host for r in found):
+        rivals, found = (
+            [r for r in rows if r.device.host == row.device.host] for rows in (rivals, found)
+        )
+    if len(rivals) == 1 and len(found) == 1 and not row.is_floor:
         return found[0]
-    found = [r for r in found if r["dut"] == row["dut"]]
-    if len(found) > 1 or row["is_floor"]:
+    found = [r for r in found if r.device.dut == row.device.dut]
+    if len(found) > 1 or row.is_floor:
         found = [r for r in found if _path(r) == _path(row)]
     return found[0] if len(found) == 1 else None
 
 
-def _path(row: Row) -> tuple[object, ...]:
-    return row["link"], row["placement"]
+def _path(row: Variant) -> tuple[object, ...]:
+    return row.device.link, row.device.placement
 
 
 def _crosses_paths(pair: Match) -> bool:
     """Whether one went over a card and the other stayed inside its machine."""
-    links = {pair.a["link"], pair.b["link"]}
+    links = {pair.a.device.link, pair.b.device.link}
     return _NIC in links and any(link in links for link in _VIRTUAL)
 
 
-def _why_not(rows_a: Sequence[Row], rows_b: Sequence[Row], pairs: Sequence[Match]) -> str:
+def _why_not(rows_a: Sequence[Variant], rows_b: Sequence[Variant], pairs: Sequence[Match]) -> str:
     for name, rows in (("A", rows_a), ("B", rows_b)):
         if not rows:
             return f"{name} has no packet with a latency; see its report"
     crossing = [pair for pair in pairs if _crosses_paths(pair)]
     if crossing:
-        links = f"A over {crossing[0].a['link']}, B over {crossing[0].b['link']}"
+        links = f"A over {crossing[0].a.device.link}, B over {crossing[0].b.device.link}"
         return f"{links}; virtual ports are never set beside a card: measure both over one kind"
     common = next((row for row in rows_a for r in rows_b if same_load(row, r)), None)
     if common is None:
-        loads = [_listed(load_words(row) for row in rows) for rows in (rows_a, rows_b)]
+        loads = [_listed(load_words(row.load) for row in rows) for rows in (rows_a, rows_b)]
         return f"no load in common (A: {loads[0]}; B: {loads[1]}); measure both under one load"
     duts = [
-        _listed(str(r["dut"]) for r in rows if same_load(common, r)) for rows in (rows_a, rows_b)
+        _listed(str(r.device.dut) for r in rows if same_load(common, r))
+        for rows in (rows_a, rows_b)
     ]
     return (
-        f"no device in common at {load_words(common)} (A: {duts[0]}; B: {duts[1]}); "
+        f"no device in common at {load_words(common.load)} (A: {duts[0]}; B: {duts[1]}); "
         "name both alike, or measure one device a run"
     )
 

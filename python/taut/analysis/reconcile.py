@@ -5,9 +5,10 @@ the whole trial, for each direction, and between the generator's counters and th
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from taut.analysis.distribution import Counts
+from taut.records.documents.generator import GeneratorResult
+from taut.records.documents.results import ColdCounts, WarmCounts
 
 COUNTERS = (
     "due",
@@ -29,27 +30,26 @@ PACKETS = ("due", "sent", "unsent", "matched", "lost", "void")
 _RECORDED = ("due", "sent", "unsent", "matched", "lost", "late", "duplicates", "orphans")
 
 
-def failed_sums(generator: Mapping[str, Any], counts: Counts | None) -> list[str]:
+def failed_sums(generator: GeneratorResult, counts: Counts | None) -> list[str]:
     """Say in words which sums do not come out; empty when all do."""
     failures: list[str] = []
-    directions = list(generator.get("directions", []))
+    directions = generator.directions
     for name, counters in [
-        ("total", generator["counters"]),
+        ("total", generator.counters),
         *((f"direction {i}", c) for i, c in enumerate(directions)),
     ]:
         failures += [f"{name}: {failure}" for failure in _sums(counters)]
     for name in COUNTERS:
-        total, parts = generator["counters"].get(name), [d.get(name) for d in directions]
-        if parts and None not in parts and total is not None and total != sum(parts):
+        total, parts = generator.counters.get(name), [d[name] for d in directions if name in d]
+        is_known = total is not None and parts and len(parts) == len(directions)
+        if is_known and total != sum(parts):
             failures.append(f"{name}: {total} in total, {sum(parts)} over the directions")
     if counts is not None:
-        failures += _against_records(generator["counters"], counts)
+        failures += _against_records(generator.counters, counts)
     return failures
 
 
-def by_warm_up(
-    counters: Mapping[str, int], counts: Counts | None
-) -> tuple[dict[str, int], dict[str, int | None]]:
+def by_warm_up(counters: Mapping[str, int], counts: Counts | None) -> tuple[WarmCounts, ColdCounts]:
     """Split the counters of a trial: those after the warm-up, and those of the warm-up.
 
     The generator counts both, whatever is recorded. Captures have their records; of older trials
@@ -58,8 +58,8 @@ def by_warm_up(
     if "lost_cold" not in counters and counts is not None:
         recorded = {cold: total_counts(counts, cold=cold) for cold in (False, True)}
         return (
-            {name: recorded[False].get(name, 0) for name in PACKETS},
-            {name: recorded[True].get(name, 0) for name in PACKETS},
+            WarmCounts(**{name: recorded[False].get(name, 0) for name in PACKETS}),
+            ColdCounts(**{name: recorded[True].get(name, 0) for name in PACKETS}),
         )
     cold: dict[str, int | None] = {
         "due": counters.get("cold"),
@@ -69,7 +69,8 @@ def by_warm_up(
     }
     cold["sent"] = _difference(cold["due"], cold["unsent"])
     cold["matched"] = _difference(cold["sent"], cold["lost"])
-    return {name: counters[name] - (cold[name] or 0) for name in PACKETS}, cold
+    warm = {name: counters[name] - (cold[name] or 0) for name in PACKETS}
+    return WarmCounts(**warm), ColdCounts(**cold)
 
 
 def _difference(whole: int | None, part: int | None) -> int | None:

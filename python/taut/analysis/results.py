@@ -1,13 +1,9 @@
-"""A whole run analysed: results.json, summary.json and the files in each trial's folder.
+"""A whole run analysed: results.json, summary.json and the files in each trial's folder."""
 
-results.json is the list of trials.  summary.json holds what belongs to the run: the verdict, the
-variants with their repetitions pooled, and the rules that were applied.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,19 +11,28 @@ import pyarrow.parquet as pq
 from taut.analysis.blocks import read_blocks
 from taut.analysis.episode import Threshold
 from taut.analysis.metrics import METRICS
-from taut.analysis.pooling import Variant, pool, variant_of
+from taut.analysis.pooling import pool, variant_of
 from taut.analysis.trial_result import DISTRIBUTION, analyse_trial
 from taut.analysis.verdict import verdict
 from taut.core.files import write_json
 from taut.core.workers import spread
-from taut.records.rundir import AS_FOUND, RunDirectory, TrialDirectory
+from taut.records.documents.figures import Figures
+from taut.records.documents.json_form import plain
+from taut.records.documents.load import Device, Load
+from taut.records.documents.results import (
+    RESULTS_FILE,
+    SUMMARY_FILE,
+    Analysis,
+    EpisodeThreshold,
+    MetricDefinition,
+    Results,
+    TrialResult,
+    Variant,
+    summary_document,
+)
+from taut.records.documents.trial import AS_FOUND
+from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
-
-RESULTS_FORMAT = 2
-"""2: confidence intervals, and which percentiles are supported, count stalls, not packets."""
-
-# A floor belongs to a variant when only the device differs; placement is the device's.
-_FLOOR_KEYS = ("link", "host", "traffic", "frame", "both", "asked_pps")
 
 Progress = Callable[[str], None]
 
@@ -39,7 +44,7 @@ def analyse_run(
     progress: Progress = lambda _: None,
     *,
     engine_url: str | None = None,
-) -> dict[str, Any]:
+) -> Analysis:
     """Analyse every trial, pool repetitions, judge the run; write and return the result."""
     threshold = threshold or Threshold()
     results = []
@@ -49,26 +54,23 @@ def analyse_run(
         progress(trial.name)
         results.append(result)
     variants = _pool_variants(trials, results)
-    _add_floors(results, variants)
-    document = {
-        "format": RESULTS_FORMAT,
-        "verdict": verdict(variants, results),
-        "variants": variants,
-        "episode_threshold": {
-            "factor_of_p50": threshold.factor,
-            "least_above_p50_ns": threshold.least_above_ns,
-        },
-        "definitions": {m.name: {"unit": m.unit, "definition": m.definition} for m in METRICS},
-        "n_failed": sum(r["status"] != "whole" for r in results),
-    }
-    write_json(run.path / "results.json", results)
-    write_json(run.path / "summary.json", document)
-    return {**document, "trials": results}
+    floors = {_path_of(row.device, row.load): row.latency for row in variants if row.is_floor}
+    analysis = Analysis(
+        verdict=verdict(variants, results),
+        variants=tuple(replace(row, floor=_floor(row, floors)) for row in variants),
+        episode_threshold=EpisodeThreshold(threshold.factor, threshold.least_above_ns),
+        definitions={m.name: MetricDefinition(m.unit, m.definition) for m in METRICS},
+        n_failed=sum(not result.is_whole for result in results),
+        trials=tuple(replace(result, floor=_floor(result, floors)) for result in results),
+    )
+    write_json(run.path / RESULTS_FILE, plain(Results(analysis.trials)))
+    write_json(run.path / SUMMARY_FILE, summary_document(analysis))
+    return analysis
 
 
 def _analyse_all(
     trials: Sequence[TrialDirectory], engine_name: str, url: str | None, threshold: Threshold
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[TrialResult]:
     """One trial a core inside taut; a server is asked for one trial after the other."""
     if engine_kind(engine_name).is_embedded:
         yield from spread(partial(_analyse_one, engine_name, url, threshold), trials)
@@ -81,7 +83,7 @@ def _analyse_all(
 
 def _analyse_one(
     engine_name: str, url: str | None, threshold: Threshold, trial: TrialDirectory
-) -> dict[str, Any]:
+) -> TrialResult:
     with open_engine(engine_name, url) as engine:
         return analyse_trial(trial, engine, threshold)
 
@@ -91,15 +93,15 @@ def read_distribution(run: Path, trial: str) -> pa.Table:
     return pq.read_table(run / "trials" / trial / DISTRIBUTION)
 
 
-def is_measured(result: Mapping[str, Any]) -> bool:
+def is_measured(result: TrialResult) -> bool:
     """Whether a trial has numbers: whole, and with at least its counters."""
-    return result["status"] == "whole" and result["sent"] is not None
+    return result.is_whole and result.figures is not None
 
 
 def _pool_variants(
-    trials: Sequence[TrialDirectory], results: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    groups: dict[Variant, list[tuple[TrialDirectory, Mapping[str, Any]]]] = {}
+    trials: Sequence[TrialDirectory], results: Sequence[TrialResult]
+) -> list[Variant]:
+    groups: dict[tuple[object, ...], list[tuple[TrialDirectory, TrialResult]]] = {}
     for trial, result in zip(trials, results, strict=True):
         if is_measured(result):
             groups.setdefault(variant_of(result), []).append((trial, result))
@@ -115,20 +117,19 @@ def _pool_variants(
     return sorted(
         rows,
         key=lambda r: (
-            not r["is_floor"],
-            str(r["traffic"]),
-            r["asked_pps"] or 0,
-            r["host"] != AS_FOUND,
+            not r.is_floor,
+            str(r.load.traffic),
+            r.load.asked_pps or 0,
+            r.device.host != AS_FOUND,
         ),
     )
 
 
-def _add_floors(results: Sequence[dict[str, Any]], variants: Sequence[dict[str, Any]]) -> None:
-    """Put beside every trial what the same load shows with no device in its path."""
-    floors = {
-        tuple(row[key] for key in _FLOOR_KEYS): row["latency_ns"]
-        for row in variants
-        if row["is_floor"]
-    }
-    for row in [*results, *variants]:
-        row["floor_ns"] = floors.get(tuple(row.get(key) for key in _FLOOR_KEYS))
+def _path_of(device: Device, load: Load) -> tuple[object, ...]:
+    """A floor belongs to a variant when only the device differs; placement is the device's."""
+    return device.link, device.host, load.traffic, load.frame, load.both, load.asked_pps
+
+
+def _floor(row: Variant | TrialResult, floors: dict[tuple[object, ...], Figures]) -> Figures | None:
+    """Find what the same load shows with no device in its path."""
+    return floors.get(_path_of(row.device, row.load))

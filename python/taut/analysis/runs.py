@@ -1,40 +1,39 @@
 """Figures of single runs, and two sides of one run directory set beside each other by them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import log
-from typing import Any
 
 from taut.analysis.claims import Evidence, apart, in_turn
 from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
-
-Result = Mapping[str, Any]
-
-WITH_VOID, WITHOUT_VOID = "latency_ns", "latency_without_void_ns"
-"""The populations of a result: all packets after the warm-up, and those no gap touched."""
+from taut.records.documents.results import WITH_VOID, Packets, TrialResult
 
 
-def n_above(result: Result, name: str, population: str = WITH_VOID) -> int:
+def n_above(result: TrialResult, name: str, population: Packets = WITH_VOID) -> int:
     """Count the packets of a run above a percentile."""
-    n = int(result[population]["n"])
+    n = result.latency(population).n
     return n - percentile_rank(n, PERCENTILES[name]) if n else 0
 
 
-def figure_of(result: Result, name: str, population: str = WITH_VOID) -> float | None:
+def figure_of(result: TrialResult, name: str, population: Packets = WITH_VOID) -> float | None:
     """Give a percentile or the mean of one run in ns; None where too few packets support it."""
-    value = result[population][name]
+    of = result.latency(population)
+    value = of.value_ns(name)
     if value is None:
         return None
     if name in PERCENTILES:
         # Packets, not independent ones: that those of one stall are not shows in the runs' spread.
         is_supported = n_above(result, name, population) >= SUPPORT
     else:
-        is_supported = result[population]["n"] >= 2 * SUPPORT
+        is_supported = of.n >= 2 * SUPPORT
     return float(value) if is_supported else None
 
 
 def ratio_evidence(
-    first: Sequence[Result], second: Sequence[Result], name: str, population: str = WITH_VOID
+    first: Sequence[TrialResult],
+    second: Sequence[TrialResult],
+    name: str,
+    population: Packets = WITH_VOID,
 ) -> Evidence | None:
     """Compare a figure of two sides of one run directory, as the logarithm of second over first.
 
@@ -50,10 +49,10 @@ def ratio_evidence(
     ]
     if not all(sides):
         return None
-    by_repetition = [{r["repetition"]: (r, value) for r, value in side} for side in sides]
+    by_repetition = [{r.repetition or 0: (r, value) for r, value in side} for side in sides]
     common = sorted(by_repetition[0].keys() & by_repetition[1].keys())
     pairs = [(by_repetition[0][number], by_repetition[1][number]) for number in common]
-    if pairs and _are_in_turn([(a["index"], b["index"]) for (a, _), (b, _) in pairs]):
+    if pairs and _are_in_turn([(a.index, b.index) for (a, _), (b, _) in pairs]):
         return in_turn([after - before for (_, before), (_, after) in pairs])
     return apart(*([value for _, value in side] for side in sides))
 

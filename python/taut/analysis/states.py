@@ -5,23 +5,22 @@ stalls are no matter of the device, and states that free the device's core load 
 What is said of all devices and states is one table, judged as `claims.py` has it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from taut.analysis.claim_words import change_words, few_words
 from taut.analysis.claims import Evidence, Judged, Said, judge_table
 from taut.analysis.load import rate_words
-from taut.analysis.runs import WITHOUT_VOID, figure_of, ratio_evidence
+from taut.analysis.runs import figure_of, ratio_evidence
 from taut.core.units import format_ns
-from taut.records.rundir import AS_FOUND
+from taut.records.documents.results import WITHOUT_VOID, TrialResult
+from taut.records.documents.trial import AS_FOUND
 
 TAIL = ("p99.9", "p99")
 """The tail as far out as the runs support it."""
 
-Result = Mapping[str, Any]
-_Device = tuple[Any, Any, Any]
+_Device = tuple[str | None, float | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class _Change:
     evidence: Evidence
 
 
-def states_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def states_of(results: Sequence[TrialResult]) -> list[str]:
     """Name the states of a run, as found first."""
-    names = list(dict.fromkeys(str(row["host"]) for row in rows))
+    names = list(dict.fromkeys(result.device.host for result in results))
     return sorted(names, key=lambda name: name != AS_FOUND)
 
 
@@ -51,9 +50,9 @@ class FoundOfStates:
     """That so few runs make no claim, and what would; empty where they are enough."""
 
 
-def found_of_states(results: Sequence[Result]) -> FoundOfStates | None:
+def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
     """Set every state beside the first one; None of a run in one state."""
-    whole = [r for r in results if r["status"] == "whole" and r["driver"] != "loopback"]
+    whole = [r for r in results if r.is_whole and r.device.driver != "loopback"]
     states = states_of(whole)
     if len(states) < 2:
         return None
@@ -71,24 +70,24 @@ def found_of_states(results: Sequence[Result]) -> FoundOfStates | None:
     return FoundOfStates(f"{'; '.join(parts)}{of}.", more)
 
 
-def _changes(results: Sequence[Result], before: str, after: str) -> list[_Change]:
+def _changes(results: Sequence[TrialResult], before: str, after: str) -> list[_Change]:
     """Give of every device the median and the tail, where runs in both states support them."""
     devices = list(dict.fromkeys(_device_of(r) for r in results))
     found = []
     for device in devices:
         mine = [r for r in results if _device_of(r) == device]
-        first, second = ([r for r in mine if r["host"] == state] for state in (before, after))
+        first, second = ([r for r in mine if r.device.host == state] for state in (before, after))
         tails = [_change(first, second, name, after) for name in TAIL]
         found += [_change(first, second, "p50", after), tails[0] or tails[1]]
     return [change for change in found if change is not None]
 
 
-def _device_of(result: Result) -> _Device:
-    return result["dut"], result["asked_pps"], result["frame"]
+def _device_of(result: TrialResult) -> _Device:
+    return result.device.dut, result.load.asked_pps, result.load.frame
 
 
 def _change(
-    first: Sequence[Result], second: Sequence[Result], figure: str, state: str
+    first: Sequence[TrialResult], second: Sequence[TrialResult], figure: str, state: str
 ) -> _Change | None:
     evidence = ratio_evidence(first, second, figure, WITHOUT_VOID)
     if evidence is None:

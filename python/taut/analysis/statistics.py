@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from taut.analysis.effective import CONFIDENCE, BlockCounts, Support, failure_bound, supports
 from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
+from taut.records.documents.figures import Blocks, Doubt, Figures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,31 +76,27 @@ class Summary:
         found = [self.supports[name].n_eff for name in _TAIL if name in self.supports]
         return failure_bound(share_failed, min(found)) if found else None
 
-    def doubt(self) -> dict[str, object]:
-        """How far the percentiles are known: the keys of results.json that say so."""
-        return {
-            "unsupported_percentiles": self.unsupported(),
-            "n_above": dict(self.n_above),
-            "confidence_intervals": {name: list(ends) for name, ends in self.intervals.items()},
-            "blocks": {
-                "n": max(of.n_blocks for of in self.supports.values()),
-                "n_above": {name: of.n_blocks_above for name, of in self.supports.items()},
-            }
-            if self.supports
-            else None,
-        }
+    def doubt(self) -> Doubt:
+        """How far the percentiles are known."""
+        blocks = None
+        if self.supports:
+            blocks = Blocks(
+                n=max(of.n_blocks for of in self.supports.values()),
+                n_above={name: of.n_blocks_above for name, of in self.supports.items()},
+            )
+        return Doubt(tuple(self.unsupported()), self.n_above, self.intervals, blocks)
 
-    def as_json(self) -> dict[str, object]:
-        """The block of results.json; n_eff where intervals were asked for."""
-        return {
-            "n": self.n,
-            **({"n_eff": self.n_eff()} if self.intervals else {}),
-            "min": self.least,
-            "mean": self.mean,
-            "stdev": self.stdev,
-            **self.percentiles,
-            "max": self.greatest,
-        }
+    def figures(self) -> Figures:
+        """Its numbers as documents have them; n_eff only where intervals were asked for."""
+        return Figures(
+            n=self.n,
+            n_eff=self.n_eff() if self.intervals else None,
+            min_ns=self.least,
+            mean_ns=self.mean,
+            stdev_ns=self.stdev,
+            percentiles_ns=self.percentiles,
+            max_ns=self.greatest,
+        )
 
 
 EMPTY = Summary(

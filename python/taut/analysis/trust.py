@@ -4,32 +4,34 @@ A percentile is trusted as far as enough independent packets lie above it, and m
 above it than the generator was late with (void): what lies beyond may be all the generator's own.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from taut.analysis.load import share_words
 from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.core.units import format_ns
-
-Row = Mapping[str, Any]
+from taut.records.documents.results import TrialResult, Variant
 
 
 def trust_sentence(
-    rows: Sequence[Row], results: Sequence[Row], few: str = "", *, without_void: bool = False
+    rows: Sequence[Variant],
+    results: Sequence[TrialResult],
+    few: str = "",
+    *,
+    without_void: bool = False,
 ) -> str:
     """Say it of the variants a finding is about; `few`: that the runs are too few for a claim.
 
     `without_void`: the finding is of the packets alone that the generator was on time with.
     """
-    devices = [row for row in rows if not row["is_floor"]] or list(rows)
+    devices = [row for row in rows if not row.is_floor] or list(rows)
     reached = _reached(devices, without_void=without_void)
-    names = {name for row in rows for name in row["trials"]}
-    if any((r["cores"] or {}).get("shared") for r in results if r["name"] in names):
+    names = {name for row in rows for name in row.trials}
+    if any(r.cores is not None and r.cores.shared for r in results if r.name in names):
         reached = reached and "p50"
         shared = ["generator and device shared cores, so tails are not the device's alone"]
     else:
         shared = []
-    broken, failed = _broken(results), sum(r["status"] != "whole" for r in results)
+    broken, failed = _broken(results), sum(not r.is_whole for r in results)
     why = [
         *broken,
         *([few] if few else []),
@@ -43,8 +45,8 @@ def trust_sentence(
     return f"{head}: {'; '.join(why)}."
 
 
-def _broken(results: Sequence[Row]) -> list[str]:
-    n = sum(r.get("sums_reconcile") is False for r in results)
+def _broken(results: Sequence[TrialResult]) -> list[str]:
+    n = sum(r.figures is not None and not r.figures.sums_reconcile for r in results)
     return [f"the sums of {n} {'trial' if n == 1 else 'trials'} do not come out"] if n else []
 
 
@@ -55,29 +57,29 @@ def _head(reached: str | None, *, is_few: bool) -> str:
     return f"No proof, and trust {alone}" if is_few else f"Trust {alone}"
 
 
-def _reached(devices: Sequence[Row], *, without_void: bool) -> str | None:
+def _reached(devices: Sequence[Variant], *, without_void: bool) -> str | None:
     """Name the farthest percentile that may be trusted of every device; None: not the median."""
     reached = None
     for name in PERCENTILES:
         for row in devices:
-            is_own = without_void or float(row["void_share"]) < _share_above(name)
+            is_own = without_void or row.void_share < _share_above(name)
             if not is_own or name in _unsupported(row, without_void=without_void):
                 return reached
         reached = name
     return reached
 
 
-def _unsupported(row: Row, *, without_void: bool) -> Sequence[str]:
-    key = "unsupported_percentiles_without_void" if without_void else "unsupported_percentiles"
-    found: Sequence[str] = row[key]
-    return found
+def _unsupported(row: Variant, *, without_void: bool) -> Sequence[str]:
+    if without_void:
+        return row.unsupported_percentiles_without_void
+    return row.doubt.unsupported_percentiles
 
 
-def _late(devices: Sequence[Row], reached: str | None, *, without_void: bool) -> list[str]:
-    if all(row.get("driver") == "capture" for row in devices):
+def _late(devices: Sequence[Variant], reached: str | None, *, without_void: bool) -> list[str]:
+    if all(row.device.driver == "capture" for row in devices):
         return []  # a capture has no generator
-    worst = max(devices, key=lambda row: float(row["void_share"]))
-    share = float(worst["void_share"])
+    worst = max(devices, key=lambda row: row.void_share)
+    share = worst.void_share
     if not share:
         return ["the generator was late with no packet"]
     said = f"the generator itself was late with up to {share_words(share)} of the packets"
@@ -86,12 +88,12 @@ def _late(devices: Sequence[Row], reached: str | None, *, without_void: bool) ->
     beyond = _beyond(reached)
     is_own = beyond is not None and share >= _share_above(beyond)
     why = ", so what is further out may be its own" if is_own else ""
-    return [f"{said} ({worst['dut']}){why}"]
+    return [f"{said} ({worst.device.dut}){why}"]
 
 
-def _support(devices: Sequence[Row], reached: str | None) -> list[str]:
+def _support(devices: Sequence[Variant], reached: str | None) -> list[str]:
     beyond = _beyond(reached)
-    if beyond is None or all(beyond not in row["unsupported_percentiles"] for row in devices):
+    if beyond is None or all(beyond not in row.doubt.unsupported_percentiles for row in devices):
         return []
     return [f"further out fewer than {SUPPORT} independent packets decide"]
 
@@ -108,14 +110,14 @@ def _share_above(name: str) -> float:
     return (under - over) / under
 
 
-def _floor(rows: Sequence[Row]) -> list[str]:
+def _floor(rows: Sequence[Variant]) -> list[str]:
     """What the same load takes without a device: nothing shorter can be told."""
-    if all(row.get("driver") == "capture" for row in rows):
+    if all(row.device.driver == "capture" for row in rows):
         return []
-    floors = [row for row in rows if row["is_floor"] and row["latency_ns"]["p50"] is not None]
+    floors = [row for row in rows if row.is_floor and row.latency.p50_ns is not None]
     if not floors:
         return ["no floor was measured"]
-    if len({row["asked_pps"] for row in floors}) > 1:
+    if len({row.load.asked_pps for row in floors}) > 1:
         return []  # one a load: the table has them
-    words = [f"{format_ns(row['latency_ns']['p50'])} over {row['link']}" for row in floors]
+    words = [f"{format_ns(row.latency.p50_ns or 0)} over {row.device.link}" for row in floors]
     return [f"the instrument's own floor is {' and '.join(dict.fromkeys(words))}"]

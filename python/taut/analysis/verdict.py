@@ -4,9 +4,8 @@ Devices are set beside the one with the least median, run by run. Which one that
 says, so every two devices under the load are one figure of the table that is judged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 from taut.analysis.claim_words import few_words, times_words
 from taut.analysis.claims import judge_table
@@ -15,13 +14,14 @@ from taut.analysis.runs import ratio_evidence
 from taut.analysis.states import found_of_states
 from taut.analysis.trust import trust_sentence
 from taut.core.units import format_ns
+from taut.records.documents.results import TrialResult, Variant
 
 _TAIL = ("p99.9", "p99")
 _MOST_DEVICES = 4
 """Further ones are in the table below."""
 
 
-def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
+def verdict(variants: Sequence[Variant], results: Sequence[TrialResult]) -> str:
     """Say which device did how well at which load, and how far that can be trusted."""
     load = main_load(variants)
     if load is None:
@@ -32,36 +32,34 @@ def verdict(variants: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str
         trust = trust_sentence(variants, results, in_turn.few, without_void=True)
         return f"{in_turn.sentence} {trust}"
     rows = [row for row in variants if load_of(row) == load]
-    devices = sorted((row for row in rows if not row["is_floor"]), key=_p50)
+    devices = sorted((row for row in rows if not row.is_floor), key=_p50)
     beside, few = _beside_the_first(devices, results)
     return f"{_found(rows, devices, beside)} {trust_sentence(rows, results, few)}"
 
 
-def _found(
-    rows: Sequence[Mapping[str, Any]], devices: Sequence[Mapping[str, Any]], beside: Sequence[str]
-) -> str:
+def _found(rows: Sequence[Variant], devices: Sequence[Variant], beside: Sequence[str]) -> str:
     parts = [_device(row, said) for row, said in zip(devices, beside, strict=True)]
     more = len(parts) - _MOST_DEVICES
     if more > 0:
         # The slowest says more than those between.
         parts = [*parts[: _MOST_DEVICES - 1], f"{more} more in the table", parts[-1]]
     found = "; ".join(parts) or "no device, the instrument's own floor alone"
-    return f"At {load_words(rows[0])}: {found}."
+    return f"At {load_words(rows[0].load)}: {found}."
 
 
-def _p50(row: Mapping[str, Any]) -> float:
-    p50 = row["latency_ns"]["p50"]
+def _p50(row: Variant) -> float:
+    p50 = row.latency.p50_ns
     return float("inf") if p50 is None else float(p50)
 
 
 def _beside_the_first(
-    devices: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]
+    devices: Sequence[Variant], results: Sequence[TrialResult]
 ) -> tuple[list[str], str]:
     """Say of every device how many times the first one's its median is; of the first nothing.
 
     And of how few runs that is, where they are too few for a claim; else nothing.
     """
-    runs = [[r for r in results if r["name"] in row["trials"]] for row in devices]
+    runs = [[r for r in results if r.name in row.trials] for row in devices]
     pairs = {
         (i, j): evidence
         for i, j in combinations(range(len(devices)), 2)
@@ -72,25 +70,28 @@ def _beside_the_first(
     few = ""
     for (i, j), evidence in pairs.items():
         if i == 0:
-            said[j] = times_words(evidence, judged[i, j], str(devices[0]["dut"]))
+            said[j] = times_words(evidence, judged[i, j], str(devices[0].device.dut))
             few = few or few_words(evidence, judged[i, j])
-            if devices[j]["link"] != devices[0]["link"]:
+            if devices[j].device.link != devices[0].device.link:
                 said[j] += ", over another path"
     return said, few
 
 
-def _device(row: Mapping[str, Any], beside: str) -> str:
-    latency = row["latency_ns"]
-    if latency["p50"] is None:
-        return f"{row['dut']} returned no packet"
+def _device(row: Variant, beside: str) -> str:
+    latency, dut = row.latency, row.device.dut
+    if latency.p50_ns is None:
+        return f"{dut} returned no packet"
     tail = [
-        f"{p} {format_ns(latency[p])}" for p in _TAIL if p not in row["unsupported_percentiles"]
+        f"{p} {format_ns(value)}"
+        for p in _TAIL
+        if p not in row.doubt.unsupported_percentiles
+        and (value := latency.percentiles_ns[p]) is not None
     ]
     inside = ", ".join([*([beside] if beside else tail[:1]), *_loss(row)])
-    words = f"{row['dut']} median {format_ns(latency['p50'])}"
+    words = f"{dut} median {format_ns(latency.p50_ns)}"
     return f"{words} ({inside})" if inside else words
 
 
-def _loss(row: Mapping[str, Any]) -> list[str]:
-    words = [f"{row['lost']:,} of {row['sent']:,} packets lost"] if row["lost"] else []
-    return words + ([f"{row['unsent']:,} could not be sent"] if row["unsent"] else [])
+def _loss(row: Variant) -> list[str]:
+    words = [f"{row.lost:,} of {row.sent:,} packets lost"] if row.lost else []
+    return words + ([f"{row.unsent:,} could not be sent"] if row.unsent else [])

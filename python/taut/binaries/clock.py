@@ -3,17 +3,18 @@
 import json
 import subprocess
 from collections.abc import Sequence
-from typing import Any
 
 from taut.core.binaries import find_binary
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TautError
+from taut.records.documents.json_form import parse
+from taut.records.documents.trial import ClockReading
 
 _PROGRAM = "taut-clock"
 _TIMEOUT_S = 60
 
 
-def read_clock(cores: Sequence[int] = ()) -> dict[str, Any]:
+def read_clock(cores: Sequence[int] = ()) -> ClockReading:
     """Run taut-clock on cores and give what it measured; `usable` may be false."""
     command = [str(find_binary(_PROGRAM))]
     if cores:
@@ -33,4 +34,4 @@ def read_clock(cores: Sequence[int] = ()) -> dict[str, Any]:
     if not isinstance(document, dict):
         said = ended.stderr.strip().splitlines()[-1:] or [f"exit status {ended.returncode}"]
         raise TautError(f"{_PROGRAM}: no answer ({said[0]}); run {' '.join(command)}")
-    return document
+    return parse(ClockReading, document, _PROGRAM)

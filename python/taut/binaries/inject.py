@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, TautError
+from taut.records.documents.inject import CauseDescribed, InjectDescribed, InjectDocument
+from taut.records.documents.json_form import parse
 
 INJECTIONS = "injections.bin"
 GAPS = "gaps.bin"
@@ -57,8 +58,8 @@ class Injected:
     victim_thread: int
     injector_thread: int
     was_interrupted: bool
-    document: Mapping[str, Any]
-    """inject.json."""
+    document: InjectDocument
+    """inject.json, whole."""
 
 
 def inject(request: InjectRequest, started: Callable[[int], None] | None = None) -> Injected:
@@ -87,26 +88,28 @@ def inject(request: InjectRequest, started: Callable[[int], None] | None = None)
     return _read(command, process.returncode, out, said)
 
 
-def causes() -> Mapping[str, Mapping[str, Any]]:
+def causes() -> Mapping[str, CauseDescribed]:
     """Give what taut-inject can do: each cause by name, with its options and what it needs."""
     command = [str(find_binary(_PROGRAM)), "--describe"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return {cause["name"]: cause for cause in json.loads(text)["causes"]}
+    described = parse(InjectDescribed, json.loads(text), _PROGRAM)
+    return {cause.name: cause for cause in described.causes}
 
 
-def parse_injected(document: Mapping[str, Any]) -> Injected:
-    """Turn inject.json into values."""
+def parse_injected(written: object) -> Injected:
+    """Turn inject.json into values; InputError: it is something else."""
+    document = parse(InjectDocument, written, _PROGRAM)
     return Injected(
-        cause=document["cause"],
-        core=document["core"],
-        sent=document["sent"],
-        not_sent=document["not_sent"],
-        overdue=document["overdue"],
-        records=document["records"],
-        felt=document["felt"],
-        victim_thread=document["threads"]["victim"],
-        injector_thread=document["threads"]["injector"],
-        was_interrupted=document["stop"] == "signal",
+        cause=document.cause,
+        core=document.core,
+        sent=document.sent,
+        not_sent=document.not_sent,
+        overdue=document.overdue,
+        records=document.records,
+        felt=document.felt,
+        victim_thread=document.threads.victim,
+        injector_thread=document.threads.injector,
+        was_interrupted=document.stop == "signal",
         document=document,
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,8 @@ from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError, TautError
 from taut.records.clock import fit_of
+from taut.records.documents.json_form import parse
+from taut.records.documents.noise import CorePolled, NoisePrinted
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
 
@@ -77,8 +78,6 @@ class Noise:
     threshold_ns: int
     priority: int
     was_interrupted: bool
-    document: Mapping[str, Any]
-    """As taut-noise printed it."""
 
 
 def measure_noise(request: NoiseRequest) -> Noise:
@@ -115,29 +114,29 @@ def read_periods(out: Path, core: int) -> Counts:
     return fit_of(raw.header).spans_ns(records["value_ticks"]), records["count"].astype(np.int64)
 
 
-def parse_noise(document: Mapping[str, Any]) -> Noise:
-    """Turn what taut-noise printed into values."""
+def parse_noise(printed: object) -> Noise:
+    """Turn what taut-noise printed into values; InputError: it printed something else."""
+    found = parse(NoisePrinted, printed, _PROGRAM)
     return Noise(
-        cores=tuple(_core(row) for row in document["cores"]),
-        threshold_ns=document["threshold_ns"],
-        priority=document["priority"],
-        was_interrupted=document["stop"] == "signal",
-        document=document,
+        cores=tuple(_core(row) for row in found.cores),
+        threshold_ns=found.threshold_ns,
+        priority=found.priority,
+        was_interrupted=found.stop == "signal",
     )
 
 
-def _core(row: Mapping[str, Any]) -> CoreNoise:
+def _core(row: CorePolled) -> CoreNoise:
     return CoreNoise(
-        core=row["core"],
-        samples=row["samples"],
-        duration_ns=row["duration_ns"],
-        period_ns=row["period_ns"],
-        over={over["threshold_ns"]: over["gaps"] for over in row["over"]},
-        n_gaps=row["gaps"]["n"],
-        stolen_ns=row["gaps"]["total_ns"],
-        not_logged=row["gaps"]["not_logged"],
-        worst_ns=row["worst"]["ns"],
-        worst_at_ns=row["worst"]["at_ns"],
+        core=row.core,
+        samples=row.samples,
+        duration_ns=row.duration_ns,
+        period_ns=row.period_ns,
+        over={over.threshold_ns: over.gaps for over in row.over},
+        n_gaps=row.gaps.n,
+        stolen_ns=row.gaps.total_ns,
+        not_logged=row.gaps.not_logged,
+        worst_ns=row.worst.ns,
+        worst_at_ns=row.worst.at_ns,
     )
 
 

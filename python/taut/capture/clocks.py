@@ -8,10 +8,11 @@ constant latency: what is printed as offset is the line's value at the first pac
 offset plus the smallest latency of the path.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+
+from taut.records.documents.capture import ClockEstimate
+from taut.records.documents.match import Envelope
 
 Point = tuple[int, int]
 """Time and smallest latency there, both ns."""
@@ -20,45 +21,13 @@ _LEAST_POINTS = 8
 """Fewer stretches of time say nothing about drift."""
 
 
-@dataclass(frozen=True)
-class ClockEstimate:
-    """The line below all latencies; None where there is too little to say."""
-
-    drift_ppb: float | None
-    """How much faster the egress clock runs, in ns a second."""
-    drift_uncertainty_ppb: float | None
-    offset_ns: int | None
-    offset_uncertainty_ns: int | None
-    n_points: int
-
-    @property
-    def is_drift_shown(self) -> bool:
-        """Whether the drift is larger than its uncertainty."""
-        return (
-            self.drift_ppb is not None
-            and self.drift_uncertainty_ppb is not None
-            and abs(self.drift_ppb) > self.drift_uncertainty_ppb
-        )
-
-    def as_json(self) -> dict[str, object]:
-        """The block `clocks` of `taut analyze --json`."""
-        return {
-            "method": "lower envelope",
-            "drift_ppb": self.drift_ppb,
-            "drift_uncertainty_ppb": self.drift_uncertainty_ppb,
-            "offset_plus_least_latency_ns": self.offset_ns,
-            "offset_uncertainty_ns": self.offset_uncertainty_ns,
-            "n_points": self.n_points,
-        }
-
-
-def estimate_clocks(envelope: Mapping[str, Any]) -> ClockEstimate:
+def estimate_clocks(envelope: Envelope) -> ClockEstimate:
     """Estimate from the envelope of match.json.
 
     The uncertainty is how far the smallest latencies stray from the line (their 90th percentile):
     the line may be tilted by that much from one end to the other.
     """
-    points = [(int(at), int(least)) for at, least, _ in envelope["bins"]]
+    points = [(at, least) for at, least, _ in envelope.bins]
     if not points:
         return ClockEstimate(None, None, None, None, 0)
     points.sort()

@@ -1,10 +1,10 @@
 """Runs of `taut analyze` whose captures are searched by content together with a new one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from taut.core.errors import InputError
+from taut.records.documents.match import MatchReport
 from taut.records.rundir import RunDirectory, TrialDirectory
 
 KEPT_FRAMES = "heads.parquet"
@@ -15,7 +15,9 @@ def find_companions(runs: Sequence[Path]) -> list[TrialDirectory]:
     """Give the captures of the runs; InputError for a run without any, or with one given twice."""
     found: list[TrialDirectory] = []
     for path in runs:
-        trials = [t for t in RunDirectory(path).trials() if t.is_whole and "capture" in t.meta]
+        trials = [
+            t for t in RunDirectory(path).trials() if t.is_whole and t.meta.capture is not None
+        ]
         if not trials:
             raise InputError(f"--with {path}: holds no captures; give a run of `taut analyze`")
         for trial in trials:
@@ -24,7 +26,8 @@ def find_companions(runs: Sequence[Path]) -> list[TrialDirectory]:
                     f"--with {path}: keeps no heads of its frames (not searched by content, or by "
                     "an earlier version); analyse its captures again"
                 )
-            refuse_twice(trial.meta["capture"], found)
+            if trial.meta.capture is not None:
+                refuse_twice(trial.meta.capture, found)
             found.append(trial)
     return found
 
@@ -34,17 +37,17 @@ def kept_frames(trials: Sequence[TrialDirectory]) -> list[Path]:
     return [trial.path / KEPT_FRAMES for trial in trials]
 
 
-def refuse_twice(report: Mapping[str, Any], companions: Sequence[TrialDirectory]) -> None:
+def refuse_twice(report: MatchReport, companions: Sequence[TrialDirectory]) -> None:
     """InputError where the capture that taut-match reported on is one of the companions."""
     for other in companions:
-        if _identity(report) == _identity(other.meta["capture"]):
+        if other.meta.capture and _identity(report) == _identity(other.meta.capture):
             raise InputError(
                 f"--with {other.path.parent.parent}: holds the same capture, and searching it "
                 "twice proves nothing; give another capture of the device"
             )
 
 
-def _identity(report: Mapping[str, Any]) -> tuple[int, int, int]:
+def _identity(report: MatchReport) -> tuple[int, int, int]:
     """Captures of different moments differ in it, to the nanosecond."""
-    ingress = report["ingress"]
-    return ingress["frames"], ingress["first_ns"], ingress["last_ns"]
+    ingress = report.ingress
+    return ingress.frames, ingress.first_ns, ingress.last_ns

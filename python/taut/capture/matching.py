@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from taut.core.errors import InputError
+from taut.records.documents.match import MatchCounts
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.storage.engine import Engine
 
@@ -134,14 +135,14 @@ def match_in_engine(
     engine.materialise("matched_record", f"{ingress_rows}\nUNION ALL\n{egress_rows}")
 
 
-def class_counts(engine: Engine) -> dict[str, int]:
+def class_counts(engine: Engine) -> MatchCounts:
     """How many frames of each class match_in_engine has found."""
     rows = engine.query(_COUNTS).to_pylist()
     runs = engine.query(
         "SELECT COUNT(*) AS duplicate_keys FROM ingress_place WHERE starts_run"
         " ORDER BY duplicate_keys"
     ).to_pylist()
-    return {name: int(n) for name, n in {**rows[0], **runs[0]}.items()}
+    return MatchCounts(**{name: int(n) for name, n in {**rows[0], **runs[0]}.items()})
 
 
 def _first_ns(engine: Engine, table: str) -> int:

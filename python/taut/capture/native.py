@@ -5,18 +5,18 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.records.documents.json_form import parse
+from taut.records.documents.match import MATCH_FILE, MatchCounts, MatchReport
 
 PROGRAM = "taut-match"
 PACKETS = "packets.bin"
 HISTOGRAMS = "histograms.bin"
-REPORT = "match.json"
 HEADS = "ingress_heads.bin"
 
 DEFAULT_WINDOW_NS = 5_000_000_000
@@ -46,13 +46,12 @@ class Matched:
     """What taut-match wrote, read back."""
 
     folder: Path
-    report: Mapping[str, Any] = field(repr=False)  # match.json: JSON has no narrower type
+    report: MatchReport = field(repr=False)
 
     @property
-    def counts(self) -> Mapping[str, int]:
+    def counts(self) -> MatchCounts:
         """Frames of each class and the like; docs/matching.md says how they add up."""
-        counts: Mapping[str, int] = self.report["counts"]
-        return counts
+        return self.report.counts
 
 
 def run_match(
@@ -87,8 +86,8 @@ def run_match(
     if status != 0:
         ended = f"ended by signal {-status}" if status < 0 else _words_of(lines)
         raise TautError(f"{PROGRAM}: {ended}")
-    text = (folder / REPORT).read_text(encoding="utf-8", errors="surrogateescape")
-    return Matched(folder, json.loads(text))
+    text = (folder / MATCH_FILE).read_text(encoding="utf-8", errors="surrogateescape")
+    return Matched(folder, parse(MatchReport, json.loads(text), PROGRAM))
 
 
 def _run(

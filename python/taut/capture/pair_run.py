@@ -1,11 +1,10 @@
 """A run directory made of capture pairs: the same files a live run leaves, one trial a pair."""
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -13,14 +12,18 @@ from taut.capture.companions import refuse_twice
 from taut.capture.native import HEADS, Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
 from taut.core.files import write_json
-from taut.core.manifest import make_manifest, write_manifest
 from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
 from taut.records.convert import convert_trial
+from taut.records.documents.generator import GeneratorResult
+from taut.records.documents.json_form import plain
+from taut.records.documents.manifest import Manifest, SpecOfRun
+from taut.records.documents.match import CaptureSide, MatchCounts, capture_of
+from taut.records.documents.trial import TRIAL_FILE, WHOLE, Dut, Traffic, TrialDocument
+from taut.records.manifest import make_manifest, write_manifest
 from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory, TrialDirectory
 
 DRIVER = "capture"
-TRIAL_FORMAT = 1
 
 RATE_DIGITS = 3
 """A measured rate names the load with so many digits, so that two captures of one load agree."""
@@ -88,107 +91,88 @@ def _match_pair(
     if with_heads:
         # Beside the packets until the search by content has read it.
         (raw / HEADS).rename(temporary / HEADS)
-    document = _trial_document(pair, name, index, matched, temporary)
-    document["capture"]["together_with"] = [str(trial.path.absolute()) for trial in companions]
-    write_json(temporary / "trial.json", document)
+    together_with = tuple(str(trial.path.absolute()) for trial in companions)
+    document = _trial_document(pair, name, index, matched, temporary, together_with)
+    write_json(temporary / TRIAL_FILE, plain(document))
     shutil.rmtree(raw)
     temporary.rename(run.trials_path / name)
 
 
 def _manifest(
     pairs: Sequence[Pair], options: MatchOptions, command_line: Sequence[str]
-) -> dict[str, object]:
+) -> Manifest:
     document = make_manifest(
         host=fingerprint(Host(), []),
-        spec={
-            "name": DRIVER,
-            "pairs": [[str(pair.ingress), str(pair.egress)] for pair in pairs],
-            "options": vars(options).copy(),
-        },
+        spec=SpecOfRun(
+            name=DRIVER,
+            others={
+                "pairs": [[str(pair.ingress), str(pair.egress)] for pair in pairs],
+                "options": vars(options),
+            },
+        ),
         seeds={},
         command_line=command_line,
     )
-    document["warnings"] = [
-        "the host above is where the captures were analysed, not where they were taken"
-    ]
-    return document
+    warning = "the host above is where the captures were analysed, not where they were taken"
+    return replace(document, warnings=(warning,))
 
 
 def _trial_document(
-    pair: Pair, name: str, index: int, matched: Matched, folder: Path
-) -> dict[str, Any]:
+    pair: Pair,
+    name: str,
+    index: int,
+    matched: Matched,
+    folder: Path,
+    together_with: tuple[str, ...],
+) -> TrialDocument:
     """Make trial.json of a pair; the captures stand where a live run has its generator."""
-    report, counts = matched.report, matched.counts
-    rate_pps = measured_pps(report["ingress"])
-    duration_ns = max(report["ingress"]["last_ns"] - report["ingress"]["first_ns"], 0)
+    report = matched.report
+    rate_pps = measured_pps(report.ingress)
     named_pps = float(f"{rate_pps:.{RATE_DIGITS}g}") if rate_pps else None
-    return {
-        "format": TRIAL_FORMAT,
-        "index": index,
-        "name": name,
-        "status": "whole",
-        "failure": None,
-        "repetition": 1,
-        "started_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "dut": {
-            "name": pair.name,
-            "driver": DRIVER,
-            "version": None,
-            "options": {},
-            "link": DRIVER,
-            "placement": None,
-            "path": f"{pair.ingress} to {pair.egress}",
-            "notes": [],
-            "stats": None,
-        },
-        "traffic": {
-            "name": DRIVER,
-            "schedule": None,
-            "options": {},
-            "frame": frame_sizes(folder / "packets.parquet"),
-            "flows": 1,
-            "both": False,
-            "rate": None,
-            "rate_layer": None,
-            "offered_pps": pair.offered_pps or named_pps,
-            "duration_ns": duration_ns,
-            "warm_up_ns": report["skip_ns"],
-            "seed": None,
-            "record": "all",
-        },
-        "cores": None,
-        "clock": {"before": None, "after": None},
-        "generator": {
-            "counters": packet_counters(counts),
-            "offered_pps": rate_pps,
-            "achieved_pps": rate_pps,
-        },
-        "capture": dict(report),
-        "logs": [],
-    }
+    return TrialDocument(
+        index=index,
+        name=name,
+        status=WHOLE,
+        repetition=1,
+        started_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        dut=Dut(
+            name=pair.name, driver=DRIVER, link=DRIVER, path=f"{pair.ingress} to {pair.egress}"
+        ),
+        traffic=Traffic(
+            name=DRIVER,
+            frame=frame_sizes(folder / "packets.parquet"),
+            flows=1,
+            both=False,
+            offered_pps=pair.offered_pps or named_pps,
+            duration_ns=max(report.ingress.last_ns - report.ingress.first_ns, 0),
+            warm_up_ns=report.skip_ns,
+        ),
+        generator=GeneratorResult(packet_counters(matched.counts), rate_pps, rate_pps),
+        capture=capture_of(report, together_with),
+    )
 
 
-def measured_pps(side: Mapping[str, Any]) -> float:
+def measured_pps(side: CaptureSide) -> float:
     """The mean rate of a file by its time stamps; 0 where it cannot be told."""
-    span_ns = side["last_ns"] - side["first_ns"]
-    return (side["frames"] - 1) * 1e9 / span_ns if side["frames"] > 1 and span_ns > 0 else 0.0
+    span_ns = side.last_ns - side.first_ns
+    return (side.frames - 1) * 1e9 / span_ns if side.frames > 1 and span_ns > 0 else 0.0
 
 
-def packet_counters(counts: Mapping[str, int]) -> dict[str, int]:
+def packet_counters(counts: MatchCounts) -> dict[str, int]:
     """A live run's counters: frames without a packet (ambiguous, truncated) are in none of them."""
-    sent = counts["matched"] + counts["lost"]
-    extra = counts["duplicates"] + counts["orphans"] + counts["beyond_window"]
+    sent = counts.matched + counts.lost
+    extra = counts.duplicates + counts.orphans + counts.beyond_window
     return {
         "due": sent,
         "sent": sent,
         "unsent": 0,
-        "received": counts["matched"] + extra,
-        "matched": counts["matched"],
-        "lost": counts["lost"],
-        "late": counts["beyond_window"],
-        "duplicates": counts["duplicates"],
-        "orphans": counts["orphans"],
-        "out_of_sequence": counts["out_of_sequence"],
+        "received": counts.matched + extra,
+        "matched": counts.matched,
+        "lost": counts.lost,
+        "late": counts.beyond_window,
+        "duplicates": counts.duplicates,
+        "orphans": counts.orphans,
+        "out_of_sequence": counts.out_of_sequence,
         "void": 0,
     }
 

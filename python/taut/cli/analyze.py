@@ -15,6 +15,7 @@ from taut.cli.details import DetailsOption
 from taut.core.credentials import refuse_password
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
+from taut.records.documents.json_form import plain
 
 CONTENT_FILE_BYTES = 400_000_000
 """Larger ingress files are searched by content only when asked: that takes longer than all else."""
@@ -151,7 +152,7 @@ def analyze(
     else:
         document = job.run(out, as_json=as_json, details=details)
     if as_json:
-        json.dump(document, sys.stdout)
+        json.dump(plain(document), sys.stdout)
         print()
 
 

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from taut.capture.companions import kept_frames, refuse_twice
 from taut.capture.native import Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
+from taut.records.documents.capture import CaptureDocument
+from taut.records.documents.content import ContentSearch
 from taut.records.rundir import TrialDirectory
 
 
@@ -24,10 +25,6 @@ class Remove(StrEnum):
     DRIFT = "drift"
     OFFSET = "offset"
     BOTH = "both"
-
-
-# What a run directory knows beyond the document: it has counted packets by time.
-_COUNTED_BY_TIME = ("latency_ns", "unsupported_percentiles", "confidence_intervals", "blocks")
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class CaptureJob:
         from taut.capture.clocks import estimate_clocks
 
         with _scratch() as folder:
-            clocks = estimate_clocks(self._match(folder, []).report["envelope"])
+            clocks = estimate_clocks(self._match(folder, []).report.envelope)
         drift_ppb, offset_ns = clocks.drift_ppb, clocks.offset_ns
         if remove is not Remove.OFFSET and drift_ppb is None:
             raise InputError(
@@ -67,7 +64,7 @@ class CaptureJob:
             options = replace(options, egress_offset_ns=both)
         return replace(self, options=options)
 
-    def document(self, *, match_in_engine: bool) -> dict[str, Any]:
+    def document(self, *, match_in_engine: bool) -> CaptureDocument:
         """Measure without leaving anything but the document."""
         with _scratch() as folder:
             if match_in_engine or self.engine != "duckdb":
@@ -78,9 +75,9 @@ class CaptureJob:
             from taut.capture.series import NativeSeries
 
             document = capture_document(matched.report, matched.counts, NativeSeries(folder))
-            return document | {"content": self._content(matched, packets)}
+            return replace(document, content=self._content(matched, packets))
 
-    def run(self, out: Path | None, *, as_json: bool, details: bool = False) -> dict[str, Any]:
+    def run(self, out: Path | None, *, as_json: bool, details: bool = False) -> CaptureDocument:
         """Leave a run directory with a report; print the table unless JSON is wanted."""
         from rich.console import Console
 
@@ -108,12 +105,21 @@ class CaptureJob:
             analysed = analyse_run(run, self.engine, engine_url=self.engine_url)
         with notes.status("drawing figures"):
             report = write_html([(run, analysed)], run.path / "report.html")
-        capture = trial.meta["capture"]
         series = TableSeries(read_distribution(run.path, trial.name))
-        document = capture_document(capture, capture["counts"], series)
-        [measured] = analysed["trials"]
-        document |= {name: measured[name] for name in _COUNTED_BY_TIME}
-        document |= {"content": measured["capture"]["content"], "run": str(run.path)}
+        assert trial.meta.capture is not None, f"{trial.name}: made of captures just now"
+        document = capture_document(trial.meta.capture, trial.meta.capture.counts, series)
+        [measured] = analysed.trials
+        # What a run directory knows beyond the document: it has counted packets by time.
+        doubt = measured.measured.doubt
+        document = replace(
+            document,
+            latency=measured.latency(),
+            unsupported_percentiles=doubt.unsupported_percentiles,
+            confidence_intervals=doubt.confidence_intervals,
+            blocks=doubt.blocks,
+            content=None if measured.capture is None else measured.capture.content,
+            run=str(run.path),
+        )
         if not as_json:
             print_results([(run, analysed)], Console(), report, details=details)
         return document
@@ -132,7 +138,7 @@ class CaptureJob:
                 meanwhile=meanwhile,
             )
 
-    def _document_of_engine(self, folder: Path, match_in_engine: bool) -> dict[str, Any]:
+    def _document_of_engine(self, folder: Path, match_in_engine: bool) -> CaptureDocument:
         from taut.analysis.capture_engine import match_and_measure, measure_matched
         from taut.analysis.capture_result import capture_document
         from taut.storage.engines import open_engine
@@ -147,7 +153,7 @@ class CaptureJob:
                 matched, packets = self._match_to_parquet(folder, [])
                 counts, series = matched.counts, measure_matched(engine, packets)
             document = capture_document(matched.report, counts, series)
-            return document | {"content": self._content(matched, packets)}
+            return replace(document, content=self._content(matched, packets))
 
     def _match_as_wanted(
         self, folder: Path, write: Sequence[str], meanwhile: Callable[[], None] | None = None
@@ -170,13 +176,13 @@ class CaptureJob:
         refuse_twice(matched.report, self.companions)
         return matched, packets
 
-    def _content(self, matched: Matched, packets: Path | None) -> dict[str, Any] | None:
+    def _content(self, matched: Matched, packets: Path | None) -> ContentSearch | None:
         if packets is None or not self.wants_content:
             return None
         from taut.analysis.content import search_capture
 
         others = kept_frames(self.companions)
-        return search_capture(matched.folder, packets, together_with=others).as_json()
+        return search_capture(matched.folder, packets, together_with=others)
 
 
 def _load_measuring() -> None:

@@ -11,6 +11,8 @@ from rich.console import Console
 from taut.analysis.compare import compare_runs
 from taut.analysis.pairing import AnalysedRun, read_analysis
 from taut.core.errors import InputError
+from taut.records.documents.comparison import ComparisonDocument, ConditionDiffering
+from taut.records.documents.json_form import plain
 from taut.records.rundir import RunDirectory
 from taut.report.comparison import differing_conditions, print_comparison
 from taut.report.html import write_html
@@ -43,16 +45,16 @@ def compare(
     if out is not None:
         write_html(runs, out, comparison)
     if as_json:
-        document = {
-            "a": str(a),
-            "b": str(b),
-            "report": None if out is None else str(out),
-            **comparison.as_json(),
-            "differing_conditions": [
-                {"name": name, "a": in_a, "b": in_b} for name, in_a, in_b in differing
-            ],
-        }
-        json.dump(document, sys.stdout)
+        document = ComparisonDocument(
+            a=str(a),
+            b=str(b),
+            report=None if out is None else str(out),
+            verdict=comparison.verdict,
+            pairs=tuple(pair.document() for pair in comparison.pairs),
+            warnings=tuple(comparison.warnings),
+            differing_conditions=tuple(ConditionDiffering(*one) for one in differing),
+        )
+        json.dump(plain(document), sys.stdout)
         sys.stdout.write("\n")
     else:
         print_comparison(comparison, (str(a), str(b)), differing, Console(), out)

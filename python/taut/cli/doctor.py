@@ -1,7 +1,6 @@
 """taut doctor: what this machine can and cannot do, the remedy, and what crashes left."""
 
 import json
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,8 @@ from taut.dut.drivers import DRIVERS
 from taut.experiment.leftovers import clean as clean_up
 from taut.host.capability import Status, capabilities
 from taut.host.host import Host
+from taut.records.documents.host import CapabilityOfMachine, DoctorDocument, RunAlive, Runnable
+from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph
 from taut.testbed.cleanup import live_runs
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
@@ -37,33 +38,29 @@ def doctor(
     removed = [*clean_up(default_base(), Host()), *remove_leftovers()] if clean else []
     report = examine(removed)
     if as_json:
-        typer.echo(json.dumps(report, indent=1))
+        typer.echo(json.dumps(plain(report), indent=1))
     else:
         _print(report)
-    lacking = [c for c in report["capabilities"] if c["is_required"] and c["status"] == Status.NO]
+    lacking = [c for c in report.capabilities if c.is_required and c.status == Status.NO]
     if lacking:
         raise typer.Exit(1)
 
 
-def examine(removed: list[str]) -> dict[str, Any]:
+def examine(removed: list[str]) -> DoctorDocument:
     """Collect everything as one document."""
-    return {
-        "format": 1,
-        "capabilities": [asdict(capability) for capability in capabilities(Host())],
-        "links": [
-            {"name": name, "summary": kind.summary, "missing": kind.missing()}
-            for name, kind in LINKS.items()
-        ],
-        "devices": [
-            {"name": name, "summary": driver.summary, "missing": _missing(name)}
-            for name, driver in DRIVERS.items()
-        ],
-        "runs_alive": [
-            {"id": owner.run_id, "pid": owner.pid} for owner in live_runs(default_base())
-        ],
-        "left_behind": [str(leftover) for leftover in find_leftovers()],
-        "removed": removed,
-    }
+    return DoctorDocument(
+        capabilities=tuple(
+            CapabilityOfMachine(of.name, of.status, of.observed, of.remedy, of.is_required)
+            for of in capabilities(Host())
+        ),
+        links=tuple(Runnable(name, kind.summary, kind.missing()) for name, kind in LINKS.items()),
+        devices=tuple(
+            Runnable(name, driver.summary, _missing(name)) for name, driver in DRIVERS.items()
+        ),
+        runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
+        left_behind=tuple(str(leftover) for leftover in find_leftovers()),
+        removed=tuple(removed),
+    )
 
 
 def _missing(name: str) -> str | None:
@@ -71,23 +68,23 @@ def _missing(name: str) -> str | None:
     return driver.missing(driver.options_type(**_EXAMPLE_OPTIONS.get(name, {})))
 
 
-def _print(report: dict[str, Any]) -> None:
+def _print(report: DoctorDocument) -> None:
     console = Console()
     print_paragraph(console, "This machine", style="italic")
-    for row in report["capabilities"]:
-        remedy = f"; {row['remedy']}" if row["remedy"] else ""
-        _print_row(console, row["name"], row["status"], row["observed"] + remedy)
-    for title in ("links", "devices"):
+    for of in report.capabilities:
+        remedy = f"; {of.remedy}" if of.remedy else ""
+        _print_row(console, of.name, of.status, of.observed + remedy)
+    for title, rows in (("Links", report.links), ("Devices", report.devices)):
         console.print()
-        print_paragraph(console, title.title(), style="italic")
-        for row in report[title]:
-            status = "yes" if row["missing"] is None else "no"
-            _print_row(console, row["name"], status, row["missing"] or row["summary"])
-    for run in report["runs_alive"]:
-        print_paragraph(console, f"run {run['id']} (pid {run['pid']}) is alive")
-    for thing in report["left_behind"]:
+        print_paragraph(console, title, style="italic")
+        for row in rows:
+            status = "yes" if row.missing is None else "no"
+            _print_row(console, row.name, status, row.missing or row.summary)
+    for run in report.runs_alive:
+        print_paragraph(console, f"run {run.id} (pid {run.pid}) is alive")
+    for thing in report.left_behind:
         print_paragraph(console, f"left by a dead process: {thing}; taut doctor --clean")
-    for thing in report["removed"]:
+    for thing in report.removed:
         print_paragraph(console, f"removed {thing}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow as pa
 import typer
@@ -26,9 +26,12 @@ from taut.explain.read.packets import parse_over
 from taut.explain.tell.result import Explanation, GapTotal, Options
 from taut.explain.tell.sentences import gap_sentence
 from taut.explain.trial import explain_trial
+from taut.records.documents.explanation import ExplanationDocument
+from taut.records.documents.json_form import JsonObject, parse
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.report.columns import numbers, print_columns, words
 from taut.report.explained import print_notes, print_offenders, print_trial
+from taut.report.explanation import Traced
 from taut.report.paragraph import INDENT, print_note, print_paragraph
 from taut.self_test.cause_trials import MOST_NS
 
@@ -138,7 +141,7 @@ def explain(
 
 def _print_json(run: Path, found: Iterable[Explanation | _NotExplained]) -> str | None:
     """Print one document; say why where it holds no explanation."""
-    trials: list[dict[str, Any]] = []
+    trials: list[JsonObject] = []
     left_out: list[_NotExplained] = []
     for one in found:
         if isinstance(one, _NotExplained):
@@ -159,26 +162,25 @@ def _print_all(
 ) -> str | None:
     """Print who made packets late, then each trial; say why where none could be explained."""
     left_out: list[_NotExplained] = []
-    told: list[_NotExplained | dict[str, Any]] = []
+    told: list[_NotExplained | Traced | None] = []
     for trial in found:
         if isinstance(trial, _NotExplained):
             left_out.append(trial)
             told.append(trial)
         elif trial.packets is None:
             _print_stalls(console, trial)
-            told.append({})
+            told.append(None)
         else:
             # A document, for an explanation holds its events: hundreds of megabytes.
-            heading, document = trial.heading, as_document(trial)
-            told.append({"name": trial.name, "heading": heading, "explanation": document})
-    trials = [one for one in told if isinstance(one, dict) and one]
+            told.append(Traced(trial.name, trial.heading, _document(trial)))
+    trials = [one for one in told if isinstance(one, Traced)]
     if trials:
-        print_offenders([one["explanation"] for one in trials], console, details=details)
+        print_offenders([one.explanation for one in trials], console, details=details)
     for one in told:
         if isinstance(one, _NotExplained):
             console.print()
             print_paragraph(console, f"{one.heading}: not explained: {one.why}")
-        elif one:
+        elif one is not None:
             print_trial(one, console, details=details)
     if len(left_out) == len(told):
         return _nothing_words(left_out)
@@ -186,6 +188,10 @@ def _print_all(
         console.print()
         print_paragraph(console, "Causes, parts of the stalls, grades: --details", style="dim")
     return None
+
+
+def _document(of: Explanation) -> ExplanationDocument:
+    return parse(ExplanationDocument, as_document(of), of.name)
 
 
 def _nothing_words(left_out: Sequence[_NotExplained]) -> str:
@@ -207,7 +213,7 @@ def _of_trials(
     if perfetto is not None and len(trials) > 1:
         raise InputError(f"--perfetto: of one trial, not {len(trials)}; name it with --trial")
     notes = Console(stderr=True)
-    called = [str(trial.meta.get("name") or trial.name) for trial in trials]
+    called = [trial.meta.name or trial.name for trial in trials]
     rows = [trial_of(name, trial.meta) for name, trial in zip(called, trials, strict=True)]
     names = headings(rows)
     for name, trial in zip(called, trials, strict=True):
@@ -262,7 +268,7 @@ def _print_stalls(console: Console, e: Explanation) -> None:
     for gap in e.worst_gaps[:_STORIES]:
         line = gap_sentence(gap, f"core {gap.core}")
         print_paragraph(console, f"{line[0].upper()}{line[1:]}.", hanging=INDENT)
-    print_notes(as_document(e), console)
+    print_notes(_document(e), console)
 
 
 def _mostly_by(total: GapTotal) -> str:

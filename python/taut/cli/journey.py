@@ -3,11 +3,12 @@
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,7 +16,6 @@ from rich.console import Console
 from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress, duration_words
 from taut.core.errors import InputError, InterruptedRun, TautError
-from taut.core.manifest import write_manifest
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
@@ -24,6 +24,9 @@ from taut.experiment.room import disk_bytes
 from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import choose_cores, run_plan
 from taut.host.host import Host
+from taut.records.documents.json_form import plain
+from taut.records.documents.results import Analysis, Results
+from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import INDENT, print_note, print_paragraph
 
@@ -45,7 +48,7 @@ WaitOption = Annotated[
     ),
 ]
 
-Publish = Callable[[RunDirectory, dict[str, Any]], None]
+Publish = Callable[[RunDirectory, Analysis], None]
 """Adds to an analysed run before its report is written."""
 
 Show = Callable[[Path], None]
@@ -167,27 +170,30 @@ def finish(
 
     notes = Console(stderr=True)
     print_note(notes, "analysing ...")
-    document = analyse_run(run)
-    _keep_calibration(run, document["trials"])
+    analysis = analyse_run(run)
+    _keep_calibration(run, analysis)
     if publish is not None:
-        publish(run, document)
-    report = write_html([(run, document)], run.path / "report.html") if draw else None
+        publish(run, analysis)
+    report = write_html([(run, analysis)], run.path / "report.html") if draw else None
     if show is not None and report is not None:
         show(report)
     elif as_json:
-        json.dump(document["trials"], sys.stdout)
+        json.dump(plain(Results(analysis.trials)), sys.stdout)
         print()
     else:
-        print_results([(run, document)], Console(), report, details=details)
-    return sum(trial["status"] != "whole" for trial in document["trials"])
+        print_results([(run, analysis)], Console(), report, details=details)
+    return analysis.n_failed
 
 
-def _keep_calibration(run: RunDirectory, results: Sequence[Mapping[str, Any]]) -> None:
+def _keep_calibration(run: RunDirectory, analysis: Analysis) -> None:
     """Add to the manifest, trial by trial, what interrupts cost on this machine when it ran."""
-    explained = {result["name"]: result.get("explanation") for result in results}
-    found = {name: of["calibration"] for name, of in explained.items() if of is not None}
+    found = {
+        trial.name: trial.explanation.calibration
+        for trial in analysis.trials
+        if trial.explanation is not None
+    }
     if found:
-        write_manifest(run.path, {**run.manifest(), "calibration": found})
+        write_manifest(run.path, replace(run.manifest(), calibration=found))
 
 
 def _measured(

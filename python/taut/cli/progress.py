@@ -6,12 +6,13 @@ may wake on the generator's core.
 
 import sys
 import time
-from typing import Any
 
 from rich.console import Console
 
 from taut.core.units import format_ns
+from taut.experiment.glance import Glance
 from taut.experiment.plan import Plan, Trial
+from taut.records.documents.trial import Failure, TrialDocument
 from taut.report.paragraph import print_note
 
 # Of terminals that are not dumb (ECMA-48).
@@ -75,12 +76,12 @@ class TerminalProgress:
             self._console.file.write(f"{_LINE_START}{self._before_left}{left} left{_ERASE_REST}")
             self._console.file.flush()
 
-    def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
+    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
         """Print the trial's line."""
         self._clock.trial_finished(trial)
         self._n_done += 1
         self._prepare("")
-        self._print(trial_line(trial, meta, glance))
+        self._print(trial_line(trial, document, glance))
 
     def close(self) -> None:
         """Take the bar away."""
@@ -144,18 +145,20 @@ class TimeLeft:
         return max(0, whole_ns - (time.monotonic_ns() - self._began))
 
 
-def trial_line(trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> str:
+def trial_line(trial: Trial, document: TrialDocument, glance: Glance | None) -> str:
     """Write a finished trial in one line."""
-    if meta["status"] != "whole":
-        return f"{trial.name}: FAILED: {meta['failure']['reason']}"
-    parts = []
-    for name in ("p50", "p99"):
-        value = glance.get(f"{name}_ns")
-        parts.append(f"{name} {'none' if value is None else format_ns(value)}")
-    parts.append(f"lost {100 * glance['loss_ratio']:.3g} %")
-    if glance["unsent"]:
-        parts.append(f"unsent {glance['unsent']}")
-    parts.append(f"generator late {100 * glance['void_ratio']:.3g} %")
+    if not document.is_whole:
+        return f"{trial.name}: FAILED: {(document.failure or Failure()).reason}"
+    if glance is None:
+        return f"{trial.name}: nothing was counted"
+    parts = [
+        f"{name} {'none' if value is None else format_ns(value)}"
+        for name, value in (("p50", glance.p50_ns), ("p99", glance.p99_ns))
+    ]
+    parts.append(f"lost {100 * glance.loss_ratio:.3g} %")
+    if glance.unsent:
+        parts.append(f"unsent {glance.unsent}")
+    parts.append(f"generator late {100 * glance.void_ratio:.3g} %")
     return f"{trial.name}: {', '.join(parts)}"
 
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,6 +12,7 @@ from taut.cli.journey import WaitOption, default_out, travel
 from taut.experiment.plan import make_plan
 from taut.experiment.run_manifest import Origin
 from taut.experiment.spec import parse_spec
+from taut.records.documents.results import Analysis
 from taut.report.columns import labels, numbers, print_columns, words
 from taut.report.paragraph import print_paragraph, print_whole
 
@@ -60,10 +61,10 @@ def quick(
     itself adds.
     """
     directory = out or default_out("quick")
-    analysed: dict[str, Any] = {}
+    analysed: list[Analysis] = []
 
     def show(report: Path) -> None:
-        print_quick(analysed, report, Console())
+        print_quick(analysed[0], report, Console())
 
     travel(
         make_plan(parse_spec(EXPERIMENT)),
@@ -71,23 +72,23 @@ def quick(
         Origin(EXPERIMENT, "taut quick", (), tuple(sys.argv)),
         wait=wait,
         as_json=as_json,
-        publish=lambda _, document: analysed.update(document),
+        publish=lambda _, analysis: analysed.append(analysis),
         show=None if as_json else show,
     )
 
 
-def print_quick(document: Mapping[str, Any], report: Path, console: Console) -> None:
+def print_quick(analysis: Analysis, report: Path, console: Console) -> None:
     """Print one table, two sentences, where the report is and what can be done next."""
     # Here, not above: measuring starts without the analysis and the report's libraries.
     from taut.analysis.trust import trust_sentence
     from taut.report import cells
 
-    variants = document["variants"]
-    devices = {"floor" if row["is_floor"] else str(row["dut"]): row for row in variants}
+    variants = analysis.variants
+    devices = {row.called: row for row in variants}
     rows = []
     for device, row in devices.items():
         percentiles = (cells.percentile(row, name).text for name in ("p50", "p99", "p99.9"))
-        longest = cells.time(row["latency_ns"]["max"])
+        longest = cells.time(row.latency.max_ns)
         rows.append([device, cells.lost(row).text, *percentiles, longest])
     console.print()
     about = "100,000 packets a second of 64 bytes, time from sending to receiving:"
@@ -96,8 +97,8 @@ def print_quick(document: Mapping[str, Any], report: Path, console: Console) -> 
     titles = ("lost", "p50", "p99", "p99.9", "max")
     print_columns(console, [labels("device"), *map(numbers, titles)], rows)
     console.print()
-    medians = {device: cells.time(row["latency_ns"]["p50"]) for device, row in devices.items()}
-    trust = trust_sentence(variants, document["trials"], _FEW)
+    medians = {device: cells.time(row.latency.p50_ns) for device, row in devices.items()}
+    trust = trust_sentence(variants, analysis.trials, _FEW)
     print_paragraph(console, f"{found_words(medians)} {trust}")
     console.print()
     print_whole(console, f"Report: {report}")

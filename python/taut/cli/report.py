@@ -11,6 +11,7 @@ from rich.console import Console
 from taut.analysis.results import analyse_run
 from taut.cli.details import DetailsOption
 from taut.core.credentials import refuse_password
+from taut.records.documents.json_form import plain_object
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
 from taut.report.table import print_results
@@ -60,7 +61,7 @@ def report(
     with notes.status("drawing figures"):
         written = write_html(analysed, out or runs[0] / "report.html")
     if as_json:
-        documents = [{"run": str(run.path), **document} for run, document in analysed]
+        documents = [{"run": str(run.path), **plain_object(of)} for run, of in analysed]
         json.dump({"report": str(written), "runs": documents}, sys.stdout)
         sys.stdout.write("\n")
     else:

@@ -3,7 +3,7 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -28,9 +28,11 @@ from taut.experiment.preflight import require
 from taut.experiment.run_manifest import Origin
 from taut.experiment.spec import parse_spec
 from taut.experiment.words import did_you_mean
+from taut.records.documents.json_form import plain
+from taut.records.documents.published import PUBLISHED_FILE
+from taut.records.documents.results import Analysis
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import print_note
-from taut.report.published import PUBLISHED_FILE
 from taut.reproduce import EXPERIMENTS
 from taut.reproduce.experiment import PublishedExperiment
 
@@ -80,9 +82,9 @@ def reproduce(
     experiment = EXPERIMENTS[name]
     asked = with_trace(overrides, trace, no_trace)
 
-    def publish(run: RunDirectory, document: dict[str, Any]) -> None:
-        sections = experiment.compare(document["variants"])
-        write_json(run.path / PUBLISHED_FILE, [section.as_json() for section in sections])
+    def publish(run: RunDirectory, analysis: Analysis) -> None:
+        sections = experiment.compare(analysis.variants)
+        write_json(run.path / PUBLISHED_FILE, plain([of.document() for of in sections]))
 
     if captures is not None:
         if quick or resume or dry_run or asked:

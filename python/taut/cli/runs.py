@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from taut.core.errors import InputError
-from taut.records.rundir import RunDirectory, read_json
+from taut.records.documents.json_form import read_document
+from taut.records.documents.results import SUMMARY_FILE, Verdict
+from taut.records.rundir import RunDirectory
 from taut.report.paragraph import print_paragraph
 
 EXAMPLES = (
@@ -84,20 +86,18 @@ def find_runs(folder: Path) -> Iterator[Found]:
 def _found(run: RunDirectory) -> Found:
     manifest = run.manifest()
     trials = run.trials()
-    spec: dict[str, Any] = manifest.get("spec") or {}
-    resolved = spec.get("resolved") or {}
-    devices = [str(device["name"]) for device in resolved.get("device", [])]
+    devices = manifest.spec.device_names
     # Of captures there is no plan: their trials say which device it was.
-    named = [str(trial.meta["dut"]["name"]) for trial in trials if "dut" in trial.meta]
-    summary = run.path / "summary.json"
+    named = [trial.meta.dut.name for trial in trials if trial.meta.dut.name is not None]
+    summary = run.path / SUMMARY_FILE
     return Found(
         run=str(run.path),
-        started_utc=str(manifest.get("started_utc", "")),
-        name=str(spec.get("name") or run.path.name),
+        started_utc=manifest.started_utc,
+        name=manifest.spec.name or run.path.name,
         devices=tuple(devices or dict.fromkeys(named)),
         n_whole=sum(trial.is_whole for trial in trials),
-        n_planned=len(manifest.get("order") or trials),
-        verdict=str(read_json(summary)["verdict"]) if summary.is_file() else None,
+        n_planned=len(manifest.order or trials),
+        verdict=read_document(Verdict, summary).verdict if summary.is_file() else None,
     )
 
 

@@ -2,10 +2,9 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -29,6 +28,8 @@ from taut.experiment.runner import measuring
 from taut.experiment.spec import parse_spec, read_spec_text
 from taut.host.checks import CHECKS
 from taut.host.plan import check_names
+from taut.records.documents.results import Analysis
+from taut.records.documents.trim import TRIM_FILE
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import print_note
 
@@ -172,7 +173,7 @@ def _trim_experiment(
 
 def _report(job: Job, run: RunDirectory) -> None:
     """Keep what is to be kept, write the report, print."""
-    from taut.trim.document import TRIM_FILE, add_causes
+    from taut.trim.document import with_causes
 
     failure = None
     try:
@@ -180,13 +181,13 @@ def _report(job: Job, run: RunDirectory) -> None:
     except TautError as error:
         failure = error  # What was measured is reported all the same.
 
-    def publish(run: RunDirectory, document: Mapping[str, Any]) -> None:
-        add_causes(job.document, document["trials"])
-        write_json(run.path / TRIM_FILE, job.document)
+    def publish(run: RunDirectory, analysis: Analysis) -> None:
+        job.document = with_causes(job.document, analysis.trials)
+        write_json(run.path / TRIM_FILE, job.plain())
 
     def show(report: Path) -> None:
         if job.as_json:
-            json.dump(job.document, sys.stdout)
+            json.dump(job.plain(), sys.stdout)
             print()
         else:
             print_trim(job.document, Console(), report, is_dry=job.dry_run)

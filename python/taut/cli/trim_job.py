@@ -4,8 +4,8 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -19,6 +19,8 @@ from taut.host.host import Host
 from taut.host.situation import Situation
 from taut.host.state import HostState, plan_state, wishes_of
 from taut.host.writer import Writer
+from taut.records.documents.json_form import Json, plain_object
+from taut.records.documents.trim import TrimDocument
 
 if TYPE_CHECKING:  # The other commands start without the analysis.
     from taut.trim.bench import Bench
@@ -36,10 +38,23 @@ class Job:
     yes: bool
     dry_run: bool
     as_json: bool
-    document: dict[str, Any] = field(default_factory=dict)
-    """As trim.json has it; empty until it is measured."""
+    _document: TrimDocument | None = None
     notes: Console = field(default_factory=lambda: Console(stderr=True))
     _situation: Situation | None = None
+
+    @property
+    def document(self) -> TrimDocument:
+        """The trim as trim.json has it; there is one when it is measured."""
+        assert self._document is not None, "asked for before it was measured"
+        return self._document
+
+    @document.setter
+    def document(self, document: TrimDocument) -> None:
+        self._document = document
+
+    def plain(self) -> dict[str, Json]:
+        """Give the keys of trim.json; none until it is measured."""
+        return {} if self._document is None else plain_object(self._document)
 
     def measure(
         self,
@@ -80,16 +95,16 @@ class Job:
 
         TautError: a change failed, and all are taken back.
         """
-        if not self.keep or not self.document["kept"] or self._situation is None:
+        if not self.keep or not self.document.kept or self._situation is None:
             return
         host = Host()
-        state = HostState("kept", only=tuple(self.document["kept"]))
+        state = HostState("kept", only=self.document.kept)
         wishes = wishes_of(plan_state(host, self._situation, state), state)
         report = apply_changes(host, Writer(host), wishes)
         failed = [r for r in report.results if r.outcome is Outcome.FAILED]
         if failed:
             raise TautError(f"--keep: {failed[0].wish.change.setting.name}: {failed[0].note}")
-        self.document["in_force"] = True
+        self.document = replace(self.document, in_force=True)
 
     def check(self, budget: str, least_s: float, shorter: str) -> None:
         """Before anything is measured. `shorter`: how to need less than `least_s`.
@@ -107,7 +122,7 @@ class Job:
     def _ask(self, found: "Trimmed") -> None:
         if self.yes:
             return
-        print_candidates([c.as_json() for c in found.candidates], self.notes)
+        print_candidates([c.document() for c in found.candidates], self.notes)
         budget = duration_words(round(self.request.budget_s * 1e9))
         question = f"Try these in turn, for at most {budget}?"
         if not typer.confirm(question, err=True):

@@ -19,6 +19,8 @@ from taut.core.errors import InterruptedRun
 from taut.core.files import write_json
 from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
+from taut.records.documents.json_form import plain_object
+from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WindowsOfTrim
 
 if TYPE_CHECKING:  # The other commands start without the analysis.
     from taut.trim.stalls import Window
@@ -39,7 +41,6 @@ def trim_process(
     """Watch the process in windows, in every state of the host; leave trim.json."""
     # Here, not above: the other commands start without the analysis.
     from taut.records.rundir import AS_FOUND, TRIMMED
-    from taut.trim.document import TRIM_FILE, TRIM_FORMAT
     from taut.trim.looks import LEAST_PAIRS
     from taut.trim.stalls import (
         StallsBench,
@@ -60,9 +61,10 @@ def trim_process(
     seed = new_seed()
 
     def stored(windows: "Sequence[Window]") -> None:
-        head = {"format": TRIM_FORMAT, "process": process.as_json(), "seed": seed}
-        rest = {"window_ns": window_ns, "windows": [window.as_json() for window in windows]}
-        write_json(folder / TRIM_FILE, {**head, **job.document, **rest})
+        so_far = WindowsOfTrim(
+            process.document(), seed, window_ns, tuple(window.document() for window in windows)
+        )
+        write_json(folder / TRIM_FILE, {**plain_object(so_far), **job.plain()})
 
     with interruptible():
         try:
@@ -85,10 +87,12 @@ def trim_process(
             raise InterruptedRun(
                 f"interrupted: the host is as it was; what was measured is in {folder}"
             ) from None
-    job.document["by"] = "stalls"
-    job.document["notes"] += left_out.values()
-    job.document["causes"] = (
-        compared_causes(bench.windows, AS_FOUND, TRIMMED) or job.document["causes"]
+    found = job.document
+    job.document = replace(
+        found,
+        by=BY_STALLS,
+        notes=(*found.notes, *left_out.values()),
+        causes=tuple(compared_causes(bench.windows, AS_FOUND, TRIMMED)) or found.causes,
     )
     try:
         job.put_in_force()

@@ -1,13 +1,13 @@
 """A trim on the terminal: the sentence, the tail before and after, what became of each remedy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from taut.analysis.load import share_words
 from taut.analysis.paired import factor
+from taut.records.documents.trim import RemedyOfTrim, TrimDocument
 from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.report import cells
 from taut.report.columns import numbers, print_columns, words
@@ -18,32 +18,30 @@ _ABOUT = "Medians of the {of} in each state; the sentence above is about their p
 _STYLES = {"helps": "bold green", "harms": "bold red"}
 
 
-def print_trim(
-    document: Mapping[str, Any], console: Console, report: Path, *, is_dry: bool
-) -> None:
+def print_trim(document: TrimDocument, console: Console, report: Path, *, is_dry: bool) -> None:
     """Print what a trim found; the last line is the path of the report, or of trim.json."""
     if is_dry:
         _print_causes(document, console)
-        print_candidates(document["remedies"], console)
+        print_candidates(document.remedies, console)
         print_paragraph(console, "Nothing was changed (--dry-run).")
     else:
-        style = _STYLES.get(document["verdict"], "bold")
-        print_paragraph(console, document["sentence"], style=style)
-        if document["cells"]:
+        style = _STYLES.get(document.verdict, "bold")
+        print_paragraph(console, document.sentence, style=style)
+        if document.cells:
             console.print()
             _print_cells(document, console)
-            of = "windows" if is_by_stalls(document) else "runs"
+            of = "windows" if document.is_by_stalls else "runs"
             print_paragraph(console, _ABOUT.format(of=of), style="dim")
         _print_causes(document, console)
-        _print_decisions(document["remedies"], console)
-        for note in document["notes"]:
+        _print_decisions(document.remedies, console)
+        for note in document.notes:
             print_paragraph(console, note)
-        for line in last_lines(document["cores"], document["kept"], in_force=document["in_force"]):
+        for line in last_lines(document.cores, document.kept, in_force=document.in_force):
             print_paragraph(console, line)
-    print_whole(console, f"{'All windows' if is_by_stalls(document) else 'Report'}: {report}")
+    print_whole(console, f"{'All windows' if document.is_by_stalls else 'Report'}: {report}")
 
 
-def print_candidates(candidates: Sequence[Mapping[str, Any]], console: Console) -> None:
+def print_candidates(candidates: Sequence[RemedyOfTrim], console: Console) -> None:
     """Print what could help: by cause, each with its price."""
     if not candidates:
         none = "No remedy to try: the audit has nothing that taut could change."
@@ -52,52 +50,47 @@ def print_candidates(candidates: Sequence[Mapping[str, Any]], console: Console) 
     console.print()
     print_paragraph(console, "What could help, and what it costs", style="italic")
     for candidate in candidates:
-        asked = f"helps against: {candidate['cause']}" if candidate["cause"] else "the audit asks"
-        _print_remedy(console, candidate, f"{candidate['when']}; {asked}")
+        asked = f"helps against: {candidate.cause}" if candidate.cause else "the audit asks"
+        _print_remedy(console, candidate, f"{candidate.when}; {asked}")
 
 
-def is_by_stalls(document: Mapping[str, Any]) -> bool:
-    """Whether it is of a process under watch, not of an experiment."""
-    return document.get("by") == "stalls"
-
-
-def _print_cells(document: Mapping[str, Any], console: Console) -> None:
+def _print_cells(document: TrimDocument, console: Console) -> None:
     titles = (AS_FOUND, TRIMMED, "trimmed / as found")
     rows = []
-    for cell in document["cells"]:
-        before, after = cell["before"], cell["after"]
+    for cell in document.cells:
+        before, after = cell.before, cell.after
         ratio = f"{after / before:.3g}" if before and after else cells.NOTHING
-        rows.append([cell["cell"], cells.time(before), cells.time(after), ratio])
-    print_columns(console, [words(document["target"]), *map(numbers, titles)], rows)
+        rows.append([cell.cell, cells.time(before), cells.time(after), ratio])
+    print_columns(console, [words(document.target), *map(numbers, titles)], rows)
 
 
-def _print_causes(document: Mapping[str, Any], console: Console) -> None:
-    shown = [c for c in document["causes"] if max(c["before"], c["after"] or 0) >= 0.01]
+def _print_causes(document: TrimDocument, console: Console) -> None:
+    shown = [c for c in document.causes if max(c.before, c.after or 0) >= 0.01]
     if not shown:
         none = "The tail has no cause taut could name: not traced, or too short."
-        if is_by_stalls(document):
+        if document.is_by_stalls:
             none = "The kernel saw nothing that took a core of the process."
         console.print()
         print_paragraph(console, none)
         return
     console.print()
-    n_states = 1 + any(c["after"] is not None for c in shown)
+    n_states = 1 + any(c.after is not None for c in shown)
     title = "why packets were late (share of the tail)"
-    if is_by_stalls(document):
+    if document.is_by_stalls:
         title = "what took its cores (share of the time taken)"
     rows = []
     for cause in shown:
-        shares = [cause["before"], cause["after"]][:n_states]
+        shares = [cause.before, cause.after][:n_states]
         told = [cells.NOTHING if share is None else share_words(share) for share in shares]
-        rows.append([cause["title"], *told])
+        rows.append([cause.title, *told])
     columns = [words(title), *map(numbers, (AS_FOUND, TRIMMED)[:n_states])]
     print_columns(console, columns, rows)
 
 
-def _print_decisions(remedies: Sequence[Mapping[str, Any]], console: Console) -> None:
-    by_decision: dict[str, list[Mapping[str, Any]]] = {}
+def _print_decisions(remedies: Sequence[RemedyOfTrim], console: Console) -> None:
+    by_decision: dict[str, list[RemedyOfTrim]] = {}
     for remedy in remedies:
-        by_decision.setdefault(str(remedy["decision"]), []).append(remedy)
+        by_decision.setdefault(str(remedy.decision), []).append(remedy)
     for decision, members in by_decision.items():
         console.print()
         print_paragraph(console, f"{decision[0].upper()}{decision[1:]}", style="italic")
@@ -105,21 +98,22 @@ def _print_decisions(remedies: Sequence[Mapping[str, Any]], console: Console) ->
             _print_remedy(console, remedy, _measured(remedy))
 
 
-def _measured(remedy: Mapping[str, Any]) -> str:
-    without = remedy.get("without_it")
+def _measured(remedy: RemedyOfTrim) -> str:
+    without = remedy.without_it
     if without is None:
         return ""
     return (
-        f"without its group {factor(without['ratio'])} times as long "
-        f"({factor(without['low'])} to {factor(without['high'])})"
+        f"without its group {factor(without.ratio)} times as long "
+        f"({factor(without.low)} to {factor(without.high)})"
     )
 
 
-def _print_remedy(console: Console, remedy: Mapping[str, Any], about: str) -> None:
-    head = f"{remedy['remedy']}  {remedy['summary']}"
+def _print_remedy(console: Console, remedy: RemedyOfTrim, about: str) -> None:
+    head = f"{remedy.remedy}  {remedy.summary}"
     print_paragraph(console, head, "", INDENT, style="bold")
-    lines = [about, *(f"{name}: {remedy[name]}" for name in ("cost", "risk") if remedy[name])]
-    if remedy["when"] != "now":
-        lines += remedy["lines"]
+    told = (("cost", remedy.cost), ("risk", remedy.risk))
+    lines = [about, *(f"{name}: {text}" for name, text in told if text)]
+    if remedy.when != "now":
+        lines += remedy.lines
     for text in filter(None, lines):
         print_paragraph(console, text, INDENT, 2 * INDENT, style="dim")

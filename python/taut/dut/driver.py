@@ -1,14 +1,15 @@
 """What a driver of a device under test is. Members are listed in dut/drivers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from taut.core.cpus import CpuSet
 from taut.host.situation import Waiting
+from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -44,8 +45,8 @@ class RunningDut(Protocol):
         """Whether the device still forwards; false after it died."""
         ...
 
-    def stop(self) -> dict[str, Any]:
-        """Stop it and give its own counters; empty when it has none."""
+    def stop(self) -> DutStats | None:
+        """Stop it and give its own counters; None when it has none."""
         ...
 
     def log_tail(self, n_lines: int = 20) -> list[str]:
@@ -107,6 +108,3 @@ class DutDriver(Protocol):
     ) -> AbstractContextManager[RunningDut]:
         """Start it; entered when its ports are ready, stopped on exit."""
         ...
-
-
-Stats = Mapping[str, Any]

@@ -3,11 +3,11 @@
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from taut.records.documents.trial import DutStats
 from taut.testbed.process import Child
 
-ReadStats = Callable[[], dict[str, Any]]
+ReadStats = Callable[[], DutStats | None]
 
 
 class ProcessDut:
@@ -20,7 +20,7 @@ class ProcessDut:
         path: str,
         notes: list[str] | None = None,
         gaps_file: Path | None = None,
-        read_stats: ReadStats = dict,
+        read_stats: ReadStats = lambda: None,
         stop_signal: signal.Signals = signal.SIGINT,
     ) -> None:
         self.path = path
@@ -31,7 +31,8 @@ class ProcessDut:
         self._gaps_file = gaps_file
         self._read_stats = read_stats
         self._stop_signal = stop_signal
-        self._stats: dict[str, Any] | None = None
+        self._is_stopped = False
+        self._stats: DutStats | None = None
 
     @property
     def gaps_file(self) -> Path | None:
@@ -44,12 +45,13 @@ class ProcessDut:
         """Whether the program runs."""
         return self._child.alive()
 
-    def stop(self) -> dict[str, Any]:
-        """Stop the program and read its counters; none when it died."""
-        if self._stats is None:
+    def stop(self) -> DutStats | None:
+        """Stop the program and read its counters; None when it died."""
+        if not self._is_stopped:
             died = not self._child.alive()
             self._child.stop(self._stop_signal)
-            self._stats = {} if died else self._read_stats()
+            self._is_stopped = True
+            self._stats = None if died else self._read_stats()
         return self._stats
 
     def log_tail(self, n_lines: int = 20) -> list[str]:

@@ -19,6 +19,7 @@ from taut.core.errors import InputError
 from taut.experiment.model import CoreSpec
 from taut.host.apart import cores_apart
 from taut.host.host import Host
+from taut.records.documents.trial import CoresOfTrial
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,17 @@ class Cores:
         """The cores a state of the host is for: those measured that taut itself keeps off."""
         return tuple(core for core in self.measured if core not in (self.runner, self.writer))
 
-    def as_json(self) -> dict[str, object]:
+    def document(self) -> CoresOfTrial:
         """Give the form of trial.json."""
-        return {
-            "generator": self.generator,
-            "device": self.device,
-            "writer": self.writer,
-            "runner": self.runner,
-            "shared": self.shared,
-            "why": self.why,
-            "notes": list(self.notes),
-        }
+        return CoresOfTrial(
+            generator=self.generator,
+            device=self.device,
+            writer=self.writer,
+            runner=self.runner,
+            shared=self.shared,
+            why=self.why,
+            notes=tuple(self.notes),
+        )
 
 
 def read_topology(

@@ -2,18 +2,17 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 from taut.core.binaries import find_binary
 from taut.core.errors import TrialError
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
-from taut.records.rundir import read_json
+from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult
+from taut.records.documents.json_form import read_document
 from taut.testbed.process import Child
 
 PROGRAM = "taut-generate"
 HUGEPAGES = 64
-RESULT = "generator.json"
 
 _NO_ROOM_BYTES = 1 << 20
 
@@ -55,15 +54,15 @@ def schedule_text(trial: Trial) -> str:
     return f"{trial.traffic.schedule}:{options}" if options else trial.traffic.schedule
 
 
-def read_result(child: Child, out: Path) -> dict[str, Any]:
+def read_result(child: Child, out: Path) -> GeneratorResult:
     """Give generator.json of a generator that ended as planned; TrialError if it did not."""
-    path = out / RESULT
+    path = out / GENERATOR_FILE
     status = child.exit_status
     if status != 0:
         raise TrialError(_reason(child, out), child.tail())
     if not path.exists():
-        raise TrialError(f"{PROGRAM}: ended without {RESULT}", child.tail())
-    return read_json(path)
+        raise TrialError(f"{PROGRAM}: ended without {GENERATOR_FILE}", child.tail())
+    return read_document(GeneratorResult, path)
 
 
 def _reason(child: Child, out: Path) -> str:

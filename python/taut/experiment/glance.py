@@ -3,39 +3,54 @@
 Measuring never imports analysis, so this reads two percentiles of the generator's histogram itself.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
+from taut.records.documents.trial import TrialDocument
 
-def glance_at(trial: Path, meta: dict[str, Any]) -> dict[str, Any]:
-    """Give p50_ns, p99_ns (None without packets), loss and void ratio of a whole trial."""
-    counters = (meta.get("generator") or {}).get("counters")
+
+@dataclass(frozen=True)
+class Glance:
+    """What a trial comes to; of what was due after the warm-up, like the percentiles."""
+
+    p50_ns: int | None
+    """None: no packet came back."""
+    p99_ns: int | None
+    loss_ratio: float
+    unsent: int
+    void_ratio: float
+
+
+def glance_at(trial: Path, document: TrialDocument) -> Glance | None:
+    """Look at a whole trial; None where its generator counted nothing."""
+    counters = {} if document.generator is None else document.generator.counters
     if not counters:
-        return {}
-    # Like the percentiles: of what was due after the warm-up.
+        return None
     due = counters["due"] - counters["cold"]
     unsent = counters["unsent"] - counters["unsent_cold"]
-    return {
-        **_percentiles(trial / "histogram.parquet"),
-        "loss_ratio": (counters["lost"] - counters["lost_cold"]) / max(1, due - unsent),
-        "unsent": unsent,
-        "void_ratio": (counters["void"] - counters["void_cold"]) / max(1, due),
-        "achieved_pps": meta["generator"].get("achieved_pps"),
-    }
+    p50_ns, p99_ns = _percentiles(trial / "histogram.parquet")
+    return Glance(
+        p50_ns=p50_ns,
+        p99_ns=p99_ns,
+        loss_ratio=(counters["lost"] - counters["lost_cold"]) / max(1, due - unsent),
+        unsent=unsent,
+        void_ratio=(counters["void"] - counters["void_cold"]) / max(1, due),
+    )
 
 
-def _percentiles(histogram: Path) -> dict[str, int | None]:
+def _percentiles(histogram: Path) -> tuple[int | None, int | None]:
     wanted = [("series", "=", "service"), ("is_cold", "=", False)]
     rows = pq.read_table(histogram, columns=["value_ns", "n"], filters=wanted)
     values, counts = rows["value_ns"].to_numpy(), rows["n"].to_numpy().astype(np.int64)
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum(counts[order])
     if cumulated.size == 0 or cumulated[-1] == 0:
-        return {"p50_ns": None, "p99_ns": None}
-    return {
-        name: int(values[order][np.searchsorted(cumulated, share * cumulated[-1])])
-        for name, share in (("p50_ns", 0.5), ("p99_ns", 0.99))
-    }
+        return None, None
+    p50_ns, p99_ns = (
+        int(values[order][np.searchsorted(cumulated, share * cumulated[-1])])
+        for share in (0.5, 0.99)
+    )
+    return p50_ns, p99_ns

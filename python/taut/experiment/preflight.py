@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.errors import InputError, MissingToolError
@@ -12,6 +11,8 @@ from taut.experiment import tracing
 from taut.experiment.generator import PROGRAM
 from taut.experiment.plan import Plan
 from taut.experiment.words import did_you_mean
+from taut.records.documents.described import Described
+from taut.records.documents.json_form import parse
 from taut.testbed.links import LINKS
 
 _TOOLS = (PROGRAM, "taut-clock")
@@ -46,27 +47,28 @@ def missing(plan: Plan) -> Iterator[str]:
             yield f"trace = {plan.spec.trace}: {reason}; or measure without: --no-trace"
 
 
-def describe() -> dict[str, Any]:
+def describe() -> Described:
     """Ask taut-generate what it can do; so a new schedule needs no change here."""
     done = subprocess.run(
         [str(find_binary(PROGRAM)), "--describe"], capture_output=True, text=True, check=False
     )
     try:
-        return dict(json.loads(done.stdout))
+        described = json.loads(done.stdout)
     except ValueError:
         raise MissingToolError(f"{PROGRAM} --describe: no JSON; run `make build` again") from None
+    return parse(Described, described, f"{PROGRAM} --describe")
 
 
-def check_schedules(plan: Plan, description: dict[str, Any]) -> None:
+def check_schedules(plan: Plan, description: Described) -> None:
     """Refuse a schedule, or an option of one, that the generator does not have."""
-    known = {s["name"]: s for s in description.get("schedules", [])}
+    known = {schedule.name: schedule for schedule in description.schedules}
     for traffic in plan.spec.traffic:
         schedule = known.get(traffic.schedule)
         where = f"traffic {traffic.name}"
         if schedule is None:
             hint = did_you_mean(traffic.schedule, known)
             raise InputError(f"{where}: unknown schedule {traffic.schedule!r}{hint}")
-        options = [option["name"] for option in schedule.get("options", [])]
+        options = schedule.option_names
         for key in traffic.options:
             if key not in options:
                 hint = did_you_mean(key, options) if options else "; it has none"

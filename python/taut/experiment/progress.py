@@ -1,8 +1,10 @@
 """What the runner tells while it works; cli/progress.py shows it."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
+from taut.experiment.glance import Glance
 from taut.experiment.plan import Plan, Trial
+from taut.records.documents.trial import TrialDocument
 
 
 class Progress(Protocol):
@@ -28,8 +30,8 @@ class Progress(Protocol):
         """Some seconds of the trial went by."""
         ...
 
-    def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
-        """A trial has its folder: trial.json and what it comes to at a glance."""
+    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
+        """A trial has its folder; `glance` is what it comes to, None of one that failed."""
         ...
 
 
@@ -51,5 +53,5 @@ class Silent:
     def ticked(self) -> None:
         """Nothing."""
 
-    def trial_finished(self, trial: Trial, meta: dict[str, Any], glance: dict[str, Any]) -> None:
+    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
         """Nothing."""

@@ -1,10 +1,8 @@
 """The manifest of a run: written before its first trial, added to when it is resumed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
-from taut.core.manifest import make_manifest, write_manifest
 from taut.experiment.cores import Cores
 from taut.experiment.model import Spec
 from taut.experiment.plan import Plan
@@ -14,6 +12,10 @@ from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.host.state import describe_applied
+from taut.records.documents.audit import AuditDocument
+from taut.records.documents.json_form import parse
+from taut.records.documents.manifest import Circumstances, Manifest, ResolvedSpec, SpecOfRun
+from taut.records.manifest import make_manifest, write_manifest
 from taut.records.rundir import RunDirectory
 
 
@@ -46,29 +48,37 @@ def describe_run(
     """
     document = make_manifest(
         host=fingerprint(host, _pci_addresses(plan)),
-        spec={
-            "name": plan.spec.name,
-            "source": origin.source,
-            "text": origin.text,
-            "overrides": list(origin.overrides),
-            "hash": spec_hash(plan.spec),
-            "resolved": plan.spec.model_dump(mode="json", by_alias=True),
-        },
+        spec=SpecOfRun(
+            name=plan.spec.name,
+            source=origin.source,
+            text=origin.text,
+            overrides=tuple(origin.overrides),
+            hash=spec_hash(plan.spec),
+            resolved=parse(ResolvedSpec, plan.spec.model_dump(mode="json", by_alias=True), "spec"),
+        ),
         # Each trial.json holds its own, derived from this one.
         seeds={"experiment": plan.spec.seed},
         command_line=origin.command_line,
     )
-    document["order"] = list(order)
-    document["warnings"] = list(warnings)
-    document["audit"] = _audit(host, cores, plan)
-    document["applied"] = describe_applied(host)
-    if (run.path / "manifest.json").exists():
-        first = run.manifest()
-        resumed = [*first.get("resumed", []), {k: v for k, v in document.items() if k != "spec"}]
-        known = first.get("warnings", [])
-        added = [warning for warning in warnings if warning not in known]
-        document = {**first, "resumed": resumed, "warnings": [*known, *added]}
-    write_manifest(run.path, document)
+    document = replace(
+        document,
+        order=tuple(order),
+        warnings=tuple(warnings),
+        audit=_audit(host, cores, plan),
+        applied=describe_applied(host),
+    )
+    first = run.manifest_or_none()
+    write_manifest(run.path, document if first is None else _resumed(first, document))
+
+
+def _resumed(first: Manifest, now: Manifest) -> Manifest:
+    """Keep the first one, with the circumstances and warnings of now added."""
+    names = (field.name for field in fields(Circumstances))
+    again = Circumstances(**{name: getattr(now, name) for name in names})
+    added = [warning for warning in now.warnings if warning not in first.warnings]
+    return replace(
+        first, resumed=(*(first.resumed or ()), again), warnings=(*first.warnings, *added)
+    )
 
 
 def waiting_of(spec: Spec) -> frozenset[Waiting]:
@@ -76,7 +86,7 @@ def waiting_of(spec: Spec) -> frozenset[Waiting]:
     return frozenset(device.dut.waits(device.driver_options) for device in spec.device)
 
 
-def _audit(host: Host, cores: Cores, plan: Plan) -> dict[str, Any]:
+def _audit(host: Host, cores: Cores, plan: Plan) -> AuditDocument:
     """Every check of the host for the cores of this run; counters are not watched."""
     situation = find_situation(host, waiting=waiting_of(plan.spec))
     return as_document(run_audit(host, replace(situation, cores=cores.measured)))

@@ -10,10 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from taut.core.errors import InputError, TrialError
-from taut.core.manifest import write_manifest
 from taut.experiment import leftovers
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores, assign_cores, read_topology
@@ -23,7 +21,7 @@ from taut.experiment.plan import Plan, Trial
 from taut.experiment.progress import Progress, Silent
 from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, waiting_of
 from taut.experiment.spec import spec_hash
-from taut.experiment.stored import Measure, is_whole, run_one
+from taut.experiment.stored import Learning, Measure, run_one
 from taut.experiment.trial import Testbench
 from taut.host.apart import partition_procs
 from taut.host.apply import Outcome
@@ -32,6 +30,7 @@ from taut.host.host import Host
 from taut.host.situation import Situation
 from taut.host.state import HostStates, describe_applied, refuse_applied
 from taut.host.writer import Writer
+from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
 from taut.testbed.core_locks import busy_cores, measuring_on
 from taut.testbed.scope import RunScope
@@ -81,37 +80,39 @@ class Session:
             if trial.name in done:
                 continue
             self.progress.trial_started(trial)
-            meta = run_one(trial, run, self.cores, self._measure_in_state, self.scope)
+            document = run_one(trial, run, self.cores, self._measure_in_state, self.scope)
             folder = run.trials_path / trial.name
-            glance = glance_at(folder, meta) if is_whole(meta) else {}
-            self.progress.trial_finished(trial, meta, glance)
+            glance = glance_at(folder, document) if document.is_whole else None
+            self.progress.trial_finished(trial, document, glance)
 
-    def _measure_in_state(self, trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+    def _measure_in_state(self, trial: Trial, folder: Path, known: Learning) -> None:
         """Bring the host into the trial's state and say what was verified before and after."""
         entered = self.states.enter(trial.host)
         # A state may set the cores apart: then programs must be let in.
         self.scope.join = partition_procs(self.states.host)
-        meta["host"] |= {
-            "remedies": list(dict.fromkeys(result.wish.remedy for result in entered.results)),
-            "refused": len(entered.of(Outcome.UNMOVABLE, Outcome.GONE)),
-            "before": self.states.standing(),
-        }
-        lost = meta["host"]["before"]["lost"]
-        if lost:
+        before = self.states.standing()
+        host = replace(
+            known.document.host,
+            remedies=tuple(dict.fromkeys(result.wish.remedy for result in entered.results)),
+            refused=len(entered.of(Outcome.UNMOVABLE, Outcome.GONE)),
+            before=before,
+        )
+        known.document = replace(known.document, host=host)
+        if before.lost:
             raise TrialError(
-                f"host {trial.host.name!r}: not in force any more: {', '.join(lost[:3])}; somebody "
-                "else changes this host"
+                f"host {trial.host.name!r}: not in force any more: {', '.join(before.lost[:3])}; "
+                "somebody else changes this host"
             )
-        self.measure(trial, folder, meta)
-        meta["host"]["after"] = self.states.standing()
+        self.measure(trial, folder, known)
+        known.document = replace(known.document, host=replace(host, after=self.states.standing()))
 
     def _note_order(self, plan: Plan) -> None:
         """Add the trials of a later part to the manifest."""
         new = [trial.name for trial in plan.trials if trial.name not in self.ordered]
         if new:
             manifest = self.run_directory.manifest()
-            manifest["order"] = [*manifest["order"], *new]
-            write_manifest(self.run_directory.path, manifest)
+            order = (*(manifest.order or ()), *new)
+            write_manifest(self.run_directory.path, replace(manifest, order=order))
         self.ordered += new
 
 
@@ -160,9 +161,7 @@ def measuring(
             describe_run(run, plan, origin, host, cores, warnings, ordered)
             progress.noted(f"Cores: {cores.why}.")
             if (applied := describe_applied(host)) is not None:
-                progress.noted(
-                    f"Host: {applied['n_in_force']} changes of `taut host apply` in force."
-                )
+                progress.noted(f"Host: {applied.n_in_force} changes of `taut host apply` in force.")
             for warning in warnings:
                 progress.warned(warning)
             yield Session(run, scope, cores, states, progress, bench.measure, ordered)
@@ -210,8 +209,7 @@ def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
             raise InputError(
                 f"{out}: not empty; give another --out, or complete it: taut run ... --resume"
             )
-        stored = run.manifest().get("spec", {}).get("hash")
-        if stored != spec_hash(plan.spec):
+        if run.manifest().spec.hash != spec_hash(plan.spec):
             raise InputError(
                 f"{out}: holds another experiment than this one; resume with the same file, --set "
                 "and --trace, or give another --out"

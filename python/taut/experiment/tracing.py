@@ -18,7 +18,8 @@ from taut.core.errors import TrialError
 from taut.experiment.cores import Cores
 from taut.experiment.model import Trace
 from taut.experiment.plan import Plan
-from taut.records.convert import EVENTS_FILE, PACKETS_FILE, TRACE_FILE
+from taut.records.convert import EVENTS_FILE, PACKETS_FILE
+from taut.records.documents.trace import TRACE_FILE
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 

@@ -9,10 +9,10 @@ import select
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from taut.binaries.clock import read_clock
 from taut.core.errors import InputError, TrialError
@@ -21,9 +21,12 @@ from taut.experiment import generator, room, tracing
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
+from taut.experiment.stored import Learning
 from taut.host.host import Host
 from taut.records.convert import convert_events, convert_trial
-from taut.testbed.link import Link
+from taut.records.documents.generator import GENERATOR_FILE
+from taut.records.documents.trial import ClockReading, Clocks, TraceOfTrial
+from taut.testbed.link import Link, LinkOptions
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -60,7 +63,7 @@ class Testbench:
         self._warn = warn
         self._beside = beside
         self._cannot_trace: str | None = None
-        self._clock: dict[str, Any] | None = None
+        self._clock: ClockReading | None = None
 
     def add_hugepages(self) -> None:
         """Reserve memory once for the whole run: the largest device and the generator."""
@@ -68,12 +71,12 @@ class Testbench:
         largest = max((d.dut.hugepages(d.driver_options) for d in devices), default=0)
         self._scope.add_hugepages(generator.HUGEPAGES + largest)
 
-    def check_clock(self) -> dict[str, Any]:
+    def check_clock(self) -> ClockReading:
         """Ask about the cores in use; an unusable clock ends the run."""
         cores = sorted({self._cores.generator, self._cores.device})
         clock = read_clock(cores)
-        if not clock.get("usable", False):
-            why = clock.get("why") or "taut-clock does not say why"
+        if not clock.usable:
+            why = clock.why or "taut-clock does not say why"
             raise InputError(f"clock: not usable: {why}; `taut doctor` says what is missing")
         self._clock = clock
         return clock
@@ -83,29 +86,32 @@ class Testbench:
         self._cannot_trace = tracing.why_auto_goes_without(self._plan)
         return self._cannot_trace
 
-    def measure(self, trial: Trial, folder: Path, meta: dict[str, Any]) -> None:
+    def measure(self, trial: Trial, folder: Path, known: Learning) -> None:
         """Measure one trial into its temporary folder.
 
-        What was learnt goes to `meta`, also when the trial fails.
+        What was learnt is added to `known`, also when the trial fails.
         """
         # What was read after the trial before holds for the start of this one.
-        meta["clock"]["before"] = self._clock or self.check_clock()
+        before = self._clock or self.check_clock()
+        known.document = replace(known.document, clock=Clocks(before))
         raw, logs = folder / RAW, folder / LOGS
         logs.mkdir(parents=True)
         try:
-            device_gaps = self._load(trial, raw, logs, meta)
+            device_gaps = self._load(trial, raw, logs, known)
             convert_trial(raw, folder, device_gaps)
             # They are in gaps.parquet now; an hour of them is large.
             for path in device_gaps:
                 path.unlink()
             convert_events(raw, folder)
-            meta["clock"]["after"] = self.check_clock()
+            clock = Clocks(before, self.check_clock())
+            known.document = replace(known.document, clock=clock)
         finally:
-            meta["logs"] = sorted(f"{LOGS}/{path.name}" for path in logs.iterdir())
+            names = tuple(sorted(f"{LOGS}/{path.name}" for path in logs.iterdir()))
+            known.document = replace(known.document, logs=names)
             # Also the way out of a full disk: trial.json needs room.
             shutil.rmtree(raw, ignore_errors=True)
 
-    def _load(self, trial: Trial, raw: Path, logs: Path, meta: dict[str, Any]) -> list[Path]:
+    def _load(self, trial: Trial, raw: Path, logs: Path, known: Learning) -> list[Path]:
         """Start everything, wait for the generator, stop everything."""
         driver = trial.device.dut
         with ExitStack() as stack:
@@ -115,10 +121,11 @@ class Testbench:
                     links, (self._cores.device,), trial.device.driver_options, logs, self._scope
                 )
             )
-            meta["dut"] |= {"path": dut.path, "notes": list(dut.notes)}
+            started = replace(known.document.dut, path=dut.path, notes=tuple(dut.notes))
+            known.document = replace(known.document, dut=started)
             stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
-            threads = _threads(dut)
-            tracer = self._start_tracer(stack, trial, dut.pid, raw, logs, meta)
+            threads = tuple(_threads(dut))
+            tracer = self._start_tracer(stack, trial, dut.pid, raw, logs, known)
             argv = generator.command_line(
                 trial,
                 self._plan,
@@ -140,13 +147,15 @@ class Testbench:
             )
             with self._beside.generating(program.pid, raw), without_collections():
                 self._wait(program, dut, raw)
-            meta["generator"] = generator.read_result(program, raw)
+            sent = generator.read_result(program, raw)
+            known.document = replace(known.document, generator=sent)
             if tracer is not None:
-                self._finish_tracer(tracer, trial, raw, meta)
+                self._finish_tracer(tracer, trial, raw, known)
             # Some come and some go meanwhile; explain looks for those that worked on its core.
-            meta["dut"]["threads"] = sorted({*threads, *_threads(dut)}) or None
-            meta["dut"]["stats"] = dut.stop() or None
-            meta["dut"]["notes"] = list(dut.notes)
+            threads = tuple(sorted({*threads, *_threads(dut)}))
+            stats = dut.stop()
+            ended = replace(started, threads=threads or None, stats=stats, notes=tuple(dut.notes))
+            known.document = replace(known.document, dut=ended)
             # The device's log is of the trial, wherever the driver put it.
             return [dut.gaps_file] if dut.gaps_file is not None else []
 
@@ -157,13 +166,13 @@ class Testbench:
         device: int | None,
         raw: Path,
         logs: Path,
-        meta: dict[str, Any],
+        known: Learning,
     ) -> Child | None:
         """Arm the trace this trial wants; None where it wants none, or "auto" cannot have it."""
         if trial.trace == "off":
             return None
         if self._cannot_trace is not None:
-            meta["trace"] = {"mode": "off", "why_not": self._cannot_trace}
+            _not_traced(known, self._cannot_trace)
             return None
         try:
             n_cores = len({self._cores.generator, self._cores.device})
@@ -172,24 +181,22 @@ class Testbench:
                 tracing.traced(trial.trace, self._cores, device, raw, logs, self._scope, buffer_mib)
             )
         except TrialError as error:
-            self._go_on_untraced(trial, error, raw, meta)
+            self._go_on_untraced(trial, error, raw, known)
             return None
 
-    def _finish_tracer(self, tracer: Child, trial: Trial, raw: Path, meta: dict[str, Any]) -> None:
+    def _finish_tracer(self, tracer: Child, trial: Trial, raw: Path, known: Learning) -> None:
         try:
             tracing.finish(tracer)
         except TrialError as error:
-            self._go_on_untraced(trial, error, raw, meta)
+            self._go_on_untraced(trial, error, raw, known)
 
-    def _go_on_untraced(
-        self, trial: Trial, error: TrialError, raw: Path, meta: dict[str, Any]
-    ) -> None:
+    def _go_on_untraced(self, trial: Trial, error: TrialError, raw: Path, known: Learning) -> None:
         """Keep the trial without its trace, unless the trace was asked for by name."""
         if self._plan.spec.trace != "auto":
             raise error
         tracing.discard(raw)
         reason = tracing.reason_of(error)
-        meta["trace"] = {"mode": "off", "why_not": reason}
+        _not_traced(known, reason)
         self._warn(f"{trial.name}: not traced: {reason}")
 
     def _wait(self, program: Child, dut: RunningDut, raw: Path) -> None:
@@ -197,7 +204,7 @@ class Testbench:
         for _ in _wakes([program.pid, *([dut.pid] if dut.pid else [])], TICK_MS):
             if not program.alive():
                 return
-            if not dut.alive() and (raw / generator.RESULT).exists():
+            if not dut.alive() and (raw / GENERATOR_FILE).exists():
                 # It measured to the end. Then it closes its ports, and DPDK 22.11's memif may
                 # take a polling peer with it (seen with testpmd).
                 program.wait()
@@ -215,7 +222,7 @@ class Testbench:
     ) -> Iterator[tuple[list[Link], tuple[str, str], str | None]]:
         """Make the links; give them with the generator's two ports and its namespace."""
         link = LINKS[trial.device.link]
-        options: Mapping[str, object] = self._plan.spec.links.get(trial.device.link, {})
+        options: LinkOptions = self._plan.spec.links.get(trial.device.link, {})
         if driver.n_links == 0:
             with link.open_loopback(self._scope, options) as loop:
                 yield [], (loop.tx_port, loop.rx_port), loop.netns
@@ -224,6 +231,10 @@ class Testbench:
             links = list(opened)
             ports = (links[0].generator_port, links[-1].generator_port)
             yield links, ports, links[0].generator_netns
+
+
+def _not_traced(known: Learning, why: str) -> None:
+    known.document = replace(known.document, trace=TraceOfTrial("off", why))
 
 
 def _threads(dut: RunningDut) -> Sequence[int]:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError
@@ -13,9 +12,7 @@ from taut.host.host import Host
 from taut.host.machine import Machine, read_machine
 from taut.host.polling import find_polling, runs_guests
 from taut.host.situation import POLLS_ONLY, Role, Situation, TraceEvent, Waiting, Watched
-
-FORMAT = 1
-"""Of the JSON document."""
+from taut.records.documents.audit import AuditDocument, CheckDocument, RemedyDocument
 
 _ISOLATED = (
     "/sys/devices/system/cpu/isolated",
@@ -150,49 +147,48 @@ def observe(
     return replace(situation, watched=Watched(seconds, before, after), events=seen)
 
 
-def as_document(audit: Audit) -> dict[str, Any]:
+def as_document(audit: Audit) -> AuditDocument:
     """Give the audit as `taut host audit --json` prints it and the manifest stores it."""
     situation = audit.situation
-    return {
-        "format": FORMAT,
-        "role": situation.role,
-        "cores": format_cpu_list(situation.cores),
-        "online": format_cpu_list(situation.online),
-        "processes": list(situation.processes),
-        "interfaces": list(situation.interfaces),
-        "waiting": sorted(situation.waiting),
-        "watched_s": round(situation.watched.seconds, 3),
-        "traced": situation.events is not None,
-        "counts": {state: audit.count(state) for state in State},
-        "checks": [_row_document(row) for row in audit.rows],
-    }
+    return AuditDocument(
+        role=situation.role,
+        cores=format_cpu_list(situation.cores),
+        online=format_cpu_list(situation.online),
+        processes=tuple(situation.processes),
+        interfaces=tuple(situation.interfaces),
+        waiting=tuple(sorted(situation.waiting)),
+        watched_s=round(situation.watched.seconds, 3),
+        traced=situation.events is not None,
+        counts={state: audit.count(state) for state in State},
+        checks=tuple(_row_document(row) for row in audit.rows),
+    )
 
 
-def _row_document(row: Row) -> dict[str, Any]:
+def _row_document(row: Row) -> CheckDocument:
     check, finding = row.check, row.finding
-    return {
-        "id": check.id,
-        "title": check.title,
-        "fault": row.fault,
-        "state": finding.state,
-        "severity": row.severity.name.lower(),
-        "observed": finding.observed,
-        "wanted": finding.wanted,
-        "needs": finding.needs,
-        "cores": format_cpu_list(finding.cores),
-        "why": check.why,
-        "source": check.source,
-        "remedies": [
-            {
-                "id": remedy.id,
-                "summary": remedy.summary,
-                "by_hand": remedy.by_hand,
-                "profile": remedy.profile.name.lower(),
-                "measure": remedy.measure,
-            }
+    return CheckDocument(
+        id=check.id,
+        title=check.title,
+        fault=row.fault,
+        state=finding.state.value,
+        severity=row.severity.name.lower(),
+        observed=finding.observed,
+        wanted=finding.wanted,
+        needs=finding.needs,
+        cores=format_cpu_list(finding.cores),
+        why=check.why,
+        source=check.source,
+        remedies=tuple(
+            RemedyDocument(
+                id=remedy.id,
+                summary=remedy.summary,
+                by_hand=remedy.by_hand,
+                profile=remedy.profile.name.lower(),
+                measure=remedy.measure,
+            )
             for remedy in row.remedies
-        ],
-    }
+        ),
+    )
 
 
 def _row(check: HostCheck, host: Host, situation: Situation) -> Row:

@@ -62,13 +62,13 @@ def check_clock(host: Host) -> Capability:
         clock = read_clock(host.online_cores())
     except TautError as error:
         return Capability("clock", Status.NO, str(error), "make build", is_required=True)
-    if not clock.get("usable"):
-        why = str(clock.get("why") or "the TSC is not usable")
+    if not clock.usable:
+        why = clock.why or "the TSC is not usable"
         return Capability(
             "clock", Status.NO, why, "measure on a machine with a constant TSC", is_required=True
         )
-    rate = f"TSC at {float(clock.get('tsc_hz', 0)) / 1e6:.3f} MHz"
-    skews = [abs(float(pair.get("skew_ns", 0))) for pair in clock.get("skew", [])]
+    rate = f"TSC at {(clock.tsc_hz or 0) / 1e6:.3f} MHz"
+    skews = [abs(pair.skew_ns) for pair in clock.skew]
     observed = f"{rate}, skew between cores at most {max(skews):.0f} ns" if skews else rate
     return Capability("clock", Status.YES, observed, is_required=True)
 

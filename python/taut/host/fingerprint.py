@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from taut.host.dpdk import dpdk_version
 from taut.host.host import Host
+from taut.records.documents.json_form import Json
 
 _CPU = "/sys/devices/system/cpu"
 _HUGEPAGES = "/sys/kernel/mm/hugepages"
@@ -12,7 +13,7 @@ _FLAGS = ("constant_tsc", "nonstop_tsc", "tsc_known_freq", "tsc_reliable", "rdts
 _MEMORY = ("MemTotal", "MemAvailable", "SwapTotal")
 
 
-def fingerprint(host: Host, pci_addresses: Sequence[str] = ()) -> dict[str, object]:
+def fingerprint(host: Host, pci_addresses: Sequence[str] = ()) -> dict[str, Json]:
     """Read it all; a value the machine does not tell is None."""
     return {
         "cpu": _cpu(host),
@@ -62,7 +63,7 @@ def hugepages(host: Host) -> dict[str, dict[str, str | None]]:
     }
 
 
-def _cpu(host: Host) -> dict[str, object]:
+def _cpu(host: Host) -> dict[str, Json]:
     fields = host.fields("/proc/cpuinfo")
     flags = fields.get("flags", "").split()
     return {
@@ -76,7 +77,7 @@ def _cpu(host: Host) -> dict[str, object]:
     }
 
 
-def _cores(host: Host) -> dict[str, object]:
+def _cores(host: Host) -> dict[str, Json]:
     online = host.online_cores()
     return {
         "online": list(online),
@@ -116,7 +117,7 @@ def _chosen(text: str | None) -> str | None:
     return text.partition("[")[2].partition("]")[0]
 
 
-def _nic(host: Host, address: str) -> dict[str, object]:
+def _nic(host: Host, address: str) -> dict[str, Json]:
     folder = f"/sys/bus/pci/devices/{address}"
     return {
         "address": address,

@@ -14,11 +14,10 @@ their first old values, however many boots later they are undone.
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from taut.core.errors import InputError, TautError
 from taut.core.files import write_whole
@@ -33,7 +32,15 @@ from taut.host.journal_lines import (
     change_record,
     lines_of,
     make_line,
-    place_record,
+)
+from taut.records.documents.journal import (
+    HeaderRecord,
+    JournalRecord,
+    SettledRecord,
+    UndoingRecord,
+    UndoneRecord,
+    WritingRecord,
+    WroteRecord,
 )
 
 FOLDER = "/var/lib/taut/host"
@@ -110,14 +117,13 @@ class Journal:
             )
             for index, (remedy, kept, wanted, others) in enumerate(changes)
         ]
-        header = {
-            "record": "header",
-            "format": FORMAT,
-            "generation": generation,
-            "n_changes": len(entries),
-            "taut": taut_version(),
-            "utc": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
+        header = HeaderRecord(
+            generation=generation,
+            n_changes=len(entries),
+            format=FORMAT,
+            taut=taut_version(),
+            utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
         lines = [make_line(header), *(make_line(change_record(entry)) for entry in entries)]
         write_whole(self.path, self._lines_of(contents.entries) + "".join(lines))
         self._sync_folder()
@@ -125,32 +131,32 @@ class Journal:
 
     def writing(self, entry: Entry) -> None:
         """Say that an apply is about to write, and which values are to come back."""
-        olds = [kept.old for kept in entry.side_effects]
-        self._append({"record": "writing", **place_record(entry), "old": entry.old, "others": olds})
+        olds = tuple(kept.old for kept in entry.side_effects)
+        self._append(WritingRecord(entry.generation, entry.index, entry.old, olds))
 
     def wrote(self, entry: Entry) -> None:
         """Say what is in force after a write, or that the machine refused."""
         self._append(
-            {
-                "record": "wrote",
-                **place_record(entry),
-                "in_force": entry.in_force,
-                "others": list(entry.others_in_force),
-                "refusal": entry.refusal,
-            }
+            WroteRecord(
+                entry.generation,
+                entry.index,
+                entry.in_force,
+                entry.others_in_force,
+                entry.refusal,
+            )
         )
 
     def settled(self, generation: int) -> None:
         """Say that an apply came to its end."""
-        self._append({"record": "settled", "generation": generation})
+        self._append(SettledRecord(generation))
 
     def undoing(self, entry: Entry) -> None:
         """Say that an undo is about to write."""
-        self._append({"record": "undoing", **place_record(entry)})
+        self._append(UndoingRecord(entry.generation, entry.index))
 
     def undone(self, generation: int) -> None:
         """Say that a generation is taken back."""
-        self._append({"record": "undone", "generation": generation})
+        self._append(UndoneRecord(generation))
 
     def keep(self, entries: Sequence[Entry], word: str) -> Path | None:
         """Leave only these changes in it; with none left, put it aside, and give where."""
@@ -178,7 +184,7 @@ class Journal:
         places = {(entry.generation, entry.index) for entry in entries}
         return lines_of(self.path.read_bytes(), places)
 
-    def _append(self, record: Mapping[str, Any]) -> None:
+    def _append(self, record: JournalRecord) -> None:
         self._cut_tornmake_line()
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:

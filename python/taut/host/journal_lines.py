@@ -3,12 +3,26 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from taut.core.errors import InputError
 from taut.host.setting import Setting
 from taut.host.settings import KINDS
+from taut.records.documents.journal import (
+    RECORDS,
+    ChangeRecord,
+    HeaderRecord,
+    JournalRecord,
+    KeptRecord,
+    SettledRecord,
+    UndoingRecord,
+    UndoneRecord,
+    WritingRecord,
+    WroteRecord,
+)
+from taut.records.documents.json_form import JsonObject, parse, plain_object
 
 FORMAT = 2
 _NO_WRITING = 1
@@ -90,51 +104,55 @@ class Reader:
         kept = [entry for entry in ordered if entry.generation not in self.undone]
         return Contents(kept, self.complaints, last)
 
-    def _take(self, record: dict[str, Any]) -> None:
-        generation = int(record["generation"])
-        match record["record"]:
-            case "header":
-                if record["format"] not in (_NO_WRITING, FORMAT):
-                    raise ValueError(f"format {record['format']}, this taut knows up to {FORMAT}")
-                self.formats[generation] = record["format"]
-                self.n_changes[generation] = int(record["n_changes"])
-            case "change":
-                tells = self.formats.get(generation, _NO_WRITING) != _NO_WRITING
-                entry = replace(_entry(record), is_begun=False if tells else None)
-                self.entries[entry.generation, entry.index] = entry
-            case "writing":
+    def _take(self, record: JournalRecord) -> None:
+        match record:
+            case HeaderRecord():
+                if record.format not in (_NO_WRITING, FORMAT):
+                    raise ValueError(f"format {record.format}, this taut knows up to {FORMAT}")
+                self.formats[record.generation] = record.format
+                self.n_changes[record.generation] = record.n_changes
+            case ChangeRecord():
+                tells = self.formats.get(record.generation, _NO_WRITING) != _NO_WRITING
+                self._put(replace(_entry(record), is_begun=False if tells else None))
+            case WritingRecord():
                 self._begin(record)
-            case "wrote":
-                self._update(
-                    record,
-                    is_written=True,
-                    in_force=record["in_force"],
-                    others_in_force=tuple(record["others"]),
-                    refusal=record["refusal"],
-                )
-            case "undoing":
-                self._update(record, is_undoing=True)
-            case "settled":
-                for place in [place for place in self.entries if place[0] == generation]:
+            case WroteRecord():
+                entry = self._at(record)
+                if entry is not None:
+                    self._put(
+                        replace(
+                            entry,
+                            is_written=True,
+                            in_force=record.in_force,
+                            others_in_force=record.others,
+                            refusal=record.refusal,
+                        )
+                    )
+            case UndoingRecord():
+                entry = self._at(record)
+                if entry is not None:
+                    self._put(replace(entry, is_undoing=True))
+            case SettledRecord():
+                for place in [place for place in self.entries if place[0] == record.generation]:
                     self.entries[place] = replace(self.entries[place], is_settled=True)
-            case "undone":
-                self.undone.add(generation)
-            case other:
-                raise ValueError(f"unknown record {other!r}")
+            case UndoneRecord():
+                self.undone.add(record.generation)
 
-    def _begin(self, record: dict[str, Any]) -> None:
+    def _begin(self, record: WritingRecord) -> None:
         """What was read right before a write replaces what was read before them all."""
-        entry = self.entries.get((int(record["generation"]), int(record["index"])))
+        entry = self._at(record)
         if entry is None:
             return
-        others = zip(entry.side_effects, record["others"], strict=True)
+        others = zip(entry.side_effects, record.others, strict=True)
         kept = tuple(Kept(other.setting, old) for other, old in others)
-        self._update(record, is_begun=True, old=record["old"], side_effects=kept)
+        self._put(replace(entry, is_begun=True, old=record.old, side_effects=kept))
 
-    def _update(self, record: dict[str, Any], **news: Any) -> None:
-        place = (int(record["generation"]), int(record["index"]))
-        if place in self.entries:  # Else its change is corrupt, and told.
-            self.entries[place] = replace(self.entries[place], **news)
+    def _at(self, record: WritingRecord | WroteRecord | UndoingRecord) -> Entry | None:
+        """Give the change it is about; None: that line is corrupt, and told."""
+        return self.entries.get((record.generation, record.index))
+
+    def _put(self, entry: Entry) -> None:
+        self.entries[entry.generation, entry.index] = entry
 
     def _count(self) -> None:
         generations = {generation for generation, _ in self.entries} | set(self.n_changes)
@@ -156,84 +174,93 @@ def lines_of(data: bytes, places: Collection[tuple[int, int]]) -> str:
     kept = []
     for line in data.split(b"\n")[:-1]:
         record = _parsed(line)
-        generation = int(record["generation"])
-        if record["record"] == "header":
-            record["n_changes"] = n_changes[generation]
-        is_of_all = "index" not in record
-        if generation in n_changes if is_of_all else (generation, record["index"]) in places:
+        if isinstance(record, HeaderRecord):
+            record = replace(record, n_changes=n_changes[record.generation])
+        if isinstance(record, HeaderRecord | SettledRecord | UndoneRecord):
+            is_kept = record.generation in n_changes
+        else:
+            is_kept = (record.generation, record.index) in places
+        if is_kept:
             kept.append(make_line(record))
     return "".join(kept)
 
 
-def change_record(entry: Entry) -> dict[str, Any]:
+def change_record(entry: Entry) -> ChangeRecord:
     """Give the line of a change, before it is made."""
-    return {
-        "record": "change",
-        **place_record(entry),
-        "remedy": entry.remedy,
-        **_setting_record(entry.setting),
-        "old": entry.old,
-        "wanted": entry.wanted,
-        "others": [
-            {**_setting_record(kept.setting), "old": kept.old} for kept in entry.side_effects
-        ],
-        "machine": entry.machine,
-        "boot": entry.boot,
-        "uptime_ticks": entry.uptime_ticks,
-        "holder": entry.holder,
-    }
-
-
-def _entry(record: dict[str, Any]) -> Entry:
-    others = tuple(Kept(_setting(other), other["old"]) for other in record["others"])
-    return Entry(
-        generation=int(record["generation"]),
-        index=int(record["index"]),
-        remedy=record["remedy"],
-        setting=_setting(record),
-        old=record["old"],
-        wanted=record["wanted"],
-        side_effects=others,
-        machine=record["machine"],
-        boot=record["boot"],
-        uptime_ticks=int(record["uptime_ticks"]),
-        holder=record.get("holder", ""),  # Journals of taut 0.1.0 before there were holders.
+    return ChangeRecord(
+        generation=entry.generation,
+        index=entry.index,
+        remedy=entry.remedy,
+        kind=entry.setting.kind,
+        setting=_fields_of(entry.setting),
+        old=entry.old,
+        wanted=entry.wanted,
+        others=tuple(
+            KeptRecord(kept.setting.kind, _fields_of(kept.setting), kept.old)
+            for kept in entry.side_effects
+        ),
+        machine=entry.machine,
+        boot=entry.boot,
+        uptime_ticks=entry.uptime_ticks,
+        holder=entry.holder,
     )
 
 
-def place_record(entry: Entry) -> dict[str, Any]:
-    """Name an entry."""
-    return {"generation": entry.generation, "index": entry.index}
+def _entry(record: ChangeRecord) -> Entry:
+    return Entry(
+        generation=record.generation,
+        index=record.index,
+        remedy=record.remedy,
+        setting=_setting(record.kind, record.setting),
+        old=record.old,
+        wanted=record.wanted,
+        side_effects=tuple(
+            Kept(_setting(other.kind, other.setting), other.old) for other in record.others
+        ),
+        machine=record.machine,
+        boot=record.boot,
+        uptime_ticks=record.uptime_ticks,
+        holder=record.holder,
+    )
 
 
-def _setting_record(setting: Setting) -> dict[str, Any]:
-    # Every setting is a dataclass; the protocol cannot say so.
-    return {"kind": setting.kind, "setting": asdict(setting)}  # type: ignore[call-overload]
+def _fields_of(setting: Setting) -> JsonObject:
+    """Every setting is a dataclass; the protocol cannot say so."""
+    return plain_object(setting)
 
 
-def _setting(record: dict[str, Any]) -> Setting:
-    kind = KINDS.get(record["kind"])
-    if kind is None:
-        raise ValueError(f"unknown kind of setting {record['kind']!r}")
-    setting: Setting = kind(**record["setting"])
+def _setting(kind: str, values: JsonObject) -> Setting:
+    known = KINDS.get(kind)
+    if known is None:
+        raise ValueError(f"unknown kind of setting {kind!r}")
+    arguments: dict[str, Any] = dict(values)
+    setting: Setting = known(**arguments)
     return setting
 
 
-def make_line(record: Mapping[str, Any]) -> str:
+def make_line(record: JournalRecord) -> str:
     """Write one line."""
-    return json.dumps({**record, "sum": _sum(record)}) + "\n"
+    document = plain_object(record)
+    return json.dumps({**document, "sum": _sum(document)}) + "\n"
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parsed(line: bytes) -> JournalRecord:
+    """Read one line; ValueError: it is no record, or not as it was written."""
     try:
         record = json.loads(line)
     except ValueError:
         raise ValueError("no JSON") from None
     if not isinstance(record, dict) or record.pop("sum", None) != _sum(record):
         raise ValueError("checksum differs")
-    return record
+    kind = RECORDS.get(record.get("record", ""))
+    if kind is None:
+        raise ValueError(f"unknown record {record.get('record')!r}")
+    try:
+        return parse(kind, record, str(record["record"]))
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
-def _sum(record: Mapping[str, Any]) -> str:
+def _sum(record: JsonObject) -> str:
     text = json.dumps(record, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from taut.core.errors import InputError, TautError
 from taut.host.apply import Outcome, Result, Wish, apply_changes
@@ -23,7 +23,8 @@ from taut.host.situation import Situation
 from taut.host.undo import UndoReport, undo
 from taut.host.verify import Standing, verify
 from taut.host.writer import Writer
-from taut.records.rundir import AS_FOUND
+from taut.records.documents.manifest import Applied
+from taut.records.documents.trial import AS_FOUND, InForce
 
 _WAITING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -125,19 +126,19 @@ class HostStates:
         with undisturbed():
             take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
 
-    def standing(self) -> dict[str, Any]:
+    def standing(self) -> InForce:
         """Say what is in force now of the state entered: read from the machine, not remembered."""
         if self._entered is None or self._entered.state.is_as_found:
-            return {"n_changes": 0, "n_in_force": 0, "lost": [], "threads_that_moved": 0}
+            return InForce()
         ours = [one for one in verify(self.host).changes if one.entry.holder == self.holder]
         lost = [one for one in ours if one.standing in (Standing.CHANGED, Standing.LOST)]
         moved = [one for one in lost if isinstance(one.entry.setting, ThreadAffinity)]
-        return {
-            "n_changes": len(ours),
-            "n_in_force": sum(one.standing is Standing.IN_FORCE for one in ours),
-            "lost": [one.entry.setting.name for one in lost if one not in moved],
-            "threads_that_moved": len(moved),
-        }
+        return InForce(
+            n_changes=len(ours),
+            n_in_force=sum(one.standing is Standing.IN_FORCE for one in ours),
+            lost=tuple(one.entry.setting.name for one in lost if one not in moved),
+            threads_that_moved=len(moved),
+        )
 
 
 def plan_state(host: Host, situation: Situation, state: HostState) -> Plan:
@@ -160,7 +161,7 @@ def wishes_of(plan: Plan, state: HostState) -> list[Wish]:
     return [*planned, *(Wish("setting", change) for change in state.changes)]
 
 
-def describe_applied(host: Host) -> dict[str, Any] | None:
+def describe_applied(host: Host) -> Applied | None:
     """Give what an apply made by hand has in force, for the manifest; None: nothing."""
     try:
         changes = verify(host).changes
@@ -171,8 +172,7 @@ def describe_applied(host: Host) -> dict[str, Any] | None:
     ]
     if not entries:
         return None
-    remedies = sorted({entry.remedy for entry in entries})
-    return {"n_in_force": len(entries), "remedies": remedies}
+    return Applied(len(entries), tuple(sorted({entry.remedy for entry in entries})))
 
 
 def refuse_applied(host: Host) -> None:

@@ -5,8 +5,8 @@ packets and gaps.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +15,15 @@ import pyarrow.parquet as pq
 from taut.core.errors import InputError
 from taut.core.files import write_json
 from taut.records.clock import ClockFit, fit_of
+from taut.records.documents.json_form import plain, read_document
+from taut.records.documents.trace import TRACE_FILE, TraceDocument
 from taut.records.layout import EVENT_KINDS, GAP_THREADS, SERIES, RecordKind
 from taut.records.raw_file import RawFile, Records, open_raw
-from taut.records.rundir import read_json
 
 PACKETS_FILE = "packets.bin"
 GAPS_FILE = "gaps.bin"
 HISTOGRAMS_FILE = "histograms.bin"
 EVENTS_FILE = "events.bin"
-TRACE_FILE = "trace.json"
 
 PACKET_SCHEMA = pa.schema(
     [
@@ -113,21 +113,28 @@ def convert_events(raw: Path, trial: Path) -> None:
     fit = fit_of(reference.header)
     write_parquet(trial / "events.parquet", EVENT_SCHEMA, _event_tables(events, fit))
     if (raw / TRACE_FILE).exists():
-        trace = read_json(raw / TRACE_FILE)
-        write_json(trial / TRACE_FILE, trace | _window(trace, fit))
+        trace = read_document(TraceDocument, raw / TRACE_FILE)
+        write_json(trial / TRACE_FILE, plain(_with_times(trace, fit)))
 
 
-def _window(trace: dict[str, Any], fit: ClockFit) -> dict[str, int]:
-    """From when to when the trace ran, in nanoseconds."""
-    names = [name for name in ("armed", "stopped") if f"{name}_tsc" in trace]
+def _with_times(trace: TraceDocument, fit: ClockFit) -> TraceDocument:
+    """Say from when to when the trace ran, in nanoseconds."""
+    return replace(
+        trace,
+        armed_ns=_time(trace.armed_tsc, fit),
+        stopped_ns=_time(trace.stopped_tsc, fit),
+    )
+
+
+def _time(tsc: int | None, fit: ClockFit) -> int | None:
+    if tsc is None:
+        return None
     try:
-        stamps = np.array([trace[f"{name}_tsc"] for name in names], np.uint64)
-    except (OverflowError, TypeError, ValueError):
+        return int(fit.times_ns(np.array([tsc], np.uint64))[0])
+    except (OverflowError, ValueError):
         raise InputError(
             f"{TRACE_FILE}: when the trace ran is no count of ticks; the file is damaged"
         ) from None
-    times = fit.times_ns(stamps)
-    return {f"{name}_ns": int(time) for name, time in zip(names, times, strict=True)}
 
 
 def _open_if_there(path: Path, kind: RecordKind) -> RawFile | None:

@@ -4,17 +4,16 @@ RUN/manifest.json, RUN/trials/NNN-.../{trial.json,packets.parquet,gaps.parquet,h
 A trial under a temporary name (`.tmp-...`) is not there: its run died or still writes it.
 """
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from taut.core.errors import InputError
-
-AS_FOUND = "as found"
-"""The state of a host that nobody changed; of trials from before there were states, too."""
+from taut.records.documents import json_form
+from taut.records.documents.json_form import read_document
+from taut.records.documents.manifest import MANIFEST_FILE, Manifest
+from taut.records.documents.trial import AS_FOUND as AS_FOUND
+from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 
 TRIMMED = "trimmed"
 """The state `taut trim` measures beside it: everything it tries, in force."""
@@ -27,7 +26,7 @@ class TrialDirectory:
     """One trial, whole or failed."""
 
     path: Path
-    meta: Mapping[str, Any] = field(repr=False)  # trial.json: JSON has no narrower type
+    meta: TrialDocument = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -37,7 +36,7 @@ class TrialDirectory:
     @property
     def is_whole(self) -> bool:
         """Whether the trial ended as planned."""
-        return bool(self.meta.get("status") == "whole")
+        return self.meta.is_whole
 
     @property
     def packets(self) -> Path:
@@ -61,13 +60,13 @@ class RunDirectory:
 
     path: Path
 
-    def manifest(self) -> dict[str, Any]:
-        """Give the parsed manifest.json."""
-        return self._manifest
+    def manifest(self) -> Manifest:
+        """Give manifest.json as it is now; InputError: there is none, or it is damaged."""
+        return read_document(Manifest, self.path / MANIFEST_FILE)
 
-    @cached_property
-    def _manifest(self) -> dict[str, Any]:
-        return read_json(self.path / "manifest.json")
+    def manifest_or_none(self) -> Manifest | None:
+        """Give manifest.json; None of a run that has none."""
+        return self.manifest() if (self.path / MANIFEST_FILE).is_file() else None
 
     @property
     def trials_path(self) -> Path:
@@ -81,9 +80,11 @@ class RunDirectory:
         found = sorted(
             path
             for path in self.trials_path.glob("*")
-            if not path.name.startswith(TEMPORARY_PREFIX) and (path / "trial.json").is_file()
+            if not path.name.startswith(TEMPORARY_PREFIX) and (path / TRIAL_FILE).is_file()
         )
-        return [TrialDirectory(path, read_json(path / "trial.json")) for path in found]
+        return [
+            TrialDirectory(path, read_document(TrialDocument, path / TRIAL_FILE)) for path in found
+        ]
 
     def some_trials(self) -> list[TrialDirectory]:
         """Give the trials; InputError: there is none, so it is no run directory."""
@@ -97,12 +98,7 @@ class RunDirectory:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object that taut wrote; say which file when it is not one."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: not found; is this a run directory of taut?") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path}: not JSON ({error}); the file is damaged") from None
-    if not isinstance(document, dict):
+    found = json_form.read_json(path)
+    if not isinstance(found, dict):
         raise InputError(f"{path}: not a JSON object; the file is damaged")
-    return document
+    return found

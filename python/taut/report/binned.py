@@ -1,7 +1,6 @@
 """Packets in bins, of equal ratio or of equal width, and the chart that draws them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +8,7 @@ import numpy.typing as npt
 from taut.report.chart import (
     SHARE_LABEL,
     Chart,
+    Mark,
     alt,
     column_data,
     decades,
@@ -56,9 +56,7 @@ def edges_for(least_ns: int, greatest_ns: int) -> npt.NDArray[np.float64]:
     return np.arange(least_ns // width - 1, greatest_ns // width + 2) * float(width)
 
 
-def bin_rows(
-    label: str, values: Ints, n: Ints, edges_ns: npt.NDArray[np.float64]
-) -> list[dict[str, Any]]:
+def bin_rows(label: str, values: Ints, n: Ints, edges_ns: npt.NDArray[np.float64]) -> list[Mark]:
     """The share of packets in each bin; a run of empty bins is one step down and one up."""
     counts = np.zeros(len(edges_ns), np.int64)
     np.add.at(counts, np.searchsorted(edges_ns, values, side="right") - 1, n)
@@ -78,7 +76,7 @@ def bin_rows(
 
 def _draw(
     scene: Scene,
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[Mark],
     labels: Sequence[str],
     title: str,
     mark_us: float | None,

@@ -1,15 +1,30 @@
 """Numbers as a reader sees them: the same words in the terminal and in the HTML report."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from taut.analysis.load import share_words
 from taut.core.percentiles import SUPPORT
 from taut.core.units import format_ns
+from taut.records.documents.figures import Doubt, Figures
+from taut.records.documents.results import WITHOUT_VOID, Variant, WarmUp
 
 UNSUPPORTED_MARK = "*"
 NOTHING = "–"
+
+
+class Row(Protocol):
+    """A variant, or its warm-up."""
+
+    @property
+    def latency(self) -> Figures:
+        """Service latency."""
+        ...
+
+    @property
+    def doubt(self) -> Doubt:
+        """How far its percentiles are known."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -32,70 +47,70 @@ def count(n: int | None) -> str:
     return NOTHING if n is None else f"{n:,}"
 
 
-def percentile(row: Mapping[str, Any], name: str) -> Cell:
+def percentile(row: Row, name: str) -> Cell:
     """A percentile of service latency, marked where too few independent packets lie above it."""
-    value = row["latency_ns"][name]
+    value = row.latency.percentiles_ns[name]
     if value is None:
         return Cell(NOTHING)
-    low, high = row["confidence_intervals"][name]
+    low, high = row.doubt.confidence_intervals[name]
     ends = at_least(row, name) or f"95 %: {time(low)} to {time(high)}"
-    if name in row["unsupported_percentiles"]:
+    if name in row.doubt.unsupported_percentiles:
         return Cell(time(value) + UNSUPPORTED_MARK, dim=True, note=f"{ends}; {_few(row, name)}")
     return Cell(time(value), note=f"{ends}, {_worth(row, name)}")
 
 
-def at_least(row: Mapping[str, Any], name: str) -> str | None:
+def at_least(row: Row, name: str) -> str | None:
     """What is known of a percentile that too few stalls decide; None where both ends are known."""
-    low, high = row["confidence_intervals"][name]
-    if high is not None or row["latency_ns"][name] is None:
+    low, high = row.doubt.confidence_intervals[name]
+    if high is not None or row.latency.percentiles_ns[name] is None:
         return None
     return "nothing known" if low is None else f"95 %: at least {time(low)}"
 
 
-def _few(row: Mapping[str, Any], name: str) -> str:
-    n_above, blocks = row["n_above"][name], row["blocks"]
+def _few(row: Row, name: str) -> str:
+    n_above, blocks = row.doubt.n_above[name], row.doubt.blocks
     if n_above < SUPPORT or blocks is None:
         return f"n above: {n_above}"
-    return f"n above: {n_above}, in {blocks['n_above'][name]} of {blocks['n']} blocks of time"
+    return f"n above: {n_above}, in {blocks.n_above[name]} of {blocks.n} blocks of time"
 
 
-def _worth(row: Mapping[str, Any], name: str) -> str:
-    n_eff = row["latency_ns"]["n_eff"]
+def _worth(row: Row, name: str) -> str:
+    n_eff = row.latency.n_eff
     if n_eff is None:
         return "if packets were independent: when they were late is not recorded"
     return f"as {count(n_eff[name])} independent packets would say"
 
 
-def without_void(row: Mapping[str, Any], name: str = "p99.9") -> Cell:
+def without_void(row: Variant, name: str = "p99.9") -> Cell:
     """The same percentile of the packets the generator was on time with."""
-    n = row["latency_without_void_ns"]["n"]
-    value = row["latency_without_void_ns"][name]
+    of = row.metrics.latency(WITHOUT_VOID)
+    value = of.percentiles_ns[name]
     if value is None:
         return Cell(NOTHING, note="the generator was late with every packet")
     # Fewer packets support less than all of them do.
-    is_known = name not in row["unsupported_percentiles_without_void"]
+    is_known = name not in row.unsupported_percentiles_without_void
     mark = "" if is_known else UNSUPPORTED_MARK
-    return Cell(time(value) + mark, dim=not is_known, note=f"of {count(n)} packets")
+    return Cell(time(value) + mark, dim=not is_known, note=f"of {count(of.n)} packets")
 
 
-def lost(row: Mapping[str, Any]) -> Cell:
+def lost(row: Variant | WarmUp) -> Cell:
     """How many packets were sent and never came back, and what could not be sent."""
-    words = count(row["lost"])
-    if row["lost"] and row["sent"]:
-        words += f" ({share_words(row['lost'] / row['sent'])})"
-    notes = [f"{count(row['unsent'])} unsent"] if row["unsent"] else []
-    if row["loss_ratio_at_most"] is not None:
-        notes.append(f"95 %: at most {share_words(row['loss_ratio_at_most'])}")
-    return Cell(words, alert=bool(row["lost"]), note="; ".join(notes))
+    words = count(row.lost)
+    if row.lost and row.sent:
+        words += f" ({share_words(row.lost / row.sent)})"
+    notes = [f"{count(row.unsent)} unsent"] if row.unsent else []
+    if row.loss_ratio_at_most is not None:
+        notes.append(f"95 %: at most {share_words(row.loss_ratio_at_most)}")
+    return Cell(words, alert=bool(row.lost), note="; ".join(notes))
 
 
-def has_losses(row: Mapping[str, Any] | None) -> bool:
-    """Whether packets of this row never came back or never left; None: it has no such row."""
-    return row is not None and bool(row["lost"] or row["unsent"])
+def has_losses(row: Variant | WarmUp) -> bool:
+    """Whether packets of this row never came back or never left."""
+    return bool(row.lost or row.unsent)
 
 
-def void(row: Mapping[str, Any]) -> Cell:
+def void(row: Variant) -> Cell:
     """The share of packets the generator itself was late with: their number is about it."""
-    limited = bool(row["instrument_limited"])
+    limited = bool(row.instrument_limited)
     note = "above 1 % in a repetition: its tail may be the generator's own" if limited else ""
-    return Cell(share_words(row["void_share"]), alert=limited, note=note)
+    return Cell(share_words(row.void_share), alert=limited, note=note)

@@ -9,15 +9,17 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import altair as alt
 import vl_convert
 
+from taut.records.documents.json_form import Json, JsonObject
 from taut.report.palette import LIGHT, resolve
 
 __all__ = [
     "Chart",
+    "Mark",
     "alt",
     "as_spec",
     "column_data",
@@ -32,6 +34,9 @@ __all__ = [
 ]
 
 Chart = alt.LayerChart | alt.Chart
+
+Mark: TypeAlias = Mapping[str, str | int | float | bool]
+"""What is drawn at one place: columns by name, all marks of a chart the same ones."""
 
 _VEGALITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 _IMAGE_WIDTH = 860
@@ -50,7 +55,7 @@ LATENCY_LABEL = (
 # A share, with the space between number and unit that the page has.
 SHARE_LABEL = "format(100 * datum.value, '~r') + ' %'"
 
-_CONFIG: Mapping[str, Any] = {
+_CONFIG: JsonObject = {
     "background": "@surface",
     "font": _FONT,
     "view": {"stroke": None},
@@ -119,7 +124,7 @@ def decades(least: float, greatest: float) -> list[float]:
     return [10.0**exponent for exponent in range(int(low), int(high) + 2)]
 
 
-def column_data(rows: Sequence[Mapping[str, object]]) -> alt.Data:
+def column_data(rows: Sequence[Mark]) -> alt.Data:
     """Rows as inline CSV: a third of the size of JSON objects, read by the same code."""
     if not rows:
         return alt.InlineData(values=[])
@@ -127,7 +132,7 @@ def column_data(rows: Sequence[Mapping[str, object]]) -> alt.Data:
     lines = [",".join(names)]
     lines += [",".join(_cell(row[name]) for name in names) for row in rows]
     # Say the types: a device named "12" must not become a number.
-    kinds: dict[str, Any] = {name: _kind(rows[0][name]) for name in names}
+    kinds: dict[str, str] = {name: _kind(rows[0][name]) for name in names}
     data_format = alt.CsvDataFormat(type="csv", parse=kinds)
     return alt.InlineData(values="\n".join(lines), format=data_format)
 
@@ -155,16 +160,16 @@ def layered(*layers: alt.Chart, height: int) -> Chart:
     return chart
 
 
-def as_spec(chart: Chart) -> dict[str, Any]:
+def as_spec(chart: Chart) -> dict[str, Json]:
     """The Vega-Lite specification, its colours still tokens, as wide as its container."""
-    spec = dict(chart.to_dict())
+    spec: dict[str, Json] = dict(chart.to_dict())
     spec["config"] = dict(_CONFIG)
     spec["width"] = "container"
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec
 
 
-def write_images(spec: Mapping[str, Any], stem: Path) -> None:
+def write_images(spec: JsonObject, stem: Path) -> None:
     """Write STEM.svg and STEM.png in the light theme."""
     still = resolve({**spec, "width": _IMAGE_WIDTH, "autosize": "pad", "padding": 12}, LIGHT)
     text = json.dumps(still)

@@ -60,7 +60,7 @@ def _claim(one: Difference) -> str:
 def differing_conditions(a: AnalysedRun, b: AnalysedRun) -> list[Difference3]:
     """Name, value in A and in B of every condition in which the runs differ."""
     found = []
-    sides = [dict(conditions_of(run.manifest(), doc["trials"])) for run, doc in (a, b)]
+    sides = [dict(conditions_of(run.manifest(), of.trials)) for run, of in (a, b)]
     for name in dict.fromkeys([*sides[0], *sides[1]]):
         values = [side.get(name, cells.NOTHING) for side in sides]
         if values[0] != values[1] and not name.startswith(_EXPECTED):
@@ -83,7 +83,7 @@ def print_comparison(
     columns = [labels(first), *map(numbers, middle), words(last)]
     for pair in comparison.pairs:
         console.print()
-        print_paragraph(console, f"{pair.label} at {load_words(pair.a)}", style="bold")
+        print_paragraph(console, f"{pair.label} at {load_words(pair.a.load)}", style="bold")
         print_columns(console, columns, _rows(pair))
     print_paragraph(console, LEGEND, style="dim")
     for warning in comparison.warnings:

@@ -1,73 +1,74 @@
 """Under which conditions a run was measured: what a reader needs before comparing numbers."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
+from taut.records.documents.manifest import Manifest, Tool
+from taut.records.documents.results import TrialResult
+from taut.records.documents.trial import CoresOfTrial, TraceOfTrial
 from taut.report import cells
 
 Conditions = list[tuple[str, str]]
 
 
-def conditions_of(manifest: Mapping[str, Any], trials: Sequence[Mapping[str, Any]]) -> Conditions:
+def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditions:
     """Name and value of every condition known."""
     found: Conditions = []
-    found += [("path", "; ".join(_distinct(f"{t['dut']}: {t['path']}" for t in trials)))]
-    found += [("cores", "; ".join(_distinct(_cores(t["cores"] or {}) for t in trials)))]
+    found += [("path", "; ".join(_distinct(f"{t.device.dut}: {t.device.path}" for t in trials)))]
+    found += [("cores", "; ".join(_distinct(_cores(t.cores) for t in trials)))]
     found += [("traffic", "; ".join(_distinct(_traffic(t) for t in trials)))]
-    found += [("trace", "; ".join(_distinct(_trace(t.get("trace") or {}) for t in trials)))]
-    found += [("notes", "; ".join(_distinct(note for t in trials for note in t["notes"])))]
-    found += [("resolution", "; ".join(_distinct(t.get("resolution") or "" for t in trials)))]
-    found += [("started", str(manifest.get("started_utc", "")))]
-    tool = manifest.get("taut") or {}
-    found += [("taut", " ".join(str(x) for x in (tool.get("version"), _commit(tool)) if x))]
-    for section in ("host", "seeds"):
-        found += _flat(section, manifest.get(section) or {})
+    found += [("trace", "; ".join(_distinct(_trace(t.trace) for t in trials)))]
+    found += [("notes", "; ".join(_distinct(note for t in trials for note in t.notes)))]
+    resolutions = (t.figures.resolution for t in trials if t.figures is not None)
+    found += [("resolution", "; ".join(_distinct(resolutions)))]
+    found += [("started", manifest.started_utc)]
+    tool = manifest.taut
+    found += [("taut", " ".join(x for x in (tool.version, _commit(tool)) if x))]
+    found += _flat("host", manifest.host)
+    found += _flat("seeds", manifest.seeds)
     return [(name, value) for name, value in found if value]
 
 
-def _distinct(values: Any) -> list[str]:
+def _distinct(values: Iterable[str]) -> list[str]:
     return [value for value in dict.fromkeys(values) if value]
 
 
-def _cores(cores: Mapping[str, Any]) -> str:
-    if not cores:
+def _cores(cores: CoresOfTrial | None) -> str:
+    if cores is None:
         return ""
-    words = f"generator {_list(cores.get('generator'))}, device {_list(cores.get('device'))}"
-    return words + (" (shared)" if cores.get("shared") else "")
+    words = f"generator {_core(cores.generator)}, device {_core(cores.device)}"
+    return words + (" (shared)" if cores.shared else "")
 
 
-def _trace(trace: Mapping[str, Any]) -> str:
-    why_not = trace.get("why_not")
-    return f"{trace.get('mode', '')}: {why_not}" if why_not else str(trace.get("mode") or "")
+def _core(core: int | None) -> str:
+    return "none" if core is None else str(core)
 
 
-def _list(values: object) -> str:
-    if isinstance(values, list | tuple):
-        return ",".join(str(v) for v in values) or "none"
-    return "none" if values is None else str(values)
-
-
-def _traffic(trial: Mapping[str, Any]) -> str:
-    if trial["duration_ns"] is None:
+def _trace(trace: TraceOfTrial | None) -> str:
+    if trace is None:
         return ""
-    both = ", both directions" if trial["both"] else ""
-    if trial.get("capture"):
-        skipped = cells.time(trial["capture"]["skip_ns"])
+    return f"{trace.mode or ''}: {trace.why_not}" if trace.why_not else trace.mode or ""
+
+
+def _traffic(trial: TrialResult) -> str:
+    if trial.duration_ns is None:
+        return ""
+    load, capture = trial.load, trial.capture
+    if capture is not None:
         return (
-            f"captured, {cells.time(trial['duration_ns'])}, warm-up {skipped}, key "
-            f"{trial['capture']['key']}, window {cells.time(trial['capture']['window_ns'])}"
+            f"captured, {cells.time(trial.duration_ns)}, warm-up {cells.time(capture.skip_ns)}, "
+            f"key {capture.key}, window {cells.time(capture.window_ns)}"
         )
+    both = ", both directions" if load.both else ""
     return (
-        f"{trial['schedule']}, {trial['frame']} B, {cells.count(trial['flows'])} flows{both}, "
-        f"{cells.time(trial['duration_ns'])} a trial"
+        f"{load.schedule}, {load.frame} B, {cells.count(load.flows)} flows{both}, "
+        f"{cells.time(trial.duration_ns)} a trial"
     )
 
 
-def _commit(tool: Mapping[str, Any]) -> str:
-    git = tool.get("git") or {}
-    if not git:
+def _commit(tool: Tool) -> str:
+    if tool.git is None:
         return ""
-    return f"({str(git.get('commit'))[:12]}{', modified' if git.get('modified') else ''})"
+    return f"({tool.git.commit[:12]}{', modified' if tool.git.modified else ''})"
 
 
 def _flat(name: str, value: object) -> Conditions:

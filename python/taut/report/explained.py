@@ -1,21 +1,21 @@
 """Why packets were late, in the terminal: who did it, then a few lines a trial."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from taut.records.documents.explanation import ExplanationDocument
 from taut.report import explanation, offenders
 from taut.report.columns import numbers, print_columns, words
-from taut.report.explanation import Episode, Trial
+from taut.report.explanation import Episode, Traced
 from taut.report.paragraph import INDENT, print_paragraph
 
 _MOST_NOTES = 2
 
 
 def print_offenders(
-    explanations: Sequence[Mapping[str, Any]], console: Console, *, details: bool
+    explanations: Sequence[ExplanationDocument], console: Console, *, details: bool
 ) -> None:
     """Print the one table over all trials."""
     columns = [words(n) if n in ("who", "remedy") else numbers(n) for n in offenders.COLUMNS]
@@ -30,14 +30,14 @@ def print_offenders(
     print_paragraph(console, offenders.legend(explanations), style="dim")
 
 
-def print_trial(trial: Trial, console: Console, *, details: bool) -> None:
+def print_trial(trial: Traced, console: Console, *, details: bool) -> None:
     """Print one trial: ten lines at most, unless details are wanted."""
     console.print()
-    print_paragraph(console, trial["heading"], style="bold")
+    print_paragraph(console, trial.heading, style="bold")
     if details:
-        print_paragraph(console, f"folder: {trial['name']}", style="dim")
-    print_paragraph(console, explanation.summary(trial))
-    episodes = explanation.episodes(trial)
+        print_paragraph(console, f"folder: {trial.name}", style="dim")
+    print_paragraph(console, explanation.summary(trial.explanation))
+    episodes = explanation.episodes(trial.explanation)
     shown = episodes if details else episodes[: explanation.UNFOLDED]
     for episode in shown:
         print_paragraph(console, episode.line, hanging=INDENT)
@@ -47,21 +47,18 @@ def print_trial(trial: Trial, console: Console, *, details: bool) -> None:
     if more:
         print_paragraph(console, f"{more} more episodes told: --details", style="dim")
     if details:
-        _print_causes(trial, console)
-    print_notes(trial["explanation"], console, details=details)
+        _print_causes(trial.explanation, console)
+    print_notes(trial.explanation, console, details=details)
 
 
-def print_notes(of: Mapping[str, Any], console: Console, *, details: bool = True) -> None:
+def print_notes(of: ExplanationDocument, console: Console, *, details: bool = True) -> None:
     """Print what weakens an explanation; all of it with details."""
-    trial = {"explanation": of}
     # An overload is why there is a tail at all.
-    notes = sorted(of["notes"], key=lambda note: not note.startswith("overload"))
+    notes = sorted(of.notes, key=lambda note: not note.startswith("overload"))
     lines = [f"! {note}" for note in notes]
     if details:
-        lines += [words for words in (explanation.calls(trial), explanation.vetoed(trial)) if words]
-        lines += [
-            f"this kernel lacks {lack['event']}: {lack['costs']}" for lack in of["kernel_lacks"]
-        ]
+        lines += [words for words in (explanation.calls(of), explanation.vetoed(of)) if words]
+        lines += [f"this kernel lacks {lack.event}: {lack.costs}" for lack in of.kernel_lacks]
     elif len(lines) > _MOST_NOTES:
         lines = [
             *lines[: _MOST_NOTES - 1],
@@ -81,17 +78,17 @@ def _print_parts(episode: Episode, console: Console) -> None:
         print_paragraph(console, f"{name}: {value}", INDENT, 2 * INDENT, "dim")
 
 
-def _print_causes(trial: Trial, console: Console) -> None:
+def _print_causes(of: ExplanationDocument, console: Console) -> None:
     first, *middle, last = explanation.COLUMNS
     print_columns(
         console,
         [words(first), *map(numbers, middle), words(last)],
         [
             [row.title, *row.numbers, ", ".join(map(str, row.checks)) or row.ask]
-            for row in explanation.rows(trial)
+            for row in explanation.rows(of)
         ],
     )
-    for row in explanation.rows(trial):
+    for row in explanation.rows(of):
         if row.prediction:
             print_paragraph(console, f"{row.title}: {row.prediction}", hanging=INDENT)
     for grade, meaning in explanation.LEGEND:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from taut.analysis.load import share_words
 from taut.explain import causes
@@ -12,10 +11,16 @@ from taut.explain.tell.gaps import RESIDUAL
 from taut.explain.tell.predicted import Checked, Outcome, Prediction
 from taut.explain.tell.sentences import culprit
 from taut.explain.tell.stories import call_words, veto_words
+from taut.records.documents.explanation import (
+    CauseDocument,
+    ExplanationDocument,
+    GapDocument,
+    Predicted,
+    StoryDocument,
+)
+from taut.records.documents.results import TrialResult
 from taut.report import cells
 from taut.report.palette import cause_token, css_name
-
-Trial = Mapping[str, Any]
 
 COLUMNS = (
     "cause",
@@ -79,125 +84,135 @@ class Episode:
     prediction: str
 
 
-def explained(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials that were traced."""
-    return [trial for trial in trials if trial.get("explanation")]
+@dataclass(frozen=True)
+class Traced:
+    """A trial that was traced, and why its packets were late."""
+
+    name: str
+    heading: str
+    """What it is called where people read."""
+    explanation: ExplanationDocument
 
 
-def summary(trial: Trial) -> str:
+def explained(trials: Sequence[TrialResult], headings: Mapping[str, str]) -> list[Traced]:
+    """The trials that were traced; their headings by name."""
+    return [
+        Traced(trial.name, headings[trial.name], trial.explanation)
+        for trial in trials
+        if trial.explanation is not None
+    ]
+
+
+def summary(e: ExplanationDocument) -> str:
     """How many packets were late, and what made most of them so: shares below 1 % are left out."""
-    e = trial["explanation"]
     shares: dict[str, float] = {}
-    for total in e["causes"]:
+    for total in e.causes:
         words = _of_cause(total)
-        shares[words] = shares.get(words, 0.0) + total["tail_share"]
+        shares[words] = shares.get(words, 0.0) + total.tail_share
     told = [f"{words} {share_words(share)}" for words, share in shares.items() if share >= 0.01]
-    of = f" of {cells.count(e['packets'])}" if e.get("packets") else ""
-    over, threshold = e["over"], cells.time(e["threshold_ns"])
+    of = f" of {cells.count(e.packets)}" if e.packets else ""
+    threshold = cells.time(e.threshold_ns)
     # A time says itself what is late.
-    above = f"above {over} ({threshold})" if over.startswith("p") else f"above {threshold}"
-    return f"{cells.count(e['tail_packets'])}{of} packets {above}: {', '.join(told) or 'none'}."
+    above = f"above {e.over} ({threshold})" if e.over.startswith("p") else f"above {threshold}"
+    return f"{cells.count(e.tail_packets)}{of} packets {above}: {', '.join(told) or 'none'}."
 
 
-def _of_cause(total: Mapping[str, Any]) -> str:
-    cause = total.get("cause", causes.UNKNOWN.id)
-    words = "the generator itself" if cause == causes.MEASURER.id else culprit(cause, "")
-    n = total["n_packets"]
-    guesses = count_guesses(cause, total["n_by_grade"])
-    return f"perhaps {words} (a guess)" if 0 < guesses == n else words
+def _of_cause(total: CauseDocument) -> str:
+    words = (
+        "the generator itself" if total.cause == causes.MEASURER.id else culprit(total.cause, "")
+    )
+    guesses = count_guesses(total.cause, total.n_by_grade)
+    return f"perhaps {words} (a guess)" if 0 < guesses == total.n_packets else words
 
 
-def calls(trial: Trial) -> str:
+def calls(e: ExplanationDocument) -> str:
     """How many calls from other cores have a sender; empty where there were none."""
-    found = trial["explanation"].get("function_calls") or {"n": 0, "sender_known": 0}
-    return call_words(found["n"], found["sender_known"])
+    return call_words(e.function_calls.n, e.function_calls.sender_known)
 
 
-def vetoed(trial: Trial) -> str:
+def vetoed(e: ExplanationDocument) -> str:
     """What packets spoke against; empty for results of before that was counted."""
-    counts = trial["explanation"].get("vetoed")
-    return "" if counts is None else veto_words(counts)
+    return "" if e.vetoed is None else veto_words(vars(e.vetoed))
 
 
-def rows(trial: Trial) -> list[Row]:
+def rows(e: ExplanationDocument) -> list[Row]:
     """One row a cause, as COLUMNS."""
-    return [_row(total) for total in trial["explanation"]["causes"]]
+    return [_row(total) for total in e.causes]
 
 
-def _row(total: Mapping[str, Any]) -> Row:
-    prediction = _prediction(total)
-    cause, n_packets = total.get("cause", causes.UNKNOWN.id), total["n_packets"]
-    guesses = count_guesses(cause, total["n_by_grade"])
+def _row(total: CauseDocument) -> Row:
+    prediction = _prediction(total.predicted, total.remedies)
+    guesses = count_guesses(total.cause, total.n_by_grade)
     return Row(
-        title=title_words(total["title"], guesses, n_packets),
-        colour=_colour(cause),
+        title=title_words(total.title, guesses, total.n_packets),
+        colour=_colour(total.cause),
         numbers=[
-            share_words(total["tail_share"]),
-            cells.count(total["n_episodes"]),
-            cells.count(n_packets),
-            cells.time(total["total_ns"]),
-            cells.time(total["worst_ns"]),
-            " ".join(f"{grade}:{n}" for grade, n in total["n_by_grade"].items() if n),
+            share_words(total.tail_share),
+            cells.count(total.n_episodes),
+            cells.count(total.n_packets),
+            cells.time(total.total_ns),
+            cells.time(total.worst_ns),
+            " ".join(f"{grade}:{n}" for grade, n in total.n_by_grade.items() if n),
         ],
         checks=prediction.most_telling,
-        ask=total["ask"],
+        ask=total.ask,
         prediction=prediction.words,
         is_predicted=prediction.outcome is Outcome.PREDICTED,
-        is_guess=0 < guesses == n_packets,
+        is_guess=0 < guesses == total.n_packets,
     )
 
 
-def _prediction(of: Mapping[str, Any]) -> Prediction:
+def _prediction(of: Predicted, remedies: Sequence[str] | None) -> Prediction:
     """The join of cause and audit as results.json has it; older ones have ids alone."""
-    if "checks" not in of:
-        return Prediction(tuple(Checked(check, "", "") for check in of.get("remedies", ())), None)
-    outcome = None if of["prediction"] is None else Outcome(of["prediction"])
-    return Prediction(tuple(Checked(**check) for check in of["checks"]), outcome)
+    if of.checks is None:
+        return Prediction(tuple(Checked(check, "", "") for check in remedies or ()), None)
+    outcome = None if of.prediction is None else Outcome(of.prediction)
+    return Prediction(tuple(Checked(c.check, c.title, c.audit) for c in of.checks), outcome)
 
 
-def episodes(trial: Trial) -> list[Episode]:
+def episodes(e: ExplanationDocument) -> list[Episode]:
     """The worst episodes."""
-    return [_episode(story) for story in trial["explanation"]["worst"]]
+    return [_episode(story) for story in e.worst]
 
 
-def _episode(story: Mapping[str, Any]) -> Episode:
-    prediction = _prediction(story)
-    gap = story.get("gap")
-    is_whole = "n_packets" in story
+def _episode(story: StoryDocument) -> Episode:
+    prediction = _prediction(story.predicted, story.remedies)
+    gap = story.gap
+    is_whole = story.n_packets is not None
     return Episode(
-        line=story["line"],
+        line=story.line,
         facts=_facts(story, gap) if is_whole else [],
         gap=_gap_words(gap) if gap else "",
         parts=_parts(gap) if gap else [],
-        total=cells.time(gap["length_ns"]) if gap else "",
+        total=cells.time(gap.length_ns) if gap else "",
         checks=prediction.in_order if is_whole else (),
         prediction=prediction.words,
     )
 
 
-def _facts(story: Mapping[str, Any], gap: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _facts(story: StoryDocument, gap: GapDocument | None) -> list[tuple[str, str]]:
     """What is known of an episode, name and words."""
-    cause = BY_ID.get(story["cause"])
-    ties = ", ".join(f"{n:,} {word}" for word, n in story["n_by_relation"].items())
-    maybe = "maybe " if is_guess(story["cause"], story["grade"]) else ""
+    cause = BY_ID.get(story.cause)
+    ties = ", ".join(f"{n:,} {word}" for word, n in story.n_by_relation.items())
+    maybe = "maybe " if is_guess(story.cause, story.grade) else ""
     found = [
-        ("cause", f"{maybe}{cause.title}: {cause.why}" if cause else maybe + story["cause"]),
-        ("packets", f"{story['n_packets']:,} ({ties})"),
-        ("lost", f"{story['n_lost']:,}"),
-        ("generator late", f"with {story['n_void']:,}"),
-        ("first", f"packet {story['first_seq']} of direction {story['direction']}"),
-        ("time in the trial", _when(story["start_ns"], story["end_ns"])),
-        ("worst", f"{cells.time(story['worst_excess_ns'])} above the median"),
-        ("grade", f"{story['grade']}: {GRADES[story['grade']]}"),
-        ("missing evidence", "; ".join(story["missing"]) or "none"),
+        ("cause", f"{maybe}{cause.title}: {cause.why}" if cause else maybe + story.cause),
+        ("packets", f"{story.n_packets:,} ({ties})"),
+        ("lost", f"{story.n_lost:,}"),
+        ("generator late", f"with {story.n_void:,}"),
+        ("first", f"packet {story.first_seq} of direction {story.direction}"),
+        ("time in the trial", _when(story.start_ns, story.end_ns)),
+        ("worst", f"{cells.time(story.worst_excess_ns)} above the median"),
+        ("grade", f"{story.grade}: {GRADES[story.grade]}"),
+        ("missing evidence", "; ".join(story.missing) or "none"),
     ]
-    if gap and gap["detail"]:
-        found.insert(1, ("in detail", gap["detail"]))
+    if gap and gap.detail:
+        found.insert(1, ("in detail", gap.detail))
     if cause and not cause.remedies:
         found.append(("remedy", cause.ask))
-    if gap and story["cause"] == causes.MEASURER.id:
-        maybe = "maybe " if is_guess(gap["cause"], gap["grade"]) else ""
-        found.insert(1, ("what held it up", maybe + _title(gap["cause"])))
+    if gap and story.cause == causes.MEASURER.id:
+        maybe = "maybe " if is_guess(gap.cause, gap.grade) else ""
+        found.insert(1, ("what held it up", maybe + _title(gap.cause)))
     return found
 
 
@@ -205,29 +220,29 @@ def _when(start_ns: int, end_ns: int) -> str:
     return f"from {start_ns / 1e9:.6f} s, for {cells.time(end_ns - start_ns)}"
 
 
-def _gap_words(gap: Mapping[str, Any]) -> str:
+def _gap_words(gap: GapDocument) -> str:
     return (
-        f"The {gap['thread']} on core {gap['core']} did not poll for "
-        f"{cells.time(gap['length_ns'])}, from {gap['start_ns'] / 1e9:.6f} s"
+        f"The {gap.thread} on core {gap.core} did not poll for "
+        f"{cells.time(gap.length_ns)}, from {gap.start_ns / 1e9:.6f} s"
     )
 
 
-def _parts(gap: Mapping[str, Any]) -> list[Part]:
+def _parts(gap: GapDocument) -> list[Part]:
     found = []
     left = 0.0
-    doubtful = gap["cause"] if is_guess(gap["cause"], gap["grade"]) else None
-    for share in gap["shares"]:
-        is_doubtful = share["label"] == doubtful
-        if not share["ns"] and share["label"] != RESIDUAL:
+    doubtful = gap.cause if is_guess(gap.cause, gap.grade) else None
+    for share in gap.shares:
+        is_doubtful = share.label == doubtful
+        if not share.ns and share.label != RESIDUAL:
             continue
-        width = 100 * share["share"]
+        width = 100 * share.share
         found.append(
             Part(
-                name=("maybe " if is_doubtful else "") + _title(share["label"]),
-                what=share["detail"],
-                time=cells.time(share["ns"]),
-                share=_percent(share["share"]),
-                colour=_colour(share["label"]),
+                name=("maybe " if is_doubtful else "") + _title(share.label),
+                what=share.detail,
+                time=cells.time(share.ns),
+                share=_percent(share.share),
+                colour=_colour(share.label),
                 left=f"{left:.3f}%",
                 width=f"{width:.3f}%",
                 is_guess=is_doubtful,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -20,10 +19,20 @@ from taut.analysis.trial_names import headings
 from taut.core.errors import InputError
 from taut.core.files import write_whole
 from taut.core.percentiles import SUPPORT
+from taut.records.documents.audit import AuditDocument
+from taut.records.documents.json_form import JsonObject
+from taut.records.documents.manifest import Manifest
+from taut.records.documents.published import PublishedTable
+from taut.records.documents.results import (
+    Analysis,
+    EpisodeOfTrial,
+    EpisodeThreshold,
+    TrialResult,
+)
 from taut.records.rundir import RunDirectory
 from taut.report import captures, cells, comparison, explanation, host, offenders, trim
 from taut.report.chart import as_spec, javascript, write_images
-from taut.report.conditions import conditions_of
+from taut.report.conditions import Conditions, conditions_of
 from taut.report.figure import Figure
 from taut.report.figures import FIGURES
 from taut.report.palette import VARIABLES, css_name, resolve, style_sheet
@@ -43,7 +52,7 @@ class Drawn:
 
     id: str
     figure: Figure
-    spec: Mapping[str, Any]
+    spec: JsonObject
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ def write_html(runs: Sequence[AnalysedRun], out: Path, compared: Comparison | No
     With `compared` it opens with what the comparison of two runs shows.
     """
     names = letters(runs)
-    variants = [row for _, document in runs for row in document["variants"]]
+    variants = [row for _, analysis in runs for row in analysis.variants]
     pairs = compared.pairs if compared else ()
     scenes = [
         replace(scene, pairs=[pair for pair in pairs if load_of(pair.a) == scene.load])
@@ -133,12 +142,12 @@ def _page(
         compared=compared,
         comparison=comparison,
         cells=cells,
-        captures=[t for _, document in runs for t in captures.captures_of(document["trials"])],
+        captures=[t for _, analysis in runs for t in captures.captures_of(analysis.trials)],
         words=captures,
         traced=[
-            {**trial, "heading": of[trial["name"]]}
-            for (_, document), of in zip(runs, of_trials, strict=True)
-            for trial in explanation.explained(document["trials"])
+            trial
+            for (_, analysis), of in zip(runs, of_trials, strict=True)
+            for trial in explanation.explained(analysis.trials, of)
         ],
         explanation=explanation,
         offenders=offenders,
@@ -184,35 +193,47 @@ def _slug(words: str) -> str:
     return re.sub("[^a-z0-9]+", "-", words.lower()).strip("-")
 
 
-def _run(run: RunDirectory, document: Mapping[str, Any], name: str, folder: str) -> dict[str, Any]:
-    manifest = _manifest(run)
-    return {
-        "name": name,
-        "path": run.path,
-        "folder": folder,
-        "verdict": _sentence(document["verdict"]),
-        "trials": document["trials"],
-        "names": headings(document["trials"]),
-        "failed": [t for t in document["trials"] if t["status"] != "whole"],
-        "threshold": document["episode_threshold"],
-        "conditions": conditions_of(manifest, document["trials"]),
-        "audit": manifest.get("audit"),
-        "published": read_published(run),
-    }
+@dataclass(frozen=True)
+class _Run:
+    """One run, in the words of the page."""
+
+    name: str
+    path: Path
+    folder: str
+    verdict: Markup
+    trials: Sequence[TrialResult]
+    names: Mapping[str, str]
+    """Of its trials, by their folders."""
+    failed: Sequence[TrialResult]
+    threshold: EpisodeThreshold
+    conditions: Conditions
+    audit: AuditDocument | None
+    published: Sequence[PublishedTable]
 
 
-def _manifest(run: RunDirectory) -> dict[str, Any]:
-    return run.manifest() if (run.path / "manifest.json").is_file() else {}
+def _run(run: RunDirectory, analysis: Analysis, name: str, folder: str) -> _Run:
+    manifest = run.manifest_or_none() or Manifest()
+    return _Run(
+        name=name,
+        path=run.path,
+        folder=folder,
+        verdict=_sentence(analysis.verdict),
+        trials=analysis.trials,
+        names=headings(analysis.trials),
+        failed=[t for t in analysis.trials if not t.is_whole],
+        threshold=analysis.episode_threshold,
+        conditions=conditions_of(manifest, analysis.trials),
+        audit=manifest.audit,
+        published=read_published(run),
+    )
 
 
-def _trims(
-    runs: Sequence[Mapping[str, Any]],
-) -> tuple[list[tuple[Mapping[str, Any], trim.Trim]], list[str]]:
+def _trims(runs: Sequence[_Run]) -> tuple[list[tuple[_Run, trim.Trim]], list[str]]:
     """The runs that are trims, with what they found; and of each that cannot be read, why."""
     found, problems = [], []
     for run in runs:
         try:
-            one = trim.read_trim(run["path"])
+            one = trim.read_trim(run.path)
         except InputError as error:
             # The run is measured and analysed all the same.
             problems.append(str(error))
@@ -233,21 +254,34 @@ def _warnings(
     return [*(Warned(line) for line in others), *warnings_of(devices, runs, names)]
 
 
-def _episodes(
-    runs: Sequence[AnalysedRun], of_trials: Sequence[Mapping[str, str]]
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Told:
+    """An episode and whose it is."""
+
+    trial: str
+    of: EpisodeOfTrial
+
+
+@dataclass(frozen=True)
+class _Episodes:
     """The longest episodes of all trials, and how many there were."""
-    rows = [
-        {**episode, "trial": names[trial["name"]], "dut": trial["dut"]}
-        for (_, document), names in zip(runs, of_trials, strict=True)
-        for trial in document["trials"]
-        if trial.get("episodes")
-        for episode in trial["episodes"]["worst"]
+
+    worst: Sequence[_Told]
+    n: int
+    loss_bursts: int
+
+
+def _episodes(runs: Sequence[AnalysedRun], of_trials: Sequence[Mapping[str, str]]) -> _Episodes:
+    found = [
+        (names[trial.name], trial.figures.episodes)
+        for (_, analysis), names in zip(runs, of_trials, strict=True)
+        for trial in analysis.trials
+        if trial.figures is not None and trial.figures.episodes is not None
     ]
-    rows.sort(key=lambda row: -int(row["duration_ns"]))
-    blocks = [t["episodes"] for _, d in runs for t in d["trials"] if t.get("episodes")]
-    return {
-        "worst": rows[:_WORST_EPISODES],
-        "n": sum(block["n"] for block in blocks),
-        "loss_bursts": sum(block["loss_bursts"] for block in blocks),
-    }
+    rows = [_Told(name, episode) for name, of in found for episode in of.worst]
+    rows.sort(key=lambda row: -row.of.duration_ns)
+    return _Episodes(
+        worst=rows[:_WORST_EPISODES],
+        n=sum(of.n for _, of in found),
+        loss_bursts=sum(of.loss_bursts for _, of in found),
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from taut.analysis.load import share_words
 from taut.explain import causes
@@ -12,12 +11,12 @@ from taut.explain.tell.offenders import (
     DEVICE_CORE,
     GENERATOR_CORE,
     NO_CORE,
-    offender_of,
     together,
 )
 from taut.explain.tell.predicted import Checked
 from taut.explain.tell.result import Offender
 from taut.explain.tell.sentences import culprit
+from taut.records.documents.explanation import ExplanationDocument, OffenderDocument
 from taut.report import cells
 
 COLUMNS = ("who", "time taken", "packets hit", "worst", "core", "remedy")
@@ -68,18 +67,18 @@ class Group:
     """Below 1 % of the packets and of the time, or too many."""
 
 
-def legend(explanations: Sequence[Mapping[str, Any]]) -> str:
+def legend(explanations: Sequence[ExplanationDocument]) -> str:
     """Define the columns, with how many packets there are."""
-    overs = ", ".join(dict.fromkeys(str(e["over"]) for e in explanations))
-    n = sum(e["tail_packets"] for e in explanations)
+    overs = ", ".join(dict.fromkeys(e.over for e in explanations))
+    n = sum(e.tail_packets for e in explanations)
     return LEGEND.format(over=overs, n=cells.count(n))
 
 
-def groups_of(explanations: Sequence[Mapping[str, Any]]) -> list[Group]:
+def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:
     """Give the table, the device's core first; empty groups are left out."""
-    documents = [of for e in explanations for of in e.get("offenders", ())]
-    checks = {of["cause"]: [Checked(**check) for check in of["checks"]] for of in documents}
-    found = together(offender_of(of) for of in documents)
+    documents = [of for e in explanations for of in e.offenders]
+    checks = {of.cause: _checks(of) for of in documents}
+    found = together(_offender(of) for of in documents)
     n_packets = max(sum(one.n_packets for one in found), 1)
     groups = []
     for role, title in TITLES.items():
@@ -100,6 +99,21 @@ def groups_of(explanations: Sequence[Mapping[str, Any]]) -> list[Group]:
         more = [_row(one, n_packets, checks) for one in rest]
         groups += [Group(title, rows, more)] if rows else []
     return groups
+
+
+def _offender(of: OffenderDocument) -> Offender:
+    return Offender(
+        *(of.role, of.core, of.cause, of.who),
+        n_stalls=of.n_stalls,
+        n_guesses=of.n_guesses,
+        taken_ns=of.taken_ns,
+        n_packets=of.n_packets,
+        worst_ns=of.worst_ns,
+    )
+
+
+def _checks(of: OffenderDocument) -> list[Checked]:
+    return [Checked(c.check, c.title, c.audit) for c in of.predicted.checks or ()]
 
 
 def _row(one: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:

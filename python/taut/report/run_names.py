@@ -1,14 +1,13 @@
 """How runs and trials are called where several runs are in one report."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from string import ascii_uppercase
-from typing import Any
 
+from taut.analysis.pairing import AnalysedRun
 from taut.analysis.trial_names import headings
-from taut.records.rundir import RunDirectory
 
-Runs = Sequence[tuple[RunDirectory, Mapping[str, Any]]]
+Runs = Sequence[AnalysedRun]
 
 
 def letters(runs: Runs) -> list[str]:
@@ -33,7 +32,7 @@ def trial_names(runs: Runs, names: Sequence[str]) -> list[dict[str, str]]:
     return [
         {
             folder: f"{words} ({name})" if len(runs) > 1 else words
-            for folder, words in headings(document["trials"]).items()
+            for folder, words in headings(analysis.trials).items()
         }
-        for (_, document), name in zip(runs, names, strict=True)
+        for (_, analysis), name in zip(runs, names, strict=True)
     ]

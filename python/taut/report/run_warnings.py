@@ -1,10 +1,11 @@
 """What to beware of before using a run's numbers: one line a kind, the rest behind a fold."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from taut.analysis.load import load_words, share_words
+from taut.records.documents.results import TrialResult, Variant
+from taut.records.documents.trial import Failure
 from taut.report import cells, host
 from taut.report.run_names import Runs, run_names, trial_names
 from taut.report.scene import Device
@@ -45,17 +46,22 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
     """Give every kind of warning, the gravest first; `names` of the runs, or their folders'."""
     names = names or run_names(runs)
     trials = [
-        {**trial, "heading": of[trial["name"]]}
-        for (_, document), of in zip(runs, trial_names(runs, names), strict=True)
-        for trial in document["trials"]
+        (of[trial.name], trial)
+        for (_, analysis), of in zip(runs, trial_names(runs, names), strict=True)
+        for trial in analysis.trials
     ]
     found = [
-        _of_rows(devices, "sums_reconcile", False, _sums_line, lambda _: "sums do not come out"),
+        _of_rows(
+            devices,
+            lambda row: not row.sums_reconcile,
+            _sums_line,
+            lambda _: "sums do not come out",
+        ),
         _failed(trials),
         _empty(runs),
-        _of_rows(devices, "instrument_limited", True, _late_line, _late_of),
-        _of_rows(devices, "rate_ok", False, _rate_line, _rate_of),
-        _of_rows(devices, "two_bands", True, _bands_line, _bands_of),
+        _of_rows(devices, lambda row: row.instrument_limited, _late_line, _late_of),
+        _of_rows(devices, lambda row: not row.rate_ok, _rate_line, _rate_of),
+        _of_rows(devices, lambda row: row.two_bands, _bands_line, _bands_of),
         _shared(trials),
         *_audits(runs, names),
         *_of_trials(trials),
@@ -65,13 +71,12 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
 
 def _of_rows(
     devices: Sequence[Device],
-    flag: str,
-    value: bool,
+    is_weak: Callable[[Variant], bool],
     line: Callable[[str, Sequence[Device]], str],
     words: Callable[[Device], str],
 ) -> Warned | None:
-    """Make one kind of the devices whose row has this flag."""
-    concerned = [device for device in devices if bool(device.row[flag]) is value]
+    """Make one kind of the devices whose row has this weakness."""
+    concerned = [device for device in devices if is_weak(device.row)]
     if not concerned:
         return None
     rows = f"{len(concerned)} of {len(devices)} rows" if len(devices) > 1 else "the row"
@@ -80,7 +85,7 @@ def _of_rows(
 
 
 def _at(device: Device) -> str:
-    return f"{device.label} at {load_words(device.row)}"
+    return f"{device.label} at {load_words(device.row.load)}"
 
 
 def _sums_line(rows: str, concerned: Sequence[Device]) -> str:
@@ -88,16 +93,16 @@ def _sums_line(rows: str, concerned: Sequence[Device]) -> str:
 
 
 def _late_line(rows: str, concerned: Sequence[Device]) -> str:
-    worst = max(concerned, key=lambda device: float(device.row["void_share"]))
+    worst = max(concerned, key=lambda device: device.row.void_share)
     return (
         f"The generator itself was late in {rows}, with up to "
-        f"{share_words(worst.row['void_share'])} of the packets ({_at(worst)}): those tails may "
+        f"{share_words(worst.row.void_share)} of the packets ({_at(worst)}): those tails may "
         "be its own."
     )
 
 
 def _late_of(device: Device) -> str:
-    return f"the generator was late with {share_words(device.row['void_share'])} of the packets"
+    return f"the generator was late with {share_words(device.row.void_share)} of the packets"
 
 
 def _rate_line(rows: str, concerned: Sequence[Device]) -> str:
@@ -107,11 +112,11 @@ def _rate_line(rows: str, concerned: Sequence[Device]) -> str:
 
 def _achieved(device: Device) -> float:
     row = device.row
-    return float(row["achieved_pps"] / row["offered_pps"]) if row["offered_pps"] else 0.0
+    return row.achieved_pps / row.offered_pps if row.offered_pps else 0.0
 
 
 def _rate_of(device: Device) -> str:
-    unsent = device.row["unsent"]
+    unsent = device.row.unsent
     more = f", {cells.count(unsent)} packets unsent" if unsent else ""
     return f"had {100 * _achieved(device):.4g} % of it{more}"
 
@@ -127,7 +132,7 @@ def _spread(device: Device) -> float:
 
 
 def _medians(device: Device) -> list[float]:
-    return [p50 for p50 in device.row["p50_of_repetitions"] if p50 is not None]
+    return [p50 for p50 in device.row.p50_of_repetitions if p50 is not None]
 
 
 def _bands_of(device: Device) -> str:
@@ -138,31 +143,35 @@ def _bands_of(device: Device) -> str:
     return f"medians of {least} to {greatest} in {len(medians)} repetitions"
 
 
-def _failed(trials: Sequence[Mapping[str, Any]]) -> Warned | None:
-    failed = [trial for trial in trials if trial["status"] != "whole"]
+_Trials = Sequence[tuple[str, TrialResult]]
+"""What each is called, and itself."""
+
+
+def _failed(trials: _Trials) -> Warned | None:
+    failed = [(heading, trial) for heading, trial in trials if not trial.is_whole]
     if not failed:
         return None
-    details = [f"{trial['heading']} failed: {_reason(trial)}" for trial in failed]
+    details = [f"{heading} failed: {_reason(trial)}" for heading, trial in failed]
     return Warned(f"{len(failed)} of {len(trials)} trials failed: {details[0]}.", details)
 
 
-def _reason(trial: Mapping[str, Any]) -> str:
-    return str((trial["failure"] or {}).get("reason", "no reason recorded"))
+def _reason(trial: TrialResult) -> str:
+    return (trial.failure or Failure()).reason
 
 
 def _empty(runs: Runs) -> Warned | None:
     """Variants that have no row in any table."""
     details = [
-        f"{row['dut']} at {load_words(row)}: no packet came back"
-        for _, document in runs
-        for row in document["variants"]
-        if row["latency_ns"]["n"] == 0
+        f"{row.device.dut} at {load_words(row.load)}: no packet came back"
+        for _, analysis in runs
+        for row in analysis.variants
+        if row.latency.n == 0
     ]
     return Warned(f"No row of {len(details)}: {details[0]}.", details) if details else None
 
 
-def _shared(trials: Sequence[Mapping[str, Any]]) -> Warned | None:
-    if not any((trial["cores"] or {}).get("shared") for trial in trials):
+def _shared(trials: _Trials) -> Warned | None:
+    if not any(trial.cores is not None and trial.cores.shared for _, trial in trials):
         return None
     return Warned("Generator and device shared cores: tails are not the device's alone.")
 
@@ -170,19 +179,20 @@ def _shared(trials: Sequence[Mapping[str, Any]]) -> Warned | None:
 def _audits(runs: Runs, names: Sequence[str]) -> list[Warned]:
     found = []
     for (run, _), name in zip(runs, names, strict=True):
-        manifest = run.manifest() if (run.path / "manifest.json").is_file() else {}
+        manifest = run.manifest_or_none()
+        audit = None if manifest is None else manifest.audit
         of = f"{name}: " if len(runs) > 1 else ""
-        found += [Warned(of + line) for line in host.warnings(manifest.get("audit"))]
+        found += [Warned(of + line) for line in host.warnings(audit)]
     return found
 
 
-def _of_trials(trials: Sequence[Mapping[str, Any]]) -> list[Warned]:
+def _of_trials(trials: _Trials) -> list[Warned]:
     """What trials say of themselves, but for what is said once a row."""
     by_words: dict[str, list[str]] = {}
-    for trial in trials:
-        for warning in trial["warnings"]:
+    for heading, trial in trials:
+        for warning in trial.warnings:
             if not warning.startswith(_SAID_OF_ROWS):
-                by_words.setdefault(warning, []).append(trial["heading"])
+                by_words.setdefault(warning, []).append(heading)
     return [_of_words(words, of) for words, of in by_words.items()]
 
 

@@ -5,18 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from taut.analysis.compare import Pair
-from taut.analysis.load import load_of, load_words, rows_of
+from taut.analysis.load import LoadKey, load_of, load_words, rows_of
+from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import read_distribution
 from taut.analysis.worst import worst_packets
 from taut.core.percentiles import PERCENTILES
-from taut.records.rundir import AS_FOUND, RunDirectory
+from taut.records.documents.results import TrialResult, Variant
+from taut.records.documents.trial import AS_FOUND
 from taut.report.captures import is_capture
 from taut.report.palette import colour_devices, shade
 from taut.report.run_names import run_names
@@ -29,6 +30,15 @@ _ALWAYS = 10_000
 
 
 @dataclass(frozen=True)
+class SlowPacket:
+    """One of the slowest packets of a trial."""
+
+    sent_ns: int
+    latency_ns: int
+    is_void: bool
+
+
+@dataclass(frozen=True)
 class Device:
     """One line of a figure: a variant, its repetitions and where they lie."""
 
@@ -36,21 +46,19 @@ class Device:
     name: str
     """The label without the state of the host."""
     is_floor: bool
-    row: Mapping[str, Any]
-    trials: Sequence[Mapping[str, Any]] = field(repr=False)
+    row: Variant
+    trials: Sequence[TrialResult] = field(repr=False)
     runs: Mapping[str, Path] = field(repr=False)
     """Each trial's run directory."""
 
     @property
     def state(self) -> str:
         """The state of the host it was measured in."""
-        return str(self.row["host"])
+        return self.row.device.host
 
     @cached_property
     def _rows(self) -> pa.Table:
-        return pa.concat_tables(
-            read_distribution(self.runs[t["name"]], t["name"]) for t in self.trials
-        )
+        return pa.concat_tables(read_distribution(self.runs[t.name], t.name) for t in self.trials)
 
     def counts(self, metric: str, *, with_void: bool = True) -> tuple[Ints, Ints]:
         """Count the distinct values of a metric, ascending.
@@ -66,22 +74,22 @@ class Device:
         np.add.at(n, place, rows["n"].to_numpy()[keep])
         return values, n
 
-    def worst(self, n: int) -> list[dict[str, Any]]:
+    def worst(self, n: int) -> list[SlowPacket]:
         """List the n slowest packets of the repetition with the slowest one; none if unrecorded."""
-        trial = max(self.trials, key=lambda t: int(t["latency_ns"]["max"] or 0))
-        packets = self.runs[trial["name"]] / "trials" / trial["name"] / "packets.parquet"
-        if not packets.is_file() or not trial["every_packet"]:
+        trial = max(self.trials, key=lambda t: t.latency().max_ns or 0)
+        packets = self.runs[trial.name] / "trials" / trial.name / "packets.parquet"
+        if not packets.is_file() or not trial.measured.every_packet:
             return []
         with open_engine("duckdb") as engine:
-            found: list[dict[str, Any]] = worst_packets(engine, packets, n).to_pylist()
-        return found
+            rows = worst_packets(engine, packets, n).to_pylist()
+        return [SlowPacket(row["sent_ns"], row["latency_ns"], bool(row["is_void"])) for row in rows]
 
 
 @dataclass(frozen=True)
 class Scene:
     """Devices under one load, and all loads for the figures that compare them."""
 
-    load: tuple[Any, ...]
+    load: LoadKey
     title: str
     devices: Sequence[Device]
     colours: Mapping[str, str]
@@ -102,7 +110,7 @@ class Scene:
             name
             for name, (over, under) in PERCENTILES.items()
             if under <= _ALWAYS * (under - over)
-            or any(name not in device.row["unsupported_percentiles"] for device in self.devices)
+            or any(name not in device.row.doubt.unsupported_percentiles for device in self.devices)
         ]
 
     def colour_scale(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -111,8 +119,8 @@ class Scene:
 
 
 def make_scenes(
-    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]],
-    loads: Sequence[tuple[Any, ...]],
+    runs: Sequence[AnalysedRun],
+    loads: Sequence[LoadKey],
     names: Sequence[str] = (),
 ) -> list[Scene]:
     """One scene a load, in the given order; `names` of the runs as list_devices takes them."""
@@ -125,7 +133,7 @@ def make_scenes(
     for load in loads:
         here = [d for d in floors_first if load_of(d.row) == load and _has_packets(d)]
         if here:
-            scenes.append(Scene(load, load_words(here[0].row), here, colours, floors_first))
+            scenes.append(Scene(load, load_words(here[0].row.load), here, colours, floors_first))
     return scenes
 
 
@@ -136,53 +144,45 @@ def _colours(devices: Sequence[Device]) -> dict[str, str]:
     return {d.label: shade(own[d.name], measured.index(d.state)) for d in devices}
 
 
-def list_devices(
-    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]], names: Sequence[str] = ()
-) -> list[Device]:
+def list_devices(runs: Sequence[AnalysedRun], names: Sequence[str] = ()) -> list[Device]:
     """Every variant of every run with a label no other variant of its load has.
 
     Where there are several runs it has the run's name: one of `names`, or its folder's.
     """
     devices = []
     ambiguous = _ambiguous_names(runs)
-    in_states = len({row["host"] for _, document in runs for row in document["variants"]}) > 1
-    for (run, document), of in zip(runs, names or run_names(runs), strict=True):
-        by_name = {trial["name"]: trial for trial in document["trials"]}
-        for row in document["variants"]:
-            name = _label(row, _name(row) in ambiguous)
-            label = f"{name}, {row['host']}" if in_states else name
+    in_states = len({row.device.host for _, analysis in runs for row in analysis.variants}) > 1
+    for (run, analysis), of in zip(runs, names or run_names(runs), strict=True):
+        by_name = {trial.name: trial for trial in analysis.trials}
+        for row in analysis.variants:
+            name = _label(row, row.called in ambiguous)
+            label = f"{name}, {row.device.host}" if in_states else name
             if len(runs) > 1:
                 name, label = (f"{said} ({of})" for said in (name, label))
-            trials = [by_name[name] for name in row["trials"]]
-            where = dict.fromkeys(row["trials"], run.path)
-            devices.append(Device(label, name, bool(row["is_floor"]), row, trials, where))
+            trials = [by_name[name] for name in row.trials]
+            where = dict.fromkeys(row.trials, run.path)
+            devices.append(Device(label, name, row.is_floor, row, trials, where))
     return devices
 
 
-def _ambiguous_names(runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]]) -> set[str]:
+def _ambiguous_names(runs: Sequence[AnalysedRun]) -> set[str]:
     """Devices measured over more than one path under one load in one state of the host."""
     found: set[str] = set()
-    for _, document in runs:
-        rows = document["variants"]
+    for _, analysis in runs:
+        rows = analysis.variants
         for load in {load_of(row) for row in rows}:
-            names = Counter((_name(row), row["host"]) for row in rows_of(rows, load))
+            names = Counter((row.called, row.device.host) for row in rows_of(rows, load))
             found |= {name for (name, _), n in names.items() if n > 1}
     return found
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    return "floor" if row["is_floor"] else str(row["dut"])
-
-
-def _label(row: Mapping[str, Any], ambiguous: bool) -> str:
-    name = _name(row)
+def _label(row: Variant, ambiguous: bool) -> str:
+    name, of = row.called, row.device
     if not ambiguous:
         return name
-    where = (
-        row["link"] if row["placement"] in (None, "bare") else f"{row['link']}, {row['placement']}"
-    )
+    where = of.link if of.placement in (None, "bare") else f"{of.link}, {of.placement}"
     return f"{name} ({where})"
 
 
 def _has_packets(device: Device) -> bool:
-    return bool(device.row["latency_ns"]["n"])
+    return bool(device.row.latency.n)

@@ -1,16 +1,17 @@
 """The result in the terminal: verdict, one table with the floor first, what to beware of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from taut.analysis.load import frame_words, loads_in_order, rate_words
+from taut.analysis.pairing import AnalysedRun
 from taut.core.percentiles import PERCENTILES, SUPPORT
-from taut.records.rundir import RunDirectory
+from taut.records.documents.load import Load
+from taut.records.documents.results import TrialResult
 from taut.report import cells
 from taut.report.captures import (
     CONTENT_COLUMNS,
@@ -48,20 +49,20 @@ class Column:
 
 COLUMNS: tuple[Column, ...] = (
     Column("device", lambda d: Cell(d.label)),
-    Column("packets", lambda d: Cell(cells.count(d.row["latency_ns"]["n"])), rank=3),
+    Column("packets", lambda d: Cell(cells.count(d.row.latency.n)), rank=3),
     Column("lost", lambda d: cells.lost(d.row)),
     Column("p50", lambda d: cells.percentile(d.row, "p50")),
     Column("p99", lambda d: cells.percentile(d.row, "p99")),
     Column("p99.9", lambda d: cells.percentile(d.row, "p99.9"), rank=1),
     Column("p99.99", lambda d: cells.percentile(d.row, "p99.99"), rank=4),
-    Column("max", lambda d: Cell(cells.time(d.row["latency_ns"]["max"]))),
+    Column("max", lambda d: Cell(cells.time(d.row.latency.max_ns))),
     Column("generator\nlate", lambda d: cells.void(d.row), rank=2, is_of_generator=True),
     Column("p99.9\non time", lambda d: cells.without_void(d.row), rank=5, is_of_generator=True),
 )
 
 
 def print_results(
-    runs: Sequence[tuple[RunDirectory, Mapping[str, Any]]],
+    runs: Sequence[AnalysedRun],
     console: Console,
     report: Path | None = None,
     *,
@@ -71,9 +72,9 @@ def print_results(
 
     What is behind a fold in the report is printed with `details`.
     """
-    for _, document in runs:
-        print_paragraph(console, document["verdict"], style="bold")
-    variants = [row for _, document in runs for row in document["variants"]]
+    for _, analysis in runs:
+        print_paragraph(console, analysis.verdict, style="bold")
+    variants = [row for _, analysis in runs for row in analysis.variants]
     scenes = make_scenes(runs, loads_in_order(variants))
     devices = [device for scene in scenes for device in scene.devices]
     if devices:
@@ -82,7 +83,7 @@ def print_results(
         _print_table([list(scene.devices) for scene in scenes], columns, console)
         for line in [*_legend(devices, columns), *(_notes(devices, columns) if details else [])]:
             print_paragraph(console, line, style="dim")
-    for trial in (t for _, document in runs for t in captures_of(document["trials"])):
+    for trial in (t for _, analysis in runs for t in captures_of(analysis.trials)):
         print_paragraph(console, f"{clock_words(trial)}.")
         print_paragraph(console, f"{content_words(trial)}.")
         _print_content(trial, console)
@@ -95,7 +96,7 @@ def print_results(
         print_whole(console, f"Report: {report}")
 
 
-def _print_content(trial: Mapping[str, Any], console: Console) -> None:
+def _print_content(trial: TrialResult, console: Console) -> None:
     for row in content_rows(trial):
         said = dict(zip(CONTENT_COLUMNS, row, strict=True))
         print_paragraph(
@@ -125,24 +126,24 @@ def _print_table(
     first, *rest = (column.title for column in columns)
     rows: list[list[Text]] = []
     for group in groups:
-        rows.append([Text(_load(group[0].row), "bold")])
+        rows.append([Text(_load(group[0].row.load), "bold")])
         for device in group:
             rows.append([_text(column.cell(device), device) for column in columns])
-            if cells.has_losses(device.row.get("warm_up")):
+            if cells.has_losses(device.row.warm_up):
                 rows.append(_warm_up(device, columns))
     print_columns(console, [words(first), *map(numbers, rest)], rows)
 
 
 def _warm_up(device: Device, columns: Sequence[Column]) -> list[Text]:
     """What the warm-up lost: nothing of it is in the device's own row."""
-    row = device.row["warm_up"]
+    row = device.row.warm_up
     told = {
         "device": "  its warm-up",
-        "packets": cells.count(row["latency_ns"]["n"]),
+        "packets": cells.count(row.latency.n),
         "lost": cells.lost(row).text,
         "p50": cells.percentile(row, "p50").text,
         "p99": cells.percentile(row, "p99").text,
-        "max": cells.time(row["latency_ns"]["max"]),
+        "max": cells.time(row.latency.max_ns),
     }
     return [Text(told.get(column.title, ""), style="dim") for column in columns]
 
@@ -169,7 +170,7 @@ def _fitting(devices: Sequence[Device], width: int, wanted: Sequence[Column]) ->
 
 def _texts(column: Column, device: Device) -> list[str]:
     """What stands in a column of a device: its own row, and that of its warm-up."""
-    has_two = cells.has_losses(device.row.get("warm_up"))
+    has_two = cells.has_losses(device.row.warm_up)
     more = [text.plain for text in _warm_up(device, [column])] if has_two else []
     return [column.cell(device).text, *more]
 
@@ -179,9 +180,9 @@ def _text(cell: Cell, device: Device) -> Text:
     return Text(cell.text, style=style)
 
 
-def _load(row: Mapping[str, Any]) -> str:
-    words = f"{rate_words(row['asked_pps'])} {frame_words(row['frame'])}"
-    return f"{words} both" if row["both"] else words
+def _load(load: Load) -> str:
+    words = f"{rate_words(load.asked_pps)} {frame_words(load.frame)}"
+    return f"{words} both" if load.both else words
 
 
 _GENERATED = (
@@ -201,7 +202,7 @@ def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
             f"{cells.UNSUPPORTED_MARK} fewer than {SUPPORT} independent packets above it (those of "
             "one stall are one): luck, not the device."
         )
-    if any(device.row["blocks"] is None for device in devices):
+    if any(device.row.doubt.blocks is None for device in devices):
         lines.append(
             "Recorded without every packet: intervals take packets as independent, which those of "
             "one stall are not. They are too narrow."
@@ -213,7 +214,7 @@ def _n_packets(devices: Sequence[Device], columns: Sequence[Column]) -> str:
     """Say of how many packets the rows are, where the column has no room."""
     if any(column.title == "packets" for column in columns):
         return ""
-    counts = [int(device.row["latency_ns"]["n"]) for device in devices]
+    counts = [device.row.latency.n for device in devices]
     least, most = cells.count(min(counts)), cells.count(max(counts))
     return f" ({least} a row)" if least == most else f" ({least} to {most} a row)"
 
@@ -229,9 +230,9 @@ def _granted(devices: Sequence[Device]) -> list[str]:
     """Say which stalls may not be seen: ports are granted time for each packet they handle."""
     longest: dict[str, int] = {}
     for row in (device.row for device in devices):
-        if row.get("granted_ns") is not None:
-            link = str(row["link"])
-            longest[link] = max(longest.get(link, 0), row["granted_ns"])
+        if row.granted_ns is not None:
+            link = str(row.device.link)
+            longest[link] = max(longest.get(link, 0), row.granted_ns)
     if not longest:
         return []
     told = ", ".join(f"{cells.time(ns)} over {link}" for link, ns in longest.items())
@@ -244,10 +245,10 @@ def _known(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
     for name in (column.title for column in columns if column.title in PERCENTILES):
         by_load: dict[str, list[str]] = {}
         for device in devices:
-            low, high = device.row["confidence_intervals"][name]
+            low, high = device.row.doubt.confidence_intervals[name]
             if low is not None and high is None:
                 said = f"{device.label} {cells.time(low)}"
-                by_load.setdefault(_load(device.row), []).append(said)
+                by_load.setdefault(_load(device.row.load), []).append(said)
         if by_load:
             said = "; ".join(
                 f"{load}: {', '.join(who)}" if len(by_load) > 1 else ", ".join(who)

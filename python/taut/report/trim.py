@@ -7,18 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Any
 
 from taut.analysis.load import share_words
-from taut.analysis.paired import PairedRatio, factor
+from taut.analysis.paired import factor
 from taut.core.errors import InputError
 from taut.explain.causes import BY_ID
-from taut.records.rundir import read_json
+from taut.records.documents.json_form import parse, read_json
+from taut.records.documents.trim import (
+    TRIM_FILE,
+    TRIM_FORMAT,
+    CauseOfTrim,
+    PairedRatio,
+    RemedyOfTrim,
+    TrimDocument,
+)
 from taut.report import cells
 from taut.report.palette import cause_token, css_name
 
-FILE = "trim.json"
-FORMAT = 1
 TITLE = "The trim"
 FIGURE = "trimmed"
 """The figure that stands in the trim's section."""
@@ -30,76 +35,18 @@ _ROOM = 1.15
 
 
 @dataclass(frozen=True)
-class Medians:
-    """A device under a load: the medians of the runs in each state, ns; None: none was whole."""
-
-    name: str
-    before: float | None
-    after: float | None
-
-
-@dataclass(frozen=True)
-class Cause:
-    """A cause of the tail in both states; None: not measured in that state, or not traced."""
-
-    id: str
-    title: str
-    before: float
-    after: float | None
-    """Shares of the tail, 0 to 1."""
-    late_before: float | None
-    late_after: float | None
-    """How late it made the packets of a million, together, ns."""
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """One remedy that was tried, or only listed."""
-
-    id: str
-    summary: str
-    when: str
-    cause: str
-    """The id of its group; empty: only the audit asks for it."""
-    share: float
-    cost: str
-    risk: str
-    lines: Sequence[str]
-    decision: str | None
-    without_it: PairedRatio | None
-    """Of its group: the figure without it over the figure with all; None: not measured."""
-
-
-@dataclass(frozen=True)
 class Group:
     """Remedies of one cause, which are left out together."""
 
     title: str
     asks: str
     without_it: PairedRatio | None
-    remedies: Sequence[Remedy]
+    remedies: Sequence[RemedyOfTrim]
 
 
 @dataclass(frozen=True)
-class Trim:
-    """What a trim found."""
-
-    target: str
-    figure: str
-    method: str
-    cores: str
-    took_s: float
-    verdict: str
-    sentence: str
-    effect: PairedRatio | None
-    with_void: PairedRatio | None
-    confirmed: PairedRatio | None
-    medians: Sequence[Medians]
-    causes: Sequence[Cause]
-    remedies: Sequence[Remedy]
-    kept: Sequence[str]
-    in_force: bool
-    notes: Sequence[str]
+class Trim(TrimDocument):
+    """What a trim found, with what the page says of it."""
 
     @property
     def is_decided(self) -> bool:
@@ -129,90 +76,34 @@ class Trim:
 
 def read_trim(run: Path) -> Trim | None:
     """Read the trim of a run; None: it is no trim's. InputError: one of a taut unlike this one."""
-    path = run / FILE
+    path = run / TRIM_FILE
     if not path.is_file():
         return None
-    document = read_json(path)
-    if document.get("format") != FORMAT:
+    found = read_json(path)
+    of = found.get("format") if isinstance(found, Mapping) else None
+    if of != TRIM_FORMAT:
         raise InputError(
-            f"{path}: format {document.get('format')}, this taut shows format {FORMAT}; the trim "
+            f"{path}: format {of}, this taut shows format {TRIM_FORMAT}; the trim "
             "is not in this report: write it with the taut that made the trim"
         )
     try:
-        return parse_trim(document)
-    except KeyError as error:
-        problem = f"has no {error}"
-    except (TypeError, ValueError, AttributeError) as error:
-        problem = f"is not as expected ({error})"
-    raise InputError(
-        f"{path}: {problem}; the trim is not in this report: write it with the taut that made it"
-    )
+        trim = parse(Trim, found, str(path))
+    except InputError as error:
+        raise InputError(
+            f"{error}; the trim is not in this report: write it with the taut that made it"
+        ) from None
+    if any(min(e.ratio, e.low, e.high) <= 0 for e in _ratios(trim)):
+        raise InputError(
+            f"{path}: a ratio that is not above 0; the trim is not in this report: write it with "
+            "the taut that made it"
+        )
+    return trim
 
 
-def parse_trim(document: Mapping[str, Any]) -> Trim:
-    """Turn the document into values; KeyError, TypeError or ValueError where it is another."""
-    return Trim(
-        target=str(document["target"]),
-        figure=str(document["figure"]),
-        method=str(document["method"]),
-        cores=str(document["cores"]),
-        took_s=float(document["took_s"]),
-        verdict=str(document["verdict"]),
-        sentence=str(document["sentence"]),
-        effect=_effect(document["effect"]),
-        with_void=_effect(document["effect_with_void"]),
-        confirmed=_effect(document["confirmed"]),
-        medians=[
-            Medians(str(of["cell"]), _number(of["before"]), _number(of["after"]))
-            for of in document["cells"]
-        ],
-        causes=[_cause(of) for of in document["causes"]],
-        remedies=[_remedy(of) for of in document["remedies"]],
-        kept=[str(remedy) for remedy in document["kept"]],
-        in_force=bool(document["in_force"]),
-        notes=[str(note) for note in document["notes"]],
-    )
-
-
-def _effect(of: Mapping[str, Any] | None) -> PairedRatio | None:
-    if of is None:
-        return None
-    numbers = {name: float(of[name]) for name in ("ratio", "low", "high", "confidence", "p_value")}
-    if min(numbers["ratio"], numbers["low"], numbers["high"]) <= 0:
-        raise ValueError("a ratio that is not above 0")
-    return PairedRatio(n_pairs=int(of["n_pairs"]), **numbers)
-
-
-def _cause(of: Mapping[str, Any]) -> Cause:
-    return Cause(
-        id=str(of["cause"]),
-        title=str(of["title"]),
-        before=float(of["before"]),
-        after=_number(of["after"]),
-        # Only traced trials have them.
-        late_before=_number(of.get("late_ns_before")),
-        late_after=_number(of.get("late_ns_after")),
-    )
-
-
-def _remedy(of: Mapping[str, Any]) -> Remedy:
-    return Remedy(
-        id=str(of["remedy"]),
-        summary=str(of["summary"]),
-        when=str(of["when"]),
-        cause=str(of["cause"]),
-        share=float(of["share"]),
-        cost=str(of["cost"]),
-        risk=str(of["risk"]),
-        lines=[str(line) for line in of["lines"]],
-        decision=None if of["decision"] is None else str(of["decision"]),
-        # A candidate that was not decided on has none.
-        without_it=_effect(of.get("without_it")),
-    )
-
-
-def _number(value: object) -> float | None:
-    return None if value is None else float(str(value))
+def _ratios(trim: TrimDocument) -> list[PairedRatio]:
+    found = [trim.effect, trim.effect_with_void, trim.confirmed]
+    found += [remedy.without_it for remedy in trim.remedies]
+    return [effect for effect in found if effect is not None]
 
 
 def facts(trim: Trim) -> list[tuple[str, str]]:
@@ -263,7 +154,7 @@ def effects(trim: Trim) -> list[Shown]:
     """Every ratio of two states that was measured in pairs, the claim first, on one axis."""
     named = [
         ("trimmed / as found", trim.effect),
-        ("the same, with packets the generator was late with", trim.with_void),
+        ("the same, with packets the generator was late with", trim.effect_with_void),
         ("what is kept / as found", trim.confirmed),
         *((f"without {_those(group)} / trimmed", group.without_it) for group in groups(trim, NOW)),
     ]
@@ -301,9 +192,9 @@ def _those(group: Group) -> str:
 
 def median_rows(trim: Trim) -> Iterator[tuple[str, str, str, str]]:
     """Each device under a load: as found, trimmed, and their ratio."""
-    for of in trim.medians:
+    for of in trim.cells:
         ratio = factor(of.after / of.before) if of.before and of.after else cells.NOTHING
-        yield of.name, cells.time(of.before), cells.time(of.after), ratio
+        yield of.cell, cells.time(of.before), cells.time(of.after), ratio
 
 
 @dataclass(frozen=True)
@@ -321,16 +212,16 @@ class CauseRow:
 
 def cause_rows(trim: Trim) -> list[CauseRow]:
     """Every cause, as found and, where it was measured, trimmed."""
-    amounts = [(_amount(c, c.late_before, c.before), _after(c)) for c in trim.causes]
+    amounts = [(_amount(c, c.late_ns_before, c.before), _after(c)) for c in trim.causes]
     most = max((amount for pair in amounts for amount in pair), default=0.0) or 1.0
     states = 2 if trim.is_traced else 1
     return [
         CauseRow(
             title=cause.title,
-            colour=css_name(cause_token(cause.id)),
+            colour=css_name(cause_token(cause.cause)),
             numbers=[
-                (_share(cause.before), cells.time(cause.late_before)),
-                (_share(cause.after), cells.time(cause.late_after)),
+                (_share(cause.before), cells.time(cause.late_ns_before)),
+                (_share(cause.after), cells.time(cause.late_ns_after)),
             ][:states],
             before=f"{100 * before / most:.2f}%",
             after=f"{100 * after / most:.2f}%",
@@ -341,7 +232,7 @@ def cause_rows(trim: Trim) -> list[CauseRow]:
 
 def bar_words(trim: Trim) -> str:
     """Say what the bars are as long as."""
-    is_timed = any(c.late_before is not None for c in trim.causes)
+    is_timed = any(c.late_ns_before is not None for c in trim.causes)
     what = "how late a cause made packets" if is_timed else "a cause's share of the tail"
     states = ", above as found, below trimmed" if trim.is_traced else ""
     return f"A bar is as long as {what}{states}."
@@ -353,13 +244,13 @@ def how_many(of: Sequence[Group]) -> str:
     return f"{n} remedies" if n != 1 else "1 remedy"
 
 
-def _amount(cause: Cause, late: float | None, share: float | None) -> float:
+def _amount(cause: CauseOfTrim, late: float | None, share: float | None) -> float:
     """What a bar is as long as: time where it is known, for shares hide that a tail shrank."""
-    return (share if cause.late_before is None else late) or 0.0
+    return (share if cause.late_ns_before is None else late) or 0.0
 
 
-def _after(cause: Cause) -> float:
-    return _amount(cause, cause.late_after, cause.after)
+def _after(cause: CauseOfTrim) -> float:
+    return _amount(cause, cause.late_ns_after, cause.after)
 
 
 def _share(share: float | None) -> str:
@@ -386,7 +277,7 @@ def _title(cause: str) -> str:
     return BY_ID[cause].title if cause in BY_ID else cause
 
 
-def _asks(members: Sequence[Remedy]) -> str:
+def _asks(members: Sequence[RemedyOfTrim]) -> str:
     if not members[0].cause:
         return "only the audit asks for these"
     return f"{share_words(members[0].share)} of the tail of the scouting run"

@@ -8,10 +8,10 @@ come out is the shape.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from taut.analysis.load import rate_words
 from taut.core.units import format_ns
+from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
 from taut.reproduce.experiment import DID_IT, Section, Variants
 
 MAIN_PPS = 100_000
@@ -136,10 +136,10 @@ def _toml(words: Sequence[str]) -> str:
     return "[" + ", ".join(f'"{word}"' for word in words) + "]"
 
 
-def _row(variants: Variants, device: str, pps: float = MAIN_PPS) -> Mapping[str, Any] | None:
+def _row(variants: Variants, device: str, pps: float = MAIN_PPS) -> Variant | None:
     """Find a device at a rate; None when it was not measured or nothing came back."""
     for row in variants:
-        if row["dut"] == device and row["asked_pps"] == pps and row["latency_ns"]["n"]:
+        if row.device.dut == device and row.load.asked_pps == pps and row.latency.n:
             return row
     return None
 
@@ -160,20 +160,21 @@ def _table(variants: Variants) -> Section:
             (
                 forwarder.label,
                 " / ".join(f"{us:g}" for us in published) if published else "",
-                _four(row, "latency_ns"),
-                _four(row, "latency_without_void_ns"),
-                "" if row is None else f"{row['latency_ns']['p50'] / 1000:.3g}",
+                _four(row, WITH_VOID),
+                _four(row, WITHOUT_VOID),
+                "" if row is None else f"{(row.latency.p50_ns or 0) / 1000:.3g}",
             )
         )
     return Section("DEBS 2020: 64 B, 100 kpkt/s constant", columns, tuple(rows), _NOTE)
 
 
-def _four(row: Mapping[str, Any] | None, population: str) -> str:
+def _four(row: Variant | None, packets: Packets) -> str:
     if row is None:
         return "not run"
-    if not row[population]["n"]:
+    of = row.metrics.latency(packets)
+    if not of.n:
         return "none"
-    values = (row[population][name] / 1000 for name in ("mean", "min", "max", "stdev"))
+    values = ((of.value_ns(name) or 0) / 1000 for name in ("mean", "min", "max", "stdev"))
     return " / ".join(f"{us:.3g}" if us < 1000 else f"{us:.0f}" for us in values)
 
 
@@ -255,8 +256,8 @@ def _value(variants: Variants, device: str, what: str, pps: float = MAIN_PPS) ->
     row = _row(variants, device, pps)
     if row is None:
         return None
-    population = "latency_without_void_ns" if row["latency_without_void_ns"]["n"] else "latency_ns"
-    value = row[population][what]
+    on_time = row.metrics.latency(WITHOUT_VOID)
+    value = (on_time if on_time.n else row.latency).value_ns(what)
     return None if value is None else float(value)
 
 
@@ -267,12 +268,12 @@ def _ratio(variants: Variants, one: str, other: str, what: str, pps: float) -> f
 
 def _most_carried_pps(variants: Variants, device: str) -> float | None:
     """Give the most packets a second that came through a device at any rate."""
-    rows = [row for row in variants if row["dut"] == device]
-    return max((row["achieved_pps"] * (1 - row["loss_ratio"]) for row in rows), default=None)
+    rows = [row for row in variants if row.device.dut == device]
+    return max((row.achieved_pps * (1 - row.loss_ratio) for row in rows), default=None)
 
 
 def _sweep(variants: Variants) -> Section:
-    rates = sorted({row["asked_pps"] for row in variants if row["dut"] in SWEPT})
+    rates = sorted({row.load.asked_pps or 0.0 for row in variants if row.device.dut in SWEPT})
     rows = []
     for pps in rates:
         cells = (_sweep_cell(_row(variants, device, pps)) for device in SWEPT)
@@ -281,14 +282,14 @@ def _sweep(variants: Variants) -> Section:
     return Section("DEBS 2020: rate sweep to overload, p50", columns, tuple(rows), _SWEEP_NOTE)
 
 
-def _sweep_cell(row: Mapping[str, Any] | None) -> str:
+def _sweep_cell(row: Variant | None) -> str:
     if row is None:
         return "-"
-    cell = format_ns(row["latency_ns"]["p50"])
-    if row["loss_ratio"] > SATURATED_LOSS:
-        cell += f", {100 * row['loss_ratio']:.2g} % lost"
-    if row["achieved_pps"] < (1 - SATURATED_LOSS) * row["offered_pps"]:
-        cell += f", {100 * row['achieved_pps'] / row['offered_pps']:.3g} % sent"
+    cell = format_ns(row.latency.p50_ns or 0)
+    if row.loss_ratio > SATURATED_LOSS:
+        cell += f", {100 * row.loss_ratio:.2g} % lost"
+    if row.achieved_pps < (1 - SATURATED_LOSS) * row.offered_pps:
+        cell += f", {100 * row.achieved_pps / row.offered_pps:.3g} % sent"
     return cell
 
 

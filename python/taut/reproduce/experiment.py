@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-Variants = Sequence[Mapping[str, Any]]
+from taut.records.documents.published import PublishedTable
+from taut.records.documents.results import Variant
+
+Variants = Sequence[Variant]
 """The analysed run's variants: one row per device and load, repetitions pooled."""
 
 
@@ -21,15 +24,9 @@ class Section:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
 
-    def as_json(self) -> dict[str, object]:
+    def document(self) -> PublishedTable:
         """Give the form of published.json."""
-        return {
-            "title": self.title,
-            "columns": list(self.columns),
-            "rows": [list(row) for row in self.rows],
-            "note": self.note,
-            "outcome": self.outcome,
-        }
+        return PublishedTable(self.title, self.columns, self.rows, self.note, self.outcome)
 
     @property
     def outcome(self) -> str:

@@ -7,9 +7,9 @@ only the shape can.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from taut.core.units import format_ns
+from taut.records.documents.results import WITHOUT_VOID, Variant
 from taut.reproduce.experiment import DID_IT, Section, Variants
 
 FIGURES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "max")
@@ -88,12 +88,12 @@ class Hipnet21:
 
     def compare(self, variants: Variants) -> list[Section]:
         """Set published beside measured: number by number for captures, else the shape."""
-        captures = [row for row in variants if row["driver"] == "capture"]
+        captures = [row for row in variants if row.device.driver == "capture"]
         if captures:
             return _captures(captures)
         sections = []
         for name, label in (("forwarder", "taut-forward"), ("l2fwd", "DPDK's l2fwd")):
-            rows = [r for r in variants if r["dut"] == name and r["latency_ns"]["n"]]
+            rows = [r for r in variants if r.device.dut == name and r.latency.n]
             if rows:
                 sections += [
                     _live_table(label, rows),
@@ -124,11 +124,11 @@ deadline = "200ms\""""
 
 def _captures(rows: Variants) -> list[Section]:
     """Set the published table beside its captures, or the only ones there are."""
-    names = sorted({row["dut"] for row in rows})
+    names = sorted({str(row.device.dut) for row in rows})
     name = PUBLISHED_NAME if PUBLISHED_NAME in names else names[0]
-    mine = [row for row in rows if row["dut"] == name]
+    mine = [row for row in rows if row.device.dut == name]
     note = _CAPTURES_NOTE
-    missing = set(PUBLISHED_NS) - {round(row["asked_pps"]) for row in mine}
+    missing = set(PUBLISHED_NS) - {round(_pps(row)) for row in mine}
     if missing:
         note += f" No captures were given for {_listed(sorted(missing))} kpkt/s."
     if len(names) > 1:
@@ -144,19 +144,23 @@ def _listed(rates_pps: Sequence[int]) -> str:
 
 
 def _by_rate(rows: Variants) -> Variants:
-    return sorted(rows, key=lambda row: float(row["asked_pps"]))
+    return sorted(rows, key=lambda row: _pps(row))
 
 
-def _whole(row: Mapping[str, Any], name: str) -> int:
+def _pps(row: Variant) -> float:
+    return row.load.asked_pps or 0.0
+
+
+def _whole_sent(row: Variant) -> int:
     """Count the packets of a whole capture, as the paper does: its first second, too."""
-    return int(row[name] + (row["warm_up"][name] or 0))
+    return row.sent + (row.warm_up.sent or 0)
 
 
-def _capture_lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _capture_lines(row: Variant) -> list[tuple[str, ...]]:
     """One rate: what is published, what is measured, and by how much it differs."""
-    ours = [_whole(row, "sent"), *(row["latency_ns"][figure] for figure in (*FIGURES, "mean"))]
-    theirs = _published(row["asked_pps"])
-    rate = f"{row['asked_pps'] / 1000:g}"
+    ours = [_whole_sent(row), *(row.latency.value_ns(figure) for figure in (*FIGURES, "mean"))]
+    theirs = _published(_pps(row))
+    rate = f"{_pps(row) / 1000:g}"
     here = ("here", *("" if n is None else f"{n:.0f}" for n in ours))
     if theirs is None:
         return [(rate, *here)]
@@ -170,8 +174,8 @@ def _capture_lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def _live_table(label: str, rows: Variants) -> Section:
     lines: list[tuple[str, ...]] = []
     for row in _by_rate(rows):
-        rate = f"{row['asked_pps'] / 1000:g}"
-        theirs = _published(row["asked_pps"])
+        rate = f"{_pps(row) / 1000:g}"
+        theirs = _published(_pps(row))
         if theirs is not None:
             lines.append((rate, "paper", *map(format_ns, theirs[1:])))
         ours = (_value(row, figure) for figure in FIGURES)
@@ -195,11 +199,10 @@ def _differences(theirs: Sequence[int], ours: Sequence[float | None]) -> list[st
     ]
 
 
-def _value(row: Mapping[str, Any], figure: str) -> float | None:
+def _value(row: Variant, figure: str) -> float | None:
     """Give a figure without void packets, where any is left: the device, not the instrument."""
-    population = "latency_without_void_ns" if row["latency_without_void_ns"]["n"] else "latency_ns"
-    value: float | None = row[population][figure]
-    return value
+    on_time = row.metrics.latency(WITHOUT_VOID)
+    return (on_time if on_time.n else row.latency).value_ns(figure)
 
 
 _Judged = tuple[str, bool] | None
@@ -220,10 +223,10 @@ def _shape(label: str, rows: Variants, checks: Sequence[_Check]) -> Section:
 
 def _levels(rows: Variants) -> _Judged:
     """Look for the steps at 10 kpkt/s, each to the digit that is published."""
-    row = next((r for r in rows if round(r["asked_pps"]) == min(PUBLISHED_NS)), None)
-    if row is None or any(p in row["unsupported_percentiles"] for p in LEVELS_US):
+    row = next((r for r in rows if round(_pps(r)) == min(PUBLISHED_NS)), None)
+    if row is None or any(p in row.doubt.unsupported_percentiles for p in LEVELS_US):
         return None
-    found = [round(row["latency_ns"][p] / 1000, 1) for p in LEVELS_US]
+    found = [round((row.latency.percentiles_ns[p] or 0) / 1000, 1) for p in LEVELS_US]
     return " / ".join(f"{us} µs" for us in found), found == list(LEVELS_US.values())
 
 
@@ -231,9 +234,9 @@ def _equal(rows: Variants) -> _Judged:
     """Count the rates at which every number is the published one."""
     known = equal = 0
     for row in rows:
-        theirs = _published(row["asked_pps"])
+        theirs = _published(_pps(row))
         if theirs is not None:
-            ours = (_whole(row, "sent"), *(row["latency_ns"][figure] for figure in FIGURES))
+            ours = (_whole_sent(row), *(row.latency.value_ns(figure) for figure in FIGURES))
             known, equal = known + 1, equal + (ours == theirs)
     return (f"{equal} of {known} rates", equal == known) if known else None
 
@@ -254,7 +257,7 @@ def _tail(figure: str, limit: float) -> Callable[[Variants], _Judged]:
         ratios = [
             value / median
             for row in rows
-            if figure not in row["unsupported_percentiles"]
+            if figure not in row.doubt.unsupported_percentiles
             for value, median in [(_value(row, figure), _value(row, "p50"))]
             if value is not None and median is not None and median > 0
         ]
@@ -264,7 +267,8 @@ def _tail(figure: str, limit: float) -> Callable[[Variants], _Judged]:
 
 
 def _nothing_lost(rows: Variants) -> _Judged:
-    lost, sent = (sum(_whole(row, name) for row in rows) for name in ("lost", "sent"))
+    lost = sum(row.lost + (row.warm_up.lost or 0) for row in rows)
+    sent = sum(_whole_sent(row) for row in rows)
     return f"{lost:,} of {sent:,}", lost == 0
 
 

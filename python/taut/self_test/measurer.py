@@ -24,6 +24,7 @@ from taut.explain.causes import NUMBER
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.records.clock import fit_of
 from taut.records.convert import PACKETS_FILE, convert_events, convert_trial
+from taut.records.documents.json_form import plain
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
 from taut.self_test.acts import Held, held_of, inside
@@ -66,7 +67,7 @@ def _stalled(
     convert_trial(folder, folder)
     convert_events(folder, folder)
     cores = {"generator": place.core}
-    trial = {"name": injector.name, "cores": cores, "generator": document}
+    trial = {"name": injector.name, "cores": cores, "generator": plain(document)}
     write_json(folder / "trial.json", trial)
     fit = fit_of(open_raw(folder / PACKETS_FILE, RecordKind.PACKET).header)
     acts = inside(read_acts(folder, fit), traced_window_ns(folder, fit))

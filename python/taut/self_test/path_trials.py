@@ -18,6 +18,7 @@ from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.runner import Session, measuring
 from taut.explain import Options, explain_trial
 from taut.explain.read.packets import read_percentile
+from taut.records.documents.trial import Failure
 from taut.records.rundir import TrialDirectory
 from taut.self_test.acts import Acts, inside
 from taut.self_test.cause_trials import LEAST_NS
@@ -116,13 +117,13 @@ def _run(path: PacketPath, plan: Plan, session: Session, disturbance: Disturbanc
     session.run(replace(plan, trials=trials))
     run = session.run_directory
     found = {
-        trial.meta["traffic"]["name"].partition(".")[0]: trial
+        str(trial.meta.traffic.name).partition(".")[0]: trial
         for trial in run.trials()
-        if trial.meta["dut"]["name"] == path.name
+        if trial.meta.dut.name == path.name
     }
     for trial in found.values():
         if not trial.is_whole:
-            raise TautError(str(trial.meta["failure"]["reason"]))
+            raise TautError((trial.meta.failure or Failure()).reason)
     made = disturbance.made[found[ACTS].name]
     control = explain_trial(found[CONTROL].path)
     late_ns = _late_ns(found[CONTROL].packets)

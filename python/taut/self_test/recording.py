@@ -122,7 +122,7 @@ def record_cause(place: Place, cause: str, rate: str, duration_ns: int, seed: in
 
 def _is_on_core(injected: Injected) -> bool:
     """Whether the acts take the core; they note the age of the poller's last reading then."""
-    return bool(injected.document["place"] == "on-core")
+    return injected.document.place == "on-core"
 
 
 def injected_to_its_end(

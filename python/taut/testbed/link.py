@@ -1,14 +1,18 @@
 """What a link is: one packet path between the generator and the device under test."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
+from taut.records.documents.json_form import JsonObject
 from taut.testbed.scope import RunScope
 
-NO_OPTIONS: Mapping[str, object] = {}
+LinkOptions: TypeAlias = JsonObject
+"""What [links.KIND] of an experiment has; each kind checks its own."""
+
+NO_OPTIONS: LinkOptions = {}
 
 # The stations behind the device's two ports: source addresses of taut-generate's frames in
 # direction 0 and 1, each the destination of the other (dataplane/generator/probe.c).
@@ -54,13 +58,13 @@ class LinkKind(Protocol):
         ...
 
     def open(
-        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> AbstractContextManager[Sequence[Link]]:
         """Make n links; they are gone on exit."""
         ...
 
     def open_loopback(
-        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, options: LinkOptions = NO_OPTIONS
     ) -> AbstractContextManager[Loopback]:
         """Make the path from the generator to itself."""
         ...

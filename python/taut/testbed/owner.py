@@ -5,12 +5,13 @@ the boot id says whether both still mean anything. An owner in another PID names
 that shares /run) cannot be looked up: it counts as alive.
 """
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from taut.core.errors import InputError
 from taut.core.files import write_json
+from taut.records.documents.json_form import parse, plain_object, read_json
 
 OWNER_FILE = "owner.json"
 OWNER_FORMAT = 1
@@ -53,7 +54,7 @@ class Owner:
 
     def write(self, folder: Path) -> Self:
         """Write owner.json, whole or not at all, and give the owner back."""
-        write_json(folder / OWNER_FILE, {"format": OWNER_FORMAT, **asdict(self)})
+        write_json(folder / OWNER_FILE, {"format": OWNER_FORMAT, **plain_object(self)})
         return self
 
 
@@ -71,24 +72,17 @@ def read_owner(folder: Path) -> Owner | None:
     Keys of another version of taut are ignored: runs of two versions clean up after each other.
     """
     try:
-        document = json.loads((folder / OWNER_FILE).read_text(encoding="utf-8"))
-        if document["format"] != OWNER_FORMAT:
+        document = read_json(folder / OWNER_FILE)
+        if not isinstance(document, dict) or document.get("format") != OWNER_FORMAT:
             return None
-        owner = Owner(**_known(Owner, document))
-        grants = tuple(HugepageGrant(**_known(HugepageGrant, g)) for g in document["hugepages"])
-        return replace(owner, hugepages=grants, temporary=tuple(owner.temporary))
-    except (OSError, ValueError, KeyError, TypeError):
+        return parse(Owner, document, OWNER_FILE)
+    except (OSError, InputError):
         return None
 
 
 def temporary_mark(folder: Path, run_id: str) -> Path:
     """Give the file that says a temporary folder is that run's: without it, it is not deleted."""
     return folder / f".taut-{run_id}"
-
-
-def _known(kind: type, document: dict[str, Any]) -> dict[str, Any]:
-    names = {entry.name for entry in fields(kind)}
-    return {name: value for name, value in document.items() if name in names}
 
 
 def process_start_time(pid: int) -> int | None:

@@ -1,12 +1,12 @@
 """veth pairs in the two namespaces of a run: what the links `veth` and `xdp` share."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from taut.core.errors import InputError, MissingToolError
 from taut.testbed import netlink
-from taut.testbed.link import Link, Loopback
+from taut.testbed.link import Link, LinkOptions, Loopback
 from taut.testbed.scope import RunScope
 
 
@@ -51,7 +51,7 @@ def needs_root(kind: str) -> str | None:
     return f"link {kind}: network namespaces need root; run as root or use memif"
 
 
-def refuse_options(kind: str, options: Mapping[str, object]) -> None:
+def refuse_options(kind: str, options: LinkOptions) -> None:
     """Refuse options of a link that has none."""
     for key in options:
         raise InputError(f"link {kind}: unknown option {key!r}; it has none")

@@ -7,13 +7,14 @@ alike, and leaving out either of them shows nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
 from taut.explain.causes import BY_ID
 from taut.host.check import Remedy
 from taut.host.plan import Choice, Plan, Step
 from taut.host.plan_document import item_text
+from taut.records.documents.trim import PairedRatio, RemedyOfTrim
 
 LEAST_SHARE = 0.01
 """Of the tail; what causes less asks for no remedy of its own."""
@@ -61,9 +62,24 @@ class Candidate:
         """Whether keeping it costs nothing that its check knows of."""
         return not self.cost and not self.risk
 
-    def as_json(self) -> dict[str, object]:
-        """One entry of the trim's document."""
-        return {**asdict(self), "lines": list(self.lines)}
+    def document(
+        self, decision: str | None = None, without_it: PairedRatio | None = None
+    ) -> RemedyOfTrim:
+        """Give one entry of the trim's document."""
+        return RemedyOfTrim(
+            remedy=self.remedy,
+            check=self.check,
+            summary=self.summary,
+            when=self.when,
+            cause=self.cause,
+            share=self.share,
+            severity=self.severity,
+            risk=self.risk,
+            cost=self.cost,
+            lines=self.lines,
+            decision=decision,
+            without_it=without_it,
+        )
 
 
 def shares_of(amounts: Mapping[str, float], titles: Mapping[str, str]) -> list[CauseFound]:

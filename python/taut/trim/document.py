@@ -1,23 +1,24 @@
 """A trim as one document: RUN/trim.json, what `taut trim --json` prints and the report shows."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import median
-from typing import Any
 
-from taut.analysis.paired import PairedRatio, factor
+from taut.analysis.paired import factor
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.explain.causes import BY_ID
-from taut.records.rundir import AS_FOUND, TRIMMED
+from taut.records.documents.explanation import ExplanationDocument
+from taut.records.documents.results import TrialResult
+from taut.records.documents.trial import AS_FOUND
+from taut.records.documents.trim import CauseOfTrim, CellOfTrim, GroupOfTrim, TrimDocument
+from taut.records.rundir import TRIMMED
 from taut.trim.bench import Repetition
 from taut.trim.candidates import NO_CAUSE, When
-from taut.trim.decision import Decided, Verdict
+from taut.trim.decision import Verdict
 from taut.trim.looks import LEAST_PAIRS
 from taut.trim.trim import Trimmed
 
-TRIM_FILE = "trim.json"
-TRIM_FORMAT = 1
 METHOD = (
     "states measured in turn, one figure a repetition; the mean over the cells of the logarithm of "
     "after / before, its Hodges-Lehmann estimate and exact Wilcoxon signed-rank interval and test; "
@@ -27,91 +28,70 @@ METHOD = (
 
 def as_document(
     found: Trimmed, *, target: str, figure: str, cores: CpuSet, took_s: float
-) -> dict[str, Any]:
-    """Give the whole trim; `causes` without what they were after it, see `add_causes`."""
+) -> TrimDocument:
+    """Give the whole trim; `causes` without what they were after it, see `with_causes`."""
     whole = found.whole
-    return {
-        "format": TRIM_FORMAT,
-        "target": target,
-        "figure": figure,
-        "method": METHOD,
-        "cores": format_cpu_list(cores),
-        "took_s": round(took_s, 1),
-        "verdict": found.verdict,
-        "sentence": sentence(found, figure),
-        "effect": None if whole is None else effect_json(whole.effect),
-        "effect_with_void": None if whole is None else effect_json(whole.with_void),
-        "cells": [] if whole is None else cells_json(whole.repetitions, AS_FOUND, TRIMMED),
-        "causes": [
-            {"cause": c.cause, "title": c.title, "before": c.share, "after": None}
-            for c in found.causes
-        ],
-        "groups": [
-            {
-                "cause": cause,
-                "title": group_title(cause),
-                "remedies": [c.remedy for c in found.candidates if c.cause == cause],
-                "without_it": effect_json(compared.effect),
-            }
+    return TrimDocument(
+        target=target,
+        figure=figure,
+        method=METHOD,
+        cores=format_cpu_list(cores),
+        took_s=round(took_s, 1),
+        verdict=found.verdict,
+        sentence=sentence(found, figure),
+        effect=None if whole is None else whole.effect,
+        effect_with_void=None if whole is None else whole.with_void,
+        cells=() if whole is None else cells_of(whole.repetitions, AS_FOUND, TRIMMED),
+        causes=tuple(CauseOfTrim(c.cause, c.title, c.share, None) for c in found.causes),
+        groups=tuple(
+            GroupOfTrim(
+                cause=cause,
+                title=group_title(cause),
+                remedies=tuple(c.remedy for c in found.candidates if c.cause == cause),
+                without_it=compared.effect,
+            )
             for cause, compared in found.groups.items()
-        ],
-        "remedies": [decided_json(decided) for decided in found.decided]
-        or [{**candidate.as_json(), "decision": None} for candidate in found.candidates],
-        "kept": found.kept,
-        "confirmed": None if found.confirmed is None else effect_json(found.confirmed.effect),
-        "in_force": False,
-        "notes": list(found.notes),
-    }
-
-
-def effect_json(effect: PairedRatio | None) -> dict[str, object] | None:
-    """Give what pairs show; None where there were too few."""
-    return None if effect is None else asdict(effect)
-
-
-def decided_json(decided: Decided) -> dict[str, object]:
-    """Give one remedy, with what leaving its group out did."""
-    return {
-        **decided.candidate.as_json(),
-        "decision": decided.decision,
-        "without_it": effect_json(decided.ratio),
-    }
-
-
-def cells_json(
-    repetitions: Sequence[Repetition], before: str, after: str
-) -> list[dict[str, object]]:
-    """Give each cell's figure in both states: every repetition, and the medians."""
-    names = list(
-        dict.fromkeys(cell for r in repetitions for of in r.figures.values() for cell in of)
+        ),
+        remedies=tuple(of.candidate.document(of.decision, of.ratio) for of in found.decided)
+        or tuple(candidate.document() for candidate in found.candidates),
+        kept=tuple(found.kept),
+        confirmed=None if found.confirmed is None else found.confirmed.effect,
+        in_force=False,
+        notes=tuple(found.notes),
     )
-    found: list[dict[str, object]] = []
+
+
+def cells_of(repetitions: Sequence[Repetition], before: str, after: str) -> tuple[CellOfTrim, ...]:
+    """Give each cell's figure in both states: every repetition, and the medians."""
+    names = dict.fromkeys(cell for r in repetitions for of in r.figures.values() for cell in of)
+    found = []
     for cell in names:
-        values = {
-            state: [r.figures[state][cell] for r in repetitions if cell in r.figures.get(state, {})]
-            for state in (before, after)
-        }
-        voided = {
-            state: [
-                r.with_void[state][cell] for r in repetitions if cell in r.with_void.get(state, {})
-            ]
-            for state in (before, after)
-        }
-        found.append(
+        values, voided = (
             {
-                "cell": cell,
-                "before": median(values[before]) if values[before] else None,
-                "after": median(values[after]) if values[after] else None,
-                "before_with_void": median(voided[before]) if voided[before] else None,
-                "after_with_void": median(voided[after]) if voided[after] else None,
-                "before_of_repetitions": values[before],
-                "after_of_repetitions": values[after],
+                state: [of[state][cell] for of in figures if cell in of.get(state, {})]
+                for state in (before, after)
             }
+            for figures in ([r.figures for r in repetitions], [r.with_void for r in repetitions])
         )
-    return found
+        found.append(
+            CellOfTrim(
+                cell=cell,
+                before=_median(values[before]),
+                after=_median(values[after]),
+                before_with_void=_median(voided[before]),
+                after_with_void=_median(voided[after]),
+                before_of_repetitions=tuple(values[before]),
+                after_of_repetitions=tuple(values[after]),
+            )
+        )
+    return tuple(found)
 
 
-def add_causes(document: dict[str, Any], results: Sequence[Mapping[str, Any]]) -> None:
+def _median(values: Sequence[float]) -> float | None:
+    return median(values) if values else None
+
+
+def with_causes(document: TrimDocument, results: Sequence[TrialResult]) -> TrimDocument:
     """Set the tail's causes before and after side by side, over all trials that were traced.
 
     `before` and `after` are shares of the late packets (above each trial's p99.9);
@@ -120,49 +100,51 @@ def add_causes(document: dict[str, Any], results: Sequence[Mapping[str, Any]]) -
     shares = {state: _shares(results, state) for state in (AS_FOUND, TRIMMED)}
     late = {state: _late_ns(results, state) for state in (AS_FOUND, TRIMMED)}
     if not shares[AS_FOUND]:
-        return
+        return document
     causes = sorted(
         {*shares[AS_FOUND], *shares[TRIMMED]},
         key=lambda cause: -max(late[AS_FOUND].get(cause, 0), late[TRIMMED].get(cause, 0)),
     )
-    document["causes"] = [
-        {
-            "cause": cause,
-            "title": BY_ID[cause].title if cause in BY_ID else cause,
-            "before": shares[AS_FOUND].get(cause, 0.0),
-            "after": shares[TRIMMED].get(cause, 0.0) if shares[TRIMMED] else None,
-            "late_ns_before": late[AS_FOUND].get(cause, 0.0),
-            "late_ns_after": late[TRIMMED].get(cause, 0.0) if shares[TRIMMED] else None,
-        }
+    compared = tuple(
+        CauseOfTrim(
+            cause=cause,
+            title=BY_ID[cause].title if cause in BY_ID else cause,
+            before=shares[AS_FOUND].get(cause, 0.0),
+            after=shares[TRIMMED].get(cause, 0.0) if shares[TRIMMED] else None,
+            late_ns_before=late[AS_FOUND].get(cause, 0.0),
+            late_ns_after=late[TRIMMED].get(cause, 0.0) if shares[TRIMMED] else None,
+        )
         for cause in causes
-    ]
+    )
+    return replace(document, causes=compared)
 
 
-def _explained(results: Sequence[Mapping[str, Any]], state: str) -> list[Mapping[str, Any]]:
+def _explained(
+    results: Sequence[TrialResult], state: str
+) -> Iterator[tuple[TrialResult, ExplanationDocument]]:
     """Trials of devices, not of floors, in a state, that were traced."""
-    return [
-        r
-        for r in results
-        if r.get("host") == state and r["driver"] != "loopback" and r.get("explanation")
-    ]
+    for result in results:
+        is_device = result.device.host == state and result.device.driver != "loopback"
+        if is_device and result.explanation is not None:
+            yield result, result.explanation
 
 
-def _shares(results: Sequence[Mapping[str, Any]], state: str) -> dict[str, float]:
+def _shares(results: Sequence[TrialResult], state: str) -> dict[str, float]:
     packets: Counter[str] = Counter()
-    for result in _explained(results, state):
-        for cause in result["explanation"]["causes"]:
-            packets[cause["cause"]] += cause["n_packets"]
+    for _, explanation in _explained(results, state):
+        for cause in explanation.causes:
+            packets[cause.cause] += cause.n_packets
     total = sum(packets.values())
     return {cause: n / total for cause, n in packets.items()} if total else {}
 
 
-def _late_ns(results: Sequence[Mapping[str, Any]], state: str) -> dict[str, float]:
+def _late_ns(results: Sequence[TrialResult], state: str) -> dict[str, float]:
     late: Counter[str] = Counter()
     n_packets = 0
-    for result in _explained(results, state):
-        n_packets += result["latency_ns"]["n"]
-        for cause in result["explanation"]["causes"]:
-            late[cause["cause"]] += cause["total_ns"]
+    for result, explanation in _explained(results, state):
+        n_packets += result.latency().n
+        for cause in explanation.causes:
+            late[cause.cause] += cause.total_ns
     return {cause: 1e6 * ns / n_packets for cause, ns in late.items()} if n_packets else {}
 
 

@@ -14,6 +14,7 @@ from statistics import fmean, median
 
 from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
 from taut.core.errors import InputError, TautError
+from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
 
 CONFIDENCE = 0.95
@@ -57,18 +58,6 @@ class Measured:
     void_share: float
     n_not_kept: int = 0
     """Changes of the state that somebody else took back during the trial."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What all pairs of runs say of one figure, as a ratio or a difference."""
-
-    n_pairs: int
-    estimate: float
-    low: float
-    high: float
-    p_value: float
-    """Of no difference, two-sided, of this figure alone."""
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,20 @@
 """An effect as one document: RUN/effect.json, what `taut host effect --json` prints."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from taut.analysis.paired import factor
 from taut.analysis.trial_result import INSTRUMENT_LIMIT
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.knob import KnobSet
+from taut.records.documents.effect import (
+    ChangeOfEffect,
+    CountOffOn,
+    EffectDocument,
+    FigureOfEffect,
+    KnobOfEffect,
+    OffOn,
+    SetOfEffect,
+)
 from taut.trim.effect import (
     CONFIDENCE,
     STOLEN,
@@ -19,9 +26,6 @@ from taut.trim.effect import (
 )
 from taut.trim.effect_run import LISTED
 
-EFFECT_FILE = "effect.json"
-EFFECT_FORMAT = 2
-"""1 was of gaps, by taut-noise."""
 METHOD = (
     "as found and every set in turn, A B B A; of each pair of runs the logarithm of on / off (of "
     "the time stolen on - off), their Hodges-Lehmann estimate and exact Wilcoxon signed-rank "
@@ -44,56 +48,52 @@ def as_document(
     repetitions: int,
     duration_ns: int | None,
     cores: CpuSet,
-) -> dict[str, Any]:
+) -> EffectDocument:
     """Give everything; `duration_ns` of a trial without its warm-up, None where they differ."""
     by_name = {one.state.name: one for one in sets}
-    return {
-        "format": EFFECT_FORMAT,
-        "method": METHOD,
-        "confidence": CONFIDENCE,
-        "confidence_of_each": confidence_of(n_claims),
-        "cores": format_cpu_list(cores),
-        "repetitions": repetitions,
-        "duration_ns": duration_ns,
-        "percentiles": list(percentiles),
-        "cells": list(dict.fromkeys(trial.cell for trial in trials)),
-        "sets": [set_json(one, by_name[one.name]) for one in found],
-        "notes": notes_of(found, sets, trials, percentiles),
-    }
+    return EffectDocument(
+        method=METHOD,
+        confidence=CONFIDENCE,
+        confidence_of_each=confidence_of(n_claims),
+        cores=format_cpu_list(cores),
+        repetitions=repetitions,
+        duration_ns=duration_ns,
+        percentiles=tuple(percentiles),
+        cells=tuple(dict.fromkeys(trial.cell for trial in trials)),
+        sets=tuple(_set(one, by_name[one.name]) for one in found),
+        notes=tuple(notes_of(found, sets, trials, percentiles)),
+    )
 
 
-def set_json(one: SetEffect, knobs: KnobSet) -> dict[str, Any]:
+def _set(one: SetEffect, knobs: KnobSet) -> SetOfEffect:
     """Give one set: what it turns, and what that does."""
-    return {
-        "name": one.name,
-        "sentence": sentence(one),
-        "knobs": [
-            {"name": knob.name, "summary": knob.summary, "why": knob.why, "source": knob.source}
-            for knob in knobs.knobs
-        ],
-        "changes": [
-            {"setting": change.setting.name, "on": change.wanted} for change in knobs.changes
-        ],
-        "figures": [_figure_json(figure) for figure in one.figures],
-        "lost": {"off": one.lost[0], "on": one.lost[1]},
-        "sent": {"off": one.sent[0], "on": one.sent[1]},
-        "void_share": {"off": one.void_share[0], "on": one.void_share[1]},
-    }
+    return SetOfEffect(
+        name=one.name,
+        sentence=sentence(one),
+        knobs=tuple(KnobOfEffect(k.name, k.summary, k.why, k.source) for k in knobs.knobs),
+        changes=tuple(
+            ChangeOfEffect(change.setting.name, change.wanted) for change in knobs.changes
+        ),
+        figures=tuple(_figure(figure) for figure in one.figures),
+        lost=CountOffOn(*one.lost),
+        sent=CountOffOn(*one.sent),
+        void_share=OffOn(*one.void_share),
+    )
 
 
-def _figure_json(figure: FigureEffect) -> dict[str, Any]:
+def _figure(figure: FigureEffect) -> FigureOfEffect:
     off, on = figure.medians
-    return {
-        "name": figure.name,
-        "unit": "share" if figure.name == STOLEN else "ns",
-        "off": off,
-        "on": on,
-        "off_of_repetitions": list(figure.off),
-        "on_of_repetitions": list(figure.on),
-        "scale": figure.scale,
-        "effect": None if figure.claim is None else asdict(figure.claim),
-        "shown": figure.shown,
-    }
+    return FigureOfEffect(
+        name=figure.name,
+        unit="share" if figure.name == STOLEN else "ns",
+        off=off,
+        on=on,
+        off_of_repetitions=tuple(figure.off),
+        on_of_repetitions=tuple(figure.on),
+        scale=figure.scale,
+        effect=figure.claim,
+        shown=figure.shown,
+    )
 
 
 def sentence(one: SetEffect) -> str:

@@ -1,7 +1,6 @@
 """The run behind an effect: what is asked of the experiment, and what its trials gave."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,6 +14,8 @@ from taut.experiment.plan import make_plan
 from taut.host.apply import Outcome
 from taut.host.knob import KnobSet
 from taut.host.state import FOUND, HostStates
+from taut.records.documents.results import WITHOUT_VOID, TrialResult
+from taut.records.documents.trial import InForce
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.trim.effect import Measured
 
@@ -58,31 +59,31 @@ def try_sets(states: HostStates, sets: Sequence[KnobSet]) -> None:
     states.enter(FOUND)
 
 
-def read_trials(run: RunDirectory, results: Sequence[Mapping[str, Any]]) -> list[Measured]:
+def read_trials(run: RunDirectory, results: Sequence[TrialResult]) -> list[Measured]:
     """Take what analysis found of every whole trial of a device, and the device's gaps."""
     by_name = {trial.name: trial for trial in run.trials()}
     return [
-        _read(by_name[result["name"]], result)
+        _read(by_name[result.name], result)
         for result in results
-        if is_measured(result) and result["driver"] != LOOPBACK
+        if is_measured(result) and result.device.driver != LOOPBACK
     ]
 
 
-def _read(trial: TrialDirectory, result: Mapping[str, Any]) -> Measured:
+def _read(trial: TrialDirectory, result: TrialResult) -> Measured:
     # As a trim has it: while the generator was held up a packet's time is not the device's.
-    latency = result["latency_without_void_ns"]
-    supported = [name for name in LISTED if latency["n"] and _supports(latency["n"], name)]
-    after = (trial.meta.get("host") or {}).get("after") or {}
+    latency, figures = result.latency(WITHOUT_VOID), result.measured
+    supported = [name for name in LISTED if latency.n and _supports(latency.n, name)]
+    after = trial.meta.host.after or InForce()
     return Measured(
-        state=result["host"],
-        repetition=result["repetition"],
-        cell=f"{result['dut']}, {load_words(result)}",
-        percentiles={name: max(1, latency[name]) for name in supported},
+        state=result.device.host,
+        repetition=result.repetition or 0,
+        cell=f"{result.device.dut}, {load_words(result.load)}",
+        percentiles={name: max(1, latency.percentiles_ns[name] or 0) for name in supported},
         stolen_share=stolen_share(trial),
-        sent=result["warm"]["sent"],
-        lost=result["warm"]["lost"],
-        void_share=result["void_share"],
-        n_not_kept=len(after.get("lost") or ()),
+        sent=figures.warm.sent,
+        lost=figures.warm.lost,
+        void_share=figures.void_share,
+        n_not_kept=len(after.lost),
     )
 
 
@@ -91,11 +92,10 @@ def stolen_share(trial: TrialDirectory) -> float | None:
 
     None where the device keeps no log.
     """
-    stats = (trial.meta.get("dut") or {}).get("stats") or {}
-    if "gaps" not in stats or not trial.gaps.is_file():
+    stats, traffic = trial.meta.dut.stats, trial.meta.traffic
+    if stats is None or stats.gaps is None or not trial.gaps.is_file():
         return None
-    traffic = trial.meta["traffic"]
-    start_ns, duration_ns = int(traffic["warm_up_ns"]), int(traffic["duration_ns"])
+    start_ns, duration_ns = traffic.warm_up_ns or 0, traffic.duration_ns or 0
     rows = pq.read_table(trial.gaps, filters=[("thread", "=", _DEVICE)])
     starts = pc.max_element_wise(rows["start_ns"], start_ns)
     ends = pc.min_element_wise(rows["end_ns"], start_ns + duration_ns)

@@ -12,14 +12,14 @@ from taut.experiment.model import LOOPBACK, Spec
 from taut.experiment.plan import STATE_NS, Trial, make_plan
 from taut.experiment.plan import Plan as Trials
 from taut.experiment.runner import Session
-from taut.experiment.stored import is_whole
 from taut.explain.read.packets import read_percentile
 from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
 from taut.host.host import Host
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState, plan_state
-from taut.records.rundir import read_json
+from taut.records.documents.json_form import read_document
+from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound, shares_of
 
@@ -90,7 +90,10 @@ class PacketsBench:
         self._session.run(plan)
         for trial in plan.trials:
             folder = self._session.run_directory.trials_path / trial.name
-            if trial.device.driver != LOOPBACK and is_whole(read_json(folder / "trial.json")):
+            if (
+                trial.device.driver != LOOPBACK
+                and read_document(TrialDocument, folder / TRIAL_FILE).is_whole
+            ):
                 yield Measured(trial, folder)
 
     def _plan(self, states: Sequence[HostState], repetitions: range, first: int) -> Trials:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from taut.core.errors import TautError
 from taut.experiment.plan import STATE_NS, derive_seed
@@ -23,6 +22,8 @@ from taut.explain.window import explain_window
 from taut.host.apply import Outcome
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState, plan_state
+from taut.records.documents.trial import InForce
+from taut.records.documents.trim import CauseOfTrim, WindowOfTrim
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound, shares_of
 from taut.trim.watched import Watch
@@ -49,25 +50,25 @@ class Window:
     causes: Mapping[str, float]
     """By cause, ns per second, on all cores together."""
     remedies: Sequence[str]
-    before: Mapping[str, Any]
+    before: InForce
     """What verify said of the state before the window, and after it."""
-    after: Mapping[str, Any]
+    after: InForce
     failure: str = ""
 
-    def as_json(self) -> dict[str, object]:
-        """One entry of the document's `windows`."""
-        return {
-            "host": self.state,
-            "repetition": self.repetition,
-            "started_utc": self.started_utc,
-            "duration_ns": self.duration_ns,
-            "stalled_ns_per_s": dict(self.figures),
-            "causes_ns_per_s": dict(self.causes),
-            "remedies": list(self.remedies),
-            "before": dict(self.before),
-            "after": dict(self.after),
-            "failure": self.failure or None,
-        }
+    def document(self) -> WindowOfTrim:
+        """Give one entry of the document's `windows`."""
+        return WindowOfTrim(
+            host=self.state,
+            repetition=self.repetition,
+            started_utc=self.started_utc,
+            duration_ns=self.duration_ns,
+            stalled_ns_per_s=self.figures,
+            causes_ns_per_s=self.causes,
+            remedies=tuple(self.remedies),
+            before=self.before,
+            after=self.after,
+            failure=self.failure or None,
+        )
 
 
 class StallsBench:
@@ -122,7 +123,7 @@ class StallsBench:
         entered = watch.states.enter(state)
         before = watch.states.standing()
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
-        stalls = {} if before["lost"] else self._explained()
+        stalls = {} if before.lost else self._explained()
         window = Window(
             state=state.name,
             repetition=repetition,
@@ -185,9 +186,7 @@ def causes_of(stalls: Mapping[int, Explanation], window_ns: int) -> dict[str, fl
     return {cause: _per_s(ns, window_ns) for cause, ns in total.items()}
 
 
-def compared_causes(
-    windows: Sequence[Window], before: str, after: str
-) -> list[dict[str, float | str]]:
+def compared_causes(windows: Sequence[Window], before: str, after: str) -> list[CauseOfTrim]:
     """Set the causes in two states side by side, the largest first; the scouting is in neither.
 
     `before` and `after` are shares of the time stolen; `stolen_ns_before` and `stolen_ns_after`
@@ -199,14 +198,14 @@ def compared_causes(
     sums = [max(sum(mean.values()), 1.0) for mean in (first, second)]
     order = sorted({*first, *second}, key=lambda c: -max(first.get(c, 0.0), second.get(c, 0.0)))
     return [
-        {
-            "cause": cause,
-            "title": title_of(cause),
-            "before": first.get(cause, 0.0) / sums[0],
-            "after": second.get(cause, 0.0) / sums[1],
-            "stolen_ns_before": first.get(cause, 0.0),
-            "stolen_ns_after": second.get(cause, 0.0),
-        }
+        CauseOfTrim(
+            cause=cause,
+            title=title_of(cause),
+            before=first.get(cause, 0.0) / sums[0],
+            after=second.get(cause, 0.0) / sums[1],
+            stolen_ns_before=first.get(cause, 0.0),
+            stolen_ns_after=second.get(cause, 0.0),
+        )
         for cause in order
     ]
 
@@ -250,8 +249,8 @@ def _mean_causes(windows: Sequence[Window], state: str) -> dict[str, float] | No
     return {c: sum(w.causes.get(c, 0.0) for w in used) / len(used) for c in names}
 
 
-def _failure(before: Mapping[str, Any], stalls: Mapping[int, Explanation]) -> str:
-    if before["lost"]:
-        return f"not in force any more: {', '.join(before['lost'][:3])}"
+def _failure(before: InForce, stalls: Mapping[int, Explanation]) -> str:
+    if before.lost:
+        return f"not in force any more: {', '.join(before.lost[:3])}"
     lost = [str(core) for core, found in stalls.items() if causes.TRACE_LOST.id in _of(found)]
     return f"events lost on core {', '.join(lost)}" if lost else ""

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, MissingToolError, TautError
-from taut.core.manifest import make_manifest, write_manifest
 from taut.experiment import leftovers, tracing
 from taut.experiment.runner import pinned_to
 from taut.explain.window import threads_on
@@ -21,6 +20,8 @@ from taut.host.settings.thread_affinity import start_ticks
 from taut.host.situation import Situation
 from taut.host.state import HostStates, describe_applied, refuse_applied
 from taut.host.writer import Writer
+from taut.records.documents.manifest import ProcessOfRun, SpecOfRun, ThreadOfRun
+from taut.records.manifest import make_manifest, write_manifest
 from taut.testbed.core_locks import measuring_on
 from taut.testbed.scope import RunScope
 
@@ -62,17 +63,17 @@ class Process:
                     "was measured: the host is as it was"
                 )
 
-    def as_json(self) -> dict[str, object]:
-        """What manifest.json says of it."""
-        return {
-            "pid": self.pid,
-            "comm": self.comm,
-            "command_line": self.command,
-            "threads": [
-                {"core": core, "thread": thread, "start_ticks": self.starts.get(thread)}
+    def document(self) -> ProcessOfRun:
+        """Give what manifest.json says of it."""
+        return ProcessOfRun(
+            pid=self.pid,
+            comm=self.comm,
+            command_line=self.command,
+            threads=tuple(
+                ThreadOfRun(core, thread, self.starts.get(thread))
                 for core, thread in sorted(self.threads.items())
-            ],
-        }
+            ),
+        )
 
 
 class Voice(Protocol):
@@ -210,12 +211,15 @@ def _describe(
 ) -> None:
     document = make_manifest(
         host=fingerprint(host),
-        spec={"name": f"trim-pid-{process.pid}"},
+        spec=SpecOfRun(name=f"trim-pid-{process.pid}"),
         seeds={"order": seed},
         command_line=command_line,
     )
-    document["process"] = process.as_json()
-    document["cores"] = format_cpu_list(process.cores)
-    document["audit"] = as_document(run_audit(host, situation_of(host, process)))
-    document["applied"] = describe_applied(host)
-    write_manifest(out, document)
+    whole = replace(
+        document,
+        audit=as_document(run_audit(host, situation_of(host, process))),
+        applied=describe_applied(host),
+        process=process.document(),
+        cores=format_cpu_list(process.cores),
+    )
+    write_manifest(out, whole)

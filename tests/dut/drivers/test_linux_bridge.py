@@ -29,7 +29,7 @@ def test_the_bridge_forwards_and_says_where_it_works(
     ):
         assert words in dut.notes[0]
         assert frames_through(links) == 20
-        ports = dut.stop()["ports"]
+        ports = dut.stop().ports
 
     assert ports[0]["rx_packets"] == 20
     assert ports[1]["tx_packets"] == 20

@@ -6,6 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from taut.dut.drivers.taut_forward import TautForwardOptions, _argv, _writer_core, refused
+from taut.records.documents.described import Described
+from taut.records.documents.json_form import parse
 from taut.testbed.link import Link
 
 
@@ -53,16 +55,20 @@ def test_a_burst_of_nothing_is_refused() -> None:
         TautForwardOptions(burst=0)
 
 
-_DESCRIBED = {
-    "network_functions": [
-        {"name": "null", "options": []},
-        {"name": "delay", "options": [{"name": "time"}]},
-    ],
-    "transmit": [
-        {"name": "eager", "options": []},
-        {"name": "buffered", "options": [{"name": "packets"}, {"name": "drain"}]},
-    ],
-}
+_DESCRIBED = parse(
+    Described,
+    {
+        "network_functions": [
+            {"name": "null", "options": []},
+            {"name": "delay", "options": [{"name": "time"}]},
+        ],
+        "transmit": [
+            {"name": "eager", "options": []},
+            {"name": "buffered", "options": [{"name": "packets"}, {"name": "drain"}]},
+        ],
+    },
+    "made",
+)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _LOG = """
 
 
 def test_each_ports_counters_are_read() -> None:
-    first, second = parse_statistics(_LOG)["ports"]
+    first, second = parse_statistics(_LOG).ports
 
     assert first["rx_packets"] == 12
     assert first["rx_dropped"] == 1
@@ -27,4 +27,4 @@ def test_each_ports_counters_are_read() -> None:
 
 
 def test_a_log_without_statistics_gives_none() -> None:
-    assert parse_statistics("Bye...") == {}
+    assert parse_statistics("Bye...") is None

@@ -113,8 +113,8 @@ def test_a_unit_that_taut_holds_back_is_in_force(tmp_path: Path) -> None:
 
 
 def test_what_advice_contradicts_itself_about_is_left_out_as_in_a_plan(tmp_path: Path) -> None:
-    contested = replace(CHECK, measure="others say 1")
-
+    remedies = [replace(remedy, measure="others say 1") for remedy in CHECK.remedies]
+    contested = replace(CHECK, remedies=remedies)
     host = tree(tmp_path, {PATH: "1\n"})
 
     assert choose_wishes([contested], host, POLL, Profile.EXTREME) == []

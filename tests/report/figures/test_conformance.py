@@ -14,13 +14,17 @@ from taut.report.palette import LIGHT
 from taut.report.scene import make_scenes
 
 
+def in_state(row):
+    return replace(row, device=replace(row.device, host="trimmed"))
+
+
 @pytest.fixture(scope="module")
 def scene(analysed):
     """The main load, compared with itself, one device of it in a second state of the host."""
-    scene = make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
+    scene = make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
     pairs = compare_runs(analysed, analysed).pairs
     eager = scene.devices[1]
-    trimmed = replace(eager, label="eager, trimmed", row={**eager.row, "host": "trimmed"})
+    trimmed = replace(eager, label="eager, trimmed", row=in_state(eager.row))
     return replace(
         scene,
         devices=[*scene.devices, trimmed],

@@ -10,13 +10,17 @@ from taut.report.scene import make_scenes
 
 @pytest.fixture
 def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
+    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 def with_rows(scene, change):
     """The scene with changed rows; its own load stays."""
-    devices = [replace(d, row={**d.row, **change(d.row)}) for d in scene.all_devices]
+    devices = [replace(d, row=change(d.row)) for d in scene.all_devices]
     return replace(scene, all_devices=devices)
+
+
+def at(row, pps):
+    return replace(row, load=replace(row.load, asked_pps=pps))
 
 
 def drawn(scene):
@@ -26,8 +30,8 @@ def drawn(scene):
 
 def test_the_axis_of_rates_is_logarithmic_where_they_span_decades(scene):
     _, near = drawn(scene)
-    spread = with_rows(scene, lambda row: {"asked_pps": row["asked_pps"] ** 2 / 1e5})
-    _, far = drawn(with_rows(spread, lambda row: {"asked_pps": row["asked_pps"] ** 4 / 1e15}))
+    spread = with_rows(scene, lambda row: at(row, row.load.asked_pps**2 / 1e5))
+    _, far = drawn(with_rows(spread, lambda row: at(row, row.load.asked_pps**4 / 1e15)))
 
     assert near.get("type") is None
     assert far["type"] == "log"
@@ -37,7 +41,9 @@ def test_the_axis_of_rates_is_logarithmic_where_they_span_decades(scene):
 def test_a_knee_is_told_below_the_axis_not_among_the_lines(scene):
     assert "title" not in drawn(scene)[0]
 
-    spec, _ = drawn(with_rows(scene, lambda row: {"loss_ratio": 0.02 * (row["dut"] == "eager")}))
+    spec, _ = drawn(
+        with_rows(scene, lambda row: replace(row, loss_ratio=0.02 * (row.device.dut == "eager")))
+    )
 
     assert spec["title"]["text"] == ["◇ eager at 100 kpkt/s: 2 % lost"]
     assert spec["title"]["orient"] == "bottom"

@@ -5,6 +5,8 @@ import pytest
 
 from taut.analysis.load import loads_in_order
 from taut.explain.causes import CAUSES
+from taut.records.documents.json_form import parse, plain_object
+from taut.records.documents.results import TrialResult
 from taut.report.chart import as_spec
 from taut.report.figures.tail_by_cause import MOST_PANELS, TailByCause, _panels, _stacked
 from taut.report.palette import cause_token
@@ -13,16 +15,18 @@ from taut.report.scene import make_scenes
 
 @pytest.fixture(scope="module")
 def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1]["variants"]))[0]
+    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 def with_trials(scene, trials):
+    trials = [parse(TrialResult, trial, "made") for trial in trials]
     device = replace(next(d for d in scene.devices if d.label == "eager"), trials=trials)
     return replace(scene, devices=[device])
 
 
 def traced(scene):
-    return next(t for d in scene.devices for t in d.trials if t.get("explanation"))
+    """The document of the trial that was traced."""
+    return next(plain_object(t) for d in scene.devices for t in d.trials if t.explanation)
 
 
 def colour_scales(spec):
@@ -37,7 +41,7 @@ def test_only_the_traced_trial_has_a_panel(scene):
     [panel] = _panels(scene)
 
     assert panel.device.label == "eager"
-    assert panel.causes[0]["cause"] == "preemption"
+    assert panel.causes[0].cause == "preemption"
 
 
 def test_shares_of_each_stretch_are_stacked_to_one(scene):
@@ -49,15 +53,15 @@ def test_shares_of_each_stretch_are_stacked_to_one(scene):
         assert own[0]["high"] == 1
         assert own[-1]["low"] == pytest.approx(0, abs=1e-9)
         assert [row["high"] for row in own[1:]] == [row["low"] for row in own[:-1]]
-        assert sum(row["packets"] for row in own) == panel.tail["bins"][0]["packets"]
+        assert sum(row["packets"] for row in own) == panel.tail.bins[0].packets
 
 
 def test_dots_lie_on_the_curve_of_the_trial(scene):
     [panel] = _panels(scene)
     values, n = replace(panel.device, trials=[panel.trial]).counts("latency")
 
-    assert panel.tail["packets"]["latency_ns"][0] == values[-1]
-    assert panel.tail["n"] == n.sum()
+    assert panel.tail.packets.latency_ns[0] == values[-1]
+    assert panel.tail.n == n.sum()
 
 
 def test_a_cause_has_its_colour_whatever_else_was_seen(scene):
@@ -109,10 +113,13 @@ def test_of_many_trials_the_one_with_the_slowest_packet_is_drawn(scene):
 
     panels = _panels(with_trials(scene, [trial] * MOST_PANELS + [slow]))
 
-    assert [panel.trial for panel in panels] == [slow]
+    assert [panel.trial.latency().max_ns for panel in panels] == [10**9]
 
 
-@pytest.mark.parametrize("kept", [{}, {"by_percentile": None}, {"by_percentile": {"bins": []}}])
+NO_TAIL = {"n": 1, "bins": [], "packets": {"one_in": [], "latency_ns": [], "cause": []}}
+
+
+@pytest.mark.parametrize("kept", [{}, {"by_percentile": None}, {"by_percentile": NO_TAIL}])
 def test_older_results_and_an_empty_tail_have_no_figure(scene, kept):
     trial = traced(scene)
     lean = {k: v for k, v in trial["explanation"].items() if k != "by_percentile"}

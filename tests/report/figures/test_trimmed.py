@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from made_documents import made_result, made_variant
 from taut.report.figures import trimmed
 from taut.report.figures.trimmed import (
     TrimmedPercentiles,
@@ -19,17 +20,16 @@ N_PACKETS = 2_000
 def device(name, state, *, times=1, n_repetitions=6):
     """A device whose repetition r took r to 2000 r µs, times as much in this state."""
     trials = [
-        {"name": f"{name}-{state}-{r}", "repetition": r, "latency_without_void_ns": {"n": 1}}
-        | {"factor": r * times}
+        made_result(name=f"{name}-{state}-{r}", repetition=r, index=r * times)
         for r in range(1, n_repetitions + 1)
     ]
-    return Device(f"{name}, {state}", name, name == "floor", {"host": state}, trials, {})
+    return Device(f"{name}, {state}", name, name == "floor", made_variant(host=state), trials, {})
 
 
 @pytest.fixture(autouse=True)
 def _made_counts(monkeypatch):
     ranks = np.arange(1, N_PACKETS + 1)
-    monkeypatch.setattr(trimmed, "_valid", lambda _, trial: (1000 * ranks * trial["factor"], ranks))
+    monkeypatch.setattr(trimmed, "_valid", lambda _, trial: (1000 * ranks * trial.index, ranks))
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_repetitions_of_one_state_alone_are_left_out(devices):
 
     [(a, b)] = _in_both_states([found, fewer])
 
-    assert [t["repetition"] for t in a.trials] == [2, 3, 4, 5, 6]
-    assert [t["repetition"] for t in b.trials] == [2, 3, 4, 5, 6]
+    assert [t.repetition for t in a.trials] == [2, 3, 4, 5, 6]
+    assert [t.repetition for t in b.trials] == [2, 3, 4, 5, 6]
     assert list(_in_both_states([found, none_left])) == []
 
 

@@ -30,8 +30,8 @@ comes at another place in each, and is slow in each, is no period.
 """
 
 from taut.analysis.content.heads import FrameHeads, MatchedFrames, read_heads
-from taut.analysis.content.result import ContentClass, ContentSearch
 from taut.analysis.content.search import find_content_classes, search_capture, search_captures
+from taut.records.documents.content import ContentClass, ContentSearch
 
 __all__ = [
     "ContentClass",

@@ -8,15 +8,15 @@ import numpy as np
 
 from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.layers import Mask
-from taut.analysis.content.result import (
+from taut.analysis.content.screen import Candidate
+from taut.analysis.content.tails import Tail, TimeBlocks
+from taut.records.documents.content import (
     MAX_LISTED,
     CaptureShare,
     ContentClass,
     ListedPacket,
     TailShare,
 )
-from taut.analysis.content.screen import Candidate
-from taut.analysis.content.tails import Tail, TimeBlocks
 
 _EXACT_UP_TO = 100
 _MAX_ALSO = 8

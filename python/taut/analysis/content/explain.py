@@ -10,9 +10,9 @@ from taut.analysis.content.effect import also_called, describe, tail_share
 from taut.analysis.content.fields import Kind
 from taut.analysis.content.heads import MatchedFrames
 from taut.analysis.content.layers import Mask
-from taut.analysis.content.result import ContentClass
 from taut.analysis.content.screen import Candidate
 from taut.analysis.content.tails import Evidence, Tail, TimeBlocks, Witnesses
+from taut.records.documents.content import ContentClass
 
 ALLOWED_ERROR = 1e-3
 MAX_CLASSES = 10

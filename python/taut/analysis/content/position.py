@@ -17,7 +17,7 @@ import numpy as np
 
 from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.layers import Mask
-from taut.analysis.content.result import PositionRun, Positions
+from taut.records.documents.content import PositionRun, Positions
 
 MAX_RUNS = 10
 _FAR = 10  # times the spread

@@ -18,8 +18,8 @@ from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.layers import Mask
 from taut.analysis.content.period import judge_captures, own_period, work_of_timer
 from taut.analysis.content.ranks import MOST_REACH, Ranks, log_gamma_tail
-from taut.analysis.content.result import ContentClass, SearchedCounter
 from taut.analysis.content.tails import Tail, TimeBlocks, Witnesses
+from taut.records.documents.content import ContentClass, SearchedCounter
 
 _LEAST_PERIOD = 256
 _LOG_P_SCREEN = -11.0

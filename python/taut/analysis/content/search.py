@@ -33,10 +33,10 @@ from taut.analysis.content.heads import (
 from taut.analysis.content.kept import count_kept, join_captures, keep_frames, read_kept
 from taut.analysis.content.position import find_positions
 from taut.analysis.content.recurring import CounterSearch
-from taut.analysis.content.result import ContentSearch, Excluded
 from taut.analysis.content.screen import Candidate, Screen
 from taut.analysis.content.tails import Tail, TimeBlocks
 from taut.capture.native import HEADS
+from taut.records.documents.content import ContentSearch, Excluded
 
 MAX_PACKETS = 2_000_000
 MIN_PACKETS = 1000

@@ -14,6 +14,7 @@ from taut.host.audit import Audit, Row, as_document, find_situation, run_audit
 from taut.host.check import Severity, State
 from taut.host.host import Host
 from taut.host.trace_sample import record_events
+from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph
 
 _STYLES = {
@@ -80,7 +81,7 @@ def audit(
         trace=record_events if trace and host.is_live else None,
     )
     if as_json:
-        typer.echo(json.dumps(as_document(found), indent=1))
+        typer.echo(json.dumps(plain(as_document(found)), indent=1))
     else:
         print_audit(Console(), found, show_all=show_all)
 

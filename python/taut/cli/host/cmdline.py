@@ -19,6 +19,8 @@ from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.shapes import POLLING
 from taut.host.situation import Situation
+from taut.records.documents.host import CmdlineDocument, ParameterReasoned
+from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph
 
 EXAMPLES = ("taut host cmdline --role poll-core --cores 1",)
@@ -50,24 +52,23 @@ def cmdline(
     wishes = choose_wishes(CHECKS, host, situation, chosen)
     parameters = merge_parameters(wishes, situation.online)
     if as_json:
-        typer.echo(json.dumps(_document(situation, chosen, parameters), indent=1))
+        typer.echo(json.dumps(plain(_document(situation, chosen, parameters)), indent=1))
     else:
         _print(parameters)
 
 
 def _document(
     situation: Situation, profile: Profile, parameters: list[Reasoned]
-) -> dict[str, object]:
-    return {
-        "role": situation.role,
-        "cores": format_cpu_list(situation.cores),
-        "profile": profile.name.lower(),
-        "cmdline": command_line(parameters),
-        "parameters": [
-            {"parameter": str(each.parameter), "by": each.by, "why": each.reason}
-            for each in parameters
-        ],
-    }
+) -> CmdlineDocument:
+    return CmdlineDocument(
+        role=situation.role,
+        cores=format_cpu_list(situation.cores),
+        profile=profile.name.lower(),
+        cmdline=command_line(parameters),
+        parameters=tuple(
+            ParameterReasoned(str(each.parameter), each.by, each.reason) for each in parameters
+        ),
+    )
 
 
 def _print(parameters: list[Reasoned]) -> None:

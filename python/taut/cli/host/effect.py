@@ -3,10 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -31,6 +31,9 @@ from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.knob import KnobSet, find_sets
 from taut.host.state import FOUND, describe_applied, refuse_applied
+from taut.records.documents.effect import EFFECT_FILE, EffectDocument
+from taut.records.documents.json_form import plain
+from taut.records.documents.results import Analysis
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import print_note
 from taut.testbed.scope import default_base
@@ -182,15 +185,15 @@ class _Report:
     ) -> None:
         self._sets, self._percentiles, self._n_claims = sets, percentiles, n_claims
         self._plan, self._cores, self._as_json = plan, cores, as_json
-        self._document: dict[str, Any] = {}
+        self._document: EffectDocument | None = None
 
-    def publish(self, run: RunDirectory, document: Mapping[str, Any]) -> None:
+    def publish(self, run: RunDirectory, analysis: Analysis) -> None:
         """Judge, and write effect.json."""
         from taut.trim.effect import judge
-        from taut.trim.effect_document import EFFECT_FILE, as_document
+        from taut.trim.effect_document import as_document
         from taut.trim.effect_run import read_trials
 
-        trials = read_trials(run, document["trials"])
+        trials = read_trials(run, analysis.trials)
         names = [one.state.name for one in self._sets]
         lengths = {trial.duration_ns for trial in self._plan.trials}
         self._document = as_document(
@@ -203,12 +206,13 @@ class _Report:
             duration_ns=lengths.pop() if len(lengths) == 1 else None,
             cores=self._cores,
         )
-        write_json(run.path / EFFECT_FILE, self._document)
+        write_json(run.path / EFFECT_FILE, plain(self._document))
 
     def show(self, report: Path) -> None:
         """Print the document, or the words."""
+        assert self._document is not None, "shown when it was published"
         if self._as_json:
-            json.dump(self._document, sys.stdout)
+            json.dump(plain(self._document), sys.stdout)
             print()
         else:
             print_effect(self._document, Console(), report)

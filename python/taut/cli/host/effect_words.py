@@ -1,8 +1,6 @@
 """An effect on the terminal: one sentence a set, then the figures, then what was turned."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -10,6 +8,7 @@ from rich.text import Text
 from taut.analysis.load import share_words
 from taut.analysis.paired import factor
 from taut.core.units import format_ns
+from taut.records.documents.effect import EffectDocument, FigureOfEffect, SetOfEffect
 from taut.report import cells
 from taut.report.columns import labels, numbers, print_columns, words
 from taut.report.paragraph import INDENT, print_paragraph, print_whole
@@ -18,45 +17,45 @@ from taut.trim.effect import Scale
 _STYLES = {"less": "bold green", "more": "bold red"}
 
 
-def print_effect(document: Mapping[str, Any], console: Console, report: Path) -> None:
+def print_effect(document: EffectDocument, console: Console, report: Path) -> None:
     """Print what was found; the report's path is the last line."""
-    for one in document["sets"]:
-        print_paragraph(console, one["sentence"], style="bold")
+    for one in document.sets:
+        print_paragraph(console, one.sentence, style="bold")
     console.print()
     _print_table(document, console)
     print_paragraph(console, _caption(document), style="dim")
-    for note in document["notes"]:
+    for note in document.notes:
         print_paragraph(console, note)
-    for one in document["sets"]:
+    for one in document.sets:
         _print_knobs(one, console)
     print_paragraph(console, "The host is as it was.")
     print_whole(console, f"Report: {report}")
 
 
-def _print_table(document: Mapping[str, Any], console: Console) -> None:
-    interval = f"{100 * document['confidence']:.0f} % interval"
+def _print_table(document: EffectDocument, console: Console) -> None:
+    interval = f"{100 * document.confidence:.0f} % interval"
     titles = ("off", "on", "on / off", interval)
     rows: list[list[Text | str]] = []
-    for one in document["sets"]:
-        if len(document["sets"]) > 1:
-            rows.append([Text(one["name"], "italic")])
-        rows += [_row(figure) for figure in one["figures"]]
-        lost, late = one["lost"], one["void_share"]
-        rows.append(["lost packets", *(cells.count(lost[s]) for s in ("off", "on"))])
-        rows.append(["generator late", *(share_words(late[s]) for s in ("off", "on"))])
+    for one in document.sets:
+        if len(document.sets) > 1:
+            rows.append([Text(one.name, "italic")])
+        rows += [_row(figure) for figure in one.figures]
+        lost, late = one.lost, one.void_share
+        rows.append(["lost packets", cells.count(lost.off), cells.count(lost.on)])
+        rows.append(["generator late", share_words(late.off), share_words(late.on)])
     print_columns(console, [labels(""), *map(numbers, titles), words("shown")], rows)
 
 
-def _row(figure: Mapping[str, Any]) -> list[Text | str]:
-    name, effect, shown = figure["name"], figure["effect"], figure["shown"]
-    is_ratio = figure["scale"] == Scale.RATIO
-    off, on = ((cells.time if is_ratio else _percent)(figure[state]) for state in ("off", "on"))
+def _row(figure: FigureOfEffect) -> list[Text | str]:
+    name, effect, shown = figure.name, figure.effect, figure.shown
+    is_ratio = figure.scale == Scale.RATIO
+    off, on = ((cells.time if is_ratio else _percent)(value) for value in (figure.off, figure.on))
     number = _ratio if is_ratio else _points
     if effect is None:
         estimate = interval = cells.NOTHING
     else:
-        estimate = number(effect["estimate"])
-        interval = f"{number(effect['low'])} to {number(effect['high'])}"
+        estimate = number(effect.estimate)
+        interval = f"{number(effect.low)} to {number(effect.high)}"
     label = name if is_ratio else f"{name}, on - off"
     return [label, off, on, estimate, interval, Text(shown, style=_STYLES.get(shown, ""))]
 
@@ -74,22 +73,22 @@ def _points(share: float) -> str:
     return f"{100 * share:.2f}"
 
 
-def _caption(document: Mapping[str, Any]) -> str:
-    per_run = document["duration_ns"]
+def _caption(document: EffectDocument) -> str:
+    per_run = document.duration_ns
     length = "" if per_run is None else f" of {format_ns(per_run)}"
-    measured = "; ".join(document["cells"])
-    mean = ", geometric means over these" if len(document["cells"]) > 1 else ""
-    method = document["method"]
+    measured = "; ".join(document.cells)
+    mean = ", geometric means over these" if len(document.cells) > 1 else ""
+    method = document.method
     return (
-        f"{measured}: off and on are medians of {document['repetitions']} runs{length}{mean}. "
+        f"{measured}: off and on are medians of {document.repetitions} runs{length}{mean}. "
         "Percentiles: service latency of every packet. Time stolen: share of the time in the "
         f"logged gaps of the device's thread; on - off in points. {method[0].upper()}{method[1:]}."
     )
 
 
-def _print_knobs(one: Mapping[str, Any], console: Console) -> None:
-    for knob in one["knobs"]:
-        print_paragraph(console, f"{knob['name']}  {knob['summary']}", "", INDENT, style="bold")
-        if knob["why"]:
-            known = f"known: {knob['why']} ({knob['source']})"
+def _print_knobs(one: SetOfEffect, console: Console) -> None:
+    for knob in one.knobs:
+        print_paragraph(console, f"{knob.name}  {knob.summary}", "", INDENT, style="bold")
+        if knob.why:
+            known = f"known: {knob.why} ({knob.source})"
             print_paragraph(console, known, INDENT, 2 * INDENT, style="dim")

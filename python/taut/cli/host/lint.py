@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,6 +15,8 @@ from taut.host.host import Host
 from taut.host.kernel_parameters.command_line import command_line_of_file
 from taut.host.kernel_parameters.facts import parse_kernel_config
 from taut.host.lint import KernelFacts, Problem, lint_command_line, read_kernel_facts
+from taut.records.documents.host import LintDocument, ProblemOfLine
+from taut.records.documents.json_form import plain
 from taut.report.paragraph import print_paragraph
 
 _WRONG = 3
@@ -67,7 +69,7 @@ def lint(
     facts = _override(facts, kernel, config, cpus)
     problems = lint_command_line(line, facts)
     if as_json:
-        typer.echo(json.dumps(_document(line, facts, problems), indent=1))
+        typer.echo(json.dumps(plain(_document(line, facts, problems)), indent=1))
     else:
         _print(facts, problems)
     if any(problem.is_wrong for problem in problems):
@@ -119,24 +121,23 @@ def _override(
     return facts if cpus is None else replace(facts, cores=tuple(range(cpus)))
 
 
-def _document(line: str, facts: KernelFacts, problems: Sequence[Problem]) -> dict[str, Any]:
-    return {
-        "format": 1,
-        "command_line": line.strip(),
-        "kernel": ".".join(map(str, facts.kernel)) if facts.kernel else None,
-        "n_cores": facts.n_cores,
-        "is_wrong": any(problem.is_wrong for problem in problems),
-        "problems": [
-            {
-                "kind": problem.kind,
-                "parameter": problem.parameter,
-                "severity": problem.severity,
-                "message": problem.message,
-                "remedy": problem.remedy,
-            }
+def _document(line: str, facts: KernelFacts, problems: Sequence[Problem]) -> LintDocument:
+    return LintDocument(
+        command_line=line.strip(),
+        kernel=".".join(map(str, facts.kernel)) if facts.kernel else None,
+        n_cores=facts.n_cores,
+        is_wrong=any(problem.is_wrong for problem in problems),
+        problems=tuple(
+            ProblemOfLine(
+                problem.kind,
+                problem.parameter,
+                problem.severity,
+                problem.message,
+                problem.remedy,
+            )
             for problem in problems
-        ],
-    }
+        ),
+    )
 
 
 def _print(facts: KernelFacts, problems: Sequence[Problem]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,6 +22,8 @@ from taut.binaries.noise import CoreNoise, Noise, NoiseRequest, measure_noise, r
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.units import format_ns, parse_duration_ns
+from taut.records.documents.json_form import plain
+from taut.records.documents.noise import NoiseDocument, NoiseOfCore
 from taut.report.columns import GUTTER, labels, numbers, print_columns
 from taut.report.paragraph import print_paragraph
 
@@ -80,37 +82,36 @@ def noise(
         if hdr is not None and request.out is not None:
             _write_hdr(found, request.out, hdr, started)
     if as_json:
-        typer.echo(json.dumps(as_document(found), indent=1))
+        typer.echo(json.dumps(plain(as_document(found)), indent=1))
     else:
         _print(found)
     if found.was_interrupted:
         raise InterruptedRun("interrupted: the figures are of the time until then")
 
 
-def as_document(found: Noise) -> dict[str, Any]:
+def as_document(found: Noise) -> NoiseDocument:
     """Give what was measured as `--json` prints it."""
-    return {
-        "format": FORMAT,
-        "threshold_ns": found.threshold_ns,
-        "priority": found.priority,
-        "interrupted": found.was_interrupted,
-        "cores": [
-            {
-                "core": row.core,
-                "runtime_ns": row.duration_ns,
-                "samples": row.samples,
-                "gaps": row.n_gaps,
-                "gaps_not_logged": row.not_logged,
-                "total_ns": row.stolen_ns,
-                "total_percent": 100 * row.stolen_share,
-                "max_ns": row.worst_ns,
-                "max_at_ns": row.worst_at_ns,
-                "period_ns": dict(row.period_ns),
-                "gaps_over_ns": {str(ns): n for ns, n in row.over.items()},
-            }
+    return NoiseDocument(
+        threshold_ns=found.threshold_ns,
+        priority=found.priority,
+        interrupted=found.was_interrupted,
+        cores=tuple(
+            NoiseOfCore(
+                core=row.core,
+                runtime_ns=row.duration_ns,
+                samples=row.samples,
+                gaps=row.n_gaps,
+                gaps_not_logged=row.not_logged,
+                total_ns=row.stolen_ns,
+                total_percent=100 * row.stolen_share,
+                max_ns=row.worst_ns,
+                max_at_ns=row.worst_at_ns,
+                period_ns=row.period_ns,
+                gaps_over_ns={str(ns): n for ns, n in row.over.items()},
+            )
             for row in found.cores
-        ],
-    }
+        ),
+    )
 
 
 def _make_folder(folder: Path) -> None:

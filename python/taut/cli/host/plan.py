@@ -15,6 +15,7 @@ from taut.core.files import write_whole
 from taut.host.boot_files import check_forms
 from taut.host.host import Host
 from taut.host.plan_document import as_document
+from taut.records.documents.json_form import plain
 
 EXAMPLES = (
     "taut host plan --cores 1",
@@ -68,7 +69,7 @@ def plan(
         host, role=role, cores=cores, profile=profile, only=only, watch=watch, device=device
     )
     if as_json:
-        typer.echo(json.dumps(as_document(found), indent=1))
+        typer.echo(json.dumps(plain(as_document(found)), indent=1))
     else:
         print_plan(Console(), found, show_all=show_all)
     if boot and out is not None:

@@ -10,6 +10,8 @@ from taut.cli.host.planning import shown
 from taut.host.host import Host
 from taut.host.verify import Standing, Verification, Verified
 from taut.host.verify import verify as verify_host
+from taut.records.documents.host import ChangeVerified, VerifyDocument
+from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph
 
 _COLOURS = {
@@ -29,30 +31,29 @@ def verify(
     """Read every changed setting again. Exit status 1: not all of them are in force."""
     found = verify_host(Host())
     if as_json:
-        typer.echo(json.dumps(_document(found), indent=1))
+        typer.echo(json.dumps(plain(_document(found)), indent=1))
     else:
         _print(found)
     if not found.is_good:
         raise typer.Exit(1)
 
 
-def _document(found: Verification) -> dict[str, object]:
-    return {
-        "format": 1,
-        "complaints": list(found.complaints),
-        "changes": [
-            {
-                "remedy": one.entry.remedy,
-                "setting": one.entry.setting.name,
-                "old": one.entry.old,
-                "wanted": one.entry.wanted,
-                "now": one.now,
-                "standing": one.standing,
-                "note": one.note,
-            }
+def _document(found: Verification) -> VerifyDocument:
+    return VerifyDocument(
+        complaints=tuple(found.complaints),
+        changes=tuple(
+            ChangeVerified(
+                remedy=one.entry.remedy,
+                setting=one.entry.setting.name,
+                old=one.entry.old,
+                wanted=one.entry.wanted,
+                now=one.now,
+                standing=one.standing,
+                note=one.note,
+            )
             for one in found.changes
-        ],
-    }
+        ),
+    )
 
 
 def _print(found: Verification) -> None:

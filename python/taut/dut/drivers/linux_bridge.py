@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from platform import release
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from pydantic import Field
 
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
 from taut.host.situation import Waiting
+from taut.records.documents.trial import DutStats
 from taut.testbed import netlink, softirq
 from taut.testbed.link import STATION_MACS, Link
 from taut.testbed.scope import RunScope
@@ -45,19 +46,19 @@ class _RunningBridge:
         self._namespace = namespace
         self._name = name
         self._ports = ports
-        self._stats: dict[str, Any] | None = None
+        self._stats: DutStats | None = None
 
     def alive(self) -> bool:
         return self._name in netlink.links(self._namespace)
 
-    def stop(self) -> dict[str, Any]:
+    def stop(self) -> DutStats:
         if self._stats is None:
-            self._stats = {
-                "ports": [
+            self._stats = DutStats(
+                ports=tuple(
                     {"port": port, **netlink.link_counters(port, self._namespace)}
                     for port in self._ports
-                ]
-            }
+                )
+            )
         return self._stats
 
     def log_tail(self, n_lines: int = 20) -> list[str]:  # noqa: ARG002 - an interface

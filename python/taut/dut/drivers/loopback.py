@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from taut.core.cpus import CpuSet
 from taut.core.version import taut_version
@@ -31,8 +30,8 @@ class _NoDevice:
     def alive(self) -> bool:
         return True
 
-    def stop(self) -> dict[str, Any]:
-        return {}
+    def stop(self) -> None:
+        return None
 
     def log_tail(self, n_lines: int = 20) -> list[str]:  # noqa: ARG002 - an interface
         return []

@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -21,7 +21,9 @@ from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import parse_transmit
 from taut.host.situation import Waiting
-from taut.records.rundir import read_json
+from taut.records.documents.described import Described
+from taut.records.documents.json_form import parse, read_document
+from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
@@ -122,21 +124,21 @@ class TautForwardDriver:
                 process,
                 path=PATH_WORDS[links[0].kind],
                 gaps_file=gaps,
-                read_stats=lambda: read_json(stats) if stats.exists() else {},
+                read_stats=lambda: read_document(DutStats, stats) if stats.exists() else None,
             )
             yield dut
             dut.stop()
 
 
-def refused(options: TautForwardOptions, described: Mapping[str, Any]) -> str | None:
+def refused(options: TautForwardOptions, described: Described) -> str | None:
     """Say which word of the options the program does not know: before a run, not in its trials."""
-    asked = [("nf", "network_functions", word) for word in options.nf]
-    for option, family, word in [*asked, ("transmit", "transmit", options.transmit)]:
+    asked = [("nf", described.network_functions, word) for word in options.nf]
+    for option, family, word in [*asked, ("transmit", described.transmit, options.transmit)]:
         name, _, values = word.partition(":")
-        members = {member["name"]: member for member in described.get(family, [])}
+        members = {member.name: member for member in family}
         if name not in members:
             return f"{_PROGRAM}: {option} {name!r}: unknown; known are {', '.join(members)}"
-        known = [entry["name"] for entry in members[name]["options"]]
+        known = members[name].option_names
         for i, part in enumerate(values.split(",")):
             key, equals, _ = part.partition("=")
             # The values of a transmit policy may stand without their keys, in turn.
@@ -148,7 +150,7 @@ def refused(options: TautForwardOptions, described: Mapping[str, Any]) -> str | 
 
 
 @cache
-def _describe() -> dict[str, Any]:
+def _describe() -> Described:
     ended = subprocess.run(
         [str(find_binary(_PROGRAM)), "--describe"], capture_output=True, text=True, check=False
     )
@@ -156,7 +158,7 @@ def _describe() -> dict[str, Any]:
         described = json.loads(ended.stdout)
     except json.JSONDecodeError:
         raise MissingToolError(f"{_PROGRAM} --describe: no JSON; run `make build` again") from None
-    return described if isinstance(described, dict) else {}
+    return parse(Described, described, f"{_PROGRAM} --describe")
 
 
 def _writer_core(cores: CpuSet) -> int | None:

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.dpdk import dpdk_version
 from taut.host.situation import Waiting
+from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -97,13 +98,13 @@ class TestpmdDriver:
             dut.stop()
 
 
-def _statistics(kind: str, process: Child) -> dict[str, Any]:
+def _statistics(kind: str, process: Child) -> DutStats | None:
     # A memif port forgets its counters when the generator leaves, which is before the end.
-    return {} if kind == "memif" else parse_statistics(process.log_text())
+    return None if kind == "memif" else parse_statistics(process.log_text())
 
 
-def parse_statistics(log: str) -> dict[str, Any]:
-    """Give the counters of each port that testpmd prints when forwarding stops."""
+def parse_statistics(log: str) -> DutStats | None:
+    """Give the counters of each port that testpmd prints when forwarding stops; None: none."""
     ports: list[dict[str, int | str]] = []
     for line in log.splitlines():
         match = _PORT.search(line)
@@ -114,7 +115,7 @@ def parse_statistics(log: str) -> dict[str, Any]:
         elif ports:
             for name, value in _COUNTER.findall(line):
                 ports[-1][name.lower().replace("-", "_")] = int(value)
-    return {"ports": ports} if ports else {}
+    return DutStats(ports=tuple(ports)) if ports else None
 
 
 def _argv(

@@ -1,12 +1,11 @@
 """How much of each percentile's latency the second run saves: the papers' figure."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from taut.analysis.compare import Pair
 from taut.analysis.difference import Shown
 from taut.core.percentiles import PERCENTILES
-from taut.report.chart import Chart, alt, column_data, device_colour, layered
+from taut.report.chart import Chart, Mark, alt, column_data, device_colour, layered
 from taut.report.palette import colour_devices
 from taut.report.scene import Scene
 
@@ -34,7 +33,7 @@ class Improvement:
         rows = [row for pair in scene.pairs for row in _rows(pair)]
         if not rows:
             return None
-        colours = colour_devices({pair.label: pair.a["is_floor"] for pair in scene.pairs})
+        colours = colour_devices({pair.label: pair.a.is_floor for pair in scene.pairs})
         low, high = _domain(rows)
         base = alt.Chart(column_data(rows)).encode(
             x=alt.X(
@@ -76,7 +75,7 @@ class Improvement:
         return layered(none, bars, *marks, height=_HEIGHT)
 
 
-def _rows(pair: Pair) -> Iterator[dict[str, Any]]:
+def _rows(pair: Pair) -> Iterator[Mark]:
     for one in pair.differences:
         if one.improvement is None or one.shown is Shown.UNSUPPORTED:
             continue
@@ -93,7 +92,7 @@ def _rows(pair: Pair) -> Iterator[dict[str, Any]]:
         }
 
 
-def _domain(rows: list[dict[str, Any]]) -> tuple[float, float]:
+def _domain(rows: list[Mark]) -> tuple[float, float]:
     """Every mark and zero; of the bars as much again as the marks take, at least ten percent."""
     marks = [float(row["percent"]) for row in rows] + [0.0]
     reach = max(max(marks) - min(marks), 10.0)

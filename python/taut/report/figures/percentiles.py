@@ -1,12 +1,11 @@
 """The whole distribution, on the axis that gives every nine the same room."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from taut.core.percentiles import PERCENTILES, SUPPORT
-from taut.report.chart import Chart, alt, column_data, device_colour, time_axis, time_scale
+from taut.report.chart import Chart, Mark, alt, column_data, device_colour, time_axis, time_scale
 from taut.report.nines import EVERY_SLOWEST, POINTS_PER_DECADE, nines_axis, plotted_ranks
 from taut.report.scene import Device, Ints, Scene
 
@@ -72,13 +71,13 @@ class Percentiles:
         return chart
 
 
-def _rows_of(device: Device) -> Iterator[dict[str, Any]]:
+def _rows_of(device: Device) -> Iterator[Mark]:
     values, n = device.counts("latency")
     # From the first percentile on that the table greys.
-    few = [PERCENTILES[name] for name in device.row["unsupported_percentiles"]]
+    few = [PERCENTILES[name] for name in device.row.doubt.unsupported_percentiles]
     limit = min((under / (under - over) for over, under in few), default=np.inf)
     yield from _curve(device.label, values, n, "supported", "few packets", limit)
-    if device.row["void"]:
+    if device.row.void:
         values, n = device.counts("latency", with_void=False)
         if len(values):
             yield from _curve(device.label, values, n, "without void", "without void")
@@ -86,13 +85,13 @@ def _rows_of(device: Device) -> Iterator[dict[str, Any]]:
 
 def _curve(
     label: str, values: Ints, n: Ints, solid: str, dashed: str, limit: float = np.inf
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Mark]:
     """Exact points: the packet of rank r, and that one in total / (total - r + 1) is as slow."""
     upto = np.cumsum(n)
     total = int(upto[-1])
     ranks = plotted_ranks(total)
     at = values[np.searchsorted(upto, ranks)]
-    last_solid: dict[str, Any] | None = None
+    last_solid: Mark | None = None
     for rank, value in zip(ranks.tolist(), at.tolist(), strict=True):
         point = {"device": label, "one_in": total / (total - rank + 1), "latency_us": value / 1e3}
         if total - rank >= SUPPORT and point["one_in"] < limit:

@@ -1,12 +1,12 @@
 """Latency against load, up to the knee and beyond it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from taut.analysis.knee import LOSS, P50_FACTOR, find_knee
 from taut.analysis.load import load_of, rate_words
 from taut.report.chart import (
     Chart,
+    Mark,
     alt,
     column_data,
     decades,
@@ -74,7 +74,11 @@ class LatencyAgainstRate:
             layers.append(marked.mark_point(shape="diamond", size=180, strokeWidth=2.5))
         chart = layered(*layers, height=340)
         # Below the axis: no place in the figure is free for certain.
-        return chart.properties(title=_below([knee["words"] for knee in knees])) if knees else chart
+        return (
+            chart.properties(title=_below([str(knee["words"]) for knee in knees]))
+            if knees
+            else chart
+        )
 
 
 def _rate_axis(rates: Sequence[float]) -> alt.X:
@@ -111,34 +115,35 @@ def _same_traffic(device: Device, scene: Scene) -> bool:
     return (traffic, frame, both, departures) == (*scene.load[:3], scene.load[4])
 
 
-def _points(device: Device) -> list[dict[str, Any]]:
+def _points(device: Device) -> list[Mark]:
     row = device.row
     return [
         {
             "device": device.label,
-            "rate_pps": row["asked_pps"],
+            "rate_pps": row.load.asked_pps or 0.0,
             "percentile": name,
-            "latency_us": row["latency_ns"][name] / 1e3,
-            "lost": f"{row['lost']} of {row['sent']}",
+            "latency_us": value / 1e3,
+            "lost": f"{row.lost} of {row.sent}",
         }
         for name in _SHOWN
-        if row["latency_ns"][name] is not None and name not in row["unsupported_percentiles"]
+        if (value := row.latency.percentiles_ns[name]) is not None
+        and name not in row.doubt.unsupported_percentiles
     ]
 
 
-def _knees(devices: Sequence[Device], labels: Sequence[str]) -> list[dict[str, Any]]:
-    found = []
+def _knees(devices: Sequence[Device], labels: Sequence[str]) -> list[Mark]:
+    found: list[Mark] = []
     for label in labels:
         mine = [d for d in devices if d.label == label]
         knee = None if mine[0].is_floor else find_knee([d.row for d in mine])
-        if knee and knee[0]["latency_ns"]["p50"] is not None:
+        if knee and (p50_ns := knee[0].latency.p50_ns) is not None:
             row, why = knee
             found.append(
                 {
                     "device": label,
-                    "rate_pps": row["asked_pps"],
-                    "latency_us": row["latency_ns"]["p50"] / 1e3,
-                    "words": f"◇ {label} at {rate_words(row['asked_pps'])}: {why}",
+                    "rate_pps": row.load.asked_pps or 0.0,
+                    "latency_us": p50_ns / 1e3,
+                    "words": f"◇ {label} at {rate_words(row.load.asked_pps)}: {why}",
                 }
             )
     return found

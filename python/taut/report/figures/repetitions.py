@@ -1,10 +1,8 @@
 """Every repetition on its own: what pooling would hide."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from taut.core.percentiles import SUPPORT
-from taut.report.chart import Chart, alt, column_data, layered, time_axis, time_scale
+from taut.records.documents.results import TrialResult
+from taut.report.chart import Chart, Mark, alt, column_data, layered, time_axis, time_scale
 from taut.report.scene import Device, Scene
 
 _SHOWN = ("p50", "p99", "p99.9", "max")
@@ -72,21 +70,21 @@ class Repetitions:
         return layered(line, points, words, height=19 * len(names))
 
 
-def _name(device: Device, trial: Mapping[str, Any]) -> str:
-    return f"{device.label} #{trial['repetition']}"
+def _name(device: Device, trial: TrialResult) -> str:
+    return f"{device.label} #{trial.repetition}"
 
 
-def _rows(scene: Scene) -> list[dict[str, Any]]:
+def _rows(scene: Scene) -> list[Mark]:
     return [
         {
             "device": device.label,
             "trial": _name(device, trial),
             "percentile": name,
-            "latency_us": trial["latency_ns"][name] / 1e3,
+            "latency_us": value / 1e3,
         }
         for device in scene.devices
         for trial in device.trials
         for name in _SHOWN
-        if trial["latency_ns"][name] is not None
-        and (name == "max" or trial["n_above"][name] >= SUPPORT)
+        if (value := trial.latency().value_ns(name)) is not None
+        and (name == "max" or trial.measured.doubt.n_above[name] >= SUPPORT)
     ]

@@ -9,9 +9,17 @@ import numpy as np
 from taut.analysis.load import share_words
 from taut.explain.grades import count_guesses, title_words
 from taut.explain.tell.by_percentile import EVERY_SLOWEST, PER_DECADE
+from taut.records.documents.explanation import (
+    ByPercentile,
+    CauseDocument,
+    ExplanationDocument,
+    Stretch,
+)
+from taut.records.documents.results import TrialResult
 from taut.report.chart import (
     SHARE_LABEL,
     Chart,
+    Mark,
     alt,
     column_data,
     decades,
@@ -46,28 +54,34 @@ class _Panel:
     """One trial and where it is drawn; a layered chart has no panels, but its axes have ranges."""
 
     device: Device
-    trial: Mapping[str, Any]
+    trial: TrialResult
     top: int
 
     @property
-    def tail(self) -> Mapping[str, Any]:
+    def explanation(self) -> ExplanationDocument:
+        """Why its packets were late."""
+        assert self.trial.explanation is not None, f"{self.trial.name}: not traced"
+        return self.trial.explanation
+
+    @property
+    def tail(self) -> ByPercentile:
         """What results.json has for this figure."""
-        found: Mapping[str, Any] = self.trial["explanation"]["by_percentile"]
-        return found
+        assert self.explanation.by_percentile is not None, f"{self.trial.name}: no percentiles"
+        return self.explanation.by_percentile
 
     @property
-    def causes(self) -> list[Mapping[str, Any]]:
+    def causes(self) -> list[CauseDocument]:
         """The causes that have packets of the tail, the most first."""
-        return [c for c in self.trial["explanation"]["causes"] if c["n_packets"]]
+        return [c for c in self.explanation.causes if c.n_packets]
 
     @property
-    def words(self) -> list[dict[str, Any]]:
+    def words(self) -> list[Mark]:
         """The list of causes: a line each, the small ones together."""
-        small = [c for c in self.causes if c["tail_share"] < _LEAST_SHARE]
+        small = [c for c in self.causes if c.tail_share < _LEAST_SHARE]
         told = self.causes if len(small) < 2 else [c for c in self.causes if c not in small]
         lines = [_told(cause) for cause in told]
         if len(told) < len(self.causes):
-            share = share_words(sum(c["tail_share"] for c in small))
+            share = share_words(sum(c.tail_share for c in small))
             lines.append({"cause": "", "is_guess": False, "text": f"{share}  {len(small)} others"})
         return [{**line, "at": self.top + _LINE * (2.5 + i)} for i, line in enumerate(lines)]
 
@@ -141,24 +155,24 @@ def _panels(scene: Scene) -> list[_Panel]:
     return panels
 
 
-def _is_drawn(trial: Mapping[str, Any]) -> bool:
+def _is_drawn(trial: TrialResult) -> bool:
     """Whether it was traced, by a taut that kept percentiles, and had a tail."""
-    explanation = trial.get("explanation") or {}
-    return bool((explanation.get("by_percentile") or {}).get("bins"))
+    of = None if trial.explanation is None else trial.explanation.by_percentile
+    return of is not None and bool(of.bins)
 
 
-def _slowest(trial: Mapping[str, Any]) -> int:
-    return int(trial["latency_ns"]["max"] or 0)
+def _slowest(trial: TrialResult) -> int:
+    return trial.latency().max_ns or 0
 
 
 def _colour(panels: Sequence[_Panel]) -> alt.Color:
     """One scale for all; the lists in the panels are its legend."""
-    names = list(dict.fromkeys(c["cause"] for panel in panels for c in panel.causes))
+    names = list(dict.fromkeys(c.cause for panel in panels for c in panel.causes))
     scale = alt.Scale(domain=names, range=[cause_token(name) for name in names])
     return alt.Color("cause:N", scale=scale, legend=None)
 
 
-def _curve_rows(panel: _Panel) -> list[dict[str, Any]]:
+def _curve_rows(panel: _Panel) -> list[Mark]:
     """The percentile curve of this trial alone: exact points, as percentiles.py draws them."""
     values, n = replace(panel.device, trials=[panel.trial]).counts("latency")
     upto = np.cumsum(n)
@@ -184,7 +198,7 @@ def _grid_layer(panel: _Panel, x: alt.X, most: float) -> alt.Chart:
 
 def _curve_layer(
     panel: _Panel,
-    rows: list[dict[str, Any]],
+    rows: list[Mark],
     x: alt.X,
     colour: alt.Color,
     times: tuple[float, float],
@@ -214,12 +228,11 @@ def _curve_layer(
     return found
 
 
-def _dots(panel: _Panel) -> list[dict[str, Any]]:
+def _dots(panel: _Panel) -> list[Mark]:
     """Single packets of the tail; results of older versions do not say which are guesses."""
-    packets = panel.tail["packets"]
-    guesses = packets.get("is_guess") or [False] * len(packets["cause"])
-    titles = {c["cause"]: c["title"] for c in panel.causes}
-    columns = (packets[name] for name in ("one_in", "latency_ns", "cause"))
+    packets = panel.tail.packets
+    guesses = packets.is_guess or (False,) * len(packets.cause)
+    titles = {c.cause: c.title for c in panel.causes}
     return [
         {
             "one_in": one_in,
@@ -228,7 +241,9 @@ def _dots(panel: _Panel) -> list[dict[str, Any]]:
             "is_guess": is_guess,
             "title": title_words(titles[cause], int(is_guess), 1),
         }
-        for one_in, ns, cause, is_guess in zip(*columns, guesses, strict=True)
+        for one_in, ns, cause, is_guess in zip(
+            packets.one_in, packets.latency_ns, packets.cause, guesses, strict=True
+        )
     ]
 
 
@@ -250,9 +265,9 @@ def _bar_layer(panel: _Panel, x: alt.X, colour: alt.Color) -> alt.LayerChart:
         alt.Tooltip("share:Q", format=".1%", title="share of the stretch"),
     ]
     counts = [
-        {"one_in": float(np.sqrt(a * b)), "n": f"{row['packets']:,}"}
-        for row in panel.tail["bins"]
-        for a, b in [row["one_in"]]
+        {"one_in": float(np.sqrt(a * b)), "n": f"{row.packets:,}"}
+        for row in panel.tail.bins
+        for a, b in [row.one_in]
     ]
     numbers = alt.Chart(alt.InlineData(values=counts)).mark_text(
         fontSize=11, color="@muted", baseline="bottom"
@@ -270,24 +285,24 @@ def _bar_layer(panel: _Panel, x: alt.X, colour: alt.Color) -> alt.LayerChart:
     return found
 
 
-def _stacked(panel: _Panel) -> list[dict[str, Any]]:
+def _stacked(panel: _Panel) -> list[Mark]:
     """From above, causes in the order of the list beside: one keeps its place from bar to bar."""
-    rows = []
-    for of in panel.tail["bins"]:
+    rows: list[Mark] = []
+    for of in panel.tail.bins:
         high = 1.0
         for cause, n, is_guess in _parts(panel, of):
-            share = n / of["packets"]
+            share = n / of.packets
             if n:
                 rows.append(
                     {
-                        "one_in": float(of["one_in"][0]),
-                        "until": float(of["one_in"][1]),
+                        "one_in": float(of.one_in[0]),
+                        "until": float(of.one_in[1]),
                         "low": max(high - share, 0.0),
                         "high": high,
-                        "cause": cause["cause"],
+                        "cause": cause.cause,
                         "is_guess": is_guess,
-                        "title": title_words(cause["title"], int(is_guess), 1),
-                        "stretch": f"{of['from']} to {of['to']}",
+                        "title": title_words(cause.title, int(is_guess), 1),
+                        "stretch": f"{of.begin} to {of.end}",
                         "packets": n,
                         "share": share,
                     }
@@ -296,22 +311,18 @@ def _stacked(panel: _Panel) -> list[dict[str, Any]]:
     return rows
 
 
-def _parts(
-    panel: _Panel, stretch: Mapping[str, Any]
-) -> Iterator[tuple[Mapping[str, Any], int, bool]]:
+def _parts(panel: _Panel, stretch: Stretch) -> Iterator[tuple[CauseDocument, int, bool]]:
     """Each cause's packets of a stretch, and after them those that are guesses."""
     for cause in panel.causes:
-        guesses = stretch.get("guesses", {}).get(cause["cause"], 0)
-        yield cause, stretch["by_cause"].get(cause["cause"], 0) - guesses, False
+        guesses = stretch.guesses.get(cause.cause, 0)
+        yield cause, stretch.by_cause.get(cause.cause, 0) - guesses, False
         yield cause, guesses, True
 
 
 def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
     """The trial's name above, how long its tail is, and the causes with their shares of it."""
-    e = panel.trial["explanation"]
-    tail = (
-        f"repetition {panel.trial['repetition']}: {e['tail_packets']:,} packets above {e['over']}"
-    )
+    e = panel.explanation
+    tail = f"repetition {panel.trial.repetition}: {e.tail_packets:,} packets above {e.over}"
     of_lines = alt.Chart(alt.InlineData(values=panel.words))
     at = alt.Y("at:Q", scale=None, axis=None)
     heads = [
@@ -333,9 +344,9 @@ def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
     ]
 
 
-def _told(cause: Mapping[str, Any]) -> dict[str, Any]:
+def _told(cause: CauseDocument) -> Mark:
     """A line of the list: a cause's share of the tail, and whether it is guessed."""
-    guesses, n = count_guesses(cause["cause"], cause["n_by_grade"]), cause["n_packets"]
+    guesses, n = count_guesses(cause.cause, cause.n_by_grade), cause.n_packets
     maybe = "" if not guesses else "maybe " if guesses == n else "in part maybe "
-    words = f"{share_words(cause['tail_share'])}  {maybe}{cause['title']}"
-    return {"cause": cause["cause"], "is_guess": 0 < guesses == n, "text": words}
+    words = f"{share_words(cause.tail_share)}  {maybe}{cause.title}"
+    return {"cause": cause.cause, "is_guess": 0 < guesses == n, "text": words}

@@ -6,17 +6,26 @@ the median of all such repetitions lies with 95 %, by order statistics: no distr
 (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.6).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import comb
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from taut.core.percentiles import SUPPORT
+from taut.records.documents.results import WITHOUT_VOID, TrialResult
 from taut.records.rundir import AS_FOUND, TRIMMED
-from taut.report.chart import Chart, alt, column_data, device_colour, layered, time_axis, time_scale
+from taut.report.chart import (
+    Chart,
+    Mark,
+    alt,
+    column_data,
+    device_colour,
+    layered,
+    time_axis,
+    time_scale,
+)
 from taut.report.nines import nines_axis
 from taut.report.scene import Device, Ints, Scene
 
@@ -95,18 +104,22 @@ def _in_both_states(devices: Sequence[Device]) -> Iterator[tuple[Device, Device]
 
 
 def _repetitions(device: Device) -> set[int]:
-    return {t["repetition"] for t in device.trials if t["latency_without_void_ns"]["n"]}
+    return {
+        t.repetition
+        for t in device.trials
+        if t.repetition is not None and t.latency(WITHOUT_VOID).n
+    }
 
 
 def _only(device: Device, repetitions: set[int]) -> Device:
     trials = sorted(
-        (t for t in device.trials if t["repetition"] in repetitions),
-        key=lambda trial: int(trial["repetition"]),
+        (t for t in device.trials if t.repetition in repetitions),
+        key=lambda trial: trial.repetition or 0,
     )
     return replace(device, trials=trials)
 
 
-def _rows(pair: tuple[Device, Device]) -> Iterator[dict[str, Any]]:
+def _rows(pair: tuple[Device, Device]) -> Iterator[Mark]:
     counts = [[_valid(device, t) for t in device.trials] for device in pair]
     fewest = min(int(upto[-1]) for of in counts for _, upto in of)
     if fewest <= SUPPORT:
@@ -118,7 +131,7 @@ def _rows(pair: tuple[Device, Device]) -> Iterator[dict[str, Any]]:
         yield from _points(device, one_in, values)
 
 
-def _valid(device: Device, trial: Mapping[str, Any]) -> tuple[Ints, Ints]:
+def _valid(device: Device, trial: TrialResult) -> tuple[Ints, Ints]:
     """Give one repetition's distinct latencies without void packets, and the ranks up to each."""
     values, n = replace(device, trials=[trial]).counts("latency", with_void=False)
     return values, np.cumsum(n)
@@ -133,7 +146,7 @@ def _percentiles(values: Ints, upto: Ints, one_in: Floats) -> Floats:
     return found
 
 
-def _points(device: Device, one_in: Floats, values: Floats) -> Iterator[dict[str, Any]]:
+def _points(device: Device, one_in: Floats, values: Floats) -> Iterator[Mark]:
     n = len(values)
     ordered = np.sort(values, axis=0)
     middle = np.median(values, axis=0)

@@ -1,7 +1,6 @@
 """The slowest packets over time: rhythm, bursts, a bad second."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +8,7 @@ import numpy.typing as npt
 from taut.analysis.worst import N_WORST
 from taut.report.chart import (
     Chart,
+    Mark,
     alt,
     column_data,
     device_colour,
@@ -89,24 +89,24 @@ class WorstOverTime:
         return chart
 
 
-def _samples(scene: Scene) -> list[dict[str, Any]]:
+def _samples(scene: Scene) -> list[Mark]:
     return [row for device in scene.devices for row in _drawn_once(_rows(device))]
 
 
-def _rows(device: Device) -> list[dict[str, Any]]:
+def _rows(device: Device) -> list[Mark]:
     """The slowest packets, the slowest first."""
     return [
         {
             "device": device.label,
-            "sent_s": round(packet["sent_ns"] / 1e9, 6),
-            "latency_us": packet["latency_ns"] / 1e3,
-            "void": "void" if packet["is_void"] else "valid",
+            "sent_s": round(packet.sent_ns / 1e9, 6),
+            "latency_us": packet.latency_ns / 1e3,
+            "void": "void" if packet.is_void else "valid",
         }
         for packet in device.worst(N_WORST)
     ]
 
 
-def _drawn_once(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _drawn_once(rows: Sequence[Mark]) -> list[Mark]:
     """Of packets whose marks would cover one another, the first; the slowest and fastest stay."""
     if not rows:
         return []
@@ -114,8 +114,8 @@ def _drawn_once(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     latencies = np.array([row["latency_us"] for row in rows])
     if is_wide(latencies.min(), latencies.max()):
         latencies = np.log(latencies)
-    cells = (_cells(times, _ACROSS), _cells(latencies, _UP), [row["void"] for row in rows])
-    first: dict[tuple[int, int, str], dict[str, Any]] = {}
+    cells = (_cells(times, _ACROSS), _cells(latencies, _UP), [str(row["void"]) for row in rows])
+    first: dict[tuple[int, int, str], Mark] = {}
     for cell, row in zip(zip(*cells, strict=True), rows, strict=True):
         first.setdefault(cell, row)
     kept = list(first.values())

@@ -1,11 +1,11 @@
 """memif: shared-memory rings between two processes, no kernel in the path."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from taut.core.errors import InputError
-from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback
 from taut.testbed.scope import RunScope
 
 # sizeof(sun_path) of struct sockaddr_un, with its final zero.
@@ -24,7 +24,7 @@ class MemifLinkKind:
 
     @contextmanager
     def open(
-        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Sequence[Link]]:
         """Name n sockets; the device makes them."""
         _refuse_options(options)
@@ -45,7 +45,7 @@ class MemifLinkKind:
 
     @contextmanager
     def open_loopback(
-        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Loopback]:
         """Both ends of one socket in the generator's process."""
         _refuse_options(options)
@@ -67,6 +67,6 @@ def _socket(scope: RunScope, name: str) -> Path:
     return path
 
 
-def _refuse_options(options: Mapping[str, object]) -> None:
+def _refuse_options(options: LinkOptions) -> None:
     for key in options:
         raise InputError(f"link memif: unknown option {key!r}; it has none")

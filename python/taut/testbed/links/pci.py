@@ -7,12 +7,12 @@ Options name the ports in the order of the cables: `generator = ["0000:3b:00.0",
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from taut.core.errors import InputError
-from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback
 from taut.testbed.scope import RunScope
 
 _ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
@@ -36,7 +36,7 @@ class PciLinkKind:
         self,
         scope: RunScope,  # noqa: ARG002 - NICs are there without a run
         n: int,
-        options: Mapping[str, object] = NO_OPTIONS,
+        options: LinkOptions = NO_OPTIONS,
     ) -> Iterator[Sequence[Link]]:
         """Name the ports; nothing is made, so nothing is left."""
         generator, device = (addresses(options, side, n) for side in ("generator", "device"))
@@ -49,16 +49,14 @@ class PciLinkKind:
     def open_loopback(
         self,
         scope: RunScope,  # noqa: ARG002 - NICs are there without a run
-        options: Mapping[str, object] = NO_OPTIONS,
+        options: LinkOptions = NO_OPTIONS,
     ) -> Iterator[Loopback]:
         """Name the generator's two ports."""
         tx, rx = addresses(options, "generator", 2)
         yield Loopback(f"pci:{tx}", f"pci:{rx}", None)
 
 
-def addresses(
-    options: Mapping[str, object], side: str, n: int, devices: Path = _DEVICES
-) -> list[str]:
+def addresses(options: LinkOptions, side: str, n: int, devices: Path = _DEVICES) -> list[str]:
     """Check n PCI addresses of one side of the options."""
     for key in options:
         if key not in {"generator", "device"}:

@@ -4,10 +4,10 @@ The generator's ends are in one network namespace and the device's in another, s
 of the host sees or sends frames on them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback
 from taut.testbed.scope import RunScope
 from taut.testbed.veth_pairs import needs_root, refuse_options, veth_loopback, veth_pairs
 
@@ -24,7 +24,7 @@ class VethLinkKind:
 
     @contextmanager
     def open(
-        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Sequence[Link]]:
         """Make n pairs, up and silent."""
         refuse_options(self.name, options)
@@ -33,7 +33,7 @@ class VethLinkKind:
 
     @contextmanager
     def open_loopback(
-        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Loopback]:
         """One pair, both ends in the generator's namespace."""
         refuse_options(self.name, options)

@@ -3,10 +3,10 @@
 On veth AF_XDP copies (native mode, no zero copy); the generator's ends stay AF_PACKET.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from taut.testbed.link import NO_OPTIONS, Link, Loopback
+from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback
 from taut.testbed.scope import RunScope
 from taut.testbed.veth_pairs import needs_root, refuse_options, veth_loopback, veth_pairs
 
@@ -23,7 +23,7 @@ class XdpLinkKind:
 
     @contextmanager
     def open(
-        self, scope: RunScope, n: int, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Sequence[Link]]:
         """Make n pairs, up and silent."""
         refuse_options(self.name, options)
@@ -32,7 +32,7 @@ class XdpLinkKind:
 
     @contextmanager
     def open_loopback(
-        self, scope: RunScope, options: Mapping[str, object] = NO_OPTIONS
+        self, scope: RunScope, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Loopback]:
         """One pair in the generator's namespace, AF_PACKET at both ends as with a device."""
         refuse_options(self.name, options)

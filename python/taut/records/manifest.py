@@ -1,7 +1,4 @@
-"""manifest.json: everything that could change a number, written before the first trial.
-
-The host's part comes in as data (host/fingerprint.py reads it), so this file reads no machine.
-"""
+"""What a run's manifest says of taut itself: versions, hashes, the clone; and the writing of it."""
 
 import platform
 import subprocess
@@ -15,55 +12,58 @@ from taut.core.binaries import BINARIES, find_binary_or_none, sha256_of
 from taut.core.credentials import hide_passwords
 from taut.core.files import write_json
 from taut.core.version import taut_version
+from taut.records.documents.json_form import JsonObject, plain
+from taut.records.documents.manifest import (
+    MANIFEST_FILE,
+    GitState,
+    Manifest,
+    Program,
+    Python,
+    SpecOfRun,
+    Tool,
+)
 
-MANIFEST_FORMAT = 1
 _PACKAGES = ("numpy", "pyarrow", "duckdb", "pydantic", "pyroute2", "altair", "scipy")
 
 
 def make_manifest(
     *,
-    host: Mapping[str, object],
-    spec: Mapping[str, object],
+    host: JsonObject,
+    spec: SpecOfRun,
     seeds: Mapping[str, int],
     command_line: Sequence[str] = (),
-) -> dict[str, object]:
+) -> Manifest:
     """Collect the manifest; `host` is host.fingerprint.fingerprint(Host())."""
-    return {
-        "format": MANIFEST_FORMAT,
-        "started_utc": datetime.now(UTC).isoformat(timespec="seconds"),
-        "taut": {
-            "version": taut_version(),
-            "git": git_state(Path(__file__).resolve().parents[3]),
-            "binaries": binary_hashes(),
-            "command_line": [hide_passwords(argument) for argument in command_line],
-        },
-        "python": {
-            "version": platform.python_version(),
-            "executable": sys.executable,
-            "packages": package_versions(_PACKAGES),
-        },
-        "host": dict(host),
-        "spec": dict(spec),
-        "seeds": dict(seeds),
-    }
+    return Manifest(
+        started_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        taut=Tool(
+            version=taut_version(),
+            git=git_state(Path(__file__).resolve().parents[3]),
+            binaries=binary_hashes(),
+            command_line=tuple(hide_passwords(argument) for argument in command_line),
+        ),
+        python=Python(platform.python_version(), sys.executable, package_versions(_PACKAGES)),
+        host=host,
+        spec=spec,
+        seeds=seeds,
+    )
 
 
-def write_manifest(run: Path, manifest: Mapping[str, object]) -> None:
+def write_manifest(run: Path, manifest: Manifest) -> None:
     """Write RUN/manifest.json, whole or not at all."""
-    write_json(run / "manifest.json", manifest)
+    write_json(run / MANIFEST_FILE, plain(manifest))
 
 
-def binary_hashes() -> dict[str, dict[str, str] | None]:
+def binary_hashes() -> dict[str, Program | None]:
     """Path and SHA-256 of each of taut's programs; None for one that is not built."""
     found = {name: find_binary_or_none(name) for name in BINARIES}
     return {
-        name: {"path": str(path), "sha256": sha256_of(path)} if path else None
-        for name, path in found.items()
+        name: Program(str(path), sha256_of(path)) if path else None for name, path in found.items()
     }
 
 
 def package_versions(names: Sequence[str]) -> dict[str, str | None]:
-    """Versions of installed Python packages."""
+    """Versions of installed Python packages; None for one that is not."""
     versions: dict[str, str | None] = {}
     for name in names:
         try:
@@ -73,7 +73,7 @@ def package_versions(names: Sequence[str]) -> dict[str, str | None]:
     return versions
 
 
-def git_state(clone: Path) -> dict[str, object] | None:
+def git_state(clone: Path) -> GitState | None:
     """Commit of the clone taut runs from and whether files differ from it; None without git."""
     if not (clone / ".git").exists():
         return None
@@ -82,7 +82,7 @@ def git_state(clone: Path) -> dict[str, object] | None:
         changed = _git(clone, "status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return {"commit": commit, "modified": bool(changed.strip())}
+    return GitState(commit, bool(changed.strip()))
 
 
 def _git(clone: Path, *arguments: str) -> str:
