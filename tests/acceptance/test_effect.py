@@ -10,7 +10,7 @@ from acceptance_run import TAUT
 from taut.host.host import Host
 from taut.host.journal import Journal
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.root, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.root, pytest.mark.timeout(900)]
 
 INTERVAL = Path("/proc/sys/vm/stat_interval")
 N_PAIRS = 8

@@ -7,7 +7,7 @@ import pytest
 from taut.cli.main import run_command
 from taut.records.rundir import RunDirectory
 
-pytestmark = [pytest.mark.smoke, pytest.mark.long]
+pytestmark = [pytest.mark.smoke, pytest.mark.long, pytest.mark.timeout(600)]
 
 
 def test_quick_leaves_a_whole_run_and_says_where(

@@ -14,7 +14,7 @@ from acceptance_run import TAUT, children_of
 from taut.testbed.leftovers import find_leftovers
 from waiting import wait_for
 
-pytestmark = [pytest.mark.smoke, pytest.mark.root]
+pytestmark = [pytest.mark.smoke, pytest.mark.root, pytest.mark.timeout(600)]
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 
 N_ACTS = 60
@@ -40,7 +40,7 @@ def left() -> set[str]:
 def self_test(*arguments: str) -> subprocess.CompletedProcess[str]:
     core = max(os.sched_getaffinity(0))
     argv = [*TAUT, "explain", "--self-test", "--cores", str(core), *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=240)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=500)
 
 
 @two_cores
