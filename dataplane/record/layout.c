@@ -2,6 +2,7 @@
 // compared with what the compiler made of them (tests/seam).
 
 #include "json_writer.h"
+#include "program.h"
 #include "record_format.h"
 
 #include <stddef.h>
@@ -273,11 +274,13 @@ int main(void)
 {
 	struct json json = {.out = stdout};
 
+	program_start("taut-layout", LOG_LEVEL_WARNING);
 	json_object(&json, NULL);
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		print_layout(&json, &layouts[i]);
 	for (size_t i = 0; i < sizeof(enumerations) / sizeof(enumerations[0]); i++)
 		print_enumeration(&json, &enumerations[i]);
 	json_end(&json);
-	return json_done(&json) == 0 && fflush(stdout) == 0 ? 0 : 1;
+	(void)json_done(&json);
+	return program_flush();
 }
