@@ -8,6 +8,7 @@ from check_files import (
     MEMBER,
     TABLES,
     includes,
+    json_by_hand,
     length,
     open_structs,
     printed,
@@ -95,6 +96,17 @@ def test_each_table_has_at_least_two_members() -> None:
             if of == struct
         ]
         assert len(members) >= 2, struct
+
+
+def test_json_printed_by_hand_is_found() -> None:
+    text = 'void f(FILE *out)\n{\n\tfprintf(out, ",\\"rx\\":%lu", n);\n}\n'
+
+    assert list(json_by_hand(Path("dataplane/forwarder/stats.c"), text)) == [
+        "dataplane/forwarder/stats.c:3: JSON printed by hand; see base/json_writer.h"
+    ]
+    assert list(json_by_hand(Path("dataplane/forwarder/stats_test.c"), text)) == []
+    spoken = 'fail("key \\"%s\\": too long", key);\n'
+    assert list(json_by_hand(Path("dataplane/capture/key.c"), spoken)) == []
 
 
 def test_file_over_500_lines_needs_a_reason() -> None:
