@@ -13,16 +13,27 @@ static const char cpu_folder[] = "/sys/devices/system/cpu";
 
 enum { PID_MAX = 1 << 22 }; // PID_MAX_LIMIT of 64-bit kernels
 
+// "p99.9" and nothing else strtod would take.
+static bool is_percentile(const char *text)
+{
+	static const char digits[] = "0123456789";
+	size_t n = strspn(text + (*text == 'p'), digits);
+
+	if (*text != 'p' || n == 0)
+		return false;
+	text += 1 + n;
+	return *text == '\0' ||
+	       (*text == '.' && text[1] != '\0' && text[1 + strspn(text + 1, digits)] == '\0');
+}
+
 int trace_parse_over(const char *text, struct late_config *config, struct error *error)
 {
 	static const struct option_spec time = {.name = "over", .type = OPTION_DURATION};
-	char *end = NULL;
-	double percent =
-		text[0] == 'p' && isdigit((unsigned char)text[1]) ? strtod(text + 1, &end) : 0;
+	double percent = is_percentile(text) ? strtod(text + 1, NULL) : 0;
 
 	config->share = 0;
 	config->fixed_ns = 0;
-	if (end != NULL && *end == '\0' && percent > 0 && percent < 100) {
+	if (percent > 0 && percent < 100) {
 		config->share = percent / 100;
 		return 0;
 	}

@@ -4,8 +4,10 @@ The first pass keeps one latency a packet (4 bytes), for the threshold.  The sec
 above it, and how full the device was when each of them was sent.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,6 +26,7 @@ NEVER = -1
 
 _BATCH = 1 << 18
 _CONTEXT = 1 << 16  # rows before a batch that may still be on their way when it begins
+_PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)")
 _OVERLOAD_LOSS = 0.01
 _OVERLOAD_QUEUE = 64  # packets: two bursts of 32, what DPDK's forwarders take at once
 _COLUMNS = ["seq", "direction", "flags", "due_ns", "sent_ns", "received_ns", "arrival_window_ns"]
@@ -144,10 +147,8 @@ def parse_over(over: str) -> Fraction | int:
     """
     if not over.startswith("p"):
         return parse_duration_ns(over)
-    try:
-        share = Fraction(over[1:]) / 100
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(0)
+    match = _PERCENTILE.fullmatch(over)
+    share = Fraction(Decimal(match[1])) / 100 if match is not None else Fraction(0)
     if not 0 < share < 1:
         raise InputError(f"--over {over}: not a percentile; say p99.9, or a time such as 25us")
     return share
