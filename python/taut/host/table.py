@@ -194,6 +194,7 @@ def by_hand(
     profile: Profile = RECOMMENDED,
     risk: str = "",
     cost: str = "",
+    measure: str = "",
     rollback: Rollback = Rollback.WRITE_BACK,
 ) -> Remedy:
     """Say what taut cannot do itself."""
@@ -204,6 +205,7 @@ def by_hand(
         profile=profile,
         risk=risk,
         cost=cost,
+        measure=measure,
         rollback=rollback,
     )
 
