@@ -12,12 +12,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from host_tree import BARE_METAL, POLL, judge, remedied, tree
-from taut.host.check import Finding, HostCheck, Remedy, State
+from taut.host.check import Finding, Remedy, State
 from taut.host.checks import CHECKS
 from taut.host.plan_document import item_text
 from taut.host.situation import Role, Situation
+from taut.host.table import Check
 
-BY_ID: dict[str, HostCheck] = {check.id: check for check in CHECKS}
+BY_ID: dict[str, Check] = {check.id: check for check in CHECKS}
 
 HOUSEKEEPING = replace(POLL, role=Role.HOUSEKEEPING)
 KVM_HOST = replace(POLL, role=Role.KVM_HOST)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import IO
 
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list, parse_cpu_mask
-from taut.host.check import Finding, HostCheck, Remedy, State
+from taut.host.check import Finding, Remedy, State
 from taut.host.host import Host
 from taut.host.machine import Machine
 from taut.host.situation import Role, Situation, Waiting
+from taut.host.table import Check
 from taut.host.writer import Writer
 
 BARE_METAL = Machine(
@@ -171,7 +172,7 @@ def snapshot(root: Path) -> dict[str, bytes]:
 
 
 def judge(
-    check: HostCheck, root: Path, files: Mapping[str, str], situation: Situation = POLL
+    check: Check, root: Path, files: Mapping[str, str], situation: Situation = POLL
 ) -> Finding:
     """Give what a check says of a tree; every finding says what it observed."""
     finding = check.inspect(tree(root, files), situation)
@@ -183,7 +184,7 @@ def judge(
 
 @contextmanager
 def remedied(
-    check: HostCheck, root: Path, situation: Situation = POLL, writer: Writer | None = None
+    check: Check, root: Path, situation: Situation = POLL, writer: Writer | None = None
 ) -> Iterator[list[Remedy]]:
     """Apply what a check proposes for now, see that it passes, undo, see all as it was."""
     host = Host(root)

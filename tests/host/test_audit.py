@@ -6,10 +6,12 @@ import pytest
 from host_tree import BARE_METAL, POLL, tree
 from taut.core.errors import InputError
 from taut.host.audit import as_document, find_role, find_situation, run_audit
-from taut.host.check import Check, Finding, HostCheck, Severity, State, failed, passed
+from taut.host.check import Finding, Severity, State, failed, passed
 from taut.host.host import Host
 from taut.host.machine import read_machine
-from taut.host.situation import Role, Situation, Waiting
+from taut.host.situation import Role, Waiting
+from taut.host.table import Check
+from taut.host.view import View
 from taut.records.documents.json_form import plain
 
 CORES = {"/sys/devices/system/cpu/online": "0-3\n"}
@@ -26,16 +28,23 @@ POLLER = {
 }
 
 
-class _Counts(Check):
-    id, title, severity, why, source = "X1", "counter", Severity.MAJOR, "why", "source"
-    fault = "It counts"
-    watches = ("/proc/count*",)
+def still(see: View) -> Finding:
+    watched = see.watched
+    if watched.before == watched.after == {"/proc/count1": "5"} and watched.seconds > 0:
+        return passed("still")
+    return failed(f"{watched}", "still")
 
-    def inspect(self, host: Host, situation: Situation) -> Finding:
-        watched = situation.watched
-        if watched.before == watched.after == {"/proc/count1": "5"} and watched.seconds > 0:
-            return passed("still")
-        return failed(f"{watched}", "still")
+
+COUNTS = Check(
+    "X1",
+    "counter",
+    "It counts",
+    Severity.MAJOR,
+    still,
+    watches=("/proc/count*",),
+    why="why",
+    source="source",
+)
 
 
 def test_a_machine_with_a_hypervisor_is_a_guest(tmp_path: Path) -> None:
@@ -122,16 +131,15 @@ def test_programs_poll_unless_it_is_said_that_they_sleep(tmp_path: Path) -> None
 
 
 def test_watched_files_are_read_twice(tmp_path: Path) -> None:
-    check: HostCheck = _Counts()
     host = tree(tmp_path, {"/proc/count1": "5\n"})
 
-    audit = run_audit(host, POLL, checks=[check], watch_s=0.01)
+    audit = run_audit(host, POLL, checks=[COUNTS], watch_s=0.01)
 
     assert audit.rows[0].finding.state is State.PASS
 
 
 def test_the_document_counts_states_and_names_each_check(tmp_path: Path) -> None:
-    document = plain(as_document(run_audit(tree(tmp_path, {}), POLL, checks=[_Counts()])))
+    document = plain(as_document(run_audit(tree(tmp_path, {}), POLL, checks=[COUNTS])))
 
     assert document["counts"]["FAIL"] == 1
     [row] = document["checks"]

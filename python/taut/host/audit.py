@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError
-from taut.host.check import Finding, HostCheck, Remedy, Severity, State
+from taut.host.check import Finding, Remedy, Severity, State
 from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.machine import Machine, read_machine
 from taut.host.polling import find_polling, runs_guests
 from taut.host.situation import POLLS_ONLY, Role, Situation, TraceEvent, Waiting, Watched
+from taut.host.table import Check
 from taut.records.documents.audit import AuditDocument, CheckDocument, RemedyDocument
 
 _ISOLATED = (
@@ -25,7 +26,7 @@ _ISOLATED = (
 class Row:
     """One check, what it found, and what would help where it failed."""
 
-    check: HostCheck
+    check: Check
     finding: Finding
     remedies: Sequence[Remedy] = ()
 
@@ -116,7 +117,7 @@ def run_audit(
     host: Host,
     situation: Situation,
     *,
-    checks: Sequence[HostCheck] = CHECKS,
+    checks: Sequence[Check] = CHECKS,
     watch_s: float = 0.0,
     trace: Callable[[Sequence[str], CpuSet, float], Sequence[TraceEvent] | None] | None = None,
 ) -> Audit:
@@ -128,7 +129,7 @@ def run_audit(
 def observe(
     host: Host,
     situation: Situation,
-    checks: Iterable[HostCheck],
+    checks: Iterable[Check],
     watch_s: float,
     trace: Callable[[Sequence[str], CpuSet, float], Sequence[TraceEvent] | None] | None = None,
 ) -> Situation:
@@ -191,7 +192,7 @@ def _row_document(row: Row) -> CheckDocument:
     )
 
 
-def _row(check: HostCheck, host: Host, situation: Situation) -> Row:
+def _row(check: Check, host: Host, situation: Situation) -> Row:
     finding = check.inspect(host, situation)
     remedies = check.propose(host, situation) if finding.state is State.FAIL else ()
     return Row(check, finding, remedies)

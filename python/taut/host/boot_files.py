@@ -7,11 +7,12 @@ from taut.core.errors import InputError
 from taut.host.boot.artefacts import FORMS, artefacts
 from taut.host.boot.choose import choose_hold_us, choose_wishes
 from taut.host.boot.context import BootContext
-from taut.host.check import HostCheck, Profile
+from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings.placed_file import PlacedFile
 from taut.host.situation import Situation
+from taut.host.table import Check
 
 _ENTRIES = (
     "/boot/loader/entries/*.conf",
@@ -30,7 +31,7 @@ def boot_files(
     situation: Situation,
     profile: Profile,
     *,
-    checks: Sequence[HostCheck],
+    checks: Sequence[Check],
     program: str,
     forms: Collection[str] = (),
     only: Collection[str] | None = None,

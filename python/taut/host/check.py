@@ -6,13 +6,11 @@ Rows of the catalogue are made in table.py.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Protocol
 
 from taut.core.cpus import CpuSet
 from taut.host.boot.item import BootItem
 from taut.host.host import Host
 from taut.host.setting import Change
-from taut.host.situation import Situation
 
 
 class State(StrEnum):
@@ -89,65 +87,6 @@ class Finding:
     """Of this failure, where it is less than the check's at worst; None: as the check's."""
     fault: str = ""
     """What this failure is, where it is another than the check's usual one."""
-
-
-class HostCheck(Protocol):
-    """One row of the catalogue. Pure: the same host and situation give the same answer."""
-
-    @property
-    def id(self) -> str:
-        """As in the catalogue: R06."""
-
-    @property
-    def title(self) -> str:
-        """A few words: what is judged."""
-
-    @property
-    def fault(self) -> str:
-        """A short sentence: what is so where it fails. Empty: it never does."""
-
-    @property
-    def severity(self) -> Severity:
-        """Of a failure, at worst."""
-
-    @property
-    def why(self) -> str:
-        """What it does to the tail, with the size of the effect where known."""
-
-    @property
-    def source(self) -> str:
-        """Who says so."""
-
-    @property
-    def watches(self) -> Sequence[str]:
-        """Patterns of files to read twice; {pid}: of each polling process. Situation.watched."""
-
-    @property
-    def traces(self) -> Sequence[str]:
-        """Kernel events to record, as timer/tick_stop. Situation.events."""
-
-    def inspect(self, host: Host, situation: Situation) -> Finding:
-        """Judge."""
-
-    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:
-        """Propose, for a check that failed; what is in force already may be among it."""
-
-
-class Check:
-    """What most checks share; a check is a subclass with an `inspect`."""
-
-    id: str
-    title: str
-    fault: str = ""
-    severity: Severity
-    why: str
-    source: str
-    watches: Sequence[str] = ()
-    traces: Sequence[str] = ()
-
-    def propose(self, host: Host, situation: Situation) -> Sequence[Remedy]:  # noqa: ARG002
-        """Nothing that taut could propose."""
-        return ()
 
 
 def passed(observed: str, wanted: str = "", cores: CpuSet = ()) -> Finding:

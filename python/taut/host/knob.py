@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import InputError
-from taut.host.check import HostCheck, State
+from taut.host.check import State
 from taut.host.host import Host
 from taut.host.setting import Change, Setting
 from taut.host.settings.cpuset_partition import (
@@ -22,6 +22,7 @@ from taut.host.settings.cpuset_partition import (
 from taut.host.settings.file import FileSetting
 from taut.host.situation import Situation
 from taut.host.state import HostState, plan_state, wishes_of
+from taut.host.table import Check
 
 CPUSET = "cpuset"
 
@@ -85,7 +86,7 @@ def split_set(word: str) -> list[str]:
 
 
 def find_sets(
-    words: Sequence[str], host: Host, situation: Situation, checks: Sequence[HostCheck]
+    words: Sequence[str], host: Host, situation: Situation, checks: Sequence[Check]
 ) -> list[KnobSet]:
     """Turn each word into a set; InputError where one is unknown, or has nothing to turn."""
     sets = [find_set(word, at, host, situation, checks) for at, word in enumerate(words, 1)]
@@ -98,7 +99,7 @@ def find_sets(
 
 
 def find_set(
-    word: str, number: int, host: Host, situation: Situation, checks: Sequence[HostCheck]
+    word: str, number: int, host: Host, situation: Situation, checks: Sequence[Check]
 ) -> KnobSet:
     """Turn one word into a set; `number` names it where the word cannot name a folder."""
     pieces = split_set(word)
@@ -118,7 +119,7 @@ def find_set(
     return KnobSet(state, knobs, changes)
 
 
-def find_knob(word: str, host: Host, situation: Situation, checks: Sequence[HostCheck]) -> Knob:
+def find_knob(word: str, host: Host, situation: Situation, checks: Sequence[Check]) -> Knob:
     """Turn a word into a knob: a check's or remedy's id, KEY=VALUE or cpuset."""
     if _FIFO.fullmatch(word):
         raise InputError(
@@ -182,7 +183,7 @@ def _form(path: str, before: str) -> str:
     return "number" if re.fullmatch(r"-?\d+", before) else "text"
 
 
-def _remedy(check: HostCheck, remedy: str, host: Host, situation: Situation) -> Knob:
+def _remedy(check: Check, remedy: str, host: Host, situation: Situation) -> Knob:
     """Find what a check proposes; of one remedy alone where its id is given."""
     name = remedy or check.id
     finding = check.inspect(host, situation)

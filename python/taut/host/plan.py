@@ -12,12 +12,13 @@ from enum import StrEnum
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list, parse_cpu_mask
 from taut.core.errors import InputError, TautError
 from taut.host.audit import Audit, Row, check_cores
-from taut.host.check import HostCheck, Profile, Remedy, Rollback
+from taut.host.check import Profile, Remedy, Rollback
 from taut.host.host import Host
 from taut.host.setting import Change, Setting
 from taut.host.settings.cpuset_partition import CpusetPartition, isolation_here
 from taut.host.settings.file import FileSetting
 from taut.host.situation import Situation
+from taut.host.table import Check
 
 
 class Choice(StrEnum):
@@ -192,7 +193,7 @@ def _in_order(pairs: Iterable[tuple[Row, Remedy]]) -> list[tuple[Row, Remedy]]:
     return ordered
 
 
-def check_names(checks: Iterable[HostCheck], only: Iterable[str]) -> None:
+def check_names(checks: Iterable[Check], only: Iterable[str]) -> None:
     """InputError: a name is of no check, nor of a remedy of one."""
     known = {check.id for check in checks}
     for name in only:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,15 +15,19 @@ from taut.host.boot.item import (
     SysfsValue,
     UnitState,
 )
-from taut.host.check import Check, Finding, Profile, Remedy, failed, unknown
-from taut.host.host import Host
+from taut.host.check import Finding, Profile, Remedy, Severity, failed, unknown
 from taut.host.setting import Change
 from taut.host.settings.held_latency import HeldLatency
-from taut.host.situation import Situation
+from taut.host.table import Check, boot, now
+from taut.host.view import View
 
 CHECK = BY_ID["R06"]
 PATH = "/proc/sys/vm/stat_interval"
 ITEM = Sysctl("vm.stat_interval", "120")
+
+
+def made(judge: Callable[[View], Finding], remedy: Remedy) -> Check:
+    return Check("X01", "", "", Severity.MAJOR, judge, remedies=(remedy,), why="why")
 
 
 def chosen(root: Path, profile: Profile = Profile.RECOMMENDED) -> list[BootItem]:
@@ -52,20 +57,13 @@ def test_what_helps_already_is_chosen_again(tmp_path: Path) -> None:
 
 
 def test_what_helps_already_stays_where_the_check_cannot_tell(tmp_path: Path) -> None:
-    class Unsure(Check):
-        why = "why"
-
-        def inspect(self, host: Host, situation: Situation) -> Finding:
-            return unknown("not watched", "--watch 5s")
-
-        def propose(self, host: Host, situation: Situation) -> list[Remedy]:
-            return [Remedy("X01-boot", "", boot=[ITEM])]
+    unsure = made(lambda _: unknown("not watched", "--watch 5s"), boot("", ITEM))
 
     host = tree(tmp_path, {PATH: "1\n"})
-    assert choose_wishes([Unsure()], host, POLL, Profile.RECOMMENDED) == []
+    assert choose_wishes([unsure], host, POLL, Profile.RECOMMENDED) == []
 
     put(tmp_path, PATH, "120\n")
-    assert [w.item for w in choose_wishes([Unsure()], host, POLL, Profile.RECOMMENDED)] == [ITEM]
+    assert [w.item for w in choose_wishes([unsure], host, POLL, Profile.RECOMMENDED)] == [ITEM]
 
 
 def test_what_is_good_in_its_own_way_is_left_alone(tmp_path: Path) -> None:
@@ -121,17 +119,10 @@ def test_what_advice_contradicts_itself_about_is_left_out_as_in_a_plan(tmp_path:
 
 
 def test_the_latency_to_hold_is_that_of_the_plan(tmp_path: Path) -> None:
-    class Latency(Check):
-        why = "why"
-
-        def inspect(self, host: Host, situation: Situation) -> Finding:
-            return failed("deep states", "C1")
-
-        def propose(self, host: Host, situation: Situation) -> list[Remedy]:
-            held = Change(HeldLatency(), "2")
-            return [Remedy("X01-now", "", changes=[held], profile=Profile.EXTREME)]
+    held = now("", Change(HeldLatency(), "2"), profile=Profile.EXTREME)
+    latency = made(lambda _: failed("deep states", "C1"), held)
 
     host = tree(tmp_path, {})
 
-    assert choose_hold_us([Latency()], host, POLL, Profile.EXTREME) == 2
-    assert choose_hold_us([Latency()], host, POLL, Profile.RECOMMENDED) is None
+    assert choose_hold_us([latency], host, POLL, Profile.EXTREME) == 2
+    assert choose_hold_us([latency], host, POLL, Profile.RECOMMENDED) is None

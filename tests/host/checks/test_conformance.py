@@ -7,7 +7,7 @@ import pytest
 
 from check_rows import all_rows
 from host_tree import POLL, put, tree
-from taut.host.check import HostCheck, Severity, State
+from taut.host.check import Severity, State
 from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.settings import KINDS
@@ -38,13 +38,13 @@ def test_every_row_of_the_catalogue_has_one_check_in_its_order() -> None:
 
 
 @each_check
-def test_it_says_what_and_why_and_who_says_so(check: HostCheck) -> None:
+def test_it_says_what_and_why_and_who_says_so(check: Check) -> None:
     assert check.title and check.why and check.source
     assert check.severity in Severity
 
 
 @each_check
-def test_it_says_in_a_short_sentence_what_is_so_where_it_fails(check: HostCheck) -> None:
+def test_it_says_in_a_short_sentence_what_is_so_where_it_fails(check: Check) -> None:
     assert bool(check.fault) == (check.id not in NEVER_FAILS)
     assert len(check.fault) <= 60
     assert not check.fault.endswith(".")
@@ -69,9 +69,7 @@ def test_only_roles_of_the_row_are_asked(check: Check, role: Role, tmp_path: Pat
 
 @each_check
 @pytest.mark.parametrize("role", Role)
-def test_a_machine_that_shows_nothing_is_judged(
-    check: HostCheck, role: Role, tmp_path: Path
-) -> None:
+def test_a_machine_that_shows_nothing_is_judged(check: Check, role: Role, tmp_path: Path) -> None:
     host = tree(tmp_path, {})
 
     finding = check.inspect(host, replace(POLL, role=role))
@@ -84,7 +82,7 @@ def test_a_machine_that_shows_nothing_is_judged(
 @each_check
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_contents_are_judged_and_never_pass_for_numbers(
-    check: HostCheck, odd: str, tmp_path: Path
+    check: Check, odd: str, tmp_path: Path
 ) -> None:
     """Every file the check reads of a bare tree, found by watching it read, gets the content."""
     for _ in range(4):
@@ -103,7 +101,7 @@ def test_odd_contents_are_judged_and_never_pass_for_numbers(
 
 
 @each_check
-def test_remedies_bear_its_id_and_known_settings(check: HostCheck, tmp_path: Path) -> None:
+def test_remedies_bear_its_id_and_known_settings(check: Check, tmp_path: Path) -> None:
     for remedy in check.propose(tree(tmp_path, {}), POLL):
         assert remedy.id.startswith(f"{check.id}-")
         assert remedy.summary

@@ -17,8 +17,8 @@ from taut.host.boot.command_line import Reasoned, command_line, merge_parameters
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
 from taut.host.host import Host
-from taut.host.shapes import POLLING
 from taut.host.situation import Situation
+from taut.host.table import POLLING
 from taut.records.documents.host import CmdlineDocument, ParameterReasoned
 from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph

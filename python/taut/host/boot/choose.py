@@ -6,14 +6,15 @@ from taut.host.boot.command_line import for_kernel
 from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
 from taut.host.boot.systemd import hold_back_path
 from taut.host.boot.wish import BootWish
-from taut.host.check import HostCheck, Profile, Remedy, State
+from taut.host.check import Profile, Remedy, State
 from taut.host.host import Host
 from taut.host.settings.held_latency import HeldLatency
 from taut.host.situation import Situation
+from taut.host.table import Check
 
 
 def choose_wishes(
-    checks: Sequence[HostCheck], host: Host, situation: Situation, profile: Profile
+    checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
 ) -> list[BootWish]:
     """Give every boot item of the profile.
 
@@ -32,7 +33,7 @@ def choose_wishes(
 
 
 def choose_hold_us(
-    checks: Sequence[HostCheck], host: Host, situation: Situation, profile: Profile
+    checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
 ) -> int | None:
     """Give the wake-up latency that a service should hold; None: none of the profile asks."""
     for _, _, remedy in _remedies(checks, host, situation, profile):
@@ -43,8 +44,8 @@ def choose_hold_us(
 
 
 def _remedies(
-    checks: Sequence[HostCheck], host: Host, situation: Situation, profile: Profile
-) -> Iterator[tuple[HostCheck, State, Remedy]]:
+    checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
+) -> Iterator[tuple[Check, State, Remedy]]:
     for check in checks:
         state = check.inspect(host, situation).state
         if state is State.NOT_APPLICABLE:

@@ -1,9 +1,5 @@
 """Every check of a host: a table per topic, named here one by one, in the catalogue's order."""
 
-from importlib import import_module
-from pkgutil import walk_packages
-
-from taut.host.check import HostCheck
 from taut.host.checks import (
     changes,
     clocks,
@@ -34,6 +30,7 @@ from taut.host.checks import (
     ticks,
     watchdogs,
 )
+from taut.host.table import Check
 
 _TOPICS = (
     changes,
@@ -68,17 +65,11 @@ _TOPICS = (
 _GROUPS = ("HW", "K", "R", "A", "V", "G", "C")
 
 
-def _place(check: HostCheck) -> tuple[int, str]:
+def _place(check: Check) -> tuple[int, str]:
     """Where the catalogue has it."""
     return _GROUPS.index(check.id.rstrip("0123456789")), check.id
 
 
-def _not_yet_moved() -> list[HostCheck]:
-    """Checks that still have a file of their own."""
-    modules = [import_module(found.name) for found in walk_packages(__path__, f"{__name__}.")]
-    return [module.CHECK for module in modules if hasattr(module, "CHECK")]
-
-
-CHECKS: tuple[HostCheck, ...] = tuple(
-    sorted((*_not_yet_moved(), *(check for topic in _TOPICS for check in topic.CHECKS)), key=_place)
+CHECKS: tuple[Check, ...] = tuple(
+    sorted((check for topic in _TOPICS for check in topic.CHECKS), key=_place)
 )

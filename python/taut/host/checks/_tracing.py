@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from taut.host.check import Finding, unknown
 from taut.host.host import Host
-from taut.host.situation import Situation, TraceEvent
-from taut.host.view import CannotJudge, View
+from taut.host.situation import TraceEvent
+from taut.host.view import View
 
 FOLDERS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 
@@ -16,21 +15,16 @@ def tracefs(host: Host) -> str | None:
     return next((folder for folder in FOLDERS if host.names(f"{folder}/events")), None)
 
 
-def unseen(host: Host, situation: Situation, events: tuple[str, ...], since: str) -> Finding | None:
-    """Say why none of these events can be judged; None: at least one was recorded or could be."""
-    folder = tracefs(host)
-    if folder is not None and not any(host.is_there(f"{folder}/events/{name}") for name in events):
-        return unknown(f"this kernel has no event {events[0]}", f"a kernel that has it ({since})")
-    if situation.events is None:
-        return unknown("no kernel event was recorded", "--trace, as root, with tracefs mounted")
-    return None
-
-
 def need_events(see: View, events: tuple[str, ...], since: str) -> Sequence[TraceEvent]:
     """Give what was recorded; CannotJudge: none of these events was, or could be."""
-    if (finding := unseen(see.host, see.situation, events, since)) is not None:
-        raise CannotJudge(finding)
-    return see.situation.events or ()
+    folder = tracefs(see.host)
+    if folder is not None and not any(see.is_there(f"{folder}/events/{name}") for name in events):
+        needs = f"a kernel that has it ({since})"
+        see.cannot_tell(f"this kernel has no event {events[0]}", needs, "")
+    if see.situation.events is None:
+        needs = "--trace, as root, with tracefs mounted"
+        see.cannot_tell("no kernel event was recorded", needs, "")
+    return see.situation.events
 
 
 def most_common(count: Counter[str], most: int = 3) -> str:
