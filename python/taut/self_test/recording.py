@@ -36,10 +36,8 @@ TRACE = "taut-trace"
 ARMING_NS = 2_000_000_000
 """Until a trace records; a busy machine takes its time."""
 
-# taut-inject polls a while before its first act.
+# taut-inject polls a while before its first act; the poller's thread is known from then on.
 _START_S = 0.3
-_POLLS_S = 30.0
-_LOOK_S = 0.05
 _BAD_INPUT = 2
 _STOP_S = 60.0
 _YOUNG_NS = 200_000
@@ -147,8 +145,8 @@ def traced(
 
     With a duration it may end before that.
     """
-    _wait_until_polling(process)
-    threads = _all_threads(process)
+    time.sleep(_START_S)
+    threads = sorted(_threads(process) + _threads_of_children(process))
     argv = [str(find_binary(TRACE)), "--cores", str(place.core), "--out", str(folder)]
     argv += ["--threads", ",".join(map(str, threads))]
     argv += ["--duration", f"{duration_ns}ns"] if duration_ns is not None else []
@@ -162,20 +160,6 @@ def traced(
             status = tracer.stop(signal.SIGTERM, _STOP_S)
         if status != 0:
             raise TautError(f"{TRACE}: {tracer.describe_end()}: {' '.join(tracer.tail(1))}")
-
-
-def _wait_until_polling(process: int) -> None:
-    """Until its poller is there, a thread or a process of its own, and begins; or it has ended."""
-    deadline = time.monotonic() + _POLLS_S
-    while len(_all_threads(process)) < 2 and time.monotonic() < deadline:
-        if (Host().fields(f"/proc/{process}/status").get("State") or "Z").startswith("Z"):
-            return
-        time.sleep(_LOOK_S)
-    time.sleep(_START_S)
-
-
-def _all_threads(process: int) -> list[int]:
-    return sorted(_threads(process) + _threads_of_children(process))
 
 
 def _threads(process: int) -> list[int]:
