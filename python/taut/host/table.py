@@ -29,10 +29,12 @@ BARE = frozenset({Role.POLL_CORE, Role.KVM_HOST})
 POLLING = BARE | {Role.KVM_GUEST}
 """B, V and G: where cores poll and the kernel is ours."""
 EVERYWHERE = frozenset(Role)
+KVM_HOSTS, GUESTS = frozenset({Role.KVM_HOST}), frozenset({Role.KVM_GUEST})
+CONTAINERS = frozenset({Role.CONTAINER})
 WITH_CONTAINERS = POLLING | {Role.CONTAINER}
 """Where something may poll."""
 
-Remedies = Sequence[Remedy] | Callable[[View], Iterable[Remedy]]
+Remedies = Remedy | Sequence[Remedy] | Callable[[View], Iterable[Remedy]]
 """The same whatever is seen, or a function that looks."""
 
 
@@ -73,6 +75,8 @@ class Check:
         """Give what would help; in a container, what its host has to do."""
         if self.host_does and situation.role is Role.CONTAINER:
             found: Iterable[Remedy] = (on_the_host(self.host_does),)
+        elif isinstance(self.remedies, Remedy):
+            found = (self.remedies,)
         elif callable(self.remedies):
             found = self.remedies(View(host, situation, self.wanted))
         else:

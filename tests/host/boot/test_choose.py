@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -111,8 +110,8 @@ def test_a_unit_that_taut_holds_back_is_in_force(tmp_path: Path) -> None:
 
 
 def test_what_advice_contradicts_itself_about_is_left_out_as_in_a_plan(tmp_path: Path) -> None:
-    remedies = [replace(remedy, measure="others say 1") for remedy in CHECK.remedies]
-    contested = replace(CHECK, remedies=remedies)
+    contested = made(lambda _: failed("1", "120"), boot("", ITEM, measure="others say 1"))
+
     host = tree(tmp_path, {PATH: "1\n"})
 
     assert choose_wishes([contested], host, POLL, Profile.EXTREME) == []

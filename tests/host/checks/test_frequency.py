@@ -59,7 +59,7 @@ def governed(governor: str = "performance", preference: str = "", bias: str = ""
 def limited(low: str, high: str = "3200000") -> dict[str, str]:
     """Core 0 has a range, core 2 has none, and 3 is as given."""
     ranges = {0: ("800000", "3200000"), 2: ("3200000", "3200000"), 3: (low, high)}
-    files = {}
+    files: dict[str, str] = {}
     for core, (least, most) in ranges.items():
         files |= policy(core, scaling_min_freq=least, scaling_max_freq=most)
     return files

@@ -173,12 +173,10 @@ CHECKS = (
             "/sys/fs/cgroup/*/cpuset.cpus",
             "/sys/fs/cgroup/*/*/cpuset.cpus",
         ),
-        remedies=(
-            by_hand(
-                "freeze the host while it serves",
-                "load modules at boot (modules-load.d); no live patches, hotplug, "
-                "unattended upgrades or container starts while traffic flows",
-            ),
+        remedies=by_hand(
+            "freeze the host while it serves",
+            "load modules at boot (modules-load.d); no live patches, hotplug, "
+            "unattended upgrades or container starts while traffic flows",
         ),
         why="loading a module, patching the kernel or taking a core down stops all cores together "
         "(stop_machine): 100 µs to milliseconds; a write to a cpuset moves threads",

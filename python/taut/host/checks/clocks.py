@@ -320,13 +320,11 @@ CHECKS = (
         discipline,
         "the clock is slewed, never stepped, once the machine is up",
         roles=EVERYWHERE,
-        remedies=(
-            by_hand(
-                "let the clock be slewed only",
-                "chrony without `makestep ... -1`; ntpd with -x; phc2sys and ptp4l without "
-                "a step threshold; instead of systemd-timesyncd, chrony. Or measure with "
-                "CLOCK_MONOTONIC_RAW or the TSC, as taut does",
-            ),
+        remedies=by_hand(
+            "let the clock be slewed only",
+            "chrony without `makestep ... -1`; ntpd with -x; phc2sys and ptp4l without "
+            "a step threshold; instead of systemd-timesyncd, chrony. Or measure with "
+            "CLOCK_MONOTONIC_RAW or the TSC, as taut does",
         ),
         why="a step of the clock shows as a latency that never was, in programs that measure with "
         "CLOCK_REALTIME; slewing changes the rate of CLOCK_MONOTONIC by up to 500 ppm and more",

@@ -7,12 +7,10 @@ from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.check import Finding, Remedy
 from taut.host.checks._interrupts import action_of
 from taut.host.checks._tracing import tracefs
-from taut.host.situation import Role
-from taut.host.table import CRITICAL, MAJOR, NOTE, Check, by_hand, on_the_host
+from taut.host.table import CONTAINERS, CRITICAL, MAJOR, NOTE, Check, by_hand, on_the_host
 from taut.host.threads import some
 from taut.host.view import CPU, View
 
-_INSIDE = frozenset({Role.CONTAINER})
 _CGROUPS = "/sys/fs/cgroup"
 _STATUS = "/proc/self/status"
 _MOUNTS = "/proc/self/mounts"
@@ -200,12 +198,10 @@ CHECKS = (
         CRITICAL,
         exclusive_cores,
         "cores of this container alone, with both hardware threads of each",
-        roles=_INSIDE,
-        remedies=(
-            on_the_host(
-                "Kubernetes: cpuManagerPolicy static with full-pcpus-only, and a pod of class"
-                " Guaranteed with whole CPUs; Docker, Podman: --cpuset-cpus LIST"
-            ),
+        roles=CONTAINERS,
+        remedies=on_the_host(
+            "Kubernetes: cpuManagerPolicy static with full-pcpus-only, and a pod of class"
+            " Guaranteed with whole CPUs; Docker, Podman: --cpuset-cpus LIST"
         ),
         why="in a shared pool any other container takes the core for whole time slices, "
         "milliseconds; one on the other hardware thread of the core takes its caches and ports",
@@ -218,12 +214,10 @@ CHECKS = (
         MAJOR,
         interrupts,
         "no device interrupt on the container's cores",
-        roles=_INSIDE,
-        remedies=(
-            on_the_host(
-                "annotate the pod irq-load-balancing.crio.io: disable (CRI-O), or take the "
-                "remedies of R01 and R02 there"
-            ),
+        roles=CONTAINERS,
+        remedies=on_the_host(
+            "annotate the pod irq-load-balancing.crio.io: disable (CRI-O), or take the "
+            "remedies of R01 and R02 there"
         ),
         why="a device's interrupt costs microseconds to tens of microseconds each; by default the "
         "machine balances interrupts over the cores of containers too",
@@ -236,7 +230,7 @@ CHECKS = (
         NOTE,
         writable_settings,
         "settings changed on the host",
-        roles=_INSIDE,
+        roles=CONTAINERS,
         remedies=plan_outside,
         why="where /sys and /proc/sys are read-only, taut can judge settings but change none",
         source="mount flags; the container runtime's defaults",
@@ -248,12 +242,10 @@ CHECKS = (
         MAJOR,
         memory_limits,
         "memory locked without limit, and a limit of hugepages above 0",
-        roles=_INSIDE,
-        remedies=(
-            on_the_host(
-                "Docker, Podman: --ulimit memlock=-1; Kubernetes: hugepages-1Gi or hugepages-2Mi "
-                "in resources.limits, and the runtime's memlock default"
-            ),
+        roles=CONTAINERS,
+        remedies=on_the_host(
+            "Docker, Podman: --ulimit memlock=-1; Kubernetes: hugepages-1Gi or hugepages-2Mi "
+            "in resources.limits, and the runtime's memlock default"
         ),
         why="memory that cannot be locked faults, and may be swapped: microseconds to "
         "milliseconds; a DPDK program without hugepages does not start",
@@ -266,14 +258,12 @@ CHECKS = (
         NOTE,
         tracing,
         "tracefs and perf events, here or in a program on the host",
-        roles=_INSIDE,
-        remedies=(
-            by_hand(
-                "trace on the host",
-                "on the host: run taut there while the container runs (or a sidecar with"
-                " CAP_PERFMON and tracefs mounted)",
-                risk="a container that may trace sees the whole machine",
-            ),
+        roles=CONTAINERS,
+        remedies=by_hand(
+            "trace on the host",
+            "on the host: run taut there while the container runs (or a sidecar with"
+            " CAP_PERFMON and tracefs mounted)",
+            risk="a container that may trace sees the whole machine",
         ),
         why="gaps are explained by the kernel's own events, which most runtimes hide",
         source="perf_event_open(2); the container runtime's seccomp profile",
@@ -285,13 +275,11 @@ CHECKS = (
         MAJOR,
         partition,
         "isolated (or root), valid whenever it is read",
-        roles=_INSIDE,
+        roles=CONTAINERS,
         watches=(f"{_CGROUPS}/{_PARTITION}", f"{_CGROUPS}/*/{_PARTITION}"),
-        remedies=(
-            on_the_host(
-                "free the partition's cores of every other cpuset, bring them online, then write"
-                f" isolated to the container's {_PARTITION} again"
-            ),
+        remedies=on_the_host(
+            "free the partition's cores of every other cpuset, bring them online, then write"
+            f" isolated to the container's {_PARTITION} again"
         ),
         why="a sibling's cpuset that overlaps, or a core that goes offline, ends the isolation "
         "silently: the scheduler balances over the cores again",

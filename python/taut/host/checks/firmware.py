@@ -233,13 +233,11 @@ CHECKS = (
         smi_rate,
         "none during a test",
         roles=WITH_CONTAINERS,
-        remedies=(
-            by_hand(
-                "find and switch off what raises SMIs",
-                "stop HW05's daemons, count again; then in the BIOS: power profile at maximum "
-                "performance with C- and P-states left to the OS, legacy USB off, error logging "
-                "left to the OS, the vendor's guide for low latency",
-            ),
+        remedies=by_hand(
+            "find and switch off what raises SMIs",
+            "stop HW05's daemons, count again; then in the BIOS: power profile at maximum "
+            "performance with C- and P-states left to the OS, legacy USB off, error logging "
+            "left to the OS, the vendor's guide for low latency",
         ),
         why="an SMI stops all cores and nothing can mask it: 10 to 15 µs are usual, more than "
         "100 µs are bad, 100 ms have been seen",
@@ -266,13 +264,11 @@ CHECKS = (
         power_profile,
         "maximum performance, with C- and P-states left to the OS",
         roles=EVERYWHERE,
-        remedies=(
-            by_hand(
-                "leave power management to the OS",
-                "in the BIOS: power profile at maximum performance, P- and C-states under OS "
-                "control, collaborative power control (PCC) off",
-                cost="power and heat",
-            ),
+        remedies=by_hand(
+            "leave power management to the OS",
+            "in the BIOS: power profile at maximum performance, P- and C-states under OS "
+            "control, collaborative power control (PCC) off",
+            cost="power and heat",
         ),
         why="firmware that controls C- or P-states itself does so in periodic SMIs, on all cores",
         source="Intel NFV-I host configuration (2018); rigtorp.se low latency guide",
@@ -285,12 +281,10 @@ CHECKS = (
         legacy_usb,
         "legacy USB and port 60/64 emulation off",
         roles=EVERYWHERE,
-        remedies=(
-            by_hand(
-                "switch legacy USB off",
-                "in the BIOS: legacy USB support and port 60/64 emulation off",
-                cost="on some boards no keyboard before the kernel runs",
-            ),
+        remedies=by_hand(
+            "switch legacy USB off",
+            "in the BIOS: legacy USB support and port 60/64 emulation off",
+            cost="on some boards no keyboard before the kernel runs",
         ),
         why="firmware that emulates a PS/2 keyboard takes an SMI for USB events and port accesses",
         source="Intel NFV-I host configuration (2018)",
@@ -303,14 +297,12 @@ CHECKS = (
         patrol_scrub,
         "the lowest scrub rate; corrected errors logged by the kernel, not by SMI",
         roles=EVERYWHERE,
-        remedies=(
-            by_hand(
-                "leave error logging to the kernel",
-                "in the BIOS: firmware-first (WHEA, EMCA) logging of corrected errors off, patrol "
-                "scrub at its lowest rate; uncorrected errors must stay visible",
-                profile=EXTREME,
-                risk="errors are found later, when they may no longer be correctable",
-            ),
+        remedies=by_hand(
+            "leave error logging to the kernel",
+            "in the BIOS: firmware-first (WHEA, EMCA) logging of corrected errors off, patrol "
+            "scrub at its lowest rate; uncorrected errors must stay visible",
+            profile=EXTREME,
+            risk="errors are found later, when they may no longer be correctable",
         ),
         why="scrubbing takes memory bandwidth periodically; with firmware-first logging every "
         "corrected memory error costs an SMI",
@@ -325,12 +317,10 @@ CHECKS = (
         "no throttling",
         roles=EVERYWHERE,
         watches=_THROTTLED,
-        remedies=(
-            by_hand(
-                "cool the machine, or ask less of it",
-                "check fans, filters and air flow; or lower scaling_max_freq to what the machine "
-                "holds under full load",
-            ),
+        remedies=by_hand(
+            "cool the machine, or ask less of it",
+            "check fans, filters and air flow; or lower scaling_max_freq to what the machine "
+            "holds under full load",
         ),
         why="a core that is too hot runs slower, and takes an interrupt each time that changes",
         source="kernel documentation of thermal_throttle; general knowledge, not verified",

@@ -10,9 +10,9 @@ from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import CMDLINE, log_lines
 from taut.host.checks._interrupts import COUNTS, total
 from taut.host.checks._isolated import BOOT, isolated
-from taut.host.situation import Role
 from taut.host.table import (
     CRITICAL,
+    GUESTS,
     MAJOR,
     MINIMAL,
     MINOR,
@@ -25,7 +25,6 @@ from taut.host.table import (
 )
 from taut.host.view import CPU, NAME_CORES, NOHZ_FULL, WATCH, View, mask_in
 
-_GUESTS = frozenset({Role.KVM_GUEST})
 _ROW = "HYP"
 """Counts the host's call-backs; KVM makes them for asynchronous page faults only."""
 _DEDICATED = "PV spinlocks disabled with KVM_HINTS_REALTIME"
@@ -287,7 +286,7 @@ CHECKS = (
         MINOR,
         paravirtual,
         "no asynchronous page faults; the host says that the cores are dedicated",
-        roles=_GUESTS,
+        roles=GUESTS,
         watches=(COUNTS,),
         remedies=call_less,
         why="asynchronous page faults interrupt the guest when the host swaps; without the hint "
@@ -301,7 +300,7 @@ CHECKS = (
         CRITICAL,
         isolation,
         "poll cores isolated, without tick, RCU callbacks and new interrupts",
-        roles=_GUESTS,
+        roles=GUESTS,
         remedies=isolate,
         why="a neighbour on the same virtual core costs a time slice (4 ms), and each tick of the "
         "guest several exits; nohz_full in a guest took the tail to less than a quarter",
@@ -314,7 +313,7 @@ CHECKS = (
         MAJOR,
         idle,
         "haltpoll, which polls before it halts",
-        roles=_GUESTS,
+        roles=GUESTS,
         remedies=poll_before_halting,
         why="a virtual core that halts leaves to the host and takes tens of microseconds to "
         "return: the kernel's bridge at 10 kpkt/s, p50 23.9 µs, and 8.0 µs once its core polls "
@@ -328,17 +327,15 @@ CHECKS = (
         MAJOR,
         memory_returned,
         "no balloon, no free page reporting, no virtio-mem",
-        roles=_GUESTS,
+        roles=GUESTS,
         watches=(COUNTS,),
-        remedies=(
-            by_hand(
-                "give the guest its memory for good",
-                "on the host: QEMU without -device virtio-balloon and virtio-mem, or "
-                "free-page-reporting=off; libvirt <memballoon model='none'/>; all memory "
-                "preallocated and locked",
-                cost="memory the guest does not use is lost to other guests",
-                rollback=REBOOT,
-            ),
+        remedies=by_hand(
+            "give the guest its memory for good",
+            "on the host: QEMU without -device virtio-balloon and virtio-mem, or "
+            "free-page-reporting=off; libvirt <memballoon model='none'/>; all memory "
+            "preallocated and locked",
+            cost="memory the guest does not use is lost to other guests",
+            rollback=REBOOT,
         ),
         why="a page that was given back faults in the host at its next touch: microseconds to "
         "tens of them, and nothing in the guest shows it",

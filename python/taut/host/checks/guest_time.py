@@ -5,11 +5,9 @@ import re
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.check import Finding
 from taut.host.checks._boot import CMDLINE, log_lines
-from taut.host.situation import Role
-from taut.host.table import CRITICAL, MAJOR, NOTE, Check, by_hand
+from taut.host.table import CRITICAL, GUESTS, MAJOR, NOTE, Check, by_hand
 from taut.host.view import WATCH, View
 
-_GUESTS = frozenset({Role.KVM_GUEST})
 _STAT = "/proc/stat"
 _COLUMN = 7
 """Of the times after `cpuN` (proc(5)), in hundredths of a second."""
@@ -100,15 +98,13 @@ CHECKS = (
         CRITICAL,
         steal,
         "none",
-        roles=_GUESTS,
+        roles=GUESTS,
         watches=(_STAT,),
-        remedies=(
-            by_hand(
-                "give each virtual core a core of the host",
-                "on the KVM host: pin each vCPU to a core of its own (virsh vcpupin), the "
-                "emulator and iothreads elsewhere, isolate those cores; taut host audit --role "
-                "kvm-host there",
-            ),
+        remedies=by_hand(
+            "give each virtual core a core of the host",
+            "on the KVM host: pin each vCPU to a core of its own (virsh vcpupin), the "
+            "emulator and iothreads elsewhere, isolate those cores; taut host audit --role "
+            "kvm-host there",
         ),
         why="a virtual core that the host preempts stands still for a time slice, milliseconds; "
         "and no steal is no proof of quiet: 15 ms of unexplained gaps in 5 s were seen beside it",
@@ -121,7 +117,7 @@ CHECKS = (
         MAJOR,
         gaps,
         "fewer than 1 above 5 µs per minute, on a host that dedicates its cores",
-        roles=_GUESTS,
+        roles=GUESTS,
         why="exits to the host leave no other trace in a guest; a nested guest had 310 such gaps "
         "per second, 10 µs each in the mean",
         source="measured on the development machine",
@@ -133,13 +129,11 @@ CHECKS = (
         MAJOR,
         nested,
         "a guest of bare metal",
-        roles=_GUESTS,
-        remedies=(
-            by_hand(
-                "run the guest on bare metal",
-                "use a host that is no guest itself; numbers of this one say little about "
-                "other machines",
-            ),
+        roles=GUESTS,
+        remedies=by_hand(
+            "run the guest on bare metal",
+            "use a host that is no guest itself; numbers of this one say little about "
+            "other machines",
         ),
         why="every exit of a nested guest passes through two hypervisors: about 12 µs per "
         "interrupt instead of 1; all other verdicts are worth less",
@@ -151,7 +145,7 @@ CHECKS = (
         "",
         NOTE,
         hidden,
-        roles=_GUESTS,
+        roles=GUESTS,
         why="all of it reaches the guest as gaps without a cause: a guest is never quieter than "
         "the core it runs on",
         source="osnoise tracer documentation (interference of a host appears as hardware noise)",

@@ -15,12 +15,10 @@ from taut.host.checks._guests import (
 )
 from taut.host.checks._threads import move
 from taut.host.setting import Change
-from taut.host.situation import Role
-from taut.host.table import CRITICAL, EXTREME, MAJOR, MINIMAL, MINOR, Check, by_hand, now
+from taut.host.table import CRITICAL, EXTREME, KVM_HOSTS, MAJOR, MINIMAL, MINOR, Check, by_hand, now
 from taut.host.threads import some
 from taut.host.view import CannotJudge, View
 
-_HOSTS = frozenset({Role.KVM_HOST})
 # Of the memory the command line names: firmware and video memory may lie elsewhere.
 _LEAST_SHARE = 0.9
 _EMULATED = ("virtio-net", "e1000", "rtl8139", "igb", "vmxnet3")
@@ -195,7 +193,7 @@ CHECKS = (
         CRITICAL,
         pinning,
         "each virtual CPU alone on one core, emulator, I/O and vhost threads on other cores",
-        roles=_HOSTS,
+        roles=KVM_HOSTS,
         remedies=pin,
         why="a virtual CPU that shares its core is preempted for whole time slices, milliseconds "
         "that the guest sees as steal time at best",
@@ -208,7 +206,7 @@ CHECKS = (
         CRITICAL,
         memory,
         "all memory of the guest in hugepages, allocated when it starts and locked",
-        roles=_HOSTS,
+        roles=KVM_HOSTS,
         remedies=(
             # In the guest's definition; the hugepages themselves are K22's.
             by_hand(
@@ -230,15 +228,13 @@ CHECKS = (
         MINOR,
         idling,
         "-overcommit cpu-pm=on for guests with cores of their own",
-        roles=_HOSTS,
-        remedies=(
-            by_hand(
-                "let the guest idle by itself",
-                "on this host: start QEMU with -overcommit cpu-pm=on (libvirt: a"
-                " <qemu:commandline>), only if nothing else shall run on the guest's cores (V01)",
-                profile=EXTREME,
-                cost="the host sees the cores fully busy, and saves no power on them",
-            ),
+        roles=KVM_HOSTS,
+        remedies=by_hand(
+            "let the guest idle by itself",
+            "on this host: start QEMU with -overcommit cpu-pm=on (libvirt: a"
+            " <qemu:commandline>), only if nothing else shall run on the guest's cores (V01)",
+            profile=EXTREME,
+            cost="the host sees the cores fully busy, and saves no power on them",
         ),
         why="each HLT, MWAIT or PAUSE that exits costs microseconds, and the way back the same "
         "again",
@@ -251,16 +247,14 @@ CHECKS = (
         MINOR,
         devices,
         "a virtual function of the network card (vfio-pci)",
-        roles=_HOSTS,
-        remedies=(
-            by_hand(
-                "give the guest a virtual function",
-                "on this host: <hostdev mode='subsystem' type='pci' managed='yes'> with a"
-                " virtual function of the card (/sys/class/net/CARD/device/sriov_numvfs)",
-                profile=EXTREME,
-                cost="no live migration; the host's switch no longer sees the packets",
-                measure="vhost-user with a poll-mode switch comes close: compare both",
-            ),
+        roles=KVM_HOSTS,
+        remedies=by_hand(
+            "give the guest a virtual function",
+            "on this host: <hostdev mode='subsystem' type='pci' managed='yes'> with a"
+            " virtual function of the card (/sys/class/net/CARD/device/sriov_numvfs)",
+            profile=EXTREME,
+            cost="no live migration; the host's switch no longer sees the packets",
+            measure="vhost-user with a poll-mode switch comes close: compare both",
         ),
         why="a paravirtual device costs a host thread or a switch on every packet, and exits or "
         "notifications of microseconds; a virtual function is reached without any of them",
@@ -273,14 +267,12 @@ CHECKS = (
         MAJOR,
         taken_back,
         "no page merging, no balloon, no swap under the guest",
-        roles=_HOSTS,
-        remedies=(
-            by_hand(
-                "keep the guest's pages",
-                "on this host: <memballoon model='none'/>, <nosharepages/> and <locked/> in"
-                " <memoryBacking> (virsh edit); page merging and swap of the host: R12 and R15",
-                cost="no overcommitment",
-            ),
+        roles=KVM_HOSTS,
+        remedies=by_hand(
+            "keep the guest's pages",
+            "on this host: <memballoon model='none'/>, <nosharepages/> and <locked/> in"
+            " <memoryBacking> (virsh edit); page merging and swap of the host: R12 and R15",
+            cost="no overcommitment",
         ),
         why="merging, a balloon, swap and dirty logging unmap or write-protect guest pages: a "
         "flush of the second-level TLB on every core of the guest, then faults",

@@ -310,11 +310,9 @@ CHECKS = (
         idle_poll,
         "no idle=poll: hold the latency per core instead (R18, R19)",
         roles=POLLING | {Role.HOUSEKEEPING},
-        remedies=(
-            by_hand(
-                "remove idle=poll",
-                "remove idle=poll from the kernel's command line; R18 and R19 do it per core",
-            ),
+        remedies=by_hand(
+            "remove idle=poll",
+            "remove idle=poll from the kernel's command line; R18 and R19 do it per core",
         ),
         why="every idle core spins: the sibling thread starves, turbo goes, and in a guest the "
         "host's core burns and haltpoll is off; kernel-parameters.txt does not recommend it",

@@ -218,11 +218,9 @@ CHECKS = (
         MAJOR,
         build_options,
         " ".join(f"{name}=y" for name in _NEEDED),
-        remedies=(
-            by_hand(
-                "boot another kernel",
-                "install a kernel with NO_HZ_FULL and RCU_NOCB_CPU (Debian: linux-image-amd64)",
-            ),
+        remedies=by_hand(
+            "boot another kernel",
+            "install a kernel with NO_HZ_FULL and RCU_NOCB_CPU (Debian: linux-image-amd64)",
         ),
         why="without NO_HZ_FULL the parameter nohz_full= does nothing but log a line, and every "
         "poll core takes 100 to 1000 ticks a second; Debian 12 has all of it",
@@ -261,12 +259,9 @@ CHECKS = (
         MAJOR,
         lists_agree,
         "lists the kernel takes, equal where both mean nohz, and a core outside them",
-        remedies=(
-            by_hand(
-                "correct the command line",
-                "give nohz_full= and isolcpus= the same cores and leave at least core 0 out of "
-                "both",
-            ),
+        remedies=by_hand(
+            "correct the command line",
+            "give nohz_full= and isolcpus= the same cores and leave at least core 0 out of both",
         ),
         why="the kernel drops a list that does not match the other one or leaves no core for "
         "itself: the cores then tick and are shared although the command line says otherwise",

@@ -240,14 +240,12 @@ CHECKS = (
         pressure_monitors,
         "no psimon thread that may run on a poll core; psi=0 is optional",
         roles=frozenset({Role.POLL_CORE, Role.HOUSEKEEPING}),
-        remedies=(
-            boot(
-                "boot without pressure-stall accounting",
-                KernelParameter("psi", "0"),
-                rollback=REBOOT,
-                profile=EXTREME,
-                cost="no /proc/pressure: systemd-oomd and other watchers stop working",
-            ),
+        remedies=boot(
+            "boot without pressure-stall accounting",
+            KernelParameter("psi", "0"),
+            rollback=REBOOT,
+            profile=EXTREME,
+            cost="no /proc/pressure: systemd-oomd and other watchers stop working",
         ),
         why="whoever watches pressure (systemd-oomd) starts a psimon thread that wakes several "
         "times a second at real-time priority; the accounting adds work to each context switch",

@@ -148,12 +148,10 @@ CHECKS = (
         bound,
         "none",
         traces=(f"workqueue/{_EVENT}",),
-        remedies=(
-            by_hand(
-                "stop what queues the work",
-                "each function belongs to a driver, file system or cgroup operation: "
-                "stop using it, or run what calls it on a housekeeping core (perf kwork names it)",
-            ),
+        remedies=by_hand(
+            "stop what queues the work",
+            "each function belongs to a driver, file system or cgroup operation: "
+            "stop using it, or run what calls it on a housekeeping core (perf kwork names it)",
         ),
         why="drivers, file systems and cgroups queue work on the core they run on or on every "
         "core: a kworker preempts the poller for tens of microseconds, and no mask prevents it",

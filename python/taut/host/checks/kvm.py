@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 
 from taut.host.boot.item import KernelParameter, ModuleOption
 from taut.host.check import Finding, Remedy, Severity, State, unreadable
-from taut.host.situation import Role
-from taut.host.table import MAJOR, MINOR, REBOOT, Check, boot, by_hand, now, write
+from taut.host.table import KVM_HOSTS, MAJOR, MINOR, REBOOT, Check, boot, by_hand, now, write
 from taut.host.view import NEW_FORMAT, View
 
-_HOSTS = frozenset({Role.KVM_HOST})
 _SWITCH = ("Y", "N")
 """How the kernel shows a switch, where not as a number."""
 # KVM's own default on x86 (HALT_POLL_NS).
@@ -115,7 +113,7 @@ def _module_check(
         fault,
         severity,
         judge,
-        roles=_HOSTS,
+        roles=KVM_HOSTS,
         remedies=remedies,
         why=why,
         source=source,
@@ -217,7 +215,7 @@ CHECKS = (
         "KVM splits huge pages",
         MAJOR,
         split_pages,
-        roles=_HOSTS,
+        roles=KVM_HOSTS,
         remedies=keep_pages,
         why="with the mitigation on, KVM splits huge pages at their first instruction fetch and a "
         "thread puts them together again: guest memory is unmapped and faults anew",
@@ -230,7 +228,7 @@ CHECKS = (
         MAJOR,
         halt_polling,
         f"{_LEAST_NS} ns or more, for guests that halt",
-        roles=_HOSTS,
+        roles=KVM_HOSTS,
         remedies=(
             now(
                 f"write {_HALT.value} to {_HALT.path}",
@@ -250,7 +248,7 @@ CHECKS = (
         "Interrupts make virtual CPUs leave their guest",
         MAJOR,
         exitless,
-        roles=_HOSTS,
+        roles=KVM_HOSTS,
         remedies=load_exitless,
         why="without APICv or AVIC every interrupt, IPI and timer of a guest is an exit of "
         "microseconds, and its timers fire on the core that runs it",

@@ -7,12 +7,11 @@ from taut.core.cpus import format_cpu_list
 from taut.host.check import Finding
 from taut.host.checks._guests import guest_cores, guests
 from taut.host.checks._interrupts import action_of
-from taut.host.situation import Role, TraceEvent
-from taut.host.table import CRITICAL, MAJOR, Check, by_hand
+from taut.host.situation import TraceEvent
+from taut.host.table import CRITICAL, KVM_HOSTS, MAJOR, Check, by_hand
 from taut.host.threads import some
 from taut.host.view import CPU, NOHZ_FULL, View
 
-_HOSTS = frozenset({Role.KVM_HOST})
 _ISOLATED = (f"{CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")
 # Delivered by the processor itself, not by a device: the timer of the first core, the cascade.
 _NO_DEVICE = ("0", "2")
@@ -115,12 +114,10 @@ CHECKS = (
         CRITICAL,
         host_cores,
         "isolated, without a tick, and no device interrupt",
-        roles=_HOSTS,
-        remedies=(
-            by_hand(
-                "take the remedies of K04, K06 and R02",
-                "on this host: taut host plan --role kvm-host --cores LIST has them",
-            ),
+        roles=KVM_HOSTS,
+        remedies=by_hand(
+            "take the remedies of K04, K06 and R02",
+            "on this host: taut host plan --role kvm-host --cores LIST has them",
         ),
         why="a guest can only be as quiet as its host: each tick, interrupt or thread of the host "
         "on the core is an exit, tens of microseconds as the guest sees it",
@@ -133,7 +130,7 @@ CHECKS = (
         MAJOR,
         exits,
         f"{_MOST_PER_S:.0f} or fewer exits per second and core",
-        roles=_HOSTS,
+        roles=KVM_HOSTS,
         watches=(f"{_COUNTERS}/*/exits",),
         traces=("kvm/kvm_exit",),
         why="every exit takes the guest's core away for one to tens of microseconds",

@@ -213,13 +213,11 @@ CHECKS = (
         "no page fault once it runs",
         roles=_NOT_HOST,
         watches=("/proc/{pid}/task/*/stat",),
-        remedies=(
-            by_hand(
-                "lock and touch all memory before the first packet",
-                "in the program: mlockall(MCL_CURRENT | MCL_FUTURE), no allocation in the "
-                "loop; tables in huge pages; `ulimit -l unlimited`",
-                cost="memory",
-            ),
+        remedies=by_hand(
+            "lock and touch all memory before the first packet",
+            "in the program: mlockall(MCL_CURRENT | MCL_FUTURE), no allocation in the "
+            "loop; tables in huge pages; `ulimit -l unlimited`",
+            cost="memory",
         ),
         why="a first touch costs 1 to 3 µs, a page that comes back from a disk milliseconds; "
         "locked and pre-faulted memory has neither",
@@ -247,11 +245,9 @@ CHECKS = (
         "no switch, and no wait for the core",
         roles=WITH_CONTAINERS,
         watches=("/proc/{pid}/task/*/status", "/proc/{pid}/task/*/schedstat"),
-        remedies=(
-            by_hand(
-                "find out who runs on the core",
-                "what R22, R24 and R08 name: move it; isolate the core (K04)",
-            ),
+        remedies=by_hand(
+            "find out who runs on the core",
+            "what R22, R24 and R08 name: move it; isolate the core (K04)",
         ),
         why="each involuntary switch hands the core to somebody else, for up to a time slice (4 "
         "ms)",
@@ -267,12 +263,10 @@ CHECKS = (
         roles=WITH_CONTAINERS,
         watches=("/proc/{pid}/task/*/io",),
         traces=(_ENTER,),
-        remedies=(
-            by_hand(
-                "take system calls out of the loop",
-                "in the program; `perf trace -s -t TID` names them. Log, sleep and read "
-                "files in another thread on a housekeeping core",
-            ),
+        remedies=by_hand(
+            "take system calls out of the loop",
+            "in the program; `perf trace -s -t TID` names them. Log, sleep and read "
+            "files in another thread on a housekeeping core",
         ),
         why="each costs 0.1 to 1 µs, may restart the tick of a nohz_full core, and may sleep; "
         "mitigations make it dearer",

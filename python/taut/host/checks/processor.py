@@ -269,13 +269,11 @@ CHECKS = (
         locality,
         "poll cores, NICs and hugepages on one node",
         roles=BARE | {Role.CONTAINER},
-        remedies=(
-            by_hand(
-                "poll on the NIC's node",
-                "choose --cores from /sys/class/net/NIC/device/local_cpulist, and put "
-                "hugepages there: echo N > /sys/devices/system/node/nodeX/hugepages/"
-                "hugepages-2048kB/nr_hugepages; in the BIOS: node interleaving off",
-            ),
+        remedies=by_hand(
+            "poll on the NIC's node",
+            "choose --cores from /sys/class/net/NIC/device/local_cpulist, and put "
+            "hugepages there: echo N > /sys/devices/system/node/nodeX/hugepages/"
+            "hugepages-2048kB/nr_hugepages; in the BIOS: node interleaving off",
         ),
         why="memory and devices of another socket are about 100 ns further away per access, and "
         "the way there is shared",

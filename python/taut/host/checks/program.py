@@ -230,15 +230,13 @@ CHECKS = (
         roles=WITH_CONTAINERS,
         watches=(COUNTS,),
         traces=(_CALLED,),
-        remedies=(
-            by_hand(
-                "keep the program's address space as it is",
-                "in the program: no munmap, mprotect, madvise, fork or exec after its "
-                "start, in any thread; glibc: MALLOC_TRIM_THRESHOLD_=-1, a large "
-                "MALLOC_MMAP_THRESHOLD_; helpers in another process. Programs that ran on the core "
-                "before cause them too: keep them off (R24)",
-                cost="memory that is not given back",
-            ),
+        remedies=by_hand(
+            "keep the program's address space as it is",
+            "in the program: no munmap, mprotect, madvise, fork or exec after its "
+            "start, in any thread; glibc: MALLOC_TRIM_THRESHOLD_=-1, a large "
+            "MALLOC_MMAP_THRESHOLD_; helpers in another process. Programs that ran on the core "
+            "before cause them too: keep them off (R24)",
+            cost="memory that is not given back",
         ),
         why="munmap, mprotect, madvise or fork in any thread interrupts every core that runs the "
         "program: 1 to 3 µs on bare metal, 15 µs in a guest, more than 1 ms at worst",
@@ -253,12 +251,10 @@ CHECKS = (
         "none on cores that poll",
         roles=WITH_CONTAINERS,
         traces=(_CALLED,),
-        remedies=(
-            by_hand(
-                "keep membarrier out of the polling program",
-                "no JIT, garbage collector or liburcu (its membarrier flavour) in the "
-                "process that polls; liburcu: the memb flavour off, or qsbr",
-            ),
+        remedies=by_hand(
+            "keep membarrier out of the polling program",
+            "no JIT, garbage collector or liburcu (its membarrier flavour) in the "
+            "process that polls; liburcu: the memb flavour off, or qsbr",
         ),
         why="each membarrier interrupts every core that runs the program: 12 µs in a guest",
         source="membarrier(2); measured by taut's authors",
@@ -271,12 +267,10 @@ CHECKS = (
         file_mappings,
         "none that is written to",
         roles=WITH_CONTAINERS,
-        remedies=(
-            by_hand(
-                "keep what the program writes to off the disk",
-                "in the program: memfd_create, hugetlbfs or tmpfs; or let another process "
-                "write the file",
-            ),
+        remedies=by_hand(
+            "keep what the program writes to off the disk",
+            "in the program: memfd_create, hugetlbfs or tmpfs; or let another process "
+            "write the file",
         ),
         why="writeback takes the right to write away from each dirty page: the next write faults, "
         "and waits where the page is on its way to the disk",
@@ -291,12 +285,10 @@ CHECKS = (
         "no POSIX CPU timer, itimer, CPU limit or perf counter",
         roles=WITH_CONTAINERS,
         traces=("timer/tick_stop",),
-        remedies=(
-            by_hand(
-                "end the timers and counters",
-                "no profiler on the program while it serves; `ulimit -t unlimited`; in the "
-                "program: timers of CLOCK_MONOTONIC instead of CPU time",
-            ),
+        remedies=by_hand(
+            "end the timers and counters",
+            "no profiler on the program while it serves; `ulimit -t unlimited`; in the "
+            "program: timers of CLOCK_MONOTONIC instead of CPU time",
         ),
         why="a timer that counts CPU time, or a pinned perf counter, needs the tick: a nohz_full "
         "core gets its 100 to 1000 interrupts a second back",
@@ -310,13 +302,11 @@ CHECKS = (
         wide_vectors,
         "no AVX-512 on processors that lower their clock for it",
         roles=WITH_CONTAINERS,
-        remedies=(
-            by_hand(
-                "build and run the program without AVX-512",
-                "-mprefer-vector-width=256; DPDK: --force-max-simd-bitwidth=256; glibc: "
-                "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL",
-                cost="throughput of wide code",
-            ),
+        remedies=by_hand(
+            "build and run the program without AVX-512",
+            "-mprefer-vector-width=256; DPDK: --force-max-simd-bitwidth=256; glibc: "
+            "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL",
+            cost="throughput of wide code",
         ),
         why="processors of the Skylake generation stop for 10 to 20 µs to change their power "
         "licence, then run slower for 0.7 ms; later ones hardly do",

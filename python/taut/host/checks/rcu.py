@@ -141,14 +141,12 @@ CHECKS = (
         polling_threads,
         "rcu_nocb_poll, spelled so, with offloaded cores; or not at all: it is optional",
         roles=frozenset({Role.POLL_CORE}),
-        remedies=(
-            boot(
-                "let RCU's threads poll",
-                KernelParameter("rcu_nocb_poll"),
-                rollback=REBOOT,
-                profile=EXTREME,
-                cost="a thread on a housekeeping core wakes all the time: energy",
-            ),
+        remedies=boot(
+            "let RCU's threads poll",
+            KernelParameter("rcu_nocb_poll"),
+            rollback=REBOOT,
+            profile=EXTREME,
+            cost="a thread on a housekeeping core wakes all the time: energy",
         ),
         why="a core that queues an RCU callback then need not wake the thread that runs it, which "
         "spares it an interrupt to another core; the thread polls on a housekeeping core instead",

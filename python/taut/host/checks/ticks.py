@@ -192,10 +192,8 @@ CHECKS = (
         spread,
         f"skew_tick=1 where {_MANY_CORES} cores or more tick",
         roles=BARE | {Role.HOUSEKEEPING},
-        remedies=(
-            boot(
-                "spread the ticks", KernelParameter("skew_tick", "1"), rollback=REBOOT, cost="power"
-            ),
+        remedies=boot(
+            "spread the ticks", KernelParameter("skew_tick", "1"), rollback=REBOOT, cost="power"
         ),
         why="ticks that come at once on many cores wait for each other's locks of timekeeping and "
         "RCU; spread ticks do not, but wake the package more often",
