@@ -212,8 +212,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that has what the examples name."""
     folder = tmp_path_factory.mktemp("place")
     (folder / "examples").symlink_to(ROOT / "examples")
-    # Two devices and few packets: what a report of many says, tests/report says.
-    small = [replace(v, trial=replace(v.trial, n_packets=2_000, n_cold=100)) for v in VARIANTS[:2]]
+    # Few devices and packets: what a report of many says, tests/report says.
+    small = [replace(v, trial=replace(v.trial, n_packets=2_000, n_cold=100)) for v in VARIANTS[:3]]
     for name in ("first", "second"):
         make_run(folder / "runs" / name, tuple(small), repetitions=1)
     (folder / "captures").mkdir()

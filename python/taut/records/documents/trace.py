@@ -34,8 +34,9 @@ class EventsLost:
 class CountersRead:
     """The kernel's counters at one moment."""
 
-    threads: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
-    """By thread id: minflt, majflt, voluntary, nonvoluntary, run_delay_ns."""
+    threads: Mapping[str, JsonObject | None] = field(default_factory=dict)
+    """By thread id: minflt, majflt, voluntary, nonvoluntary, run_delay_ns, and the limits of its
+    control groups by name in cgroups; None: it had ended."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
