@@ -155,8 +155,9 @@ def preempt(core: int, times: int) -> tuple[int, list[tuple[int, int]]]:
 
     def run() -> None:
         tids.append(threading.get_native_id())
-        os.sched_setaffinity(0, {core})
+        # First its priority: on the core it would else wait for what the victim leaves to others.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(49))
+        os.sched_setaffinity(0, {core})
         for _ in range(times):
             time.sleep(0.005)
             start = now_ns()
