@@ -33,19 +33,10 @@ def name_of(pid: int) -> str:
     return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
-def catches(pid: int, number: signal.Signals) -> bool:
-    """Whether a program acts on a signal: one that comes before that just ends it."""
-    return _has(pid, "SigCgt", number)
-
-
 def blocks(pid: int, number: signal.Signals) -> bool:
     """Whether the first thread of a process keeps a signal waiting."""
-    return _has(pid, "SigBlk", number)
-
-
-def _has(pid: int, field: str, number: signal.Signals) -> bool:
     status = Path(f"/proc/{pid}/status").read_text()
-    [mask] = re.findall(rf"^{field}:\s*(\w+)$", status, re.MULTILINE)
+    [mask] = re.findall(r"^SigBlk:\s*(\w+)$", status, re.MULTILINE)
     return bool(int(mask, 16) >> (number - 1) & 1)
 
 

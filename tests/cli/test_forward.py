@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from taut.cli.exec_program import arguments_after
 from taut.cli.forward import read_config, to_arguments
-from taut.cli.hand_over import arguments_after
 from taut.core.errors import InputError
 
 

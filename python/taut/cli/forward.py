@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from taut.cli.hand_over import ANY_ARGUMENTS, arguments_after, become
+from taut.cli.exec_program import ANY_ARGUMENTS, arguments_after, exec_program
 from taut.core.errors import InputError
 from taut.experiment.words import explain
 
@@ -44,7 +44,7 @@ def forward() -> None:
         arguments = to_arguments(read_config(Path(arguments[0])))
     elif {"-h", "--help"} & set(arguments):
         print("taut forward CONFIG.toml takes all of this from a file.\n")
-    become(PROGRAM, arguments)
+    exec_program(PROGRAM, arguments)
 
 
 def read_config(path: Path) -> ForwardConfig:

@@ -1,6 +1,6 @@
 """taut inject: disturb a core on purpose, and note what was sent."""
 
-from taut.cli.hand_over import ANY_ARGUMENTS, arguments_after, become
+from taut.cli.exec_program import ANY_ARGUMENTS, arguments_after, exec_program
 
 # The command is made with these.
 CONTEXT_SETTINGS = ANY_ARGUMENTS
@@ -9,4 +9,4 @@ PROGRAM = "taut-inject"
 
 def inject() -> None:
     """Disturb a core by one cause at a known rate (runs taut-inject)."""
-    become(PROGRAM, arguments_after("inject"))
+    exec_program(PROGRAM, arguments_after("inject"))

@@ -40,13 +40,14 @@ from taut.explain.tell.episodes import (
 )
 from taut.explain.tell.gaps import gap_table, gap_totals, with_rest, worst_gaps
 from taut.explain.tell.offenders import offenders_of
-from taut.explain.tell.result import Explanation, Options, Source, VetoCounts
+from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.tell.stories import tell_episodes
 from taut.explain.tell.unexplained import PACKETS, conditions, why_not
 from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.segments import Segments
 from taut.explain.walk.timeline import Watched, build_timeline, find_thread
 from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
+from taut.records.documents.explanation import VetoCounts
 from taut.records.rundir import read_json
 
 # Fixed in its source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.

@@ -6,6 +6,7 @@ needs one, and rows of a good and a bad host in tests/host/checks/.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
 
 from taut.host.boot.item import BootItem
 from taut.host.check import Finding, Profile, Remedy, Rollback, Severity, not_applicable
@@ -143,75 +144,40 @@ def write(path: str, value: str, form: str = "number", *, may_refuse: bool = Fal
     return Change(FileSetting(path, form, may_refuse), value)
 
 
+class Terms(TypedDict, total=False):
+    """What a remedy may say besides what it does: the fields of Remedy."""
+
+    profile: Profile
+    risk: str
+    cost: str
+    measure: str
+    rollback: Rollback
+    after: Sequence[str]
+
+
 def now(
     summary: str,
     *changes: Change,
     id: str = "now",  # noqa: A002 - as in Remedy
-    profile: Profile = RECOMMENDED,
-    risk: str = "",
-    cost: str = "",
-    measure: str = "",
-    rollback: Rollback = Rollback.WRITE_BACK,
-    after: Sequence[str] = (),
+    **terms: Unpack[Terms],
 ) -> Remedy:
     """Change a running machine."""
-    return Remedy(
-        id,
-        summary,
-        changes=changes,
-        profile=profile,
-        risk=risk,
-        cost=cost,
-        measure=measure,
-        rollback=rollback,
-        after=after,
-    )
+    return Remedy(id, summary, changes=changes, **terms)
 
 
 def boot(
     summary: str,
     *items: BootItem,
     id: str = "boot",  # noqa: A002 - as in Remedy
-    profile: Profile = RECOMMENDED,
-    risk: str = "",
-    cost: str = "",
-    measure: str = "",
-    rollback: Rollback = Rollback.WRITE_BACK,
+    **terms: Unpack[Terms],
 ) -> Remedy:
     """Configure the next boot."""
-    return Remedy(
-        id,
-        summary,
-        boot=items,
-        profile=profile,
-        risk=risk,
-        cost=cost,
-        measure=measure,
-        rollback=rollback,
-    )
+    return Remedy(id, summary, boot=items, **terms)
 
 
-def by_hand(
-    summary: str,
-    what: str,
-    *,
-    profile: Profile = RECOMMENDED,
-    risk: str = "",
-    cost: str = "",
-    measure: str = "",
-    rollback: Rollback = Rollback.WRITE_BACK,
-) -> Remedy:
+def by_hand(summary: str, what: str, **terms: Unpack[Terms]) -> Remedy:
     """Say what taut cannot do itself."""
-    return Remedy(
-        "by-hand",
-        summary,
-        by_hand=what,
-        profile=profile,
-        risk=risk,
-        cost=cost,
-        measure=measure,
-        rollback=rollback,
-    )
+    return Remedy("by-hand", summary, by_hand=what, **terms)
 
 
 def on_the_host(what: str) -> Remedy:

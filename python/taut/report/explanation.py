@@ -132,7 +132,7 @@ def calls(e: ExplanationDocument) -> str:
 
 def vetoed(e: ExplanationDocument) -> str:
     """What packets spoke against; empty for results of before that was counted."""
-    return "" if e.vetoed is None else veto_words(vars(e.vetoed))
+    return "" if e.vetoed is None else veto_words(e.vetoed)
 
 
 def rows(e: ExplanationDocument) -> list[Row]:

@@ -11,6 +11,7 @@ from taut.explain.grades import count_guesses, title_words
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.walk.calibrate import Calibration
+from taut.records.documents.explanation import VetoCounts
 
 
 @dataclass(frozen=True)
@@ -142,21 +143,6 @@ class GapTotal:
 
 
 @dataclass(frozen=True)
-class VetoCounts:
-    """What was taken back because packets spoke against it: docs/attribution.md, The veto."""
-
-    device_stalls: int = 0
-    generator_stalls: int = 0
-    packets: int = 0
-    """Late packets that had come out before the stall they would have been blamed on ended."""
-
-    @property
-    def n(self) -> int:
-        """All of them."""
-        return self.device_stalls + self.generator_stalls + self.packets
-
-
-@dataclass(frozen=True)
 class Source:
     """What an explanation was made from, for those who draw it."""
 
@@ -190,7 +176,7 @@ class Explanation:
     packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
     episodes: pa.Table | None = field(repr=False)
     source: Source = field(repr=False)
-    vetoed: VetoCounts = VetoCounts()
+    vetoed: VetoCounts = field(default_factory=VetoCounts)
     offenders: tuple[Offender, ...] = ()
     heading: str = ""
     """What the trial is called where people read: device, load, repetition."""

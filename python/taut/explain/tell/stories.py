@@ -1,6 +1,5 @@
 """The worst episodes, told: what happened, who did it, what is missing to know more."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +21,7 @@ from taut.explain.tell.episodes import (
 from taut.explain.tell.gaps import tell_gap
 from taut.explain.tell.result import EpisodeStory, GapStory
 from taut.explain.tell.sentences import episode_sentence
+from taut.records.documents.explanation import VetoCounts
 
 
 def tell_episodes(
@@ -128,15 +128,15 @@ def _reason(judged: JudgedTail, packet: int, cause: Cause) -> str:
     return ""
 
 
-def veto_words(counts: Mapping[str, int]) -> str:
-    """How many stalls and packets the veto took back, by the names of VetoCounts."""
-    n_device, n_generator = counts["device_stalls"], counts["generator_stalls"]
+def veto_words(counts: VetoCounts) -> str:
+    """How many stalls and packets the veto took back."""
+    n_device, n_generator = counts.device_stalls, counts.generator_stalls
     parts = [
         words
         for n, words in (
             (n_device, f"{_count(n_device, 'stall')} of the device"),
             (n_generator, f"{_count(n_generator, 'stall')} of the generator"),
-            (counts["packets"], f"the blame of {_count(counts['packets'], 'late packet')}"),
+            (counts.packets, f"the blame of {_count(counts.packets, 'late packet')}"),
         )
         if n
     ]

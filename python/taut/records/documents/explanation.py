@@ -153,12 +153,13 @@ class ByPercentile:
 
 
 @dataclass(frozen=True)
-class Vetoed:
-    """What was taken back because packets spoke against it."""
+class VetoCounts:
+    """What was taken back because packets spoke against it: docs/attribution.md, The veto."""
 
     device_stalls: int = 0
     generator_stalls: int = 0
     packets: int = 0
+    """Late packets that had come out before the stall they would have been blamed on ended."""
 
     @property
     def n(self) -> int:
@@ -199,7 +200,7 @@ class ExplanationDocument:
     shares: Mapping[str, float] = field(default_factory=dict, metadata=rest(suffix="_share"))
     offenders: tuple[OffenderDocument, ...] = ()
     by_percentile: ByPercentile | None = None
-    vetoed: Vetoed | None = None
+    vetoed: VetoCounts | None = None
     """None: of before that was counted."""
     calibration: Json = None
     function_calls: FunctionCalls = field(default_factory=FunctionCalls)

@@ -1,4 +1,4 @@
-"""Become one of taut's own programs: same arguments, same output, same exit status."""
+"""Run one of taut's own programs in the place of this process: same output, same exit status."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def arguments_after(command: str, argv: Sequence[str] | None = None) -> list[str
     return typed[typed.index(command) + 1 :]
 
 
-def become(program: str, arguments: Sequence[str]) -> NoReturn:
+def exec_program(program: str, arguments: Sequence[str]) -> NoReturn:
     """Replace this process by the program; its help says `taut NAME`, as it was called."""
     path = find_binary(program)
     sys.stdout.flush()
