@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from made_run import VARIANTS, make_run
-from taut.cli.journey import finish, print_plan
+from taut.cli.journey import core_overrides, finish, print_plan
+from taut.experiment.model import CoreSpec
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import load_spec
 from taut.records.rundir import RunDirectory
@@ -45,3 +46,20 @@ def test_a_dry_run_says_cores_disk_and_time(
     assert [line for line in lines if line.startswith("Cores: generator on core ")]
     assert [line for line in lines if line.startswith("Disk: about ") and words in line]
     assert [line for line in lines if line.startswith(f"{len(plan.trials)} trials, about ")]
+
+
+@pytest.mark.parametrize(
+    ("cores", "expected"),
+    [
+        (None, CoreSpec(generator=1, writer=0)),
+        ("2", CoreSpec(device=2, generator=1, writer=0)),
+        ("2-3", CoreSpec(device=2, generator=3, writer=0)),
+        ("3,2", CoreSpec(device=3, generator=2, writer=0)),
+    ],
+)
+def test_cores_that_are_named_leave_the_others_as_the_file_has_them(
+    cores: str | None, expected: CoreSpec
+) -> None:
+    overrides = ("cores.generator=1", "cores.writer=0", *core_overrides(cores))
+
+    assert load_spec(EXAMPLE, overrides).cores == expected

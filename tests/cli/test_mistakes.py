@@ -36,6 +36,7 @@ CHANGED = {
     "quotes": ('"x"', "x"),
     "bracket": ('"10kpps"]', '"10kpps"'),
     "nothing": (SPEC, ""),
+    "core": ("floor = false", "floor = false\n[cores]\ngenerator = 999"),
 }
 RATE = "not a number with a unit; write 100kpps"
 
@@ -95,6 +96,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("host plan --only R99", "--only R99: no such check or remedy; did you mean"),
         ("host plan --only ,", "--only ',': names nothing; name checks or remedies"),
         ("trim", "trim: name an experiment, or a process with --pid"),
+        ("trim ok.toml --cores 1,2,3", "--cores 1,2,3: name the device's core, or the device's and"),
         ("completion tcsh", "no shell 'tcsh'; there are bash, zsh, fish"),
         ("forward nowhere.toml", "nowhere.toml: No such file or directory; give a TOML file"),
     ],
@@ -130,6 +132,7 @@ def test_a_mistake_is_answered_in_one_line(
             "run ok.toml --out new --set cores.device=999",
             "core 999 cannot be used here; these can: ",
         ),
+        ("trim core.toml --out new --dry-run --cores 0", "cores.generator: core 999 cannot be used"),
         ("run ok.toml --out new --set traffic.constant.schedule=poison", "did you mean 'poisson'?"),
         ("analyze text.pcap ok.pcap --json", "text.pcap: is no capture: begins with 0x"),
         ("analyze nowhere.pcap ok.pcap --json", "nowhere.pcap: cannot be read: No such file"),

@@ -1,4 +1,4 @@
-"""From a plan to a report: what `taut run` and `taut reproduce` share."""
+"""From a plan to a report: what commands that measure an experiment share, and what they add."""
 
 import json
 import shutil
@@ -15,6 +15,7 @@ from rich.console import Console
 
 from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress, duration_words
+from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
@@ -63,6 +64,22 @@ def default_out(name: str) -> Path:
     while out.exists():
         out, n = Path("runs") / f"{stem}-{n}", n + 1
     return out
+
+
+def core_overrides(cores: str | None) -> list[str]:
+    """Give what --cores asks for, as --set would: a role it does not name is as the file has it.
+
+    InputError: it names no core, or more than the device's and the generator's.
+    """
+    if cores is None:
+        return []
+    named = [core for part in cores.split(",") for core in parse_cpu_list(part)]
+    if not 1 <= len(named) <= 2:
+        raise InputError(
+            f"--cores {cores}: name the device's core, or the device's and the generator's: 2,3"
+        )
+    roles = ("device", "generator")[: len(named)]
+    return [f"cores.{role}={core}" for role, core in zip(roles, named, strict=True)]
 
 
 def with_trace(overrides: list[str] | None, trace: str | None, no_trace: bool) -> list[str]:

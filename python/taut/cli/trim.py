@@ -10,17 +10,16 @@ import typer
 from rich.console import Console
 
 from taut.cli.host.planning import parse_profile, split_names
-from taut.cli.journey import WaitOption, default_out, finish
+from taut.cli.journey import WaitOption, core_overrides, default_out, finish
 from taut.cli.progress import TerminalProgress
 from taut.cli.trim_job import Job
 from taut.cli.trim_process import WINDOW, trim_process
 from taut.cli.trim_words import print_trim
-from taut.core.cpus import CpuSet, parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.core.files import write_json
 from taut.core.units import parse_duration_ns
 from taut.experiment.interrupt import interruptible
-from taut.experiment.model import CoreSpec, Spec
+from taut.experiment.model import Spec
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
 from taut.experiment.run_manifest import Origin
@@ -123,8 +122,9 @@ def trim(
         trim_process(job, pid, cores=cores, budget=budget, window_ns=window_ns, wait=wait, out=out)
     elif spec is not None:
         text = read_spec_text(spec)
-        origin = Origin(text, str(spec), tuple(overrides or ()), tuple(sys.argv))
-        parsed = _on_cores(parse_spec(text, origin.overrides, source=origin.source), cores)
+        changed = (*(overrides or ()), *core_overrides(cores))
+        origin = Origin(text, str(spec), changed, tuple(sys.argv))
+        parsed = parse_spec(text, changed, source=origin.source)
         _trim_experiment(job, parsed, target or _TARGET, origin, budget=budget, wait=wait, out=out)
 
 
@@ -216,15 +216,3 @@ def _check_together(
     named = {"--target": target, "--set": overrides}
     for option in (option for option, value in named.items() if value):
         raise InputError(f"{option}: of an experiment; a process (--pid) is judged by its stalls")
-
-
-def _on_cores(spec: Spec, cores: str | None) -> Spec:
-    if cores is None:
-        return spec
-    named: CpuSet = tuple(core for part in cores.split(",") for core in parse_cpu_list(part))
-    if not 1 <= len(named) <= 2:
-        raise InputError(
-            f"--cores {cores}: name the device's core, or the device's and the generator's: 2,3"
-        )
-    rest = {"generator": named[1]} if len(named) == 2 else {}
-    return spec.model_copy(update={"cores": CoreSpec(device=named[0], **rest)})

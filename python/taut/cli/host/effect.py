@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 
 from taut.cli.host.effect_words import print_effect
-from taut.cli.journey import WaitOption, default_out, finish
+from taut.cli.journey import WaitOption, core_overrides, default_out, finish
 from taut.cli.progress import TerminalProgress
-from taut.core.cpus import CpuSet, parse_cpu_list
+from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.files import write_json
 from taut.dut.drivers import DRIVERS
@@ -234,15 +234,7 @@ def _overrides(duration: str | None, cores: str | None, own: Sequence[str]) -> l
     found = [*_LEAN, *own]
     if duration is not None:
         found.append(f"duration={duration}")
-    if cores is not None:
-        named = [core for part in cores.split(",") for core in parse_cpu_list(part)]
-        if not 1 <= len(named) <= 2:
-            raise InputError(
-                f"--cores {cores}: name the device's core, or the device's and the generator's: 2,3"
-            )
-        roles = ("device", "generator")[: len(named)]
-        found += [f"cores.{role}={core}" for role, core in zip(roles, named, strict=True)]
-    return found
+    return found + core_overrides(cores)
 
 
 def _of_device(spec: Spec, name: str | None) -> Spec:
