@@ -7,12 +7,14 @@ import pytest
 
 from host_threads import thread_files
 from host_tree import put, tree
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, TautError
+from taut.experiment.progress import Silent
 from taut.host.check import Profile
 from taut.host.settings.thread_affinity import ThreadAffinity
 from taut.host.state import HostState, plan_state, wishes_of
 from taut.records.documents.manifest import ThreadOfRun
-from taut.trim.watched import Process, find_process, never_tried, situation_of
+from taut.trim.watched import Process, find_process, never_tried, situation_of, watching
 
 ONLINE = {"/sys/devices/system/cpu/online": "0-3\n", "/proc/cpuinfo": "flags\t\t: fpu\n"}
 MINE = (
@@ -125,3 +127,33 @@ def test_what_the_manifest_says_of_it() -> None:
 
     assert replace(process, starts={}).document().pid == 500
     assert process.document().threads == (ThreadOfRun(2, 501, 7),)
+
+
+@pytest.mark.smoke
+@pytest.mark.root
+def test_a_watch_that_is_refused_leaves_no_run_directory(tmp_path: Path) -> None:
+    everywhere = Process(500, "my-program", "my-program", 1, dict.fromkeys(cpuset_cores(), 501))
+    out = tmp_path / "runs" / "trim"
+
+    with (
+        pytest.raises(InputError, match="no other core is left for taut itself"),
+        watching(everywhere, out, Silent(), seed=1),
+    ):
+        pass
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.smoke
+@pytest.mark.root
+def test_what_is_in_the_way_is_told_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    process = Process(500, "my-program", "my-program", 1, {2: 501})
+
+    with (
+        pytest.raises(InputError, match="not empty; give another --out"),
+        watching(process, tmp_path, Silent(), seed=1),
+    ):
+        pass
+
+    assert (tmp_path / "notes").read_text() == "mine"

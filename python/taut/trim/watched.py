@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, MissingToolError, TautError
 from taut.experiment import leftovers, tracing
+from taut.experiment.progress import Progress
 from taut.experiment.runner import pinned_to
 from taut.explain.window import threads_on
 from taut.host.apart import cores_apart
@@ -24,8 +24,6 @@ from taut.records.documents.manifest import ProcessOfRun, SpecOfRun, ThreadOfRun
 from taut.records.manifest import make_manifest, write_manifest
 from taut.testbed.core_locks import measuring_on
 from taut.testbed.scope import RunScope
-
-_CPU = "/sys/devices/system/cpu"
 
 
 @dataclass(frozen=True)
@@ -76,14 +74,6 @@ class Process:
         )
 
 
-class Voice(Protocol):
-    """Whom to tell; a TerminalProgress is one."""
-
-    def noted(self, text: str) -> None: ...
-
-    def warned(self, text: str) -> None: ...
-
-
 @dataclass(frozen=True)
 class Watch:
     """A watch that is under way."""
@@ -128,7 +118,7 @@ def never_tried(host: Host) -> dict[str, str]:
 def watching(
     process: Process,
     out: Path,
-    voice: Voice,
+    progress: Progress,
     *,
     seed: int,
     command_line: tuple[str, ...] = (),
@@ -143,9 +133,9 @@ def watching(
     cannot = tracing.why_not()
     if cannot is not None:
         raise MissingToolError(f"--pid measures by tracing: {cannot}")
-    _make(out)
+    _check_free(out)
     with (
-        measuring_on(process.cores, wait=wait, waiting=voice.warned),
+        measuring_on(process.cores, wait=wait, waiting=progress.warned),
         RunScope() as scope,
     ):
         leftovers.clean(scope.base, host)
@@ -153,15 +143,16 @@ def watching(
         holder = leftovers.holder_of(scope.id)
         states = HostStates(host, Writer(host), lambda: situation_of(host, process), holder)
         own = _own_core(host, process)
+        _make(out)
         with states, pinned_to(own):
             _describe(out, process, host, seed, command_line)
-            voice.noted(
+            progress.noted(
                 f"Watching {process.comm} ({process.pid}): "
                 + ", ".join(f"thread {t} on core {c}" for c, t in process.threads.items())
                 + f"; taut runs on core {own}."
             )
             for other in scope.others():
-                voice.warned(other)
+                progress.warned(other)
             yield Watch(process, host, states, out, scope.folder, scope.environment)
 
 
@@ -195,9 +186,13 @@ def _own_core(host: Host, process: Process) -> int:
     return min(free, key=lambda core: (core in apart, core in beside, core))
 
 
-def _make(out: Path) -> None:
+def _check_free(out: Path) -> None:
+    """Before anything is waited for. InputError: there is something to spoil."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out}: not empty; give another --out")
+
+
+def _make(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
