@@ -165,6 +165,31 @@ def test_two_groups_that_do_the_same_stay_beside_one_that_helps_by_itself() -> N
     assert any("all are kept" in note for note in found.notes)
 
 
+def test_what_makes_it_longer_stays_out_where_what_showed_nothing_is_kept() -> None:
+    found, _ = trimmed({("R24-now", "R07-now"): 0.1, ("R06-now",): 2.0})
+
+    assert decisions(found)["R06-now"] is Decision.HARMED
+    assert found.kept == ["R24-now", "R07-now"]
+    assert not any("all are kept" in note for note in found.notes)
+    assert any("those that made the tail longer are put back" in note for note in found.notes)
+
+
+def test_what_is_left_without_what_makes_it_longer_may_not_help_by_itself() -> None:
+    class NothingByItself(MadeBench):
+        def _in_force(self, state: HostState) -> set[str]:
+            return super()._in_force(state) if state.only is None else set()
+
+    bench = NothingByItself((HOG, TIMER), {("R24-now",): 0.1, ("R07-now",): 2.0})
+    made = Trimmed(candidates=[HOG, TIMER])
+    found = trim(bench, Request(), made, time.monotonic(), lambda _: None)
+
+    assert found.kept == ["R24-now"]
+    assert found.notes == [
+        "What is left without the remedies that made the tail longer was not shown to help by "
+        "itself."
+    ]
+
+
 def test_without_time_to_leave_groups_out_the_whole_is_kept() -> None:
     class Slow(MadeBench):
         def seconds(self, n_states: int) -> float:

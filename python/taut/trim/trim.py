@@ -10,7 +10,7 @@ The scouting run chose what is tried, so it is in no test.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from taut.analysis.paired import PairedRatio, paired_ratio
@@ -139,13 +139,23 @@ def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
         why = "was shown to be worse than all together"
     else:
         return
-    found.notes.append(
-        f"What would be left without the remedies that showed nothing {why}: all are kept."
-    )
+    found.notes.append(_left_words(why, {d.decision for d in found.decided}))
     found.decided = [
         replace(d, decision=Decision.KEPT_WHOLE) if d.decision is Decision.PUT_BACK else d
         for d in found.decided
     ]
+
+
+def _left_words(why: str, decisions: Collection[Decision]) -> str:
+    """Say what is kept where what would be left was not confirmed: never what made it longer."""
+    if Decision.HARMED not in decisions:
+        return f"What would be left without the remedies that showed nothing {why}: all are kept."
+    if Decision.PUT_BACK not in decisions:
+        return f"What is left without the remedies that made the tail longer {why}."
+    return (
+        f"What would be left {why}: the remedies that showed nothing are kept, those that made the "
+        "tail longer are put back. That was not measured by itself."
+    )
 
 
 class _Run:
