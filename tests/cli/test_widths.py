@@ -27,7 +27,8 @@ from taut.cli.host import noise as noise_module
 from taut.cli.main import run_command
 from taut.cli.progress import TerminalProgress
 from taut.cli.quick import print_quick
-from taut.cli.trim_words import print_trim
+from taut.cli.trim_words import print_candidates, print_trim
+from taut.explain.causes import CAUSES
 from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
 from taut.records.documents.json_form import parse
@@ -190,6 +191,18 @@ def test_trim(terminal: Terminal, by: str, *, is_dry: bool) -> None:
     terminal.assert_no_word_is_broken(
         lambda: print_trim(document, Console(), report, is_dry=is_dry)
     )
+
+
+def test_what_could_help_is_told_by_the_titles_of_causes(terminal: Terminal) -> None:
+    [remedy] = trim_document().remedies
+    candidates = [replace(remedy, cause=cause.id) for cause in CAUSES]
+
+    def shown() -> None:
+        print_candidates(candidates, Console())
+
+    terminal.assert_no_word_is_broken(shown)
+    text = terminal.printed(shown, WIDE)
+    assert all(f"now; helps against: {cause.title}\n" in text for cause in CAUSES)
 
 
 @pytest.mark.parametrize("n_cores", [1, 16])

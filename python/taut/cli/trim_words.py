@@ -7,6 +7,7 @@ from rich.console import Console
 
 from taut.analysis.load import share_words
 from taut.analysis.paired import factor
+from taut.explain.causes import title_of
 from taut.records.documents.trim import RemedyOfTrim, TrimDocument
 from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.report import cells
@@ -50,7 +51,8 @@ def print_candidates(candidates: Sequence[RemedyOfTrim], console: Console) -> No
     console.print()
     print_paragraph(console, "What could help, and what it costs", style="italic")
     for candidate in candidates:
-        asked = f"helps against: {candidate.cause}" if candidate.cause else "the audit asks"
+        title = title_of(candidate.cause)
+        asked = f"helps against: {title}" if candidate.cause else "the audit asks"
         _print_remedy(console, candidate, f"{candidate.when}; {asked}")
 
 

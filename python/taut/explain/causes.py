@@ -390,3 +390,8 @@ NUMBER: Mapping[Cause, int] = {cause: number for number, cause in enumerate(CAUS
 OF_VECTOR: Mapping[str, Cause] = {name: cause for cause in CAUSES for name in cause.vectors}
 OF_INJECTOR: Mapping[str, Cause] = {cause.made.name: cause for cause in CAUSES if cause.made}
 OF_CALL: Mapping[str, Cause] = {name: cause for cause in CAUSES for name in cause.calls}
+
+
+def title_of(cause: str) -> str:
+    """Name a cause in words; what is no row here, as of another taut, stays as it is."""
+    return BY_ID[cause].title if cause in BY_ID else cause

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from taut.analysis.load import share_words
 from taut.explain import causes
-from taut.explain.causes import BY_ID
+from taut.explain.causes import BY_ID, title_of
 from taut.explain.grades import GRADES, count_guesses, is_guess, title_words
 from taut.explain.tell.gaps import RESIDUAL
 from taut.explain.tell.predicted import Checked, Outcome, Prediction
@@ -212,7 +212,7 @@ def _facts(story: StoryDocument, gap: GapDocument | None) -> list[tuple[str, str
         found.append(("remedy", cause.ask))
     if gap and story.cause == causes.MEASURER.id:
         maybe = "maybe " if is_guess(gap.cause, gap.grade) else ""
-        found.insert(1, ("what held it up", maybe + _title(gap.cause)))
+        found.insert(1, ("what held it up", maybe + title_of(gap.cause)))
     return found
 
 
@@ -238,7 +238,7 @@ def _parts(gap: GapDocument) -> list[Part]:
         width = 100 * share.share
         found.append(
             Part(
-                name=("maybe " if is_doubtful else "") + _title(share.label),
+                name=("maybe " if is_doubtful else "") + title_of(share.label),
                 what=share.detail,
                 time=cells.time(share.ns),
                 share=_percent(share.share),
@@ -254,10 +254,6 @@ def _parts(gap: GapDocument) -> list[Part]:
 
 def _percent(share: float) -> str:
     return "< 0.01 %" if 0 < share < _LEAST_SHARE else share_words(share)
-
-
-def _title(cause: str) -> str:
-    return BY_ID[cause].title if cause in BY_ID else cause
 
 
 def _colour(cause: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from taut.analysis.load import share_words
 from taut.analysis.paired import factor
 from taut.core.errors import InputError
-from taut.explain.causes import BY_ID
+from taut.explain.causes import title_of
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.trim import (
     TRIM_FILE,
@@ -274,7 +274,7 @@ def groups(trim: Trim, when: str) -> list[Group]:
 def _title(cause: str) -> str:
     if not cause:
         return "no cause seen"
-    return BY_ID[cause].title if cause in BY_ID else cause
+    return title_of(cause)
 
 
 def _asks(members: Sequence[RemedyOfTrim]) -> str:

@@ -7,7 +7,7 @@ from statistics import median
 
 from taut.analysis.paired import factor
 from taut.core.cpus import CpuSet, format_cpu_list
-from taut.explain.causes import BY_ID
+from taut.explain.causes import title_of
 from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import AS_FOUND
@@ -108,7 +108,7 @@ def with_causes(document: TrimDocument, results: Sequence[TrialResult]) -> TrimD
     compared = tuple(
         CauseOfTrim(
             cause=cause,
-            title=BY_ID[cause].title if cause in BY_ID else cause,
+            title=title_of(cause),
             before=shares[AS_FOUND].get(cause, 0.0),
             after=shares[TRIMMED].get(cause, 0.0) if shares[TRIMMED] else None,
             late_ns_before=late[AS_FOUND].get(cause, 0.0),
@@ -152,7 +152,7 @@ def group_title(cause: str) -> str:
     """Name a group of remedies."""
     if cause == NO_CAUSE:
         return "no cause seen"
-    return BY_ID[cause].title if cause in BY_ID else cause
+    return title_of(cause)
 
 
 def sentence(found: Trimmed, figure: str) -> str:

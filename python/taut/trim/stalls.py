@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from taut.core.errors import TautError
 from taut.experiment.plan import STATE_NS, derive_seed
 from taut.explain import causes
-from taut.explain.causes import BY_ID
+from taut.explain.causes import title_of
 from taut.explain.tell.result import Explanation
 from taut.explain.window import explain_window
 from taut.host.apply import Outcome
@@ -208,11 +208,6 @@ def compared_causes(windows: Sequence[Window], before: str, after: str) -> list[
         )
         for cause in order
     ]
-
-
-def title_of(cause: str) -> str:
-    """Name a cause in words."""
-    return BY_ID[cause].title if cause in BY_ID else cause
 
 
 def seconds_of(window_ns: int, n_states: int) -> float:
