@@ -53,8 +53,20 @@ class Stream:
 
     def search(self) -> ContentSearch:
         """Look for content classes."""
-        heads = FrameHeads.from_rows(self.rows, FRAME_LEN, self.wire_len)
+        heads = made_heads(self.rows, FRAME_LEN, self.wire_len)
         return find_content_classes(heads, self.latency_ns, self.time_ns)
+
+
+def made_heads(
+    rows: npt.NDArray[np.uint8],
+    n_bytes: npt.NDArray[np.int64] | int,
+    wire_len: npt.NDArray[np.int64] | int,
+) -> FrameHeads:
+    """Turn an array of one row a frame; a number stands for every frame."""
+    sizes, lengths = (
+        np.broadcast_to(np.asarray(n, np.int64), len(rows)) for n in (n_bytes, wire_len)
+    )
+    return FrameHeads(np.ascontiguousarray(rows.T), sizes, lengths)
 
 
 def on_grid(latency_ns: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

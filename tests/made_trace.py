@@ -78,7 +78,8 @@ class MadeTrace:
         return pa.table(arrays, schema=EVENT_SCHEMA)
 
     def events(self) -> Events:
-        return events_of(self.table())
+        table = self.table()
+        return events_of(table.to_batches(), table.num_rows)
 
 
 def notes(**changes) -> TraceNotes:

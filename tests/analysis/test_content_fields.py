@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from made_content import made_heads
 from taut.analysis.content import FrameHeads
 from taut.analysis.content.counters import breaks_sequence, find_counter
 from taut.analysis.content.fields import Places, named_columns
@@ -43,7 +44,7 @@ def heads() -> FrameHeads:
     for row, frame in zip(rows, FRAMES.values(), strict=True):
         row[: len(frame)] = np.frombuffer(frame, np.uint8)
     sizes = np.array([len(frame) for frame in FRAMES.values()])
-    return FrameHeads.from_rows(rows, sizes, sizes)
+    return made_heads(rows, sizes, sizes)
 
 
 def shown(heads: FrameHeads) -> list[dict[str, str]]:

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from made_content import Stream
-from taut.analysis.content import ContentSearch, FrameHeads, find_content_classes
+from made_content import Stream, made_heads
+from taut.analysis.content import ContentSearch, find_content_classes
 from taut.records.documents.json_form import plain
 
 N = 300_000
@@ -180,7 +180,7 @@ def test_too_few_and_too_many_packets_are_not_searched_and_said():
     assert few.not_searched is not None and "too few" in few.not_searched
 
     small = Stream(2000)
-    heads = FrameHeads.from_rows(small.rows, 100, 100)
+    heads = made_heads(small.rows, 100, 100)
     many = find_content_classes(heads, small.latency_ns, small.time_ns, max_packets=1999)
     assert many.n_packets == 2000
     assert many.not_searched == "2000 packets are more than the 1999 that are searched"

@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from made_content import Stream, on_grid
-from taut.analysis.content import ContentSearch, FrameHeads, MatchedFrames, search_captures
+from made_content import Stream, made_heads, on_grid
+from taut.analysis.content import ContentSearch, MatchedFrames, search_captures
 from taut.analysis.content.ranks import log_gamma_tail
 
 N = 18_900
@@ -26,7 +26,7 @@ def counting(n: int, seed: int = 1, *, first_id: int = 1_000, wrap: int = WRAP) 
 
 
 def matched(stream: Stream) -> MatchedFrames:
-    heads = FrameHeads.from_rows(stream.rows, stream.rows.shape[1], stream.wire_len)
+    heads = made_heads(stream.rows, stream.rows.shape[1], stream.wire_len)
     return MatchedFrames(np.arange(stream.n), stream.time_ns, stream.latency_ns, heads)
 
 

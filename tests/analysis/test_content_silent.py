@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from made_content import Stream, on_grid
-from taut.analysis.content import FrameHeads, find_content_classes
+from made_content import Stream, made_heads, on_grid
+from taut.analysis.content import find_content_classes
 
 HIPNET21 = Path(__file__).resolve().parents[3] / "shared" / "data" / "hipnet21"
 N = 20_000
@@ -173,7 +173,7 @@ def test_the_real_pair_has_no_classes():
     _, egress_ns = read_capture("post")
 
     result = find_content_classes(
-        FrameHeads.from_rows(frames, 100, 100), egress_ns - ingress_ns, ingress_ns - ingress_ns[0]
+        made_heads(frames, 100, 100), egress_ns - ingress_ns, ingress_ns - ingress_ns[0]
     )
 
     assert result.n_packets == 300_000
@@ -192,7 +192,7 @@ def test_classes_planted_in_the_real_pair_are_found(n_planted):
     latency_ns[packets] += 2000
 
     result = find_content_classes(
-        FrameHeads.from_rows(frames, 100, 100), latency_ns, ingress_ns - ingress_ns[0]
+        made_heads(frames, 100, 100), latency_ns, ingress_ns - ingress_ns[0]
     )
 
     (only,) = result.classes

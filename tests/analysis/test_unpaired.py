@@ -56,7 +56,7 @@ def test_the_interval_excludes_no_shift_exactly_where_the_test_does(values: list
             assert not is_shown
             continue
         assert interval.low <= interval.estimate <= interval.high
-        assert (not interval.holds_zero) == is_shown
+        assert (not interval.low <= 0 <= interval.high) == is_shown
 
 
 def test_the_shift_is_the_median_of_all_differences_with_its_interval():

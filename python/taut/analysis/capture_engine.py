@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from taut.analysis.distribution import measure_records, select_metric
 from taut.analysis.statistics import Integers
 from taut.analysis.tables import load_packets, name_tables
-from taut.capture.frames import write_frames
+from taut.capture.frames import EGRESS_KEYS_FILE, INGRESS_KEYS_FILE, write_frames
 from taut.capture.matching import class_counts, match_in_engine
 from taut.capture.native import Matched
 from taut.core.errors import TautError
@@ -46,8 +46,8 @@ def match_and_measure(
     The engine's counts are held against those of the native matcher.
     """
     sides: dict[str, Path] = {}
-    for side in ("ingress", "egress"):
-        raw = matched.folder / f"{side}_keys.bin"
+    for side, keys in (("ingress", INGRESS_KEYS_FILE), ("egress", EGRESS_KEYS_FILE)):
+        raw = matched.folder / keys
         sides[side] = matched.folder / f"{side}_frames.parquet"
         write_frames(raw, sides[side])
         # The Parquet file holds it all; room for both is not always there.

@@ -19,7 +19,6 @@ from hdrh.histogram import HdrHistogram
 from taut.analysis.blocks import FINE_BITS, TimeCounts, rounded_down
 
 SIGNIFICANT_DIGITS = 3
-RESOLUTION = 10.0**-SIGNIFICANT_DIGITS
 _INTERVAL_NS = 1_000_000_000
 _NO_START = "1970-01-01T00:00:00+00:00"
 

@@ -25,11 +25,6 @@ class Interval:
     low: float
     high: float
 
-    @property
-    def holds_zero(self) -> bool:
-        """Whether no effect is shown."""
-        return self.low <= 0 <= self.high
-
 
 def paired_ratio(log_ratios: Sequence[float], confidence: float) -> PairedRatio:
     """Judge ln(second / first) of every pair; ValueError: too few pairs for this confidence."""

@@ -20,8 +20,6 @@ from taut.records.documents.json_form import plain
 CONTENT_FILE_BYTES = 400_000_000
 """Larger ingress files are searched by content only when asked: that takes longer than all else."""
 
-_STDIN = Path("-")
-
 
 class MatchIn(StrEnum):
     """Where frames are matched."""

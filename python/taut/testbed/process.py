@@ -66,21 +66,13 @@ class Child:
             self.send(signal.SIGKILL)
         return self._process.wait()
 
-    def write_line(self, line: str) -> None:
-        """Write a line to its standard input, if it still reads one."""
-        if self._process.stdin is not None:
-            with suppress(BrokenPipeError):
-                self._process.stdin.write(line.encode() + b"\n")
-                self._process.stdin.flush()
-
     def close(self) -> None:
         """Kill it if it still runs and let go of its pipes."""
         if self.alive():
             self.send(signal.SIGKILL)
         self._process.wait()
         if self._process.stdin is not None:
-            with suppress(BrokenPipeError):
-                self._process.stdin.close()
+            self._process.stdin.close()
 
     def log_text(self) -> str:
         """Everything it wrote so far."""

@@ -20,7 +20,7 @@ from taut.records.rundir import TRIMMED
 from taut.trim.bench import Bench, Repetition
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates
 from taut.trim.decision import KEPT, Decided, Decision, Verdict, decide, verdict_of
-from taut.trim.looks import LEAST_PAIRS, LOOKS, Look, last_look
+from taut.trim.looks import LOOKS, Look, last_look
 
 KEPT_STATE = "kept"
 
@@ -100,11 +100,6 @@ def scout(bench: Bench, request: Request) -> Trimmed:
         if not request.trimmed.leaves_out(candidate.check, candidate.remedy)
     ]
     return found
-
-
-def least_seconds(bench: Bench) -> float:
-    """Give how long the fewest pairs take that can show an effect, scouting included."""
-    return bench.seconds(1) + LEAST_PAIRS * bench.seconds(2)
 
 
 def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Say) -> Trimmed:

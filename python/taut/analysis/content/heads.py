@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,19 +29,6 @@ class FrameHeads:
     columns: Bytes
     n_bytes: npt.NDArray[Any]
     wire_len: npt.NDArray[Any]
-
-    @classmethod
-    def from_rows(
-        cls, rows: Bytes, n_bytes: npt.NDArray[Any] | int, wire_len: npt.NDArray[Any] | int
-    ) -> Self:
-        """Turn an array of one row a frame; a number stands for every frame."""
-        n = len(rows)
-        columns = np.empty((rows.shape[1], n), np.uint8)
-        for first in range(0, n, _TURN_ROWS):
-            columns[:, first : first + _TURN_ROWS] = rows[first : first + _TURN_ROWS].T
-        sizes = np.broadcast_to(np.asarray(n_bytes, np.int64), n)
-        lengths = np.broadcast_to(np.asarray(wire_len, np.int64), n)
-        return cls(columns, sizes, lengths)
 
     def __len__(self) -> int:
         return len(self.wire_len)

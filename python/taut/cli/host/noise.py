@@ -27,9 +27,6 @@ from taut.records.documents.noise import NoiseDocument, NoiseOfCore
 from taut.report.columns import GUTTER, labels, numbers, print_columns
 from taut.report.paragraph import print_paragraph
 
-FORMAT = 1
-"""Of the JSON document."""
-
 EXAMPLES = ("taut host noise --cores 1 --duration 5s",)
 
 

@@ -72,11 +72,6 @@ class TraceNotes:
         return any(event.startswith(prefixes) for event, _ in self.missing)
 
 
-def events_of(table: pa.Table) -> Events:
-    """Turn a table as records/convert.py writes it into arrays, in the order of time."""
-    return _collect(table.to_batches(), table.num_rows)
-
-
 # As narrow as the records: an hour's events are to fit into memory.
 _TYPES = (
     ("time_ns", np.int64),
@@ -88,7 +83,8 @@ _TYPES = (
 )
 
 
-def _collect(batches: Iterable[pa.RecordBatch], n: int) -> Events:
+def events_of(batches: Iterable[pa.RecordBatch], n: int) -> Events:
+    """Turn `n` rows, as records/convert.py writes them, into arrays in the order of time."""
     columns: dict[str, Numbers] = {name: np.empty(n, dtype) for name, dtype in _TYPES}
     at = 0
     for batch in batches:
@@ -126,7 +122,7 @@ def read_events(trial: Path) -> Events | None:
         return None
     with pq.ParquetFile(path, read_dictionary=["kind"]) as file:
         columns = [name for name, _ in _TYPES]
-        return _collect(file.iter_batches(_BATCH, columns=columns), file.metadata.num_rows)
+        return events_of(file.iter_batches(_BATCH, columns=columns), file.metadata.num_rows)
 
 
 def read_notes(trial: Path) -> TraceNotes:

@@ -5,7 +5,7 @@ sender. Thread numbers are left out, so that the same one in several trials is o
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -72,11 +72,6 @@ def together(found: Iterable[Offender]) -> tuple[Offender, ...]:
         known = sums.get(key)
         sums[key] = one if known is None else _added(known, one)
     return tuple(sorted(sums.values(), key=lambda one: (-one.n_packets, -one.taken_ns)))
-
-
-def offender_of(document: Mapping[str, Any]) -> Offender:
-    """Read one from an explanation's document."""
-    return Offender(**{name: document[name] for name in Offender.__dataclass_fields__})
 
 
 def offender_json(one: Offender) -> dict[str, Any]:

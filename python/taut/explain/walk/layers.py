@@ -46,14 +46,6 @@ class Layer:
         """The interval that holds each time, -1 where none does."""
         return holder(self.start_ns, self.end_ns, times)
 
-    def bounds_within(self, start_ns: int, end_ns: int) -> Ints:
-        """Where intervals begin and end inside a time."""
-        both = [
-            bounds[(bounds > start_ns) & (bounds < end_ns)]
-            for bounds in (self.start_ns, self.end_ns)
-        ]
-        return np.concatenate(both)
-
     def take(self, chosen: Mask) -> "Layer":
         """The chosen intervals."""
         return Layer(self.start_ns[chosen], self.end_ns[chosen], self.row[chosen])

@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 
 from taut.records.documents.json_form import INLINE, LEFT_OUT, Json, key, rest
 
-EXPLANATION_FORMAT = 1
-
 Outcome: TypeAlias = Literal["predicted", "not predicted", "not known"]
 
 

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
 
 TRACE_FILE = "trace.json"
-
-PerCore: TypeAlias = Mapping[str, int | None]
 
 
 @dataclass(frozen=True)
