@@ -99,7 +99,7 @@ class Journal:
 
         Every line must be readable. Generations that are undone leave the journal.
         """
-        self._cut_tornmake_line()
+        self._cut_torn_line()
         contents = self.load()
         generation = contents.last_generation + 1
         here = (machine_id(self._host), boot_id(self._host), uptime_ticks(self._host))
@@ -185,14 +185,14 @@ class Journal:
         return lines_of(self.path.read_bytes(), places)
 
     def _append(self, record: JournalRecord) -> None:
-        self._cut_tornmake_line()
+        self._cut_torn_line()
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(descriptor, make_line(record).encode())
         finally:
             os.close(descriptor)
 
-    def _cut_tornmake_line(self) -> None:
+    def _cut_torn_line(self) -> None:
         """A last line without its end is what a crash leaves of a line that says how far."""
         if not self.is_there:
             return
