@@ -150,8 +150,8 @@ def plan_state(host: Host, situation: Situation, state: HostState) -> Plan:
     return make_plan(host, audit, state.profile or Profile.RECOMMENDED, only)
 
 
-def wishes_of(plan: Plan, state: HostState) -> list[Wish]:
-    """Give what a state would write, in order."""
+def wishes_of(plan: Plan, state: HostState = FOUND) -> list[Wish]:
+    """Give what a plan would write now, in order, without what `state` leaves out, and its own."""
     planned = [
         Wish(step.remedy.id, due.change)
         for step in plan.steps

@@ -13,7 +13,7 @@ from taut.core.errors import InputError, InterruptedRun
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
 from taut.host.boot_files import check_forms, placements
 from taut.host.host import Host
-from taut.host.plan import Plan
+from taut.host.state import wishes_of
 from taut.host.writer import Writer
 from taut.report.paragraph import INDENT, print_paragraph
 
@@ -90,11 +90,6 @@ def apply(
         )
     if not report.is_good:
         raise typer.Exit(1)
-
-
-def wishes_of(plan: Plan) -> list[Wish]:
-    """Give what a plan would write now, in order."""
-    return [Wish(step.remedy.id, due.change) for step in plan.steps for due in step.due]
 
 
 def print_applied(console: Console, report: ApplyReport) -> None:
