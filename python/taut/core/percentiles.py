@@ -21,3 +21,9 @@ def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
     """The rank, from 1, of percentile_disc among n values."""
     over, under = fraction
     return max(1, -(-n * over // under))
+
+
+def is_supported(n: int, name: str) -> bool:
+    """Whether of n packets at least SUPPORT lie above a percentile."""
+    over, under = PERCENTILES[name]
+    return n * (under - over) >= SUPPORT * under

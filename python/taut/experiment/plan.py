@@ -62,6 +62,11 @@ class Trial:
     why_not_traced: str  # empty where it is traced
 
     @property
+    def n_measured(self) -> int:
+        """How many packets each direction is to send, without warm-up."""
+        return self.count or round(self.offered_pps * self.duration_ns / 1e9)
+
+    @property
     def expected_ns(self) -> int:
         """How long it takes, for the time left."""
         return self.warm_up_ns + self.duration_ns + OVERHEAD_NS

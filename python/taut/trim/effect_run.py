@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from taut.analysis.load import load_words
 from taut.analysis.results import is_measured
 from taut.core.errors import InputError
-from taut.core.percentiles import PERCENTILES, SUPPORT
+from taut.core.percentiles import is_supported
 from taut.experiment.model import LOOPBACK, Spec
 from taut.experiment.plan import make_plan
 from taut.host.apply import Outcome
@@ -29,19 +29,14 @@ def percentiles_of(spec: Spec) -> tuple[str, ...]:
     trials = [t for t in make_plan(spec).trials if t.device.driver != LOOPBACK]
     if not trials:
         raise InputError("effect: the experiment has no device but the loopback; name one")
-    fewest = min(t.count or round(t.offered_pps * t.duration_ns / 1e9) for t in trials)
-    found = tuple(name for name in LISTED if _supports(fewest, name))
+    fewest = min(trial.n_measured for trial in trials)
+    found = tuple(name for name in LISTED if is_supported(fewest, name))
     if not found:
         raise InputError(
             f"effect: a trial has {fewest} packets, too few for any percentile; lengthen it "
             "(--duration)"
         )
     return found
-
-
-def _supports(n_packets: int, percentile: str) -> bool:
-    over, under = PERCENTILES[percentile]
-    return n_packets * (under - over) >= SUPPORT * under
 
 
 def try_sets(states: HostStates, sets: Sequence[KnobSet]) -> None:
@@ -72,7 +67,7 @@ def read_trials(run: RunDirectory, results: Sequence[TrialResult]) -> list[Measu
 def _read(trial: TrialDirectory, result: TrialResult) -> Measured:
     # As a trim has it: while the generator was held up a packet's time is not the device's.
     latency, figures = result.latency(WITHOUT_VOID), result.measured
-    supported = [name for name in LISTED if latency.n and _supports(latency.n, name)]
+    supported = [name for name in LISTED if is_supported(latency.n, name)]
     after = trial.meta.host.after or InForce()
     return Measured(
         state=result.device.host,

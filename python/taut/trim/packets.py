@@ -7,7 +7,7 @@ from pathlib import Path
 
 from taut.analysis.load import rate_words
 from taut.core.errors import InputError
-from taut.core.percentiles import PERCENTILES, SUPPORT
+from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported
 from taut.experiment.model import LOOPBACK, Spec
 from taut.experiment.plan import STATE_NS, Trial, make_plan
 from taut.experiment.plan import Plan as Trials
@@ -130,10 +130,9 @@ def check_target(spec: Spec, target: str) -> None:
         raise InputError(
             f"--target {target}: no such percentile; there are {', '.join(PERCENTILES)}"
         )
-    over, under = PERCENTILES[target]
     for trial in make_plan(spec).trials:
-        n_packets = trial.count or round(trial.offered_pps * trial.duration_ns / 1e9)
-        if n_packets * (under - over) < SUPPORT * under:
+        n_packets = trial.n_measured
+        if not is_supported(n_packets, target):
             raise InputError(
                 f"--target {target}: {cell_of(trial)}: a trial has {n_packets} packets, fewer than "
                 f"{SUPPORT} of them above {target}; lengthen it (--set duration=...) or lower the "

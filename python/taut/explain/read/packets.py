@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
-from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
+from taut.core.percentiles import PERCENTILES, is_supported, percentile_rank
 from taut.core.units import parse_duration_ns
 from taut.explain.arrays import Ints, Mask, Numbers
 from taut.records.layout import EXTRA_RECORD, PacketFlag
@@ -126,7 +126,6 @@ def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
 
     None: fewer packets lie above it than support it (percentiles.SUPPORT).
     """
-    over, under = PERCENTILES[name]
     latencies = []
     for rows in _batches(packets, ["flags", "sent_ns", "received_ns"]):
         keep = _ours(rows) & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
@@ -134,9 +133,9 @@ def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
             keep &= (rows["flags"] & int(PacketFlag.VOID)) == 0
         latencies.append(rows["received_ns"][keep] - rows["sent_ns"][keep])
     every = np.concatenate(latencies) if latencies else np.empty(0, np.int64)
-    rank = percentile_rank(len(every), (over, under))
-    if len(every) - rank < SUPPORT:
+    if not is_supported(len(every), name):
         return None
+    rank = percentile_rank(len(every), PERCENTILES[name])
     return int(np.partition(every, rank - 1)[rank - 1])
 
 
