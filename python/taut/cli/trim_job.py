@@ -97,8 +97,10 @@ class Job:
         """
         if not self.keep or not self.document.kept or self._situation is None:
             return
+        from taut.trim.trim import KEPT_STATE
+
         host = Host()
-        state = HostState("kept", only=self.document.kept)
+        state = HostState(KEPT_STATE, only=self.document.kept)
         wishes = wishes_of(plan_state(host, self._situation, state), state)
         report = apply_changes(host, Writer(host), wishes)
         failed = [r for r in report.results if r.outcome is Outcome.FAILED]

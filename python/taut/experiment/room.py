@@ -36,11 +36,8 @@ _ARMING_NS = 5_000_000_000  # and ports to open, and a drain
 
 def free_bytes(host: Host) -> int:
     """Give the memory that can be had without swapping; 0 when the kernel does not say."""
-    for line in (host.read("/proc/meminfo") or "").splitlines():
-        name, _, value = line.partition(":")
-        if name == "MemAvailable":
-            return int(value.split()[0]) << 10
-    return 0
+    words = host.fields("/proc/meminfo").get("MemAvailable", "").split()
+    return int(words[0]) << 10 if words else 0
 
 
 def disk_bytes(trials: Iterable[Trial]) -> tuple[int, int]:

@@ -8,8 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from taut.core.cpus import CpuSet, parse_cpu_list
-from taut.core.errors import InputError
+from taut.core.cpus import CpuSet, cores_in
 
 COMMANDS = "commands"
 """Folder of a copied machine that holds what programs printed, one file per command line."""
@@ -111,10 +110,7 @@ class Host:
 
     def cores(self, path: str) -> CpuSet:
         """A file that holds a list of cores; none when it is empty, malformed or not there."""
-        try:
-            return parse_cpu_list(self.read(path) or "")
-        except InputError:
-            return ()
+        return cores_in(self.read(path)) or ()
 
     def number(self, path: str) -> int | None:
         """A file that holds one whole number, decimal or 0x; None when it does not."""

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from taut.core.cpus import CpuSet, parse_cpu_list
-from taut.core.errors import InputError
+from taut.core.cpus import CpuSet, cores_in
 from taut.host.host import Host
 
 # What EAL calls its workers (DPDK 22.11: rte-worker-N; before lcore-worker-N, then dpdk-worker-N).
@@ -80,7 +79,4 @@ def _threads(host: Host, process: int) -> Iterator[tuple[int, str]]:
 
 def _allowed(host: Host, process: int, thread: int) -> CpuSet:
     fields = host.fields(f"/proc/{process}/task/{thread}/status")
-    try:
-        return parse_cpu_list(fields.get("Cpus_allowed_list", ""))
-    except InputError:
-        return ()
+    return cores_in(fields.get("Cpus_allowed_list")) or ()

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from taut.core.cpus import CpuSet, parse_cpu_list
-from taut.core.errors import InputError
+from taut.core.cpus import CpuSet, cores_in
 from taut.host.host import Host
 
 _PF_KTHREAD = 0x00200000
@@ -69,8 +68,8 @@ def read_thread(host: Host, pid: int, tid: int) -> Thread | None:
     # The name may hold blanks and parentheses.
     head, _, tail = stat.rpartition(")")
     fields = tail.split()
-    allowed = core_set(status_field(status, "Cpus_allowed_list"))
-    if allowed is None or len(fields) < 39:
+    allowed = cores_in(status_field(status, "Cpus_allowed_list"))
+    if not allowed or len(fields) < 39:
         return None
     try:
         return Thread(
@@ -102,16 +101,6 @@ def status_field(status: str, name: str) -> str | None:
         if line.startswith(f"{name}:"):
             return line.partition(":")[2].strip()
     return None
-
-
-def core_set(text: str | None) -> CpuSet | None:
-    """Turn a list of cores into cores; None where it is none."""
-    if not text:
-        return None
-    try:
-        return parse_cpu_list(text) or None
-    except (InputError, ValueError):
-        return None
 
 
 def some(names: list[str], most: int = 4) -> str:
