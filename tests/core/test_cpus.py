@@ -41,3 +41,11 @@ def test_masks_read_back_whatever_their_leading_zeros() -> None:
     assert parse_cpu_mask("2") == (1,)
     assert parse_cpu_mask("00000000,00000003\n") == (0, 1)
     assert parse_cpu_mask("2,00000001") == (0, 33)
+
+
+@pytest.mark.parametrize(
+    "text", ["", ",", "3,", "-1", "+1", "1_0", "0x3", "g", "100000000", "1 0", "0,-1"]
+)
+def test_what_is_no_mask_to_the_kernel_is_none_here(text: str) -> None:
+    with pytest.raises(ValueError, match="is no mask of cores"):
+        parse_cpu_mask(text)

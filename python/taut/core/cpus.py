@@ -12,6 +12,7 @@ MAX_CORES = 8192
 """The most a kernel can be built for on x86-64 (CONFIG_NR_CPUS)."""
 _DIGITS = 5  # int() refuses texts of thousands
 _PART = re.compile(r" *([0-9]+) *(?:- *([0-9]+) *)?")
+_WORD = re.compile(r"[0-9a-fA-F]{1,8}")
 
 
 def cpuset_cores() -> CpuSet:
@@ -83,6 +84,12 @@ def cpu_mask(cores: Iterable[int]) -> str:
 
 
 def parse_cpu_mask(text: str) -> CpuSet:
-    """Turn `3,0000ff00` into cores, whatever the number of leading zeros; ValueError: no mask."""
-    mask = int("".join(word.strip().zfill(8) for word in text.strip().split(",")), 16)
+    """Turn `3,0000ff00` into cores, whatever the number of leading zeros.
+
+    ValueError: no mask to the kernel, which takes words of up to 8 hexadecimal digits, no sign.
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not all(map(_WORD.fullmatch, words)):
+        raise ValueError(f"{text!r} is no mask of cores")
+    mask = int("".join(word.zfill(8) for word in words), 16)
     return tuple(core for core in range(mask.bit_length()) if mask >> core & 1)

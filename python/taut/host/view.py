@@ -4,7 +4,6 @@ A judging function asks for what it needs. What is absent, forbidden or makes no
 CannotJudge, whose finding the table hands on: a judge only says what it makes of good values.
 """
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NoReturn
@@ -22,7 +21,6 @@ NOHZ_FULL = "/sys/devices/system/cpu/nohz_full"
 CPU = "/sys/devices/system/cpu"
 
 _NAME_THE_CORES = "name the poll cores: --cores LIST"
-_MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 
 
 class CannotJudge(Exception):
@@ -139,8 +137,8 @@ class View:
 
     def mask(self, path: str) -> CpuSet:
         """A file that holds a mask of cores; CannotJudge: absent, or no mask."""
-        text = self.text(path)
-        return parse_cpu_mask(text) if _MASK.fullmatch(text) else self.odd(path)
+        cores = mask_in(self.text(path))
+        return self.odd(path) if cores is None else cores
 
     def odd(self, path: str) -> NoReturn:
         """CannotJudge: a file that is absent, or holds what nobody here understands."""
@@ -214,7 +212,7 @@ class View:
 def mask_in(text: str | None) -> CpuSet | None:
     """Read a mask of cores; None where it is none."""
     try:
-        return parse_cpu_mask(text) if text else None
+        return None if text is None else parse_cpu_mask(text)
     except ValueError:
         return None
 

@@ -83,6 +83,7 @@ ROWS = (
         unseen("R01", daemon(IRQBALANCE_BANNED_CPULIST=text))
         for text in ("two", "3-2", "0-99999999999")
     ),
+    unseen("R01", daemon(IRQBALANCE_BANNED_CPUS="-1")),
     unseen("R01", {}, on=CONTAINER),
     bad("R01", daemon(), on=CONTAINER, remedies="by-hand", does=("on the host",)),
     bad("R01", daemon(), on=NOBODY),
@@ -105,6 +106,7 @@ ROWS = (
         on=traced(
             TraceEvent(0, "x", 1, "ipi_send_cpu", "cpu=two"),
             TraceEvent(0, "x", 1, "ipi_send_cpumask", "cpumask=,,"),
+            TraceEvent(0, "x", 1, "ipi_send_cpumask", "cpumask=-1"),
             TraceEvent(0, "x", 1, "ipi_send_cpumask", ""),
         ),
     ),

@@ -53,7 +53,7 @@ ROWS = (
     good("R07", {MASK: "3\n", WRITEBACK: "f\n"}),
     bad("R07", {MASK: "f\n", WRITEBACK: "1\n"}, "writeback 0"),
     skipped("R07", {}),
-    *odd("R07", MASK, "", "none\n", "\x80\x00\n", "0\n"),
+    *odd("R07", MASK, "", "none\n", "\x80\x00\n", "0\n", "-1\n", "1_0\n"),
     bad("R07", {MASK: "f\n"}, on=NOBODY, remedies=""),
     unseen("R07", {MASK: "3\n"}, on=NOBODY),
     good("R08", {}, "60 s", on=traced(work(0, "kworker/0:1"))),

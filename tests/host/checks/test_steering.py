@@ -46,7 +46,7 @@ ROWS = (
     good("R04", {DEFAULT: "0\n", XPS: "c\n"}),
     good("R04", {DEFAULT: "0\n", FLOWS: "32768\n"}, "RFS"),
     skipped("R04", {}),
-    *odd("R04", QUEUE, "all\n", "\x80\n", "0x3\n"),
+    *odd("R04", QUEUE, "all\n", "\x80\n", "0x3\n", "-1\n", ""),
     good("R04", {QUEUE: "0\n"}, on=NOBODY),
     unseen("R04", {QUEUE: "c\n"}, on=NOBODY),
     bad("R04", {QUEUE: "f\n"}, on=NOBODY, remedies=""),
