@@ -23,6 +23,7 @@ driver = "taut_forward"
 [[traffic]]
 rates = ["10kpps"]
 """
+CARDS = '[links.pci]\ngenerator = ["ffff:ff:1f.6", "ffff:ff:1f.7"]'
 CHANGED = {
     "key": ("duration", "durration"),
     "place": ('name = "x"', 'name = "x"\nrates = ["10kpps"]'),
@@ -36,6 +37,7 @@ CHANGED = {
     "quotes": ('"x"', "x"),
     "bracket": ('"10kpps"]', '"10kpps"'),
     "nothing": (SPEC, ""),
+    "card": ('"taut_forward"', f'"taut_forward"\nlink = "pci"\n{CARDS}'),
     "core": ("floor = false", "floor = false\n[cores]\ngenerator = 999"),
 }
 RATE = "not a number with a unit; write 100kpps"
@@ -77,6 +79,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("run ok.toml --set traffic.constant.rates=[10kp]", f"rate '10kp': {RATE}"),
         ("run ok.toml --set traffic.constnat.flows=2", "did you mean 'constant'?"),
         ("run ok.toml --set rates=10kpps", "rates: unknown key here; it belongs in [[traffic]]"),
+        ("run card.toml", "link pci: ffff:ff:1f.6: no such device; `lspci -D` lists them"),
+        ("run card.toml --set links.pci.generator=eth0", "generator: 2 PCI addresses wanted"),
         ("run ok.toml --only eagre", "--dry-run lists them"),
         ("run ok.toml --resume", "--resume: which run? give its directory with --out"),
         ("run ok.toml --dry-rnu", "did you mean '--dry-run'? see `taut run -h`"),
@@ -96,7 +100,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("host plan --only R99", "--only R99: no such check or remedy; did you mean"),
         ("host plan --only ,", "--only ',': names nothing; name checks or remedies"),
         ("trim", "trim: name an experiment, or a process with --pid"),
-        ("trim ok.toml --cores 1,2,3", "--cores 1,2,3: name the device's core, or the device's and"),
+        ("trim ok.toml --cores 1,2,3", "--cores 1,2,3: name the device's core, or the device's"),
         ("completion tcsh", "no shell 'tcsh'; there are bash, zsh, fish"),
         ("forward nowhere.toml", "nowhere.toml: No such file or directory; give a TOML file"),
     ],
@@ -132,7 +136,7 @@ def test_a_mistake_is_answered_in_one_line(
             "run ok.toml --out new --set cores.device=999",
             "core 999 cannot be used here; these can: ",
         ),
-        ("trim core.toml --out new --dry-run --cores 0", "cores.generator: core 999 cannot be used"),
+        ("trim core.toml --out new --dry-run --cores 0", "cores.generator: core 999 cannot be"),
         ("run ok.toml --out new --set traffic.constant.schedule=poison", "did you mean 'poisson'?"),
         ("analyze text.pcap ok.pcap --json", "text.pcap: is no capture: begins with 0x"),
         ("analyze nowhere.pcap ok.pcap --json", "nowhere.pcap: cannot be read: No such file"),

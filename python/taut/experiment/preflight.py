@@ -19,7 +19,8 @@ _TOOLS = (PROGRAM, "taut-clock")
 
 
 def require(plan: Plan) -> None:
-    """Raise for the first thing that is missing."""
+    """Raise for the first thing that is wrong or missing."""
+    check_links(plan)
     for reason in missing(plan):
         raise MissingToolError(reason)
     check_schedules(plan, describe())
@@ -45,6 +46,13 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = tracing.why_not()
         if reason is not None:
             yield f"trace = {plan.spec.trace}: {reason}; or measure without: --no-trace"
+
+
+def check_links(plan: Plan) -> None:
+    """Refuse options that a link cannot be made of, as a card that is not there."""
+    used = dict.fromkeys((trial.device.link, trial.device.dut.n_links) for trial in plan.trials)
+    for kind, n in used:
+        LINKS[kind].check(n, plan.spec.links.get(kind, {}))
 
 
 def describe() -> Described:

@@ -57,6 +57,10 @@ class LinkKind(Protocol):
         """Say what this machine lacks and the remedy; None when the link can be made."""
         ...
 
+    def check(self, n: int, options: LinkOptions) -> None:
+        """InputError: n links (0: the loopback) cannot be made of these options. Makes nothing."""
+        ...
+
     def open(
         self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> AbstractContextManager[Sequence[Link]]:

@@ -51,11 +51,11 @@ def test_a_loopback_is_two_ports_in_one_namespace(name: str, scope: RunScope) ->
 
 @pytest.mark.parametrize("kind", LINKS.values(), ids=LINKS.keys())
 def test_an_unknown_option_is_refused(kind: LinkKind, scope: RunScope) -> None:
-    with (
-        pytest.raises(InputError, match=f"link {kind.name}: unknown option 'speed'"),
-        kind.open(scope, 2, {"speed": 10}),
-    ):
+    said = f"link {kind.name}: unknown option 'speed'"
+    with pytest.raises(InputError, match=said), kind.open(scope, 2, {"speed": 10}):
         pass
+    with pytest.raises(InputError, match=said):
+        kind.check(0, {"speed": 10})
 
 
 @pytest.mark.parametrize("kind", LINKS.values(), ids=LINKS.keys())

@@ -22,12 +22,17 @@ class MemifLinkKind:
         """Nothing: it works unprivileged."""
         return None
 
+    def check(self, n: int, options: LinkOptions) -> None:  # noqa: ARG002 - n does not matter
+        """It has no options."""
+        for key in options:
+            raise InputError(f"link memif: unknown option {key!r}; it has none")
+
     @contextmanager
     def open(
         self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Sequence[Link]]:
         """Name n sockets; the device makes them."""
-        _refuse_options(options)
+        self.check(n, options)
         sockets = [_socket(scope, f"link{i}") for i in range(n)]
         try:
             yield [
@@ -48,7 +53,7 @@ class MemifLinkKind:
         self, scope: RunScope, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Loopback]:
         """Both ends of one socket in the generator's process."""
-        _refuse_options(options)
+        self.check(0, options)
         socket = _socket(scope, "floor")
         try:
             yield Loopback(f"memif:{socket},role=server", f"memif:{socket},role=client", None)
@@ -65,8 +70,3 @@ def _socket(scope: RunScope, name: str) -> Path:
         )
     path.unlink(missing_ok=True)
     return path
-
-
-def _refuse_options(options: LinkOptions) -> None:
-    for key in options:
-        raise InputError(f"link memif: unknown option {key!r}; it has none")

@@ -26,10 +26,16 @@ class PciLinkKind:
     summary = "NIC ports wired by the user, bound to vfio-pci"
 
     def missing(self) -> str | None:
-        """Root, or nothing; that the ports are there is checked on opening."""
+        """Root, or nothing."""
         if os.geteuid() != 0:
             return "link pci: NICs need root; run as root or use memif"
         return None
+
+    def check(self, n: int, options: LinkOptions) -> None:
+        """Whether the ports are there; of the loopback the generator's two."""
+        sides = {"generator": n, "device": n} if n else {"generator": 2}
+        for side, wanted in sides.items():
+            addresses(options, side, wanted)
 
     @contextmanager
     def open(

@@ -22,12 +22,16 @@ class VethLinkKind:
         """Root, or nothing."""
         return needs_root(self.name)
 
+    def check(self, n: int, options: LinkOptions) -> None:  # noqa: ARG002 - n does not matter
+        """It has no options."""
+        refuse_options(self.name, options)
+
     @contextmanager
     def open(
         self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Sequence[Link]]:
         """Make n pairs, up and silent."""
-        refuse_options(self.name, options)
+        self.check(n, options)
         with veth_pairs(scope, n, kind=self.name, device_port_kind="veth") as links:
             yield links
 
@@ -36,6 +40,6 @@ class VethLinkKind:
         self, scope: RunScope, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Loopback]:
         """One pair, both ends in the generator's namespace."""
-        refuse_options(self.name, options)
+        self.check(0, options)
         with veth_loopback(scope, rx_port_kind="veth") as loopback:
             yield loopback

@@ -21,12 +21,16 @@ class XdpLinkKind:
         """Root, or nothing."""
         return needs_root(self.name)
 
+    def check(self, n: int, options: LinkOptions) -> None:  # noqa: ARG002 - n does not matter
+        """It has no options."""
+        refuse_options(self.name, options)
+
     @contextmanager
     def open(
         self, scope: RunScope, n: int, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Sequence[Link]]:
         """Make n pairs, up and silent."""
-        refuse_options(self.name, options)
+        self.check(n, options)
         with veth_pairs(scope, n, kind=self.name, device_port_kind="xdp") as links:
             yield links
 
@@ -35,6 +39,6 @@ class XdpLinkKind:
         self, scope: RunScope, options: LinkOptions = NO_OPTIONS
     ) -> Iterator[Loopback]:
         """One pair in the generator's namespace, AF_PACKET at both ends as with a device."""
-        refuse_options(self.name, options)
+        self.check(0, options)
         with veth_loopback(scope, rx_port_kind="veth") as loopback:
             yield loopback
