@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from taut.analysis.content import ContentSearch, FrameHeads, find_content_classes
+from taut.analysis.content import ContentSearch, FrameHeads, MatchedFrames, search_captures
+from taut.analysis.content.search import MAX_PACKETS
 
 GAP_NS = 100_000
 FRAME_LEN = 100
@@ -54,7 +55,7 @@ class Stream:
     def search(self) -> ContentSearch:
         """Look for content classes."""
         heads = made_heads(self.rows, FRAME_LEN, self.wire_len)
-        return find_content_classes(heads, self.latency_ns, self.time_ns)
+        return find_classes(heads, self.latency_ns, self.time_ns)
 
 
 def made_heads(
@@ -67,6 +68,17 @@ def made_heads(
         np.broadcast_to(np.asarray(n, np.int64), len(rows)) for n in (n_bytes, wire_len)
     )
     return FrameHeads(np.ascontiguousarray(rows.T), sizes, lengths)
+
+
+def find_classes(
+    heads: FrameHeads,
+    latency_ns: npt.NDArray[np.int64],
+    time_ns: npt.NDArray[np.int64],
+    max_packets: int = MAX_PACKETS,
+) -> ContentSearch:
+    """Search one capture of which every packet was matched."""
+    frames = MatchedFrames(np.arange(len(latency_ns)), time_ns, latency_ns, heads)
+    return search_captures([frames], max_packets=max_packets)
 
 
 def on_grid(latency_ns: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

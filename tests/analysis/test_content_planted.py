@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from made_content import Stream, made_heads
-from taut.analysis.content import ContentSearch, find_content_classes
+from made_content import Stream, find_classes, made_heads
+from taut.analysis.content import ContentSearch
 from taut.records.documents.json_form import plain
 
 N = 300_000
@@ -181,7 +181,7 @@ def test_too_few_and_too_many_packets_are_not_searched_and_said():
 
     small = Stream(2000)
     heads = made_heads(small.rows, 100, 100)
-    many = find_content_classes(heads, small.latency_ns, small.time_ns, max_packets=1999)
+    many = find_classes(heads, small.latency_ns, small.time_ns, max_packets=1999)
     assert many.n_packets == 2000
     assert many.not_searched == "2000 packets are more than the 1999 that are searched"
     assert many.classes == ()

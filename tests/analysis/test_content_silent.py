@@ -7,8 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from made_content import Stream, made_heads, on_grid
-from taut.analysis.content import find_content_classes
+from made_content import Stream, find_classes, made_heads, on_grid
 
 HIPNET21 = Path(__file__).resolve().parents[3] / "shared" / "data" / "hipnet21"
 N = 20_000
@@ -172,7 +171,7 @@ def test_the_real_pair_has_no_classes():
     frames, ingress_ns = read_capture("pre")
     _, egress_ns = read_capture("post")
 
-    result = find_content_classes(
+    result = find_classes(
         made_heads(frames, 100, 100), egress_ns - ingress_ns, ingress_ns - ingress_ns[0]
     )
 
@@ -191,9 +190,7 @@ def test_classes_planted_in_the_real_pair_are_found(n_planted):
     frames[packets, 15] = 0x10
     latency_ns[packets] += 2000
 
-    result = find_content_classes(
-        made_heads(frames, 100, 100), latency_ns, ingress_ns - ingress_ns[0]
-    )
+    result = find_classes(made_heads(frames, 100, 100), latency_ns, ingress_ns - ingress_ns[0])
 
     (only,) = result.classes
     assert (only.field, only.value) == ("ipv4 tos", "0x10")

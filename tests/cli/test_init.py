@@ -5,7 +5,7 @@ import pytest
 
 from taut.cli.init import EXPERIMENT
 from taut.cli.main import run_command
-from taut.experiment.spec import load_spec, parse_spec
+from taut.experiment.spec import parse_spec
 
 
 def test_what_it_writes_is_an_experiment(tmp_path: Path, monkeypatch, capsys):
@@ -13,7 +13,7 @@ def test_what_it_writes_is_an_experiment(tmp_path: Path, monkeypatch, capsys):
 
     assert run_command(["init", "my-bridge"]) == 0
 
-    assert load_spec(tmp_path / "my-bridge.toml").name == "my-bridge"
+    assert parse_spec((tmp_path / "my-bridge.toml").read_text()).name == "my-bridge"
     assert "taut run my-bridge.toml --dry-run" in capsys.readouterr().out
 
 

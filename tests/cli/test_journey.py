@@ -9,7 +9,7 @@ from made_run import VARIANTS, make_run
 from taut.cli.journey import core_overrides, finish, print_plan
 from taut.experiment.model import CoreSpec
 from taut.experiment.plan import make_plan
-from taut.experiment.spec import load_spec
+from taut.experiment.spec import parse_spec
 from taut.records.rundir import RunDirectory
 from terminal import WIDE, Terminal
 
@@ -38,7 +38,7 @@ def test_without_a_report_a_run_has_its_results_and_no_drawing(
 def test_a_dry_run_says_cores_disk_and_time(
     overrides: tuple[str, ...], words: str, tmp_path: Path, terminal: Terminal
 ) -> None:
-    plan = make_plan(load_spec(EXAMPLE, overrides))
+    plan = make_plan(parse_spec(EXAMPLE.read_text(), overrides))
 
     lines = terminal.printed(lambda: print_plan(plan, tmp_path / "runs" / "x"), WIDE).splitlines()
 
@@ -62,4 +62,4 @@ def test_cores_that_are_named_leave_the_others_as_the_file_has_them(
 ) -> None:
     overrides = ("cores.generator=1", "cores.writer=0", *core_overrides(cores))
 
-    assert load_spec(EXAMPLE, overrides).cores == expected
+    assert parse_spec(EXAMPLE.read_text(), overrides).cores == expected

@@ -7,7 +7,7 @@ import pytest
 
 from taut.cli import main as module
 from taut.cli.main import SECTIONS, run_command
-from taut.core.errors import InterruptedRun, MissingToolError, RequirementError, TautError
+from taut.core.errors import InterruptedRun, MissingToolError, TautError
 
 
 def fails_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -23,7 +23,6 @@ def fails_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     [
         (TautError("x"), 1),
         (MissingToolError("x"), 2),
-        (RequirementError("x"), 3),
         (InterruptedRun("x"), 130),
         (KeyboardInterrupt(), 130),
     ],

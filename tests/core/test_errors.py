@@ -4,7 +4,6 @@ from taut.core.errors import (
     InputError,
     InterruptedRun,
     MissingToolError,
-    RequirementError,
     TautError,
     TrialError,
 )
@@ -17,7 +16,6 @@ from taut.core.errors import (
         (InputError, 2),
         (MissingToolError, 2),
         (TrialError, 1),
-        (RequirementError, 3),
         (InterruptedRun, 130),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from taut.core.errors import InputError
-from taut.experiment.spec import load_spec, parse_spec, spec_hash
+from taut.experiment.spec import parse_spec, read_spec_text, spec_hash
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -50,7 +50,7 @@ def test_defaults_fill_in_names_and_links():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_every_example_is_valid(path: Path):
-    assert load_spec(path).name
+    assert parse_spec(path.read_text()).name
 
 
 def test_there_are_examples():
@@ -136,7 +136,7 @@ def test_what_an_override_broke_has_no_line():
 
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(InputError, match=r"nothing\.toml: no such file"):
-        load_spec(tmp_path / "nothing.toml")
+        read_spec_text(tmp_path / "nothing.toml")
 
 
 def test_overrides_reach_everything():
@@ -208,7 +208,7 @@ def test_a_documented_run_works_as_it_is_typed(command: str):
     path, *words = shlex.split(command)
     overrides = [value for option, value in pairwise(words) if option == "--set"]
 
-    assert load_spec(ROOT / path, overrides).traffic
+    assert parse_spec((ROOT / path).read_text(), overrides).traffic
 
 
 @pytest.mark.parametrize(

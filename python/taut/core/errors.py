@@ -4,7 +4,6 @@ TautError 1
 ├── InputError 2          a file, option or combination the user gave
 │   └── MissingToolError  a program, library or right this machine lacks
 ├── TrialError 1          one trial failed; the run goes on
-├── RequirementError 3    a verdict the user asked for is not met
 └── InterruptedRun 130    Ctrl-C; whole trials are kept
 
 A message names the thing and the remedy. Only cli/main.py catches and prints.
@@ -36,12 +35,6 @@ class TrialError(TautError):
         super().__init__(reason)
         self.reason = reason
         self.log_tail = list(log_tail)
-
-
-class RequirementError(TautError):
-    """A requirement (verdict) is not met."""
-
-    exit_status = 3
 
 
 class InterruptedRun(TautError):

@@ -49,7 +49,7 @@ class RunningDut(Protocol):
         """Stop it and give its own counters; None when it has none."""
         ...
 
-    def log_tail(self, n_lines: int = 20) -> list[str]:
+    def log_tail(self) -> list[str]:
         """Give the last lines it wrote: why it died, if it did."""
         ...
 

@@ -54,9 +54,9 @@ class ProcessDut:
             self._stats = None if died else self._read_stats()
         return self._stats
 
-    def log_tail(self, n_lines: int = 20) -> list[str]:
+    def log_tail(self) -> list[str]:
         """Say how it ended, if it did, after its last lines."""
-        tail = self._child.tail(n_lines)
+        tail = self._child.tail()
         if not self._child.alive():
             tail.append(f"{self._child.name}: {self._child.describe_end()}")
         return tail

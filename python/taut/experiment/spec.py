@@ -15,12 +15,7 @@ from taut.experiment.model import Spec
 from taut.experiment.positions import find_position
 from taut.experiment.words import did_you_mean, explain, has_list
 
-__all__ = ["Spec", "load_spec", "parse_spec", "spec_hash"]
-
-
-def load_spec(path: Path, overrides: Sequence[str] = ()) -> Spec:
-    """Read an experiment file; `overrides` are key=value, as `taut run --set` takes them."""
-    return parse_spec(read_spec_text(path), overrides, source=str(path))
+__all__ = ["Spec", "parse_spec", "spec_hash"]
 
 
 def read_spec_text(path: Path) -> str:

@@ -20,10 +20,10 @@ from taut.testbed import cleanup, hugepages, netlink
 from taut.testbed.owner import Owner, owner_of, temporary_mark
 from taut.testbed.run_folder import default_base, make_private
 
-__all__ = ["ID_CHARACTERS", "ID_LENGTH", "RunScope", "default_base"]
+__all__ = ["RunScope", "default_base"]
 
-ID_CHARACTERS = string.ascii_lowercase + string.digits
-ID_LENGTH = 4
+_ID_CHARACTERS = string.ascii_lowercase + string.digits
+_ID_LENGTH = 4
 
 
 class RunScope:
@@ -31,7 +31,7 @@ class RunScope:
 
     def __init__(self, base: Path | None = None) -> None:
         self.base = default_base() if base is None else base
-        self.id = "".join(secrets.choice(ID_CHARACTERS) for _ in range(ID_LENGTH))
+        self.id = "".join(secrets.choice(_ID_CHARACTERS) for _ in range(_ID_LENGTH))
         self.folder = self.base / self.id
         self.join: Mapping[int, str] = {}
         """For cores of an isolated partition, the file that lets a process in (cgroup.procs)."""

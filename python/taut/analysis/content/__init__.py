@@ -30,7 +30,7 @@ comes at another place in each, and is slow in each, is no period.
 """
 
 from taut.analysis.content.heads import FrameHeads, MatchedFrames, read_heads
-from taut.analysis.content.search import find_content_classes, search_capture, search_captures
+from taut.analysis.content.search import search_capture, search_captures
 from taut.records.documents.content import ContentClass, ContentSearch
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "ContentSearch",
     "FrameHeads",
     "MatchedFrames",
-    "find_content_classes",
     "read_heads",
     "search_capture",
     "search_captures",

@@ -22,20 +22,12 @@ from taut.analysis.content.explain import (
     log_correction,
 )
 from taut.analysis.content.fields import Kind
-from taut.analysis.content.heads import (
-    FrameHeads,
-    Ints,
-    MatchedFrames,
-    count_matched,
-    join_heads,
-    read_stamps,
-)
+from taut.analysis.content.heads import MatchedFrames, count_matched, read_heads
 from taut.analysis.content.kept import count_kept, join_captures, keep_frames, read_kept
 from taut.analysis.content.position import find_positions
 from taut.analysis.content.recurring import CounterSearch
 from taut.analysis.content.screen import Candidate, Screen
 from taut.analysis.content.tails import Tail, TimeBlocks
-from taut.capture.native import HEADS
 from taut.records.documents.content import ContentSearch, Excluded
 
 MAX_PACKETS = 2_000_000
@@ -60,30 +52,13 @@ def search_capture(
     n = count_matched(packets_parquet)
     if n > max_packets:
         return _not_searched(n, max_packets)
-    frames = join_heads(raw / HEADS, read_stamps(packets_parquet))
+    frames = read_heads(raw, packets_parquet)
     if keep is not None:
         keep_frames(frames, keep)
     n_together = n + sum(map(count_kept, together_with))
     if n_together > max_packets:
         return _not_searched(n_together, max_packets)
     return search_captures([frames, *map(read_kept, together_with)], max_packets=max_packets)
-
-
-def find_content_classes(
-    heads: FrameHeads,
-    latency_ns: Ints,
-    time_ns: Ints,
-    position: Ints | None = None,
-    *,
-    max_packets: int = MAX_PACKETS,
-) -> ContentSearch:
-    """Find fields whose values separate slow or fast packets from those around them.
-
-    All arrays are of the matched packets, in ingress order; without `position` they are counted.
-    """
-    place = np.arange(len(latency_ns)) if position is None else position
-    frames = MatchedFrames(place, time_ns, latency_ns, heads)
-    return search_captures([frames], max_packets=max_packets)
 
 
 def search_captures(

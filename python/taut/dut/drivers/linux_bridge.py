@@ -61,7 +61,7 @@ class _RunningBridge:
             )
         return self._stats
 
-    def log_tail(self, n_lines: int = 20) -> list[str]:  # noqa: ARG002 - an interface
+    def log_tail(self) -> list[str]:
         return [] if self.alive() else [f"linux_bridge: {self._name} is gone"]
 
 

@@ -33,7 +33,7 @@ class _NoDevice:
     def stop(self) -> None:
         return None
 
-    def log_tail(self, n_lines: int = 20) -> list[str]:  # noqa: ARG002 - an interface
+    def log_tail(self) -> list[str]:
         return []
 
 
