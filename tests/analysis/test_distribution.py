@@ -4,7 +4,7 @@ import pytest
 
 from made_packets import COLD, OUT_OF_SEQUENCE, VOID, packet, write_packets
 from made_run import MadeTrial, make_raw_trial
-from taut.analysis import distribution, tables
+from taut.analysis import tables
 from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
 from taut.records.convert import convert_trial
 from taut.records.layout import EXTRA_RECORD
@@ -27,7 +27,7 @@ def trial(tmp_path):
 
 def test_chunks_do_not_change_a_number(trial, monkeypatch):
     whole = measure(trial / "packets.parquet", 3)
-    monkeypatch.setattr(distribution, "chunks", lambda engine: tables.chunks(engine, size=777))
+    monkeypatch.setattr(tables, "CHUNK_PACKETS", 777)
     chunked = measure(trial / "packets.parquet", 3)
 
     assert chunked.distribution.equals(whole.distribution)

@@ -37,7 +37,7 @@ def test_what_it_prints_becomes_values(program):
     assert (injected.cause, injected.core) == ("timer", 1)
     assert (injected.sent, injected.not_sent, injected.overdue) == (9, 1, 2)
     assert (injected.records, injected.felt) == (9, 8)
-    assert (injected.victim_thread, injected.injector_thread) == (11, 12)
+    assert injected.victim_thread == 11
     assert not injected.was_interrupted
     arguments = (folder / "taut-inject.arguments").read_text().split()
     assert arguments[0] == "timer:delay=1ms"

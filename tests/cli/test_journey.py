@@ -33,7 +33,7 @@ def test_without_a_report_a_run_has_its_results_and_no_drawing(
 
 @pytest.mark.parametrize(
     ("overrides", "words"),
-    [((), " are free."), (("duration=100000h",), "make room or give --out")],
+    [((), " are free."), (("duration=24h", "repetitions=100"), "make room or give --out")],
 )
 def test_a_dry_run_says_cores_disk_and_time(
     overrides: tuple[str, ...], words: str, tmp_path: Path, terminal: Terminal

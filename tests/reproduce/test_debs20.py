@@ -120,4 +120,3 @@ def test_stalls_of_the_instrument_do_not_decide():
 
 def test_each_experiment_is_found_by_its_name():
     assert all(name == experiment.name for name, experiment in EXPERIMENTS.items())
-    assert all(experiment.citation for experiment in EXPERIMENTS.values())

@@ -102,7 +102,7 @@ def both(ask, engine_at):
 @pytest.fixture(scope="module")
 def measured(packets, engine_at):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(distribution, "chunks", lambda e: tables.chunks(e, size=4_000))
+        patched.setattr(tables, "CHUNK_PACKETS", 4_000)
         return both(lambda e: measure_packets(e, packets, N_FLOWS), engine_at)
 
 

@@ -34,14 +34,12 @@ _METRICS = {
 }
 
 
-def capture_document(
-    report: MatchReport, counts: MatchCounts, series: Series, *, intervals: bool = False
-) -> CaptureDocument:
-    """Make the document of `taut analyze --json`; intervals cost the start of scipy.
+def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -> CaptureDocument:
+    """Make the document of `taut analyze --json`, without intervals: they start scipy.
 
     `counts` and `series` come from the native matcher or from an engine: the same numbers.
     """
-    latency = summary_of(*series("latency"), intervals=intervals)
+    latency = summary_of(*series("latency"), intervals=False)
     clocks = estimate_clocks(report.envelope)
     said = warnings(report, counts, clocks)
     if counts.matched and not latency.n:
@@ -63,7 +61,6 @@ def capture_document(
         egress_offset_ns=report.egress_offset_ns,
         egress_drift_ppb=report.egress_drift_ppb,
         warnings=tuple(said),
-        confidence_intervals=latency.intervals if intervals else None,
     )
 
 

@@ -1,6 +1,6 @@
 """A whole run analysed: results.json, summary.json and the files in each trial's folder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,25 +34,17 @@ from taut.records.documents.trial import AS_FOUND
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
 
-Progress = Callable[[str], None]
-
 
 def analyse_run(
     run: RunDirectory,
     engine_name: str = "duckdb",
-    threshold: Threshold | None = None,
-    progress: Progress = lambda _: None,
     *,
     engine_url: str | None = None,
 ) -> Analysis:
     """Analyse every trial, pool repetitions, judge the run; write and return the result."""
-    threshold = threshold or Threshold()
-    results = []
+    threshold = Threshold()
     trials = run.trials()
-    analysed = _analyse_all(trials, engine_name, engine_url, threshold)
-    for trial, result in zip(trials, analysed, strict=True):
-        progress(trial.name)
-        results.append(result)
+    results = list(_analyse_all(trials, engine_name, engine_url, threshold))
     variants = _pool_variants(trials, results)
     floors = {_path_of(row.device, row.load): row.latency for row in variants if row.is_floor}
     analysis = Analysis(

@@ -58,15 +58,15 @@ def name_tables(engine: Engine) -> None:
     open_chunk(engine, None, n_flows=1)
 
 
-def chunks(engine: Engine, size: int = CHUNK_PACKETS) -> Iterator[Chunk]:
+def chunks(engine: Engine) -> Iterator[Chunk]:
     """Cut the trial's sequence numbers into chunks."""
     # An orphan or a corrupt probe may carry any number: only packets of this run count.
     highest = engine.query("SELECT MAX(seq) AS highest FROM packet ORDER BY highest")
     last = highest.column("highest")[0].as_py()
     if last is None:
         return
-    for first in range(0, last + 1, size):
-        yield Chunk(first, min(first + size, last + 1))
+    for first in range(0, last + 1, CHUNK_PACKETS):
+        yield Chunk(first, min(first + CHUNK_PACKETS, last + 1))
 
 
 def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:

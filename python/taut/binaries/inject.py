@@ -56,7 +56,6 @@ class Injected:
     felt: int | None
     """Records that overlap a gap of the poller's; None: the victim was another process."""
     victim_thread: int
-    injector_thread: int
     was_interrupted: bool
     document: InjectDocument
     """inject.json, whole."""
@@ -108,7 +107,6 @@ def parse_injected(written: object) -> Injected:
         records=document.records,
         felt=document.felt,
         victim_thread=document.threads.victim,
-        injector_thread=document.threads.injector,
         was_interrupted=document.stop == "signal",
         document=document,
     )

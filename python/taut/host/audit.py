@@ -59,10 +59,9 @@ class Audit:
         """Give the checks in a state."""
         return [row for row in self.rows if row.finding.state is state]
 
-    def failures(self, least: Severity = Severity.NOTE) -> list[Row]:
+    def failures(self) -> list[Row]:
         """Give what failed, the worst first."""
-        found = [row for row in self.of(State.FAIL) if row.severity >= least]
-        return sorted(found, key=lambda row: -row.severity)
+        return sorted(self.of(State.FAIL), key=lambda row: -row.severity)
 
 
 def find_situation(

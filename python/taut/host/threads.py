@@ -23,8 +23,6 @@ class Thread:
     priority: int
     """Real-time priority; 0: none."""
     policy: int
-    minor_faults: int
-    major_faults: int
     allowed: CpuSet
 
     @property
@@ -81,8 +79,6 @@ def read_thread(host: Host, pid: int, tid: int) -> Thread | None:
             last_core=int(fields[36]),
             priority=int(fields[37]),
             policy=int(fields[38]),
-            minor_faults=int(fields[7]),
-            major_faults=int(fields[9]),
             allowed=allowed,
         )
     except ValueError:

@@ -168,9 +168,9 @@ class View:
         """Cannot be seen; `needs` says what would be needed."""
         return unknown(observed, needs, self._wanted(wanted))
 
-    def good_if(self, is_good: bool, observed: str, cores: CpuSet = ()) -> Finding:
+    def good_if(self, is_good: bool, observed: str) -> Finding:
         """Pass or fail with the same words."""
-        return self.passed(observed, cores) if is_good else self.failed(observed, cores)
+        return self.passed(observed) if is_good else self.failed(observed)
 
     def none_of(self, bad: Collection[int], observed: str) -> Finding:
         """No poll core shall be bad. Where nobody named any: what holds for whichever they are."""

@@ -82,10 +82,6 @@ class Debs20:
     """The experiment and its published numbers."""
 
     name = "debs20"
-    citation = (
-        "Stylianopoulos et al., On the Performance of Commodity Hardware for Low Latency and Low "
-        "Jitter Packet Processing, DEBS 2020"
-    )
     skip_of_captures = None
 
     def optional_devices(self) -> Mapping[str, str]:

@@ -54,11 +54,6 @@ class PublishedExperiment(Protocol):
         ...
 
     @property
-    def citation(self) -> str:
-        """Who published it, where."""
-        ...
-
-    @property
     def skip_of_captures(self) -> str | None:
         """What its published captures are analysed without at their start; None: it has none."""
         ...

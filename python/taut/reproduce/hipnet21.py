@@ -67,10 +67,6 @@ class Hipnet21:
     """The experiment and its published numbers."""
 
     name = "hipnet21"
-    citation = (
-        "Gallenmüller, Wiedner, Naab, Carle, Ducked Tails: Trimming the Tail Latency of(f) Packet "
-        "Processing Systems, HiPNet 2021"
-    )
     skip_of_captures = SKIPPED
 
     def optional_devices(self) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from made_packets import COLD, VOID, packet, write_packets
-from taut.analysis import distribution, tables
+from taut.analysis import tables
 from taut.analysis.distribution import measure_packets, select_metric
 from taut.storage.engines import open_engine
 
@@ -25,7 +25,7 @@ def test_reordering_and_loss_across_chunks_change_nothing(size, tmp_path, monkey
     latency = rng.integers(500, 45_000, 300)  # overtakes up to four packets sent 10 us apart
     rows = [packet(i, None if i % 11 == 3 else int(latency[i])) for i in range(300)]
     rows += [packet(i, int(latency[-1 - i]), direction=1) for i in range(300)]
-    monkeypatch.setattr(distribution, "chunks", lambda engine: tables.chunks(engine, size=size))
+    monkeypatch.setattr(tables, "CHUNK_PACKETS", size)
     monkeypatch.setattr(tables, "REORDER_CONTEXT", 10)
 
     got = inter_arrivals(write_packets(tmp_path / "p.parquet", rows))

@@ -9,6 +9,8 @@ from taut.host.view import View
 
 FOLDERS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 
+_NAMED = 3
+
 
 def tracefs(host: Host) -> str | None:
     """Give the folder of tracefs; None where it is not mounted or not readable."""
@@ -27,7 +29,7 @@ def need_events(see: View, events: tuple[str, ...], since: str) -> Sequence[Trac
     return see.situation.events
 
 
-def most_common(count: Counter[str], most: int = 3) -> str:
+def most_common(count: Counter[str]) -> str:
     """Name the most frequent: "a (12 times), b (3 times) and 2 more"."""
-    shown = ", ".join(f"{name} ({times} times)" for name, times in count.most_common(most))
-    return f"{shown} and {len(count) - most} more" if len(count) > most else shown
+    shown = ", ".join(f"{name} ({times} times)" for name, times in count.most_common(_NAMED))
+    return f"{shown} and {len(count) - _NAMED} more" if len(count) > _NAMED else shown
