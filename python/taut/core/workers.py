@@ -10,9 +10,10 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,58 +31,66 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Re
         return
     workers = [_start(work) for _ in range(n_processes)]
     try:
-        yield from _in_order([pipe for _, pipe in workers], items)
+        yield from _in_order(workers, items)
     finally:
-        for process, pipe in workers:
-            pipe.close()
-            process.kill()
-            process.join()
+        for worker in workers:
+            worker.pipe.close()
+            worker.process.kill()
+            worker.process.join()
 
 
-def _start(work: Callable[[Any], Any]) -> tuple[BaseProcess, Connection]:
+@dataclass(frozen=True)
+class _Worker(Generic[Item, Result]):
+    """A process that does the work of one item after another."""
+
+    process: BaseProcess
+    pipe: Connection
+
+    def give_next(self, todo: Iterator[tuple[int, Item]]) -> bool:
+        """Send it an item with its place; False: none is left."""
+        job = next(todo, None)
+        if job is not None:
+            self.pipe.send(job)
+        return job is not None
+
+    def result(self) -> tuple[int, Result]:
+        """Receive what it made of an item, and the item's place; raises what the work raised."""
+        try:
+            index, is_error, value = self.pipe.recv()
+        except EOFError:
+            raise RuntimeError("a worker process died; memory may be too small") from None
+        if is_error:
+            raise value
+        return index, value
+
+
+def _start(work: Callable[[Item], Result]) -> _Worker[Item, Result]:
     # Spawned, not forked: a fork would copy the threads' locks of the libraries in use.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, work, os.getpid()), daemon=True)
     process.start()
     theirs.close()
-    return process, ours
+    return _Worker(process, ours)
 
 
-def _in_order(pipes: Sequence[Connection], items: Sequence[Any]) -> Iterator[Any]:
+def _in_order(workers: Sequence[_Worker[Item, Result]], items: Sequence[Item]) -> Iterator[Result]:
     """Keep every worker busy; hold back results that came before their turn."""
     todo = iter(enumerate(items))
-    results: dict[int, Any] = {}
-    busy: set[Connection] = {pipe for pipe in pipes if _give_next(pipe, todo)}
+    results: dict[int, Result] = {}
+    busy = [worker for worker in workers if worker.give_next(todo)]
     for index in range(len(items)):
         while index not in results:
-            for ready in wait(list(busy)):
-                pipe = next(pipe for pipe in busy if pipe is ready)
-                done, is_error, value = _receive(pipe)
-                if is_error:
-                    raise value
+            ready = wait([worker.pipe for worker in busy])
+            for worker in [worker for worker in busy if worker.pipe in ready]:
+                done, value = worker.result()
                 results[done] = value
-                if not _give_next(pipe, todo):
-                    busy.remove(pipe)
+                if not worker.give_next(todo):
+                    busy.remove(worker)
         yield results.pop(index)
 
 
-def _give_next(pipe: Connection, todo: Iterator[tuple[int, Any]]) -> bool:
-    job = next(todo, None)
-    if job is not None:
-        pipe.send(job)
-    return job is not None
-
-
-def _receive(pipe: Connection) -> tuple[int, bool, Any]:
-    try:
-        index, is_error, value = pipe.recv()
-    except EOFError:
-        raise RuntimeError("a worker process died; memory may be too small") from None
-    return index, is_error, value
-
-
-def _serve(pipe: Connection, work: Callable[[Any], Any], parent: int) -> None:
+def _serve(pipe: Connection, work: Callable[[Item], object], parent: int) -> None:
     """In the new process: die with the parent, leave Ctrl-C to it, answer until the pipe ends."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -94,10 +94,10 @@ Record = Literal["all", "tail", "none", "auto"]
 Trace = Literal["auto", "continuous", "tail", "off"]
 
 
-def _explained(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+def _explained(parse: Callable[[str], int | str]) -> Callable[[object], int | str]:
     """Make a parser of taut.core.units a validator: its message is kept, the key is added."""
 
-    def validate(value: object) -> object:
+    def validate(value: object) -> int | str:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} has no unit; write it as text, like {_EXAMPLES[parse]!r}")
         try:
@@ -108,7 +108,7 @@ def _explained(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
     return validate
 
 
-_EXAMPLES: dict[Callable[[str], Any], str] = {parse_duration_ns: "10s", spell_rate: "100kpps"}
+_EXAMPLES: dict[Callable[[str], int | str], str] = {parse_duration_ns: "10s", spell_rate: "100kpps"}
 
 
 def _is_frame(value: object) -> object:
@@ -170,7 +170,7 @@ class DeviceSpec(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, data: Any) -> Any:
+    def _fill_in(cls, data: object) -> object:
         if not isinstance(data, dict) or not isinstance(data.get("driver"), str):
             return data
         driver = data["driver"]
@@ -265,7 +265,7 @@ class TrafficSpec(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, data: Any) -> Any:
+    def _fill_in(cls, data: object) -> object:
         if isinstance(data, dict):
             return {"name": data.get("schedule", "constant"), **data}
         return data

@@ -4,9 +4,10 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Sequence
+from datetime import date, time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import ValidationError
 
@@ -16,6 +17,12 @@ from taut.experiment.positions import find_position
 from taut.experiment.words import did_you_mean, explain, has_list
 
 __all__ = ["Spec", "parse_spec", "spec_hash"]
+
+if TYPE_CHECKING:
+    Toml: TypeAlias = bool | int | float | str | date | time | list["Toml"] | dict[str, "Toml"]
+else:
+    Toml = object
+"""What TOML can say."""
 
 
 def read_spec_text(path: Path) -> str:
@@ -66,7 +73,7 @@ def spec_hash(spec: Spec) -> str:
     return hashlib.sha256(spec.model_dump_json(by_alias=True).encode()).hexdigest()
 
 
-def apply_override(document: dict[str, Any], override: str) -> None:
+def apply_override(document: dict[str, Toml], override: str) -> None:
     """Set one value: `duration=2s`, `traffic.0.rates=["10kpps"]`, `device.eager.link=veth`.
 
     An entry of a list is named by its number or its name. What is no TOML value is text; where the
@@ -77,7 +84,7 @@ def apply_override(document: dict[str, Any], override: str) -> None:
     steps = [step.strip() for step in path.split(".")]
     if not equals or not all(steps):
         raise InputError(f"--set {override}: write key=value, like duration=2s")
-    at: Any = document
+    at: Toml = document
     keys = []  # without those that say which entry of a list
     for step, following in pairwise(steps):
         keys += [step] if isinstance(at, dict) else []
@@ -91,7 +98,7 @@ def apply_override(document: dict[str, Any], override: str) -> None:
         raise InputError(f"--set {override}: {'.'.join(steps[:-1])} is no table")
 
 
-def _enter(at: Any, step: str, following: str, override: str) -> Any:
+def _enter(at: Toml, step: str, following: str, override: str) -> Toml:
     if isinstance(at, list):
         return at[_index(at, step, override)]
     if isinstance(at, dict):
@@ -101,7 +108,7 @@ def _enter(at: Any, step: str, following: str, override: str) -> Any:
     raise InputError(f"--set {override}: {step!r} does not stand in a table")
 
 
-def _index(entries: list[Any], step: str, override: str) -> int:
+def _index(entries: list[Toml], step: str, override: str) -> int:
     if step.isdigit() and int(step) < len(entries):
         return int(step)
     for i, entry in enumerate(entries):
@@ -111,21 +118,22 @@ def _index(entries: list[Any], step: str, override: str) -> int:
     raise InputError(f"--set {override}: no entry {step!r}{did_you_mean(step, names)}")
 
 
-def _names(entry: dict[str, Any]) -> list[object]:
+def _names(entry: dict[str, Toml]) -> list[Toml]:
     """An entry without a name is called as the model calls it."""
     if "name" in entry:
         return [entry["name"]]
     return [entry.get("driver", entry.get("schedule", "constant"))]
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> Toml:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        document: dict[str, Toml] = tomllib.loads(f"value = {text}")
+        return document["value"]
     except tomllib.TOMLDecodeError:
         return _unquoted(text.strip())
 
 
-def _unquoted(text: str) -> Any:
+def _unquoted(text: str) -> Toml:
     """Read what a shell leaves of `["10kpps", "imix"]`: it takes the quotes away."""
     inner = text[1:-1]
     if text[:1] + text[-1:] != "[]" or set(inner) & set("\"'[]{}"):

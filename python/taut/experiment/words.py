@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin
+from typing import get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 
 def did_you_mean(word: str, known: Iterable[str], at_most: int | None = None) -> str:
@@ -56,7 +57,7 @@ def has_list(model: type[BaseModel], path: Sequence[str]) -> bool:
     return field is not None and _is_plain_list(field.annotation)
 
 
-def _is_plain_list(annotation: Any) -> bool:
+def _is_plain_list(annotation: object) -> bool:
     if get_origin(annotation) is tuple:
         item = get_args(annotation)[0]
         return not (isinstance(item, type) and issubclass(item, BaseModel))
@@ -69,7 +70,7 @@ def _model_of(model: type[BaseModel] | None, key: str) -> type[BaseModel] | None
     field = next((f for n, f in model.model_fields.items() if key in (n, f.alias)), None)
     if field is None:
         return None
-    candidates: list[Any] = [field.annotation, *getattr(field.annotation, "__args__", ())]
+    candidates: list[object] = [field.annotation, *getattr(field.annotation, "__args__", ())]
     return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
 
 
@@ -83,7 +84,7 @@ def _place(loc: tuple[int | str, ...]) -> str:
     return text
 
 
-def _reason(error: Any, model: type[BaseModel] | None) -> str:
+def _reason(error: ErrorDetails, model: type[BaseModel] | None) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         *path, key = error["loc"]
@@ -101,5 +102,5 @@ def _reason(error: Any, model: type[BaseModel] | None) -> str:
             f"{error['input']!r} is no name here; small letters, digits, _ and . (an experiment's "
             "also -, a host's also - and blanks)"
         )
-    message = str(error["msg"])
+    message = error["msg"]
     return f"{error['input']!r}: {message[0].lower()}{message[1:]}"

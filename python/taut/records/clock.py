@@ -1,12 +1,14 @@
 """Ticks to nanoseconds: the straight line through a run's first and last clock point."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from taut.core.errors import InputError
+
+Ticks: TypeAlias = npt.NDArray[np.uint64] | npt.NDArray[np.int64]
 
 # From a thousand ticks a nanosecond to a thousand a second: every clock there is, and no other.
 _LEAST_NS_PER_TICK, _MOST_NS_PER_TICK = 1e-3, 1e6
@@ -19,13 +21,13 @@ class ClockFit:
     epoch_tsc: int
     ns_per_tick: float
 
-    def times_ns(self, tsc: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def times_ns(self, tsc: Ticks) -> npt.NDArray[np.int64]:
         """Raw TSC values (u64) as nanoseconds since the epoch, to the nearest."""
         # The difference modulo 2^64 read as signed is right on both sides of the epoch.
         ticks = (tsc.astype(np.uint64) - np.uint64(self.epoch_tsc)).view(np.int64)
         return self.spans_ns(ticks)
 
-    def spans_ns(self, ticks: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def spans_ns(self, ticks: Ticks) -> npt.NDArray[np.int64]:
         """Distances in ticks as nanoseconds, to the nearest."""
         if self.ns_per_tick == 1:
             # Captures count nanoseconds: nothing to convert, nothing to round.

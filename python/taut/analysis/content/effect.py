@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import comb, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,12 @@ def describe(
     alive: Mask,
     tail: Tail,
     depth: int,
-    **found: Any,
+    *,
+    field: str,
+    value: str,
+    p_corrected: float,
+    also: Sequence[str],
+    alternative: str | None = None,
 ) -> ContentClass:
     """Put a class into figures; the rest are the packets that no class explains."""
     in_tail = tail.holds(depth)
@@ -48,6 +52,8 @@ def describe(
     own_low, own_high = median_interval(own)
     rest_low, rest_high = median_interval(others)
     return ContentClass(
+        field=field,
+        value=value,
         direction=tail.direction,
         n_packets=len(members),
         median_ns=_median(np.sort(frames.latency_ns[members])),
@@ -63,7 +69,9 @@ def describe(
             for of in frames.captures
         ],
         packets=_listed(frames, members),
-        **found,
+        p_corrected=p_corrected,
+        also=also,
+        alternative=alternative,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from taut.records.raw_file import open_raw
 
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Sizes: TypeAlias = npt.NDArray[np.uint16] | npt.NDArray[np.int64]
 
 # 4096 rows of 128 bytes stay in the second-level cache while they are turned.
 _TURN_ROWS = 4096
@@ -27,8 +28,8 @@ class FrameHeads:
     """Heads of n frames: `columns[j]` is byte j of every frame, 0 beyond its `n_bytes`."""
 
     columns: Bytes
-    n_bytes: npt.NDArray[Any]
-    wire_len: npt.NDArray[Any]
+    n_bytes: Sizes
+    wire_len: Sizes
 
     def __len__(self) -> int:
         return len(self.wire_len)

@@ -19,7 +19,6 @@ Two tests use nothing but what happens inside blocks, and count a block once:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +50,7 @@ class TimeBlocks:
             middle = np.partition(latencies, (len(latencies) - 1) // 2)[(len(latencies) - 1) // 2]
             self.residual[first:end] = latencies - middle
 
-    def count(self, packets: Any) -> Ints:
+    def count(self, packets: Mask | Ints) -> Ints:
         """Count the given packets (a mask, or indices) in each block."""
         return np.bincount(self.of_packet[packets], minlength=self.n_blocks)
 
