@@ -12,6 +12,8 @@ from typer.utils import get_params_from_function
 
 from taut.cli.help import SETTINGS, Context, write_examples
 from taut.core.binaries import find_binary_or_none
+from taut.records.documents.described import Described
+from taut.records.documents.json_form import parse
 
 
 class Command(TyperCommand):
@@ -53,9 +55,9 @@ class Command(TyperCommand):
             return []
         done = subprocess.run([path, "--describe"], capture_output=True, check=True)
         return [
-            CompletionItem(f"--{option['name']}", help=option["help"])
-            for option in json.loads(done.stdout)["options"]
-            if f"--{option['name']}".startswith(incomplete)
+            CompletionItem(f"--{option.name}", help=option.help)
+            for option in parse(Described, json.loads(done.stdout), self.program).options
+            if f"--{option.name}".startswith(incomplete)
         ]
 
 

@@ -10,6 +10,7 @@ class OptionDescribed:
     """One option, of a program or of a member of a family."""
 
     name: str
+    help: str = ""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
