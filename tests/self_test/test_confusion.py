@@ -18,8 +18,9 @@ from made_trace import (
     notes,
 )
 from taut.explain import causes, explain_gaps
+from taut.records.documents.json_form import plain
 from taut.self_test.acts import Acts
-from taut.self_test.confusion import MOST_MISSES, as_row, confuse, merge
+from taut.self_test.confusion import MOST_MISSES, as_document, confuse, merge
 
 US = 1_000
 MS = 1_000_000
@@ -241,7 +242,7 @@ def test_the_document_is_json():
     trace = MadeTrace().vector(1_000 * US, 1_008 * US)
     found = confuse(causes.SOFTIRQ, acts(1_001), judged(trace, (999, 1_009)), LEAST)
 
-    row = json.loads(json.dumps(as_row(found, 3.0)))
+    row = json.loads(json.dumps(plain(as_document(found, 3.0))))
 
     assert (row["felt"], row["missed"], row["recall"], row["control"]) == (1, 1, 0.0, 3.0)
     assert row["misses"][0]["shares"]["timer"] == 8 * US

@@ -12,9 +12,10 @@ from made_confusion import made_confusion
 from taut.cli import self_test as command
 from taut.cli.main import run_command
 from taut.core.errors import InputError, TautError
+from taut.records.documents.self_test import ControlOfPath
 from taut.self_test.disturbance import duration_ns
 from taut.self_test.late_acts import Control
-from taut.self_test.path_report import PathResults, path_line, path_rows, print_paths
+from taut.self_test.path_report import PathResults, path_documents, path_line, print_paths
 from taut.self_test.path_trials import PathResult, plan_of
 from taut.self_test.paths import ACTS, PATHS, Kind, Target, acts_on, paths_of
 
@@ -118,11 +119,9 @@ def test_what_is_printed_has_every_figure_and_each_kind_of_miss() -> None:
 
 
 def test_the_document_has_the_same_figures() -> None:
-    [row] = path_rows(PathResults([FOUND]))
+    [one] = path_documents(PathResults([FOUND]))
 
-    assert (row["path"], row["late_ns"]) == ("floor_memif", 1_500)
-    assert row["control"] == {
-        "tail": 300, "said": 40, "false": {"stopped": 3}, "false_share": 0.01
-    }  # fmt: skip
-    assert row["acts"][0]["recall"] == 0.97
-    assert row["not_made"] == {"quota": "no control group"}
+    assert (one.path, one.late_ns) == ("floor_memif", 1_500)
+    assert one.control == ControlOfPath(300, 40, {"stopped": 3}, 0.01)
+    assert one.acts[0].recall == 0.97
+    assert one.not_made == {"quota": "no control group"}

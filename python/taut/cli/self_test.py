@@ -9,17 +9,18 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import Console
 
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
 from taut.explain.causes import OF_INJECTOR
+from taut.records.documents.json_form import plain
+from taut.records.documents.self_test import ControlOfCauses, SelfTestDocument
 from taut.report.paragraph import print_note
 from taut.self_test.cause_report import Result, print_result
-from taut.self_test.cause_trials import LEAST_NS, cause_rows, made_here, place_on, run
-from taut.self_test.path_report import PathResults, path_line, path_rows, print_paths
+from taut.self_test.cause_trials import LEAST_NS, cause_documents, made_here, place_on, run
+from taut.self_test.path_report import PathResults, path_documents, path_line, print_paths
 from taut.self_test.path_trials import missing_on, path_trials
 from taut.self_test.paths import PATHS, PacketPath, paths_of
 
@@ -51,7 +52,7 @@ def print_self_test(
             of_paths = run_paths(core, chosen, n_acts, console)
     if as_json:
         document = _document(core, result, of_paths, (load, os.getloadavg()[0]))
-        json.dump(document, sys.stdout)
+        json.dump(plain(document), sys.stdout)
         print()
         return
     if result is not None:
@@ -88,20 +89,16 @@ def run_paths(core: int, paths: Sequence[PacketPath], n_acts: int, console: Cons
 
 def _document(
     core: int, result: Result | None, paths: PathResults, load: tuple[float, float]
-) -> dict[str, Any]:
-    control = {} if result is None else result.control
-    return {
-        "format": 3,
-        "core": core,
-        "kernel": platform.release(),
-        "load_average": list(load),
-        "least_ns": LEAST_NS,
-        "control": {
-            "seconds": 0 if result is None else result.control_seconds,
-            "verdicts": dict(control),
-        },
-        "causes": [] if result is None else cause_rows(result),
-        "not_proved": {} if result is None else dict(result.not_proved),
-        "paths": path_rows(paths),
-        "paths_skipped": dict(paths.skipped),
-    }
+) -> SelfTestDocument:
+    nothing = ControlOfCauses()
+    return SelfTestDocument(
+        core=core,
+        kernel=platform.release(),
+        load_average=load,
+        least_ns=LEAST_NS,
+        control=ControlOfCauses(result.control_seconds, result.control) if result else nothing,
+        causes=cause_documents(result) if result else (),
+        not_proved=result.not_proved if result else {},
+        paths=path_documents(paths),
+        paths_skipped=paths.skipped,
+    )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -25,9 +24,10 @@ from taut.explain.cause import Injector
 from taut.explain.causes import CAUSES, OF_INJECTOR
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
+from taut.records.documents.self_test import ConfusionDocument
 from taut.report.paragraph import print_note
 from taut.self_test.cause_report import Result, one_line
-from taut.self_test.confusion import Confusion, as_row, confuse, merge
+from taut.self_test.confusion import Confusion, as_document, confuse, merge
 from taut.self_test.measurer import measurer_stall
 from taut.self_test.recording import (
     ARMING_NS,
@@ -162,6 +162,6 @@ def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[s
     }
 
 
-def cause_rows(result: Result) -> list[dict[str, Any]]:
+def cause_documents(result: Result) -> tuple[ConfusionDocument, ...]:
     """Give the form of the self-test's document."""
-    return [as_row(one, result.natural(one)) for one in result.causes]
+    return tuple(as_document(one, result.natural(one)) for one in result.causes)

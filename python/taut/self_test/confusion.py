@@ -8,7 +8,6 @@ share beside a larger one, or is missed.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from taut.explain.cause import Away, Cause
 from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.tell.gaps import shares_of
+from taut.records.documents.self_test import ConfusionDocument, Miss
 from taut.self_test.acts import (
     AFTER_NS,
     Acts,
@@ -34,18 +34,6 @@ MOST_MISSES = 50
 
 _WITH_SENDER = frozenset(cause.id for cause in CAUSES if cause.has_sender)
 _OFF_CORE = frozenset(NUMBER[cause] for cause in CAUSES if cause.away in (Away.OTHER, Away.HALTED))
-
-
-@dataclass(frozen=True)
-class Miss:
-    """One act that explain did not find."""
-
-    at_ns: int
-    act_ns: int
-    gap_ns: int
-    why: str
-    verdict: str
-    shares: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -277,36 +265,35 @@ def _tell(acts: Acts, act: int, gap: int, verdicts: GapVerdicts, why: str) -> Mi
     )
 
 
-def as_row(confusion: Confusion, n_natural: float | None) -> dict[str, Any]:
+def as_document(confusion: Confusion, n_natural: float | None) -> ConfusionDocument:
     """Give the form of the self-test's document; `n_natural`: what the control had, same length."""
-    return {
-        "cause": confusion.cause,
-        "seconds": round(confusion.seconds, 1),
-        "acts": confusion.n_acts,
-        "off_core": confusion.n_off_core,
-        "unfelt": confusion.n_unfelt,
-        "felt": confusion.n_felt,
-        "right": confusion.n_right,
-        "beside": dict(confusion.beside),
-        "missed": sum(confusion.why_missed.values()),
-        "recall": confusion.recall,
-        "found": confusion.found,
-        "why_missed": dict(confusion.why_missed),
-        "misses": [vars(miss) | {"shares": dict(miss.shares)} for miss in confusion.misses],
-        "said": confusion.n_said,
-        "at_an_act": confusion.n_at_act,
-        "injectors_own": confusion.n_injectors,
-        "anothers": confusion.n_others,
-        "anothers_who": dict(confusion.others),
-        "unexplained": confusion.n_unexplained,
-        "precision": confusion.precision,
-        "precision_raw": confusion.precision_raw,
-        "control": n_natural,
-        "precision_less_control": None
-        if n_natural is None
-        else confusion.precision_less(n_natural),
-        "sender_named": confusion.n_sender_named,
-        "sender_right": confusion.n_sender_right,
-        "sender": confusion.sender,
-        "notes": list(confusion.notes),
-    }
+    one = confusion
+    return ConfusionDocument(
+        cause=one.cause,
+        seconds=round(one.seconds, 1),
+        acts=one.n_acts,
+        off_core=one.n_off_core,
+        unfelt=one.n_unfelt,
+        felt=one.n_felt,
+        right=one.n_right,
+        beside=one.beside,
+        missed=sum(one.why_missed.values()),
+        recall=one.recall,
+        found=one.found,
+        why_missed=one.why_missed,
+        misses=one.misses,
+        said=one.n_said,
+        at_an_act=one.n_at_act,
+        injectors_own=one.n_injectors,
+        anothers=one.n_others,
+        anothers_who=one.others,
+        unexplained=one.n_unexplained,
+        precision=one.precision,
+        precision_raw=one.precision_raw,
+        control=n_natural,
+        precision_less_control=None if n_natural is None else one.precision_less(n_natural),
+        sender_named=one.n_sender_named,
+        sender_right=one.n_sender_right,
+        sender=one.sender,
+        notes=one.notes,
+    )

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.console import Console
 
 from taut.core.units import format_ns
+from taut.records.documents.self_test import ControlOfPath, PathDocument
 from taut.report.columns import labels, numbers, print_columns
 from taut.report.paragraph import INDENT, print_paragraph
 from taut.self_test.cause_report import percent
-from taut.self_test.confusion import Confusion, as_row
+from taut.self_test.confusion import Confusion, as_document
 from taut.self_test.path_trials import PathResult
 
 
@@ -116,20 +116,17 @@ _EXPLAINED = (
 )
 
 
-def path_rows(results: PathResults) -> list[dict[str, Any]]:
+def path_documents(results: PathResults) -> tuple[PathDocument, ...]:
     """Give the form of the self-test's document."""
-    return [
-        {
-            "path": one.path.name,
-            "late_ns": one.late_ns,
-            "control": {
-                "tail": one.control.n_tail,
-                "said": one.control.n_said,
-                "false": dict(one.control.false),
-                "false_share": one.control.false_share,
-            },
-            "acts": [as_row(act, None) for act in one.acts],
-            "not_made": dict(one.failed),
-        }
+    return tuple(
+        PathDocument(
+            path=one.path.name,
+            late_ns=one.late_ns,
+            control=ControlOfPath(
+                one.control.n_tail, one.control.n_said, one.control.false, one.control.false_share
+            ),
+            acts=tuple(as_document(act, None) for act in one.acts),
+            not_made=one.failed,
+        )
         for one in results.found
-    ]
+    )
