@@ -16,8 +16,6 @@ from made_trace import VMSTAT, MadeTrace, held, normal, write_trial
 from taut.cli.main import run_command
 from taut.explain import Options, as_document, explain_trial
 from taut.explain.export.perfetto import write_perfetto
-from taut.records.documents.explanation import ExplanationDocument
-from taut.records.documents.json_form import parse
 from taut.report import palette
 from taut.report.explanation import rows
 from taut.self_test.cause_trials import _not_proved
@@ -42,8 +40,8 @@ def places(folder: Path, cause: str, function: str) -> dict[str, object]:
         "sentence": found.worst[0].line,
         "missing": list(found.worst[0].missing),
         "terminal": output("explain", str(folder)),
-        "json": [total["cause"] for total in document["causes"]],
-        "report": [row.colour for row in rows(parse(ExplanationDocument, document, "made"))],
+        "json": [total.cause for total in document.causes],
+        "report": [row.colour for row in rows(document)],
         "style_sheet": f"--cause-{cause}:#" in palette.style_sheet(),
         "light": palette.LIGHT.get(f"@cause-{cause}"),
         "perfetto": cause.encode() in (folder / "trace.perfetto").read_bytes(),

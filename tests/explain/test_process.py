@@ -33,7 +33,7 @@ def test_a_hog_on_the_core_of_any_process_is_found():
     assert found.worst_gaps[0].detail == '"hog"/200'
     assert found.name == '"poller"/100'
     assert sum(s.ns for s in found.worst_gaps[0].shares) == 400_000
-    assert "not seen" in as_document(found)["notes"][0]
+    assert "not seen" in as_document(found).notes[0]
 
 
 def test_interruptions_right_after_another_are_one_stall():

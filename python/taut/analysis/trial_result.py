@@ -36,10 +36,9 @@ from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
 from taut.records.documents.capture import BothSides, CaptureResult
 from taut.records.documents.content import CONTENT_FILE, ContentSearch
-from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.figures import Figures
 from taut.records.documents.generator import GeneratorResult, HistogramResolution
-from taut.records.documents.json_form import parse, plain, read_document
+from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.match import Capture
 from taut.records.documents.results import Episodes, Metrics, TrialFigures, TrialResult
 from taut.records.rundir import TrialDirectory
@@ -93,11 +92,7 @@ def analyse_trial(
         result = _with_capture(trial, trial.meta.capture, result)
     # A tail's threshold is a percentile of all packets.
     if (trial.path / EVENTS).is_file() and figures.every_packet and figures.metrics.latency().n:
-        told = parse(
-            ExplanationDocument,
-            kept_of(explain_trial(trial.path, Options(n_worst=_STORIES))),
-            trial.name,
-        )
+        told = kept_of(explain_trial(trial.path, Options(n_worst=_STORIES)))
         result = replace(result, explanation=told)
     _export(trial, measured, times)
     return result

@@ -26,8 +26,8 @@ from taut.explain.read.packets import parse_over
 from taut.explain.tell.result import Explanation, GapTotal, Options
 from taut.explain.tell.sentences import gap_sentence
 from taut.explain.trial import explain_trial
-from taut.records.documents.explanation import ExplanationDocument
-from taut.records.documents.json_form import JsonObject, parse
+from taut.records.documents.explanation import ExplainedRun, ExplanationDocument, NotExplained
+from taut.records.documents.json_form import plain
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.report.columns import numbers, print_columns, words
 from taut.report.explained import print_notes, print_offenders, print_trial
@@ -141,18 +141,15 @@ def explain(
 
 def _print_json(run: Path, found: Iterable[Explanation | _NotExplained]) -> str | None:
     """Print one document; say why where it holds no explanation."""
-    trials: list[JsonObject] = []
+    trials: list[ExplanationDocument] = []
     left_out: list[_NotExplained] = []
     for one in found:
         if isinstance(one, _NotExplained):
             left_out.append(one)
         else:
             trials.append(as_document(one))
-    document = {"format": 1, "run": str(run), "trials": trials}
-    json.dump(
-        document | {"not_explained": [{"trial": one.trial, "why": one.why} for one in left_out]},
-        sys.stdout,
-    )
+    not_explained = tuple(NotExplained(one.trial, one.why) for one in left_out)
+    json.dump(plain(ExplainedRun(str(run), tuple(trials), not_explained)), sys.stdout)
     print()
     return None if trials else _nothing_words(left_out)
 
@@ -172,7 +169,7 @@ def _print_all(
             told.append(None)
         else:
             # A document, for an explanation holds its events: hundreds of megabytes.
-            told.append(Traced(trial.name, trial.heading, _document(trial)))
+            told.append(Traced(trial.name, trial.heading, as_document(trial)))
     trials = [one for one in told if isinstance(one, Traced)]
     if trials:
         print_offenders([one.explanation for one in trials], console, details=details)
@@ -188,10 +185,6 @@ def _print_all(
         console.print()
         print_paragraph(console, "Causes, parts of the stalls, grades: --details", style="dim")
     return None
-
-
-def _document(of: Explanation) -> ExplanationDocument:
-    return parse(ExplanationDocument, as_document(of), of.name)
 
 
 def _nothing_words(left_out: Sequence[_NotExplained]) -> str:
@@ -268,7 +261,7 @@ def _print_stalls(console: Console, e: Explanation) -> None:
     for gap in e.worst_gaps[:_STORIES]:
         line = gap_sentence(gap, f"core {gap.core}")
         print_paragraph(console, f"{line[0].upper()}{line[1:]}.", hanging=INDENT)
-    print_notes(_document(e), console)
+    print_notes(as_document(e), console)
 
 
 def _mostly_by(total: GapTotal) -> str:

@@ -207,7 +207,7 @@ def _keep_calibration(run: RunDirectory, analysis: Analysis) -> None:
     found = {
         trial.name: trial.explanation.calibration
         for trial in analysis.trials
-        if trial.explanation is not None
+        if trial.explanation is not None and trial.explanation.calibration is not None
     }
     if found:
         write_manifest(run.path, replace(run.manifest(), calibration=found))

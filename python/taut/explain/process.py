@@ -15,6 +15,7 @@ from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.pollers import find_workers
 from taut.explain.walk.timeline import Watched, build_timeline, find_thread
+from taut.records.documents.explanation import CountersMoved
 
 
 def explain_events(
@@ -90,7 +91,7 @@ def _without_packets(
         worst_gaps=worst_gaps(source.verdicts, n_worst),
         calibration=calibration,
         calls=(senders.n_calls, senders.n_joined),
-        counters={str(core): {"steal": facts.steal, "smi": facts.smi}},
+        counters={str(core): CountersMoved(facts.steal, facts.smi)},
         missing=source.notes.missing,
         notes=words,
         gaps=gap_table(source.verdicts),

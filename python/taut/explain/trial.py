@@ -47,7 +47,7 @@ from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.segments import Segments
 from taut.explain.walk.timeline import Watched, build_timeline, find_thread
 from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
-from taut.records.documents.explanation import VetoCounts
+from taut.records.documents.explanation import CountersMoved, VetoCounts
 from taut.records.rundir import read_json
 
 # Fixed in its source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
@@ -108,7 +108,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         calibration=threads.calibration,
         calls=(threads.senders.n_calls, threads.senders.n_joined),
         counters={
-            one.spans.thread: {"steal": one.facts.steal, "smi": one.facts.smi} for one in verdicts
+            one.spans.thread: CountersMoved(one.facts.steal, one.facts.smi) for one in verdicts
         },
         missing=threads.notes.missing,
         notes=(*threads.words, *conditions(normal, trace.events)),

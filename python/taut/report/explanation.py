@@ -8,13 +8,15 @@ from taut.explain import causes
 from taut.explain.causes import BY_ID, title_of
 from taut.explain.grades import GRADES, count_guesses, is_guess, title_words
 from taut.explain.tell.gaps import RESIDUAL
-from taut.explain.tell.predicted import Checked, Outcome, Prediction
+from taut.explain.tell.predicted import Prediction
 from taut.explain.tell.sentences import culprit
 from taut.explain.tell.stories import call_words, veto_words
 from taut.records.documents.explanation import (
     CauseDocument,
+    Checked,
     ExplanationDocument,
     GapDocument,
+    Outcome,
     Predicted,
     StoryDocument,
 )
@@ -166,8 +168,7 @@ def _prediction(of: Predicted, remedies: Sequence[str] | None) -> Prediction:
     """The join of cause and audit as results.json has it; older ones have ids alone."""
     if of.checks is None:
         return Prediction(tuple(Checked(check, "", "") for check in remedies or ()), None)
-    outcome = None if of.prediction is None else Outcome(of.prediction)
-    return Prediction(tuple(Checked(c.check, c.title, c.audit) for c in of.checks), outcome)
+    return Prediction(of.checks, of.prediction)
 
 
 def episodes(e: ExplanationDocument) -> list[Episode]:

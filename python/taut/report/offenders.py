@@ -13,10 +13,8 @@ from taut.explain.tell.offenders import (
     NO_CORE,
     together,
 )
-from taut.explain.tell.predicted import Checked
-from taut.explain.tell.result import Offender
 from taut.explain.tell.sentences import culprit
-from taut.records.documents.explanation import ExplanationDocument, OffenderDocument
+from taut.records.documents.explanation import Checked, ExplanationDocument, Offender
 from taut.report import cells
 
 COLUMNS = ("who", "time taken", "packets hit", "worst", "core", "remedy")
@@ -77,8 +75,8 @@ def legend(explanations: Sequence[ExplanationDocument]) -> str:
 def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:
     """Give the table, the device's core first; empty groups are left out."""
     documents = [of for e in explanations for of in e.offenders]
-    checks = {of.cause: _checks(of) for of in documents}
-    found = together(_offender(of) for of in documents)
+    checks = {of.cause: of.predicted.checks or () for of in documents}
+    found = together(documents)
     n_packets = max(sum(one.n_packets for one in found), 1)
     groups = []
     for role, title in TITLES.items():
@@ -99,21 +97,6 @@ def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:
         more = [_row(one, n_packets, checks) for one in rest]
         groups += [Group(title, rows, more)] if rows else []
     return groups
-
-
-def _offender(of: OffenderDocument) -> Offender:
-    return Offender(
-        *(of.role, of.core, of.cause, of.who),
-        n_stalls=of.n_stalls,
-        n_guesses=of.n_guesses,
-        taken_ns=of.taken_ns,
-        n_packets=of.n_packets,
-        worst_ns=of.worst_ns,
-    )
-
-
-def _checks(of: OffenderDocument) -> list[Checked]:
-    return [Checked(c.check, c.title, c.audit) for c in of.predicted.checks or ()]
 
 
 def _row(one: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:

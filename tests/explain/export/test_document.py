@@ -7,6 +7,8 @@ import pytest
 from made_trace import FLUSH, MadeTrace, held, normal, write_trial
 from taut.explain import Options, explain_trial
 from taut.explain.export.document import kept_of
+from taut.records.documents.explanation import Checked, FunctionCalls, Outcome
+from taut.records.documents.json_form import plain
 
 MS = 1_000_000
 
@@ -29,34 +31,30 @@ def trial(tmp_path):
 
 
 def test_the_worst_episodes_keep_the_shares_of_their_gap(trial):
-    kept = json.loads(json.dumps(kept_of(explain_trial(trial, Options(n_worst=10)))))
+    kept = kept_of(explain_trial(trial, Options(n_worst=10)))
 
-    assert len(kept["worst"]) == kept["tail_packets"] >= 3
-    for story in kept["worst"]:
-        gap = story["gap"]
-        assert (story["cause"], gap["cause"]) == ("tlb-shootdown", "tlb-shootdown")
-        assert sum(share["ns"] for share in gap["shares"]) == gap["length_ns"]
-        assert sum(share["share"] for share in gap["shares"]) == pytest.approx(1)
-        assert "telemetry" in gap["detail"]
+    assert len(kept.worst) == kept.tail_packets >= 3
+    for story in kept.worst:
+        gap = story.gap
+        assert (story.cause, gap.cause) == ("tlb-shootdown", "tlb-shootdown")
+        assert sum(share.ns for share in gap.shares) == gap.length_ns
+        assert sum(share.share for share in gap.shares) == pytest.approx(1)
+        assert "telemetry" in gap.detail
 
 
 def test_causes_and_episodes_say_what_the_audit_said(trial):
     kept = kept_of(explain_trial(trial, Options(n_worst=10)))
 
-    for of in [*kept["causes"], *kept["worst"]]:
-        assert of["prediction"] == "predicted"
-        assert of["prediction_words"] == "the audit predicted this: A05 FAIL"
-        assert of["checks"][0] == {
-            "check": "A05",
-            "title": "automatic NUMA balancing",
-            "audit": "FAIL",
-        }
-    assert kept["causes"][0]["remedies"][0] == "A05"
+    for of in [*kept.causes, *kept.worst]:
+        assert of.predicted.prediction is Outcome.PREDICTED
+        assert of.predicted.prediction_words == "the audit predicted this: A05 FAIL"
+        assert of.predicted.checks[0] == Checked("A05", "automatic NUMA balancing", "FAIL")
+    assert kept.causes[0].remedies[0] == "A05"
 
 
 def test_calls_and_the_tail_by_percentile_are_kept_and_stay_small(trial):
     kept = kept_of(explain_trial(trial, Options(n_worst=10)))
 
-    assert kept["function_calls"] == {"n": 30, "sender_known": 30}
-    assert sum(b["packets"] for b in kept["by_percentile"]["bins"]) == kept["tail_packets"]
-    assert len(json.dumps(kept)) < 30_000
+    assert kept.function_calls == FunctionCalls(n=30, sender_known=30)
+    assert sum(b.packets for b in kept.by_percentile.bins) == kept.tail_packets
+    assert len(json.dumps(plain(kept))) < 30_000

@@ -3,7 +3,7 @@ import pytest
 from made_trace import FLUSH, MadeTrace, held, normal, paused, write_trial
 from taut.explain import Options, as_document, explain_trial
 from taut.explain.tell.offenders import together, who_of
-from taut.explain.tell.result import Offender
+from taut.records.documents.explanation import Offender
 
 MS = 1_000_000
 
@@ -54,9 +54,10 @@ def test_packets_that_waited_in_a_queue_are_blamed_on_no_core(tmp_path):
 def test_the_document_has_them_with_their_remedies(tmp_path):
     found, _ = shootdown(tmp_path)
 
-    [document] = as_document(found)["offenders"]
+    [document] = as_document(found).offenders
 
-    assert document["checks"][0]["check"] == "A05"
+    assert document.predicted.checks[0].check == "A05"
+    assert vars(found.offenders[0]).items() <= vars(document).items()
 
 
 def test_trials_add_up_and_the_worst_is_the_worst_of_all():

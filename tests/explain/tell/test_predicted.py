@@ -3,16 +3,17 @@ import json
 import pytest
 
 from taut.explain.causes import BY_ID, CAUSES
-from taut.explain.tell.predicted import Outcome, predict, read_audit
+from taut.explain.tell.predicted import predict, read_audit
+from taut.records.documents.audit import CheckDocument
+from taut.records.documents.explanation import Checked, Outcome
+from taut.records.documents.json_form import plain
 
 PREEMPTION = BY_ID["preemption"].remedies
 FIRST, SECOND = PREEMPTION[:2]
 
 
 def audit(**states):
-    return {
-        check: {"id": check, "title": f"about {check}", "state": s} for check, s in states.items()
-    }
+    return {check: CheckDocument(check, f"about {check}", s) for check, s in states.items()}
 
 
 def test_a_check_that_fails_predicted_the_cause():
@@ -22,11 +23,7 @@ def test_a_check_that_fails_predicted_the_cause():
     assert found.words == f"the audit predicted this: {SECOND} FAIL"
     # What to mend comes first.
     assert [str(c) for c in found.most_telling[:2]] == [f"{SECOND} FAIL", f"{FIRST} PASS"]
-    assert found.as_json()["checks"][0] == {
-        "check": FIRST,
-        "title": f"about {FIRST}",
-        "audit": "PASS",
-    }
+    assert found.document.checks[0] == Checked(FIRST, f"about {FIRST}", "PASS")
 
 
 def test_a_cause_although_every_check_passes_was_not_predicted():
@@ -63,7 +60,7 @@ def test_every_cause_can_be_asked_and_written(cause):
     found = predict(cause.id, audit(**dict.fromkeys(cause.remedies, "FAIL")))
 
     assert (found.outcome is Outcome.PREDICTED) == bool(cause.remedies)
-    assert json.loads(json.dumps(found.as_json()))["prediction"] == found.outcome
+    assert json.loads(json.dumps(plain(found.document)))["prediction"] == found.outcome
 
 
 def test_the_audit_is_read_from_the_run_of_the_trial(tmp_path):
@@ -77,4 +74,4 @@ def test_the_audit_is_read_from_the_run_of_the_trial(tmp_path):
     assert read_audit(trial) is None
     row = {"id": "A05", "title": "x", "state": "FAIL"}
     manifest.write_text(json.dumps({"audit": {"checks": [row]}}))
-    assert read_audit(trial) == {"A05": row}
+    assert read_audit(trial) == {"A05": CheckDocument(**row)}

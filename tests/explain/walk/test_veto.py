@@ -4,7 +4,6 @@ Each trial is made so that its log or its events claim a stall that goes on afte
 out. Whatever is said of it in the end, no stall that a packet is blamed on may hold one.
 """
 
-import json
 from itertools import pairwise
 
 import numpy as np
@@ -26,6 +25,7 @@ from made_trace import (
 )
 from taut.explain import Options, as_document, explain_trial
 from taut.explain.read.passages import AFTER_ALL, BEFORE_ALL, Passages
+from taut.records.documents.explanation import VetoCounts
 
 MS, US = 1_000_000, 1_000
 START, BACK, END = 10 * MS, 14 * MS, 18 * MS
@@ -146,9 +146,9 @@ def test_what_was_vetoed_is_counted_in_the_document(tmp_path):
     rows = held(normal(3_000), START, BACK)
 
     trial = write_trial(tmp_path, rows, [(START, END, "forwarder")], ticking(MadeTrace()), LOGS)
-    document = json.loads(json.dumps(as_document(explain_trial(trial, Options(over="20us")))))
+    document = as_document(explain_trial(trial, Options(over="20us")))
 
-    assert document["vetoed"] == {"device_stalls": 1, "generator_stalls": 0, "packets": 0}
+    assert document.vetoed == VetoCounts(device_stalls=1, generator_stalls=0, packets=0)
 
 
 def test_a_true_stall_is_left_alone(tmp_path):

@@ -1,110 +1,164 @@
-"""An explanation as JSON: what `taut explain --json` prints and a run stores."""
+"""An explanation as a document: what `taut explain --json` prints and a run stores."""
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import replace
 
 from taut.explain import causes
 from taut.explain.grades import GRADES
 from taut.explain.tell.by_percentile import by_percentile
-from taut.explain.tell.offenders import offender_json
 from taut.explain.tell.predicted import Audit, predict, read_audit
-from taut.explain.tell.result import CauseTotal, EpisodeStory, Explanation, GapStory
+from taut.explain.tell.result import CauseTotal, EpisodeStory, Explanation, GapStory, GapTotal
 from taut.explain.walk.calibrate import Calibration
-
-FORMAT = 1
-_KEPT = (
-    "over",
-    "threshold_ns",
-    "p50_ns",
-    "packets",
-    "tail_packets",
-    "offenders",
-    "causes",
-    "by_percentile",
-    "worst",
-    "vetoed",
-    "calibration",
-    "function_calls",
-    "kernel_lacks",
-    "notes",
+from taut.records.documents.explanation import (
+    EXPLANATION_FORMAT,
+    CalibrationDocument,
+    CauseDocument,
+    EntryCostDocument,
+    EventLacking,
+    ExplanationDocument,
+    FunctionCalls,
+    GapDocument,
+    GapTotalDocument,
+    Offender,
+    OffenderDocument,
+    ShareDocument,
+    StoryDocument,
 )
 
+_SHARES = {
+    "unknown": causes.UNKNOWN,
+    "hypervisor_or_hardware": causes.HYPERVISOR_OR_HARDWARE,
+    "trace_lost": causes.TRACE_LOST,
+    "measurer": causes.MEASURER,
+}
 
-def kept_of(explanation: Explanation) -> dict[str, Any]:
+
+def kept_of(explanation: Explanation) -> ExplanationDocument:
     """Give what results.json keeps of a traced trial's explanation: what the report shows."""
-    document = as_document(explanation)
-    shares = [name for name in document if name.endswith("_share")]
-    return {name: document[name] for name in (*_KEPT, *shares)}
+    return replace(
+        as_document(explanation),
+        format=None,
+        name=None,
+        void_packets=None,
+        gaps=None,
+        worst_gaps=None,
+        counters=None,
+        grades=None,
+    )
 
 
-def as_document(explanation: Explanation) -> dict[str, Any]:
-    """Give the JSON document; every gap and packet stays in the tables."""
+def as_document(explanation: Explanation) -> ExplanationDocument:
+    """Give the document; every gap and packet stays in the tables."""
     e = explanation
-    n_calls, n_joined = e.calls
     audit = read_audit(e.source.trial)
-    return {
-        "format": FORMAT,
-        "name": e.name,
-        "over": e.over,
-        "threshold_ns": e.threshold_ns,
-        "p50_ns": e.p50_ns,
-        "packets": e.n_packets,
-        "void_packets": e.n_void,
-        "tail_packets": e.n_tail,
-        "unknown_share": e.share_of(causes.UNKNOWN.id),
-        "hypervisor_or_hardware_share": e.share_of(causes.HYPERVISOR_OR_HARDWARE.id),
-        "trace_lost_share": e.share_of(causes.TRACE_LOST.id),
-        "measurer_share": e.share_of(causes.MEASURER.id),
-        "offenders": [
-            {**offender_json(one), **predict(one.cause, audit).as_json()} for one in e.offenders
-        ],
-        "causes": [_cause(total, audit) for total in e.causes],
-        "by_percentile": (None if e.packets is None else by_percentile(e.packets, e.n_packets)),
-        "worst": [_episode(story, audit) for story in e.worst],
-        "vetoed": asdict(e.vetoed),
-        "gaps": [asdict(total) for total in e.gap_totals],
-        "worst_gaps": [_gap(story) for story in e.worst_gaps],
-        "calibration": _calibration(e.calibration),
-        "function_calls": {"n": n_calls, "sender_known": n_joined},
-        "counters": e.counters,
-        "kernel_lacks": [{"event": event, "costs": costs} for event, costs in e.missing],
-        "notes": list(e.notes),
-        "grades": GRADES,
-    }
+    return ExplanationDocument(
+        format=EXPLANATION_FORMAT,
+        name=e.name,
+        over=e.over,
+        threshold_ns=e.threshold_ns,
+        p50_ns=e.p50_ns,
+        packets=e.n_packets,
+        void_packets=e.n_void,
+        tail_packets=e.n_tail,
+        shares={name: e.share_of(cause.id) for name, cause in _SHARES.items()},
+        offenders=tuple(_offender(one, audit) for one in e.offenders),
+        causes=tuple(_cause(total, audit) for total in e.causes),
+        by_percentile=None if e.packets is None else by_percentile(e.packets, e.n_packets),
+        worst=tuple(_episode(story, audit) for story in e.worst),
+        vetoed=e.vetoed,
+        gaps=tuple(_gap_total(total) for total in e.gap_totals),
+        worst_gaps=tuple(_gap(story) for story in e.worst_gaps),
+        calibration=_calibration(e.calibration),
+        function_calls=FunctionCalls(*e.calls),
+        counters=e.counters,
+        kernel_lacks=tuple(EventLacking(event, costs) for event, costs in e.missing),
+        notes=e.notes,
+        grades=GRADES,
+    )
 
 
-def _cause(total: CauseTotal, audit: Audit | None) -> dict[str, Any]:
-    return {**asdict(total), **predict(total.cause, audit).as_json()}
+def _offender(one: Offender, audit: Audit | None) -> OffenderDocument:
+    return OffenderDocument(**vars(one), predicted=predict(one.cause, audit).document)
 
 
-def _episode(story: EpisodeStory, audit: Audit | None) -> dict[str, Any]:
-    return {
-        **{k: v for k, v in vars(story).items() if k not in ("gap", "missing")},
-        **predict(story.cause, audit).as_json(),
-        "missing": list(story.missing),
-        "gap": None if story.gap is None else _gap(story.gap),
-    }
+def _cause(total: CauseTotal, audit: Audit | None) -> CauseDocument:
+    return CauseDocument(
+        cause=total.cause,
+        title=total.title,
+        n_episodes=total.n_episodes,
+        n_packets=total.n_packets,
+        n_lost=total.n_lost,
+        total_ns=total.total_ns,
+        worst_ns=total.worst_ns,
+        tail_share=total.tail_share,
+        n_by_grade=total.n_by_grade,
+        n_by_relation=total.n_by_relation,
+        remedies=total.remedies,
+        ask=total.ask,
+        predicted=predict(total.cause, audit).document,
+    )
 
 
-def _gap(story: GapStory) -> dict[str, Any]:
-    length = max(story.end_ns - story.start_ns, 1)
-    return {
-        **{k: v for k, v in vars(story).items() if k not in ("shares", "missing")},
-        "length_ns": story.end_ns - story.start_ns,
-        "shares": [{**asdict(s), "share": s.ns / length} for s in story.shares],
-        "missing": list(story.missing),
-    }
+def _episode(story: EpisodeStory, audit: Audit | None) -> StoryDocument:
+    return StoryDocument(
+        line=story.line,
+        direction=story.direction,
+        first_seq=story.first_seq,
+        start_ns=story.start_ns,
+        end_ns=story.end_ns,
+        n_packets=story.n_packets,
+        n_lost=story.n_lost,
+        n_void=story.n_void,
+        worst_excess_ns=story.worst_excess_ns,
+        cause=story.cause,
+        grade=story.grade,
+        n_by_relation=story.n_by_relation,
+        worst_seq=story.worst_seq,
+        predicted=predict(story.cause, audit).document,
+        missing=story.missing,
+        gap=None if story.gap is None else _gap(story.gap),
+    )
 
 
-def _calibration(calibration: Calibration) -> dict[str, Any]:
+def _gap(story: GapStory) -> GapDocument:
+    length_ns = story.end_ns - story.start_ns
+    return GapDocument(
+        thread=story.thread,
+        core=story.core,
+        start_ns=story.start_ns,
+        end_ns=story.end_ns,
+        length_ns=length_ns,
+        cause=story.cause,
+        grade=story.grade,
+        detail=story.detail,
+        shares=tuple(
+            ShareDocument(share.label, share.ns, share.ns / max(length_ns, 1), share.detail)
+            for share in story.shares
+        ),
+        missing=story.missing,
+    )
+
+
+def _gap_total(total: GapTotal) -> GapTotalDocument:
+    return GapTotalDocument(
+        thread=total.thread,
+        cause=total.cause,
+        n=total.n,
+        total_ns=total.total_ns,
+        worst_ns=total.worst_ns,
+        by=total.by,
+        n_guesses=total.n_guesses,
+    )
+
+
+def _calibration(calibration: Calibration) -> CalibrationDocument:
     watched_ns = calibration.watched_ns
-    return {
-        "entry_and_exit": {
-            name: {**asdict(cost), "limit_ns": cost.limit_ns}
+    return CalibrationDocument(
+        entry_and_exit={
+            name: EntryCostDocument(cost.n, cost.median_ns, cost.p99_ns, cost.limit_ns)
             for name, cost in calibration.costs.items()
         },
-        "empty_gaps": calibration.empty_gaps,
-        "empty_ns": calibration.empty_ns,
-        "watched_ns": watched_ns,
-        "empty_gaps_per_second": 1e9 * calibration.empty_gaps / watched_ns if watched_ns else 0.0,
-    }
+        empty_gaps=calibration.empty_gaps,
+        empty_ns=calibration.empty_ns,
+        watched_ns=watched_ns,
+        empty_gaps_per_second=1e9 * calibration.empty_gaps / watched_ns if watched_ns else 0.0,
+    )

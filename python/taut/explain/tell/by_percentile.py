@@ -4,7 +4,6 @@ Of bounded size, however long the trial was: the report draws a percentile plot 
 """
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 from taut.core.percentiles import SUPPORT
 from taut.explain.arrays import Ints, Mask
 from taut.explain.grades import is_guess
+from taut.records.documents.explanation import ByPercentile, Stretch, TailPackets
 
 EVERY_SLOWEST = 200
 PER_DECADE = 100
@@ -21,7 +21,7 @@ PER_DECADE = 100
 _STEPS = (1, 2)  # a stretch ends at p99, p99.5, p99.9, p99.95: one packet in 100, 200, ...
 
 
-def by_percentile(packets: pa.Table, n_packets: int) -> dict[str, Any]:
+def by_percentile(packets: pa.Table, n_packets: int) -> ByPercentile:
     """Sort the late packets of a tail, `n_packets` being all of the trial, into stretches."""
     late = packets.filter(packets["latency_ns"].is_valid())
     cause = late["cause"].combine_chunks().dictionary_encode()
@@ -33,19 +33,19 @@ def by_percentile(packets: pa.Table, n_packets: int) -> dict[str, Any]:
     doubtful = pc.equal(late["grade"], "D").to_numpy()[slowest_first]
     guess = doubtful & np.array([is_guess(name, "D") for name in names], bool)[number]
     kept = _kept(len(latency))
-    return {
-        "n": n_packets,
-        "bins": _bins(number, names, guess, n_packets),
-        "packets": {
-            "one_in": [round(n_packets / place, 3) for place in (kept + 1).tolist()],
-            "latency_ns": latency[kept].tolist(),
-            "cause": [names[k] for k in number[kept].tolist()],
-            "is_guess": guess[kept].tolist(),
-        },
-    }
+    return ByPercentile(
+        n=n_packets,
+        bins=tuple(_bins(number, names, guess, n_packets)),
+        packets=TailPackets(
+            one_in=tuple(round(n_packets / place, 3) for place in (kept + 1).tolist()),
+            latency_ns=tuple(latency[kept].tolist()),
+            cause=tuple(names[k] for k in number[kept].tolist()),
+            is_guess=tuple(guess[kept].tolist()),
+        ),
+    )
 
 
-def _bins(number: Ints, names: list[str], guess: Mask, n_packets: int) -> list[dict[str, Any]]:
+def _bins(number: Ints, names: list[str], guess: Mask, n_packets: int) -> list[Stretch]:
     """Causes of each stretch, the fastest first; `number` and `guess` are of the slowest first."""
     n_tail = len(number)
     if not n_tail:
@@ -61,18 +61,18 @@ def _bins(number: Ints, names: list[str], guess: Mask, n_packets: int) -> list[d
             continue
         is_last = i + 1 == len(edges)
         found.append(
-            {
-                "from": _name(edges[i]),
-                "to": "max" if is_last else _name(edges[i + 1]),
-                "one_in": [edges[i], n_packets if is_last else edges[i + 1]],
-                "packets": above - until,
-                "by_cause": {
+            Stretch(
+                begin=_name(edges[i]),
+                end="max" if is_last else _name(edges[i + 1]),
+                one_in=(edges[i], n_packets if is_last else edges[i + 1]),
+                packets=above - until,
+                by_cause={
                     names[k]: int(counts[k])
                     for k in np.argsort(-counts, kind="stable")
                     if counts[k]
                 },
-                "guesses": {names[k]: int(guesses[k]) for k in np.flatnonzero(guesses)},
-            }
+                guesses={names[k]: int(guesses[k]) for k in np.flatnonzero(guesses)},
+            )
         )
     return found
 

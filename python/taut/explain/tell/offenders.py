@@ -6,20 +6,19 @@ sender. Thread numbers are left out, so that the same one in several trials is o
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import Ints
+from taut.explain.arrays import Ints, Mask
 from taut.explain.causes import CAUSES
 from taut.explain.judge.blame import Relation
 from taut.explain.judge.verdicts import D, GapVerdicts
 from taut.explain.read.gaps import Rest
 from taut.explain.tell.episodes import JudgedTail
 from taut.explain.tell.gaps import MEASURER
-from taut.explain.tell.result import Offender
+from taut.records.documents.explanation import Offender
 
 DEVICE_CORE, GENERATOR_CORE, NO_CORE = "device", "generator", "none"
 """Whose core it was; none: packets waited, or nothing says where."""
@@ -74,11 +73,6 @@ def together(found: Iterable[Offender]) -> tuple[Offender, ...]:
     return tuple(sorted(sums.values(), key=lambda one: (-one.n_packets, -one.taken_ns)))
 
 
-def offender_json(one: Offender) -> dict[str, Any]:
-    """Give one as documents have it."""
-    return asdict(one)
-
-
 def _added(a: Offender, b: Offender) -> Offender:
     return replace(
         a,
@@ -94,9 +88,7 @@ def _role(thread: str) -> str:
     return GENERATOR_CORE if thread == MEASURER else DEVICE_CORE
 
 
-def _of_gaps(
-    verdicts: GapVerdicts, judged: JudgedTail, mine: np.ndarray[Any, Any]
-) -> list[Offender]:
+def _of_gaps(verdicts: GapVerdicts, judged: JudgedTail, mine: Mask) -> list[Offender]:
     """Give the offenders of one thread's gaps; `mine` marks the packets blamed on these."""
     n_details = len(verdicts.segments.details)
     keys, index = np.unique(verdicts.cause * n_details + _detail(verdicts), return_inverse=True)
@@ -139,7 +131,7 @@ def who_of(detail: str) -> str:
     return _PASSING.sub("", _THREAD_NUMBER.sub(r"\1", detail)).strip()
 
 
-def _without_gap(judged: JudgedTail, mine: np.ndarray[Any, Any]) -> list[Offender]:
+def _without_gap(judged: JudgedTail, mine: Mask) -> list[Offender]:
     """Give what made packets late without any gap: queues, batches, what nobody knows."""
     late = mine & judged.tail.is_late
     found = []

@@ -6,41 +6,19 @@ agree; that the one made the other is proved by mending it and measuring again.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from taut.explain.causes import BY_ID
-from taut.records.rundir import read_json
+from taut.records.documents.audit import CheckDocument
+from taut.records.documents.explanation import Checked, Outcome, Predicted
+from taut.records.rundir import RunDirectory
 
-Audit = Mapping[str, Mapping[str, Any]]
-"""Rows of a run's audit by the id of the check."""
+Audit = Mapping[str, CheckDocument]
+"""What a run's audit found, by the id of the check."""
 
 _FAIL, _UNKNOWN, _PASS, _NOT_APPLICABLE = "FAIL", "UNKNOWN", "PASS", "NOT_APPLICABLE"
 _TELLING_FIRST = (_FAIL, _UNKNOWN, _PASS, _NOT_APPLICABLE, "")
-_SHORT = {_NOT_APPLICABLE: "n/a"}
 _MOST = 3
-
-
-class Outcome(StrEnum):
-    """How a cause that was seen stands to the audit."""
-
-    PREDICTED = "predicted"
-    NOT_PREDICTED = "not predicted"
-    NOT_KNOWN = "not known"
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A check whose remedy makes a cause rarer, and what the audit found."""
-
-    check: str
-    title: str
-    audit: str
-    """PASS, FAIL, UNKNOWN or NOT_APPLICABLE; empty: nobody looked."""
-
-    def __str__(self) -> str:
-        return f"{self.check} {_SHORT.get(self.audit, self.audit)}".strip()
 
 
 @dataclass(frozen=True)
@@ -76,22 +54,19 @@ class Prediction:
             return "not predicted: no check applies here"
         return ""
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def document(self) -> Predicted:
         """What stands beside a cause's remedies in documents."""
-        return {
-            "checks": [vars(check) for check in self.checks],
-            "prediction": self.outcome,
-            "prediction_words": self.words,
-        }
+        return Predicted(self.checks, self.outcome, self.words)
 
 
 def read_audit(trial: Path | None) -> Audit | None:
     """Read the audit of the run that a trial's folder belongs to; None where there is none."""
     if trial is None:
         return None
-    manifest = trial.parent.parent / "manifest.json"
-    audit = read_json(manifest).get("audit") if manifest.is_file() else None
-    return None if not audit else {str(row["id"]): row for row in audit["checks"]}
+    manifest = RunDirectory(trial.parent.parent).manifest_or_none()
+    audit = None if manifest is None else manifest.audit
+    return None if audit is None else {check.id: check for check in audit.checks}
 
 
 def predict(cause: str, audit: Audit | None) -> Prediction:
@@ -112,8 +87,6 @@ def predict(cause: str, audit: Audit | None) -> Prediction:
     return Prediction(checks, outcome)
 
 
-def _checked(check: str, row: Mapping[str, Any] | None) -> Checked:
+def _checked(check: str, found: CheckDocument | None) -> Checked:
     """An audit of another version may lack a check."""
-    if row is None:
-        return Checked(check, "", "")
-    return Checked(check, str(row["title"]), str(row["state"]))
+    return Checked(check, "", "") if found is None else Checked(check, found.title, found.state)

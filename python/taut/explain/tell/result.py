@@ -11,7 +11,7 @@ from taut.explain.grades import count_guesses, title_words
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.walk.calibrate import Calibration
-from taut.records.documents.explanation import VetoCounts
+from taut.records.documents.explanation import CountersMoved, Offender, VetoCounts
 
 
 @dataclass(frozen=True)
@@ -73,26 +73,6 @@ class EpisodeStory:
     worst_seq: int
     line: str
     """A sentence."""
-
-
-@dataclass(frozen=True)
-class Offender:
-    """One of those that made packets late in a trial, or in several."""
-
-    role: str
-    core: int | None
-    cause: str
-    who: str
-    """A thread, a function and its sender, an interrupt's name; empty: the cause says all."""
-    n_stalls: int
-    n_guesses: int
-    """Stalls, or packets where there are none, whose verdict is a guess (grade D)."""
-    taken_ns: int
-    """How long its stalls lasted, packets late or not."""
-    n_packets: int
-    """Packets of the tail."""
-    worst_ns: int
-    """The most that one of them was late, above the trial's median."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +149,7 @@ class Explanation:
     worst_gaps: tuple[GapStory, ...]
     calibration: Calibration
     calls: tuple[int, int]  # function calls from other cores, and those with a known sender
-    counters: Mapping[str, Mapping[str, int | None]]
+    counters: Mapping[str, CountersMoved]  # by thread
     missing: tuple[tuple[str, str], ...]  # events the kernel lacks, and what that costs
     notes: tuple[str, ...]
     gaps: pa.Table = field(repr=False)  # every gap that was judged: GAP_COLUMNS in verdicts.py

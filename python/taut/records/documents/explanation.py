@@ -5,15 +5,25 @@ Fields with a default are not in documents of every age.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from enum import StrEnum
 
-from taut.records.documents.json_form import INLINE, LEFT_OUT, Json, key, rest
+from taut.records.documents.json_form import INLINE, LEFT_OUT, JsonObject, key, rest
 
-Outcome: TypeAlias = Literal["predicted", "not predicted", "not known"]
+EXPLANATION_FORMAT = 1
+
+_SHORT = {"NOT_APPLICABLE": "n/a"}
+
+
+class Outcome(StrEnum):
+    """How a cause that was seen stands to the audit."""
+
+    PREDICTED = "predicted"
+    NOT_PREDICTED = "not predicted"
+    NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True)
-class CheckedBefore:
+class Checked:
     """A check of the host whose remedy makes a cause rarer, and what the audit found."""
 
     check: str
@@ -21,30 +31,44 @@ class CheckedBefore:
     audit: str
     """PASS, FAIL, UNKNOWN or NOT_APPLICABLE; empty: nobody looked."""
 
+    def __str__(self) -> str:
+        return f"{self.check} {_SHORT.get(self.audit, self.audit)}".strip()
+
 
 @dataclass(frozen=True)
 class Predicted:
     """What the audit said of a cause before the run."""
 
-    checks: tuple[CheckedBefore, ...] | None = field(default=None, metadata=LEFT_OUT)
+    checks: tuple[Checked, ...] | None = field(default=None, metadata=LEFT_OUT)
     """None: of before the audit was asked."""
     prediction: Outcome | None = None
     prediction_words: str = ""
 
 
 @dataclass(frozen=True)
-class OffenderDocument:
-    """One of those that made packets late."""
+class Offender:
+    """One of those that made packets late in a trial, or in several."""
 
     role: str
     core: int | None
     cause: str
     who: str
+    """A thread, a function and its sender, an interrupt's name; empty: the cause says all."""
     n_stalls: int
     n_guesses: int
+    """Stalls, or packets where there are none, whose verdict is a guess (grade D)."""
     taken_ns: int
+    """How long its stalls lasted, packets late or not."""
     n_packets: int
+    """Packets of the tail."""
     worst_ns: int
+    """The most that one of them was late, above the trial's median."""
+
+
+@dataclass(frozen=True)
+class OffenderDocument(Offender):
+    """The same, with what the audit said of its cause."""
+
     predicted: Predicted = field(default_factory=Predicted, metadata=INLINE)
 
 
@@ -182,6 +206,53 @@ class EventLacking:
 
 
 @dataclass(frozen=True)
+class GapTotalDocument:
+    """What one cause did to a thread, packets or not."""
+
+    thread: str
+    cause: str
+    n: int
+    total_ns: int
+    worst_ns: int
+    by: Mapping[str, int]
+    """The most of their time by thread that had it, or sent what had it."""
+    n_guesses: int = 0
+    """How many of the gaps have the cause as a guess (grade D)."""
+
+
+@dataclass(frozen=True)
+class EntryCostDocument:
+    """What one class of interrupts costs outside its handlers."""
+
+    n: int
+    median_ns: int
+    p99_ns: int
+    limit_ns: int
+    """What is longer has another cause."""
+
+
+@dataclass(frozen=True)
+class CalibrationDocument:
+    """What interrupts cost on this machine when it ran, and how often threads just stopped."""
+
+    entry_and_exit: Mapping[str, EntryCostDocument]
+    empty_gaps: int
+    empty_ns: int
+    watched_ns: int
+    empty_gaps_per_second: float
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class CountersMoved:
+    """How far counters of a thread's core moved during the trace; None: not read."""
+
+    steal: int | None = None
+    """Jiffies."""
+    smi: int | None = None
+
+
+@dataclass(frozen=True)
 class ExplanationDocument:
     """The causes of a trial's tail; keys that end in `_share` are shares of the tail by cause."""
 
@@ -200,9 +271,34 @@ class ExplanationDocument:
     by_percentile: ByPercentile | None = None
     vetoed: VetoCounts | None = None
     """None: of before that was counted."""
-    calibration: Json = None
+    calibration: CalibrationDocument | None = None
     function_calls: FunctionCalls = field(default_factory=FunctionCalls)
     kernel_lacks: tuple[EventLacking, ...] = ()
     notes: tuple[str, ...] = ()
-    others: Mapping[str, Json] = field(default_factory=dict, metadata=rest())
-    """Of `taut explain --json`: gaps, counters, grades."""
+    gaps: tuple[GapTotalDocument, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """None, as those below: results.json does not keep it."""
+    worst_gaps: tuple[GapDocument, ...] | None = field(default=None, metadata=LEFT_OUT)
+    counters: Mapping[str, CountersMoved] | None = field(default=None, metadata=LEFT_OUT)
+    """By thread: generator, forwarder, ..."""
+    grades: Mapping[str, str] | None = field(default=None, metadata=LEFT_OUT)
+    """What each grade means."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class NotExplained:
+    """A trial that could not be explained."""
+
+    trial: str
+    why: str
+
+
+@dataclass(frozen=True)
+class ExplainedRun:
+    """What `taut explain --json` prints of a run, or of a process."""
+
+    run: str
+    """Its folder, or the number of the process."""
+    trials: tuple[ExplanationDocument, ...]
+    not_explained: tuple[NotExplained, ...]
+    format: int = EXPLANATION_FORMAT

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from taut.records.documents.audit import AuditDocument
+from taut.records.documents.explanation import CalibrationDocument
 from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
 
 MANIFEST_FILE = "manifest.json"
@@ -132,6 +133,11 @@ class Circumstances:
     audit: AuditDocument | None = field(default=None, metadata=LEFT_OUT)
     applied: Applied | None = None
 
+    @property
+    def is_guest(self) -> bool | None:
+        """Whether the machine is a virtual one; None: it was not asked."""
+        return bool(self.host["hypervisor"]) if "hypervisor" in self.host else None
+
 
 @dataclass(frozen=True)
 class Manifest(Circumstances):
@@ -140,7 +146,7 @@ class Manifest(Circumstances):
     spec: SpecOfRun = field(default_factory=SpecOfRun)
     resumed: tuple[Circumstances, ...] | None = field(default=None, metadata=LEFT_OUT)
     """What differed whenever it was taken up again."""
-    calibration: JsonObject | None = field(default=None, metadata=LEFT_OUT)
+    calibration: Mapping[str, CalibrationDocument] | None = field(default=None, metadata=LEFT_OUT)
     """By trial: what interrupts cost on this machine when it ran."""
     process: ProcessOfRun | None = field(default=None, metadata=LEFT_OUT)
     """The one that was watched, where no packets were sent."""
