@@ -35,7 +35,8 @@ from harness import heading, progress, table
 from processes import tree
 from taut.core.errors import InputError
 from taut.explain.read.events import read_events, read_notes
-from taut.records.rundir import RunDirectory, read_json
+from taut.records.documents.trial import CoresOfTrial
+from taut.records.rundir import RunDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = """
@@ -206,13 +207,12 @@ def runs_of(folder: Path) -> list[Path]:
 def look(label: str, run_path: Path) -> Seen:
     """Find the pieces of a run's one trial."""
     [trial] = RunDirectory(run_path).trials()
-    meta = read_json(trial.path / "trial.json")
     events, notes = read_events(trial.path), read_notes(trial.path)
     if events is None:
         raise InputError(f"{trial.path}: not traced")
-    traffic = meta["traffic"]
-    start_ns, ns = int(traffic["warm_up_ns"]), int(traffic["duration_ns"])
-    is_switch = events.of("switch") & (events.cpu == meta["cores"]["generator"])
+    traffic, cores = trial.meta.traffic, trial.meta.cores or CoresOfTrial()
+    start_ns, ns = traffic.warm_up_ns or 0, traffic.duration_ns or 0
+    is_switch = events.of("switch") & (events.cpu == cores.generator)
     chosen = events.take(is_switch | events.of("skipped"))
     pieces = pieces_of(
         chosen.time_ns,

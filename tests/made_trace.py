@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 from made_packets import VOID, packet, write_packets
 from taut.explain.read.events import Events, TraceNotes, events_of, notes_of
 from taut.records.convert import EVENT_SCHEMA, GAP_SCHEMA
+from taut.records.documents.json_form import parse
+from taut.records.documents.trace import TraceDocument
 
 CORE, POLLER, OTHER_CORE = 1, 100, 0
 TELEMETRY, HOG, KWORKER = 4711, 200, 30
@@ -83,7 +85,7 @@ class MadeTrace:
 
 
 def notes(**changes) -> TraceNotes:
-    return notes_of(TRACE_JSON | changes)
+    return notes_of(parse(TraceDocument, TRACE_JSON | changes, "made trace"))
 
 
 def write_trace(trial: Path, trace: MadeTrace, **changes) -> None:

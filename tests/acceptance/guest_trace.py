@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -20,9 +19,11 @@ from taut.explain.read.events import notes_of, read_events
 from taut.explain.tell.gaps import tell_gap
 from taut.records.clock import fit_of
 from taut.records.convert import convert_events, convert_trial
+from taut.records.documents.inject import InjectDocument
+from taut.records.documents.json_form import read_document
+from taut.records.documents.trace import TraceDocument
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
-from taut.records.rundir import read_json
 
 CAUSES = {
     "tlb-shootdown": "tlb-shootdown",
@@ -73,8 +74,7 @@ class Traced:
     """One cause in one guest: what was sent, what was recorded, what explain made of it."""
 
     cause: str
-    trace: Mapping[str, Any]
-    """trace.json."""
+    trace: TraceDocument
     n_sent: int
     """While the trace ran."""
     n_found: int
@@ -88,7 +88,7 @@ class Traced:
         named = ", ".join(f"{n} {name}" for name, n in self.verdicts.items())
         return (
             f"{self.cause}: {self.n_sent} sent, {self.n_found} found; verdicts there: {named};"
-            f" clock {self.trace['clock']}"
+            f" clock {self.trace.others['clock']}"
         )
 
 
@@ -112,7 +112,8 @@ def command(core: str) -> str:
 def explain(boot: Boot, cause: str, folder: Path) -> Traced:
     """Judge the gaps of the guest's poller by what its kernel noted."""
     _write(boot, cause, folder)
-    trace, injected = read_json(folder / "trace.json"), read_json(folder / "inject.json")
+    trace = read_document(TraceDocument, folder / "trace.json")
+    injected = read_document(InjectDocument, folder / "inject.json")
     convert_trial(folder, folder)
     convert_events(folder, folder)
     events = read_events(folder)
@@ -120,9 +121,9 @@ def explain(boot: Boot, cause: str, folder: Path) -> Traced:
     explanation = explain_gaps(
         pq.read_table(folder / "gaps.parquet"),
         events,
-        trace["cores"][0],
+        trace.cores[0],
         notes_of(trace),
-        options=Options(device_thread=injected["threads"]["victim"], is_guest=True),
+        options=Options(device_thread=injected.threads.victim, is_guest=True),
     )
     fit = fit_of(open_raw(folder / GAPS, RecordKind.GAP).header)
     acts = np.concatenate(list(open_raw(folder / INJECTIONS, RecordKind.INJECTION).chunks()))

@@ -171,7 +171,7 @@ def test_the_tuned_guest_keeps_what_it_was_booted_with(proof: Proof) -> None:
 
 def test_the_trace_says_what_6_1_lacks_and_what_that_costs(proof: Proof) -> None:
     for traced in proof.traced.values():
-        assert {row["event"]: row["costs"] for row in traced.trace["missing"]} == NOT_IN_6_1
+        assert {row.event: row.costs for row in traced.trace.missing} == NOT_IN_6_1
         assert traced.explanation.missing == tuple(NOT_IN_6_1.items())
 
 
@@ -183,7 +183,7 @@ def test_what_disturbed_the_guests_core_is_named(proof: Proof, cause: str) -> No
     # Verdicts are not counted: the host stops virtual CPUs whenever it likes, longer than any act.
     assert traced.n_found >= MANY, str(traced)
     assert traced.n_found >= 0.8 * traced.n_sent, str(traced)
-    assert traced.trace["lost"] == []
+    assert traced.trace.lost == ()
     # The kernel has threads of its own that preempt.
     assert sum(DETAILS[cause] in detail for detail in named["detail"].to_pylist()) >= MANY / 2
 

@@ -1,4 +1,4 @@
-from taut.records.documents.json_form import parse
+from taut.records.documents.json_form import parse, plain
 from taut.records.documents.trace import TraceDocument
 
 # As taut-trace wrote it: a thread in a control group with a quota, and one that had ended.
@@ -24,5 +24,9 @@ def test_a_thread_has_numbers_and_its_control_groups_or_has_ended() -> None:
     read = parse(TraceDocument, document, "trace.json")
 
     assert read.counters is not None and read.counters.before is not None
-    assert read.counters.before.threads == COUNTERS["threads"]
-    assert read.counters.before.others == {"interrupts": COUNTERS["interrupts"]}
+    before = read.counters.before
+    assert before.threads["17812"] is None
+    assert before.threads["17811"].counts["nonvoluntary"] == 7
+    assert before.threads["17811"].cgroups["/taut-42"].throttled_us == 41_000
+    assert before.interrupts["LOC"]["1"] == 9014
+    assert plain(read) == document

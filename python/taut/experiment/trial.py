@@ -154,7 +154,7 @@ class Testbench:
             # Some come and some go meanwhile; explain looks for those that worked on its core.
             threads = tuple(sorted({*threads, *_threads(dut)}))
             stats = dut.stop()
-            ended = replace(started, threads=threads or None, stats=stats, notes=tuple(dut.notes))
+            ended = replace(started, threads=threads, stats=stats, notes=tuple(dut.notes))
             known.document = replace(known.document, dut=ended)
             # The device's log is of the trial, wherever the driver put it.
             return [dut.gaps_file] if dut.gaps_file is not None else []

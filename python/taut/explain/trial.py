@@ -1,9 +1,7 @@
 """Explain one trial: its packets, the gaps of its threads and the kernel's events together."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +9,7 @@ from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.dut.transmit import parse_transmit
 from taut.explain import causes
+from taut.explain.arrays import Mask
 from taut.explain.causes import NUMBER
 from taut.explain.judge.blame import Batching, blame_packets
 from taut.explain.judge.device import (
@@ -48,7 +47,16 @@ from taut.explain.walk.segments import Segments
 from taut.explain.walk.timeline import Watched, build_timeline, find_thread
 from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
 from taut.records.documents.explanation import CountersMoved, VetoCounts
-from taut.records.rundir import read_json
+from taut.records.documents.generator import GapCounters, GeneratorResult
+from taut.records.documents.json_form import read_document
+from taut.records.documents.trial import (
+    TRIAL_FILE,
+    CoresOfTrial,
+    Dut,
+    DutStats,
+    TrialDocument,
+)
+from taut.records.rundir import RunDirectory
 
 # Fixed in its source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
 _L2FWD = Batching(packets=32, drain_ns=100_000)
@@ -62,18 +70,18 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
 
     InputError: it cannot be explained, or what is asked is not an option.
     """
-    meta = read_json(trial / "trial.json")
-    if (why := why_not(trial, meta)) is not None:
+    document = read_document(TrialDocument, trial / TRIAL_FILE)
+    if (why := why_not(trial, document)) is not None:
         raise InputError(f"{trial.name}: {why}")
     packets = trial / PACKETS
     normal = read_normal(packets, options.over)
-    batching = batching_of(meta.get("dut") or {})
+    batching = batching_of(document.dut)
     tail = read_tail(packets, normal, 1 if batching is None else batching.packets)
-    trace = _read_trace(trial, meta, tail, options.n_worst)
-    passages = Passages(packets, str((meta.get("dut") or {}).get("link") or ""))
-    threads = judge_threads(trace, meta, options, passages)
+    trace = _read_trace(trial, tail, options.n_worst)
+    passages = Passages(packets, document.dut.link or "")
+    threads = judge_threads(trace, document, options, passages)
     if threads.kind is Kind.KERNEL:
-        threads = _with_kernel_path(threads, trace, meta, (packets, tail), options)
+        threads = _with_kernel_path(threads, trace, document, (packets, tail), options)
     device = threads.device
     blame = blame_packets(
         tail,
@@ -91,7 +99,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     judged = judge_packets(tail, blame, normal, device)
     verdicts = threads.verdicts
     return Explanation(
-        name=str(meta.get("name") or trial.name),
+        name=document.name or trial.name,
         over=options.over,
         threshold_ns=normal.threshold_ns,
         p50_ns=normal.p50_ns,
@@ -130,21 +138,20 @@ class Trace:
     is_guest: bool | None
 
 
-def _read_trace(trial: Path, meta: Mapping[str, Any], tail: Tail, n_worst: int) -> Trace:
+def _read_trace(trial: Path, tail: Tail, n_worst: int) -> Trace:
     events = read_events(trial)
     skipped = skipped_spans(no_events() if events is None else events)
     late = tail.is_late
     order = np.argsort(tail.sent_ns[late], kind="stable")
     met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
     gaps = read_gaps(trial / "gaps.parquet", Worth(skipped, met, n_worst))
-    return Trace(gaps, events, read_notes(trial), _is_guest(trial, meta))
+    return Trace(gaps, events, read_notes(trial), _is_guest(trial))
 
 
-def _is_guest(trial: Path, meta: Mapping[str, Any]) -> bool | None:
+def _is_guest(trial: Path) -> bool | None:
     """Ask the run's manifest."""
-    manifest = trial.parent.parent / "manifest.json"
-    host = (read_json(manifest) if manifest.is_file() else meta).get("host") or {}
-    return bool(host["hypervisor"]) if "hypervisor" in host else None
+    manifest = RunDirectory(trial.parent.parent).manifest_or_none()
+    return None if manifest is None else manifest.is_guest
 
 
 @dataclass(frozen=True)
@@ -179,18 +186,18 @@ class _Walked:
 
 
 def judge_threads(
-    trace: Trace, meta: Mapping[str, Any], options: Options, passages: Passages
+    trace: Trace, document: TrialDocument, options: Options, passages: Passages
 ) -> Threads:
     """Judge the gaps of generator and device; without a log of the device, its stalls."""
     events = no_events() if trace.events is None else trace.events
     senders = join_senders(events)
-    kind = kind_of(meta, _keeps_log(trace.gaps, meta))
-    of_device, words = _device_meta(meta, trace.gaps)
+    kind = kind_of(document.dut, _keeps_log(trace.gaps, document.dut))
+    of_device, words = _device_meta(document, trace.gaps)
     words += _not_kept(trace.gaps)
-    roles = [("generator", _thread_meta(meta, "generator"), options.generator_thread)]
+    roles = [("generator", _generator_meta(document), options.generator_thread)]
     if kind is Kind.LOGGED:
         roles.append((DEVICE, of_device, options.device_thread))
-    batching = batching_of(meta.get("dut") or {})
+    batching = batching_of(document.dut)
     n_held = 0 if batching is None else 2 * batching.packets
     walked = [
         _walk(trace, events, senders, name, thread, asked, passages, n_held)
@@ -204,7 +211,7 @@ def judge_threads(
     judged = _judge(walked, events, trace, calibration, is_guest)
     if trace.events is None:
         words.append("no kernel events: the run was not traced")
-    words += _not_logged(meta)
+    words += _not_logged(document)
     device: GapVerdicts | None = judged[1] if len(judged) > 1 else None
     vetoed = walked[1].vetoed if len(walked) > 1 else Vetoed()
     if kind in NOTES:
@@ -212,7 +219,7 @@ def judge_threads(
     core = of_device.core
     if kind is Kind.PROGRAM and core is not None and _is_traced(trace, core):
         found = judge_program(
-            program_of(meta, trace.notes, core),
+            program_of(document.dut, trace.notes, core),
             options.device_thread,
             events,
             trace.notes,
@@ -232,7 +239,7 @@ def judge_threads(
 def _with_kernel_path(
     threads: Threads,
     trace: Trace,
-    meta: Mapping[str, Any],
+    document: TrialDocument,
     late: tuple[Path, Tail],
     options: Options,
 ) -> Threads:
@@ -241,7 +248,7 @@ def _with_kernel_path(
         return replace(threads, device=None)
     is_guest = trace.is_guest if options.is_guest is None else options.is_guest
     traced = Traced(threads.events, threads.notes, threads.senders, threads.calibration, is_guest)
-    device, words = judge_kernel_path(meta, *late, traced)
+    device, words = judge_kernel_path(document, *late, traced)
     return replace(threads, device=device, words=(*threads.words, words))
 
 
@@ -252,23 +259,23 @@ class _ThreadMeta:
     not_logged: int
 
 
-def _thread_meta(meta: Mapping[str, Any], role: str) -> _ThreadMeta:
-    core = (meta.get("cores") or {}).get(role)
-    owner = meta.get("generator") if role == "generator" else (meta.get("dut") or {}).get("stats")
-    gaps = (owner or {}).get("gaps") or {}
-    return _ThreadMeta(
-        None if core is None else int(core),
-        int(gaps.get("per_packet_ns") or 0),
-        int(gaps.get("not_logged") or 0),
-    )
+def _thread_meta(core: int | None, gaps: GapCounters | None) -> _ThreadMeta:
+    gaps = gaps or GapCounters()
+    return _ThreadMeta(core, gaps.per_packet_ns, gaps.not_logged)
 
 
-def _not_logged(meta: Mapping[str, Any]) -> list[str]:
-    counts = {role: _thread_meta(meta, role).not_logged for role in ("generator", "device")}
+def _generator_meta(document: TrialDocument) -> _ThreadMeta:
+    cores, sent = document.cores or CoresOfTrial(), document.generator or GeneratorResult()
+    return _thread_meta(cores.generator, sent.gaps)
+
+
+def _not_logged(document: TrialDocument) -> list[str]:
+    stats = document.dut.stats or DutStats()
+    gaps = {"generator": _generator_meta(document), "device": _thread_meta(None, stats.gaps)}
     return [
-        f"{n} gaps of the {role} were not logged; what happened in them stays unknown"
-        for role, n in counts.items()
-        if n
+        f"{of.not_logged} gaps of the {role} were not logged; what happened in them stays unknown"
+        for role, of in gaps.items()
+        if of.not_logged
     ]
 
 
@@ -278,15 +285,15 @@ def _not_kept(gaps: Gaps) -> list[str]:
     return [words] if n else []
 
 
-def _device_meta(meta: Mapping[str, Any], gaps: Gaps) -> tuple[_ThreadMeta, list[str]]:
+def _device_meta(document: TrialDocument, gaps: Gaps) -> tuple[_ThreadMeta, list[str]]:
     """The device's core and what a packet may cost it, and what is to be said of that.
 
     Its log takes an iteration for a gap that needs more than the port's usual time a packet. Where
     most packets were handled in such, that is what they cost: a slow network function is no stall.
     """
-    device = _thread_meta(meta, "device")
-    ports = ((meta.get("dut") or {}).get("stats") or {}).get("ports") or []
-    handled = sum(int(port.get("rx") or 0) for port in ports)
+    cores, stats = document.cores or CoresOfTrial(), document.dut.stats or DutStats()
+    device = _thread_meta(cores.device, stats.gaps)
+    handled = sum(port.rx or 0 for port in stats.ports or ())
     if not handled or 2 * gaps.n_handled <= handled:
         return device, []
     usual_ns = gaps.per_packet_ns
@@ -299,10 +306,10 @@ def _device_meta(meta: Mapping[str, Any], gaps: Gaps) -> tuple[_ThreadMeta, list
     return replace(device, per_packet_ns=usual_ns), [words]
 
 
-def _keeps_log(gaps: Gaps, meta: Mapping[str, Any]) -> bool:
+def _keeps_log(gaps: Gaps, dut: Dut) -> bool:
     """Whether the device logs its gaps; taut-forward does, even if there were none."""
-    stats = (meta.get("dut") or {}).get("stats") or {}
-    return "gaps" in stats or "forwarder" in gaps.table["thread"].unique().to_pylist()
+    is_counted = dut.stats is not None and dut.stats.gaps is not None
+    return is_counted or "forwarder" in gaps.table["thread"].unique().to_pylist()
 
 
 def _walk(
@@ -371,20 +378,20 @@ def _with_others(
     return replace(marks, elsewhere=elsewhere & own)
 
 
-def _is_empty(spans: Spans, shares: Shares) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _is_empty(spans: Spans, shares: Shares) -> Mask:
     empty = ~spans.is_unseen
     empty[shares.gap] = False
     return empty
 
 
-def batching_of(dut: Mapping[str, Any]) -> Batching | None:
+def batching_of(dut: Dut) -> Batching | None:
     """Say what the device's transmit policy holds back; None: nothing."""
-    if dut.get("driver") == "l2fwd":
+    if dut.driver == "l2fwd":
         return _L2FWD
-    stats = dut.get("stats") or {}
-    if "holds" in stats:
-        return None if stats["holds"] is None else Batching(**stats["holds"])
-    # Counters of older versions of taut-forward, or none because it was killed.
-    asked = stats.get("transmit") or (dut.get("options") or {}).get("transmit") or ""
+    stats = dut.stats or DutStats()
+    if stats.holds is not None:
+        return Batching(stats.holds.packets, stats.holds.drain_ns)
+    # Nothing, or counters of an older taut-forward, or none because it was killed.
+    asked = stats.transmit or dut.options.get("transmit") or ""
     held = parse_transmit(str(asked))
     return None if held is None else Batching(held.packets, held.drain_ns)

@@ -6,10 +6,8 @@ A trial under a temporary name (`.tmp-...`) is not there: its run died or still 
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from taut.core.errors import InputError
-from taut.records.documents import json_form
 from taut.records.documents.json_form import read_document
 from taut.records.documents.manifest import MANIFEST_FILE, Manifest
 from taut.records.documents.trial import AS_FOUND as AS_FOUND
@@ -94,11 +92,3 @@ class RunDirectory:
                 f"{self.path}: no trials; give a run directory of `taut run` or `taut analyze`"
             )
         return found
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object that taut wrote; say which file when it is not one."""
-    found = json_form.read_json(path)
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: not a JSON object; the file is damaged")
-    return found

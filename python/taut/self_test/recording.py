@@ -23,9 +23,10 @@ from taut.explain.read.events import no_events, read_events, read_notes
 from taut.host.host import Host
 from taut.records.clock import ClockFit, fit_of
 from taut.records.convert import convert_events, convert_trial
+from taut.records.documents.json_form import read_document
+from taut.records.documents.trace import TRACE_FILE, TraceDocument
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
-from taut.records.rundir import read_json
 from taut.self_test.acts import Acts
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -202,8 +203,10 @@ def read_acts(folder: Path, fit: ClockFit, most_arg: int | None = None) -> Acts:
 
 def traced_window_ns(folder: Path, fit: ClockFit) -> tuple[int, int]:
     """From when to when events were recorded."""
-    document = read_json(folder / "trace.json")
-    ends = np.array([document["armed_tsc"], document["stopped_tsc"]], np.uint64)
+    trace = read_document(TraceDocument, folder / TRACE_FILE)
+    if trace.armed_tsc is None or trace.stopped_tsc is None:
+        raise TautError(f"{TRACE}: does not say when it recorded")
+    ends = np.array([trace.armed_tsc, trace.stopped_tsc], np.uint64)
     armed_ns, stopped_ns = fit.times_ns(ends).tolist()
     return armed_ns + _SETTLE_NS, stopped_ns
 

@@ -31,7 +31,7 @@ def test_the_bridge_forwards_and_says_where_it_works(
         assert frames_through(links) == 20
         ports = dut.stop().ports
 
-    assert ports[0]["rx_packets"] == 20
-    assert ports[1]["tx_packets"] == 20
+    assert ports[0].others["rx_packets"] == 20
+    assert ports[1].others["tx_packets"] == 20
     # Nothing flooded back, nothing of the bridge's own.
-    assert ports[0]["tx_packets"] == 0
+    assert ports[0].others["tx_packets"] == 0

@@ -19,11 +19,11 @@ _LOG = """
 def test_each_ports_counters_are_read() -> None:
     first, second = parse_statistics(_LOG).ports
 
-    assert first["rx_packets"] == 12
-    assert first["rx_dropped"] == 1
-    assert second["tx_packets"] == 11
-    assert second["tx_dropped"] == 1
-    assert second["rx_packets"] == 0
+    assert first.others["rx_packets"] == 12
+    assert first.others["rx_dropped"] == 1
+    assert second.others["tx_packets"] == 11
+    assert second.others["tx_dropped"] == 1
+    assert second.others["rx_packets"] == 0
 
 
 def test_a_log_without_statistics_gives_none() -> None:

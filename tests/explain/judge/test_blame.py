@@ -9,6 +9,7 @@ from made_trace import HOG, POLLER, PREEMPTED, MadeTrace, held, normal, paused, 
 from taut.explain import Options, explain_trial
 from taut.explain.judge.blame import Batching
 from taut.explain.trial import batching_of
+from taut.records.documents.trial import Dut, DutStats, Holds
 
 MS = 1_000_000
 TRACE = MadeTrace().vector(1, 2)
@@ -143,21 +144,21 @@ def test_a_buffer_without_a_timer_holds_until_it_is_full(tmp_path):
     ],
 )
 def test_what_a_policy_holds_back_is_read_from_its_options(transmit, expected):
-    assert batching_of({"driver": "taut_forward", "options": {"transmit": transmit}}) == expected
+    assert batching_of(Dut(driver="taut_forward", options={"transmit": transmit})) == expected
 
 
 @pytest.mark.parametrize(
-    ("holds", "expected"),
+    ("stats", "expected"),
     [
-        ({"packets": 8, "drain_ns": 20_000}, Batching(8, 20_000)),
-        ({"packets": 8, "drain_ns": None}, Batching(8, None)),
-        (None, None),
+        (DutStats("buffered", Holds(8, 20_000)), Batching(8, 20_000)),
+        (DutStats("buffered", Holds(8, None)), Batching(8, None)),
+        (DutStats("eager", None), None),
     ],
 )
-def test_what_the_program_understood_counts_before_what_it_was_told(holds, expected):
-    stats = {"transmit": "buffered:32,100us", "holds": holds}
+def test_what_the_program_understood_counts_before_what_it_was_told(stats, expected):
+    told = {"transmit": "buffered:32,100us"}
 
-    assert batching_of({"driver": "taut_forward", "stats": stats}) == expected
+    assert batching_of(Dut(driver="taut_forward", options=told, stats=stats)) == expected
 
 
 def test_below_the_median_the_excess_is_what_exceeds_the_threshold(tmp_path):

@@ -16,7 +16,7 @@ from pydantic import Field
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
 from taut.host.situation import Waiting
-from taut.records.documents.trial import DutStats
+from taut.records.documents.trial import DutStats, PortCounters
 from taut.testbed import netlink, softirq
 from taut.testbed.link import STATION_MACS, Link
 from taut.testbed.scope import RunScope
@@ -55,7 +55,9 @@ class _RunningBridge:
         if self._stats is None:
             self._stats = DutStats(
                 ports=tuple(
-                    {"port": port, **netlink.link_counters(port, self._namespace)}
+                    PortCounters(
+                        others={"port": port, **netlink.link_counters(port, self._namespace)}
+                    )
                     for port in self._ports
                 )
             )

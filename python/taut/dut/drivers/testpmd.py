@@ -15,7 +15,7 @@ from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.dpdk import dpdk_version
 from taut.host.situation import Waiting
-from taut.records.documents.trial import DutStats
+from taut.records.documents.trial import DutStats, PortCounters
 from taut.testbed.link import Link
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -115,7 +115,7 @@ def parse_statistics(log: str) -> DutStats | None:
         elif ports:
             for name, value in _COUNTER.findall(line):
                 ports[-1][name.lower().replace("-", "_")] = int(value)
-    return DutStats(ports=tuple(ports)) if ports else None
+    return DutStats(ports=tuple(PortCounters(others=port) for port in ports)) if ports else None
 
 
 def _argv(

@@ -6,10 +6,9 @@ core idles when there is nothing to do, and that says nothing. Without a device 
 blame but the instrument, the path and the host.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from taut.explain.judge.stalls import judge_found
 from taut.explain.judge.verdicts import GapVerdicts
@@ -22,6 +21,7 @@ from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
 from taut.explain.walk.stalls import Stalls, find_stalls
 from taut.explain.walk.timeline import Watched
 from taut.explain.walk.veto import Vetoed
+from taut.records.documents.trial import Dut
 
 
 class Kind(Enum):
@@ -42,15 +42,13 @@ _DOUBTED = 0.1
 """The same of one of several threads: where packets came out in more, others forward as well."""
 
 
-def kind_of(meta: Mapping[str, Any], keeps_log: bool) -> Kind:
+def kind_of(dut: Dut, keeps_log: bool) -> Kind:
     """Tell what a trial's device is, by its trial.json and whether a gap log of it is there."""
-    dut = meta.get("dut") or {}
-    driver = dut.get("driver")
-    if driver == "loopback":
+    if dut.driver == "loopback":
         return Kind.NONE
     if keeps_log:
         return Kind.LOGGED
-    is_kernel = dut["threads"] is None if "threads" in dut else driver in _KERNEL_DRIVERS
+    is_kernel = dut.driver in _KERNEL_DRIVERS if dut.threads is None else not dut.threads
     return Kind.KERNEL if is_kernel else Kind.PROGRAM
 
 
@@ -88,11 +86,10 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def program_of(meta: Mapping[str, Any], notes: TraceNotes, core: int) -> Program:
+def program_of(dut: Dut, notes: TraceNotes, core: int) -> Program:
     """Describe a device by trial.json; the trace names the threads that were there at its start."""
-    dut = meta.get("dut") or {}
-    threads = {*notes.watched, *(int(thread) for thread in dut.get("threads") or ())}
-    return Program(core, tuple(sorted(threads)), str(dut.get("link") or ""))
+    threads = {*notes.watched, *(dut.threads or ())}
+    return Program(core, tuple(sorted(threads)), dut.link or "")
 
 
 def judge_program(

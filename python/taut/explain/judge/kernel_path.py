@@ -7,10 +7,8 @@ inside and none came out, each moment belongs to the step that had it. An idle c
 once it was told.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -44,6 +42,7 @@ from taut.explain.walk.network_runs import (
     told_of_packets,
 )
 from taut.explain.walk.steps import Scene, Work, paint
+from taut.records.documents.trial import TrialDocument
 
 SOFTIRQ = "softirq"
 """What the spans are called: the device's thread that is none."""
@@ -61,15 +60,14 @@ class Traced:
 
 
 def judge_kernel_path(
-    meta: Mapping[str, Any], packets: Path, tail: Tail, traced: Traced
+    document: TrialDocument, packets: Path, tail: Tail, traced: Traced
 ) -> tuple[GapVerdicts | None, str]:
     """Judge when the device's core held late packets, and say in words what was looked at.
 
     None: it has no core of its own, or its softirqs were not recorded.
     """
-    core = (meta.get("cores") or {}).get("device")
-    options = (meta.get("dut") or {}).get("options") or {}
-    if core is None or options.get("placement") == "sender":
+    core = None if document.cores is None else document.cores.device
+    if core is None or document.dut.options.get("placement") == "sender":
         return None, (
             "the device works in the sender's softirq, on the generator's core: what holds it up "
             "is a gap of the generator's"

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +10,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.explain.arrays import Ints, Mask, Numbers
+from taut.records.documents.json_form import read_document
+from taut.records.documents.trace import TRACE_FILE, CountersAround, CountersRead, TraceDocument
 from taut.records.layout import EVENT_KINDS
-from taut.records.rundir import read_json
 
 EVENTS = "events.parquet"
-TRACE = "trace.json"
 
 _BATCH = 1 << 18
 KIND = {name: code for code, name in enumerate(EVENT_KINDS) if name is not None}
@@ -59,9 +58,9 @@ class TraceNotes:
     functions: Mapping[int, str] = field(default_factory=dict)
     irqs: Mapping[int, str] = field(default_factory=dict)
     missing: tuple[tuple[str, str], ...] = ()  # event, what is not known without it
-    lost: tuple[Mapping[str, Any], ...] = ()
     watched: tuple[int, ...] = ()
-    counters: Mapping[str, Any] = field(default_factory=dict)
+    """Threads whose counters were read: those of the device when the trace began."""
+    counters: CountersAround = field(default_factory=CountersAround)
     cores: tuple[int, ...] | None = None
     """Where events were recorded; None: trace.json does not say."""
     window_ns: tuple[int, int] | None = None
@@ -127,31 +126,27 @@ def read_events(trial: Path) -> Events | None:
 
 def read_notes(trial: Path) -> TraceNotes:
     """Read trace.json; without one numbers stay numbers."""
-    path = trial / TRACE
-    return notes_of(read_json(path)) if path.is_file() else TraceNotes()
+    path = trial / TRACE_FILE
+    return notes_of(read_document(TraceDocument, path)) if path.is_file() else TraceNotes()
 
 
-def notes_of(document: Mapping[str, Any]) -> TraceNotes:
+def notes_of(trace: TraceDocument) -> TraceNotes:
     """Take from trace.json what attribution uses."""
-    counters = document.get("counters") or {}
-    before = counters.get("before") or {}
-    cores = document.get("cores")
+    counters = trace.counters or CountersAround()
+    before = counters.before or CountersRead()
     return TraceNotes(
-        threads=_by_number(document.get("threads")),
-        functions=_by_number(document.get("functions")),
-        irqs=_by_number(document.get("irqs")),
-        missing=tuple(
-            (str(m.get("event", "")), str(m.get("costs", ""))) for m in document.get("missing", [])
-        ),
-        lost=tuple(document.get("lost") or ()),
-        watched=tuple(int(tid) for tid in before.get("threads") or {}),
+        threads=_by_number(trace.threads),
+        functions=_by_number(trace.functions),
+        irqs=_by_number(trace.irqs),
+        missing=tuple((one.event, one.costs) for one in trace.missing or ()),
+        watched=tuple(int(thread) for thread in before.threads),
         counters=counters,
-        cores=None if cores is None else tuple(int(core) for core in cores),
-        window_ns=(int(document["armed_ns"]), int(document["stopped_ns"]))
-        if "armed_ns" in document and "stopped_ns" in document
-        else None,
+        cores=trace.cores,
+        window_ns=None
+        if trace.armed_ns is None or trace.stopped_ns is None
+        else (trace.armed_ns, trace.stopped_ns),
     )
 
 
 def _by_number(names: Mapping[str, str] | None) -> dict[int, str]:
-    return {int(number): str(name) for number, name in (names or {}).items()}
+    return {int(number): name for number, name in (names or {}).items()}

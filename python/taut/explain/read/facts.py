@@ -1,12 +1,12 @@
 """What the counters of trace.json say beside the events: how far they moved, and what agrees."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from taut.explain.causes import CAUSES
 from taut.explain.read.counted import agrees, is_whole, n_recorded
 from taut.explain.read.events import Events, TraceNotes
+from taut.records.documents.trace import CountersRead, PerCore, ThreadCounters
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def facts_of(
     return Facts(
         counted,
         throttled_ns(notes, thread),
-        moved.of("steal_jiffies"),
-        moved.of("smi"),
+        moved.steal,
+        moved.smi,
         is_guest,
         is_traced,
         lacks,
@@ -79,47 +79,62 @@ def throttled_ns(notes: TraceNotes, thread: int | None) -> tuple[int, ...]:
 
 
 def _moved(notes: TraceNotes, core: int, thread: int | None) -> "_Moved":
-    before, after = (notes.counters.get(when) or {} for when in ("before", "after"))
-    return _Moved(before, after, core, thread)
+    read = notes.counters
+    return _Moved(read.before or CountersRead(), read.after or CountersRead(), core, thread)
+
+
+_ROWS: Mapping[str, Callable[[CountersRead], Mapping[str, PerCore] | None]] = {
+    "interrupts": lambda read: read.interrupts,
+    "softirqs": lambda read: read.softirqs,
+}
 
 
 @dataclass(frozen=True)
 class _Moved:
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    before: CountersRead
+    after: CountersRead
     core: int
     thread: int | None
 
-    def of(self, name: str) -> int | None:
-        """How far a counter of each core moved."""
-        return _difference(self.before.get(name), self.after.get(name), str(self.core))
+    @property
+    def steal(self) -> int | None:
+        return self._of_core(self.before.steal_jiffies, self.after.steal_jiffies)
+
+    @property
+    def smi(self) -> int | None:
+        return self._of_core(self.before.smi, self.after.smi)
 
     def by(self, counter: str) -> int | None:
         """How far a cause's counter moved; None: it was not read."""
         group, _, row = counter.partition(":")
-        if group in ("interrupts", "softirqs"):
+        if group in _ROWS:
+            was, now = _ROWS[group](self.before) or {}, _ROWS[group](self.after) or {}
             return _sum(
-                _difference(was, (self.after.get(group) or {}).get(name), str(self.core))
-                for name, was in (self.before.get(group) or {}).items()
+                self._of_core(counted, now.get(name))
+                for name, counted in was.items()
                 if name == row or row == "any" or (row == "devices" and name.isdigit())
             )
-        was, now = self._thread(self.before), self._thread(self.after)
+        before, after = self._thread(self.before).counts, self._thread(self.after).counts
         # A fault that had to wait for the disk is counted apart, and is one all the same.
         rows = (row, "majflt") if row == "minflt" else (row,)
-        return _sum(_difference(was, now, name) for name in rows)
+        return _sum(_difference(before.get(name), after.get(name)) for name in rows)
 
     def throttled_ns(self) -> tuple[int, ...]:
         """By the thread's control groups."""
-        was, now = self._thread(self.before), self._thread(self.after)
+        was, now = self._thread(self.before).cgroups, self._thread(self.after).cgroups
         found = [
-            _difference(limits, (now.get("cgroups") or {}).get(name), "throttled_us")
-            for name, limits in (was.get("cgroups") or {}).items()
+            _difference(group.throttled_us, now[name].throttled_us)
+            for name, group in was.items()
+            if name in now
         ]
         return tuple(1_000 * us for us in found if us is not None)
 
-    def _thread(self, when: Mapping[str, Any]) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = (when.get("threads") or {}).get(str(self.thread)) or {}
-        return found
+    def _of_core(self, before: PerCore | None, after: PerCore | None) -> int | None:
+        core = str(self.core)
+        return _difference((before or {}).get(core), (after or {}).get(core))
+
+    def _thread(self, when: CountersRead) -> ThreadCounters:
+        return when.threads.get(str(self.thread)) or ThreadCounters()
 
 
 def _sum(moves: Iterable[int | None]) -> int | None:
@@ -127,8 +142,5 @@ def _sum(moves: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def _difference(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, name: str
-) -> int | None:
-    was, now = (before or {}).get(name), (after or {}).get(name)
-    return int(now) - int(was) if was is not None and now is not None else None
+def _difference(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before

@@ -1,23 +1,21 @@
 """Why a trial cannot be explained, and what to know of one that can only in part."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from taut.explain.read.counted import is_whole
 from taut.explain.read.events import Events
 from taut.explain.read.packets import Normal
+from taut.records.documents.trial import FAILED, Failure, TrialDocument
 
 PACKETS = "packets.parquet"
 """In the folder of a trial whose packets were recorded."""
 
 
-def why_not(trial: Path, meta: Mapping[str, Any]) -> str | None:
+def why_not(trial: Path, document: TrialDocument) -> str | None:
     """Say why nothing can be told of a trial's late packets; None: it can be tried."""
-    if meta.get("status", "whole") != "whole":
-        reason = (meta.get("failure") or {}).get("reason", "no reason was recorded")
-        return f"the trial failed ({reason})"
-    if (meta.get("traffic") or {}).get("record") == "tail":
+    if document.status == FAILED:
+        return f"the trial failed ({(document.failure or Failure()).reason})"
+    if document.traffic.record == "tail":
         return (
             "only its slow packets were recorded, and what is usual is not known; "
             "run it with record = 'all'"

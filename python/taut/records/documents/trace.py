@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
 
 TRACE_FILE = "trace.json"
+
+PerCore: TypeAlias = Mapping[str, int | None]
+"""By core number; None: it could not be read."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +32,48 @@ class EventsLost:
 
 
 @dataclass(frozen=True)
-class CountersRead:
-    """The kernel's counters at one moment."""
+class Throttling:
+    """How long a control group had to wait for its quota."""
 
-    threads: Mapping[str, JsonObject | None] = field(default_factory=dict)
-    """By thread id: minflt, majflt, voluntary, nonvoluntary, run_delay_ns, and the limits of its
-    control groups by name in cgroups; None: it had ended."""
+    throttled_us: int | None = None
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class ThreadCounters:
+    """What the kernel counts of one thread; None: it could not be read."""
+
+    minflt: int | None = field(default=None, metadata=LEFT_OUT)
+    majflt: int | None = field(default=None, metadata=LEFT_OUT)
+    voluntary: int | None = field(default=None, metadata=LEFT_OUT)
+    nonvoluntary: int | None = field(default=None, metadata=LEFT_OUT)
+    run_delay_ns: int | None = None
+    cgroups: Mapping[str, Throttling] = field(default_factory=dict)
+    """By name: its control group, and each above it, that has a quota."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+    @property
+    def counts(self) -> Mapping[str, int | None]:
+        """What a cause may name as the counter of its events."""
+        return {
+            "minflt": self.minflt,
+            "majflt": self.majflt,
+            "voluntary": self.voluntary,
+            "nonvoluntary": self.nonvoluntary,
+        }
+
+
+@dataclass(frozen=True)
+class CountersRead:
+    """The kernel's counters at one moment; None: not read by the taut-trace of that time."""
+
+    interrupts: Mapping[str, PerCore] | None = field(default=None, metadata=LEFT_OUT)
+    """By the row of /proc/interrupts: a number, or a name as LOC."""
+    softirqs: Mapping[str, PerCore] | None = field(default=None, metadata=LEFT_OUT)
+    steal_jiffies: PerCore | None = field(default=None, metadata=LEFT_OUT)
+    smi: PerCore | None = field(default=None, metadata=LEFT_OUT)
+    threads: Mapping[str, ThreadCounters | None] = field(default_factory=dict)
+    """By thread id; None: it had ended."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 

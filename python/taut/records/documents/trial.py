@@ -35,12 +35,32 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class PortCounters:
+    """What the device counted at one of its ports, by its own names."""
+
+    rx: int | None = field(default=None, metadata=LEFT_OUT)
+    """Packets received; only taut-forward calls them that."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class Holds:
+    """What a transmit policy holds back: so many packets, or for so long; None: without a timer."""
+
+    packets: int
+    drain_ns: int | None = None
+
+
+@dataclass(frozen=True)
 class DutStats:
     """What the device counted itself; what depends on the device, `gaps` is taut-forward's."""
 
     transmit: str | None = field(default=None, metadata=LEFT_OUT)
+    holds: Holds | None = None
+    """None: nothing. Of before taut-forward said so, and of a killed one, `transmit` tells."""
     gaps: GapCounters | None = field(default=None, metadata=LEFT_OUT)
-    ports: tuple[JsonObject, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """None: it keeps no log of them."""
+    ports: tuple[PortCounters, ...] | None = field(default=None, metadata=LEFT_OUT)
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
@@ -59,7 +79,10 @@ class Dut:
     notes: tuple[str, ...] = ()
     stats: DutStats | None = None
     threads: tuple[int, ...] | None = field(default=None, metadata=LEFT_OUT)
-    """Ids of all threads its process had during the trial."""
+    """Ids of all threads its process had during the trial; empty: it has no process.
+
+    None: it did not get to its end, or is of before that was noted; some wrote it for "no process".
+    """
 
 
 @dataclass(frozen=True)
