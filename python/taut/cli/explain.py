@@ -17,8 +17,10 @@ from taut.analysis.trial_names import headings, trial_of
 from taut.cli.details import DetailsOption
 from taut.cli.explain_process import explain_process
 from taut.cli.self_test import print_self_test
+from taut.cli.timings import TimingsOption, print_timings, timings_key
 from taut.core.cpus import cpuset_cores, parse_cpu_list
 from taut.core.errors import InputError
+from taut.core.timings import timed
 from taut.core.units import format_ns, parse_duration_ns
 from taut.explain.export.document import as_document
 from taut.explain.export.perfetto import write_perfetto
@@ -110,6 +112,7 @@ def explain(
         typer.Option("--path", metavar="NAME", help="Of the self-test: only these packet paths."),
     ] = None,
     details: DetailsOption = False,
+    timings: TimingsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Name the cause of every late packet, with evidence, and say "unknown" where it is.
@@ -128,13 +131,16 @@ def explain(
         raise InputError("explain: name a run directory or a process, or give --self-test")
     parse_over(over)
     found: Iterator[Explanation | _NotExplained]
-    if run.name.isdigit() and not run.exists():
-        found = _of_process(int(run.name), cores, parse_duration_ns(duration or _TRACED))
-    else:
-        found = _of_trials(_trials(run, trial), Options(over=over), perfetto)
-    not_explained = (
-        _print_json(run, found) if as_json else _print_all(Console(), found, details=details)
-    )
+    with timed(timings):
+        if run.name.isdigit() and not run.exists():
+            found = _of_process(int(run.name), cores, parse_duration_ns(duration or _TRACED))
+        else:
+            found = _of_trials(_trials(run, trial), Options(over=over), perfetto)
+        not_explained = (
+            _print_json(run, found) if as_json else _print_all(Console(), found, details=details)
+        )
+        if not as_json:
+            print_timings(Console())
     if not_explained is not None:
         raise InputError(not_explained)
 
@@ -149,7 +155,8 @@ def _print_json(run: Path, found: Iterable[Explanation | _NotExplained]) -> str 
         else:
             trials.append(as_document(one))
     not_explained = tuple(NotExplained(one.trial, one.why) for one in left_out)
-    json.dump(plain(ExplainedRun(str(run), tuple(trials), not_explained)), sys.stdout)
+    document = plain(ExplainedRun(str(run), tuple(trials), not_explained))
+    json.dump(document | timings_key(), sys.stdout)
     print()
     return None if trials else _nothing_words(left_out)
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from taut.core.errors import InputError, TrialError
+from taut.core.timings import stage
 from taut.experiment import leftovers
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores, assign_cores, read_topology
@@ -80,9 +81,10 @@ class Session:
             if trial.name in done:
                 continue
             self.progress.trial_started(trial)
-            document = run_one(trial, run, self.cores, self._measure_in_state, self.scope)
-            folder = run.trials_path / trial.name
-            glance = glance_at(folder, document) if document.is_whole else None
+            with stage("trials"):
+                document = run_one(trial, run, self.cores, self._measure_in_state, self.scope)
+                folder = run.trials_path / trial.name
+                glance = glance_at(folder, document) if document.is_whole else None
             self.progress.trial_finished(trial, document, glance)
 
     def _measure_in_state(self, trial: Trial, folder: Path, known: Learning) -> None:
@@ -143,7 +145,8 @@ def measuring(
         cores_held(host, plan.spec, progress, wait=wait) as cores,
         RunScope() as scope,
     ):
-        leftovers.clean(scope.base, host)
+        with stage("leftovers"):
+            leftovers.clean(scope.base, host)
         if plan.spec.changes_host or in_parts:
             refuse_applied(host)
         holder = leftovers.holder_of(scope.id)
@@ -151,14 +154,18 @@ def measuring(
         states = HostStates(host, Writer(host), situation, holder)
         with states, pinned_to(cores.runner):
             bench = Testbench(plan, scope, cores, progress.ticked, progress.warned, beside)
-            bench.check_clock()
+            with stage("clock"):
+                bench.check_clock()
             warnings = [*cores.notes, *scope.others()]
-            cannot_trace = bench.check_tracing()
+            with stage("can it trace"):
+                cannot_trace = bench.check_tracing()
             if cannot_trace is not None:
                 warnings.append(f"not traced, late packets will have no cause: {cannot_trace}")
-            bench.add_hugepages()
+            with stage("hugepages"):
+                bench.add_hugepages()
             ordered = [] if in_parts else [trial.name for trial in plan.trials]
-            describe_run(run, plan, origin, host, cores, warnings, ordered)
+            with stage("manifest and audit"):
+                describe_run(run, plan, origin, host, cores, warnings, ordered)
             progress.noted(f"Cores: {cores.why}.")
             if (applied := describe_applied(host)) is not None:
                 progress.noted(f"Host: {applied.n_in_force} changes of `taut host apply` in force.")

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from taut.core.timings import stage
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.stalls import judge_stalls
 from taut.explain.judge.verdicts import judge, mark
@@ -18,6 +19,7 @@ from taut.explain.walk.timeline import Watched, build_timeline, find_thread
 from taut.records.documents.explanation import CountersMoved
 
 
+@stage("judging gaps")
 def explain_events(
     events: Events,
     core: int,

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from taut.core.errors import InputError
+from taut.core.timings import stage
 from taut.core.units import format_ns
 from taut.dut.transmit import parse_transmit
 from taut.explain import causes
@@ -65,6 +66,7 @@ _SILENT_INTERVALS = 3
 """So many packets in a row did not come back when they could have: the device let none out."""
 
 
+@stage("telling")
 def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # noqa: B008 - frozen
     """Explain the tail of one trial's folder.
 
@@ -138,6 +140,7 @@ class Trace:
     is_guest: bool | None
 
 
+@stage("reading events")
 def _read_trace(trial: Path, tail: Tail, n_worst: int) -> Trace:
     events = read_events(trial)
     skipped = skipped_spans(no_events() if events is None else events)
@@ -185,6 +188,7 @@ class _Walked:
     vetoed: Vetoed
 
 
+@stage("judging gaps")
 def judge_threads(
     trace: Trace, document: TrialDocument, options: Options, passages: Passages
 ) -> Threads:

@@ -10,6 +10,7 @@ from pathlib import Path
 from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.core.timings import stage
 from taut.explain.process import explain_events
 from taut.explain.read.events import read_events, read_notes
 from taut.explain.tell.result import Explanation, Options
@@ -80,6 +81,7 @@ def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
     return {core: thread for core, (_, thread) in sorted(found.items())}
 
 
+@stage("tracing")
 def _trace(
     threads: Mapping[int, int], out: Path, duration_ns: int, environment: Mapping[str, str]
 ) -> None:

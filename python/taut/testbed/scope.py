@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from taut.core.errors import TautError
+from taut.core.timings import stage
 from taut.testbed import cleanup, hugepages, netlink
 from taut.testbed.owner import Owner, owner_of, temporary_mark
 from taut.testbed.run_folder import default_base, make_private
@@ -53,7 +54,8 @@ class RunScope:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        cleanup.remove_run(self.folder)
+        with stage("cleaning up"):
+            cleanup.remove_run(self.folder)
         self._owner = None
 
     @property

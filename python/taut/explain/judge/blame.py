@@ -10,6 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from taut.core.timings import stage
 from taut.explain.arrays import Ints, Mask, last_marked
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.held import held_back, stood_still_ns
@@ -101,6 +102,7 @@ class _Device:
         return late
 
 
+@stage("blaming packets")
 def blame_packets(
     tail: Tail,
     normal: Normal,

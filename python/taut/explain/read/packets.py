@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, is_supported, percentile_rank
+from taut.core.timings import stage
 from taut.core.units import parse_duration_ns
 from taut.explain.arrays import Ints, Mask, Numbers
 from taut.records.layout import EXTRA_RECORD, PacketFlag
@@ -96,6 +97,7 @@ class Tail:
         return void
 
 
+@stage("reading packets")
 def read_normal(packets: Path, over: str) -> Normal:
     """Find the threshold: a percentile such as p99.9, or a time such as 25us."""
     latencies, first, last, directions, n_void, n_gone = [], None, 0, set(), 0, 0
@@ -162,6 +164,7 @@ def _threshold(latencies: Numbers, over: str) -> int:
     return int(np.partition(latencies, rank)[rank])
 
 
+@stage("reading packets")
 def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
     """Read the rows above the threshold, and those that never came back.
 
