@@ -29,7 +29,7 @@ build: setup ## compile the data plane; leave bin/taut and the binaries usable
 	@devtools/make_bin $(BUILD)
 
 demo: build ## measure a Linux bridge and DPDK forwarders, as found and trimmed (under 3 minutes after set-up)
-	@bin/taut run examples/demo.toml
+	@bin/taut run examples/demo.toml --images
 
 # The Python tests come last: their last line is the verdict.
 test: build sanitize ## C units, also under sanitizers, Python, seam, smoke, acceptance (15 minutes)

@@ -104,11 +104,19 @@ install_python() {
 	mv $stamp.new $stamp
 }
 
+# Every report has this script in it; to make it takes seconds: once for a set of packages.
+prepare_script() {
+	[ .venv/share/taut/vega.js -nt .venv/.taut-setup ] ||
+		quietly .venv/bin/python -m taut.report.vega ||
+		say "no script for reports was prepared: each makes its own"
+}
+
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
 	install_packages
 else
 	say "not Debian: taking for granted what these packages hold:" $packages
 fi
 install_python
+prepare_script
 # DPDK's own l2fwd is one of the devices under test, not a need: without it taut still works.
 devtools/build_l2fwd || say "going on without l2fwd"

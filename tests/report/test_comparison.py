@@ -103,4 +103,3 @@ def test_report_opens_with_the_comparison_and_has_its_figure(analysed, compariso
     assert text.index("Nothing is claimed of 2") < text.index("At 100 kpkt/s") < text.index(LEGEND)
     assert '<figure id="improvement">' in text
     assert '<figure id="improvement-2">' in text
-    assert (tmp_path / "figures" / "improvement.svg").is_file()

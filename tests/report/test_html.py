@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 import pytest
 
 from taut.explain.grades import GRADES
-from taut.report import html
 from taut.report.html import write_html
 
 
@@ -34,7 +33,8 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def report(analysed, tmp_path_factory):
-    return write_html([analysed], tmp_path_factory.mktemp("out") / "sub" / "report.html")
+    out = tmp_path_factory.mktemp("out") / "sub" / "report.html"
+    return write_html([analysed], out, images=True)
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +95,15 @@ def test_every_figure_lies_beside_as_svg_and_png(report):
         assert drawn == {p.stem for p in (report.parent / "figures").glob(f"*{suffix}")}
 
 
-def test_names_cannot_inject_markup(analysed, tmp_path, monkeypatch):
-    monkeypatch.setattr(html, "write_images", lambda _spec, _stem: None)  # they are no part of it
+def test_figures_are_no_files_unless_asked_for(analysed, tmp_path):
+    text = write_html([analysed], tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert "<figure id=" in text
+    assert "figures/" not in text
+    assert not (tmp_path / "figures").exists()
+
+
+def test_names_cannot_inject_markup(analysed, tmp_path):
     run, document = analysed
     evil = "</script><script>alert(1)</script>"
     rows = [

@@ -9,7 +9,6 @@ from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.compare import compare_runs
 from taut.analysis.results import analyse_run
 from taut.records.rundir import RunDirectory
-from taut.report import html
 from taut.report.html import write_html
 
 pytestmark = needs_browser
@@ -25,12 +24,6 @@ words that are too long for it</div>
 <table style="position: absolute; top: 800px; height: 2000px"><caption>a table</caption>
 <thead><tr><th>its head</th></tr></thead><tbody><tr><td>its body</td></tr></tbody></table>
 </body></html>"""
-
-
-@pytest.fixture(autouse=True)
-def _no_images(monkeypatch):
-    """Files beside the report are not looked at here."""
-    monkeypatch.setattr(html, "write_images", lambda _spec, _stem: None)
 
 
 @pytest.fixture(scope="module")

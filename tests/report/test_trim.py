@@ -96,12 +96,6 @@ def analysed(tmp_path_factory):
     return run, analyse_run(run)
 
 
-@pytest.fixture(autouse=True)
-def _no_images(monkeypatch):
-    """Drawing them takes seconds; the figures' own tests do."""
-    monkeypatch.setattr(html, "write_images", lambda _spec, _stem: None)
-
-
 @pytest.fixture
 def _no_script(monkeypatch):
     """Neither is the library for the browser needed where there is none."""

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from taut.analysis.compare import compare_runs
 from taut.analysis.pairing import AnalysedRun, read_analysis
+from taut.cli.images import ImagesOption
 from taut.core.errors import InputError
 from taut.records.documents.comparison import ComparisonDocument, ConditionDiffering
 from taut.records.documents.json_form import plain
@@ -26,6 +27,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write an HTML report of both here.")
     ] = None,
+    images: ImagesOption = False,
     without_void: Annotated[
         bool,
         typer.Option("--without-void", help="Leave out packets the generator itself held up."),
@@ -43,7 +45,7 @@ def compare(
     comparison = compare_runs(*runs, without_void=without_void)
     differing = differing_conditions(*runs)
     if out is not None:
-        write_html(runs, out, comparison)
+        write_html(runs, out, comparison, images=images)
     if as_json:
         document = ComparisonDocument(
             a=str(a),

@@ -15,8 +15,10 @@ from rich.console import Console
 
 from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress, duration_words
+from taut.cli.timings import print_timings, timings_key
 from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.core.timings import stage
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
@@ -25,7 +27,7 @@ from taut.experiment.room import disk_bytes
 from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import choose_cores, run_plan
 from taut.host.host import Host
-from taut.records.documents.json_form import plain
+from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import Analysis, Results
 from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
@@ -141,13 +143,15 @@ def travel(
     publish: Publish | None = None,
     show: Show | None = None,
     draw: bool = True,
+    images: bool = False,
 ) -> None:
     """Run, analyse, report; an interrupted run is reported as far as it came.
 
-    Without `draw` neither report.html nor figures are made. Who has a `show` of its own says there
-    what its repetitions are too few for.
+    Without `draw` no report.html is made; with `images` its figures are files, too. Who has a
+    `show` of its own says there what its repetitions are too few for.
     """
-    require(plan)
+    with stage("requirements"):
+        require(plan)
     run = RunDirectory(out)
     note = claims_note(plan) if show is None else None
     with interruptible():
@@ -155,7 +159,13 @@ def travel(
         if interrupted and not (out / "manifest.json").is_file():
             raise InterruptedRun("interrupted before the first trial; nothing was measured")
         n_failed = finish(
-            run, as_json=as_json, details=details, publish=publish, show=show, draw=draw
+            run,
+            as_json=as_json,
+            details=details,
+            publish=publish,
+            show=show,
+            draw=draw,
+            images=images,
         )
     if interrupted:
         raise InterruptedRun(
@@ -175,31 +185,43 @@ def finish(
     publish: Publish | None,
     show: Show | None = None,
     draw: bool = True,
+    images: bool = False,
 ) -> int:
     """Analyse a run, write its report, print it; give how many trials failed.
 
     `show` prints the report's path: it goes with `draw`.
     """
-    # Here, not above: measuring starts without the analysis and plotting libraries.
-    from taut.analysis.results import analyse_run
-    from taut.report.html import write_html
-    from taut.report.table import print_results
+    with stage("libraries"):
+        # Here, not above: measuring starts without the analysis and plotting libraries.
+        from taut.analysis.results import analyse_run
+        from taut.report.table import print_results
 
     notes = Console(stderr=True)
     print_note(notes, "analysing ...")
-    analysis = analyse_run(run)
-    _keep_calibration(run, analysis)
+    with stage("analysis"):
+        analysis = analyse_run(run)
+        _keep_calibration(run, analysis)
     if publish is not None:
         publish(run, analysis)
-    report = write_html([(run, analysis)], run.path / "report.html") if draw else None
+    report = _drawn(run, analysis, images=images) if draw else None
     if show is not None and report is not None:
         show(report)
     elif as_json:
-        json.dump(plain(Results(analysis.trials)), sys.stdout)
+        json.dump(plain_object(Results(analysis.trials)) | timings_key(), sys.stdout)
         print()
     else:
-        print_results([(run, analysis)], Console(), report, details=details)
+        with stage("table"):
+            print_results([(run, analysis)], Console(), report, details=details)
+        print_timings(Console())
     return analysis.n_failed
+
+
+def _drawn(run: RunDirectory, analysis: Analysis, *, images: bool) -> Path:
+    with stage("libraries"):
+        # Here, not above: a run that is not drawn needs no plotting library.
+        from taut.report.html import write_html
+
+    return write_html([(run, analysis)], run.path / "report.html", images=images)
 
 
 def _keep_calibration(run: RunDirectory, analysis: Analysis) -> None:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from taut.cli.details import DetailsOption
+from taut.cli.images import ImagesOption
 from taut.cli.journey import (
     NoTraceOption,
     TraceOption,
@@ -71,6 +72,7 @@ def reproduce(
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
     wait: WaitOption = False,
+    images: ImagesOption = False,
     details: DetailsOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
@@ -90,7 +92,7 @@ def reproduce(
         if quick or resume or dry_run or asked:
             raise InputError("--captures: nothing is sent, so it takes --out and --json alone")
         run = _match_captures(experiment, captures, out or default_out(name))
-        finish(run, as_json=as_json, details=details, publish=publish)
+        finish(run, as_json=as_json, details=details, publish=publish, images=images)
         return
     missing = missing_devices(experiment)
     notes = Console(stderr=True)
@@ -115,6 +117,7 @@ def reproduce(
         as_json=as_json,
         details=details,
         publish=publish,
+        images=images,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from taut.cli.details import DetailsOption
+from taut.cli.images import ImagesOption
 from taut.cli.journey import (
     NoTraceOption,
     TraceOption,
@@ -16,7 +17,9 @@ from taut.cli.journey import (
     travel,
     with_trace,
 )
+from taut.cli.timings import TimingsOption
 from taut.core.errors import InputError
+from taut.core.timings import timed
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
 from taut.experiment.run_manifest import Origin
@@ -58,7 +61,9 @@ def run(
         bool,
         typer.Option("--no-report", help="Draw nothing: `taut report` draws it when it is wanted."),
     ] = False,
+    images: ImagesOption = False,
     details: DetailsOption = False,
+    timings: TimingsOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
     ] = False,
@@ -76,14 +81,18 @@ def run(
         return
     if resume and out is None:
         raise InputError("--resume: which run? give its directory with --out")
+    if images and no_report:
+        raise InputError("--images and --no-report: one of them")
     origin = Origin(text, str(spec), tuple(asked), tuple(sys.argv))
-    travel(
-        plan,
-        out or default_out(parsed.name),
-        origin,
-        resume=resume,
-        wait=wait,
-        as_json=as_json,
-        details=details,
-        draw=not no_report,
-    )
+    with timed(timings):
+        travel(
+            plan,
+            out or default_out(parsed.name),
+            origin,
+            resume=resume,
+            wait=wait,
+            as_json=as_json,
+            details=details,
+            draw=not no_report,
+            images=images,
+        )

@@ -1,23 +1,22 @@
 """The only file that imports the plotting library: one definition, three outputs.
 
 A figure is an Altair chart.  From it come the specification the HTML report draws in the browser,
-an SVG and a PNG.  Figures use Altair through `alt` here, so that another library means another
-version of this file and of figures/, and nothing else.
+and where asked an SVG and a PNG; vega.py draws these.  Figures use Altair through `alt` here, so
+that another library means another version of this file and of figures/, and nothing else.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import altair as alt
-import vl_convert
 
 from taut.records.documents.json_form import Json, JsonObject
-from taut.report.palette import LIGHT, resolve
+from taut.report.vega import draw_images, script_of
 
 __all__ = [
+    "VEGALITE",
     "Chart",
     "Mark",
     "alt",
@@ -38,9 +37,9 @@ Chart = alt.LayerChart | alt.Chart
 Mark: TypeAlias = Mapping[str, str | int | float | bool]
 """What is drawn at one place: columns by name, all marks of a chart the same ones."""
 
-_VEGALITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-_IMAGE_WIDTH = 860
-_PNG_SCALE = 2.0
+VEGALITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+"""The version whose specifications these are, as `6.1`."""
+
 _LINEAR_ROOM = 0.05
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
@@ -169,19 +168,12 @@ def as_spec(chart: Chart) -> dict[str, Json]:
     return spec
 
 
-def write_images(spec: JsonObject, stem: Path) -> None:
-    """Write STEM.svg and STEM.png in the light theme."""
-    still = resolve({**spec, "width": _IMAGE_WIDTH, "autosize": "pad", "padding": 12}, LIGHT)
-    text = json.dumps(still)
-    svg = vl_convert.vegalite_to_svg(text, vl_version=_VEGALITE)
-    stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
-    stem.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=_PNG_SCALE))
+def write_images(specs: Mapping[str, JsonObject], folder: Path) -> None:
+    """Write NAME.svg and NAME.png of every specification in the light theme."""
+    draw_images(specs, folder, VEGALITE)
 
 
 @cache
 def javascript() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that needs no network."""
-    bundle: str = vl_convert.javascript_bundle(
-        "window.vegaEmbed = vegaEmbed;", vl_version=_VEGALITE
-    )
-    return bundle.replace("</script", "<\\/script")
+    return script_of(VEGALITE).replace("</script", "<\\/script")

@@ -1,4 +1,4 @@
-"""The report: one HTML file that opens offline, and every figure as SVG and PNG beside it."""
+"""The report: one HTML file that opens offline; where asked, every figure as SVG and PNG too."""
 
 import json
 import re
@@ -19,6 +19,7 @@ from taut.analysis.trial_names import headings
 from taut.core.errors import InputError
 from taut.core.files import write_whole
 from taut.core.percentiles import SUPPORT
+from taut.core.timings import stage
 from taut.records.documents.audit import AuditDocument
 from taut.records.documents.json_form import JsonObject
 from taut.records.documents.manifest import Manifest
@@ -63,8 +64,14 @@ class Section:
     figures: Sequence[Drawn]
 
 
-def write_html(runs: Sequence[AnalysedRun], out: Path, compared: Comparison | None = None) -> Path:
-    """Write the report of analysed runs to `out`, and figures/ beside it.
+def write_html(
+    runs: Sequence[AnalysedRun],
+    out: Path,
+    compared: Comparison | None = None,
+    *,
+    images: bool = False,
+) -> Path:
+    """Write the report of analysed runs to `out`; with `images` also figures/ beside it.
 
     With `compared` it opens with what the comparison of two runs shows.
     """
@@ -77,11 +84,16 @@ def write_html(runs: Sequence[AnalysedRun], out: Path, compared: Comparison | No
     ]
     sections = [_section(scene, is_main=i == 0, number=i) for i, scene in enumerate(scenes)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    _write_images(sections, out.parent / "figures")
-    write_whole(out, _page(runs, names, sections, compared))
+    if images:
+        with stage("images"):
+            specs = {d.id: d.spec for s in sections for d in s.figures}
+            write_images(specs, out.parent / "figures")
+    with stage("page"):
+        write_whole(out, _page(runs, names, sections, compared, images=images))
     return out
 
 
+@stage("figures")
 def _section(scene: Scene, *, is_main: bool, number: int) -> Section:
     drawn = []
     for figure in FIGURES:
@@ -94,18 +106,13 @@ def _section(scene: Scene, *, is_main: bool, number: int) -> Section:
     return Section(scene, drawn)
 
 
-def _write_images(sections: Sequence[Section], folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    for section in sections:
-        for drawn in section.figures:
-            write_images(drawn.spec, folder / drawn.id)
-
-
 def _page(
     runs: Sequence[AnalysedRun],
     names: Sequence[str],
     sections: Sequence[Section],
     compared: Comparison | None,
+    *,
+    images: bool,
 ) -> str:
     environment = Environment(
         loader=PackageLoader("taut.report"),
@@ -140,6 +147,7 @@ def _page(
         trim_words=trim,
         sections=sections,
         compared=compared,
+        images=images,
         comparison=comparison,
         cells=cells,
         captures=[t for _, analysis in runs for t in captures.captures_of(analysis.trials)],

@@ -45,7 +45,7 @@ def test_figure_draws_a_small_chart_in_colour_tokens(figure, scene):
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
 def test_figure_writes_svg_and_png(figure, scene, tmp_path):
-    write_images(as_spec(figure.draw(scene)), tmp_path / figure.id)
+    write_images({figure.id: as_spec(figure.draw(scene))}, tmp_path)
 
     root = ET.parse(tmp_path / f"{figure.id}.svg").getroot()
     assert root.tag.endswith("svg")
