@@ -81,10 +81,19 @@ def test_version(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out.startswith("taut ")
 
 
-def test_help_loads_no_heavy_library():
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ([], ("typer", "rich")),
+        (["report"], ("pydantic", "jinja2", "taut.analysis", "taut.explain")),
+    ],
+    ids=["taut", "taut report"],
+)
+def test_help_loads_no_heavy_library(command: list[str], more: tuple[str, ...]):
+    heavy = ("numpy", "pyarrow", "duckdb", "scipy", "altair", "vl_convert", *more)
     code = (
-        "import sys; from taut.cli.main import run_command; run_command(['--help']);"
-        "heavy = ('typer', 'rich', 'numpy', 'pyarrow', 'duckdb', 'altair');"
+        f"import sys; from taut.cli.main import run_command; run_command({[*command, '--help']});"
+        f"heavy = {heavy};"
         "print([name for name in heavy if name in sys.modules])"
     )
 

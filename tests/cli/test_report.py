@@ -5,6 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from made_run import VARIANTS, make_run
+from taut.analysis.trial_result import DISTRIBUTION
 from taut.cli.main import run_command
 from taut.cli.report import report
 from taut.core.errors import InputError
@@ -35,6 +36,35 @@ def test_report_json_is_one_document(app, tmp_path):
     document = json.loads(done.stdout)
     assert document["report"] == str(tmp_path / "r.html")
     assert len(document["runs"][0]["trials"]) == 2
+
+
+def test_what_is_analysed_is_read_unless_it_is_asked_for_again(app, tmp_path):
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+    [trial] = (run / "trials").iterdir()
+    told, counted = [], []
+
+    for more in ([], [], ["--again"], ["--engine", "duckdb"]):
+        done = CliRunner().invoke(app, [str(run), "--json", *more])
+        told.append(json.loads(done.stdout))
+        counted.append((trial / DISTRIBUTION).stat().st_mtime_ns)
+
+    assert told[1:] == told[:1] * 3
+    assert counted[0] == counted[1] < counted[2] < counted[3]
+
+
+def test_timings_are_a_key_of_the_document_or_a_table_below_the_other(app, tmp_path):
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+
+    document = json.loads(CliRunner().invoke(app, [str(run), "--timings", "--json"]).stdout)
+    shown = CliRunner().invoke(app, [str(run), "--timings"]).stdout.splitlines()
+
+    stages = [one["stage"] for one in document["timings"]]
+    assert {"libraries", "analysis", "figures", "page"} < set(stages)
+    table = shown[shown.index(f"Report: {run / 'report.html'}") + 2 :]
+    assert table[0].split() == ["stage", "seconds"]
+    assert [line.split()[0] for line in table[1:]] == [
+        *("start", "libraries", "analysis", "figures", "page", "table", "rest", "together")
+    ]
 
 
 def test_what_is_not_a_run_is_bad_input(app, tmp_path):

@@ -30,7 +30,7 @@ SECTIONS = {
     },
     "Understand": {
         "explain": "name the cause of every late packet of a run, with evidence",
-        "report": "analyse runs again and write one report of them",
+        "report": "write one report of runs, and analyse those that are not yet",
         "compare": "compare two runs: relative improvement per percentile, and whether it is shown",
     },
     "Change": {

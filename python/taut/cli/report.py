@@ -1,4 +1,4 @@
-"""`taut report RUN...`: analyse recorded runs and write one report of them."""
+"""`taut report RUN...`: write one report of recorded runs."""
 
 import json
 import sys
@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from taut.analysis.results import analyse_run
 from taut.cli.details import DetailsOption
+from taut.cli.images import ImagesOption
+from taut.cli.timings import TimingsOption, print_timings, timings_key
 from taut.core.credentials import refuse_password
+from taut.core.timings import stage, timed
 from taut.records.documents.json_form import plain_object
 from taut.records.rundir import RunDirectory
-from taut.report.html import write_html
-from taut.report.table import print_results
 from taut.storage.engines import ENGINES
 
 EXAMPLES = (
@@ -31,10 +31,18 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="The HTML file; default: report.html in the first run."),
     ] = None,
+    images: ImagesOption = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Analyse again what is analysed already.")
+    ] = False,
     engine: Annotated[
-        str,
-        typer.Option(metavar="ENGINE", help=f"The SQL engine that analyses: {', '.join(ENGINES)}."),
-    ] = "duckdb",
+        str | None,
+        typer.Option(
+            metavar="ENGINE",
+            help=f"Analyse again, by this SQL engine: {', '.join(ENGINES)} (default: duckdb, where "
+            "there is something to analyse).",
+        ),
+    ] = None,
     engine_url: Annotated[
         str | None,
         typer.Option(
@@ -46,23 +54,41 @@ def report(
         ),
     ] = None,
     details: DetailsOption = False,
+    timings: TimingsOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the analysis as one JSON document instead.")
     ] = False,
 ) -> None:
-    """Analyse runs again and write their report: a table here, HTML, SVG and PNG in files."""
-    notes = Console(stderr=True)
-    analysed = []
-    for path in runs:
-        run = RunDirectory(path)
-        n_trials = len(run.some_trials())
-        with notes.status(f"analysing {path}: {n_trials} trials"):
-            analysed.append((run, analyse_run(run, engine, engine_url=engine_url)))
-    with notes.status("drawing figures"):
-        written = write_html(analysed, out or runs[0] / "report.html")
-    if as_json:
-        documents = [{"run": str(run.path), **plain_object(of)} for run, of in analysed]
-        json.dump({"report": str(written), "runs": documents}, sys.stdout)
-        sys.stdout.write("\n")
-    else:
-        print_results(analysed, Console(), written, details=details)
+    """Write one report of runs, a table here and HTML in a file; analyse what is not analysed."""
+    with timed(timings):
+        with stage("libraries"):
+            # Here, not above: they take seconds to load, and `-h` needs none.
+            from taut.analysis.pairing import read_analysis
+            from taut.analysis.results import analyse_run
+            from taut.report.html import write_html
+            from taut.report.table import print_results
+
+        is_new = again or engine is not None or engine_url is not None
+        notes = Console(stderr=True)
+        analysed = []
+        for path in runs:
+            run = RunDirectory(path)
+            n_trials = len(run.some_trials())
+            with notes.status(f"analysing {path}: {n_trials} trials"), stage("analysis"):
+                of = (
+                    analyse_run(run, engine or "duckdb", engine_url=engine_url)
+                    if is_new
+                    else read_analysis(run)
+                )
+                analysed.append((run, of))
+        with notes.status("drawing figures"):
+            written = write_html(analysed, out or runs[0] / "report.html", images=images)
+        if as_json:
+            documents = [{"run": str(run.path), **plain_object(of)} for run, of in analysed]
+            document = {"report": str(written), "runs": documents, **timings_key()}
+            json.dump(document, sys.stdout)
+            sys.stdout.write("\n")
+            return
+        with stage("table"):
+            print_results(analysed, Console(), written, details=details)
+        print_timings(Console())

@@ -7,9 +7,10 @@ an ORDER BY, so that DuckDB, PostgreSQL and Spark give the same answer.
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-import pyarrow as pa
+if TYPE_CHECKING:  # `taut report -h` names the engines, and needs no table
+    import pyarrow as pa
 
 
 class Engine(Protocol):
@@ -20,7 +21,7 @@ class Engine(Protocol):
     boolean, a double, text, bytes or a decimal.
     """
 
-    def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
+    def load(self, tables: Mapping[str, "Path | pa.Table"]) -> None:
         """Name Parquet files or Arrow tables, replacing what had the name."""
 
     def define(self, name: str, select: str) -> None:
@@ -29,7 +30,7 @@ class Engine(Protocol):
     def materialise(self, name: str, select: str) -> None:
         """Name the rows of a SELECT as they are now: for what several queries read."""
 
-    def query(self, select: str) -> pa.Table:
+    def query(self, select: str) -> "pa.Table":
         """Run one SELECT."""
 
     def __enter__(self) -> Self: ...
