@@ -85,7 +85,7 @@ def test_version(capsys: pytest.CaptureFixture[str]):
     ("command", "more"),
     [
         ([], ("typer", "rich")),
-        (["report"], ("pydantic", "jinja2", "taut.analysis", "taut.explain")),
+        (["report"], ("rich", "pydantic", "jinja2", "taut.analysis", "taut.explain")),
     ],
     ids=["taut", "taut report"],
 )

@@ -1,24 +1,27 @@
 """`--timings`: where the time of a command went, as a table or as a key of its document."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from taut.core.timings import timings_so_far
 from taut.records.documents.json_form import Json
-from taut.report.columns import numbers, print_columns, words
+
+if TYPE_CHECKING:  # Rich is half of what a help would load.
+    from rich.console import Console
 
 TimingsOption = Annotated[
     bool, typer.Option("--timings", help="Also say where the time went, stage by stage.")
 ]
 
 
-def print_timings(console: Console) -> None:
+def print_timings(console: "Console") -> None:
     """Print every stage with its seconds, and their sum; nothing if nobody asked."""
     stages = timings_so_far()
     if stages is None:
         return
+    from taut.report.columns import numbers, print_columns, words
+
     rows = [(one.stage, one.seconds) for one in stages]
     rows.append(("together", sum(one.seconds for one in stages)))
     console.print()
