@@ -70,7 +70,7 @@ tidy: build ## clang-tidy over the data plane (a minute or two)
 # An emulated guest keeps one core busy, hardly two: two at a time.
 guest: build ## boot Debian's kernels in QEMU: parameters in force, traces explained
 	@devtools/setup.sh guest
-	@$(VENV)/pytest -m guest --numprocesses $$(($$(nproc) > 1 ? 2 : 1)) --dist loadscope \
+	@$(VENV)/pytest tests/acceptance -m guest --numprocesses $$(($$(nproc) > 1 ? 2 : 1)) --dist loadscope \
 		--no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; three quarters of an hour)

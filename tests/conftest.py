@@ -3,6 +3,8 @@
 import os
 import signal
 from collections.abc import Generator, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 import servers
 from skips import fail_unless_allowed
-from stages import SERVERS, STAGES, company_of, stage_of
+from stages import SERVERS, STAGES, company_of, may_hold, stage_of
 from taut.core.binaries import BINARIES, find_binary_or_none
 from taut.storage.engines import ENGINES
 from terminal import Terminal
@@ -31,6 +33,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--stage", choices=STAGES, help="only the tests of this stage of make test")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files that have no test of the stage that is asked for."""
+    stage = config.getoption("--stage")
+    if stage is None or collection_path.suffix != ".py":
+        return None
+    return None if _may_hold(collection_path, stage) else True
+
+
+@cache
+def _may_hold(file: Path, stage: str) -> bool:
+    return may_hold(file.read_text(encoding="utf-8"), stage)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what this user, or this build, cannot run; leave out tests of other stages.
 
@@ -40,12 +55,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     built = all(find_binary_or_none(name) for name in BINARIES)
     is_root = os.geteuid() == 0
     for item in items:
+        if not _may_hold(item.path, _stage(item)):
+            raise pytest.UsageError(f"{item.nodeid}: its mark must stand in its own file")
         needs_binaries = item.get_closest_marker("smoke") or item.get_closest_marker("acceptance")
         if needs_binaries and not built:
             item.add_marker(NO_BINARIES)
         if item.get_closest_marker("root") and not is_root:
             item.add_marker(NO_ROOT)
-    items.sort(key=lambda item: (_is_last(item), company_of(item.nodeid) != SERVERS))
+    items.sort(key=lambda item: (_is_last(item), company_of(item.nodeid) not in SERVERS))
     if asked := config.getoption("--stage"):
         others = [item for item in items if _stage(item) != asked]
         items[:] = [item for item in items if _stage(item) == asked]

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from taut.storage.engines import ENGINES
 
 STAGES = ("beside", "alone", "long")
-SERVERS = "servers"
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
 _OF_A_GUEST = re.compile(r"\[((?:rt-)?amd64)\b")
-_OF_AN_ENGINE = re.compile(rf"[\[-]({'|'.join(ENGINES)})[\]-]")
+SERVERS = tuple(name for name, kind in ENGINES.items() if not kind.is_embedded)
+_OF_A_SERVER = re.compile(rf"[\[_-]({'|'.join(SERVERS)})[\]_.-]")
 
 
 def stage_of(marks: Iterable[str]) -> str:
@@ -28,15 +28,26 @@ def stage_of(marks: Iterable[str]) -> str:
     return "beside"
 
 
+def may_hold(source: str, stage: str) -> bool:
+    """Whether a file of tests may have some of a stage: who is not `beside` is marked, in the file.
+
+    Most files have no mark, and to read and import all of them takes as long as many tests.
+    """
+    if stage == "beside":
+        return True
+    marks = {"long"} if stage == "long" else {"alone", *_TOUCH_THE_MACHINE}
+    return any(f"mark.{name}" in source for name in marks)
+
+
 def company_of(nodeid: str) -> str:
     """Name the tests that one process should take as a whole.
 
-    They are those of a file, or all that share what takes long to make: the servers of the engines,
+    They are those of a file, or all that share what takes long to make: the server of an engine,
     the analysed run of the report's tests, the boots of one kernel.
     """
     path = nodeid.partition("::")[0]
     if found := _OF_A_GUEST.search(nodeid):
         return f"{path} {found[1]}"
-    if _OF_AN_ENGINE.search(nodeid):
-        return SERVERS
+    if found := _OF_A_SERVER.search(nodeid):
+        return found[1]
     return "tests/report" if path.startswith("tests/report/") else path

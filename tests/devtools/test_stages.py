@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from stages import STAGES, company_of, stage_of
+from stages import STAGES, company_of, may_hold, stage_of
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,28 @@ def test_whatever_its_marks_a_test_is_in_a_stage() -> None:
 
 
 @pytest.mark.parametrize(
+    ("mark", "stages"),
+    [
+        ("", {"beside"}),
+        ("@pytest.mark.parametrize", {"beside"}),
+        ("@pytest.mark.root", {"beside", "alone"}),
+        ("pytestmark = pytest.mark.alone", {"beside", "alone"}),
+        ("marks=pytest.mark.long", {"beside", "long"}),
+    ],
+)
+def test_a_file_is_read_for_the_stages_that_its_marks_name(mark: str, stages: set[str]) -> None:
+    source = f"{mark}\ndef test_a() -> None: ...\n"
+
+    assert {stage for stage in STAGES if may_hold(source, stage)} == stages
+
+
+@pytest.mark.parametrize(
     ("nodeid", "company"),
     [
-        ("tests/storage/test_engines.py::test_a_name[duckdb]", "servers"),
-        ("tests/acceptance/test_captures.py::test_every_engine[native-spark]", "servers"),
+        ("tests/storage/test_engines.py::test_a_name[duckdb]", "tests/storage/test_engines.py"),
+        ("tests/storage/test_engines.py::test_a_name[postgres]", "postgres"),
+        ("tests/storage/test_servers.py::test_spark_asks_for_a_secret", "spark"),
+        ("tests/acceptance/test_captures.py::test_every_engine[native-spark]", "spark"),
         ("tests/analysis/test_load.py::test_rates[spark plug]", "tests/analysis/test_load.py"),
         ("tests/report/figures/test_conformance.py::test_it_draws[tail]", "tests/report"),
         ("tests/acceptance/test_guest.py::test_a[amd64]", "tests/acceptance/test_guest.py amd64"),
