@@ -121,7 +121,7 @@ def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None
             id="path",
             marks=pytest.mark.long,
         ),
-        pytest.param(["--cause", "stopped", "--acts", "1500"], ["taut-inject"], id="cause"),
+        pytest.param(["--cause", "stopped", "--acts", "400"], ["taut-inject"], id="cause"),
     ],
 )
 def test_ctrl_c_ends_it_and_leaves_nothing(
