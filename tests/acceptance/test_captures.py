@@ -25,6 +25,8 @@ from made_captures import (
     write_as,
     write_capture,
 )
+from servers import missing_spark
+from taut.cli.main import run_command
 from taut.core.binaries import find_binary
 from waiting import wait_for
 
@@ -100,15 +102,31 @@ def test_the_real_pair_gives_the_known_numbers(skip: str) -> None:
 
 @pytest.mark.parametrize("where", ["native", "engine"])
 def test_every_engine_gives_the_known_numbers(
-    engine_at: tuple[str, str | None], where: str
+    engine_at: tuple[str, str | None], where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, url = engine_at
-    pair = (hipnet21(INGRESS), hipnet21(EGRESS))
+    pair = (str(hipnet21(INGRESS)), str(hipnet21(EGRESS)))
     at = ("--engine", name, *(["--engine-url", url] if url else []), "--match", where)
-    found = document(*pair, "--skip", "1s", "--no-content", *at)
 
+    # In this process: Spark's driver takes half a minute to be as fast as it will be.
+    assert run_command(["analyze", *pair, "--skip", "1s", "--no-content", *at, "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
     assert found == by_default()
     assert_expected(found, "1s")
+
+
+@pytest.mark.long
+def test_a_taut_of_its_own_brings_its_spark_and_ends_with_it(tmp_path: Path) -> None:
+    if reason := missing_spark():
+        pytest.skip(reason)
+    ingress, egress = frames_of(100)
+    before = write_capture(tmp_path / "in.pcap", pcap_bytes(ingress))
+    after = write_capture(tmp_path / "out.pcap", pcap_bytes(egress))
+
+    found = document(before, after, "--no-content", "--engine", "spark", "--match", "engine")
+
+    assert found == document(before, after, "--no-content")
 
 
 @cache
