@@ -18,7 +18,7 @@ pytestmark = pytest.mark.acceptance
 
 SPEC = """
 name = "bad-input"
-duration = "1s"
+duration = "300ms"
 warm_up = "100ms"
 deadline = "100ms"
 floor = false
