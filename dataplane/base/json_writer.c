@@ -5,16 +5,39 @@
 #include <inttypes.h>
 #include <math.h>
 
+// How many bytes the character takes that begins here; 0: none does (RFC 3629, section 4).
+static size_t utf8_bytes(const unsigned char *at)
+{
+	// The first that needs so many bytes: in more than it needs a character is none.
+	static const uint32_t first[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = *at < 0x80 ? 1 : *at < 0xc0 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+	uint32_t value = n > 1 ? *at & (0x7fU >> n) : *at;
+
+	if (n == 0 || *at >= 0xf8)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		value = value << 6 | (at[i] & 0x3fU);
+	}
+	bool is_surrogate = value >= 0xd800 && value < 0xe000;
+	return value >= first[n] && value <= 0x10ffff && !is_surrogate ? n : 0;
+}
+
 static void print_quoted(FILE *out, const char *text)
 {
 	fputc('"', out);
-	for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-		if (*at == '"' || *at == '\\')
+	for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+		size_t n = utf8_bytes(at);
+		if (n == 0)
+			fputs("\\ufffd", out);
+		else if (*at == '"' || *at == '\\')
 			fprintf(out, "\\%c", *at);
 		else if (*at < 0x20)
 			fprintf(out, "\\u%04x", *at);
 		else
-			fputc(*at, out);
+			fwrite(at, 1, n, out);
+		at += n > 0 ? n : 1;
 	}
 	fputc('"', out);
 }

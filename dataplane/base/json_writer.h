@@ -37,7 +37,8 @@ void json_end(struct json *json);
 // A name that is a number, as of a core. The value that comes next is given NULL.
 void json_name_u64(struct json *json, uint64_t name);
 
-// text NULL writes null. What is not ASCII is written as it stands.
+// text NULL writes null. Text may be any bytes, as names of threads and files are: each that is no
+// UTF-8, or half of a character that was cut off, is written as U+FFFD.
 void json_text(struct json *json, const char *name, const char *text);
 void json_u64(struct json *json, const char *name, uint64_t value);
 void json_i64(struct json *json, const char *name, int64_t value);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +87,45 @@ static void text_is_escaped_in_names_and_values(void **state)
 	assert_written(&json,
 		"{\"a\\\"b\":\"quote \\\" backslash \\\\ newline \\u000a bell \\u0007\","
 		"\"utf-8\":\"\xc2\xb5s\"}\n");
+}
+
+// Names of threads are cut off at 15 bytes, in a character or not; those of files are any bytes.
+static void what_is_no_utf8_is_replaced(void **state)
+{
+	static const char *const wrong[] = {
+		"\xc2", // cut off
+		"\xe2\x82", // the same: two bytes of three
+		"\xff",
+		"\x80",
+		"\xc0\xaf", // '/' in two bytes
+		"\xed\xa0\x80", // half of a pair of UTF-16
+		"\xf4\x90\x80\x80", // above the last one
+		"\xf8\x88\x80\x80\x80",
+	};
+	static const char all[] = "\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"
+				  "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\x7f";
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		char wanted[64] = "\"a";
+		struct json json = to_text();
+		char given[16];
+		snprintf(given, sizeof(given), "a%sz", wrong[i]);
+		for (size_t j = 0; j < strlen(wrong[i]); j++)
+			strcat(wanted, "\\ufffd");
+		strcat(wanted, "z\"\n");
+		json_text(&json, NULL, given);
+		assert_written(&json, wanted);
+	}
+	struct json json = to_text();
+	json_object(&json, NULL);
+	json_text(&json, "\xc3", all);
+	json_end(&json);
+	assert_int_equal(json_done(&json), 0);
+	fclose(json.out);
+	static const char before[] = "{\"\\ufffd\":\"";
+	assert_memory_equal(text, before, strlen(before));
+	assert_memory_equal(text + strlen(before), all, strlen(all));
+	free(text);
 }
 
 static void numbers_json_has_not_are_null(void **state)
@@ -180,6 +220,7 @@ int main(void)
 		cmocka_unit_test(every_kind_of_value_is_written),
 		cmocka_unit_test(commas_stand_between_members_only),
 		cmocka_unit_test(text_is_escaped_in_names_and_values),
+		cmocka_unit_test(what_is_no_utf8_is_replaced),
 		cmocka_unit_test(numbers_json_has_not_are_null),
 		cmocka_unit_test(a_full_disk_is_told_at_the_end),
 		cmocka_unit_test(a_wrong_document_stops_the_program),

@@ -1,7 +1,6 @@
 """Run taut-match over a pair of captures and read what it found; docs/matching.md defines it."""
 
 import ctypes
-import json
 import os
 import signal
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, InterruptedRun, TautError
-from taut.records.documents.json_form import parse
+from taut.records.documents.json_form import read_document
 from taut.records.documents.match import MATCH_FILE, MatchCounts, MatchReport
 
 PROGRAM = "taut-match"
@@ -86,8 +85,7 @@ def run_match(
     if status != 0:
         ended = f"ended by signal {-status}" if status < 0 else _words_of(lines)
         raise TautError(f"{PROGRAM}: {ended}")
-    text = (folder / MATCH_FILE).read_text(encoding="utf-8", errors="surrogateescape")
-    return Matched(folder, parse(MatchReport, json.loads(text), PROGRAM))
+    return Matched(folder, read_document(MatchReport, folder / MATCH_FILE))
 
 
 def _run(
