@@ -127,15 +127,17 @@ static void print_smi(struct json *json, const cpu_set_t *cores)
 	json_end(json);
 }
 
-static bool read_line_of(const char *path, char *line, size_t len)
+// Returns false when there is nothing to read: the thread has ended.
+static bool read_start_of(const char *path, char *text, size_t len)
 {
 	FILE *file = fopen(path, "re");
 
 	if (file == NULL)
 		return false;
-	bool is_read = fgets(line, (int)len, file) != NULL;
+	size_t n = fread(text, 1, len - 1, file);
+	text[n] = '\0';
 	fclose(file);
-	return is_read;
+	return n > 0;
 }
 
 // The n-th number of a line, from 0; 0 when there is none.
@@ -162,22 +164,29 @@ static bool value_of(const char *line, const char *key, uint64_t *out)
 	return true;
 }
 
+static void print_column(struct json *json, const char *name, const char *at, int n)
+{
+	if (at != NULL)
+		json_u64(json, name, column(at, n));
+	else
+		json_null(json, name);
+}
+
 static void print_stat(struct json *json, const char *folder)
 {
-	char path[PATH_LEN], line[LINE_LEN];
+	char path[PATH_LEN], text[LINE_LEN];
 	const char *at = NULL;
 
 	snprintf(path, sizeof(path), "%s/stat", folder);
-	// The name may hold anything, even brackets: count from the last one, behind the state.
-	if (read_line_of(path, line, sizeof(line)) && (at = strrchr(line, ')')) != NULL)
+	// The name may hold anything, even brackets and the end of a line: count from the last one,
+	// behind the state.
+	if (read_start_of(path, text, sizeof(text)) && (at = strrchr(text, ')')) != NULL)
 		at += strnlen(at, 3);
-	json_u64(json, "minflt", at == NULL ? 0 : column(at, MINFLT_COLUMN));
-	json_u64(json, "majflt", at == NULL ? 0 : column(at, MAJFLT_COLUMN));
+	print_column(json, "minflt", at, MINFLT_COLUMN);
+	print_column(json, "majflt", at, MAJFLT_COLUMN);
 	snprintf(path, sizeof(path), "%s/schedstat", folder);
-	if (read_line_of(path, line, sizeof(line)))
-		json_u64(json, "run_delay_ns", column(line, 1));
-	else
-		json_null(json, "run_delay_ns");
+	print_column(
+		json, "run_delay_ns", read_start_of(path, text, sizeof(text)) ? text : NULL, 1);
 }
 
 static void print_switches(struct json *json, const char *folder)

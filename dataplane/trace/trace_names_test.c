@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -157,6 +159,36 @@ static void steal_is_the_eighth_column(void **state)
 	free(text);
 }
 
+static char *counters_of(uint32_t thread)
+{
+	char *out = NULL;
+	size_t size;
+	cpu_set_t none;
+	FILE *file = open_memstream(&out, &size);
+
+	CPU_ZERO(&none);
+	counters_print(file, &none, &thread, 1);
+	fclose(file);
+	return out;
+}
+
+static void a_thread_is_counted_whatever_it_is_called(void **state)
+{
+	static const char *const names[] = {"plain", "(a) b", "two\nlines", ") S 1 2 3"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(prctl(PR_SET_NAME, names[i]), 0);
+		char *text = counters_of((uint32_t)gettid());
+		const char *faults = strstr(text, "\"minflt\":");
+		assert_non_null(faults);
+		assert_true(strtoull(faults + strlen("\"minflt\":"), NULL, 10) > 10);
+		free(text);
+	}
+	char *text = counters_of(UINT32_MAX);
+	assert_non_null(strstr(text, "\"threads\":{\"4294967295\":null}"));
+	free(text);
+}
+
 static void a_fitted_clock_goes_on_in_both_directions(void **state)
 {
 	struct trace_clock clock = {
@@ -181,6 +213,7 @@ int main(void)
 		cmocka_unit_test(only_what_dead_collectors_left_is_stale),
 		cmocka_unit_test(rows_of_counters_are_those_of_the_watched_cores),
 		cmocka_unit_test(steal_is_the_eighth_column),
+		cmocka_unit_test(a_thread_is_counted_whatever_it_is_called),
 		cmocka_unit_test(a_fitted_clock_goes_on_in_both_directions),
 	};
 
