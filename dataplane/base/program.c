@@ -3,9 +3,13 @@
 #include "clock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+// Left for the names of files in it, so that no path is cut off.
+enum { NAME_ROOM = 64 };
 
 volatile int program_n_signals;
 
@@ -44,11 +48,13 @@ void program_catch_signals_waiting(sigset_t *wait_mask)
 int program_make_out(const char *path, struct error *error)
 {
 	struct stat status;
+	int err = 0;
 
-	if (mkdir(path, 0755) == 0)
-		return 0;
-	int err = errno;
-	if (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+	if (strlen(path) > PATH_MAX - NAME_ROOM)
+		err = ENAMETOOLONG;
+	else if (mkdir(path, 0755) < 0)
+		err = errno;
+	if (err == 0 || (err == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
 		return 0;
 	error_set(error, "--out %s: %s; name a folder that can be made", path, strerror(err));
 	return -err;

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,6 +73,20 @@ static void a_file_is_no_folder(void **state)
 	assert_int_equal(program_make_out(inside("file/below"), &error), -ENOTDIR);
 	assert_int_equal(program_make_out(inside("none/below"), &error), -ENOENT);
 	assert_int_equal(program_make_out("", &error), -ENOENT);
+}
+
+// Slashes may be as many as one likes, until the names of the files in it find no room.
+static void a_path_without_room_for_names_is_refused(void **state)
+{
+	char path[PATH_MAX];
+	const size_t len = strlen(inside("out"));
+
+	memset(path, '/', sizeof(path));
+	snprintf(path + 3000, sizeof(path) - 3000, "%s", inside("out"));
+	assert_int_equal(program_make_out(path, &error), 0);
+	memset(path, '/', sizeof(path));
+	snprintf(path + PATH_MAX - 1 - len, len + 1, "%s", inside("out"));
+	assert_int_equal(program_make_out(path, &error), -ENAMETOOLONG);
 }
 
 static void signals_are_counted(void **state)
@@ -169,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_folder_is_made_or_there_already),
 		cmocka_unit_test(a_file_is_no_folder),
+		cmocka_unit_test(a_path_without_room_for_names_is_refused),
 		cmocka_unit_test(signals_are_counted),
 		cmocka_unit_test(a_blocked_signal_comes_with_the_wait),
 		cmocka_unit_test(a_file_size_limit_is_an_error_of_the_write),

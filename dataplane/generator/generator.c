@@ -8,6 +8,7 @@
 #include <rte_errno.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -103,7 +104,7 @@ static int writer_core(const struct generator *g)
 
 static int open_gaps(struct generator *g, struct error *error)
 {
-	char path[512];
+	char path[PATH_MAX];
 	const struct gap_log_config config = {
 		.threshold_ticks = clock_ticks(g->config->gap_threshold_ns, g->tsc_hz),
 		.per_packet_ticks = clock_ticks(g->config->gap_per_packet_ns, g->tsc_hz),
@@ -123,7 +124,7 @@ static int open_gaps(struct generator *g, struct error *error)
 static int open_writer(struct generator *g, struct error *error)
 {
 	const struct options *options = &g->config->options;
-	char path[512];
+	char path[PATH_MAX];
 	struct record_writer_config config = {
 		.path = path,
 		.kind = RECORD_PACKET,
@@ -301,7 +302,7 @@ static void write_files(struct generator *g)
 {
 	const struct clock_point *last = &g->points[2 * CLOCK_POINTS - 1];
 	const struct record_file_header header = file_header(g);
-	char path[512];
+	char path[PATH_MAX];
 
 	if (g->loop.writer != NULL) {
 		g->n_stalls = record_writer_stalls(g->loop.writer);

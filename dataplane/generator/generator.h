@@ -8,6 +8,7 @@
 #include "error.h"
 #include "loop.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +30,7 @@ struct generator {
 	enum loop_stop stop; // of sending
 	bool was_interrupted; // sending or draining
 	int write_error; // -errno of the first file that could not be written
-	char write_error_path[512];
+	char write_error_path[PATH_MAX];
 	uint64_t n_records, n_records_lost, n_stalls;
 };
 

@@ -227,7 +227,7 @@ static int close_checked(FILE *file)
 
 int summary_write(const struct generator *g)
 {
-	char path[512], temporary[520];
+	char path[PATH_MAX], temporary[PATH_MAX + 8];
 
 	generator_path(g, "generator.json", path, sizeof(path));
 	snprintf(temporary, sizeof(temporary), "%s.tmp", path);

@@ -24,6 +24,8 @@ from generator_run import (
 )
 from taut.core.binaries import find_binary
 from taut.records import layout
+from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult
+from taut.records.documents.json_form import read_document
 from taut.records.layout import PacketFlag
 from waiting import wait_for, wait_until_ran
 
@@ -183,6 +185,19 @@ def test_json_prints_the_document_that_is_written(tmp_path: Path):
     assert printed["asked"]["rate"] == "50kpps"
     assert printed["asked"]["deadline"] == "1s"
     assert printed["clock"]["residual_ns"] < 10_000
+
+
+def test_the_path_of_the_folder_may_be_long_and_of_any_bytes(tmp_path: Path):
+    out = tmp_path.joinpath(*4 * ["x" * 200], "\udcff")
+    out.mkdir(parents=True)
+
+    run(out, *LOOP, *QUICK)
+
+    result = read(out)
+    assert_records_agree(result)
+    assert result.summary["asked"]["out"] == f"{out.parent}/\ufffd"
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+    assert read_document(GeneratorResult, out / GENERATOR_FILE).counters["sent"] > 0
 
 
 def stop_for_5_ms(out: Path):
