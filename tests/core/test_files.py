@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from taut.core.files import write_json
+from taut.core.files import write_json, write_whole
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
@@ -15,3 +15,9 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
 
     assert json.loads(path.read_text()) == {"n": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_text_of_any_bytes_is_written_as_it_was_read(tmp_path: Path) -> None:
+    write_whole(tmp_path / "a", b"\xff \xc3\xa9\n".decode(errors="surrogateescape"))
+
+    assert (tmp_path / "a").read_bytes() == b"\xff \xc3\xa9\n"

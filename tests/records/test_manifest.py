@@ -6,6 +6,7 @@ import pytest
 from taut.records.documents.json_form import plain
 from taut.records.documents.manifest import SpecOfRun
 from taut.records.manifest import make_manifest, write_manifest
+from taut.records.rundir import RunDirectory
 
 
 def test_the_manifest_holds_what_could_change_a_number(
@@ -41,3 +42,13 @@ def test_a_password_of_the_command_line_is_not_written_down() -> None:
 
     assert "hunter2" not in json.dumps(plain(manifest))
     assert manifest.taut.command_line[-1] == "postgresql://u:***@db/x"
+
+
+def test_a_path_of_any_bytes_comes_back(tmp_path: Path) -> None:
+    typed = ["taut", "run", "x.toml", "--out", "runs/\udcff é"]
+    manifest = make_manifest(host={}, spec=SpecOfRun(), seeds={}, command_line=typed)
+
+    write_manifest(tmp_path, manifest)
+
+    assert RunDirectory(tmp_path).manifest() == manifest
+    assert "\\udcff é" in (tmp_path / "manifest.json").read_text(encoding="utf-8")

@@ -6,15 +6,19 @@ from pathlib import Path
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write a JSON document so that a crash leaves the old file or the new one, never a half."""
-    write_whole(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    """Write a JSON document so that a crash leaves the old file or the new one, never a half.
+
+    A name of a file may be any bytes: what Python has for those that are no UTF-8 is escaped.
+    """
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    write_whole(path, text.encode(errors="backslashreplace").decode())
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that a crash leaves the old file or the new one, never a half."""
     temporary = path.with_name(f".tmp-{path.name}")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
