@@ -119,3 +119,27 @@ def test_floors_and_failed_trials_are_left_out():
     said = found.sentence
 
     assert "8.02 µs" in said
+
+
+def test_runs_under_another_load_of_the_same_rate_are_no_repetitions():
+    burst = {"traffic": "burst", "schedule": "burst", "schedule_options": {"size": 32}}
+    rows = [*in_turn(3), *(row | burst for row in in_turn(3, found=90_000, trimmed=80_000))]
+
+    found = found_of_states(rows)
+    assert found is not None
+
+    assert found.sentence == (
+        "Trimmed beside as found: bridge at 10 kpkt/s, 64 B median 24.0 µs → 8.02 µs, p99.9 216 µs "
+        "→ 72.2 µs; bridge at 10 kpkt/s, 64 B (burst, size=32) median 90.0 µs → 80.0 µs, p99.9 810 "
+        "µs → 720 µs (medians of runs)."
+    )
+
+
+def test_rates_alone_tell_loads_apart():
+    rows = [*in_turn(3), *(row | {"asked_pps": 20_000.0} for row in in_turn(3))]
+
+    found = found_of_states(rows)
+    assert found is not None
+
+    assert "bridge at 10 kpkt/s median" in found.sentence
+    assert "; bridge at 20 kpkt/s median" in found.sentence

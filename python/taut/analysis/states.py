@@ -11,16 +11,18 @@ from statistics import median
 
 from taut.analysis.claim_words import change_words, few_words
 from taut.analysis.claims import Evidence, Judged, Said, judge_table
-from taut.analysis.load import rate_words
+from taut.analysis.load import LoadKey, load_of, load_words, rate_words
 from taut.analysis.runs import figure_of, ratio_evidence
 from taut.core.units import format_ns
+from taut.records.documents.load import Load
 from taut.records.documents.results import WITHOUT_VOID, TrialResult
 from taut.records.documents.trial import AS_FOUND
 
 TAIL = ("p99.9", "p99")
 """The tail as far out as the runs support it."""
 
-_Device = tuple[str | None, float | None, str | None]
+_Device = tuple[str | None, LoadKey]
+"""Its name and its load: runs under another load are no repetitions."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class _Change:
 
     state: str
     device: _Device
+    load: Load
     figure: str
     old_ns: float
     new_ns: float
@@ -83,7 +86,7 @@ def _changes(results: Sequence[TrialResult], before: str, after: str) -> list[_C
 
 
 def _device_of(result: TrialResult) -> _Device:
-    return result.device.dut, result.load.asked_pps, result.load.frame
+    return result.device.dut, load_of(result)
 
 
 def _change(
@@ -96,20 +99,25 @@ def _change(
         median(v for r in side if (v := figure_of(r, figure, WITHOUT_VOID)) is not None)
         for side in (first, second)
     )
-    return _Change(state, _device_of(first[0]), figure, old, new, evidence)
+    return _Change(state, _device_of(first[0]), first[0].load, figure, old, new, evidence)
 
 
 def _part(table: Sequence[tuple[_Change, Judged]], before: str, after: str) -> str:
-    devices = list(dict.fromkeys(change.device for change, _ in table))
-    several = len({(rate, frame) for _, rate, frame in devices}) > 1
+    loads = {change.device: change.load for change, _ in table}
     parts = []
-    for device in devices:
+    for device, load in loads.items():
         said = [_words(change, judged) for change, judged in table if change.device == device]
-        dut, rate, _ = device
-        name = f"{dut} at {rate_words(rate)}" if several else str(dut)
-        parts.append(f"{name} {', '.join(said)}")
+        parts.append(f"{device[0]}{_at(load, list(loads.values()))} {', '.join(said)}")
     found = "; ".join(parts) or "nothing can be compared"
     return f"{after.capitalize()} beside {before}: {found}"
+
+
+def _at(load: Load, loads: Sequence[Load]) -> str:
+    """Say under which load, as shortly as tells it from the others; empty where there is one."""
+    others = [other for other in loads if other != load]
+    if any(other.asked_pps == load.asked_pps for other in others):
+        return f" at {load_words(load)}"
+    return f" at {rate_words(load.asked_pps)}" if others else ""
 
 
 def _words(change: _Change, judged: Judged) -> str:
