@@ -146,11 +146,11 @@ def check_target(spec: Spec, target: str) -> None:
 
 
 def cell_of(trial: Trial) -> str:
-    """Name a device under a load: "eager, 100 kpkt/s"."""
+    """Name a device under a load: "eager, 100 kpkt/s"; no two of one experiment alike."""
     words = f"{trial.device.name}, {rate_words(trial.offered_pps)}"
     if trial.frame != 64:
         words += f", {trial.frame} B" if trial.frame != "imix" else ", imix"
-    return words if trial.traffic.schedule == "constant" else f"{words}, {trial.traffic.name}"
+    return words if trial.traffic.name == "constant" else f"{words}, {trial.traffic.name}"
 
 
 def causes_of(trials: Sequence[Measured], target: str) -> list[CauseFound]:
