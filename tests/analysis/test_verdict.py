@@ -2,6 +2,7 @@ import pytest
 
 from made_documents import made_result, made_variant
 from taut.analysis import verdict as analysis_verdict
+from taut.core.percentiles import PERCENTILES
 
 
 def verdict(rows, trials):
@@ -145,7 +146,8 @@ def test_what_the_generator_was_late_with_bounds_what_is_trusted(void_share, rea
     said = verdict([variant("eager", 1000, void_share=void_share)], [trial("eager")])
 
     assert reached in said
-    assert ("so what is further out may be its own" in said) is (void_share > 0)
+    its_own = "the medians" if void_share == 0.5 else "what is further out"
+    assert (f"so {its_own} may be its own" in said) is (void_share > 0)
 
 
 def test_a_percentile_of_too_few_packets_is_not_trusted():
@@ -155,6 +157,15 @@ def test_a_percentile_of_too_few_packets_is_not_trusted():
 
     assert "Trust percentiles as far as p99: " in said
     assert "further out fewer than 10 independent packets decide" in said
+
+
+def test_of_too_few_packets_for_a_median_nothing_is_further_out():
+    row = variant("eager", 1000, unsupported_percentiles=list(PERCENTILES))
+
+    said = verdict([row], [trial("eager")])
+
+    assert "Do not trust even the medians: " in said
+    assert "; fewer than 10 independent packets decide" in said
 
 
 def test_shared_cores_leave_the_medians():

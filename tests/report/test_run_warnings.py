@@ -108,3 +108,15 @@ def test_three_lines_stand_before_the_fold_and_nothing_is_lost():
     assert [line for line in folded(kinds) if line.startswith("kind")] == ["kind 3", "kind 4"]
     assert sum(" a" in line or " b" in line for line in folded(kinds)) == 10
     assert folded([Warned("alone", ["it alone"])]) == []
+
+
+def test_a_device_without_packets_is_told_with_the_state_of_the_host(run):
+    packets = {"n": 9, "p50": 900}
+    rows = [
+        made_variant(dut="eager", host=host, latency_ns=packets | {"n": n})
+        for host, n in (("as found", 9), ("trimmed", 0))
+    ]
+
+    [found] = warnings_of([], run(variants=rows))
+
+    assert found.line == ("No row of 1: eager, trimmed, at 100 kpkt/s, 64 B: no packet came back.")

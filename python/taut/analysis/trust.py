@@ -87,7 +87,8 @@ def _late(devices: Sequence[Variant], reached: str | None, *, without_void: bool
         return [f"{said}, which are left out here"]
     beyond = _beyond(reached)
     is_own = beyond is not None and share >= _share_above(beyond)
-    why = ", so what is further out may be its own" if is_own else ""
+    theirs = "the medians" if reached is None else "what is further out"
+    why = f", so {theirs} may be its own" if is_own else ""
     return [f"{said} ({worst.device.dut}){why}"]
 
 
@@ -95,7 +96,8 @@ def _support(devices: Sequence[Variant], reached: str | None) -> list[str]:
     beyond = _beyond(reached)
     if beyond is None or all(beyond not in row.doubt.unsupported_percentiles for row in devices):
         return []
-    return [f"further out fewer than {SUPPORT} independent packets decide"]
+    where = "" if reached is None else "further out "
+    return [f"{where}fewer than {SUPPORT} independent packets decide"]
 
 
 def _beyond(reached: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from taut.analysis.load import frame_words
 from taut.records.documents.manifest import Manifest, Tool
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import CoresOfTrial, TraceOfTrial
@@ -59,8 +60,9 @@ def _traffic(trial: TrialResult) -> str:
             f"key {capture.key}, window {cells.time(capture.window_ns)}"
         )
     both = ", both directions" if load.both else ""
+    flows = "1 flow" if load.flows == 1 else f"{cells.count(load.flows)} flows"
     return (
-        f"{load.schedule}, {load.frame} B, {cells.count(load.flows)} flows{both}, "
+        f"{load.schedule}, {frame_words(load.frame)}, {flows}{both}, "
         f"{cells.time(trial.duration_ns)} a trial"
     )
 

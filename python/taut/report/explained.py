@@ -45,7 +45,8 @@ def print_trial(trial: Traced, console: Console, *, details: bool) -> None:
             _print_parts(episode, console)
     more = len(episodes) - len(shown)
     if more:
-        print_paragraph(console, f"{more} more episodes told: --details", style="dim")
+        words_of_more = "1 more episode" if more == 1 else f"{more} more episodes"
+        print_paragraph(console, f"{words_of_more} told: --details", style="dim")
     if details:
         _print_causes(trial.explanation, console)
     print_notes(trial.explanation, console, details=details)

@@ -161,10 +161,12 @@ def _reason(trial: TrialResult) -> str:
 
 def _empty(runs: Runs) -> Warned | None:
     """Variants that have no row in any table."""
+    variants = [row for _, analysis in runs for row in analysis.variants]
+    in_states = len({row.device.host for row in variants}) > 1
     details = [
-        f"{row.device.dut} at {load_words(row.load)}: no packet came back"
-        for _, analysis in runs
-        for row in analysis.variants
+        f"{row.device.dut}{f', {row.device.host},' if in_states else ''} at "
+        f"{load_words(row.load)}: no packet came back"
+        for row in variants
         if row.latency.n == 0
     ]
     return Warned(f"No row of {len(details)}: {details[0]}.", details) if details else None
