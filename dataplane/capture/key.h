@@ -18,6 +18,8 @@ enum {
 	KEY_MAX_BYTES = 124, // so that key and length fit 128
 	KEY_MAX_RANGES = 16,
 	KEY_TEXT_LEN = 512,
+	KEY_HEAD_LEN = 64, // of the frame, for the default key
+	KEY_HEAD_BYTES = 52, // of it in the key: all but the MAC addresses
 };
 
 struct key_range {

@@ -19,51 +19,13 @@ enum {
 	PATH_LEN = 4096,
 	NS_PER_MS = 1000000,
 	NS_PER_S = 1000000000,
-	// An event may be noted this long after its stamp was taken: the hypervisor can stop a CPU
-	// between the two. What is late all the same is counted.
-	SETTLE_NS = 20 * NS_PER_MS,
 	// Kernels that wake a reader for every event shall not keep it busy.
 	REST_NS = 20 * NS_PER_MS,
-	MIN_SPAN_NS = 10 * NS_PER_MS, // between two readings of the clock
 	LOOK_S = 1, // between two looks at the followed file
 	// Initiators are few: their filter lets pass only what concerns a watched core.
 	ALL_SHARE = 8,
 	ALL_BYTES_MIN = 128 << 10,
 };
-
-uint64_t trace_clock_ticks(const struct trace_clock *clock, uint64_t stamp)
-{
-	if (clock->is_tsc)
-		return stamp;
-	__int128 ticks = (__int128)(clock->after.tsc - clock->before.tsc);
-	__int128 span_ns = (__int128)(clock->after.mono_raw_ns - clock->before.mono_raw_ns);
-	__int128 since_ns = (__int128)stamp - (__int128)clock->before.mono_raw_ns;
-	return clock->before.tsc + (uint64_t)(int64_t)(since_ns * ticks / span_ns);
-}
-
-static uint64_t stamp_now(const struct trace_clock *clock)
-{
-	struct timespec now;
-
-	if (clock->is_tsc)
-		return clock_tsc();
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-static void advance_clock(struct trace_clock *clock)
-{
-	struct clock_point now;
-
-	if (clock->is_tsc)
-		return;
-	clock_point_take(&now);
-	// Too near a point is all error and no slope.
-	if (now.mono_raw_ns - clock->after.mono_raw_ns < MIN_SPAN_NS)
-		return;
-	clock->before = clock->after;
-	clock->after = now;
-}
 
 static int start_clock(struct collector *collector)
 {
@@ -182,16 +144,9 @@ static int open_file(struct collector *collector, struct error *error)
 	return err;
 }
 
-static char *counters_text(const struct trace_config *config)
+static char *read_counters(const struct trace_config *config)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	if (out == NULL)
-		return NULL;
-	counters_print(out, &config->cores, config->threads, config->n_threads);
-	return fclose(out) == 0 ? text : NULL;
+	return counters_text(&config->cores, config->threads, config->n_threads);
 }
 
 static int flush(struct collector *collector)
@@ -245,8 +200,8 @@ static void begin(struct collector *collector)
 {
 	// Switching events on patched the kernel's code and interrupted every CPU: that is over
 	// before recording begins.
-	collector->before_text = counters_text(collector->config);
-	uint64_t stamp = stamp_now(&collector->clock);
+	collector->before_text = read_counters(collector->config);
+	uint64_t stamp = trace_clock_now(&collector->clock);
 	collector->armed_tsc = collector->clock.is_tsc ? stamp : clock_tsc();
 	for (size_t i = 0; i < collector->n_streams; i++)
 		stream_start(&collector->streams[i], stamp);
@@ -295,7 +250,7 @@ static int drain(struct collector *collector, uint64_t before)
 	struct event_record record;
 	int err = 0;
 
-	advance_clock(&collector->clock);
+	trace_clock_advance(&collector->clock);
 	merge_refill(collector->merge);
 	while (err == 0 && merge_take(collector->merge, before, &record)) {
 		record.tsc = trace_clock_ticks(&collector->clock, record.tsc);
@@ -316,13 +271,6 @@ static int drain(struct collector *collector, uint64_t before)
 	thread_names_ask(&collector->names.threads, &collector->n_threads_asked, &collector->pace);
 	collector->n_drains++;
 	return err;
-}
-
-static uint64_t settled(const struct trace_clock *clock, uint64_t tsc_hz)
-{
-	uint64_t settle = clock->is_tsc ? clock_ticks(SETTLE_NS, tsc_hz) : SETTLE_NS;
-
-	return stamp_now(clock) - settle;
 }
 
 // What is left of the duration; false when nothing is. Time is told by the TSC.
@@ -361,7 +309,7 @@ static int wait_and_drain(struct collector *collector, struct pollfd *files, str
 			continue;
 		pace_begin(&collector->pace);
 		// What the file tells of has to be here first.
-		err = drain(collector, settled(&collector->clock, collector->tsc_hz));
+		err = drain(collector, trace_clock_settled(&collector->clock, collector->tsc_hz));
 		if (err == 0 && config->is_tail)
 			err = tail_decide(&collector->tail, error);
 		if (err == 0 && *config->stop == 0)
@@ -386,7 +334,7 @@ static int finish(struct collector *collector, struct error *error)
 	(void)instance_switch(collector->core, false);
 	(void)instance_switch(collector->all, false);
 	collector->stopped_tsc = clock_tsc();
-	collector->after_text = counters_text(collector->config);
+	collector->after_text = read_counters(collector->config);
 	// Twice: a source that ran dry in one round is asked again in the next.
 	int err = drain(collector, UINT64_MAX);
 	if (err == 0)

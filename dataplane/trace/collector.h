@@ -10,7 +10,6 @@
 // wait and drops what does not fit; here the caller may wait, and the kernel's buffer holds what
 // comes meanwhile.
 
-#include "clock.h"
 #include "decode.h"
 #include "error.h"
 #include "instance.h"
@@ -19,6 +18,7 @@
 #include "record_file.h"
 #include "stream.h"
 #include "tail.h"
+#include "trace_clock.h"
 
 #include <signal.h>
 
@@ -53,12 +53,6 @@ enum row_state {
 	ROW_CHANGED, // it has, with other fields
 	ROW_REFUSED,
 	ROW_NO_THREAD, // it is recorded of watched threads only, and none was named
-};
-
-// The trace's clock in ticks. With mono_raw by the line through the last two readings.
-struct trace_clock {
-	bool is_tsc;
-	struct clock_point before, after;
 };
 
 struct collector {
@@ -101,6 +95,3 @@ int collector_run(struct collector *collector, struct error *error);
 
 // Remove the instances, finish events.bin, free. Returns 0 or -errno of the file.
 int collector_close(struct collector *collector);
-
-// To ticks, from what the trace's clock says.
-uint64_t trace_clock_ticks(const struct trace_clock *clock, uint64_t stamp);

@@ -295,10 +295,15 @@ static void print_thread(struct json *json, uint32_t thread)
 	json_end(json);
 }
 
-void counters_print(FILE *out, const cpu_set_t *cores, const uint32_t *threads, size_t n_threads)
+char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_threads)
 {
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
 	struct json json = {.out = out};
 
+	if (out == NULL)
+		return NULL;
 	json_object(&json, NULL);
 	json_u64(&json, "tsc", clock_tsc());
 	print_file(&json, "interrupts", "/proc/interrupts", cores, counters_print_rows);
@@ -310,4 +315,5 @@ void counters_print(FILE *out, const cpu_set_t *cores, const uint32_t *threads, 
 		print_thread(&json, threads[i]);
 	json_end(&json);
 	json_end(&json);
+	return fclose(out) == 0 ? text : NULL;
 }

@@ -10,9 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-// Write one JSON object: interrupts, softirqs, steal_jiffies and smi of the cores, and of each
-// thread its faults, switches, run delay and the throttling of its control groups.
-void counters_print(FILE *out, const cpu_set_t *cores, const uint32_t *threads, size_t n_threads);
+// Give one JSON object: interrupts, softirqs, steal_jiffies and smi of the cores, and of each
+// thread its faults, switches, run delay and the throttling of its control groups. To be
+// freed; NULL without memory.
+char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_threads);
 
 // The rows of /proc/interrupts or /proc/softirqs as {"LOC":{"1":77}}: watched cores only. `rows`
 // NULL writes {}; `name` is as in json_object.

@@ -161,15 +161,10 @@ static void steal_is_the_eighth_column(void **state)
 
 static char *counters_of(uint32_t thread)
 {
-	char *out = NULL;
-	size_t size;
 	cpu_set_t none;
-	FILE *file = open_memstream(&out, &size);
 
 	CPU_ZERO(&none);
-	counters_print(file, &none, &thread, 1);
-	fclose(file);
-	return out;
+	return counters_text(&none, &thread, 1);
 }
 
 static void a_thread_is_counted_whatever_it_is_called(void **state)

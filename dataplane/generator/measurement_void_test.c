@@ -1,0 +1,121 @@
+// Which packets are void: a gap of the loop met their sending, their arrival or their loss.
+
+#include "measurement_test_env.h"
+
+static void test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[5];
+
+	gap(due_of(0) - 500, due_of(0) - 100);
+	send(m, 3);
+	receive(m, 0, 300); // due after the gap
+	gap(due_of(1) + 100, due_of(1) + 200);
+	receive(m, 1, 300); // the gap was over before its arrival window: it was in the device
+	gap(due_of(2) + 250, due_of(2) + 308);
+	receive(m, 2, 300); // its arrival window begins at 305
+	gap(due_of(3) - 50, due_of(3) + 5);
+	send(m, 1); // was due while the loop stood
+	receive(m, 3, 300);
+
+	assert_int_equal(m->counters.void_, 2);
+	assert_int_equal(m->histograms[0][1][SERIES_SERVICE].counts[300], 2);
+	assert_int_equal(finish(m, records, 5), 4);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, PACKET_VOID);
+}
+
+static void test_what_a_device_holds_for_a_delayed_packet_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[5];
+
+	m->device_holds = true;
+	send(m, 2);
+	gap(due_of(1) + 200, due_of(1) + 300); // between departures: it delays none
+	send(m, 1);
+	receive(m, 0, 2500);
+	gap(due_of(3) - 50, due_of(3) + 5);
+	send(m, 1); // was due while the loop stood
+	receive(m, 1, 2500);
+	receive(m, 2, 1500);
+	send(m, 1);
+	receive(m, 4, 300);
+
+	assert_int_equal(finish(m, records, 5), 5);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].flags, PACKET_VOID);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, 0);
+	assert_int_equal(records[4].seq, 3);
+}
+
+static void test_what_a_device_held_back_from_a_full_ring_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 3);
+	gap(due_of(2) + 100, due_of(2) + 200);
+	gap_watch_waited(&gaps, GAP_WATCH_RING - 1, due_of(2) + 50, due_of(2) + 250);
+	receive(m, 0, 2900); // there was room
+	gap_watch_waited(&gaps, GAP_WATCH_RING, due_of(2) + 201, due_of(2) + 250);
+	receive(m, 1, 1900); // the gap had ended before those that waited came
+	gap_watch_waited(&gaps, GAP_WATCH_RING, due_of(2) + 50, due_of(2) + 250);
+	receive(m, 2, 900);
+	send(m, 1);
+	receive(m, 3, 300); // sent after
+
+	assert_int_equal(finish(m, records, 4), 4);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, 0);
+}
+
+static void test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	send(m, 4);
+	receive(m, 0, 300);
+	gap(due_of(2) + 200, due_of(2) + 300); // packet 1 should have been back long before
+
+	assert_int_equal(finish(m, records, 4), 4);
+	assert_int_equal(records[1].seq, 1);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(records[2].flags, PACKET_VOID);
+	assert_int_equal(records[3].flags, 0);
+}
+
+static void test_a_lost_packet_whose_gaps_are_forgotten_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[2];
+
+	send(m, 2);
+	receive(m, 0, 300); // no later gap is of interest to packet 1: it was lost before
+	for (uint64_t i = 0; i <= N_LATEST; i++)
+		gap(due_of(10) + i * 1000, due_of(10) + i * 1000 + 100);
+
+	assert_int_equal(finish(m, records, 2), 2);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].seq, 1);
+	assert_int_equal(records[1].flags, PACKET_VOID);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void),
+		cmocka_unit_test(test_what_a_device_holds_for_a_delayed_packet_is_void),
+		cmocka_unit_test(test_what_a_device_held_back_from_a_full_ring_is_void),
+		cmocka_unit_test(test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back),
+		cmocka_unit_test(test_a_lost_packet_whose_gaps_are_forgotten_is_void),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
