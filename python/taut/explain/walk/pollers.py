@@ -93,3 +93,24 @@ def _slept_ns(events: Events, core: int, thread: int) -> int:
     last = int(times[-1]) if len(times) else 0
     until = np.append(back, last)[at]
     return int((until - times[left]).sum())
+
+
+def find_thread(events: Events, core: int, starts: Ints, ends: Ints) -> int | None:
+    """Whose gaps these are: where a gap begins, the thread that polls is the one that runs."""
+    rows = np.flatnonzero((events.cpu == core) & ~events.of(*ABOUT_OTHERS))
+    if not len(rows) or not len(starts):
+        return None
+    t = events.time_ns[rows]
+    first = np.searchsorted(t, starts, side="left")
+    known = (first < len(rows)) & (t[np.minimum(first, len(rows) - 1)] <= ends)
+    at = rows[first[known]]
+    threads = np.where(
+        events.kind[at] == KIND["switch"],
+        events.arg0[at].astype(np.int64) & _LOW,
+        events.thread[at],
+    )
+    threads = threads[threads != 0]
+    if not len(threads):
+        return None
+    values, counts = np.unique(threads, return_counts=True)
+    return int(values[np.argmax(counts)])

@@ -17,11 +17,7 @@ from taut.explain.cause import Away, Cause
 from taut.explain.causes import OF_CALL, OF_VECTOR
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.facts import throttled_ns
-from taut.explain.read.names import (
-    Names,
-    softirq_name,
-    vector_name,
-)
+from taut.explain.read.names import Names, softirq_name, vector_name
 from taut.explain.read.senders import Senders
 from taut.explain.walk.running import OffCore
 from taut.explain.walk.segments import CLASS_NUMBER, SegmentLists, Segments
@@ -399,24 +395,3 @@ def _inside(
     span = np.searchsorted(starts, t, side="right") - 1
     inside = (span >= 0) & (t <= ends[np.maximum(span, 0)]) if len(starts) else span >= 0
     return rows[inside], span[inside]
-
-
-def find_thread(events: Events, core: int, starts: Ints, ends: Ints) -> int | None:
-    """Whose gaps these are: where a gap begins, the thread that polls is the one that runs."""
-    rows = np.flatnonzero((events.cpu == core) & ~events.of(*ABOUT_OTHERS))
-    if not len(rows) or not len(starts):
-        return None
-    t = events.time_ns[rows]
-    first = np.searchsorted(t, starts, side="left")
-    known = (first < len(rows)) & (t[np.minimum(first, len(rows) - 1)] <= ends)
-    at = rows[first[known]]
-    threads = np.where(
-        events.kind[at] == KIND["switch"],
-        events.arg0[at].astype(np.int64) & _LOW,
-        events.thread[at],
-    )
-    threads = threads[threads != 0]
-    if not len(threads):
-        return None
-    values, counts = np.unique(threads, return_counts=True)
-    return int(values[np.argmax(counts)])
