@@ -48,7 +48,7 @@ test-all: build sanitize ## test, and all that takes longer: stage long, fuzz, g
 
 smoke: build ## forwarder and generator over virtual ports, in under a minute
 	@devtools/setup.sh test
-	@$(VENV)/pytest tests/smoke/test_forward.py tests/smoke/test_generate.py $(PYTEST_ARGS)
+	@$(VENV)/pytest tests/smoke/test_forward*.py tests/smoke/test_generate.py $(PYTEST_ARGS)
 
 # Leaks are not looked for: EAL keeps its memory until the process ends.
 sanitize: setup ## C unit tests under the address and undefined-behaviour sanitizers

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acceptance import guest
+from acceptance import guest, guest_files
 from acceptance.guest import Boot, Kernel
 
 PROGRAMS = (*guest.PROGRAMS, "mkfs.ext4", "debugfs", "systemctl")
@@ -125,8 +125,8 @@ def make_disk(kernel: Kernel, modules: Sequence[str], folder: Path) -> Path:
         (root / path).write_text(text)
     _put_systemd(root)
     _put_programs(root)
-    guest.copy_libraries([*guest.copy_python(root), *_SYSTEMD_PROGRAMS], root)
-    guest.copy_taut(root / "taut", modules)
+    guest_files.copy_libraries([*guest_files.copy_python(root), *_SYSTEMD_PROGRAMS], root)
+    guest_files.copy_taut(root / "taut", modules)
     disk = folder / "disk"
     _call("mkfs.ext4", "-q", "-d", str(root), str(disk), f"{_DISK_MIB}M")
     return disk
@@ -145,10 +145,10 @@ def make_initramfs(kernel: Kernel, commands: Mapping[str, str], folder: Path) ->
     """Make what mounts the disk and starts systemd on it."""
     root = folder / "initramfs.root"
     text = _INIT.format(at_init=guest.AT_INIT)
-    guest.put_init(root, text, [*kernel.modules, *kernel.filesystem])
-    guest.put_commands(root, commands)
+    guest_files.put_init(root, text, [*kernel.modules, *kernel.filesystem])
+    guest_files.put_commands(root, commands)
     (root / "root").mkdir()
-    return guest.pack(root, folder / "initramfs")
+    return guest_files.pack(root, folder / "initramfs")
 
 
 def boot_parameters(disk: Path) -> str:
@@ -187,7 +187,7 @@ def _put_systemd(root: Path) -> None:
         for unit in wanted:
             (units / f"{target}.wants" / unit).symlink_to(f"../{unit}")
     for program in _SYSTEMD_PROGRAMS:
-        guest.copy_file(program, root)
+        guest_files.copy_file(program, root)
 
 
 def _put_programs(root: Path) -> None:
@@ -197,9 +197,9 @@ def _put_programs(root: Path) -> None:
     for name in {*names.split()} - {"busybox", "poweroff", "reboot", "halt", "init"}:
         (root / "usr/bin" / name).symlink_to("busybox")
     run_commands = guest.RUN_COMMANDS.format(commands="/run/commands", out="/run/sent")
-    guest.put_script(root / "usr/bin/run-commands", f"#!/bin/sh\n{run_commands}")
-    guest.put_script(root / "usr/bin/update-grub", _UPDATE_GRUB.format(cfg=GRUB_CFG))
-    guest.put_script(root / "usr/bin/taut", _TAUT)
+    guest_files.put_script(root / "usr/bin/run-commands", f"#!/bin/sh\n{run_commands}")
+    guest_files.put_script(root / "usr/bin/update-grub", _UPDATE_GRUB.format(cfg=GRUB_CFG))
+    guest_files.put_script(root / "usr/bin/taut", _TAUT)
 
 
 def _call(*command: str) -> str:

@@ -1,4 +1,4 @@
-"""Lint, tried on published command lines: each constant says where its text comes from."""
+"""Lint, a rule at a time."""
 
 import time
 from dataclasses import replace
@@ -7,176 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taut.host.lint import Gravity, KernelFacts, Kind, Problem, lint_command_line
-
-# Documentation/admin-guide/cpu-isolation.rst of Linux, "Full isolation example": eight cores.
-KERNEL_EXAMPLE = "nohz_full=7 irqaffinity=0-6 isolcpus=managed_irq,7 nosmt"
-
-# Ducked Tails (Gallenmueller et al., 2021), Table I: its parameters in its spelling, as
-# the catalogue of checks quotes them (K06, K08, K09, K12, K14-K16, K18-K21, K23 and its section
-# on typos); the cores are chosen here.
-DUCKED_TAILS = (
-    "isolcpus=1-7 nohz=on nohz_full=1-7 rcu_nocbs=1-7 rcu_nocbs_poll irqaffinity=0 idle=poll"
-    " intel_idle.max_cstate=0 intel_pstate=disable mce=ignore_ce audit=0 nosoftlookup skew_tick=1"
-    " transparent_hugepage=never nosmt"
+from linted import (
+    ANY,
+    DEBIAN_12,
+    DUCKED_TAILS,
+    NFV_HOST,
+    found,
+    only,
+    worst,
 )
-
-# "Kernel Parameter" of OPNFV KVM4NFV's low latency user guide, by the authors of Intel's NFV-I
-# Host Configuration For Low Latency (2018): host, then guest.
-NFV_HOST = (
-    "isolcpus=11-15,31-35 nohz_full=11-15,31-35 rcu_nocbs=11-15,31-35 iommu=pt intel_iommu=on"
-    " default_hugepagesz=1G hugepagesz=1G mce=off idle=poll intel_pstate=disable"
-    " processor.max_cstate=1 pcie_asmp=off tsc=reliable"
-)
-NFV_GUEST = (
-    "isolcpus=1 nohz_full=1 rcu_nocbs=1 mce=off idle=poll default_hugepagesz=1G hugepagesz=1G"
-)
-
-# From a mail to a list of the kernel about 6.16 with PREEMPT_RT, and from public build scripts.
-RT_MAIL = (
-    "BOOT_IMAGE=/vmlinuz-6.16.3-custom-rt root=/dev/mapper/rl-root ro"
-    " crashkernel=2G-64G:256M,64G-:512M rd.lvm.lv=rl/root rhgb quiet isolcpus=2,3 nohz_full=2,3"
-    " rcu_nocbs=2,3 cpufreq.default_governor=performance irqaffinity=0-1 mitigations=off"
-    " processor.max_cstate=1 intel_idle.max_cstate=0 rcu_nocb_poll nosoftlookup mce=ignore_ce"
-    " audit=0 idle=poll skew_tick=1 tsc=reliable rcupdate.rcu_normal_after_boot=1"
-)
-EMBEDDED_BUILD = (
-    "console=tty1 isolcpus=1-N mce=ignore_ce idle=poll intel_idle.max_cstate=0"
-    " processor.max_cstate=0 intel.max_cstate=0 processor_idle.max_cstate=0 pcie_asmp=off"
-    " irqaffinity=0 intel_pstate=disable nohalt nosmap tsc=reliable acpi_irq_nobalance"
-)
-
-ANY = KernelFacts()
-DEBIAN_12 = KernelFacts(
-    kernel=(6, 1),
-    config=dict.fromkeys(
-        [
-            "NO_HZ_FULL",
-            "RCU_NOCB_CPU",
-            "CPU_ISOLATION",
-            "INTEL_IDLE",
-            "X86_INTEL_PSTATE",
-            "X86_MCE",
-            "AUDIT",
-            "TRANSPARENT_HUGEPAGE",
-        ],
-        "y",
-    ),
-    cores=tuple(range(8)),
-)
-
-
-def found(text: str, facts: KernelFacts = ANY) -> dict[str, list[Problem]]:
-    """Problems by parameter."""
-    by_parameter: dict[str, list[Problem]] = {}
-    for problem in lint_command_line(text, facts):
-        by_parameter.setdefault(problem.parameter, []).append(problem)
-    return by_parameter
-
-
-def only(text: str, facts: KernelFacts = ANY) -> Problem:
-    """The one problem of a command line."""
-    (problem,) = lint_command_line(text, facts)
-    return problem
-
-
-def worst(text: str, facts: KernelFacts = ANY) -> Problem:
-    """The first problem of a command line."""
-    return lint_command_line(text, facts)[0]
-
-
-@pytest.mark.parametrize("facts", [ANY, DEBIAN_12])
-def test_nothing_is_wrong_with_the_kernels_own_example(facts: KernelFacts) -> None:
-    assert lint_command_line(KERNEL_EXAMPLE, facts) == []
-
-
-def test_ducked_tails_two_typos_are_found_and_corrected() -> None:
-    problems = found(DUCKED_TAILS, DEBIAN_12)
-
-    for written, meant in (("rcu_nocbs_poll", "rcu_nocb_poll"), ("nosoftlookup", "nosoftlockup")):
-        problem = problems[written][0]
-        assert (problem.kind, problem.severity) == (Kind.MISSPELT, Gravity.ERROR)
-        assert problem.remedy == f"did you mean {meant}?"
-
-
-def test_ducked_tails_misunderstandings_are_explained() -> None:
-    problems = found(DUCKED_TAILS, DEBIAN_12)
-
-    kinds = {
-        parameter: [problem.kind for problem in those]
-        for parameter, those in problems.items()
-        if any(problem.severity is Gravity.WARNING for problem in those)
-    }
-    assert kinds["intel_idle.max_cstate=0"][0] is Kind.MISUNDERSTOOD
-    assert kinds["intel_pstate=disable"] == [Kind.MISUNDERSTOOD]
-    assert kinds["idle=poll"] == [Kind.DANGEROUS]
-    assert {problem.kind for problem in problems["audit=0"]} == {Kind.DANGEROUS}
-    assert "acpi_idle" in problems["intel_idle.max_cstate=0"][0].message
-
-
-def test_the_singular_isolcpu_of_ducked_tails_text_is_found() -> None:
-    assert worst("isolcpu=1-3").remedy == "did you mean isolcpus=1-3?"
-
-
-def test_the_nfv_guides_typo_and_dangers_are_found() -> None:
-    problems = found(NFV_HOST)
-
-    assert problems["pcie_asmp=off"][0].remedy == "did you mean pcie_aspm=off?"
-    assert problems["mce=off"][0].severity is Gravity.DANGER
-    assert "mce=ignore_ce" in problems["mce=off"][0].remedy
-    assert problems["idle=poll"][0].kind is Kind.DANGEROUS
-    assert problems["tsc=reliable"][0].kind is Kind.DANGEROUS
-    assert problems["intel_pstate=disable"][0].kind is Kind.MISUNDERSTOOD
-    assert problems["hugepagesz=1G"][0].kind is Kind.INERT
-
-
-def test_the_nfv_guides_guest_is_told_of_its_dangers() -> None:
-    problems = found(NFV_GUEST)
-
-    assert problems["mce=off"][0].severity is Gravity.DANGER
-    assert "host's cores" in problems["idle=poll"][0].message
-
-
-def test_what_is_right_in_published_lines_is_left_alone() -> None:
-    good = {
-        "nohz_full=1-7",
-        "rcu_nocbs=1-7",
-        "irqaffinity=0",
-        "skew_tick=1",
-        "transparent_hugepage=never",
-        "nosmt",
-        "nohz=on",
-        "iommu=pt",
-        "intel_iommu=on",
-        "default_hugepagesz=1G",
-        "root=/dev/mapper/rl-root",
-        "rd.lvm.lv=rl/root",
-        "BOOT_IMAGE=/vmlinuz-6.16.3-custom-rt",
-        "cpufreq.default_governor=performance",
-        "rcu_nocb_poll",
-        "rcupdate.rcu_normal_after_boot=1",
-        "crashkernel=2G-64G:256M,64G-:512M",
-        "acpi_irq_nobalance",
-        "console=tty1",
-    }
-
-    for text in (DUCKED_TAILS, NFV_HOST, RT_MAIL, EMBEDDED_BUILD):
-        assert good.isdisjoint(found(text))
-
-
-def test_an_otherwise_careful_line_has_one_typo_and_one_danger() -> None:
-    wrong = [problem.parameter for problem in lint_command_line(RT_MAIL, ANY) if problem.is_wrong]
-
-    assert wrong == ["mitigations=off", "nosoftlookup"]
-
-
-def test_names_of_modules_that_do_not_exist_are_corrected() -> None:
-    problems = found(EMBEDDED_BUILD)
-
-    assert problems["intel.max_cstate=0"][0].remedy == "did you mean intel_idle.max_cstate=0?"
-    assert "processor.max_cstate=0?" in problems["processor_idle.max_cstate=0"][0].remedy
-    assert problems["nohalt"][0].kind is Kind.INERT
-    assert problems["nosmap"][0].severity is Gravity.DANGER
+from taut.host.lint import Gravity, KernelFacts, Kind, lint_command_line
 
 
 @pytest.mark.parametrize(

@@ -2,97 +2,22 @@
 
 import json
 import os
-import resource
 import secrets
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from forwarding import READY, TIMEOUT_S, generate, run, runtime_folders, start, stop
 from taut.core.binaries import find_binary
 from taut.records import layout
-from taut.records.raw_file import RawFile, open_raw
-from waiting import wait_for, wait_until_ran
+from waiting import wait_until_ran
 
 pytestmark = pytest.mark.smoke
-
-READY = "taut-forward: ready\n"
-TIMEOUT_S = 60
-
-
-@pytest.fixture
-def run_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where bare memif names live; short, because a socket's path may have 107 characters."""
-    folder = tmp_path_factory.mktemp("r")
-    monkeypatch.setenv("TAUT_RUN_DIR", str(folder))
-    # Others may run these tests on this machine, too.
-    monkeypatch.setenv("TAUT_RUN", secrets.token_hex(2))
-    return folder
-
-
-def start(*arguments: str) -> subprocess.Popen[str]:
-    """Start taut-forward and wait until it is ready."""
-    process = subprocess.Popen(
-        [str(find_binary("taut-forward")), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    if line != READY:
-        process.kill()
-        pytest.fail(f"not ready: {process.communicate()}")
-    return process
-
-
-def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(find_binary("taut-forward")), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-        **options,
-    )
-
-
-def stop(process: subprocess.Popen[str], number: signal.Signals = signal.SIGTERM) -> None:
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 0, (process.returncode, errors)
-
-
-def runtime_folders() -> Iterator[Path]:
-    """DPDK's runtime folders of this test's runs."""
-    bases = [Path("/run/dpdk"), Path("/tmp/dpdk")]
-    if "XDG_RUNTIME_DIR" in os.environ:
-        bases.append(Path(os.environ["XDG_RUNTIME_DIR"]) / "dpdk")
-    return (folder for base in bases for folder in base.glob(f"taut-{os.environ['TAUT_RUN']}-*"))
-
-
-def generate(out: Path, tx: str, rx: str, *arguments: str) -> dict[str, dict[str, float]]:
-    """Send through ports and give the generator's summary."""
-    subprocess.run(
-        [
-            str(find_binary("taut-generate")),
-            *("--tx", tx, "--rx", rx, "--rate", "20kpps", "--frame", "64"),
-            *("--duration", "500ms", "--warm-up", "0s", "--out", str(out), *arguments),
-            # A device that stands still for seconds has them back late.
-            *("--deadline", "20s"),
-        ],
-        check=True,
-        capture_output=True,
-        timeout=TIMEOUT_S,
-    )
-    summary: dict[str, dict[str, float]] = json.loads((out / "generator.json").read_text())
-    return summary
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -119,126 +44,6 @@ def test_signal_ends_it_with_whole_files_and_nothing_left(
     assert (records["thread"] == 1).all()
     assert not list(run_dir.iterdir())
     assert not list(runtime_folders())
-
-
-# Every iteration is then a gap: millions a second.
-ALL_GAPS = ("--port", "ring:a", "--gap-threshold", "1ns")
-LOG_RING = 1 << 20  # gaps the log holds in memory
-
-
-def wait_for_gaps(gaps: Path, n: int) -> None:
-    """Wait until so many are in the file, however long this machine takes for them."""
-    wait_for(f"{n} gaps", lambda: gaps.stat().st_size >= n * layout.GAP.itemsize, 120)
-
-
-def test_gaps_are_on_disk_however_many_there_are(run_dir: Path, tmp_path: Path) -> None:
-    gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
-    process = start(*ALL_GAPS, "--gaps", str(gaps), "--stats", str(stats))
-
-    wait_for_gaps(gaps, LOG_RING + 1000)
-    stop(process)
-
-    counts = json.loads(stats.read_text())["gaps"]
-    raw = open_raw(gaps, layout.RecordKind.GAP)
-    assert raw.is_complete
-    assert raw.n_records == counts["n"] - counts["not_logged"]
-    assert raw.n_records > LOG_RING
-    assert n_before_a_hole(raw) >= (LOG_RING if counts["not_logged"] else raw.n_records)
-    gaps.unlink()
-
-
-def n_before_a_hole(raw: RawFile) -> int:
-    """How many gaps begin where the one before them ended, until one is missing.
-
-    While the writer waits for its core, memory takes the gaps: none of as many as it holds may be
-    missing. Later it may have been full. They are in order in any case. What is shorter than half
-    an iteration is none that is missing: after an interruption a processor may give two readings
-    of its counter that are one tick apart, which no threshold takes for a gap.
-    """
-    n, n_whole, before = 0, 0, None
-    for gaps in raw.chunks():
-        starts, ends = gaps["start_tsc"], gaps["end_tsc"]
-        expected = np.concatenate([starts[:1] if before is None else [before], ends[:-1]])
-        assert (starts >= expected).all()
-        holes = np.flatnonzero(starts - expected > np.median(ends - starts) / 2)
-        if n_whole == n:
-            n_whole += int(holes[0]) if holes.size else len(gaps)
-        n, before = n + len(gaps), ends[-1]
-    return n_whole
-
-
-def test_a_killed_forwarder_leaves_the_gaps_it_had_written(run_dir: Path, tmp_path: Path) -> None:
-    gaps = tmp_path / "gaps.bin"
-    process = start(*ALL_GAPS, "--gaps", str(gaps))
-
-    wait_for_gaps(gaps, 50_000)
-    process.kill()
-    process.communicate()
-
-    raw = open_raw(gaps, layout.RecordKind.GAP)
-    assert not raw.is_complete
-    assert raw.n_records > 1000
-    assert n_before_a_hole(raw) >= min(raw.n_records, LOG_RING)
-    gaps.unlink()
-    for folder in runtime_folders():
-        folder.rmdir()
-
-
-def test_without_a_file_gaps_are_counted_only(run_dir: Path, tmp_path: Path) -> None:
-    stats = tmp_path / "stats.json"
-
-    done = run(*ALL_GAPS, "--duration", "50ms", "--stats", str(stats))
-
-    assert done.returncode == 0, done.stderr
-    counts = json.loads(stats.read_text())["gaps"]
-    assert counts["n"] == counts["not_logged"] > 0
-
-
-def test_a_disk_without_room_for_gaps_ends_it_with_an_error_and_whole_counters(
-    run_dir: Path, tmp_path: Path
-) -> None:
-    gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
-
-    # Huge pages are files to the kernel: they would meet the limit first.
-    done = run(
-        *(*ALL_GAPS, "--duration", "100ms", "--gaps", str(gaps), "--stats", str(stats)),
-        *("--", "--no-huge"),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16)),
-    )
-
-    assert done.returncode == 1
-    assert f"--gaps {gaps}: File too large" in done.stderr
-    assert json.loads(stats.read_text())["gaps"]["not_logged"] > 0
-    raw = open_raw(gaps, layout.RecordKind.GAP)
-    assert not raw.is_complete
-    assert n_before_a_hole(raw) == raw.n_records
-
-
-def cores_of_threads(pid: int) -> dict[str, list[int]]:
-    """Give the name of each thread and the cores it may use."""
-    tasks = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
-    return {
-        Path(f"/proc/{pid}/task/{task}/comm").read_text().strip(): sorted(
-            os.sched_getaffinity(task)
-        )
-        for task in tasks
-    }
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
-def test_gaps_are_written_on_another_core_than_the_poller_s(run_dir: Path, tmp_path: Path) -> None:
-    first, *_, last = sorted(os.sched_getaffinity(0))
-    for asked, poller, writer in (
-        ((), last, first),
-        (("--core", str(first)), first, sorted(os.sched_getaffinity(0))[1]),
-        (("--core", str(last), "--writer-core", str(last)), last, last),
-    ):
-        process = start("--port", "ring:a", "--gaps", str(tmp_path / "gaps.bin"), *asked)
-        threads = cores_of_threads(process.pid)
-        stop(process)
-
-        assert threads["taut-forward"] == [poller]
-        assert threads["taut-writer"] == [writer]
 
 
 @pytest.mark.parametrize("transmit", ["eager", "single", "buffered:32,100us"])

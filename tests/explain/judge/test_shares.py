@@ -23,7 +23,7 @@ from taut.explain.read.events import no_events
 from taut.explain.read.facts import Facts, facts_of
 from taut.explain.read.names import Names
 from taut.explain.read.senders import Senders, join_senders
-from taut.explain.read.spans import lost_spans, overlaps, spans_of
+from taut.explain.read.spans import spans_of
 from taut.explain.tell.gaps import gap_table, shares_of, tell_gap
 from taut.explain.walk.calibrate import LEAST_SAMPLES, Calibration, EntryCost, calibrate
 from taut.explain.walk.timeline import Watched, build_timeline
@@ -392,15 +392,3 @@ def test_a_machine_check_or_a_change_of_frequency_inside_an_empty_gap():
     for kind, cause in (("machine_check", "machine-check"), ("frequency", "frequency")):
         trace = MadeTrace().add(5_000, kind, 1, 0)
         assert only(judged(trace, [(0, 90_000, "forwarder")])).cause == cause
-
-
-def test_lost_spans_that_overlap_are_one():
-    trace = MadeTrace()
-    for t, until in ((0, 50), (10, 20), (40, 60), (100, 110)):
-        trace.add(t, "lost", 1, until)
-
-    start, end = lost_spans(trace.events(), CORE)
-
-    assert (start.tolist(), end.tolist()) == ([0, 100], [60, 110])
-    marked = overlaps(np.array([55, 61, 110]), np.array([58, 99, 120]), start, end)
-    assert marked.tolist() == [True, False, True]
