@@ -1,13 +1,12 @@
 """The TSC as taut-clock sees it: usable or not, its rate, its skew between cores."""
 
-import json
 import subprocess
 from collections.abc import Sequence
 
 from taut.core.binaries import find_binary
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TautError
-from taut.records.documents.json_form import parse
+from taut.records.documents.json_form import parse, read_object
 from taut.records.documents.trial import ClockReading
 
 _PROGRAM = "taut-clock"
@@ -27,11 +26,8 @@ def read_clock(cores: Sequence[int] = ()) -> ClockReading:
         )
     except subprocess.TimeoutExpired:
         raise TautError(f"{_PROGRAM}: no answer in {_TIMEOUT_S} s; run it by hand") from None
-    try:
-        document = json.loads(ended.stdout)
-    except json.JSONDecodeError:
-        document = None
-    if not isinstance(document, dict):
+    document = read_object(ended.stdout)
+    if document is None:
         said = ended.stderr.strip().splitlines()[-1:] or [f"exit status {ended.returncode}"]
         raise TautError(f"{_PROGRAM}: no answer ({said[0]}); run {' '.join(command)}")
     return parse(ClockReading, document, _PROGRAM)

@@ -1,6 +1,5 @@
 """Disturbances made on purpose by taut-inject, and what was sent of them."""
 
-import json
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -8,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from taut.binaries.describe import describe
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, TautError
 from taut.records.documents.inject import CauseDescribed, InjectDescribed, InjectDocument
-from taut.records.documents.json_form import parse
+from taut.records.documents.json_form import parse, read_object
 
 INJECTIONS = "injections.bin"
 GAPS = "gaps.bin"
@@ -89,10 +89,7 @@ def inject(request: InjectRequest, started: Callable[[int], None] | None = None)
 
 def causes() -> Mapping[str, CauseDescribed]:
     """Give what taut-inject can do: each cause by name, with its options and what it needs."""
-    command = [str(find_binary(_PROGRAM)), "--describe"]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    described = parse(InjectDescribed, json.loads(text), _PROGRAM)
-    return {cause.name: cause for cause in described.causes}
+    return {cause.name: cause for cause in describe(_PROGRAM, InjectDescribed).causes}
 
 
 def parse_injected(written: object) -> Injected:
@@ -150,11 +147,8 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _read(command: Sequence[str], status: int, out: str, said: str) -> Injected:
-    try:
-        document = json.loads(out)
-    except json.JSONDecodeError:
-        document = None
-    if isinstance(document, dict) and status in (0, 130):
+    document = read_object(out)
+    if document is not None and status in (0, 130):
         return parse_injected(document)
     lines = said.strip().splitlines()[-1:] or [f"exit status {status}"]
     reason = lines[0].removeprefix(f"{_PROGRAM}: ")

@@ -1,6 +1,5 @@
 """What keeps a polling core from its work, as taut-noise measures it."""
 
-import json
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError, TautError
 from taut.records.clock import fit_of
-from taut.records.documents.json_form import parse
+from taut.records.documents.json_form import parse, read_object
 from taut.records.documents.noise import CorePolled, NoisePrinted
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
@@ -168,11 +167,8 @@ def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str, b
 def _read(
     command: Sequence[str], status: int, out: str, said: str, *, was_interrupted: bool
 ) -> Noise:
-    try:
-        document = json.loads(out)
-    except json.JSONDecodeError:
-        document = None
-    if isinstance(document, dict) and status in (0, 130):
+    document = read_object(out)
+    if document is not None and status in (0, 130):
         return parse_noise(document)
     if was_interrupted:
         raise KeyboardInterrupt

@@ -1,7 +1,5 @@
 """One command of the tree, made of its module: the function, its options, its examples."""
 
-import json
-import subprocess
 from types import ModuleType
 
 import click
@@ -53,13 +51,14 @@ class Command(TyperCommand):
         """Complete options: a program says itself which it has."""
         if self.program is None:
             return super().shell_complete(ctx, incomplete)
-        path = find_binary_or_none(self.program)
-        if path is None:
+        from taut.binaries.describe import describe  # Only who completes waits for it.
+        from taut.records.documents.described import Described
+
+        if find_binary_or_none(self.program) is None:
             return []
-        done = subprocess.run([path, "--describe"], capture_output=True, check=True)
         return [
             CompletionItem(f"--{option.name}", help=option.help)
-            for option in parse(Described, json.loads(done.stdout), self.program).options
+            for option in describe(self.program, Described).options
             if f"--{option.name}".startswith(incomplete)
         ]
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from taut.core.errors import InputError
-from taut.records.documents.json_form import read_document
+from taut.records.documents.json_form import plain, plain_object, read_document
 from taut.records.documents.results import SUMMARY_FILE, Verdict
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import print_paragraph
@@ -59,8 +59,8 @@ def runs(
         raise InputError(f"{folder}: no such folder; `taut run` and `taut quick` make runs/")
     found = sorted(find_runs(folder), key=lambda run: run.started_utc, reverse=True)
     if as_json:
-        documents = [asdict(run) | {"outcome": run.outcome} for run in found]
-        print(json.dumps({"format": 1, "runs": documents}, indent=1))
+        documents = [plain_object(run) | {"outcome": run.outcome} for run in found]
+        print(json.dumps(plain({"format": 1, "runs": documents}), indent=1))
         return
     console = Console()
     for run in found:

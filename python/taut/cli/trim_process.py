@@ -19,7 +19,7 @@ from taut.core.errors import InterruptedRun
 from taut.core.files import write_json
 from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
-from taut.records.documents.json_form import plain_object
+from taut.records.documents.json_form import JsonObject, plain, plain_object
 from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WindowsOfTrim
 
 if TYPE_CHECKING:  # The other commands start without the analysis.
@@ -60,11 +60,14 @@ def trim_process(
     folder = out or default_out(f"trim-pid-{pid}")
     seed = new_seed()
 
-    def stored(windows: "Sequence[Window]") -> None:
+    def whole(windows: "Sequence[Window]") -> JsonObject:
         so_far = WindowsOfTrim(
             process.document(), seed, window_ns, tuple(window.document() for window in windows)
         )
-        write_json(folder / TRIM_FILE, {**plain_object(so_far), **job.plain()})
+        return {**plain_object(so_far), **job.plain()}
+
+    def stored(windows: "Sequence[Window]") -> None:
+        write_json(folder / TRIM_FILE, plain(whole(windows)))
 
     with interruptible():
         try:
@@ -99,7 +102,7 @@ def trim_process(
     finally:
         stored(bench.windows)
     if job.as_json:
-        json.dump(json.loads((folder / TRIM_FILE).read_text()), sys.stdout)
+        json.dump(plain(whole(bench.windows)), sys.stdout)
         print()
     else:
         print_trim(job.document, Console(), folder / TRIM_FILE, is_dry=job.dry_run)

@@ -1,18 +1,16 @@
 """What this machine lacks for an experiment, found before anything is started."""
 
-import json
 import os
-import subprocess
 from collections.abc import Iterator
 
-from taut.core.binaries import find_binary, find_binary_or_none
+from taut.binaries.describe import describe
+from taut.core.binaries import find_binary_or_none
 from taut.core.errors import InputError, MissingToolError
 from taut.experiment import tracing
 from taut.experiment.generator import PROGRAM
 from taut.experiment.plan import Plan
 from taut.experiment.words import did_you_mean
 from taut.records.documents.described import Described
-from taut.records.documents.json_form import parse
 from taut.testbed.links import LINKS
 
 _TOOLS = (PROGRAM, "taut-clock")
@@ -23,7 +21,7 @@ def require(plan: Plan) -> None:
     check_links(plan)
     for reason in missing(plan):
         raise MissingToolError(reason)
-    check_schedules(plan, describe())
+    check_schedules(plan, describe(PROGRAM, Described))
 
 
 def missing(plan: Plan) -> Iterator[str]:
@@ -53,18 +51,6 @@ def check_links(plan: Plan) -> None:
     used = dict.fromkeys((trial.device.link, trial.device.dut.n_links) for trial in plan.trials)
     for kind, n in used:
         LINKS[kind].check(n, plan.spec.links.get(kind, {}))
-
-
-def describe() -> Described:
-    """Ask taut-generate what it can do; so a new schedule needs no change here."""
-    done = subprocess.run(
-        [str(find_binary(PROGRAM)), "--describe"], capture_output=True, text=True, check=False
-    )
-    try:
-        described = json.loads(done.stdout)
-    except ValueError:
-        raise MissingToolError(f"{PROGRAM} --describe: no JSON; run `make build` again") from None
-    return parse(Described, described, f"{PROGRAM} --describe")
 
 
 def check_schedules(plan: Plan, description: Described) -> None:

@@ -1,8 +1,6 @@
 """taut_forward: taut's own forwarder, a chain of network functions on one core."""
 
-import json
 import os
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -11,9 +9,10 @@ from typing import cast
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from taut.binaries.describe import describe
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import CpuSet
-from taut.core.errors import InputError, MissingToolError
+from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.core.version import taut_version
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
@@ -22,7 +21,7 @@ from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import parse_transmit
 from taut.host.situation import Waiting
 from taut.records.documents.described import Described
-from taut.records.documents.json_form import parse, read_document
+from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 from taut.testbed.process import child
@@ -80,7 +79,7 @@ class TautForwardDriver:
         """The program, when it is not built, or a network function it does not have."""
         if find_binary_or_none(_PROGRAM) is None:
             return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
-        return refused(cast(TautForwardOptions, options), _describe())
+        return refused(cast(TautForwardOptions, options), _described())
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
@@ -150,15 +149,8 @@ def refused(options: TautForwardOptions, described: Described) -> str | None:
 
 
 @cache
-def _describe() -> Described:
-    ended = subprocess.run(
-        [str(find_binary(_PROGRAM)), "--describe"], capture_output=True, text=True, check=False
-    )
-    try:
-        described = json.loads(ended.stdout)
-    except json.JSONDecodeError:
-        raise MissingToolError(f"{_PROGRAM} --describe: no JSON; run `make build` again") from None
-    return parse(Described, described, f"{_PROGRAM} --describe")
+def _described() -> Described:
+    return describe(_PROGRAM, Described)
 
 
 def _writer_core(cores: CpuSet) -> int | None:

@@ -128,6 +128,15 @@ def read_json(path: Path) -> object:
     return found
 
 
+def read_object(text: str) -> JsonObject | None:
+    """Give the object that a program printed; None: it printed something else."""
+    try:
+        found: object = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 class _Wrong(Exception):
     """A value of another form; every level it passes through adds its key in front."""
 
