@@ -1,17 +1,24 @@
-"""Check what no tool does: C includes and tables, file length, TODOs, prints, names of causes.
+"""Check what no tool does: C includes and tables, file length, TODOs, prints, causes, documents.
 
-The C rules repeat what Meson's per-folder include directories enforce, because DPDK's headers are
-on every path and a header of one's own folder is always found: here they are a table to read.
+A rule is a function of the tree, a mapping of paths to texts, that yields `file:line: what is
+wrong`; RULES names them all. tests/devtools/test_check_files.py plants each thing they can say.
 """
 
 import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
+
+Sources: TypeAlias = Mapping[Path, str]
+Rule: TypeAlias = Callable[[Sources], Iterator[str]]
 
 # Which folders of dataplane/ a folder may include from, besides itself; whether it may use DPDK.
+# Meson's include directories enforce the same, but DPDK's headers are on every path there, and a
+# header of one's own folder is always found.
 MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "base": (set(), False),
     "record": ({"base"}, False),
@@ -27,12 +34,10 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "forwarder": ({"base", "record", "runtime", "nf"}, True),
     "generator": ({"base", "record", "runtime", "traffic"}, True),
 }
-# A struct that a header defines.
-STRUCT = re.compile(r"^struct (?P<name>\w+) \{\n.*?^\}", re.MULTILINE | re.DOTALL)
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 # Families: no member includes another member's header, only the family's own.
 FAMILIES = {"nf", "traffic"}
-INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 # Where the members of a family stand, by the struct that each of them is.
 TABLES = {
@@ -46,12 +51,17 @@ TABLES = {
 }
 MEMBER = re.compile(r"^const struct (\w+) (\w+) = \{", re.MULTILINE)
 
+# A struct that a header defines.
+STRUCT = re.compile(r"^struct (?P<name>\w+) \{\n.*?^\}", re.MULTILINE | re.DOTALL)
+
 # A name of a JSON member inside a C string: json_writer.h writes them.
 JSON_NAME = re.compile(r'\\"[\w.]+\\":')
 
-MAX_LINES = 500
-LONG_BECAUSE = "Long because"  # in the first 20 lines: the reason a file is over the limit
+MAX_LINES = 400
 TODO = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!\(?#\d+)")
+
+# What names whoever's package index made a lock file (docs/adr).
+ADDRESS = re.compile(r"[a-z]+://|--(?:extra-)?index|--find-links")
 
 # A console's print, but for an empty line; rich's own tables.
 PRINTED = re.compile(r"(?:console|notes)\.print\((?!\))|^from rich\.table import", re.MULTILINE)
@@ -60,26 +70,28 @@ PRINTED = re.compile(r"(?:console|notes)\.print\((?!\))|^from rich\.table import
 CAUSE_TABLES = ("BY_ID", "NUMBER", "causes.BY_ID", "causes.NUMBER")
 CAUSE = re.compile(rf"(?:^|\.)cause$|\['cause'\]$|^(?:{'|'.join(map(re.escape, CAUSE_TABLES))})$")
 
+# What reads and writes JSON, and what makes a document of it, or it of a document.
+READS, WRITES = ("json.load", "json.loads"), ("json.dump", "json.dumps", "write_json")
+PARSES, PLAINS = "parse", ("plain", "plain_object")
+# Files of python/taut whose JSON has no type in records/documents, and why.
+WITHOUT_TYPE = {
+    "python/taut/records/documents/json_form.py": "the edge: its callers parse what it reads",
+    "python/taut/core/files.py": "write_json itself: its callers are looked at",
+    "python/taut/report/chart.py": "a chart of Vega-Lite, which has a schema of its own",
+    "python/taut/report/html.py": "the same charts, inside the page",
+    "python/taut/host/journal_lines.py": "a sum over the keys stands among them",
+    "python/taut/analysis/results.py": "summary.json is an Analysis without its trials",
+    "python/taut/cli/explain.py": "explain/export/document.py makes it, key by key",
+    "python/taut/cli/self_test.py": "made key by key beside the command",
+    "python/taut/self_test/measurer.py": "the three keys of trial.json that explain asks for",
+}
+
 
 def main() -> int:
     """Print every finding as `file:line: rule`; exit 1 if there is any."""
     paths = [path for path in tracked_files() if path.is_file() and not path.is_symlink()]
-    headers: dict[str, set[str]] = {}
-    for path in paths:
-        if is_c(path) and path.suffix == ".h":
-            headers.setdefault(path.name, set()).add(path.parts[1])
-    findings: list[str] = []
-    for path in paths:
-        text = path.read_text(errors="replace")
-        findings += length(path, text)
-        findings += todos(path, text)
-        findings += printed(path, text)
-        findings += spelled_causes(path, text)
-        if is_c(path):
-            findings += includes(path, text, headers)
-            findings += unlisted(path, text)
-            findings += json_by_hand(path, text)
-    findings += open_structs({path: path.read_text() for path in paths if is_c(path)})
+    sources = {path: path.read_text(errors="replace") for path in paths}
+    findings = [finding for rule in RULES for finding in rule(sources)]
     print("\n".join(findings))
     return 1 if findings else 0
 
@@ -91,51 +103,72 @@ def tracked_files() -> Iterator[Path]:
     return (Path(name) for name in names.split("\0") if name)
 
 
-def is_c(path: Path) -> bool:
-    """Say whether a file is C of the data plane."""
-    return path.parts[0] == "dataplane" and path.suffix in {".c", ".h"}
+def c_files(sources: Sources) -> Iterator[tuple[Path, str]]:
+    """Give the C of the data plane."""
+    for path, text in sources.items():
+        if path.parts[0] == "dataplane" and path.suffix in {".c", ".h"}:
+            yield path, text
 
 
-def length(path: Path, text: str) -> Iterator[str]:
-    """A source file over 500 lines is split or says why it is not."""
-    n_lines = text.count("\n")
-    if path.suffix in {".c", ".h", ".py"} and n_lines > MAX_LINES:
-        head = "\n".join(text.splitlines()[:20])
-        if LONG_BECAUSE not in head:
-            yield f"{path}:1: {n_lines} lines; split it, or say '{LONG_BECAUSE} ...' at the top"
+def package_files(sources: Sources) -> Iterator[tuple[Path, str]]:
+    """Give the modules of the package."""
+    for path, text in sources.items():
+        if path.parts[:2] == ("python", "taut") and path.suffix == ".py":
+            yield path, text
 
 
-def todos(path: Path, text: str) -> Iterator[str]:
+def at(path: Path, text: str, offset: int) -> str:
+    """Say where in a text something stands."""
+    return f"{path}:{text.count(chr(10), 0, offset) + 1}"
+
+
+def lengths(sources: Sources) -> Iterator[str]:
+    """Nobody reads a longer file from top to bottom."""
+    for path, text in sources.items():
+        n_lines = text.count("\n")
+        if path.suffix in {".c", ".h", ".py"} and n_lines > MAX_LINES:
+            yield f"{path}:1: {n_lines} lines; split it, {MAX_LINES} are allowed"
+
+
+def todos(sources: Sources) -> Iterator[str]:
     """A TODO names its issue: TODO(#12)."""
-    if path.suffix not in {".c", ".h", ".py", ".toml", ".sh"} or path.name == Path(__file__).name:
-        return
-    for number, line in enumerate(text.splitlines(), start=1):
-        if TODO.search(line):
-            yield f"{path}:{number}: TODO without an issue number"
+    for path, text in sources.items():
+        if path.suffix in {".c", ".h", ".py", ".toml", ".sh"} and path.name != Path(__file__).name:
+            for match in TODO.finditer(text):
+                yield f"{at(path, text, match.start())}: TODO without an issue number"
 
 
-def printed(path: Path, text: str) -> Iterator[str]:
+def addresses(sources: Sources) -> Iterator[str]:
+    """A lock file names packages and their hashes, not where they were fetched."""
+    for path, text in sources.items():
+        if path.name.endswith((".lock", ".lock.txt")):
+            for match in ADDRESS.finditer(text):
+                yield f"{at(path, text, match.start())}: an address stands in the lock file"
+
+
+def printed(sources: Sources) -> Iterator[str]:
     """Rich breaks words and numbers from their units; taut.report.paragraph does not."""
-    if path.parts[:2] != ("python", "taut") or path.name == "paragraph.py":
-        return
-    for match in PRINTED.finditer(text):
-        number = text.count("\n", 0, match.start()) + 1
-        yield f"{path}:{number}: printed past taut.report.paragraph"
+    for path, text in package_files(sources):
+        if path.name != "paragraph.py":
+            for match in PRINTED.finditer(text):
+                yield f"{at(path, text, match.start())}: printed past taut.report.paragraph"
 
 
-def spelled_causes(path: Path, text: str) -> Iterator[str]:
+parsed = cache(ast.parse)
+
+
+def spelled_causes(sources: Sources) -> Iterator[str]:
     """A cause is named by its row, `causes.TIMER`: a type checker finds one that has none."""
-    if path.parts[:2] != ("python", "taut") or path.suffix != ".py":
-        return
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) in CAUSE_TABLES:
-            sides = [node.value, node.slice]
-        else:
-            continue
-        if any(CAUSE.search(ast.unparse(side)) for side in sides) and any(map(is_word, sides)):
-            yield f"{path}:{node.lineno}: a cause as a string; name its row of explain/causes.py"
+    for path, text in package_files(sources):
+        for node in ast.walk(parsed(text)):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) in CAUSE_TABLES:
+                sides = [node.value, node.slice]
+            else:
+                continue
+            if any(CAUSE.search(ast.unparse(side)) for side in sides) and any(map(is_word, sides)):
+                yield f"{path}:{node.lineno}: a cause as a string; name its row of causes.py"
 
 
 def is_word(node: ast.expr) -> bool:
@@ -145,41 +178,87 @@ def is_word(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != ""
 
 
-def includes(path: Path, text: str, headers: dict[str, set[str]]) -> Iterator[str]:
-    """Hold one C file to the table above."""
-    folder = path.parts[1]
-    if folder not in MAY_INCLUDE:
-        yield f"{path}:1: {folder}/ is not in the table of {Path(__file__).name}"
-        return
-    allowed, dpdk = MAY_INCLUDE[folder]
-    for match in INCLUDE.finditer(text):
-        quote, name = match.groups()
-        where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
-        if ".." in name:
-            yield f"{where}: {name}: no ../ in includes"
-        elif quote == "<" and name.startswith("rte_") and not dpdk:
-            yield f"{where}: {name}: {folder}/ builds without DPDK"
-        elif quote == '"' and (owners := headers.get(Path(name).name)):
-            if not owners & {folder, *allowed}:
-                yield f"{where}: {name}: {folder}/ may not include from {min(owners)}/"
-            elif folder in owners and folder in FAMILIES and is_other_member(path, name):
-                yield f"{where}: {name}: members of {folder}/ do not know each other"
+def documents(sources: Sources) -> Iterator[str]:
+    """JSON is read by `parse` into a document, and written by `plain` of one."""
+    for path, text in package_files(sources):
+        lines = list(untyped(parsed(text)))
+        if str(path) not in WITHOUT_TYPE:
+            for number in lines:
+                yield f"{path}:{number}: JSON without a type of records/documents (parse, plain)"
+        elif not lines:
+            yield f"{path}:1: its JSON has a type now; take it out of {Path(__file__).name}"
 
 
-def unlisted(path: Path, text: str) -> Iterator[str]:
-    """A member of a family stands in its table: compiled without, it would be nowhere."""
-    for match in MEMBER.finditer(text):
-        struct, name = match.groups()
-        table = TABLES.get(struct)
-        if table is None or path.stem.endswith("_test"):
+def untyped(module: ast.Module) -> Iterator[int]:
+    """Give the lines where JSON is read or written and no document is named there and then."""
+    calls = [(node, called(node)) for node in ast.walk(module) if isinstance(node, ast.Call)]
+    into_documents = {id(part) for call, name in calls if name == PARSES for part in call.args}
+    for call, name in calls:
+        parts = (part for given in call.args for part in ast.walk(given))
+        is_plain = any(called(part).split(".")[-1] in PLAINS for part in parts)
+        if (name in READS and id(call) not in into_documents) or (name in WRITES and not is_plain):
+            yield call.lineno
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module == "json":
+            yield node.lineno
+
+
+def called(node: ast.AST) -> str:
+    """Give the name of the function that a call calls; empty: it is no call."""
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def includes(sources: Sources) -> Iterator[str]:
+    """Hold each C file to MAY_INCLUDE."""
+    headers: dict[str, set[str]] = {}
+    for path, _ in c_files(sources):
+        if path.suffix == ".h":
+            headers.setdefault(path.name, set()).add(path.parts[1])
+    for path, text in c_files(sources):
+        folder = path.parts[1]
+        if folder not in MAY_INCLUDE:
+            yield f"{path}:1: {folder}/ is not in the table of {Path(__file__).name}"
             continue
-        if not re.search(rf"&{name}\b", table.read_text()):
-            yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {name} is not in {table}"
+        allowed, dpdk = MAY_INCLUDE[folder]
+        for match in INCLUDE.finditer(text):
+            quote, name = match.groups()
+            where = f"{at(path, text, match.start())}: {name}"
+            if ".." in name:
+                yield f"{where}: no ../ in includes"
+            elif quote == "<" and name.startswith("rte_") and not dpdk:
+                yield f"{where}: {folder}/ builds without DPDK"
+            elif quote == '"' and (owners := headers.get(Path(name).name)):
+                if not owners & {folder, *allowed}:
+                    yield f"{where}: {folder}/ may not include from {min(owners)}/"
+                elif folder in owners & FAMILIES and is_other_member(sources, path, name):
+                    yield f"{where}: members of {folder}/ do not know each other"
 
 
-def open_structs(sources: dict[Path, str]) -> Iterator[str]:
+def is_other_member(sources: Sources, path: Path, name: str) -> bool:
+    """Say whether a header belongs to another member of the family: one with a table of ops."""
+    implementation = path.parent / Path(name).with_suffix(".c")
+    if implementation.stem == path.stem.removesuffix("_test"):
+        return False
+    ops = rf"^const struct {path.parts[1]}_ops \w+ = \{{"
+    return re.search(ops, sources.get(implementation, ""), re.MULTILINE) is not None
+
+
+def unlisted(sources: Sources) -> Iterator[str]:
+    """A member of a family stands in its table: compiled without, it would be nowhere."""
+    for path, text in c_files(sources):
+        for match in MEMBER.finditer(text):
+            struct, name = match.groups()
+            table = TABLES.get(struct)
+            if table is None or path.stem.endswith("_test"):
+                continue
+            if not re.search(rf"&{name}\b", sources.get(table, "")):
+                yield f"{at(path, text, match.start())}: {name} is not in {table}"
+
+
+def open_structs(sources: Sources) -> Iterator[str]:
     """A struct that one .c alone looks into is defined there: its header says `struct NAME;`."""
-    for path, text in sources.items():
+    c = dict(c_files(sources))
+    for path, text in c.items():
         if path.suffix != ".h" or "static inline" in text:
             continue
         own = {path, path.with_suffix(".c"), path.with_name(f"{path.stem}_test.c")}
@@ -187,29 +266,33 @@ def open_structs(sources: dict[Path, str]) -> Iterator[str]:
             name = rf"\bstruct {match['name']}\b"
             # Held by value in a struct of the header, or handed out by one of its functions.
             is_needed = re.search(rf"{name}(?! \*| \{{|;)|^(const )?{name} \*\w+\(", text, re.M)
-            others = (other for where, other in sources.items() if where not in own)
+            others = (other for where, other in c.items() if where not in own)
             if not is_needed and not any(re.search(name, other) for other in others):
-                number = text.count("\n", 0, match.start()) + 1
-                yield f"{path}:{number}: struct {match['name']}: define it in {path.stem}.c"
+                where = at(path, text, match.start())
+                yield f"{where}: struct {match['name']}: define it in {path.stem}.c"
 
 
-def json_by_hand(path: Path, text: str) -> Iterator[str]:
+def json_by_hand(sources: Sources) -> Iterator[str]:
     """JSON is written by json_writer.h, which knows where commas go; tests may say what it was."""
-    if path.stem.endswith("_test"):
-        return
-    for match in JSON_NAME.finditer(text):
-        number = text.count("\n", 0, match.start()) + 1
-        yield f"{path}:{number}: JSON printed by hand; see base/json_writer.h"
+    for path, text in c_files(sources):
+        if not path.stem.endswith("_test"):
+            for match in JSON_NAME.finditer(text):
+                where = at(path, text, match.start())
+                yield f"{where}: JSON printed by hand; see base/json_writer.h"
 
 
-def is_other_member(path: Path, name: str) -> bool:
-    """Say whether a header belongs to another member of the family: one with a table of ops."""
-    implementation = path.parent / Path(name).with_suffix(".c")
-    if implementation.stem == path.stem.removesuffix("_test") or not implementation.exists():
-        return False
-    ops = rf"^const struct {path.parts[1]}_ops \w+ = \{{"
-    return re.search(ops, implementation.read_text(), re.MULTILINE) is not None
-
+RULES: tuple[Rule, ...] = (
+    lengths,
+    todos,
+    addresses,
+    printed,
+    spelled_causes,
+    documents,
+    includes,
+    unlisted,
+    open_structs,
+    json_by_hand,
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,89 +1,138 @@
-"""devtools/check_files.py: what it finds, and what it lets pass."""
+"""devtools/check_files.py: every rule names what is planted against it, and lets the rest pass."""
 
+import ast
+import inspect
 from pathlib import Path
 
 import pytest
 
-from check_files import (
-    MEMBER,
-    TABLES,
-    includes,
-    json_by_hand,
-    length,
-    open_structs,
-    printed,
-    spelled_causes,
-    todos,
-    unlisted,
-)
+from check_files import MEMBER, RULES, TABLES, Rule, Sources
 
-HEADERS = {"clock.h": {"base"}, "port.h": {"runtime"}, "delay.h": {"nf"}, "nf.h": {"nf"}}
+NF = "const struct nf_ops nf_%s = {\n"
+NF_TABLE = {"dataplane/nf/nf_table.c": "\t&nf_delay,\n\t&nf_ttl,\n"}
+HEAP = "struct heap {\n\tint n;\n};\n"
+HEAP_C = {"dataplane/trace/heap.c": "static struct heap heap;\n"}
+READ = "document = parse(Manifest, json.loads(text), path)\n"
+TASK = "TO" + "DO"
 
-
-@pytest.mark.parametrize(
-    ("path", "line", "complaint"),
-    [
-        ("dataplane/nf/ttl.c", '#include "port.h"', "nf/ may not include from runtime/"),
-        ("dataplane/traffic/replay.c", "#include <rte_mbuf.h>", "traffic/ builds without DPDK"),
-        ("dataplane/nf/ttl.c", '#include "../base/clock.h"', "no ../ in includes"),
-        ("dataplane/new/x.c", "", "new/ is not in the table"),
+# For each rule what breaks it, a tree each, and what the rule then says.
+PLANTED: dict[str, list[tuple[dict[str, str], str]]] = {
+    "lengths": [({"bench/a.py": "\n" * 401}, "bench/a.py:1: 401 lines; split it")],
+    "todos": [({"bench/a.py": f"\n# {TASK}: later"}, f"bench/a.py:2: {TASK} without an issue")],
+    "addresses": [
+        ({"requirements.lock": "a==1\n--index-url x\n"}, "requirements.lock:2: an address"),
+        ({"devtools/uv.lock.txt": "uv @ ftp://x/uv\n"}, "devtools/uv.lock.txt:1: an address"),
     ],
-)
-def test_forbidden_include_is_found(path: str, line: str, complaint: str) -> None:
-    findings = list(includes(Path(path), line, HEADERS))
-
-    assert any(complaint in finding for finding in findings)
-
-
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
-        ("dataplane/nf/ttl.c", '#include "nf.h"'),
-        ("dataplane/nf/ttl.c", "#include <rte_mbuf.h>"),
-        ("dataplane/forwarder/worker.c", '#include "port.h"'),
+    "printed": [
+        ({"python/taut/cli/x.py": "console.print(words)"}, "x.py:1: printed past"),
+        ({"python/taut/cli/x.py": "\nfrom rich.table import Table"}, "x.py:2: printed past"),
     ],
-)
-def test_allowed_include_passes(path: str, line: str) -> None:
-    assert list(includes(Path(path), line, HEADERS)) == []
+    "spelled_causes": [
+        ({"python/taut/x.py": 'if story.cause == "timer": pass'}, "x.py:1: a cause as a string"),
+        ({"python/taut/x.py": 'if cause in ("no-such", "irq"): pass'}, "x.py:1: a cause as a"),
+        ({"python/taut/x.py": 'if total["cause"] != "timer": pass'}, "x.py:1: a cause as a"),
+        ({"python/taut/x.py": '\nNUMBER["timer"]'}, "x.py:2: a cause as a string"),
+    ],
+    "documents": [
+        ({"python/taut/x.py": "\nfound = json.loads(text)"}, "x.py:2: JSON without a type"),
+        ({"python/taut/x.py": 'json.dump({"n": 1}, out)'}, "x.py:1: JSON without a type"),
+        ({"python/taut/x.py": 'write_json(path, {"n": 1})'}, "x.py:1: JSON without a type"),
+        ({"python/taut/x.py": "from json import loads"}, "x.py:1: JSON without a type"),
+        ({"python/taut/core/files.py": READ}, "files.py:1: its JSON has a type now"),
+    ],
+    "includes": [
+        ({"dataplane/new/x.c": ""}, "x.c:1: new/ is not in the table"),
+        ({"dataplane/nf/x.c": '#include "../base/clock.h"'}, "x.c:1: ../base/clock.h: no ../"),
+        (
+            {"dataplane/traffic/x.c": "\n#include <rte_mbuf.h>"},
+            "x.c:2: rte_mbuf.h: traffic/",
+        ),
+        (
+            {"dataplane/nf/x.c": '#include "port.h"', "dataplane/runtime/port.h": ""},
+            "x.c:1: port.h: nf/ may not include from runtime/",
+        ),
+        (
+            {
+                "dataplane/nf/ttl.c": '#include "delay.h"',
+                "dataplane/nf/delay.h": "",
+                "dataplane/nf/delay.c": NF % "delay",
+            },
+            "ttl.c:1: delay.h: members of nf/ do not know each other",
+        ),
+    ],
+    "unlisted": [
+        (
+            {**NF_TABLE, "dataplane/nf/del.c": "// ttl\n" + NF % "del"},
+            "del.c:2: nf_del is not in dataplane/nf/nf_table.c",
+        )
+    ],
+    "open_structs": [
+        (
+            {**HEAP_C, "dataplane/trace/heap.h": HEAP + "int heap_make(struct heap **out);\n"},
+            "heap.h:1: struct heap: define it in heap.c",
+        ),
+        (
+            {"dataplane/trace/heap.h": HEAP, "dataplane/trace/heap_test.c": "struct heap *tested;"},
+            "heap.h:1: struct heap: define it in heap.c",
+        ),
+    ],
+    "json_by_hand": [
+        (
+            {"dataplane/nf/x.c": '\tfprintf(out,\n\t",\\"rx\\":%lu", n);'},
+            "x.c:2: JSON printed by hand",
+        )
+    ],
+}
+
+CLEAN: list[dict[str, str]] = [
+    {"bench/a.py": "\n" * 400, "docs/a.md": "\n" * 401},
+    {"bench/a.py": f"# {TASK}(#12): later", "docs/a.md": f"{TASK} https://x"},
+    {"python/taut/cli/x.py": "console.print()", "tests/cli/x.py": "console.print(words)"},
+    {"python/taut/x.py": 'if story.cause == causes.TIMER.id or story.cause == "": pass'},
+    {"python/taut/x.py": 'if word == "timer": pass', "tests/x.py": 'assert cause == "timer"'},
+    {"python/taut/x.py": f"{READ}json.dump(plain(document), out)", "bench/x.py": "json.loads(a)"},
+    {"python/taut/x.py": 'write_json(path, {"format": 1, **plain_object(document)})'},
+    {"dataplane/nf/ttl.c": "#include <rte_mbuf.h>", "dataplane/nf/ttl.h": ""},
+    {"dataplane/nf/ttl.c": '#include "nf.h"', "dataplane/nf/nf.h": ""},
+    {"dataplane/nf/ttl_test.c": '#include "ttl.h"', "dataplane/nf/ttl.h": ""},
+    {"dataplane/forwarder/worker.c": '#include "port.h"', "dataplane/runtime/port.h": ""},
+    {**NF_TABLE, "dataplane/nf/ttl.c": NF % "ttl", "dataplane/nf/x_test.c": NF % "own"},
+    {"dataplane/trace/heap.h": HEAP, "dataplane/trace/tail.c": "int f(struct heap *heap);"},
+    {"dataplane/trace/heap.h": HEAP + "struct tree {\n\tstruct heap heap;\n};\nstruct tree *f();"},
+    {"dataplane/trace/heap.h": HEAP + "const struct heap *heap_of(int n);\n"},
+    {"dataplane/trace/heap.h": HEAP + "static inline int heap_n(struct heap *h)\n{\n}\n"},
+    {**HEAP_C, "dataplane/trace/heap.h": "struct heap;\n"},
+    {"dataplane/nf/x_test.c": '"{\\"rx\\":1}"', "dataplane/nf/x.c": 'fail("\\"%s\\": long", key);'},
+]
 
 
-def test_member_of_a_family_may_not_include_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = Path("dataplane/nf")
-    folder.mkdir(parents=True)
-    (folder / "delay.c").write_text("const struct nf_ops nf_delay = {};\n")
-
-    findings = list(includes(folder / "ttl.c", '#include "delay.h"', HEADERS))
-
-    assert len(findings) == 1
-    assert "members of nf/ do not know each other" in findings[0]
+def tree(files: dict[str, str]) -> Sources:
+    """A tree as the rules take it."""
+    return {Path(path): text for path, text in files.items()}
 
 
-@pytest.fixture
-def nf_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A table of network functions that names delay alone."""
-    monkeypatch.chdir(tmp_path)
-    table = TABLES["nf_ops"]
-    table.parent.mkdir(parents=True)
-    table.write_text("const struct nf_ops *const nf_table[] = {\n\t&nf_delay,\n};\n")
-    return table
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_rule_names_all_that_is_planted_against_it(rule: Rule) -> None:
+    for files, complaint in PLANTED[rule.__name__]:
+        found = list(rule(tree(files)))
+
+        assert len(found) == 1, (complaint, found)
+        assert complaint in found[0]
 
 
-def test_member_that_is_not_in_its_table_is_found(nf_table: Path) -> None:
-    text = "// ttl\nconst struct nf_ops nf_del = {\n"
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_all_that_a_rule_can_say_is_planted(rule: Rule) -> None:
+    findings = [found for files, _ in PLANTED[rule.__name__] for found in rule(tree(files))]
 
-    assert list(unlisted(nf_table.with_name("del.c"), text)) == [
-        "dataplane/nf/del.c:2: nf_del is not in dataplane/nf/nf_table.c"
-    ]
+    for node in ast.walk(ast.parse(inspect.getsource(rule))):
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.JoinedStr):
+            words = [part.value for part in node.value.values if isinstance(part, ast.Constant)]
+            assert any(all(word in found for word in words) for found in findings), words
 
 
-def test_member_in_its_table_and_a_test_s_own_pass(nf_table: Path) -> None:
-    listed, own = "const struct nf_ops nf_delay = {\n", "const struct nf_ops nf_own = {\n"
-
-    assert list(unlisted(nf_table.with_name("delay.c"), listed)) == []
-    assert list(unlisted(nf_table.with_name("nf_table_test.c"), own)) == []
+@pytest.mark.parametrize("files", CLEAN, ids=lambda files: next(iter(files)))
+def test_what_breaks_no_rule_is_named_by_none(files: dict[str, str]) -> None:
+    assert [found for rule in RULES for found in rule(tree(files))] == []
 
 
 def test_each_table_has_at_least_two_members() -> None:
@@ -96,79 +145,3 @@ def test_each_table_has_at_least_two_members() -> None:
             if of == struct
         ]
         assert len(members) >= 2, struct
-
-
-def test_json_printed_by_hand_is_found() -> None:
-    text = 'void f(FILE *out)\n{\n\tfprintf(out, ",\\"rx\\":%lu", n);\n}\n'
-
-    assert list(json_by_hand(Path("dataplane/forwarder/stats.c"), text)) == [
-        "dataplane/forwarder/stats.c:3: JSON printed by hand; see base/json_writer.h"
-    ]
-    assert list(json_by_hand(Path("dataplane/forwarder/stats_test.c"), text)) == []
-    spoken = 'fail("key \\"%s\\": too long", key);\n'
-    assert list(json_by_hand(Path("dataplane/capture/key.c"), spoken)) == []
-
-
-def test_file_over_500_lines_needs_a_reason() -> None:
-    body = "\n" * 501
-
-    assert len(list(length(Path("a.py"), body))) == 1
-    assert list(length(Path("a.py"), '"""Long because it is one table."""' + body)) == []
-
-
-def test_todo_needs_an_issue_number() -> None:
-    without, with_number = "# TO" + "DO: later", "# TO" + "DO(#12): later"
-
-    assert len(list(todos(Path("a.py"), without))) == 1
-    assert list(todos(Path("a.py"), with_number)) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "n"),
-    [("console.print(words)", 1), ("console.print()", 0), ("from rich.table import Table", 1)],
-)
-def test_what_is_printed_past_the_paragraphs_is_found(text: str, n: int) -> None:
-    assert len(list(printed(Path("python/taut/cli/x.py"), text))) == n
-    assert list(printed(Path("tests/cli/x.py"), text)) == []
-
-
-HELD = "struct heap {\n\tint n;\n};\n"
-
-
-@pytest.mark.parametrize(
-    ("header", "other", "n"),
-    [
-        (HELD + "int heap_create(struct heap **out);\n", "", 1),
-        (HELD + "int heap_create(struct heap **out);\n", "int f(struct heap *heap);\n", 0),
-        (HELD + "struct tree {\n\tstruct heap heap;\n};\n", "static struct tree tree;\n", 0),
-        (HELD + "const struct heap *heap_of(int n);\n", "", 0),
-        (HELD + "static inline int heap_n(struct heap *h)\n{\n\treturn h->n;\n}\n", "", 0),
-        ("struct heap;\n", "", 0),
-    ],
-)
-def test_struct_that_only_its_own_file_uses_is_found(header: str, other: str, n: int) -> None:
-    sources = {
-        Path("dataplane/trace/heap.h"): header,
-        Path("dataplane/trace/heap.c"): "static struct heap heap;\n",
-        Path("dataplane/trace/heap_test.c"): "static struct heap *tested;\n",
-        Path("dataplane/trace/tail.c"): other,
-    }
-
-    assert len(list(open_structs(sources))) == n
-
-
-@pytest.mark.parametrize(
-    ("text", "n"),
-    [
-        ('if story.cause == "timer": pass', 1),
-        ('if cause in ("timer", "softirq"): pass', 1),
-        ('if total["cause"] != "timer": pass', 1),
-        ('NUMBER["timer"]', 1),
-        ("if story.cause == causes.TIMER.id: pass", 0),
-        ('if story.cause == "": pass', 0),
-        ('if word == "timer": pass', 0),
-    ],
-)
-def test_a_cause_that_code_spells_out_is_found(text: str, n: int) -> None:
-    assert len(list(spelled_causes(Path("python/taut/report/x.py"), text))) == n
-    assert list(spelled_causes(Path("tests/report/test_x.py"), text)) == []

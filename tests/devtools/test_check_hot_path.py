@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-CHECKER = Path(__file__).parents[2] / "devtools" / "check_hot_path"
+from check_hot_path import ROOTS
+
+CHECKER = Path(__file__).parents[2] / "devtools" / "check_hot_path.py"
+MALLOC = "void *malloc(unsigned long); void *p; void %s(void){p=malloc(9);}"
 CLEAN = {
     "forwarder": "void worker_run(void){} void x_send(void){} void x_drain(void){}",
     "nf": "void x_process(void){} void x_release(void){}",
@@ -41,7 +44,7 @@ def test_a_clean_tree_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "finding"),
     [
-        ("void *malloc(unsigned long); void *p; void x_next(void){p=malloc(9);}", "calls malloc"),
+        (MALLOC % "x_next", "calls malloc"),
         ('int printf(const char*,...); void x_next(void){printf("%d",1);}', "calls printf"),
         (
             "void free(void*); void*p; __attribute__((noinline)) static void f(void){free(p);"
@@ -64,3 +67,14 @@ def test_a_root_that_is_gone_is_said(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "ROOTS is out of date" in done.stderr
+
+
+@pytest.mark.parametrize(("folder", "pattern"), ROOTS)
+def test_every_root_is_walked_from(tmp_path: Path, folder: str, pattern: str) -> None:
+    root = pattern.replace(r"\w+", "x")
+    rest = CLEAN[folder].replace(f"void {root}(void){{}}", "")
+
+    done = check(tmp_path, {**CLEAN, folder: rest + MALLOC % root})
+
+    assert f"check_hot_path: {root}: calls malloc" in done.stderr
+    assert done.returncode == 1

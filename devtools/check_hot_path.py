@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Prove from the object files that the hot path allocates, locks, logs and divides nowhere.
 
 Builds the call graph of the data plane's objects with objdump and walks it from ROOTS. Fails on a
@@ -6,7 +5,7 @@ call to anything outside ALLOWED (so malloc, printf, system call wrappers and lo
 an integer division and on a system call instruction. Calls through a pointer go to an ops table,
 whose functions are roots themselves, or to DPDK's drivers, which are not ours to check.
 
-Usage: check_hot_path BUILD_DIR     exit status: 0 clean, 1 findings, 2 nothing to check
+Usage: check_hot_path.py BUILD_DIR     exit status: 0 clean, 1 findings, 2 nothing to check
 """
 
 import re
