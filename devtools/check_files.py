@@ -34,7 +34,7 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "forwarder": ({"base", "record", "runtime", "nf"}, True),
     "generator": ({"base", "record", "runtime", "traffic"}, True),
 }
-INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 # Families: no member includes another member's header, only the family's own.
 FAMILIES = {"nf", "traffic"}
@@ -255,6 +255,16 @@ def unlisted(sources: Sources) -> Iterator[str]:
                 yield f"{at(path, text, match.start())}: {name} is not in {table}"
 
 
+def uncompiled(sources: Sources) -> Iterator[str]:
+    """What no meson.build names is compiled by nobody, and a test of that kind never fails."""
+    for path, _ in c_files(sources):
+        name = path.stem.removesuffix("_test")
+        listed = [f"'{name}'"] if name != path.stem else [f"'{path.name}'", f"'{name}'"]
+        recipe = path.with_name("meson.build")
+        if path.suffix == ".c" and not any(word in sources.get(recipe, "") for word in listed):
+            yield f"{path}:1: {recipe} does not name it"
+
+
 def open_structs(sources: Sources) -> Iterator[str]:
     """A struct that one .c alone looks into is defined there: its header says `struct NAME;`."""
     c = dict(c_files(sources))
@@ -290,6 +300,7 @@ RULES: tuple[Rule, ...] = (
     documents,
     includes,
     unlisted,
+    uncompiled,
     open_structs,
     json_by_hand,
 )

@@ -3,16 +3,50 @@
 #include "key.h"
 #include "key_test_env.h"
 
-// Whether the default (or routed) key has 0 at a frame offset: slowly, byte by byte, and with
-// IPv6's extension headers really walked.
+// A packet of one protocol behind its headers; transport 0: there is none, or it is a later
+// fragment.
+struct behind {
+	unsigned protocol;
+	size_t transport;
+};
+
+static bool is_tag(const uint8_t *data)
+{
+	return (data[0] == 0x81 && data[1] == 0x00) || (data[0] == 0x88 && data[1] == 0xa8) ||
+	       (data[0] == 0x91 && data[1] == 0x00);
+}
+
+static struct behind behind_ipv4(const uint8_t *data, size_t n, size_t ip)
+{
+	if (ip + 9 >= n || data[ip + 6] % 32 != 0 || data[ip + 7] != 0)
+		return (struct behind){0};
+	return (struct behind){data[ip + 9], ip + data[ip] % 16 * 4U};
+}
+
+// Extension headers are really walked.
+static struct behind behind_ipv6(const uint8_t *data, size_t n, size_t ip)
+{
+	if (ip + 6 >= n)
+		return (struct behind){0};
+	struct behind at = {data[ip + 6], ip + 40};
+	while (at.protocol == 0 || at.protocol == 43 || at.protocol == 44 || at.protocol == 60) {
+		const uint8_t *header = data + at.transport;
+		if (at.transport + 7 >= n ||
+			(at.protocol == 44 && header[2] * 256 + header[3] >= 8))
+			return (struct behind){0};
+		at.transport += at.protocol == 44 ? 8 : 8 + header[1] * 8U;
+		at.protocol = header[0];
+	}
+	return at;
+}
+
+// Whether the default (or routed) key has 0 at a frame offset: slowly, byte by byte.
 static bool is_zeroed(const uint8_t *data, size_t n, size_t offset, bool routed)
 {
-	size_t at = 12, transport;
-	unsigned protocol;
+	struct behind behind;
+	size_t at = 12;
 
-	while (at + 1 < n && ((data[at] == 0x81 && data[at + 1] == 0x00) ||
-				     (data[at] == 0x88 && data[at + 1] == 0xa8) ||
-				     (data[at] == 0x91 && data[at + 1] == 0x00)))
+	while (at + 1 < n && is_tag(data + at))
 		at += 4;
 	size_t ip = at + 2;
 	if (ip >= n)
@@ -22,33 +56,17 @@ static bool is_zeroed(const uint8_t *data, size_t n, size_t offset, bool routed)
 			return false;
 		if (offset == ip + 10 || offset == ip + 11 || (routed && offset == ip + 8))
 			return true;
-		if (ip + 9 >= n || data[ip + 6] % 32 != 0 || data[ip + 7] != 0)
-			return false;
-		protocol = data[ip + 9];
-		transport = ip + data[ip] % 16 * 4U;
+		behind = behind_ipv4(data, n, ip);
 	} else if (data[at] == 0x86 && data[at + 1] == 0xdd && data[ip] / 16 == 6) {
 		if (routed && offset == ip + 7)
 			return true;
-		if (ip + 6 >= n)
-			return false;
-		protocol = data[ip + 6];
-		transport = ip + 40;
-		while (protocol == 0 || protocol == 43 || protocol == 44 || protocol == 60) {
-			if (transport + 7 >= n)
-				return false;
-			if (protocol == 44 && data[transport + 2] * 256 + data[transport + 3] >= 8)
-				return false;
-			size_t len = protocol == 44 ? 8 : 8 + data[transport + 1] * 8U;
-			protocol = data[transport];
-			transport += len;
-		}
+		behind = behind_ipv6(data, n, ip);
 	} else {
 		return false;
 	}
-	size_t checksum = protocol == 6			      ? transport + 16
-			  : protocol == 17 || protocol == 136 ? transport + 6
-							      : n;
-	return offset == checksum || offset == checksum + 1;
+	size_t checksum = behind.transport + (behind.protocol == 6 ? 16 : 6);
+	bool has_one = behind.protocol == 6 || behind.protocol == 17 || behind.protocol == 136;
+	return has_one && (offset == checksum || offset == checksum + 1);
 }
 
 static uint32_t prng = 1;

@@ -22,14 +22,18 @@ MODULE = '# ruff: noqa\n"""Planted."""\n\nimport sys\n\nif sys.platform == "none
 
 # For each check of devtools/lint a file that breaks it, and what lint then says.
 PLANTED = {
-    "files": ("bench/a.py", "# TO" + "DO: later\n", "bench/a.py:1: TO" + "DO without an issue"),
-    "lizard": ("bench/b.py", "def much(n):\n" + "    n += 1\n" * 60, "bench/b.py:1: warning: much"),
-    "ruff": ("bench/c.py", "import os\n", "F401"),
-    "ruff-format": ("bench/d.py", "x = ( 1 )\n", "Would reformat: bench/d.py"),
+    "files": ("tests/a.py", "# TO" + "DO: later\n", "tests/a.py:1: TO" + "DO without an issue"),
+    "lizard": ("tests/b.py", "def much(n):\n" + "    n += 1\n" * 60, "tests/b.py:1: warning: much"),
+    "ruff": ("tests/c.py", "import os\n", "F401"),
+    "ruff-format": ("tests/d.py", "x = ( 1 )\n", "Would reformat: tests/d.py"),
     "clang-format": ("dataplane/nf/e.c", "int  e;\n", "dataplane/nf/e.c:1:"),
     "hot-path": ("f.c", "void free(void*);void*p;void x_next(void){free(p);p=0;}", "calls free"),
     "import-contracts": ("", "", "taut.core -> taut.cli"),
-    "mypy": ("python/taut/h.py", 'H: int = "text"\n', "python/taut/h.py:1: error"),
+    "mypy": (
+        "python/taut/h.py",
+        '"""Planted."""\n\nH: int = "text"\n',
+        "python/taut/h.py:3: error",
+    ),
     "reference": ("docs/reference.md", "# Reference\n", "reference.md is not current"),
 }
 
@@ -118,7 +122,6 @@ def test_lint_names_what_is_planted_against_each_of_its_checks(tmp_path: Path) -
     subprocess.run(["cc", "-O2", "-w", "-c", tree / "f.c", "-o", objects / "f.o"], check=True)
     (tree / "taut").symlink_to("python/taut")
     (tree / ".venv").symlink_to(TOOLS)
-    (tree / "tests").mkdir()
     shutil.copytree(ROOT / "devtools", tree / "devtools")
     for name in ("pyproject.toml", ".clang-format"):
         shutil.copy(ROOT / name, tree / name)

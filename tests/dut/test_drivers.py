@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from dut_frames import LAST_CORE, frames_through
 from taut.dut.driver import DutDriver
 from taut.dut.drivers import DRIVERS
-from taut.host.situation import Waiting
 from taut.testbed import cleanup, netlink
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
@@ -20,7 +19,6 @@ from waiting import wait_for
 pytestmark = pytest.mark.alone
 COMMAND = {"argv": ["sh", "-c", "echo ready for {port0} and {port1}; exec sleep 1000"]}
 OPTIONS: dict[str, dict[str, Any]] = {"command": {**COMMAND, "ready": "^ready"}}
-SLEEPERS = {"linux_bridge", "command"}
 # It waits 9 s for links that come up with a generator alone; its start over veth does not.
 SLOW = ("l2fwd", "memif")
 CASES = [
@@ -107,13 +105,6 @@ def test_a_driver_describes_itself(driver: DutDriver) -> None:
     assert set(driver.link_kinds) <= set(LINKS)
     assert driver.options_type.__doc__
     assert all(field.description for field in driver.options_type.model_fields.values())
-
-
-@pytest.mark.parametrize("driver", DRIVERS.values(), ids=DRIVERS.keys())
-def test_a_driver_says_whether_its_device_polls_or_sleeps(driver: DutDriver) -> None:
-    waits = driver.waits(driver.options_type(**OPTIONS.get(driver.name, {})))
-
-    assert waits is (Waiting.SLEEPS if driver.name in SLEEPERS else Waiting.POLLS)
 
 
 @pytest.mark.parametrize("driver", DRIVERS.values(), ids=DRIVERS.keys())

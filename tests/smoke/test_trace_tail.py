@@ -92,6 +92,23 @@ def forwarding(ports: Sequence[str]) -> Iterator[int]:
         process.communicate()
 
 
+def send_with_stops(out: Path, tx: str, rx: str, device: int) -> None:
+    """Send through a device that is stopped again and again."""
+    generator = generator_run.start(
+        out, "--tx", tx, "--rx", rx, "--rate", "10kpps", "--duration", "60s",
+        "--warm-up", "500ms", "--core", str(CORE), "--", "--no-huge",
+    )  # fmt: skip
+    generator_run.wait_until_sending(generator, out)
+    # What waits in a device that stands for 2 ms is late, whatever else the machine does.
+    for _ in range(N_STOPS):
+        wait_until_ran(generator.pid, 0.5)
+        stop_for(device, 2_000_000)
+    wait_until_ran(generator.pid)
+    generator.send_signal(signal.SIGINT)
+    _, said = generator.communicate(timeout=60)
+    assert generator.returncode == 130, said
+
+
 def test_around_late_packets_all_is_kept_that_a_whole_trace_has(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ):
@@ -104,19 +121,7 @@ def test_around_late_packets_all_is_kept_that_a_whole_trace_has(
         tracing(whole, "--buffer", "16MB") as all_of_it,
         tracing(tail, *follow, "--buffer", "16MB") as some_of_it,
     ):
-        generator = generator_run.start(
-            tail, "--tx", tx, "--rx", rx, "--rate", "10kpps", "--duration", "60s",
-            "--warm-up", "500ms", "--core", str(CORE), "--", "--no-huge",
-        )  # fmt: skip
-        generator_run.wait_until_sending(generator, tail)
-        # What waits in a device that stands for 2 ms is late, whatever else the machine does.
-        for _ in range(N_STOPS):
-            wait_until_ran(generator.pid, 0.5)
-            stop_for(device, 2_000_000)
-        wait_until_ran(generator.pid)
-        generator.send_signal(signal.SIGINT)
-        _, said = generator.communicate(timeout=60)
-        assert generator.returncode == 130, said
+        send_with_stops(tail, tx, rx, device)
         document, kept = ended(some_of_it, tail)
         reference, events = ended(all_of_it, whole)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from taut.analysis.distribution import merge
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary, selections, summarise
-from taut.records.documents.results import Metrics, TrialResult, Variant, WarmUp
+from taut.records.documents.results import Metrics, TrialResult, Variant, WarmCounts, WarmUp
 
 LOOPBACK = "loopback"
 """The driver without a device: the instrument's floor."""
@@ -41,33 +41,22 @@ def pool(
     """
     first, n = results[0], len(results)
     trials = [result.measured for result in results]
-    distribution = merge(distributions)
-    summaries = {
-        metric: summarise(
-            distribution,
-            metric,
-            selections([0]),
-            intervals=metric == "latency",
-            blocks=blocks if metric == "latency" else None,
-        )
-        for metric in POOLED_METRICS
-    }
+    summaries = _summaries(merge(distributions), blocks)
     latency = summaries["latency"]
-    due, sent = sum(t.warm.due for t in trials), sum(t.warm.sent for t in trials)
-    void, lost = sum(t.warm.void for t in trials), sum(t.warm.lost for t in trials)
-    loss_ratio = lost / sent if sent else 0.0
+    warm = _warm_counts([t.warm for t in trials])
+    loss_ratio = _share(warm.lost, warm.sent)
     granted = [t.granted_ns for t in trials if t.granted_ns is not None]
     return Variant(
         device=first.device,
         load=first.load,
         is_floor=first.device.driver == LOOPBACK,
         trials=tuple(result.name for result in results),
-        due=due,
-        sent=sent,
-        unsent=sum(t.warm.unsent for t in trials),
-        matched=sum(t.warm.matched for t in trials),
-        lost=lost,
-        void=void,
+        due=warm.due,
+        sent=warm.sent,
+        unsent=warm.unsent,
+        matched=warm.matched,
+        lost=warm.lost,
+        void=warm.void,
         received=sum(t.received for t in trials),
         late=sum(t.late for t in trials),
         duplicates=sum(t.duplicates for t in trials),
@@ -75,7 +64,7 @@ def pool(
         out_of_sequence=sum(t.out_of_sequence for t in trials),
         offered_pps=sum(t.offered_pps for t in trials) / n,
         achieved_pps=sum(t.achieved_pps for t in trials) / n,
-        void_share=void / due if due else 0.0,
+        void_share=_share(warm.void, warm.due),
         loss_ratio=loss_ratio,
         granted_ns=max(granted, default=None),
         instrument_limited=any(t.instrument_limited for t in trials),
@@ -92,6 +81,35 @@ def pool(
         p50_of_repetitions=tuple(result.latency().p50_ns for result in results),
         two_bands=has_two_bands(results),
     )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _warm_counts(of: Sequence[WarmCounts]) -> WarmCounts:
+    return WarmCounts(
+        due=sum(one.due for one in of),
+        sent=sum(one.sent for one in of),
+        unsent=sum(one.unsent for one in of),
+        matched=sum(one.matched for one in of),
+        lost=sum(one.lost for one in of),
+        void=sum(one.void for one in of),
+    )
+
+
+def _summaries(distribution: pa.Table, blocks: pa.Table | None) -> dict[str, dict[str, Summary]]:
+    """Summarise each metric that variants have; latency alone has intervals."""
+    return {
+        metric: summarise(
+            distribution,
+            metric,
+            selections([0]),
+            intervals=metric == "latency",
+            blocks=blocks if metric == "latency" else None,
+        )
+        for metric in POOLED_METRICS
+    }
 
 
 def _warm_up(results: Sequence[TrialResult], latency: Summary) -> WarmUp:

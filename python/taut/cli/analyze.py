@@ -34,90 +34,103 @@ EXAMPLES = (
 )
 
 
+_IngressArgument = Annotated[
+    Path, typer.Argument(help="Capture before the device: pcap, pcapng; plain, .gz, .zst; -.")
+]
+_KeyOption = Annotated[
+    str,
+    typer.Option(
+        metavar="KEY",
+        help="What makes two frames one packet: default (first 64 bytes without MACs and "
+        "checksums), routed (nor TTL), probe, or byte ranges as 26-33,42-45/ffff0000.",
+    ),
+]
+_SkipOption = Annotated[str, typer.Option(metavar="TIME", help="Warm-up at the start, kept apart.")]
+_WindowOption = Annotated[str, typer.Option(metavar="TIME", help="Packets take less than this.")]
+_OffsetOption = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME", help="How far the egress clock is ahead: taken off; -3ms: behind."
+    ),
+]
+_RemoveOption = Annotated[
+    Remove | None,
+    typer.Option(
+        metavar="drift|offset|both",
+        help="Estimate the clocks' drift or offset and take it off (reads twice).",
+    ),
+]
+_EngineOption = Annotated[
+    str, typer.Option(metavar="ENGINE", help="The SQL engine: duckdb, postgres or spark.")
+]
+_EngineUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where it is: postgresql://..., spark://...; without a password (PGPASSWORD).",
+        callback=refuse_password,
+    ),
+]
+_MatchOption = Annotated[
+    MatchIn,
+    typer.Option(
+        metavar="native|engine",
+        help="Match natively, or by a join in the engine (with --json).",
+    ),
+]
+_ContentOption = Annotated[
+    bool | None,
+    typer.Option(
+        help="Search for packets that are slow for what is in them "
+        f"[default: for ingress files up to {CONTENT_FILE_BYTES // 1_000_000} MB]"
+    ),
+]
+_WithRunsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with",
+        metavar="RUN",
+        help="Search by content together with what an earlier run analysed of this device; "
+        "repeatable.",
+    ),
+]
+_NameOption = Annotated[
+    str, typer.Option(metavar="NAME", help="What the device is called in the report.")
+]
+_OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="The run directory; default: runs/NAME-TIME, none with --json alone.",
+    ),
+]
+_ParquetOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="With --json: also write every packet to this file."),
+]
+_AsJsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else there.")
+]
+
+
 def analyze(
-    ingress: Annotated[
-        Path, typer.Argument(help="Capture before the device: pcap, pcapng; plain, .gz, .zst; -.")
-    ],
+    ingress: _IngressArgument,
     egress: Annotated[Path, typer.Argument(help="Capture after the device.")],
-    key: Annotated[
-        str,
-        typer.Option(
-            metavar="KEY",
-            help="What makes two frames one packet: default (first 64 bytes without MACs and "
-            "checksums), routed (nor TTL), probe, or byte ranges as 26-33,42-45/ffff0000.",
-        ),
-    ] = "default",
-    skip: Annotated[
-        str, typer.Option(metavar="TIME", help="Warm-up at the start, kept apart.")
-    ] = "0s",
-    window: Annotated[
-        str, typer.Option(metavar="TIME", help="Packets take less than this.")
-    ] = "5s",
-    offset: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME", help="How far the egress clock is ahead: taken off; -3ms: behind."
-        ),
-    ] = "0ns",
-    remove: Annotated[
-        Remove | None,
-        typer.Option(
-            metavar="drift|offset|both",
-            help="Estimate the clocks' drift or offset and take it off (reads twice).",
-        ),
-    ] = None,
-    engine: Annotated[
-        str, typer.Option(metavar="ENGINE", help="The SQL engine: duckdb, postgres or spark.")
-    ] = "duckdb",
-    engine_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Where it is: postgresql://..., spark://...; without a password (PGPASSWORD).",
-            callback=refuse_password,
-        ),
-    ] = None,
-    match: Annotated[
-        MatchIn,
-        typer.Option(
-            metavar="native|engine",
-            help="Match natively, or by a join in the engine (with --json).",
-        ),
-    ] = MatchIn.NATIVE,
-    content: Annotated[
-        bool | None,
-        typer.Option(
-            help="Search for packets that are slow for what is in them "
-            f"[default: for ingress files up to {CONTENT_FILE_BYTES // 1_000_000} MB]"
-        ),
-    ] = None,
-    with_runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--with",
-            metavar="RUN",
-            help="Search by content together with what an earlier run analysed of this device; "
-            "repeatable.",
-        ),
-    ] = None,
-    name: Annotated[
-        str, typer.Option(metavar="NAME", help="What the device is called in the report.")
-    ] = "capture",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The run directory; default: runs/NAME-TIME, none with --json alone.",
-        ),
-    ] = None,
-    parquet: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --json: also write every packet to this file."),
-    ] = None,
+    key: _KeyOption = "default",
+    skip: _SkipOption = "0s",
+    window: _WindowOption = "5s",
+    offset: _OffsetOption = "0ns",
+    remove: _RemoveOption = None,
+    engine: _EngineOption = "duckdb",
+    engine_url: _EngineUrlOption = None,
+    match: _MatchOption = MatchIn.NATIVE,
+    content: _ContentOption = None,
+    with_runs: _WithRunsOption = None,
+    name: _NameOption = "capture",
+    out: _OutOption = None,
+    parquet: _ParquetOption = None,
     details: DetailsOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else there.")
-    ] = False,
+    as_json: _AsJsonOption = False,
 ) -> None:
     """Match two captures, before and after a device, and measure every packet.
 

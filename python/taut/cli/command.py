@@ -12,7 +12,6 @@ from typer.utils import get_params_from_function
 from taut.cli.help import SETTINGS, Context, write_examples
 from taut.core.binaries import find_binary_or_none
 from taut.records.documents.described import Described
-from taut.records.documents.json_form import parse
 
 # Else Typer loads all of Rich, to escape a bracket of a help that Rich does not print: 60 ms.
 typer.core.HAS_RICH = False
@@ -52,7 +51,6 @@ class Command(TyperCommand):
         if self.program is None:
             return super().shell_complete(ctx, incomplete)
         from taut.binaries.describe import describe  # Only who completes waits for it.
-        from taut.records.documents.described import Described
 
         if find_binary_or_none(self.program) is None:
             return []

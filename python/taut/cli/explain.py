@@ -58,59 +58,69 @@ EXAMPLES = (
 )
 
 
+_RunArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="RUN|PID", help="A run directory, or a process by its PID."),
+]
+_TrialOption = Annotated[
+    str, typer.Option(metavar="PATTERN", help="Only trials whose name matches this.")
+]
+_OverOption = Annotated[
+    str,
+    typer.Option(
+        metavar="PERCENTILE|TIME",
+        help="What is late: above this percentile of the trial, or this time.",
+    ),
+]
+_PerfettoOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the worst episodes of one trial for ui.perfetto.dev."),
+]
+_CoresOption = Annotated[
+    str | None, typer.Option(metavar="CPUS", help="Of a process: only what it polls on these.")
+]
+_DurationOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", help="Of a process (10s); of the self-test, each cause at most (120s)."
+    ),
+]
+_TestOption = Annotated[
+    bool,
+    typer.Option(
+        "--self-test",
+        help="Make every cause on a core (--cores) and disturb every packet path; hold explain "
+        "to it.",
+    ),
+]
+_ActsOption = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Of the self-test: felt of each cause, at least; on a path 40 at most.",
+    ),
+]
+_CausesOption = Annotated[
+    list[str] | None,
+    typer.Option("--cause", metavar="CAUSE", help="Of the self-test: only these causes."),
+]
+_PathsOption = Annotated[
+    list[str] | None,
+    typer.Option("--path", metavar="NAME", help="Of the self-test: only these packet paths."),
+]
+
+
 def explain(
-    run: Annotated[
-        Path | None,
-        typer.Argument(metavar="RUN|PID", help="A run directory, or a process by its PID."),
-    ] = None,
-    trial: Annotated[
-        str, typer.Option(metavar="PATTERN", help="Only trials whose name matches this.")
-    ] = "*",
-    over: Annotated[
-        str,
-        typer.Option(
-            metavar="PERCENTILE|TIME",
-            help="What is late: above this percentile of the trial, or this time.",
-        ),
-    ] = "p99.9",
-    perfetto: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the worst episodes of one trial for ui.perfetto.dev."
-        ),
-    ] = None,
-    cores: Annotated[
-        str | None, typer.Option(metavar="CPUS", help="Of a process: only what it polls on these.")
-    ] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Of a process (10s); of the self-test, each cause at most (120s)."
-        ),
-    ] = None,
-    test: Annotated[
-        bool,
-        typer.Option(
-            "--self-test",
-            help="Make every cause on a core (--cores) and disturb every packet path; hold explain "
-            "to it.",
-        ),
-    ] = False,
-    acts: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Of the self-test: felt of each cause, at least; on a path 40 at most.",
-        ),
-    ] = 500,
-    causes: Annotated[
-        list[str] | None,
-        typer.Option("--cause", metavar="CAUSE", help="Of the self-test: only these causes."),
-    ] = None,
-    paths: Annotated[
-        list[str] | None,
-        typer.Option("--path", metavar="NAME", help="Of the self-test: only these packet paths."),
-    ] = None,
+    run: _RunArgument = None,
+    trial: _TrialOption = "*",
+    over: _OverOption = "p99.9",
+    perfetto: _PerfettoOption = None,
+    cores: _CoresOption = None,
+    duration: _DurationOption = None,
+    test: _TestOption = False,
+    acts: _ActsOption = 500,
+    causes: _CausesOption = None,
+    paths: _PathsOption = None,
     details: DetailsOption = False,
     timings: TimingsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,

@@ -43,40 +43,49 @@ EXAMPLES = (
 )
 
 
+_CapturesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Measure the published captures in this folder instead: pairs of files named "
+        "NAME-RATE-pre and NAME-RATE-post, RATE like 10kpps (pcap, pcapng; .gz, .zst).",
+    ),
+]
+_QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Under three minutes, once each: shows, proves nothing.")
+]
+_OutOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The run directory; default: runs/NAME-TIME.")
+]
+_ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Run only what --out does not hold yet.")
+]
+_DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Print trials, cores, disk and time; run nothing.")
+]
+_OverridesOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value: duration=2s."),
+]
+_AsJsonOption = Annotated[
+    bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
+]
+
+
 def reproduce(
     name: Annotated[str, typer.Argument(help="The experiment: debs20 or hipnet21.")],
-    captures: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Measure the published captures in this folder instead: pairs of files named "
-            "NAME-RATE-pre and NAME-RATE-post, RATE like 10kpps (pcap, pcapng; .gz, .zst).",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Under three minutes, once each: shows, proves nothing.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The run directory; default: runs/NAME-TIME.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Run only what --out does not hold yet.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print trials, cores, disk and time; run nothing.")
-    ] = False,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a value: duration=2s."),
-    ] = None,
+    captures: _CapturesOption = None,
+    quick: _QuickOption = False,
+    out: _OutOption = None,
+    resume: _ResumeOption = False,
+    dry_run: _DryRunOption = False,
+    overrides: _OverridesOption = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
     wait: WaitOption = False,
     images: ImagesOption = False,
     details: DetailsOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
-    ] = False,
+    as_json: _AsJsonOption = False,
 ) -> None:
     """Repeat a published experiment; print published beside measured."""
     if name not in EXPERIMENTS:

@@ -41,64 +41,74 @@ EXAMPLES = (
 )
 
 
+_SpecArgument = Annotated[
+    Path | None, typer.Argument(help="The experiment to trim for; examples/ has some.")
+]
+_PidOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PID", help="Instead: a program that polls, not loaded, judged by its stalls."
+    ),
+]
+_TargetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PERCENTILE", help="The percentile that shall become shorter; default: p99.9."
+    ),
+]
+_ProfileOption = Annotated[
+    str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
+]
+_OnlyOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Try these checks or remedies alone: R24,K04-now."),
+]
+_CoresOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CPUS",
+        help="Measure on these cores: the device's, then the generator's, as 2,3; of a "
+        "process: those of its threads to watch.",
+    ),
+]
+_WindowOption = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help=f"Of a process: how long to watch at a time; {WINDOW}."),
+]
+_KeepOption = Annotated[
+    bool, typer.Option("--keep", help="Leave what is shown to help in force at the end.")
+]
+_DryRunOption = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Measure as found, list what would be tried; change nothing."),
+]
+_YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask before changing the host.")]
+_OverridesOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value: duration=2s."),
+]
+_OutOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="The run directory; default: runs/trim-NAME-TIME."),
+]
+
+
 def trim(
-    spec: Annotated[
-        Path | None, typer.Argument(help="The experiment to trim for; examples/ has some.")
-    ] = None,
-    pid: Annotated[
-        int | None,
-        typer.Option(
-            metavar="PID", help="Instead: a program that polls, not loaded, judged by its stalls."
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PERCENTILE", help="The percentile that shall become shorter; default: p99.9."
-        ),
-    ] = None,
-    profile: Annotated[
-        str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
-    ] = "recommended",
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Try these checks or remedies alone: R24,K04-now."),
-    ] = None,
-    cores: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CPUS",
-            help="Measure on these cores: the device's, then the generator's, as 2,3; of a "
-            "process: those of its threads to watch.",
-        ),
-    ] = None,
+    spec: _SpecArgument = None,
+    pid: _PidOption = None,
+    target: _TargetOption = None,
+    profile: _ProfileOption = "recommended",
+    only: _OnlyOption = None,
+    cores: _CoresOption = None,
     budget: Annotated[str, typer.Option(metavar="TIME", help="How long it may measure.")] = "10m",
-    window: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help=f"Of a process: how long to watch at a time; {WINDOW}."),
-    ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Leave what is shown to help in force at the end.")
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Measure as found, list what would be tried; change nothing."
-        ),
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask before changing the host.")
-    ] = False,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a value: duration=2s."),
-    ] = None,
+    window: _WindowOption = None,
+    keep: _KeepOption = False,
+    dry_run: _DryRunOption = False,
+    yes: _YesOption = False,
+    overrides: _OverridesOption = None,
     wait: WaitOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The run directory; default: runs/trim-NAME-TIME."),
-    ] = None,
+    out: _OutOption = None,
 ) -> None:
     """Find out which settings of this host make the tail shorter, by measuring with and without.
 

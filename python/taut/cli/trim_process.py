@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +19,11 @@ from taut.core.errors import InterruptedRun
 from taut.core.files import write_json
 from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
-from taut.records.documents.json_form import JsonObject, plain, plain_object
+from taut.records.documents.json_form import Json, JsonObject, plain, plain_object
 from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WindowsOfTrim
 
 if TYPE_CHECKING:  # The other commands start without the analysis.
-    from taut.trim.stalls import Window
+    from taut.trim.stalls import StallsBench, Window
 
 WINDOW = "2s"
 
@@ -40,15 +40,8 @@ def trim_process(
 ) -> None:
     """Watch the process in windows, in every state of the host; leave trim.json."""
     # Here, not above: the other commands start without the analysis.
-    from taut.records.rundir import AS_FOUND, TRIMMED
     from taut.trim.looks import LEAST_PAIRS
-    from taut.trim.stalls import (
-        StallsBench,
-        compared_causes,
-        new_seed,
-        scouting_seconds,
-        seconds_of,
-    )
+    from taut.trim.stalls import StallsBench, new_seed, scouting_seconds, seconds_of
     from taut.trim.watched import find_process, never_tried, situation_of, watching
 
     host = Host()
@@ -60,14 +53,13 @@ def trim_process(
     folder = out or default_out(f"trim-pid-{pid}")
     seed = new_seed()
 
-    def whole(windows: "Sequence[Window]") -> JsonObject:
-        so_far = WindowsOfTrim(
-            process.document(), seed, window_ns, tuple(window.document() for window in windows)
-        )
-        return {**plain_object(so_far), **job.plain()}
+    document: dict[str, Json] = {}
 
     def stored(windows: "Sequence[Window]") -> None:
-        write_json(folder / TRIM_FILE, plain(whole(windows)))
+        parts = tuple(window.document() for window in windows)
+        so_far = WindowsOfTrim(process.document(), seed, window_ns, parts)
+        document.update({**plain_object(so_far), **job.plain()})
+        write_json(folder / TRIM_FILE, plain(document))
 
     with interruptible():
         try:
@@ -90,6 +82,27 @@ def trim_process(
             raise InterruptedRun(
                 f"interrupted: the host is as it was; what was measured is in {folder}"
             ) from None
+    _told_by_stalls(job, bench, left_out)
+    try:
+        job.put_in_force()
+    finally:
+        stored(bench.windows)
+    _print(job, document, folder / TRIM_FILE)
+
+
+def _print(job: Job, document: JsonObject, file: Path) -> None:
+    if job.as_json:
+        json.dump(plain(document), sys.stdout)
+        print()
+    else:
+        print_trim(job.document, Console(), file, is_dry=job.dry_run)
+
+
+def _told_by_stalls(job: Job, bench: "StallsBench", left_out: Mapping[str, str]) -> None:
+    """Say in the document what was measured, what was never tried, and the causes of stalls."""
+    from taut.records.rundir import AS_FOUND, TRIMMED
+    from taut.trim.stalls import compared_causes
+
     found = job.document
     job.document = replace(
         found,
@@ -97,12 +110,3 @@ def trim_process(
         notes=(*found.notes, *left_out.values()),
         causes=tuple(compared_causes(bench.windows, AS_FOUND, TRIMMED)) or found.causes,
     )
-    try:
-        job.put_in_force()
-    finally:
-        stored(bench.windows)
-    if job.as_json:
-        json.dump(plain(whole(bench.windows)), sys.stdout)
-        print()
-    else:
-        print_trim(job.document, Console(), folder / TRIM_FILE, is_dry=job.dry_run)

@@ -1,5 +1,6 @@
 """Explain one trial: its packets, the gaps of its threads and the kernel's events together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -118,9 +119,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         worst_gaps=worst_gaps(verdicts, options.n_worst),
         calibration=threads.calibration,
         calls=(threads.senders.n_calls, threads.senders.n_joined),
-        counters={
-            one.spans.thread: CountersMoved(one.facts.steal, one.facts.smi) for one in verdicts
-        },
+        counters=_counters(verdicts),
         missing=threads.notes.missing,
         notes=(*threads.words, *conditions(normal, trace.events)),
         vetoed=replace(threads.vetoed, packets=blame.n_vetoed),
@@ -129,6 +128,10 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         episodes=episode_table(judged),
         source=Source(trial, threads.events, threads.notes, tuple(verdicts)),
     )
+
+
+def _counters(verdicts: Sequence[GapVerdicts]) -> dict[str, CountersMoved]:
+    return {one.spans.thread: CountersMoved(one.facts.steal, one.facts.smi) for one in verdicts}
 
 
 @dataclass(frozen=True)

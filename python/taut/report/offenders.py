@@ -81,22 +81,25 @@ def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:
     groups = []
     for role, title in TITLES.items():
         own = [one for one in found if one.role == role]
-        taken_ns = max(sum(one.taken_ns for one in own), 1)
-
-        def share(one: Offender, taken_ns: int = taken_ns) -> float:
-            return max(one.n_packets / n_packets, one.taken_ns / taken_ns)
-
-        ranked = sorted(own, key=share, reverse=True)
-        shown = [one for one in ranked if share(one) >= _LEAST_SHARE][:MOST_ROWS]
+        shown = _shown(own, n_packets)
         rest = [one for one in own if one not in shown]
-        if len(rest) == 1:
-            shown, rest = [*shown, *rest], []
-        shown = [one for one in own if one in shown]
         rows = [_row(one, n_packets, checks) for one in shown]
         rows += [_others(rest, n_packets)] if rest else []
         more = [_row(one, n_packets, checks) for one in rest]
         groups += [Group(title, rows, more)] if rows else []
     return groups
+
+
+def _shown(own: Sequence[Offender], n_packets: int) -> Sequence[Offender]:
+    """Leave out who took least, in the order of the table; but nobody alone."""
+    taken_ns = max(sum(one.taken_ns for one in own), 1)
+
+    def share(one: Offender) -> float:
+        return max(one.n_packets / n_packets, one.taken_ns / taken_ns)
+
+    ranked = sorted(own, key=share, reverse=True)
+    shown = [one for one in ranked if share(one) >= _LEAST_SHARE][:MOST_ROWS]
+    return own if len(own) == len(shown) + 1 else [one for one in own if one in shown]
 
 
 def _row(one: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:

@@ -71,3 +71,4 @@ def test_a_program_that_polls_is_declared_so() -> None:
     options = CommandOptions(argv=("vpp",), waits="polls")
 
     assert CommandDriver().waits(options) is Waiting.POLLS
+    assert CommandDriver().waits(CommandOptions(argv=("vpp",))) is Waiting.SLEEPS

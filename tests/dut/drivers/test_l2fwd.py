@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from taut.dut.drivers.l2fwd import L2fwdDriver, L2fwdOptions, find_l2fwd
+from taut.host.situation import Waiting
 
 
 def test_a_named_program_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,3 +23,7 @@ def test_a_missing_program_says_how_to_build_it(
     missing = L2fwdDriver().missing(L2fwdOptions())
 
     assert missing == "l2fwd: program not found; run `make l2fwd` or set TAUT_L2FWD"
+
+
+def test_its_device_polls() -> None:
+    assert L2fwdDriver().waits(L2fwdOptions()) is Waiting.POLLS

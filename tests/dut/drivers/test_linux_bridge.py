@@ -5,6 +5,7 @@ import pytest
 
 from dut_frames import LAST_CORE, frames_through
 from taut.dut.drivers.linux_bridge import LinuxBridgeDriver, LinuxBridgeOptions
+from taut.host.situation import Waiting
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 
@@ -35,3 +36,16 @@ def test_the_bridge_forwards_and_says_where_it_works(
     assert ports[1].others["tx_packets"] == 20
     # Nothing flooded back, nothing of the bridge's own.
     assert ports[0].others["tx_packets"] == 0
+
+
+@pytest.mark.parametrize("placement", ["rps", "threaded"])
+def test_a_core_of_its_own_sleeps_until_a_packet_comes(placement: str) -> None:
+    waits = LinuxBridgeDriver().waits(LinuxBridgeOptions(placement=placement))
+
+    assert waits is Waiting.SLEEPS
+
+
+def test_the_sender_s_softirq_wakes_nobody() -> None:
+    options = LinuxBridgeOptions(placement="sender")
+
+    assert LinuxBridgeDriver().waits(options) is Waiting.POLLS

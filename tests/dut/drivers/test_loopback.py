@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from taut.dut.drivers.loopback import LoopbackDriver, LoopbackOptions
+from taut.host.situation import Waiting
 from taut.testbed.scope import RunScope
 
 
@@ -13,3 +14,7 @@ def test_nothing_runs(scope: RunScope, tmp_path: Path) -> None:
 
     assert driver.n_links == 0
     assert not (tmp_path / "logs").exists()
+
+
+def test_its_device_polls() -> None:
+    assert LoopbackDriver().waits(LoopbackOptions()) is Waiting.POLLS

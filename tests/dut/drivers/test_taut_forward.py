@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from taut.dut.drivers.taut_forward import TautForwardOptions, _argv, _writer_core, refused
+from taut.dut.drivers.taut_forward import (
+    TautForwardDriver,
+    TautForwardOptions,
+    _argv,
+    _writer_core,
+    refused,
+)
+from taut.host.situation import Waiting
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import parse
 from taut.testbed.link import Link
@@ -90,3 +97,7 @@ def test_words_the_program_knows_pass() -> None:
     options = TautForwardOptions(nf=("null", "delay:time=10us"), transmit="buffered:32,100us")
 
     assert refused(options, _DESCRIBED) is None
+
+
+def test_its_device_polls() -> None:
+    assert TautForwardDriver().waits(TautForwardOptions()) is Waiting.POLLS

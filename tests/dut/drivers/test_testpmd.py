@@ -1,4 +1,5 @@
-from taut.dut.drivers.testpmd import parse_statistics
+from taut.dut.drivers.testpmd import TestpmdDriver, TestpmdOptions, parse_statistics
+from taut.host.situation import Waiting
 
 _LOG = """
   ---------------------- Forward statistics for port 0  ----------------------
@@ -28,3 +29,7 @@ def test_each_ports_counters_are_read() -> None:
 
 def test_a_log_without_statistics_gives_none() -> None:
     assert parse_statistics("Bye...") is None
+
+
+def test_its_device_polls() -> None:
+    assert TestpmdDriver().waits(TestpmdOptions()) is Waiting.POLLS

@@ -58,54 +58,62 @@ _LEAN = ("floor=false", "trace=off")
 EXAMPLES = ("taut host effect R24,K04 R06",)
 
 
+_KnobsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SET...",
+        help="Knobs that are turned together, commas between them: R24,K04.",
+    ),
+]
+_SpecOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="SPEC",
+        help="Judge by this experiment; default: eager over memif, 100 kpkt/s, runs of 2 s.",
+    ),
+]
+_DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DEVICE",
+        help="With --spec, this device of it alone; else the driver of the one that is loaded.",
+    ),
+]
+_CoresOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CPUS",
+        help="Measure on these cores: the device's, then the generator's, as 2,3.",
+    ),
+]
+_RepetitionsOption = Annotated[
+    int, typer.Option(metavar="N", help="Pairs of runs, off and on, of each set.")
+]
+_DurationOption = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Of one run, as 2s; default: the experiment's."),
+]
+_OverridesOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the experiment: seed=3."),
+]
+_OutOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="The run directory; default: runs/effect-TIME."),
+]
+
+
 def effect(
-    knobs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SET...",
-            help="Knobs that are turned together, commas between them: R24,K04.",
-        ),
-    ],
-    spec: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="SPEC",
-            help="Judge by this experiment; default: eager over memif, 100 kpkt/s, runs of 2 s.",
-        ),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DEVICE",
-            help="With --spec, this device of it alone; else the driver of the one that is loaded.",
-        ),
-    ] = None,
-    cores: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CPUS",
-            help="Measure on these cores: the device's, then the generator's, as 2,3.",
-        ),
-    ] = None,
-    repetitions: Annotated[
-        int, typer.Option(metavar="N", help="Pairs of runs, off and on, of each set.")
-    ] = 10,
-    duration: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Of one run, as 2s; default: the experiment's."),
-    ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change a value of the experiment: seed=3."
-        ),
-    ] = None,
+    knobs: _KnobsArgument,
+    spec: _SpecOption = None,
+    device: _DeviceOption = None,
+    cores: _CoresOption = None,
+    repetitions: _RepetitionsOption = 10,
+    duration: _DurationOption = None,
+    overrides: _OverridesOption = None,
     wait: WaitOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The run directory; default: runs/effect-TIME."),
-    ] = None,
+    out: _OutOption = None,
 ) -> None:
     """Turn sets of knobs on and off in turn, and say what that does to packets' latency.
 

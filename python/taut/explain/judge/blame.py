@@ -121,18 +121,13 @@ def blame_packets(
     queue of load.
     """
     island = _islands(tail)
-    bound, stood = np.zeros(len(tail), np.int64), np.zeros(len(tail), np.int64)
-    if batching is not None:
-        if batching.drain_ns is None:
-            stood = stood_still_ns(tail, generator)
-        bound = batching.bound_ns(tail, normal, stood)
+    stood, bound = _batched_for(tail, normal, generator, batching)
     needed = tail.latency_ns - np.maximum(normal.base_ns, bound)
     is_batched = tail.is_late & (needed <= 0) & (bound > 0)
     gaps = _Device(device, is_work)
     covered, gap = gaps.cover(tail, work=False)
     working, _ = gaps.cover(tail, work=True)
     by_measurer, its_gap = _by_measurer(tail, generator, has_device)
-
     measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
     vetoed = stalled & gaps.outlasts(tail, gap)
@@ -150,9 +145,8 @@ def blame_packets(
     relation = np.full(len(tail), Relation.UNEXPLAINED, np.int64)
     # A stall of the generator makes it send late, and a burst of its backlog.
     backlog = tail.is_void & tail.is_late & (tail.sent_ns - tail.due_ns > normal.mean_interval_ns)
-    queue = tail.is_late & (
-        _is_queue(tail, normal, bound) | (2 * working >= needed) & (working > 0)
-    )
+    by_work = (working > 0) & (2 * working >= needed)
+    queue = tail.is_late & (_is_queue(tail, normal, bound) | by_work)
     if silences is not None:
         queue &= ~_after_silence(tail, island, normal, silences, queue, needed)
     relation[queue] = Relation.QUEUEING
@@ -169,6 +163,18 @@ def blame_packets(
     relation, gap = _neighbours(tail, island, relation, gap)
     covered = np.where(measured, by_measurer, np.where(vetoed, 0, covered))
     return Blame(relation, gap, covered, island, int(np.count_nonzero(vetoed & ~kept)))
+
+
+def _batched_for(
+    tail: Tail, normal: Normal, generator: Spans, batching: Batching | None
+) -> tuple[Ints, Ints]:
+    """How long the generator stood still, and how long batching may have held each packet."""
+    stood = np.zeros(len(tail), np.int64)
+    if batching is None:
+        return stood, stood
+    if batching.drain_ns is None:
+        stood = stood_still_ns(tail, generator)
+    return stood, batching.bound_ns(tail, normal, stood)
 
 
 def _islands(tail: Tail) -> Ints:

@@ -6,6 +6,7 @@ most of the gap, together with its usual cost of entry and exit.  Then the threa
 What is left was stolen without an event, and is named by exclusion.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -193,13 +194,8 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     is_sure = int(verdicts.grade[gap]) == A
     if cause.counter and cause.evidence is Evidence.EVENT and not is_sure:
         words.append(f"a counter that agrees in number ({_counter_words(cause, facts)})")
-    if cause is causes.UNKNOWN and not facts.is_traced:
-        words.append("kernel events: none were recorded on this core")
-    elif cause is causes.UNKNOWN and verdicts.spans.was_skipped(gap):
-        words.append(NOT_KEPT)
-    elif cause is causes.UNKNOWN and not facts.lacks:
-        words.append("kernel events: the trace did not run all of that time")
-    words += [f"the kernel's {event}" for event in facts.lacks if cause is causes.UNKNOWN]
+    if cause is causes.UNKNOWN:
+        words += _missing_events(facts, was_skipped=verdicts.spans.was_skipped(gap))
     if cause is causes.HYPERVISOR_OR_HARDWARE:
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
         if facts.smi is None:
@@ -215,6 +211,16 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     if bool(verdicts.is_combined[gap]):
         words.append("one cause that is half of the gap: several came together")
     return words
+
+
+def _missing_events(facts: Facts, *, was_skipped: bool) -> Iterator[str]:
+    if not facts.is_traced:
+        yield "kernel events: none were recorded on this core"
+    elif was_skipped:
+        yield NOT_KEPT
+    elif not facts.lacks:
+        yield "kernel events: the trace did not run all of that time"
+    yield from (f"the kernel's {event}" for event in facts.lacks)
 
 
 def _counter_words(cause: Cause, facts: Facts) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from taut.core.cpus import format_cpu_list
+from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import (
@@ -188,13 +188,15 @@ def _wrong_lists(see: View) -> Iterator[str]:
     ticks = [each.cores for each in isolcpus if "nohz" in each.flags]
     if len({*nohz, *ticks}) > 1:
         yield "the lists that mean nohz differ"
-    taken = {core for cores in lists for core in cores or ()}
-    if see.online and taken.issuperset(see.online):
+    if see.online and _cores_of(lists).issuperset(see.online):
         yield "no core is left for housekeeping"
-    in_force = see.list_of_cores(NOHZ_FULL) or ()
-    dropped = [core for cores in nohz for core in cores or () if core not in in_force]
-    if present := tuple(core for core in dropped if core in see.online):
+    dropped = _cores_of(nohz).difference(see.list_of_cores(NOHZ_FULL) or ())
+    if present := tuple(sorted(dropped.intersection(see.online))):
         yield f"nohz_full is not in force on {named(present)}"
+
+
+def _cores_of(lists: Iterable[CpuSet | None]) -> set[int]:
+    return {core for cores in lists for core in cores or ()}
 
 
 CHECKS = (

@@ -7,7 +7,7 @@ type is InputError, with the path of the key in it.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
@@ -178,7 +178,7 @@ class _Field:
     suffix: str
     promised: tuple[str, ...]
     is_required: bool
-    may_be_none: bool
+    takes_default: bool  # where the document says null
     hint: object
 
     def takes(self, name: str) -> bool:
@@ -210,13 +210,17 @@ def _look_at(kind: type) -> tuple[_Field, ...]:
             prefix=str(field.metadata.get(_PREFIX, "")),
             suffix=str(field.metadata.get(_SUFFIX, "")),
             promised=field.metadata.get(_PROMISED, ()),
-            is_required=field.default is MISSING and field.default_factory is MISSING,
-            may_be_none=NoneType in get_args(hints[field.name]),
+            is_required=_is_required(field),
+            takes_default=not _is_required(field) and NoneType not in get_args(hints[field.name]),
             hint=hints[field.name],
         )
         for field in fields(kind)
         if field.init
     )
+
+
+def _is_required(field: Field[object]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _reader(hint: object) -> _Reader:
@@ -333,7 +337,9 @@ def _object_reader(kind: type) -> _Reader:
 
 def _read_object(kind: type, value: Mapping[str, object], taken: frozenset[str]) -> object:
     """Read a dataclass; mappings take what is not `taken`: the keys of it and of its owner."""
-    inline = [of for field in _fields(kind) if field.is_inline for of in _inline_fields(field)]
+    inline = [
+        of for field in _fields(kind) if field.is_inline for of in _fields(_inline_kind(field))
+    ]
     others = [n for n in value if n not in taken and not any(of.takes(n) for of in inline)]
     found: dict[str, object] = {}
     for field in _fields(kind):
@@ -346,7 +352,7 @@ def _read_object(kind: type, value: Mapping[str, object], taken: frozenset[str])
             }
         elif field.is_inline:
             found[field.name] = _read_inline(field, value, taken)
-        elif value.get(field.key) is None and not field.is_required and not field.may_be_none:
+        elif value.get(field.key) is None and field.takes_default:
             continue  # Nothing in it is as good as not there.
         elif field.key in value:
             found[field.name] = _inside(field.key, _reader(field.hint), value[field.key])
@@ -365,10 +371,6 @@ def _keys_of(kind: type) -> frozenset[str]:
         elif not field.is_rest:
             found.add(field.key)
     return frozenset(found)
-
-
-def _inline_fields(field: _Field) -> tuple[_Field, ...]:
-    return _fields(_inline_kind(field))
 
 
 def _inline_kind(field: _Field) -> type:
