@@ -40,6 +40,14 @@ static struct behind behind_ipv6(const uint8_t *data, size_t n, size_t ip)
 	return at;
 }
 
+// 0: it has none that forwarding changes.
+static size_t checksum_at(struct behind at)
+{
+	if (at.protocol == 6)
+		return at.transport + 16;
+	return at.protocol == 17 || at.protocol == 136 ? at.transport + 6 : 0;
+}
+
 // Whether the default (or routed) key has 0 at a frame offset: slowly, byte by byte.
 static bool is_zeroed(const uint8_t *data, size_t n, size_t offset, bool routed)
 {
@@ -64,9 +72,8 @@ static bool is_zeroed(const uint8_t *data, size_t n, size_t offset, bool routed)
 	} else {
 		return false;
 	}
-	size_t checksum = behind.transport + (behind.protocol == 6 ? 16 : 6);
-	bool has_one = behind.protocol == 6 || behind.protocol == 17 || behind.protocol == 136;
-	return has_one && (offset == checksum || offset == checksum + 1);
+	size_t checksum = checksum_at(behind);
+	return checksum > 0 && (offset == checksum || offset == checksum + 1);
 }
 
 static uint32_t prng = 1;
