@@ -51,6 +51,14 @@ static int parse_uint(const char *text, uint64_t *out)
 	return *end == '\0' && errno == 0 ? 0 : -EINVAL;
 }
 
+// Whether text is that word, and behind it blanks at most.
+static bool is_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(text, word, len) == 0 && text[len + strspn(text + len, " ")] == '\0';
+}
+
 // "1.5ms" in integers: the fraction loses nothing that is a whole number of nanoseconds.
 static int parse_duration(const char *text, uint64_t *out)
 {
@@ -79,11 +87,8 @@ static int parse_duration(const char *text, uint64_t *out)
 		*out = 0;
 		return 0;
 	}
-	size_t len = strcspn(text, " ");
-	if (text[len + strspn(text + len, " ")] != '\0')
-		return -EINVAL;
 	for (size_t i = 0; any && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].name) != len || memcmp(text, units[i].name, len) != 0)
+		if (!is_word(text, units[i].name))
 			continue;
 		unsigned __int128 ns = digits * units[i].ns;
 		if (ns % scale != 0 || ns / scale > INT64_MAX)
@@ -203,14 +208,17 @@ static int parse_size(
 	static const struct {
 		const char *name;
 		uint64_t bytes;
-	} sizes[] = {{"", 1}, {"B", 1}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}};
+	} sizes[] = {{"", 1}, {"B", 1}, {"KB", 1 << 10}, {"KiB", 1 << 10}, {"MB", 1 << 20},
+		{"MiB", 1 << 20}, {"GB", 1 << 30}, {"GiB", 1 << 30}};
 	const uint64_t most = spec->max != 0 ? spec->max : UINT64_MAX;
 	char *end = NULL;
 
 	errno = 0;
+	text += strspn(text, " ");
 	*out = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
+	end = end != NULL ? end + strspn(end, " ") : NULL;
 	for (size_t i = 0; end != NULL && errno == 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		if (strcmp(end, sizes[i].name) != 0 || *out > most / sizes[i].bytes)
+		if (!is_word(end, sizes[i].name) || *out > most / sizes[i].bytes)
 			continue;
 		*out *= sizes[i].bytes;
 		if (*out >= spec->min)
@@ -333,65 +341,4 @@ int option_parse_list(const char *owner, const struct option_spec *specs, size_t
 	}
 	free(copy);
 	return err;
-}
-
-static const char *const type_names[] = {
-	[OPTION_FLAG] = "flag",
-	[OPTION_UINT] = "uint",
-	[OPTION_DURATION] = "duration",
-	[OPTION_STRING] = "string",
-	[OPTION_CHOICE] = "choice",
-	[OPTION_DOUBLE] = "double",
-	[OPTION_LIST] = "list",
-	[OPTION_CORE] = "core",
-	[OPTION_CPUS] = "cpus",
-	[OPTION_SIZE] = "size",
-};
-
-static const char *const type_metavars[] = {
-	[OPTION_FLAG] = "",
-	[OPTION_UINT] = "N",
-	[OPTION_DURATION] = "TIME",
-	[OPTION_STRING] = "TEXT",
-	[OPTION_CHOICE] = "CHOICE",
-	[OPTION_DOUBLE] = "NUMBER",
-	[OPTION_LIST] = "ITEM",
-	[OPTION_CORE] = "CPU",
-	[OPTION_CPUS] = "CPUS",
-	[OPTION_SIZE] = "SIZE",
-};
-
-const char *option_metavar(const struct option_spec *spec)
-{
-	return spec->metavar != NULL ? spec->metavar : type_metavars[spec->type];
-}
-
-static void describe(struct json *json, const struct option_spec *spec)
-{
-	json_object(json, NULL);
-	json_text(json, "name", spec->name);
-	json_text(json, "type", type_names[spec->type]);
-	json_text(json, "default", spec->default_text);
-	json_text(json, "help", spec->help);
-	if (spec->type != OPTION_FLAG)
-		json_text(json, "metavar", option_metavar(spec));
-	if (spec->type == OPTION_CHOICE) {
-		json_array(json, "choices");
-		for (size_t i = 0; spec->choices[i] != NULL; i++)
-			json_text(json, NULL, spec->choices[i]);
-		json_end(json);
-	}
-	if (spec->min != 0 || spec->max != 0) {
-		json_u64(json, "min", spec->min);
-		json_u64(json, "max", spec->max);
-	}
-	json_end(json);
-}
-
-void option_describe(struct json *json, const struct option_spec *specs, size_t n)
-{
-	json_array(json, "options");
-	for (size_t i = 0; i < n; i++)
-		describe(json, &specs[i]);
-	json_end(json);
 }

@@ -20,7 +20,7 @@ enum option_type {
 	OPTION_LIST, // struct option_list: may be given several times; never required
 	OPTION_CORE, // int; -1 for "", which only a default of "" allows: the program chooses
 	OPTION_CPUS, // cpu_set_t, of "0-3,7"; empty for "", likewise
-	OPTION_SIZE, // uint64_t, bytes: "8MB" "512KB" "1GB" or a bare number, powers of 1024
+	OPTION_SIZE, // uint64_t, bytes: "8MB" "8 MiB" "512KB" or a bare number, powers of 1024
 };
 
 enum { OPTION_LIST_MAX = 32 };
@@ -55,6 +55,12 @@ int option_parse_value(const char *owner, const struct option_spec *spec, const 
 
 // What help calls the value.
 const char *option_metavar(const struct option_spec *spec);
+
+// The values as members of the object that is open, each in the text that core/asked.py hands over
+// for it: "1000000ns", "8388608", "0-3,7". Flags are booleans, lists arrays; null: left to the
+// program.
+void option_values(
+	struct json *json, const struct option_spec *specs, size_t n, const void *options);
 
 // The table as the member "options", an array, of the object that is open; for --describe.
 void option_describe(struct json *json, const struct option_spec *specs, size_t n);

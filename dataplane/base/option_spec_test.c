@@ -229,36 +229,79 @@ static void test_unsaid_cores_are_left_to_the_program(void **state)
 	assert_int_equal(out.core, -1);
 }
 
-static void test_sizes_have_units_and_bounds(void **state)
+static void check_size(const char *text, const char *meaning)
 {
-	static const struct {
-		const char *text;
-		uint64_t bytes;
-	} good[] = {{"8MB", 8 << 20}, {"64KB", 64 << 10}, {"65536", 64 << 10}, {"65536B", 64 << 10},
-		{"4GB", UINT64_C(4) << 30}, {"8KB", 8 << 10}};
-	static const char *const bad[] = {"", "MB", "8 MB", "8mb", "-8MB", "1KB", "5000MB", "5GB",
-		"99999999999999999999MB", "18446744073709551615GB"};
+	const struct option_spec any = {
+		.name = "buffer", .type = OPTION_SIZE, .offset = offsetof(struct placed, bytes)};
+	struct placed out = {.bytes = 7};
+	int err = place(&any, text, &out);
+
+	if (err != (meaning == NULL ? -EINVAL : 0))
+		fail_msg("\"%s\": %d", text, err);
+	if (meaning != NULL)
+		assert_int_equal(out.bytes, strtoull(meaning, NULL, 10));
+	else
+		assert_non_null(strstr(error.text, ": wanted a size, as 8MB"));
+}
+
+static void test_sizes_are_those_of_the_grammar(void **state)
+{
+	grammar_cases("size", check_size);
+}
+
+static void test_sizes_have_bounds(void **state)
+{
+	static const char *const bad[] = {"1KB", "5000MB", "5GB", "8191", "18446744073709551615"};
 	const struct option_spec bounded = {.name = "buffer",
 		.type = OPTION_SIZE,
 		.offset = offsetof(struct placed, bytes),
 		.min = 8 << 10,
 		.max = UINT64_C(4) << 30};
-	const struct option_spec any = {
-		.name = "buffer", .type = OPTION_SIZE, .offset = offsetof(struct placed, bytes)};
 	struct placed out;
 
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(place(&bounded, good[i].text, &out), 0);
-		assert_int_equal(out.bytes, good[i].bytes);
-	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(place(&bounded, bad[i], &out), -EINVAL);
+	assert_int_equal(place(&bounded, "8KB", &out), 0);
+	assert_int_equal(place(&bounded, "4GB", &out), 0);
+	assert_int_equal(out.bytes, UINT64_C(4) << 30);
 	assert_int_equal(place(&bounded, "1KB", &out), -EINVAL);
 	assert_string_equal(error.text, "--buffer 1KB: wanted a size from 8KB to 4096MB, as 8MB");
-	assert_int_equal(place(&any, "0", &out), 0);
-	assert_int_equal(out.bytes, 0);
-	assert_int_equal(place(&any, "18446744073709551615GB", &out), -EINVAL);
-	assert_string_equal(error.text, "--buffer 18446744073709551615GB: wanted a size, as 8MB");
+}
+
+static void assert_values(const struct option_spec *table, size_t n, const void *at, const char *is)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct json json = {.out = out};
+
+	json_object(&json, NULL);
+	option_values(&json, table, n, at);
+	json_end(&json);
+	fclose(out);
+	assert_string_equal(text, is);
+	free(text);
+}
+
+static void test_values_are_written_in_one_form(void **state)
+{
+	static const struct option_spec places[] = {
+		{"core", OPTION_CORE, offsetof(struct placed, core), "", "", NULL, 0, 0},
+		{"cores", OPTION_CPUS, offsetof(struct placed, cpus), "", "", NULL, 0, 0},
+		{"buffer", OPTION_SIZE, offsetof(struct placed, bytes), "8 MiB", "", NULL, 0, 0},
+	};
+	struct options options;
+	struct placed out;
+
+	assert_int_equal(parse("fast,size=064,time= 1.5 ms,share=5e-1,item=p,item=q", &options), 0);
+	assert_values(specs, N_SPECS, &options,
+		"{\"fast\":true,\"size\":\"64\",\"time\":\"1500000ns\",\"name\":\"x\","
+		"\"mode\":\"slow\",\"share\":\"0.5\",\"item\":[\"p\",\"q\"]}");
+	option_defaults(places, 3, &out);
+	assert_values(places, 3, &out, "{\"core\":null,\"cores\":null,\"buffer\":\"8388608\"}");
+	assert_int_equal(place(&places[0], "007", &out), 0);
+	assert_int_equal(place(&places[1], "3, 0-1,2", &out), 0);
+	assert_values(places, 2, &out, "{\"core\":\"7\",\"cores\":\"0-3\"}");
 }
 
 int main(void)
@@ -274,7 +317,9 @@ int main(void)
 		cmocka_unit_test(test_a_core_is_one_number),
 		cmocka_unit_test(test_cores_are_a_list),
 		cmocka_unit_test(test_unsaid_cores_are_left_to_the_program),
-		cmocka_unit_test(test_sizes_have_units_and_bounds),
+		cmocka_unit_test(test_sizes_are_those_of_the_grammar),
+		cmocka_unit_test(test_sizes_have_bounds),
+		cmocka_unit_test(test_values_are_written_in_one_form),
 		cmocka_unit_test(test_description_is_json_with_every_field),
 	};
 

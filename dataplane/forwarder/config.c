@@ -12,17 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-// As the options table sees it: what config.h holds decoded is text here.
-struct options {
-	struct option_list ports, nfs;
-	const char *transmit, *gaps, *stats;
-	int core, writer_core;
-	uint64_t burst, duration_ns, hold, gap_threshold_ns, gap_per_packet_ns;
-};
-
 #define OPTION(field) .offset = offsetof(struct options, field)
 
-static const struct option_spec options_table[] = {
+const struct option_spec forwarder_options[] = {
 	{.name = "port",
 		.metavar = "PORT",
 		.type = OPTION_LIST,
@@ -90,6 +82,7 @@ static const struct option_spec options_table[] = {
 		.default_text = "0ns",
 		.help = "each packet handled may take this much more; 0ns: as the ports allow"},
 };
+const size_t n_forwarder_options = sizeof(forwarder_options) / sizeof(forwarder_options[0]);
 
 static void describe(struct json *json)
 {
@@ -126,8 +119,8 @@ static const struct command_line line = {
 	.usage = "--port PORT --port PORT [--nf NF]... [OPTIONS] [-- EAL options]",
 	.examples = examples,
 	.version = TAUT_VERSION,
-	.options = options_table,
-	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+	.options = forwarder_options,
+	.n_options = sizeof(forwarder_options) / sizeof(forwarder_options[0]),
 	.describe = describe,
 };
 
@@ -145,13 +138,13 @@ static int first_core_but(int core)
 	return -1;
 }
 
-static int check_cores(struct config *config, const struct options *options, struct error *error)
+static int check_cores(struct config *config, struct error *error)
 {
+	const struct options *options = &config->options;
 	int err = eal_check_core(options->core, error);
 
 	if (err == 0)
 		err = eal_check_core(options->writer_core, error);
-	config->core = options->core;
 	config->writer_core =
 		options->writer_core >= 0 ? options->writer_core : first_core_but(options->core);
 	return err;
@@ -176,7 +169,8 @@ static int check_output(const char *option, const char *path, struct error *erro
 
 static int parse_ports(struct config *config, struct error *error)
 {
-	size_t n = config->ports.n;
+	const struct option_list *ports = &config->options.ports;
+	size_t n = ports->n;
 
 	if (n == 0 || n > PORTS_MAX) {
 		error_set(error,
@@ -186,27 +180,18 @@ static int parse_ports(struct config *config, struct error *error)
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < n; i++) {
-		int err = port_spec_parse(
-			config->ports.items[i], PORT_DEVICE, &config->specs[i], error);
+		int err = port_spec_parse(ports->items[i], PORT_DEVICE, &config->specs[i], error);
 		if (err < 0)
 			return err;
 	}
 	return port_specs_check(config->specs, n, error);
 }
 
-static int decode(struct config *config, const struct options *options, struct error *error)
+static int decode(struct config *config, struct error *error)
 {
-	*config = (struct config){
-		.ports = options->ports,
-		.nfs = options->nfs,
-		.transmit = options->transmit,
-		.burst = options->burst,
-		.duration_ns = options->duration_ns,
-		.hold = options->hold,
-		.gaps_path = options->gaps,
-		.stats_path = options->stats,
-	};
-	int err = check_cores(config, options, error);
+	const struct options *options = &config->options;
+	int err = check_cores(config, error);
+
 	if (err == 0)
 		err = check_output("gaps", options->gaps, error);
 	if (err == 0)
@@ -215,7 +200,7 @@ static int decode(struct config *config, const struct options *options, struct e
 		err = parse_ports(config, error);
 	if (err < 0)
 		return err;
-	struct port_gap_limits limits = port_gap_limits(config->specs, config->ports.n);
+	struct port_gap_limits limits = port_gap_limits(config->specs, options->ports.n);
 	config->gap_threshold_ns =
 		options->gap_threshold_ns != 0 ? options->gap_threshold_ns : limits.threshold_ns;
 	config->gap_per_packet_ns =
@@ -225,13 +210,13 @@ static int decode(struct config *config, const struct options *options, struct e
 
 int config_parse(struct config *config, int argc, char *const *argv, struct error *error)
 {
-	struct options options = {0};
 	int n_used = 0;
-	int result = command_line_parse(&line, argc, argv, &options, &n_used, error);
 
+	*config = (struct config){0};
+	int result = command_line_parse(&line, argc, argv, &config->options, &n_used, error);
 	if (result != COMMAND_LINE_RUN)
 		return result;
-	int err = decode(config, &options, error);
+	int err = decode(config, error);
 	config->eal_options = argv + n_used;
 	config->n_eal_options = argc - n_used;
 	return err;

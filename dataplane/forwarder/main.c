@@ -33,10 +33,12 @@ struct forwarder {
 
 static unsigned int pool_size(const struct config *config)
 {
+	const struct options *options = &config->options;
+	unsigned int n_held = options->nfs.n > 0 ? (unsigned int)options->hold : 0;
+
 	// Each egress of the buffered policy may hold a burst.
-	return port_specs_mbufs(config->specs, config->ports.n) +
-	       (config->nfs.n > 0 ? (unsigned int)config->hold : 0) + config->ports.n * BURST_MAX +
-	       POOL_SPARE;
+	return port_specs_mbufs(config->specs, options->ports.n) + n_held +
+	       options->ports.n * BURST_MAX + POOL_SPARE;
 }
 
 static int start_eal(struct forwarder *forwarder, char *program, struct error *error)
@@ -44,10 +46,10 @@ static int start_eal(struct forwarder *forwarder, char *program, struct error *e
 	struct config *config = &forwarder->config;
 	const struct eal_config eal = {
 		.program = program,
-		.core = config->core,
+		.core = config->options.core,
 		.memory_mb = pool_memory_mb(pool_size(config)),
 		.ports = config->specs,
-		.n_ports = config->ports.n,
+		.n_ports = config->options.ports.n,
 		.extra = config->eal_options,
 		.n_extra = config->n_eal_options,
 	};
@@ -76,7 +78,7 @@ static int open_ports(struct forwarder *forwarder, struct error *error)
 			rte_strerror(rte_errno));
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < config->ports.n; i++) {
+	for (size_t i = 0; i < config->options.ports.n; i++) {
 		int err = port_open(&config->specs[i], forwarder->pool, &worker->ports[i], error);
 		if (err < 0)
 			return err;
@@ -106,7 +108,7 @@ static int create_gap_log(struct forwarder *forwarder, struct error *error)
 		.threshold_ticks = clock_ticks(config->gap_threshold_ns, forwarder->tsc_hz),
 		.per_packet_ticks = clock_ticks(config->gap_per_packet_ns, forwarder->tsc_hz),
 		.thread = GAP_FORWARDER,
-		.path = *config->gaps_path != '\0' ? config->gaps_path : NULL,
+		.path = *config->options.gaps != '\0' ? config->options.gaps : NULL,
 		.header =
 			{
 				.epoch_tsc = forwarder->first.tsc,
@@ -119,30 +121,30 @@ static int create_gap_log(struct forwarder *forwarder, struct error *error)
 	int err = gap_log_create(&forwarder->worker->gaps, &gaps);
 	if (err < 0)
 		error_set(error, "--gaps %s: %s; name a file on a disk with room",
-			config->gaps_path, strerror(-err));
+			config->options.gaps, strerror(-err));
 	return err;
 }
 
 static int prepare_worker(struct forwarder *forwarder, struct error *error)
 {
-	const struct config *config = &forwarder->config;
+	const struct options *options = &forwarder->config.options;
 	struct worker *worker = forwarder->worker;
 	const struct nf_env env = {
 		.tsc_hz = forwarder->tsc_hz,
 		.n_ports = worker->n_ports,
-		.hold_max = config->hold,
+		.hold_max = options->hold,
 	};
 
 	worker->stop = &program_n_signals;
-	int err = transmit_init(&worker->transmit, config->transmit, worker->egress,
+	int err = transmit_init(&worker->transmit, options->transmit, worker->egress,
 		worker->n_ports, forwarder->tsc_hz, error);
 	if (err == 0)
 		err = pipeline_init(
-			&worker->pipeline, config->nfs.items, config->nfs.n, &env, error);
+			&worker->pipeline, options->nfs.items, options->nfs.n, &env, error);
 	if (err < 0)
 		return err;
 	uint16_t burst_max = worker->transmit.ops->burst_max;
-	worker->burst = burst_max > 0 ? burst_max : config->burst;
+	worker->burst = burst_max > 0 ? burst_max : options->burst;
 	return create_gap_log(forwarder, error);
 }
 
@@ -156,15 +158,15 @@ static int write_results(struct forwarder *forwarder, uint64_t ticks, struct err
 	clock_point_take(&last);
 	int err = gap_log_close(&worker->gaps, forwarder->first.tsc, &last);
 	if (err < 0)
-		error_set(error, "--gaps %s: %s", config->gaps_path, strerror(-err));
-	if (*config->stats_path == '\0')
+		error_set(error, "--gaps %s: %s", config->options.gaps, strerror(-err));
+	if (*config->options.stats == '\0')
 		return err;
 	// Also then: they say how many gaps are missing.
 	int stats_err = stats_write(config, worker, &forwarder->eal, forwarder->tsc_hz, ticks,
 		program_n_signals > 0 ? "signal" : "duration");
 	if (err == 0 && stats_err < 0) {
 		err = stats_err;
-		error_set(error, "--stats %s: %s", config->stats_path, strerror(-err));
+		error_set(error, "--stats %s: %s", config->options.stats, strerror(-err));
 	}
 	return err;
 }
@@ -172,7 +174,7 @@ static int write_results(struct forwarder *forwarder, uint64_t ticks, struct err
 static int run(struct forwarder *forwarder, struct error *error)
 {
 	struct worker *worker = forwarder->worker;
-	uint64_t duration_ns = forwarder->config.duration_ns;
+	uint64_t duration_ns = forwarder->config.options.duration_ns;
 
 	wait_for_servers(worker);
 	uint64_t started_tsc = clock_tsc();

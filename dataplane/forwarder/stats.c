@@ -24,8 +24,8 @@ static void print_ports(struct json *json, const struct config *config, const st
 static void print_nfs(struct json *json, const struct config *config, const struct worker *worker)
 {
 	json_array(json, "nf");
-	for (size_t i = 0; i < config->nfs.n; i++)
-		json_text(json, NULL, config->nfs.items[i]);
+	for (size_t i = 0; i < config->options.nfs.n; i++)
+		json_text(json, NULL, config->options.nfs.items[i]);
 	json_end(json);
 	json_array(json, "nfs");
 	for (uint16_t i = 0; i < worker->pipeline.n_stages; i++) {
@@ -75,8 +75,8 @@ static void print_gaps(
 int stats_write(const struct config *config, const struct worker *worker, const struct eal *eal,
 	uint64_t tsc_hz, uint64_t duration_ticks, const char *stop)
 {
-	bool to_stdout = strcmp(config->stats_path, "-") == 0;
-	struct json json = {.out = to_stdout ? stdout : fopen(config->stats_path, "we")};
+	bool to_stdout = strcmp(config->options.stats, "-") == 0;
+	struct json json = {.out = to_stdout ? stdout : fopen(config->options.stats, "we")};
 
 	if (json.out == NULL)
 		return -errno;
@@ -84,7 +84,10 @@ int stats_write(const struct config *config, const struct worker *worker, const 
 	json_u64(&json, "format", 1);
 	json_text(&json, "version", TAUT_VERSION);
 	json_i64(&json, "core", eal->core);
-	json_text(&json, "transmit", config->transmit);
+	json_object(&json, "understood");
+	option_values(&json, forwarder_options, n_forwarder_options, &config->options);
+	json_end(&json);
+	json_text(&json, "transmit", config->options.transmit);
 	print_holds(&json, &worker->transmit);
 	json_u64(&json, "burst", worker->burst);
 	json_u64(&json, "duration_ns", clock_ns(duration_ticks, tsc_hz));

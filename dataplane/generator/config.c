@@ -272,20 +272,3 @@ int config_parse(struct config *config, int argc, char *const *argv, struct erro
 	config->run_id = options->run_id != 0 ? (uint32_t)options->run_id : random_run_id();
 	return 0;
 }
-
-const char *config_asked(const struct config *config, const struct option_spec *spec)
-{
-	const char *asked = spec->default_text;
-	size_t len = strlen(spec->name);
-
-	for (int i = 1; i < config->n_used; i++) {
-		const char *arg = config->argv[i];
-		if (strncmp(arg, "--", 2) != 0 || strncmp(arg + 2, spec->name, len) != 0)
-			continue;
-		if (arg[2 + len] == '=')
-			asked = arg + 2 + len + 1;
-		else if (arg[2 + len] == '\0')
-			asked = spec->type == OPTION_FLAG ? "on" : config->argv[i + 1];
-	}
-	return asked;
-}

@@ -48,6 +48,3 @@ extern const size_t n_generator_options;
 // Returns COMMAND_LINE_RUN, COMMAND_LINE_DONE, or -errno with one line in error: all that can be
 // found wrong before anything is started.
 int config_parse(struct config *config, int argc, char *const *argv, struct error *error);
-
-// The text an option was given, or its default.
-const char *config_asked(const struct config *config, const struct option_spec *spec);

@@ -44,12 +44,10 @@ static void print_clock(struct json *json, const struct generator *g)
 	json_end(json);
 }
 
-static void print_asked(struct json *json, const struct config *config)
+static void print_understood(struct json *json, const struct config *config)
 {
-	json_object(json, "asked");
-	for (size_t i = 0; i < n_generator_options; i++)
-		json_text(json, generator_options[i].name,
-			config_asked(config, &generator_options[i]));
+	json_object(json, "understood");
+	option_values(json, generator_options, n_generator_options, &config->options);
 	json_end(json);
 }
 
@@ -200,7 +198,7 @@ static void print_summary(FILE *out, const struct generator *g)
 	json_u64(&json, "run_id", g->config->run_id);
 	json_u64(&json, "epoch_tsc", g->epoch_tsc);
 	print_clock(&json, g);
-	print_asked(&json, g->config);
+	print_understood(&json, g->config);
 	print_rates(&json, g, &sum);
 	json_u64(&json, "flows", g->config->options.flows);
 	print_frames(&json, &g->config->mix);

@@ -7,15 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
+// As the kernel writes it and testbed/links/pci.py reads it.
+static bool is_address(const char *name)
+{
+	static const char hex[] = "0123456789abcdefABCDEF";
+	size_t n = strspn(name, hex); // of the domain; behind VMD it has more than four
+	const char *rest = name + n;
+
+	return n >= 4 && n <= 8 && strlen(rest) == strlen(":3b:00.0") && rest[0] == ':' &&
+	       strspn(rest + 1, hex) == 2 && rest[3] == ':' && strspn(rest + 4, hex) == 2 &&
+	       rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
+}
+
 static int pci_check(const struct port_spec *spec, const struct port_spec *earlier,
 	size_t n_earlier, struct error *error)
 {
 	char path[PORT_TEXT_MAX + 32];
-	unsigned int domain, bus, device, function;
-	int end = 0;
 
-	if (sscanf(spec->name, "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &end) != 4 ||
-		spec->name[end] != '\0')
+	if (!is_address(spec->name))
 		return port_fail(spec, -EINVAL, error, "no PCI address; write it as 0000:3b:00.0");
 	for (size_t i = 0; i < n_earlier; i++)
 		if (earlier[i].kind == spec->kind && strcmp(earlier[i].name, spec->name) == 0)

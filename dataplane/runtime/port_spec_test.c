@@ -15,6 +15,9 @@
 
 #include <cmocka.h>
 
+// Behind cmocka.h, whose assertions it uses.
+#include "grammar_test_env.h"
+
 static struct error error;
 static char folder[] = "/tmp/port_spec_test.XXXXXX";
 
@@ -55,6 +58,46 @@ static void test_name_ends_at_the_first_comma_and_may_hold_colons(void **state)
 	assert_string_equal(parsed("memif:/run/x.sock,id=3").name, "/run/x.sock");
 	assert_string_equal(parsed("pci:0000:3b:00.0").name, "0000:3b:00.0");
 	assert_string_equal(parsed("veth:eth0,qdisc_bypass=off").name, "eth0");
+}
+
+static void check_port(const char *text, const char *meaning)
+{
+	struct port_spec spec;
+	char understood[2 * PORT_TEXT_MAX];
+	int err = port_spec_parse(text, PORT_DEVICE, &spec, &error);
+
+	if (err != (meaning == NULL ? -EINVAL : 0))
+		fail_msg("\"%s\": %d", text, err);
+	if (meaning == NULL)
+		return;
+	// What follows are options, which the kind has read.
+	int len = snprintf(understood, sizeof(understood), "%s %s", spec.kind->name, spec.name);
+	assert_int_equal(strncmp(understood, meaning, (size_t)len), 0);
+	assert_true(meaning[len] == '\0' || meaning[len] == ' ');
+}
+
+static void test_ports_are_those_of_the_grammar(void **state)
+{
+	grammar_cases("port", check_port);
+}
+
+// Whether there is such a card is another question.
+static void check_pci(const char *text, const char *meaning)
+{
+	struct port_spec spec;
+	char port[64];
+
+	snprintf(port, sizeof(port), "pci:%s", text);
+	int err = port_spec_parse(port, PORT_DEVICE, &spec, &error);
+	if (err == 0)
+		err = spec.kind->check(&spec, NULL, 0, &error);
+	if ((err == -EINVAL) != (meaning == NULL))
+		fail_msg("\"%s\": %d", text, err);
+}
+
+static void test_addresses_of_cards_are_those_of_the_grammar(void **state)
+{
+	grammar_cases("pci", check_pci);
 }
 
 static void test_bad_names_are_refused_with_the_port_and_the_remedy(void **state)
@@ -263,6 +306,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_kind_is_named_and_its_defaults_parse),
 		cmocka_unit_test(test_name_ends_at_the_first_comma_and_may_hold_colons),
+		cmocka_unit_test(test_ports_are_those_of_the_grammar),
+		cmocka_unit_test(test_addresses_of_cards_are_those_of_the_grammar),
 		cmocka_unit_test(test_bad_names_are_refused_with_the_port_and_the_remedy),
 		cmocka_unit_test(test_device_listens_and_generator_connects_unless_told),
 		cmocka_unit_test(test_path_longer_than_a_socket_may_have_is_refused),

@@ -8,7 +8,7 @@
 enum {
 	NS_PER_S = 1000000000,
 	L1_OVERHEAD = 20, // preamble 7, start delimiter 1, inter-frame gap 12 (IEEE 802.3)
-	MAX_DIGITS = 9,
+	MAX_DIGITS = 15, // in all: so many are exact in Python, too
 	MAX_DECIMALS = 6,
 };
 
@@ -66,7 +66,7 @@ static const char *parse_decimal(const char *text, uint64_t *digits, uint64_t *s
 		*digits = *digits * 10 + (uint64_t)(*at - '0');
 		*scale *= 10;
 	}
-	return n_decimals > 0 ? at : NULL;
+	return n_decimals > 0 && n_digits + n_decimals <= MAX_DIGITS ? at : NULL;
 }
 
 static const char *parse_prefix(const char *text, uint64_t *factor)
@@ -104,7 +104,7 @@ int traffic_rate_parse(const char *text, const struct frame_mix *mix, enum rate_
 	if (unit == NULL)
 		return refuse(text,
 			"a rate reads like 100kpps, 100 kpkt/s, 50Mbps or 10 Gbit/s, with at most "
-			"nine digits and six decimals",
+			"15 digits, six of them decimals",
 			error);
 	if (digits == 0)
 		return refuse(text, "the rate is zero; it must be positive", error);
