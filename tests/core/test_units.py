@@ -13,6 +13,7 @@ from taut.analysis.load import rate_words
 from taut.core.errors import InputError
 from taut.core.units import (
     Rate,
+    exact_rate,
     format_ns,
     offered_pps,
     parse_duration_ns,
@@ -39,6 +40,7 @@ def test_rates_are_read_as_the_data_plane_reads_them(text: str, meaning: str | N
         pps = float(meaning)
         assert offered_pps(text, 64) == pytest.approx(pps, rel=1e-12)
         assert offered_pps(spell_rate(text), 64) == pytest.approx(pps, rel=1e-12)
+        assert offered_pps(exact_rate(text), 64) == pytest.approx(pps, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,23 @@ def test_rates_are_read_as_the_data_plane_reads_them(text: str, meaning: str | N
 )
 def test_a_rate_has_one_spelling(text: str, spelled: str) -> None:
     assert spell_rate(text) == spelled
+
+
+@pytest.mark.parametrize(
+    ("text", "handed"),
+    [
+        ("100 kpkt/s", "100000pps"),
+        ("1.5Kpps", "1500pps"),
+        ("0.001Gpps", "1000000pps"),
+        ("0.5pps", "0.5pps"),
+        ("1000.000pps", "1000pps"),
+        ("1.000001kpps", "1000.001pps"),
+        ("50 Mbit/s", "50000000bps"),
+        ("12000Gbps", "12000000000000bps"),
+    ],
+)
+def test_programs_are_handed_rates_without_a_prefix(text: str, handed: str) -> None:
+    assert exact_rate(text) == handed
 
 
 def test_rates_are_packets_or_bits() -> None:

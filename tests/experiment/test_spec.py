@@ -67,7 +67,7 @@ def test_there_are_examples():
         ('"10kpps"', '"0pps"', "nothing would be sent; give a rate above 0"),
         ('"10kpps"', '"10"', "not a number with a unit; write 100kpps, 100 kpkt/s or 50Mbps"),
         ('"10kpps"', "10", "10 has no unit; write it as text, like '100kpps'"),
-        ('"10kpps"', '"1000000000pps"', "at most nine digits"),
+        ('"10kpps"', '"1000000000000000pps"', "at most 15 digits"),
         ('"10kpps"', '"9000 Mpps"', "more than one packet a nanosecond; lower it"),
         ('"10kpps"', '"0.5bps"', "less than one packet in 1000 s; raise it"),
         ('"1s"', '"0s"', "duration: nothing would be measured"),

@@ -8,8 +8,8 @@ from taut.core.errors import InputError
 
 CpuSet = tuple[int, ...]
 
-MAX_CORES = 8192
-"""The most a kernel can be built for on x86-64 (CONFIG_NR_CPUS)."""
+MAX_CORES = 1024
+"""What the data plane can name (CPU_SETSIZE of the C library); kernels can be built for more."""
 _DIGITS = 5  # int() refuses texts of thousands
 _PART = re.compile(r" *([0-9]+) *(?:- *([0-9]+) *)?")
 _WORD = re.compile(r"[0-9a-fA-F]{1,8}")
@@ -34,7 +34,7 @@ def cpuset_cores() -> CpuSet:
 def parse_cpu_list(text: str) -> CpuSet:
     """Turn `0-3,8` into (0, 1, 2, 3, 8); an empty text is no core.
 
-    InputError where a part of it is no core, runs backwards, or is more than a kernel can have.
+    InputError where a part of it is no core, runs backwards, or is more than taut can name.
     """
     cores: set[int] = set()
     for part in text.strip().split(",") if text.strip() else ():
@@ -43,7 +43,7 @@ def parse_cpu_list(text: str) -> CpuSet:
             raise InputError(f"cores {text!r}: {part!r} is no core; write a list like 0-3,8")
         first, last = match[1], match[2] or match[1]
         if len(last.lstrip("0")) > _DIGITS or int(last) >= MAX_CORES:
-            raise InputError(f"cores {text!r}: no kernel has core {last}; see nproc")
+            raise InputError(f"cores {text!r}: taut knows cores up to {MAX_CORES - 1}, not {last}")
         if len(first.lstrip("0")) > _DIGITS or int(last) < int(first):
             raise InputError(f"cores {text!r}: {part!r} runs backwards; write a list like 0-3,8")
         cores.update(range(int(first), int(last) + 1))

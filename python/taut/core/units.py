@@ -34,8 +34,9 @@ _DURATION = re.compile(r"([0-9]+(?:\.[0-9]{1,12})?) *(ns|us|µs|μs|ms|s|min|m|h
 _ZERO = re.compile(r"0+(?:\.0{1,12})?")
 _MOST_NS = (1 << 63) - 1
 _MOST_DIGITS = (1 << 64) - 1
-# So many digits, and no others, are exact in the data plane.
-_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) *([kKMG]?)(pps|pkt/s|p/s|bps|bit/s)")
+# No more digits than the data plane takes (dataplane/traffic/rate.c).
+_RATE_DIGITS = 15
+_RATE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) *([kKMG]?)(pps|pkt/s|p/s|bps|bit/s)")
 
 # What the data plane can send (dataplane/traffic/rate.c): a packet a nanosecond, one in 1000 s.
 _MOST_PPS = 1e9
@@ -93,6 +94,15 @@ def spell_rate(text: str) -> str:
     return f"{number}{prefix.replace('K', 'k')}{unit}"
 
 
+def exact_rate(text: str) -> str:
+    """Write a rate as programs are handed it, without a prefix: `1.5kpps` becomes `1500pps`.
+
+    A rate in bits stays one: in packets a second it is no decimal for most sizes of frames.
+    """
+    number, prefix, unit = _parts(text)
+    return f"{(Decimal(number) * _PREFIX[prefix]).normalize():f}{unit}"
+
+
 def offered_pps(text: str, frame_len: float, layer: Layer = "l2") -> float:
     """Give the packets per second of a rate, for frames of `frame_len` bytes.
 
@@ -109,10 +119,10 @@ def offered_pps(text: str, frame_len: float, layer: Layer = "l2") -> float:
 def _parts(text: str) -> tuple[str, str, Literal["pps", "bps"]]:
     """Take a rate apart: its number, prefix and unit."""
     match = _RATE.fullmatch(text.strip(" "))
-    if match is None:
+    if match is None or sum(map(str.isdigit, match[1])) > _RATE_DIGITS:
         raise InputError(
             f"rate {text!r}: not a number with a unit; write 100kpps, 100 kpkt/s or 50Mbps "
-            "(at most nine digits and six decimals)"
+            "(at most 15 digits, six of them decimals)"
         )
     return match[1], match[2], "pps" if match[3].startswith("p") else "bps"
 

@@ -54,6 +54,7 @@ x rate x repetition. Two tables of one traffic name add loads to one curve: othe
 lengths or devices, else the same.
 """
 
+import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from itertools import product
@@ -82,12 +83,15 @@ from taut.testbed.links import LINKS
 MIN_FRAME = 64
 """Ethernet's minimum; headers, probe and FCS fill it."""
 MAX_FRAME = 1518
+MAX_TRIAL_NS = 86_400_000_000_000
+"""For its duration, its warm-up and its deadline each (dataplane/generator/config.c)."""
 IMIX = ((64, 7), (570, 4), (1518, 1))
 """Simple IMIX: length and share (dataplane/traffic/frame_mix.c sends it)."""
 LOOPBACK = "loopback"
 
 _NAME = r"^[a-z0-9][a-z0-9_.]*$"
 _STATE_NAME = r"^[a-z0-9][a-z0-9_. +-]*$"
+_DIGITS = re.compile("[0-9]{1,9}")
 
 Frame = int | Literal["imix"]
 Record = Literal["all", "tail", "none", "auto"]
@@ -112,8 +116,11 @@ _EXAMPLES: dict[Callable[[str], int | str], str] = {parse_duration_ns: "10s", sp
 
 
 def _is_frame(value: object) -> object:
+    """Take bytes or `imix`, as taut-generate does; bytes also as text, as of --set."""
     if value == "imix":
         return value
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{value!r} is no frame size; write bytes, like 64, or 'imix'")
     if not MIN_FRAME <= value <= MAX_FRAME:
@@ -136,7 +143,15 @@ def _is_not_zero(value: int) -> int:
     return value
 
 
-DurationNs = Annotated[int, BeforeValidator(_explained(parse_duration_ns))]
+def _is_within_a_day(value: int) -> int:
+    if value > MAX_TRIAL_NS:
+        raise ValueError("longer than a day, which is the most a trial can take; shorten it")
+    return value
+
+
+DurationNs = Annotated[
+    int, BeforeValidator(_explained(parse_duration_ns)), AfterValidator(_is_within_a_day)
+]
 TrialNs = Annotated[DurationNs, AfterValidator(_is_not_zero)]
 RateText = Annotated[str, BeforeValidator(_explained(spell_rate))]
 FrameSize = Annotated[Frame, BeforeValidator(_is_frame)]
@@ -252,7 +267,7 @@ class TrafficSpec(Model):
     frames: tuple[FrameSize, ...] = Field((64,), min_length=1)
     rates: tuple[RateText, ...] = Field(min_length=1)
     rate_layer: Literal["l1", "l2"] = "l2"
-    flows: int = Field(1, ge=1, le=60_000)
+    flows: int = Field(1, ge=1, le=64_512)
     both: bool = False
     devices: tuple[str, ...] = ("*",)
     duration_ns: TrialNs | None = Field(None, alias="duration")

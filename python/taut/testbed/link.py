@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias
 
+from taut.core.errors import InputError
 from taut.records.documents.json_form import JsonObject
 from taut.testbed.scope import RunScope
 
@@ -38,6 +39,16 @@ class Loopback(NamedTuple):
     tx_port: str
     rx_port: str
     netns: str | None
+
+
+def port_text(kind: str, name: str | Path, **options: str) -> str:
+    """Name a port as taut's programs read it: `memif:/run/x.sock,role=server`.
+
+    InputError for a name with a comma, which ends it there.
+    """
+    if "," in str(name):
+        raise InputError(f"port {kind}:{name}: its name has a comma; choose one without")
+    return ",".join([f"{kind}:{name}", *(f"{key}={value}" for key, value in options.items())])
 
 
 class LinkKind(Protocol):

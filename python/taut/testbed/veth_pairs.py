@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from taut.core.errors import InputError, MissingToolError
 from taut.testbed import netlink
-from taut.testbed.link import Link, LinkOptions, Loopback
+from taut.testbed.link import Link, LinkOptions, Loopback, port_text
 from taut.testbed.scope import RunScope
 
 
@@ -24,8 +24,8 @@ def veth_pairs(
             links.append(
                 Link(
                     kind=kind,
-                    generator_port=f"veth:{ours}",
-                    device_port=f"{device_port_kind}:{theirs}",
+                    generator_port=port_text("veth", ours),
+                    device_port=port_text(device_port_kind, theirs),
                     generator_netns=generator,
                     device_netns=device,
                     device_ifname=theirs,
@@ -41,7 +41,7 @@ def veth_loopback(scope: RunScope, *, rx_port_kind: str) -> Iterator[Loopback]:
     with scope.namespace("gen") as namespace:
         tx, rx = scope.link_name("g0"), scope.link_name("g1")
         netlink.add_veth(tx, namespace, rx, namespace)
-        yield Loopback(f"veth:{tx}", f"{rx_port_kind}:{rx}", namespace)
+        yield Loopback(port_text("veth", tx), port_text(rx_port_kind, rx), namespace)
 
 
 def needs_root(kind: str) -> str | None:

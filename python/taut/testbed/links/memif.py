@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from taut.core.errors import InputError
-from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback
+from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback, port_text
 from taut.testbed.scope import RunScope
 
 # sizeof(sun_path) of struct sockaddr_un, with its final zero.
@@ -38,8 +38,8 @@ class MemifLinkKind:
             yield [
                 Link(
                     kind=self.name,
-                    generator_port=f"memif:{socket},role=client",
-                    device_port=f"memif:{socket},role=server",
+                    generator_port=port_text("memif", socket, role="client"),
+                    device_port=port_text("memif", socket, role="server"),
                     socket=socket,
                 )
                 for socket in sockets
@@ -56,7 +56,8 @@ class MemifLinkKind:
         self.check(0, options)
         socket = _socket(scope, "floor")
         try:
-            yield Loopback(f"memif:{socket},role=server", f"memif:{socket},role=client", None)
+            server = port_text("memif", socket, role="server")
+            yield Loopback(server, port_text("memif", socket, role="client"), None)
         finally:
             socket.unlink(missing_ok=True)
 

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from taut.core.errors import InputError
-from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback
+from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback, port_text
 from taut.testbed.scope import RunScope
 
-_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+# As dataplane/runtime/port_pci.c reads it; behind VMD a domain has more than four digits.
+_ADDRESS = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _DEVICES = Path("/sys/bus/pci/devices")
 
 
@@ -47,7 +48,7 @@ class PciLinkKind:
         """Name the ports; nothing is made, so nothing is left."""
         generator, device = (addresses(options, side, n) for side in ("generator", "device"))
         yield [
-            Link(self.name, f"pci:{ours}", f"pci:{theirs}")
+            Link(self.name, port_text("pci", ours), port_text("pci", theirs))
             for ours, theirs in zip(generator, device, strict=True)
         ]
 
@@ -59,7 +60,7 @@ class PciLinkKind:
     ) -> Iterator[Loopback]:
         """Name the generator's two ports."""
         tx, rx = addresses(options, "generator", 2)
-        yield Loopback(f"pci:{tx}", f"pci:{rx}", None)
+        yield Loopback(port_text("pci", tx), port_text("pci", rx), None)
 
 
 def addresses(options: LinkOptions, side: str, n: int, devices: Path = _DEVICES) -> list[str]:

@@ -1,0 +1,30 @@
+"""What a value in an experiment means is what the data plane takes it for."""
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from grammar import cases
+from taut.core.errors import InputError
+from taut.experiment.model import FrameSize
+from taut.experiment.spec import parse_spec
+
+FRAMES = TypeAdapter(FrameSize)
+DEVICE_AND_LOAD = '[[device]]\ndriver = "loopback"\n[[traffic]]\nrates = ["1kpps"]\n'
+
+
+@pytest.mark.parametrize(("text", "meaning"), cases("frame"))
+def test_frames_are_read_as_the_data_plane_reads_them(text: str, meaning: str | None) -> None:
+    if meaning is None:
+        with pytest.raises(ValidationError, match="frame"):
+            FRAMES.validate_python(text)
+    else:
+        assert str(FRAMES.validate_python(text)) == meaning
+
+
+@pytest.mark.parametrize("key", ["duration", "warm_up", "deadline"])
+def test_a_time_that_no_trial_takes_is_refused_before_the_run(key: str) -> None:
+    times = {"duration": "1s", key: "25h"}
+    text = "".join(f'{name} = "{time}"\n' for name, time in times.items())
+
+    with pytest.raises(InputError, match=f"{key}: longer than a day"):
+        parse_spec(f'name = "long"\n{text}{DEVICE_AND_LOAD}')
