@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,13 @@ CORE = {
     "gaps": {"n": 4, "total_ns": 50_000, "not_logged": 2},
     "worst": {"ns": 40_000, "at_ns": 77},
 }
-DOCUMENT = {"stop": "duration", "threshold_ns": 1000, "priority": 0, "cores": [CORE]}
+DOCUMENT = {
+    "stop": "duration",
+    "duration_ns": 1_000_000,
+    "threshold_ns": 1000,
+    "priority": 0,
+    "cores": [CORE],
+}
 REQUEST = NoiseRequest(duration_ns=1_000_000)
 
 
@@ -66,7 +73,9 @@ def test_a_core_that_never_polled_lost_no_share_of_nothing():
 
 
 def test_what_is_asked_reaches_the_program(program, tmp_path: Path):
-    path = program(printing(DOCUMENT))
+    cores = [{**CORE, "core": core} for core in (0, 1, 2, 8)]
+    understood = {"duration_ns": 5, "threshold_ns": 700, "priority": 9, "cores": cores}
+    path = program(printing({**DOCUMENT, **understood}))
 
     measure_noise(
         NoiseRequest(
@@ -83,6 +92,24 @@ def test_what_is_asked_reaches_the_program(program, tmp_path: Path):
         "--cores": "0-2,8",
         "--out": str(tmp_path / "x"),
     }
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"duration_ns": 7}, "duration_ns 7, understood 1000000"),
+        ({"threshold_ns": 7}, "threshold_ns 7, understood 1000"),
+        ({"priority": 7}, "priority 7, understood 0"),
+        ({"cores": (3, 4)}, r"cores \[3, 4\], understood \[3\]"),
+    ],
+)
+def test_another_measurement_than_the_one_asked_for_is_an_error(
+    program, asked: dict[str, int | tuple[int, ...]], words: str
+):
+    program(printing(DOCUMENT))
+
+    with pytest.raises(TautError, match=f"^taut-noise: asked for {words};"):
+        measure_noise(replace(REQUEST, **asked))
 
 
 def test_bad_input_is_passed_on_in_one_line(program):
@@ -111,7 +138,7 @@ def test_without_the_program_the_remedy_is_named(tmp_path: Path, monkeypatch):
 
 def test_an_interrupt_brings_what_was_measured(program, tmp_path: Path):
     started = tmp_path / "started"
-    interrupted = {**DOCUMENT, "stop": "signal"}
+    interrupted = {**DOCUMENT, "stop": "signal", "duration_ns": 10**9}
     program(
         f"trap 'kill $!' INT\nsleep 120 &\ntouch {started}\nwait\n{printing(interrupted)}\nexit 130"
     )

@@ -2,7 +2,7 @@ import pytest
 
 from grammar import cases
 from taut.core.errors import InputError
-from taut.dut.transmit import Buffer, parse_transmit
+from taut.dut.transmit import Buffer, parse_transmit, spell_transmit
 
 # What other policies take only the program knows: tests/seam/test_grammar.py asks it.
 BUFFERED = [(text, held) for text, held in cases("transmit") if text.startswith("buffered")]
@@ -17,8 +17,22 @@ def test_a_policy_is_read_as_the_data_plane_reads_it(text: str, held: str | None
         packets, drain = held.split()
         drain_ns = None if drain == "none" else int(drain)
         assert parse_transmit(text) == Buffer(int(packets), drain_ns)
+        assert parse_transmit(spell_transmit(text)) == Buffer(int(packets), drain_ns)
 
 
 def test_other_policies_hold_nothing_back() -> None:
     assert parse_transmit("eager") is None
     assert parse_transmit("") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "handed"),
+    [
+        ("buffered", "buffered:packets=32,drain=100000ns"),
+        ("buffered:drain=none", "buffered:packets=32,drain=none"),
+        ("buffered:8,1.5 ms", "buffered:packets=8,drain=1500000ns"),
+        ("eager", "eager"),
+    ],
+)
+def test_the_program_is_handed_numbers(text: str, handed: str) -> None:
+    assert spell_transmit(text) == handed

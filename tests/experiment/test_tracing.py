@@ -1,5 +1,6 @@
 """What a machine that cannot trace says, and who goes on without; a made-up taut-trace answers."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,23 +90,47 @@ def test_auto_goes_without_and_knows_why_where_anything_was_to_be_traced(
 
 
 @pytest.mark.parametrize(
-    ("mode", "expected"), [("continuous", ""), ("tail", "--mode tail --follow {raw}/packets.bin")]
+    ("mode", "expected"), [("continuous", ""), ("tail", " --follow {raw}/packets.bin")]
 )
 def test_the_mode_is_in_the_command_line_and_the_end_is_polite(
     tmp_path: Path, program: Callable[[str], None], mode: Trace, expected: str
 ) -> None:
     program(RECORDS)
     raw = tmp_path / "raw"
+    report(raw, mode=mode)
 
     with (
         RunScope(tmp_path / "base") as scope,
         tracing.traced(mode, CORES, None, raw, tmp_path, scope) as tracer,
     ):
-        said = tracer.log_text().splitlines()[0]
+        said = tracer.program.log_text().splitlines()[0]
         tracing.finish(tracer)
 
-    assert said == f"--out {raw} --cores {CORE} {expected.format(raw=raw)}".strip()
-    assert tracer.exit_status == 0
+    assert said == f"--out {raw} --cores {CORE} --mode {mode}{expected.format(raw=raw)}"
+    assert tracer.program.exit_status == 0
+
+
+def test_a_trace_of_another_size_than_asked_ends_the_run(
+    tmp_path: Path, program: Callable[[str], None]
+) -> None:
+    program(RECORDS)
+    report(tmp_path, buffer_bytes=16)
+
+    with (
+        RunScope(tmp_path / "base") as scope,
+        tracing.traced("continuous", CORES, None, tmp_path, tmp_path, scope, 16) as tracer,
+        pytest.raises(MissingToolError, match="asked for buffer_bytes 16777216, understood 16;"),
+    ):
+        tracing.finish(tracer)
+
+    assert "--buffer 16777216" in tracer.program.log_text()
+
+
+def report(raw: Path, **said: object) -> None:
+    """Write what a taut-trace says that did as it was told."""
+    raw.mkdir(exist_ok=True)
+    written = {"cores": [CORE], "mode": "continuous", **said}
+    (raw / "trace.json").write_text(json.dumps(written))
 
 
 def test_one_that_will_not_arm_fails_with_its_own_words(
@@ -133,7 +158,7 @@ def test_one_that_dies_on_the_way_is_told_by_its_end(
         RunScope(tmp_path / "base") as scope,
         tracing.traced("continuous", CORES, None, tmp_path, tmp_path, scope) as tracer,
     ):
-        tracer.wait()
+        tracer.program.wait()
         with pytest.raises(TrialError) as caught:
             tracing.finish(tracer)
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taut.binaries.describe import describe
+from taut.core.asked import check_understood
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, TautError
 from taut.records.documents.inject import CauseDescribed, InjectDescribed, InjectDocument
-from taut.records.documents.json_form import parse, read_object
+from taut.records.documents.json_form import JsonObject, parse, read_object
 
 INJECTIONS = "injections.bin"
 GAPS = "gaps.bin"
@@ -31,11 +32,13 @@ class InjectRequest:
     """A name, or a name with options: `stopped:length=2ms`."""
     core: int
     out: Path
-    rate: str = "100/s"
-    duration_ns: int = 10_000_000_000
-    threshold_ns: int = 1_000
-    """Of the poller's gaps."""
-    seed: int = 1
+    per_s: int
+    """Acts a second."""
+    duration_ns: int
+    threshold_ns: int | None = None
+    """Of the poller's gaps; None: as taut-inject has it."""
+    seed: int | None = None
+    """Of the times of the acts; None: likewise."""
     victim: int | None = None
     waits: bool = False
     """Make ready, and begin at SIGUSR1; the duration counts from there."""
@@ -84,7 +87,9 @@ def inject(request: InjectRequest, started: Callable[[int], None] | None = None)
     finally:
         # Only where something else went wrong is it still there.
         _end(process)
-    return _read(command, process.returncode, out, said)
+    found = _read(command, process.returncode, out, said)
+    _check(request, found)
+    return parse_injected(found)
 
 
 def causes() -> Mapping[str, CauseDescribed]:
@@ -112,14 +117,29 @@ def parse_injected(written: object) -> Injected:
 def _command(request: InjectRequest) -> list[str]:
     # Should we be killed, who polls or preempts must not outlive us.
     command = ["setpriv", "--pdeathsig", "TERM", "--", str(find_binary(_PROGRAM)), request.cause]
-    command += ["--core", str(request.core), "--rate", request.rate, "--json"]
-    command += ["--duration", f"{request.duration_ns}ns", "--seed", str(request.seed)]
-    command += ["--threshold", f"{request.threshold_ns}ns", "--out", str(request.out)]
+    command += ["--core", str(request.core), "--rate", f"{request.per_s}/s", "--json"]
+    command += ["--duration", f"{request.duration_ns}ns", "--out", str(request.out)]
+    if request.seed is not None:
+        command += ["--seed", str(request.seed)]
+    if request.threshold_ns is not None:
+        command += ["--threshold", f"{request.threshold_ns}ns"]
     if request.victim is not None:
         command += ["--victim", str(request.victim)]
     if request.waits:
         command.append("--wait")
     return command
+
+
+def _check(request: InjectRequest, printed: JsonObject) -> None:
+    """MissingToolError where it did another thing than it was asked to."""
+    asked: dict[str, object] = {
+        "core": request.core,
+        "rate_per_s": request.per_s,
+        "duration_ns": request.duration_ns,
+    }
+    if request.seed is not None:
+        asked["seed"] = request.seed
+    check_understood(_PROGRAM, asked, printed)
 
 
 def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str]:
@@ -146,10 +166,10 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.wait()
 
 
-def _read(command: Sequence[str], status: int, out: str, said: str) -> Injected:
+def _read(command: Sequence[str], status: int, out: str, said: str) -> JsonObject:
     document = read_object(out)
     if document is not None and status in (0, 130):
-        return parse_injected(document)
+        return document
     lines = said.strip().splitlines()[-1:] or [f"exit status {status}"]
     reason = lines[0].removeprefix(f"{_PROGRAM}: ")
     if status == _BAD_INPUT:

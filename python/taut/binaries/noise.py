@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from taut.core.asked import check_understood
 from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError, TautError
 from taut.records.clock import fit_of
-from taut.records.documents.json_form import parse, read_object
+from taut.records.documents.json_form import JsonObject, parse, read_object
 from taut.records.documents.noise import CorePolled, NoisePrinted
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
@@ -30,11 +31,11 @@ Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class NoiseRequest:
-    """What to measure. Nothing said: as taut-noise does without options."""
+    """What to measure."""
 
     duration_ns: int
-    threshold_ns: int = 1_000
-    """A longer time between two readings of the clock is a gap."""
+    threshold_ns: int | None = None
+    """A longer time between two readings of the clock is a gap; None: as taut-noise has it."""
     cores: CpuSet = ()
     priority: int = 0
     """SCHED_FIFO, 1 to 99; 0: as we run."""
@@ -99,7 +100,10 @@ def measure_noise(request: NoiseRequest) -> Noise:
         # Only where something else went wrong is it still there.
         process.kill()
         process.wait()
-    return _read(command, process.returncode, out, said, was_interrupted=was_interrupted)
+    found = _read(command, process.returncode, out, said, was_interrupted=was_interrupted)
+    noise = parse_noise(found)
+    _check(request, {**found, "cores": [core.core for core in noise.cores]})
+    return noise
 
 
 def read_periods(out: Path, core: int) -> Counts:
@@ -124,6 +128,16 @@ def parse_noise(printed: object) -> Noise:
     )
 
 
+def _check(request: NoiseRequest, said: JsonObject) -> None:
+    """MissingToolError where it did another thing than it was asked to."""
+    asked: dict[str, object] = {"duration_ns": request.duration_ns, "priority": request.priority}
+    if request.threshold_ns is not None:
+        asked["threshold_ns"] = request.threshold_ns
+    if request.cores:
+        asked["cores"] = sorted(request.cores)
+    check_understood(_PROGRAM, asked, said)
+
+
 def _core(row: CorePolled) -> CoreNoise:
     return CoreNoise(
         core=row.core,
@@ -143,7 +157,9 @@ def _command(request: NoiseRequest) -> list[str]:
     # Should we be killed, a poller at a real-time priority must not outlive us.
     command = ["setpriv", "--pdeathsig", "KILL", "--"]
     command += [str(find_binary(_PROGRAM)), "--duration", f"{request.duration_ns}ns"]
-    command += ["--threshold", f"{request.threshold_ns}ns", "--priority", str(request.priority)]
+    command += ["--priority", str(request.priority)]
+    if request.threshold_ns is not None:
+        command += ["--threshold", f"{request.threshold_ns}ns"]
     if request.cores:
         command += ["--cores", format_cpu_list(request.cores)]
     if request.out is not None:
@@ -166,10 +182,10 @@ def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str, b
 
 def _read(
     command: Sequence[str], status: int, out: str, said: str, *, was_interrupted: bool
-) -> Noise:
+) -> JsonObject:
     document = read_object(out)
     if document is not None and status in (0, 130):
-        return parse_noise(document)
+        return document
     if was_interrupted:
         raise KeyboardInterrupt
     lines = said.strip().splitlines()[-1:] or [f"exit status {status}"]

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from taut.core.asked import check_understood
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, InterruptedRun, TautError
-from taut.records.documents.json_form import read_document
+from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.match import MATCH_FILE, MatchCounts, MatchReport
 
 PROGRAM = "taut-match"
@@ -29,7 +30,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class MatchOptions:
-    """How a pair is matched."""
+    """How a pair is matched, by the names of match.json."""
 
     key: str = "default"
     window_ns: int = DEFAULT_WINDOW_NS
@@ -85,7 +86,12 @@ def run_match(
     if status != 0:
         ended = f"ended by signal {-status}" if status < 0 else _words_of(lines)
         raise TautError(f"{PROGRAM}: {ended}")
-    return Matched(folder, read_document(MatchReport, folder / MATCH_FILE))
+    path = folder / MATCH_FILE
+    written = read_json(path)
+    # A key has many texts, and match.json its own one.
+    asked = {name: value for name, value in vars(options).items() if name != "key"}
+    check_understood(PROGRAM, asked, written)
+    return Matched(folder, parse(MatchReport, written, str(path)))
 
 
 def _run(

@@ -1,8 +1,8 @@
 """What taut-forward's transmit policy holds back, from what `--transmit` was given.
 
-The program reads the same text (dataplane/forwarder/transmit_table.c); tests/data/grammar.txt holds
-both to the same meaning. A run of today has what the program understood in `holds` of its counters:
-this is for what is not yet run, and for runs of older versions.
+The program reads the same texts (dataplane/forwarder/transmit_table.c); tests/data/grammar.txt
+holds both to the same meaning. A run of today has what the program understood in `holds` of its
+counters: this is for what is not yet run, and for runs of older versions.
 """
 
 import re
@@ -38,6 +38,18 @@ def parse_transmit(text: str) -> Buffer | None:
         packets=_packets(text, given["packets"]) if "packets" in given else Buffer.packets,
         drain_ns=_drain_ns(text, given["drain"]) if "drain" in given else Buffer.drain_ns,
     )
+
+
+def spell_transmit(text: str) -> str:
+    """Write a policy as taut-forward is handed it, with its defaults: numbers and nanoseconds.
+
+    InputError as of `parse_transmit`; policies that hold nothing back stay as they are.
+    """
+    held = parse_transmit(text)
+    if held is None:
+        return text
+    drain = "none" if held.drain_ns is None else f"{held.drain_ns}ns"
+    return f"buffered:packets={held.packets},drain={drain}"
 
 
 def _named(text: str, values: str) -> dict[str, str]:

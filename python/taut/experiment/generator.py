@@ -1,14 +1,17 @@
 """taut-generate as one trial needs it: its command line, its results, how it failed."""
 
 import shutil
+from math import isclose
 from pathlib import Path
 
+from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
 from taut.core.binaries import find_binary
 from taut.core.errors import TrialError
+from taut.core.units import exact_rate
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
 from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult
-from taut.records.documents.json_form import read_document
+from taut.records.documents.json_form import plain_object, read_document
 from taut.testbed.process import Child
 
 PROGRAM = "taut-generate"
@@ -17,7 +20,7 @@ HUGEPAGES = 64
 _NO_ROOM_BYTES = 1 << 20
 
 
-def command_line(
+def asked_of(
     trial: Trial,
     plan: Plan,
     cores: Cores,
@@ -25,27 +28,41 @@ def command_line(
     out: Path,
     run_id: int,
     ring_mib: int,
-) -> list[str]:
-    """Write the whole command line of one trial."""
+) -> Asked:
+    """Say what one trial asks of it."""
     traffic, spec = trial.traffic, plan.spec
-    tx, rx = ports
-    argv = [str(find_binary(PROGRAM)), "--tx", tx, "--rx", rx]
-    argv += ["--rate", trial.rate, "--rate-layer", traffic.rate_layer]
-    argv += ["--frame", str(trial.frame), "--schedule", schedule_text(trial)]
-    argv += ["--flows", str(traffic.flows), "--seed", str(trial.seed)]
+    asked: dict[str, Option] = {
+        "tx": ports[0],
+        "rx": ports[1],
+        "rate": exact_rate(trial.rate),
+        "rate-layer": traffic.rate_layer,
+        "frame": str(trial.frame),
+        "schedule": schedule_text(trial),
+        "flows": str(traffic.flows),
+        "seed": str(trial.seed),
+        "warm-up": f"{trial.warm_up_ns}ns",
+        "deadline": f"{spec.deadline_ns}ns",
+        "record": trial.record,
+        "record-ring": str(ring_mib),
+        "run-id": str(run_id),
+        "core": str(cores.generator),
+        "writer-core": str(cores.writer),
+        "out": str(out),
+        "device-holds": trial.device.driver_options.waits_for_more,
+        "both": traffic.both,
+    }
     if trial.count is not None:
-        argv += ["--count", str(trial.count)]
+        asked["count"] = str(trial.count)
     else:
-        argv += ["--duration", f"{trial.duration_ns}ns"]
-    argv += ["--warm-up", f"{trial.warm_up_ns}ns", "--deadline", f"{spec.deadline_ns}ns"]
+        asked["duration"] = f"{trial.duration_ns}ns"
     if spec.gap_threshold_ns is not None:
-        argv += ["--gap-threshold", f"{spec.gap_threshold_ns}ns"]
-    argv += ["--record", trial.record, "--record-ring", str(ring_mib), "--run-id", str(run_id)]
-    argv += ["--core", str(cores.generator), "--writer-core", str(cores.writer)]
-    argv += ["--out", str(out)]
-    if trial.device.driver_options.waits_for_more:
-        argv.append("--device-holds")
-    return [*argv, "--both"] if traffic.both else argv
+        asked["gap-threshold"] = f"{spec.gap_threshold_ns}ns"
+    return asked
+
+
+def command_line(asked: Asked) -> list[str]:
+    """Write the whole command line."""
+    return [str(find_binary(PROGRAM)), *to_arguments(asked)]
 
 
 def schedule_text(trial: Trial) -> str:
@@ -54,15 +71,27 @@ def schedule_text(trial: Trial) -> str:
     return f"{trial.traffic.schedule}:{options}" if options else trial.traffic.schedule
 
 
-def read_result(child: Child, out: Path) -> GeneratorResult:
-    """Give generator.json of a generator that ended as planned; TrialError if it did not."""
+def read_result(child: Child, out: Path, asked: Asked, offered_pps: float) -> GeneratorResult:
+    """Give generator.json of a generator that ended as planned.
+
+    TrialError if it did not; MissingToolError where it did another thing than it was asked to.
+    """
     path = out / GENERATOR_FILE
     status = child.exit_status
     if status != 0:
         raise TrialError(_reason(child, out), child.tail())
     if not path.exists():
         raise TrialError(f"{PROGRAM}: ended without {GENERATOR_FILE}", child.tail())
-    return read_document(GeneratorResult, path)
+    result = read_document(GeneratorResult, path)
+    written = plain_object(result)
+    check_understood(PROGRAM, asked, written.get("understood"))
+    rate_pps = written.get("rate_pps")
+    # Both sides count packets of a rate in bits: a last digit may differ.
+    if not isinstance(rate_pps, int | float) or not isclose(
+        rate_pps, offered_pps, rel_tol=1e-9, abs_tol=1e-6
+    ):
+        raise misunderstood(PROGRAM, "rate_pps", offered_pps, rate_pps)
+    return result
 
 
 def _reason(child: Child, out: Path) -> str:

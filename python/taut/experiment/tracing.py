@@ -8,17 +8,21 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from taut.core.asked import Option, check_understood, to_arguments
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TrialError
 from taut.experiment.cores import Cores
 from taut.experiment.model import Trace
 from taut.experiment.plan import Plan
+from taut.experiment.room import MIB
 from taut.records.convert import EVENTS_FILE, PACKETS_FILE
+from taut.records.documents.json_form import read_json
 from taut.records.documents.trace import TRACE_FILE
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -27,6 +31,15 @@ PROGRAM = "taut-trace"
 _ARMED = "armed$"
 _PROBE_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """A taut-trace that records, and what its trace.json is to say of what it was asked."""
+
+    program: Child
+    raw: Path
+    reported: Mapping[str, object]
 
 
 def is_wanted(plan: Plan) -> bool:
@@ -69,37 +82,49 @@ def traced(
     logs: Path,
     scope: RunScope,
     buffer_mib: int | None = None,
-) -> Iterator[Child]:
+) -> Iterator[Tracer]:
     """Record events.bin into `raw` from when the block is entered until `finish`.
 
     Arming patches code on every core: enter it before the generator starts. `device` is its
     process, whose page faults and system calls are recorded too. `buffer_mib` is what the kernel
     takes for each core; None: what taut-trace takes of itself.
     """
-    argv = [str(find_binary(PROGRAM)), "--out", str(raw)]
-    argv += ["--cores", format_cpu_list({cores.generator, cores.device})]
+    watched = sorted({cores.generator, cores.device})
+    asked: dict[str, Option] = {
+        "out": str(raw),
+        "cores": format_cpu_list(watched),
+        "mode": mode,
+    }
+    reported: dict[str, object] = {"cores": watched, "mode": mode}
     if buffer_mib is not None:
-        argv += ["--buffer", f"{buffer_mib}MB"]
+        reported["buffer_bytes"] = buffer_mib * MIB
+        asked["buffer"] = str(buffer_mib * MIB)
     if device is not None:
-        argv += ["--threads", ",".join(map(str, threads_of(device)))]
+        asked["threads"] = ",".join(map(str, threads_of(device)))
     if mode == "tail":
         # What is kept is what surrounds slow packets: they are read as the generator writes them.
-        argv += ["--mode", "tail", "--follow", str(raw / PACKETS_FILE)]
+        asked["follow"] = str(raw / PACKETS_FILE)
+    argv = [str(find_binary(PROGRAM)), *to_arguments(asked)]
     with child(
         PROGRAM, argv, scope=scope, log=logs / f"{PROGRAM}.log", cores=[cores.runner]
     ) as tracer:
         try:
             tracer.wait_ready(_ARMED)
-            yield tracer
+            yield Tracer(tracer, raw, reported)
         finally:
             # Killed, it would leave its instances to its keeper, and that dies with the run.
             tracer.stop(signal.SIGTERM, _STOP_TIMEOUT_S)
 
 
-def finish(tracer: Child) -> None:
-    """Stop it and have it write what is left; TrialError if it failed."""
-    if tracer.stop(signal.SIGTERM, timeout_s=60.0) != 0:
-        raise TrialError(f"{PROGRAM}: {tracer.describe_end()}", tracer.tail())
+def finish(tracer: Tracer) -> None:
+    """Stop it and have it write what is left.
+
+    TrialError if it failed; MissingToolError where it did another thing than it was asked to.
+    """
+    program = tracer.program
+    if program.stop(signal.SIGTERM, timeout_s=60.0) != 0:
+        raise TrialError(f"{PROGRAM}: {program.describe_end()}", program.tail())
+    check_understood(PROGRAM, tracer.reported, read_json(tracer.raw / TRACE_FILE))
 
 
 def discard(raw: Path) -> None:

@@ -126,7 +126,7 @@ class Testbench:
             stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
             threads = tuple(_threads(dut))
             tracer = self._start_tracer(stack, trial, dut.pid, raw, logs, known)
-            argv = generator.command_line(
+            asked = generator.asked_of(
                 trial,
                 self._plan,
                 self._cores,
@@ -138,7 +138,7 @@ class Testbench:
             program = stack.enter_context(
                 child(
                     generator.PROGRAM,
-                    argv,
+                    generator.command_line(asked),
                     scope=self._scope,
                     log=logs / f"{generator.PROGRAM}.log",
                     cores=sorted({self._cores.generator, self._cores.writer}),
@@ -147,7 +147,7 @@ class Testbench:
             )
             with self._beside.generating(program.pid, raw), without_collections():
                 self._wait(program, dut, raw)
-            sent = generator.read_result(program, raw)
+            sent = generator.read_result(program, raw, asked, trial.offered_pps)
             known.document = replace(known.document, generator=sent)
             if tracer is not None:
                 self._finish_tracer(tracer, trial, raw, known)
@@ -167,7 +167,7 @@ class Testbench:
         raw: Path,
         logs: Path,
         known: Learning,
-    ) -> Child | None:
+    ) -> tracing.Tracer | None:
         """Arm the trace this trial wants; None where it wants none, or "auto" cannot have it."""
         if trial.trace == "off":
             return None
@@ -184,7 +184,9 @@ class Testbench:
             self._go_on_untraced(trial, error, raw, known)
             return None
 
-    def _finish_tracer(self, tracer: Child, trial: Trial, raw: Path, known: Learning) -> None:
+    def _finish_tracer(
+        self, tracer: tracing.Tracer, trial: Trial, raw: Path, known: Learning
+    ) -> None:
         try:
             tracing.finish(tracer)
         except TrialError as error:

@@ -37,7 +37,7 @@ Chart = alt.LayerChart | alt.Chart
 Mark: TypeAlias = Mapping[str, str | int | float | bool]
 """What is drawn at one place: columns by name, all marks of a chart the same ones."""
 
-VEGALITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+VEGALITE: str = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 """The version whose specifications these are, as `6.1`."""
 
 _LINEAR_ROOM = 0.05

@@ -137,7 +137,7 @@ def _round(place: Place, name: str, duration_ns: int, seed: int) -> Confusion:
     cause, injector = OF_INJECTOR[name], _injector(name)
     if cause is causes.MEASURER:
         return measurer_stall(place, injector, duration_ns, seed)
-    recording = record_cause(place, injector.act, f"{injector.per_s}/s", duration_ns, seed)
+    recording = record_cause(place, injector.act, injector.per_s, duration_ns, seed)
     found = confuse(cause, recording.acts, recording.verdicts, LEAST_NS, recording.window_ns)
     return replace(found, n_off_core=recording.n_off_core)
 

@@ -119,7 +119,7 @@ class Disturbance:
             act.inject,
             scene.core_of(act.target),
             self._folder_of(act),
-            f"{act.per_s}/s",
+            act.per_s,
             length_ns,
             victim=victim,
             waits=act.wants_group,

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taut.binaries.inject import InjectRequest
-from taut.core.binaries import find_binary
+from taut.core.asked import Asked
 from taut.core.errors import TautError, TrialError
 from taut.core.files import write_json
 from taut.experiment import generator
@@ -41,7 +41,7 @@ from taut.self_test.recording import (
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 
-_OFFERED = "100kpps"
+_OFFERED_PPS = 100_000
 """A stop of 1 ms has a hundred packets due in it."""
 _LATE = "500us"
 _WARM_UP_NS = 1_000_000_000
@@ -58,12 +58,16 @@ def measurer_stall(place: Place, injector: Injector, duration_ns: int, seed: int
 def _stalled(
     place: Place, injector: Injector, folder: Path, duration_ns: int, seed: int
 ) -> Confusion:
-    rate = f"{injector.per_s}/s"
-    request = InjectRequest(injector.act, place.core, folder, rate, duration_ns, THRESHOLD_NS, seed)
-    with _generating(place, folder, duration_ns) as program, traced(place, program.pid, folder):
+    request = InjectRequest(
+        injector.act, place.core, folder, injector.per_s, duration_ns, THRESHOLD_NS, seed
+    )
+    with (
+        _generating(place, folder, duration_ns) as (program, asked),
+        traced(place, program.pid, folder),
+    ):
         injected_to_its_end(replace(request, victim=program.pid))
         program.wait()
-    document = generator.read_result(program, folder)
+    document = generator.read_result(program, folder, asked, _OFFERED_PPS)
     convert_trial(folder, folder)
     convert_events(folder, folder)
     cores = {"generator": place.core}
@@ -79,20 +83,29 @@ def _stalled(
 
 
 @contextmanager
-def _generating(place: Place, folder: Path, duration_ns: int) -> Iterator[Child]:
+def _generating(place: Place, folder: Path, duration_ns: int) -> Iterator[tuple[Child, Asked]]:
     """Run taut-generate to itself; entered when it sends."""
     place.scope.add_hugepages(generator.HUGEPAGES)
     with LINKS["memif"].open_loopback(place.scope, {}) as loop:
-        argv = [str(find_binary(generator.PROGRAM)), "--tx", loop.tx_port, "--rx", loop.rx_port]
-        argv += ["--rate", _OFFERED, "--frame", "64", "--schedule", "jittered"]
-        argv += ["--duration", f"{duration_ns + _SPARE_NS}ns", "--warm-up", f"{_WARM_UP_NS}ns"]
-        argv += ["--record", "all", "--core", str(place.core)]
-        argv += ["--writer-core", str(place.other_core), "--out", str(folder)]
+        asked: Asked = {
+            "tx": loop.tx_port,
+            "rx": loop.rx_port,
+            "rate": f"{_OFFERED_PPS}pps",
+            "frame": "64",
+            "schedule": "jittered",
+            "duration": f"{duration_ns + _SPARE_NS}ns",
+            "warm-up": f"{_WARM_UP_NS}ns",
+            "record": "all",
+            "core": str(place.core),
+            "writer-core": str(place.other_core),
+            "out": str(folder),
+        }
+        argv = generator.command_line(asked)
         log = folder / f"{generator.PROGRAM}.log"
         cores = sorted({place.core, place.other_core})
         with child(generator.PROGRAM, argv, scope=place.scope, log=log, cores=cores) as program:
             _wait_sending(program, folder / PACKETS_FILE)
-            yield program
+            yield program, asked
 
 
 def _wait_sending(program: Child, packets: Path) -> None:

@@ -102,10 +102,10 @@ def record_control(place: Place, duration_ns: int) -> Recording:
         return _read(place, folder, Acts(none, none, none), None)
 
 
-def record_cause(place: Place, cause: str, rate: str, duration_ns: int, seed: int) -> Recording:
+def record_cause(place: Place, cause: str, per_s: int, duration_ns: int, seed: int) -> Recording:
     """Inject one cause for a while."""
     with place.recording(cause.partition(":")[0]) as folder:
-        request = InjectRequest(cause, place.core, folder, rate, duration_ns, THRESHOLD_NS, seed)
+        request = InjectRequest(cause, place.core, folder, per_s, duration_ns, THRESHOLD_NS, seed)
         # Counters of the poller are read once more when the trace ends: it has to live until then.
         traced_ns = max(duration_ns - ARMING_NS, duration_ns // 2)
         with ExitStack() as stack:

@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -5,16 +6,20 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from taut.core.errors import MissingToolError
 from taut.dut.drivers.taut_forward import (
     TautForwardDriver,
     TautForwardOptions,
     _argv,
+    _asked_of,
+    _read_stats,
     _writer_core,
     refused,
 )
 from taut.host.situation import Waiting
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import parse
+from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 
 
@@ -29,13 +34,15 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_become_arguments() -> None:
     links = [Link("memif", f"memif:g{i}", f"memif:d{i}") for i in range(2)]
     options = TautForwardOptions(
-        nf=("null", "delay:ns=5"), transmit="buffered", burst=8, eal=("-x",)
+        nf=("null", "delay:ns=5"), transmit="buffered:16", burst=8, eal=("-x",)
     )
 
-    argv = _argv(links, (1, 0), options, Path("s.json"), Path("g.bin"))
+    asked = _asked_of(links, (1, 0), options, Path("s.json"), Path("g.bin"))
+    argv = _argv(asked, options.eal)
 
     assert " ".join(argv[1:]) == (
-        "--port memif:d0 --port memif:d1 --nf null --nf delay:ns=5 --transmit buffered --burst 8"
+        "--port memif:d0 --port memif:d1 --nf null --nf delay:ns=5"
+        " --transmit buffered:packets=16,drain=100000ns --burst 8"
         " --core 1 --gaps g.bin --stats s.json --writer-core 0 -- -x"
     )
 
@@ -53,8 +60,41 @@ def test_a_device_that_shares_tauts_core_is_told_no_other(monkeypatch: pytest.Mo
     core = _writer_core((1,))
 
     assert core is None
-    argv = _argv([], (1, core), TautForwardOptions(), Path("s"), Path("g"))
-    assert "--writer-core" not in argv
+    asked = _asked_of([], (1, core), TautForwardOptions(), Path("s"), Path("g"))
+    assert "writer-core" not in asked
+
+
+def counters(folder: Path, **said: object) -> DutStats | None:
+    """What is read of a forwarder that was asked for a buffer of 32 and reports this."""
+    options = TautForwardOptions(transmit="buffered")
+    stats = folder / "stats.json"
+    asked = _asked_of([], (1, 0), options, stats, Path("g"))
+    understood = {**asked, "port": [], "nf": []}
+    held = {"packets": 32, "drain_ns": 100_000}
+    stats.write_text(json.dumps({"transmit": "x", "understood": understood, "holds": held} | said))
+    return _read_stats(stats, asked, options)
+
+
+def test_counters_are_read_of_a_forwarder_that_understood(tmp_path: Path) -> None:
+    stats = counters(tmp_path)
+
+    assert stats is not None
+    assert stats.transmit == "x"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"holds": None}, "asked for holds .*'packets': 32.*, understood None"),
+        ({"holds": {"packets": 32, "drain_ns": 100}}, "understood .*'drain_ns': 100}"),
+        ({"understood": {}}, r"asked for port \(\), understood None"),
+    ],
+)
+def test_a_forwarder_that_did_another_thing_ends_the_run(
+    tmp_path: Path, said: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(MissingToolError, match=f"taut-forward: .*{words}"):
+        counters(tmp_path, **said)
 
 
 def test_a_burst_of_nothing_is_refused() -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -10,6 +11,7 @@ from typing import cast
 from pydantic import Field, ValidationInfo, field_validator
 
 from taut.binaries.describe import describe
+from taut.core.asked import Asked, Option, check_understood, to_arguments
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
@@ -18,10 +20,10 @@ from taut.core.version import taut_version
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
-from taut.dut.transmit import parse_transmit
+from taut.dut.transmit import parse_transmit, spell_transmit
 from taut.host.situation import Waiting
 from taut.records.documents.described import Described
-from taut.records.documents.json_form import read_document
+from taut.records.documents.json_form import plain_object, read_document
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 from taut.testbed.process import child
@@ -41,7 +43,10 @@ class TautForwardOptions(DriverOptions):
     )
     burst: int = Field(32, ge=1, le=256, description="most packets taken from a port at once")
     hold: int | None = Field(
-        None, ge=1, description="packets network functions may hold (delay); default 8192"
+        None,
+        ge=1,
+        le=1 << 20,
+        description="packets network functions may hold (delay); default: the program's",
     )
     gap_threshold: str | None = Field(
         None, description="a loop iteration longer than this is a gap; default by the link"
@@ -104,15 +109,11 @@ class TautForwardDriver:
     ) -> Iterator[ProcessDut]:
         """Start it; entered when it says that its ports are started."""
         stats, gaps = log_dir / "taut-forward.json", log_dir / "gaps-forwarder.bin"
+        given = cast(TautForwardOptions, options)
+        asked = _asked_of(links, (cores[0], _writer_core(cores)), given, stats, gaps)
         with child(
             _PROGRAM,
-            _argv(
-                links,
-                (cores[0], _writer_core(cores)),
-                cast(TautForwardOptions, options),
-                stats,
-                gaps,
-            ),
+            _argv(asked, given.eal),
             scope=scope,
             cores=cores,
             netns=links[0].device_netns,
@@ -123,7 +124,7 @@ class TautForwardDriver:
                 process,
                 path=PATH_WORDS[links[0].kind],
                 gaps_file=gaps,
-                read_stats=lambda: read_document(DutStats, stats) if stats.exists() else None,
+                read_stats=lambda: _read_stats(stats, asked, given),
             )
             yield dut
             dut.stop()
@@ -158,27 +159,44 @@ def _writer_core(cores: CpuSet) -> int | None:
     return min(os.sched_getaffinity(0) - set(cores), default=None)
 
 
-def _argv(
+def _asked_of(
     links: Sequence[Link],
     cores: tuple[int, int | None],
     options: TautForwardOptions,
     stats: Path,
     gaps: Path,
-) -> list[str]:
+) -> Asked:
     core, writer = cores
-    argv = [str(find_binary(_PROGRAM))]
-    for link in links:
-        argv += ["--port", link.device_port]
-    for nf in options.nf:
-        argv += ["--nf", nf]
-    argv += ["--transmit", options.transmit, "--burst", str(options.burst)]
+    asked: dict[str, Option] = {
+        "port": tuple(link.device_port for link in links),
+        "nf": options.nf,
+        "transmit": spell_transmit(options.transmit),
+        "burst": str(options.burst),
+        "core": str(core),
+        "gaps": str(gaps),
+        "stats": str(stats),
+    }
     if options.hold is not None:
-        argv += ["--hold", str(options.hold)]
+        asked["hold"] = str(options.hold)
     if options.gap_threshold is not None:
-        argv += ["--gap-threshold", f"{parse_duration_ns(options.gap_threshold)}ns"]
-    argv += ["--core", str(core), "--gaps", str(gaps), "--stats", str(stats)]
+        asked["gap-threshold"] = f"{parse_duration_ns(options.gap_threshold)}ns"
     if writer is not None:
-        argv += ["--writer-core", str(writer)]
-    if options.eal:
-        argv += ["--", *options.eal]
-    return argv
+        asked["writer-core"] = str(writer)
+    return asked
+
+
+def _argv(asked: Asked, eal: Sequence[str]) -> list[str]:
+    argv = [str(find_binary(_PROGRAM)), *to_arguments(asked)]
+    return [*argv, "--", *eal] if eal else argv
+
+
+def _read_stats(path: Path, asked: Asked, options: TautForwardOptions) -> DutStats | None:
+    """Give what it counted; MissingToolError where it did another thing than it was asked to."""
+    if not path.exists():
+        return None
+    stats = read_document(DutStats, path)
+    written = plain_object(stats)
+    check_understood(_PROGRAM, asked, written.get("understood"))
+    held = parse_transmit(options.transmit)
+    check_understood(_PROGRAM, {"holds": None if held is None else asdict(held)}, written)
+    return stats
