@@ -54,18 +54,17 @@ class Files:
 
     @property
     def paths(self) -> tuple[Path, Path]:
-        """Ingress and egress."""
         return paths_in(self.folder)
 
     @property
     def n_frames(self) -> int:
-        """Of both files."""
+        """Frames of both files together."""
         counts = self.truth["counts"]
         return int(counts["ingress_frames"] + counts["egress_frames"])
 
     @property
     def size_bytes(self) -> int:
-        """Of both files."""
+        """Bytes of both files' records; the two file headers are left out."""
         return self.n_frames * RECORD_LEN
 
 
@@ -204,7 +203,6 @@ def measure(files: Files, variants: Sequence[Variant], repetitions: int) -> Runs
 
 
 def median_s(runs: Sequence[Run]) -> float:
-    """Of all repetitions."""
     return float(np.median([run.seconds for run in runs]))
 
 

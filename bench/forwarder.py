@@ -26,7 +26,7 @@ VARIANTS = (LOOPBACK, EAGER, TESTPMD_1, TESTPMD_32, L2FWD)
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the table of latencies, then that of the highest rates with less than 0.1 % lost."""
     options = parse()
     variants = [variant for variant in VARIANTS if usable(variant)]
     heading("Forwarder")

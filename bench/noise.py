@@ -92,7 +92,7 @@ def oslat(options: argparse.Namespace) -> Seen:
 
 
 def taut(options: argparse.Namespace) -> Seen:
-    """Run taut-noise alike."""
+    """Run taut-noise on the same core, for as long, at the same priority."""
     request = NoiseRequest(
         options.seconds * 1_000_000_000, cores=(options.core,), priority=options.priority
     )

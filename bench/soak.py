@@ -27,7 +27,7 @@ LARGE_BYTES = 100_000
 
 
 def main() -> None:
-    """Run, watch, print."""
+    """Exit with 1 when `taut run` failed or left something behind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--rate", default="10kpps")

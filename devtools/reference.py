@@ -29,7 +29,7 @@ sys.path.append(str(ROOT / "tests"))
 
 
 def main() -> int:
-    """Write or check."""
+    """Exit status: 1 when --check finds the file out of date, otherwise 0."""
     text = "\n".join(document()) + "\n"
     if "--check" not in sys.argv:
         PATH.write_text(text)
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def document() -> Iterator[str]:
-    """All sections."""
+    """Give the lines of docs/reference.md; runs every binary once."""
     forward, generate = describe("taut-forward"), describe("taut-generate")
     inject = describe("taut-inject")
     yield "# Reference\n"

@@ -141,7 +141,6 @@ def made_explanation(**changes: Any) -> ExplanationDocument:
 def made_analysis(
     trials: tuple[TrialResult, ...] = (), variants: tuple[Variant, ...] = ()
 ) -> Analysis:
-    """An analysed run."""
     threshold = {"factor_of_p50": 10, "least_above_p50_ns": 20_000}
     document = {
         "verdict": "Made up.",

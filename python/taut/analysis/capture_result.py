@@ -70,7 +70,6 @@ def _metric(name: str, series: Series) -> Figures:
 
 
 def classes(counts: MatchCounts) -> Classes:
-    """Frames by class."""
     return Classes(
         matched=counts.matched,
         lost=counts.lost,

@@ -97,7 +97,7 @@ class Difference:
 
     @property
     def shown(self) -> Shown:
-        """What is claimed."""
+        """What may be claimed; UNSUPPORTED where too few packets support the figure."""
         if self.evidence is None:
             return Shown.UNSUPPORTED
         shown = Shown.TOO_FEW_RUNS if self.judged is None else _SHOWN[self.judged.said]

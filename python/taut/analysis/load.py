@@ -18,9 +18,7 @@ class HasLoad(Protocol):
     """A variant, or a trial's result."""
 
     @property
-    def load(self) -> Load:
-        """What was sent."""
-        ...
+    def load(self) -> Load: ...
 
 
 def load_of(row: HasLoad) -> LoadKey:

@@ -43,7 +43,6 @@ class Command(TyperCommand):
                     formatter.write_dl(rows)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
         write_examples(formatter, self.examples)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

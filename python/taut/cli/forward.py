@@ -60,7 +60,7 @@ def read_config(path: Path) -> ForwardConfig:
 
 
 def to_arguments(config: ForwardConfig) -> list[str]:
-    """Give taut-forward's arguments."""
+    """Give taut-forward's options and, after `--`, EAL's; what is unset is left out."""
     arguments = [part for port in config.ports for part in ("--port", port)]
     arguments += [part for nf in config.nf for part in ("--nf", nf)]
     values = config.model_dump(exclude={"ports", "nf", "eal"}, exclude_none=True)

@@ -14,7 +14,6 @@ class Formatter(click.HelpFormatter):
     """Click's, but `R06,K23-now` and `--no-trace` stay in one piece: they are typed."""
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs."""
         for i, paragraph in enumerate(text.split("\n\n")):
             self.write("\n" if i else "")
             for line in self._wrapped(paragraph, self.current_indent):

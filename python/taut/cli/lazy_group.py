@@ -91,7 +91,6 @@ class LazyGroup(click.Group):
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write commands first."""
         self.format_commands(ctx, formatter)
         click.Command.format_options(self, ctx, formatter)
 

@@ -60,7 +60,6 @@ class TerminalProgress:
         self._print(f"warning: {text}")
 
     def noted(self, text: str) -> None:
-        """Print it."""
         self._print(text)
 
     def trial_started(self, trial: Trial) -> None:
@@ -126,7 +125,6 @@ class TimeLeft:
         self._began = time.monotonic_ns()
 
     def trial_started(self) -> None:
-        """Note when."""
         self._began = time.monotonic_ns()
 
     def trial_finished(self, trial: Trial) -> None:

@@ -24,7 +24,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class Found:
-    """One run directory."""
+    """What `taut runs` prints of one run directory."""
 
     run: str
     started_utc: str

@@ -1,1 +1,1 @@
-"""Devices under test."""
+"""Devices under test: how each is started, watched and stopped."""

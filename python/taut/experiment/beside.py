@@ -26,11 +26,9 @@ class Alone:
     """The null member: a trial is left alone."""
 
     def device_ready(self, *_: object, **__: object) -> AbstractContextManager[object]:
-        """Nothing."""
         return nullcontext()
 
     def generating(self, *_: object, **__: object) -> AbstractContextManager[object]:
-        """Nothing."""
         return nullcontext()
 
 

@@ -207,7 +207,6 @@ class DeviceSpec(Model):
 
     @property
     def dut(self) -> DutDriver:
-        """The driver itself."""
         return DRIVERS[self.driver]
 
     @property
@@ -301,7 +300,7 @@ class TrafficSpec(Model):
 
 
 class Spec(Model):
-    """A whole experiment."""
+    """An experiment file after validation; plan.py makes trials of it."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
     seed: int = Field(1, ge=0, lt=1 << 63)

@@ -22,9 +22,7 @@ class Progress(Protocol):
         """A fact of this run that its user wants to see: which core does what."""
         ...
 
-    def trial_started(self, trial: Trial) -> None:
-        """A trial begins."""
-        ...
+    def trial_started(self, trial: Trial) -> None: ...
 
     def ticked(self) -> None:
         """Some seconds of the trial went by."""
@@ -39,19 +37,19 @@ class Silent:
     """Says nothing: tests, and the null member."""
 
     def started(self, plan: Plan, n_done: int) -> None:
-        """Nothing."""
+        pass
 
     def warned(self, text: str) -> None:
-        """Nothing."""
+        pass
 
     def noted(self, text: str) -> None:
-        """Nothing."""
+        pass
 
     def trial_started(self, trial: Trial) -> None:
-        """Nothing."""
+        pass
 
     def ticked(self) -> None:
-        """Nothing."""
+        pass
 
     def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
-        """Nothing."""
+        pass

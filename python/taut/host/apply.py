@@ -25,7 +25,7 @@ _GONE = {errno.ENOENT, errno.ESRCH, errno.ENODEV}
 
 
 class Outcome(StrEnum):
-    """Of one change."""
+    """What became of one change, as apply prints it."""
 
     IN_FORCE = "in force"
     ALREADY = "already in force"

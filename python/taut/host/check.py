@@ -14,7 +14,7 @@ from taut.host.setting import Change
 
 
 class State(StrEnum):
-    """Of a check."""
+    """What a check found; UNKNOWN: the machine did not let taut read what it needs."""
 
     PASS = "PASS"  # noqa: S105 - no password
     FAIL = "FAIL"

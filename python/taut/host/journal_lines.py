@@ -239,7 +239,7 @@ def _setting(kind: str, values: JsonObject) -> Setting:
 
 
 def make_line(record: JournalRecord) -> str:
-    """Write one line."""
+    """Give the record as one line of JSON with its checksum, line end included."""
     document = plain_object(record)
     return json.dumps({**document, "sum": _sum(document)}) + "\n"
 

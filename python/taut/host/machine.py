@@ -30,7 +30,6 @@ class Machine:
 
     @property
     def is_x86(self) -> bool:
-        """Intel or AMD."""
         return self.vendor in ("intel", "amd")
 
 

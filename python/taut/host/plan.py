@@ -49,7 +49,7 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Step:
-    """One remedy."""
+    """One remedy, whether it is taken, and why."""
 
     row: Row
     remedy: Remedy

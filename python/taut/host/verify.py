@@ -12,7 +12,7 @@ from taut.host.undo import outlives_a_boot
 
 
 class Standing(StrEnum):
-    """Of a change."""
+    """How a journalled change stands on the machine now."""
 
     IN_FORCE = "in force"
     CHANGED = "changed by somebody"

@@ -47,7 +47,6 @@ class View:
 
     @property
     def machine(self) -> Machine:
-        """Processor and kernel."""
         return self.situation.machine
 
     @property

@@ -44,7 +44,6 @@ class Writer:
         partial.rename(target)
 
     def remove_file(self, path: str) -> None:
-        """Remove a file."""
         self._at(path).unlink()
 
     def make_folder(self, path: str) -> None:

@@ -54,7 +54,7 @@ class TrialDirectory:
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """One run."""
+    """Where the files of one run are; reading one raises InputError where it is damaged."""
 
     path: Path
 

@@ -18,7 +18,7 @@ class Row(Protocol):
 
     @property
     def latency(self) -> Figures:
-        """Service latency."""
+        """Latency from the moment a packet was sent."""
         ...
 
     @property

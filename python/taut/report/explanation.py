@@ -172,7 +172,6 @@ def _prediction(of: Predicted, remedies: Sequence[str] | None) -> Prediction:
 
 
 def episodes(e: ExplanationDocument) -> list[Episode]:
-    """The worst episodes."""
     return [_episode(story) for story in e.worst]
 
 

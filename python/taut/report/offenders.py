@@ -38,7 +38,7 @@ _LEAST_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Row:
-    """One offender."""
+    """A line of the table of offenders, in words; `is_guess`: no event names who it was."""
 
     who: str
     time: str

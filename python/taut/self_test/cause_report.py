@@ -16,7 +16,7 @@ _MOST_TOLD = 4
 
 @dataclass(frozen=True)
 class Result:
-    """Of one self-test."""
+    """What a self-test of a polling thread found, by cause."""
 
     core: int
     least_ns: int

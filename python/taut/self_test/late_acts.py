@@ -59,7 +59,7 @@ class Control:
 
     @property
     def false_share(self) -> float:
-        """Of the tail."""
+        """The share of the tail that was falsely blamed on an act, from 0 to 1."""
         return sum(self.false.values()) / self.n_tail if self.n_tail else 0.0
 
 

@@ -16,7 +16,7 @@ from taut.self_test.path_trials import PathResult
 
 @dataclass
 class PathResults:
-    """Of all paths."""
+    """What a self-test found of every packet path of this machine; filled as it goes."""
 
     found: list[PathResult] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)

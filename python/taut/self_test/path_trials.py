@@ -46,7 +46,7 @@ _DEADLINE_NS = 500_000_000
 
 @dataclass(frozen=True)
 class PathResult:
-    """Of one path."""
+    """What a self-test found of one packet path."""
 
     path: PacketPath
     late_ns: int

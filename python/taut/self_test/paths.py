@@ -23,7 +23,7 @@ class Kind(Enum):
 
 
 class Target(Enum):
-    """Who is disturbed."""
+    """What an act is aimed at."""
 
     CORE = "core"  # the device's; the generator's where there is no device
     DEVICE = "device"  # its process

@@ -24,7 +24,7 @@ _POLL_S = 0.01
 
 
 class Child:
-    """One running program."""
+    """A program that taut started, its output in a log file."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
         self.name = name

@@ -17,7 +17,7 @@ class Verdict(StrEnum):
 
 
 class Decision(StrEnum):
-    """Of one remedy."""
+    """What became of one remedy; the text stands in trim.json and the report."""
 
     KEPT_SHOWN = "kept: shown to help"
     KEPT_WHOLE = "kept: part of what was shown to help; its own share was not measured"

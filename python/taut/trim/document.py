@@ -156,7 +156,7 @@ def group_title(cause: str) -> str:
 
 
 def sentence(found: Trimmed, figure: str) -> str:
-    """Say the result."""
+    """Say in one sentence what the trim showed, or why it shows nothing."""
     whole = found.whole
     effect = None if whole is None else whole.effect
     if whole is None and not found.is_tried:

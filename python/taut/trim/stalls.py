@@ -90,7 +90,6 @@ class StallsBench:
 
     @property
     def figure(self) -> str:
-        """What is compared."""
         return f"time that {self._watch.process.comm} does not have its cores"
 
     def scout(self) -> Sequence[CauseFound]:

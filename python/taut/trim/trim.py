@@ -56,7 +56,7 @@ class Compared:
 
     @property
     def verdict(self) -> Verdict:
-        """In one word."""
+        """NOT_SHOWN also where too few pairs allow no claim."""
         return Verdict.NOT_SHOWN if self.effect is None else verdict_of(self.effect)
 
 

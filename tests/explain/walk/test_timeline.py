@@ -37,7 +37,6 @@ def walked(trace, start=0, end=100_000, **trace_json):
 
 
 def net(segments):
-    """Nanoseconds by cause."""
     total = {}
     for cause, ns in zip(segments.cause, segments.length_ns, strict=True):
         total[CAUSES[cause].id] = total.get(CAUSES[cause].id, 0) + int(ns)

@@ -22,7 +22,7 @@ def test_an_interrupt_goes_back_to_its_core(tmp_path: Path) -> None:
 def test_one_that_does_not_fire_is_named_and_has_its_mask(tmp_path: Path) -> None:
     class Idle(TreeWriter):
         def _also(self, path: str, text: str) -> None:
-            """Nothing moves."""
+            """Leaves the tree alone: writing the mask moves no interrupt."""
 
     host = tree(tmp_path, FILES)
 

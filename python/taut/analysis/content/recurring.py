@@ -55,7 +55,6 @@ class Recurring:
         return self.at[self.starts[value] : self.starts[value + 1]]
 
     def said(self) -> SearchedCounter:
-        """For the result."""
         return SearchedCounter(self.column.name, self.n_values, self.period)
 
 

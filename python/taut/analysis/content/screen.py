@@ -45,7 +45,7 @@ class Candidate:
 
     @property
     def mask(self) -> Mask:
-        """Its packets marked."""
+        """One flag a packet: whether it belongs to the class."""
         return np.unpackbits(self._packed, count=self.n_packets).view(bool)
 
     @property

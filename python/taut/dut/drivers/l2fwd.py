@@ -43,11 +43,9 @@ class L2fwdDriver:
         return None
 
     def version(self) -> str:
-        """DPDK's version."""
         return f"DPDK {dpdk_version()}"
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        """64 MB."""
         return HUGEPAGES
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface

@@ -77,15 +77,12 @@ class LinuxBridgeDriver:
     options_type: type[DriverOptions] = LinuxBridgeOptions
 
     def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
-        """Root."""
         return needs_root("veth")
 
     def version(self) -> str:
-        """The kernel's."""
         return f"Linux {release()}"
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        """None."""
         return 0
 
     def waits(self, options: DriverOptions) -> Waiting:

@@ -47,7 +47,6 @@ class LoopbackDriver:
     options_type: type[DriverOptions] = LoopbackOptions
 
     def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
-        """Nothing."""
         return None
 
     def version(self) -> str:
@@ -55,7 +54,6 @@ class LoopbackDriver:
         return taut_version()
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        """None."""
         return 0
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
@@ -71,5 +69,4 @@ class LoopbackDriver:
         log_dir: Path,  # noqa: ARG002
         scope: RunScope,  # noqa: ARG002
     ) -> Iterator[_NoDevice]:
-        """Nothing starts."""
         yield _NoDevice()

@@ -91,7 +91,6 @@ class TautForwardDriver:
         return taut_version()
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        """64 MB."""
         return HUGEPAGES
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface

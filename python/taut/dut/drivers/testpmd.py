@@ -26,7 +26,7 @@ _COUNTER = re.compile(r"([RT]X-\w+):\s*(\d+)")
 
 
 class TestpmdOptions(DriverOptions):
-    """Options of dpdk-testpmd."""
+    """What of dpdk-testpmd can be chosen; its ports, cores and memory are the driver's to set."""
 
     __test__ = False  # the name looks like a test to pytest
 
@@ -55,11 +55,9 @@ class TestpmdDriver:
         return None
 
     def version(self) -> str:
-        """DPDK's version."""
         return f"DPDK {dpdk_version()}"
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        """64 MB."""
         return HUGEPAGES
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface

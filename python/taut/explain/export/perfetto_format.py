@@ -55,7 +55,7 @@ class PerfettoWriter:
         self.n_slices += 1
 
     def instant(self, track: int, name: str, at_ns: int, **values: Value | None) -> None:
-        """Add a moment."""
+        """Add an event without a length."""
         event = _int(_EVENT_TYPE, _Type.INSTANT) + _int(_EVENT_TRACK, track)
         self._event(at_ns, event + _text(_EVENT_NAME, name) + _annotations(values))
         self.n_instants += 1

@@ -109,7 +109,6 @@ def _kinds(names: pa.Array) -> Numbers:
 
 
 def no_events() -> Events:
-    """Nothing was recorded."""
     none = np.empty(0, np.int64)
     return Events(none, none, none, none.astype(np.uint8), none.astype(np.uint64), none)
 

@@ -51,7 +51,7 @@ class Names:
         return name.split("+")[0].split(" ")[0]
 
     def irq(self, number: int) -> str:
-        """A device's interrupt."""
+        """Name a device's interrupt: `irq 24 eth0-rx-1`; `irq 24` where its name is not known."""
         name = self.notes.irqs.get(number)
         return f"irq {number} {name}" if name else f"irq {number}"
 
@@ -62,7 +62,7 @@ def vector_name(number: int) -> str:
 
 
 def softirq_name(number: int) -> str:
-    """A softirq."""
+    """Name a softirq by the kernel's number for it (3: NET_RX); without a name, the number."""
     return SOFTIRQS[number] if number < len(SOFTIRQS) else str(number)
 
 

@@ -55,7 +55,7 @@ class GapStory:
 
 @dataclass(frozen=True)
 class EpisodeStory:
-    """One episode, told."""
+    """One episode of late packets of one direction, as reports tell it; moments in ns."""
 
     direction: int
     first_seq: int

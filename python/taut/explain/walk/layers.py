@@ -47,7 +47,6 @@ class Layer:
         return holder(self.start_ns, self.end_ns, times)
 
     def take(self, chosen: Mask) -> "Layer":
-        """The chosen intervals."""
         return Layer(self.start_ns[chosen], self.end_ns[chosen], self.row[chosen])
 
 

@@ -32,7 +32,7 @@ class OffCore:
         self.reset()
 
     def reset(self) -> None:
-        """The thread runs."""
+        """Take the thread as running, whatever was known before."""
         self.is_off = self.is_chained = False
         self._reason, self._was_woken, self._is_throttled = "runnable", False, False
         self.thread, self.priority = 0, _ORDINARY

@@ -68,7 +68,6 @@ class SegmentLists:
         self.details: dict[str, int] = {"": 0}
 
     def add(self, span: int, start_ns: int, end_ns: int, visit: int) -> None:
-        """Add a segment."""
         for column, value in zip(self.segments, (span, start_ns, end_ns, visit), strict=True):
             column.append(value)
 

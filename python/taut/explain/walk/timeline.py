@@ -73,7 +73,6 @@ class Watched:
 
     @property
     def threads(self) -> frozenset[int]:
-        """All of them."""
         return self.also | {self.thread}
 
 
@@ -126,7 +125,7 @@ class _Walk:
         self._pop(0, end_ns)
 
     def event(self, row: int, t: int, kind: int, thread: int, args: tuple[int, int]) -> None:
-        """Take one event."""
+        """Hand one event to the method of its kind; other threads' own events are passed over."""
         self._row = row
         if kind not in self._foreign:
             self._resync(t, args[0] & _LOW if kind == KIND["switch"] else thread)

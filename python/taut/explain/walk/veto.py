@@ -25,7 +25,6 @@ class Vetoed:
     """What was cut off them."""
 
     def __add__(self, other: "Vetoed") -> "Vetoed":
-        """Count both."""
         return Vetoed(self.n + other.n, self.time_ns + other.time_ns)
 
 

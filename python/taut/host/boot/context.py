@@ -32,5 +32,5 @@ class BootContext:
 
     @property
     def housekeeping(self) -> CpuSet:
-        """The other cores."""
+        """Cores that are online and not among the polling ones."""
         return tuple(core for core in self.online if core not in self.cores)

@@ -23,7 +23,6 @@ class BootWish:
 
     @property
     def wisher(self) -> str:
-        """For errors."""
         return self.by or self.reason
 
 
@@ -47,7 +46,7 @@ def wishes_of(wishes: Iterable[BootWish], kind: type[V]) -> list[tuple[V, str]]:
 
 
 def name_of(item: Valued) -> str:
-    """What is set."""
+    """Name what the item sets: two items of one name and different values contradict each other."""
     match item:
         case Sysctl():
             return item.key

@@ -43,7 +43,7 @@ def value(see: View, name: str) -> str | None:
 
 
 def isolations(see: View) -> list[Isolation]:
-    """Give every isolcpus=."""
+    """Give every isolcpus= of the command line; none when there is no command line."""
     found = []
     for parameter in parameters(see, "isolcpus"):
         split = split_flags(parameter)

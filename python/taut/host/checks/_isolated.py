@@ -25,7 +25,6 @@ class Isolated:
 
     @property
     def cores(self) -> CpuSet:
-        """All of them."""
         return tuple(sorted({*self.boot, *self.partitions}))
 
     def __str__(self) -> str:

@@ -171,7 +171,7 @@ def _places(irq: Interrupt, counts: _Fired) -> set[int]:
 
 
 def _said(see: View, places: Mapping[Interrupt, set[int]], counts: _Fired) -> str:
-    """Name the busiest."""
+    """Name interrupts and their cores, the most frequent first."""
     rates = {
         irq: sum((counts or {}).get(irq.number, {}).get(core, 0) for core in place)
         for irq, place in places.items()

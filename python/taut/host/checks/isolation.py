@@ -61,7 +61,6 @@ def ignored_parameters(see: View) -> Finding:
 
 
 def correct_parameters(see: View) -> Iterable[Remedy]:
-    """Correct each."""
     wrong = [each for each in _problems(see, see.read(CMDLINE) or "") if each.is_wrong]
     what = "; ".join(f"{problem.parameter}: {problem.remedy}" for problem in wrong)
     what = what or "remove what the kernel does not know"

@@ -28,12 +28,10 @@ class _Parameter:
 
     @property
     def path(self) -> str:
-        """Where it shows."""
         return f"/sys/module/{self.module}/parameters/{self.option}"
 
     @property
     def wanted(self) -> str:
-        """In words."""
         return f"{self.option} = {self.value}"
 
     @property

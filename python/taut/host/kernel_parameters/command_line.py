@@ -15,7 +15,7 @@ _MAX_CHARACTERS = 65536
 
 @dataclass(frozen=True)
 class Parameter:
-    """`name` or `name=value`."""
+    """One word of a kernel command line; `value` is None where no `=` follows the name."""
 
     text: str
     """As written."""

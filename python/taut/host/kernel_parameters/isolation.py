@@ -100,7 +100,7 @@ def _together_problems(isolating: Sequence[CoreList], n_cores: int | None) -> It
 
 
 def _nohz_problems(lists: Sequence[CoreList]) -> Iterator[Problem]:
-    """`nohz_full=` against `isolcpus=`."""
+    """Find where `nohz_full=` and `isolcpus=`, or two `isolcpus=`, name different cores."""
     isolcpus = [item for item in lists if item.parameter.name == "isolcpus"]
     for nohz in (item for item in lists if item.parameter.name == "nohz_full"):
         for item in isolcpus:

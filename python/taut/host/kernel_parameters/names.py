@@ -54,7 +54,7 @@ class Dictionary:
 
 @cache
 def dictionary() -> Dictionary:
-    """Read the list."""
+    """Read the names that taut knows, once a process."""
     names = set(SINCE)
     came: dict[str, Version] = {}
     went: dict[str, Version] = {}

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """Of a problem."""
+    """What sort of fault a parameter has."""
 
     UNKNOWN = "unknown"  # no kernel we know takes it
     MISSPELT = "misspelt"  # nor this, but one takes a name like it

@@ -33,7 +33,6 @@ class CpusetPartition:
 
     @property
     def name(self) -> str:
-        """With its group."""
         return f"cpuset partition {self.group}"
 
     def read(self, host: Host) -> str | None:
@@ -87,7 +86,6 @@ class CpusetController:
 
     @property
     def name(self) -> str:
-        """The file's word."""
         return "cpuset in cgroup.subtree_control"
 
     def read(self, host: Host) -> str | None:
@@ -105,11 +103,9 @@ class CpusetController:
             writer.write_file(f"{root}/cgroup.subtree_control", f"{sign}cpuset\n")
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """On or off."""
         return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures
-        """Never."""
         return None
 
 

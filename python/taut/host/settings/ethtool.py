@@ -37,7 +37,6 @@ class EthtoolSetting:
         return ethtool_options(host, self.interface, self.group).get(self.option)
 
     def write(self, writer: Writer, value: str | None) -> None:
-        """Call ethtool."""
         if value is None:
             raise OSError(0, f"{self.name}: had no value; it cannot be taken away")
         writer.command(["ethtool", _OPTIONS[self.group][1], self.interface, self.option, value])

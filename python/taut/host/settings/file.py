@@ -28,7 +28,6 @@ class FileSetting:
 
     @property
     def name(self) -> str:
-        """The path."""
         return self.path
 
     def read(self, host: Host) -> str | None:
@@ -52,7 +51,6 @@ class FileSetting:
             return in_force.strip() == value.strip()
 
     def unmovable(self, error: OSError) -> str | None:
-        """Of interrupts."""
         return _REFUSED.get(error.errno or 0) if self.may_refuse else None
 
     def _meaning(self, text: str) -> object:

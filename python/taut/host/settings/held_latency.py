@@ -41,7 +41,6 @@ class HeldLatency:
 
     @property
     def name(self) -> str:
-        """The device."""
         return f"held {DEVICE}"
 
     def read(self, host: Host) -> str | None:
@@ -67,11 +66,9 @@ class HeldLatency:
             go.write(b"go\n")
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """As numbers."""
         return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures
-        """Never."""
         return None
 
 

@@ -29,7 +29,6 @@ class IrqPlacement:
 
     @property
     def name(self) -> str:
-        """By its number."""
         return f"core of interrupt {self.irq}"
 
     def read(self, host: Host) -> str | None:

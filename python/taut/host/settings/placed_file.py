@@ -17,7 +17,6 @@ class PlacedFile:
 
     @property
     def name(self) -> str:
-        """The path."""
         return self.path
 
     def read(self, host: Host) -> str | None:
@@ -32,7 +31,6 @@ class PlacedFile:
             writer.put_file(self.path, value)
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """Byte for byte."""
         return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures

@@ -20,11 +20,9 @@ class PlacedFolder:
 
     @property
     def name(self) -> str:
-        """The path."""
         return f"{self.path}/"
 
     def read(self, host: Host) -> str | None:
-        """Look."""
         if not host.is_there(self.path):
             return None
         return _IN_USE if host.names(self.path) else _EMPTY
@@ -44,5 +42,4 @@ class PlacedFolder:
         return in_force in (value, _IN_USE)
 
     def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures
-        """Never."""
         return None

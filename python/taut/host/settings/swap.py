@@ -25,7 +25,6 @@ class SwapArea:
 
     @property
     def name(self) -> str:
-        """The path."""
         return f"swap {self.path}"
 
     def read(self, host: Host) -> str | None:

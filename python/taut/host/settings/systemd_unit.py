@@ -33,9 +33,7 @@ class SystemdUnit:
             writer.command(["systemctl", "start" if value == "active" else "stop", self.unit])
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """Active or not."""
         return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures
-        """Never."""
         return None

@@ -22,7 +22,6 @@ class ThreadAffinity:
 
     @property
     def name(self) -> str:
-        """With its name."""
         return f"affinity of {self.comm} ({self.thread})"
 
     def read(self, host: Host) -> str | None:

@@ -24,7 +24,6 @@ class ThreadScheduler:
 
     @property
     def name(self) -> str:
-        """With its name."""
         return f"scheduling of {self.comm} ({self.thread})"
 
     def read(self, host: Host) -> str | None:
@@ -50,5 +49,4 @@ class ThreadScheduler:
         return in_force is None or value is None or in_force == value
 
     def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures
-        """Never."""
         return None

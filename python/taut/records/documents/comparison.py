@@ -68,7 +68,7 @@ class ConditionDiffering:
 
 @dataclass(frozen=True)
 class ComparisonDocument:
-    """Two runs compared."""
+    """What `taut compare --json` prints: run `a` is the base, `b` is held against it."""
 
     a: str
     b: str

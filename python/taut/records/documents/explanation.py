@@ -185,7 +185,6 @@ class VetoCounts:
 
     @property
     def n(self) -> int:
-        """All of them."""
         return self.device_stalls + self.generator_stalls + self.packets
 
 

@@ -29,7 +29,6 @@ class Figures:
 
     @property
     def p50_ns(self) -> int | None:
-        """The median."""
         return self.percentiles_ns["p50"]
 
     def value_ns(self, name: str) -> float | None:

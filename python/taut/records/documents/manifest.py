@@ -141,7 +141,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Manifest(Circumstances):
-    """One run."""
+    """manifest.json: what was asked, and on which machine and with which versions it ran."""
 
     spec: SpecOfRun = field(default_factory=SpecOfRun)
     resumed: tuple[Circumstances, ...] | None = field(default=None, metadata=LEFT_OUT)

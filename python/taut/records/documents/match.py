@@ -45,7 +45,7 @@ class Envelope:
 
 @dataclass(frozen=True)
 class MatchCounts:
-    """Frames by class."""
+    """How many frames taut-match put into each class; docs/matching.md says what they mean."""
 
     matched: int
     lost: int

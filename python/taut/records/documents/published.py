@@ -10,7 +10,7 @@ PUBLISHED_FILE = "published.json"
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """One table."""
+    """One table of a reproduced paper beside what was measured here; rows as printed."""
 
     title: str
     columns: tuple[str, ...]

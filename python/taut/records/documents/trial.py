@@ -162,7 +162,7 @@ class SkewOfCores:
 
 @dataclass(frozen=True)
 class ClockReading:
-    """What taut-clock measured."""
+    """What taut-clock said of the TSC; `why` it cannot be used, None where it can."""
 
     usable: bool = False
     why: str | None = None
@@ -181,7 +181,7 @@ class Clocks:
 
 @dataclass(frozen=True)
 class TrialDocument:
-    """One trial."""
+    """trial.json: what was sent, through which device, on which cores, and how it ended."""
 
     format: int = TRIAL_FORMAT
     index: int | None = None

@@ -117,7 +117,7 @@ class WindowOfTrim:
 
 @dataclass(frozen=True)
 class TrimDocument:
-    """A whole trim."""
+    """trim.json: what was measured, what it showed, and what became of each remedy."""
 
     target: str
     figure: str

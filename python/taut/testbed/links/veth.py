@@ -19,7 +19,6 @@ class VethLinkKind:
     summary = "veth pairs between two network namespaces, AF_PACKET at both ends"
 
     def missing(self) -> str | None:
-        """Root, or nothing."""
         return needs_root(self.name)
 
     def check(self, n: int, options: LinkOptions) -> None:  # noqa: ARG002 - n does not matter

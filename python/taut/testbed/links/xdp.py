@@ -18,7 +18,6 @@ class XdpLinkKind:
     summary = "veth pairs between two network namespaces, AF_XDP at the device"
 
     def missing(self) -> str | None:
-        """Root, or nothing."""
         return needs_root(self.name)
 
     def check(self, n: int, options: LinkOptions) -> None:  # noqa: ARG002 - n does not matter
