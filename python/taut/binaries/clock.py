@@ -17,7 +17,7 @@ def read_clock(cores: Sequence[int] = ()) -> ClockReading:
     """Run taut-clock on cores and give what it measured; `usable` may be false."""
     command = [str(find_binary(_PROGRAM))]
     if cores:
-        # The runner is pinned, and an isolated core is in nobody's mask: open the mask first.
+        # The runner is pinned and an isolated core is in no inherited mask: widen the mask first.
         allowed = format_cpu_list(cores)
         command = ["taskset", "--cpu-list", allowed, *command, "--cores", allowed]
     try:

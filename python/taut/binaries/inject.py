@@ -20,13 +20,13 @@ GAPS = "gaps.bin"
 _PROGRAM = "taut-inject"
 _BAD_INPUT = 2
 _GRACE_S = 30
-"""Beyond the duration: taking memory before it, writing files after it."""
+"""Allowed beyond the duration: taut-inject takes memory before it and writes files after it."""
 _END_S = 5
 
 
 @dataclass(frozen=True)
 class InjectRequest:
-    """One cause for a time. The victim polls in taut-inject itself, unless one is named."""
+    """A cause to inject, how often and how long. Without `victim`, taut-inject polls itself."""
 
     cause: str
     """A name, or a name with options: `stopped:length=2ms`."""
@@ -41,12 +41,12 @@ class InjectRequest:
     """Of the times of the acts; None: likewise."""
     victim: int | None = None
     waits: bool = False
-    """Make ready, and begin at SIGUSR1; the duration counts from there."""
+    """Prepare, then begin at SIGUSR1; the duration counts from there."""
 
 
 @dataclass(frozen=True)
 class Injected:
-    """What was sent. The times stand in the files of `out`, on the clock of all measurements."""
+    """What was sent. When each act was, the record files in `out` say, in TSC ticks."""
 
     cause: str
     core: int
@@ -85,7 +85,7 @@ def inject(request: InjectRequest, started: Callable[[int], None] | None = None)
             started(process.pid)
         out, said = _wait(process, request.duration_ns / 1e9 + _GRACE_S)
     finally:
-        # Only where something else went wrong is it still there.
+        # Still running only if an exception came before its end.
         _end(process)
     found = _read(command, process.returncode, out, said)
     _check(request, found)
@@ -115,7 +115,7 @@ def parse_injected(written: object) -> Injected:
 
 
 def _command(request: InjectRequest) -> list[str]:
-    # Should we be killed, who polls or preempts must not outlive us.
+    # Whoever polls or preempts must not outlive us when we are killed.
     command = ["setpriv", "--pdeathsig", "TERM", "--", str(find_binary(_PROGRAM)), request.cause]
     command += ["--core", str(request.core), "--rate", f"{request.per_s}/s", "--json"]
     command += ["--duration", f"{request.duration_ns}ns", "--out", str(request.out)]
@@ -146,7 +146,7 @@ def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str]:
     try:
         return process.communicate(timeout=timeout_s)
     except KeyboardInterrupt:
-        # Of a terminal it got the signal as well; a second one does no harm.
+        # A terminal sends Ctrl-C to both of us; a second signal does no harm.
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)
         return process.communicate(timeout=_GRACE_S)
@@ -155,7 +155,7 @@ def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Let it give back what it made (a stopped process, a control group) before it is killed."""
+    """Let it clean up (continue a stopped process, remove a control group) before it is killed."""
     if process.poll() is not None:
         return
     process.terminate()

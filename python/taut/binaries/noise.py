@@ -23,7 +23,7 @@ from taut.records.raw_file import open_raw
 _PROGRAM = "taut-noise"
 _BAD_INPUT = 2
 _GRACE_S = 30
-"""Beyond the duration: taking memory before it, writing files after it."""
+"""Allowed beyond the duration: taut-noise takes memory before it and writes files after it."""
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Values in nanoseconds and how often each occurred."""
@@ -38,7 +38,7 @@ class NoiseRequest:
     """A longer time between two readings of the clock is a gap; None: as taut-noise has it."""
     cores: CpuSet = ()
     priority: int = 0
-    """SCHED_FIFO, 1 to 99; 0: as we run."""
+    """SCHED_FIFO priority, 1 to 99; 0: the scheduling of this process."""
     out: Path | None = None
     """Folder for gaps and histograms."""
 
@@ -57,16 +57,16 @@ class CoreNoise:
     """Gaps over each threshold in nanoseconds."""
     n_gaps: int
     stolen_ns: int
-    """All gaps together."""
+    """The lengths of all gaps together."""
     not_logged: int
     """Gaps that are counted but not in the file."""
     worst_ns: int
     worst_at_ns: int
-    """When it began, since the start."""
+    """When the worst gap began, in ns since the start."""
 
     @property
     def stolen_share(self) -> float:
-        """Of the time polled."""
+        """The share of the time polled that gaps took, 0 to 1; 0 where nothing was polled."""
         return self.stolen_ns / self.duration_ns if self.duration_ns else 0.0
 
 
@@ -97,7 +97,7 @@ def measure_noise(request: NoiseRequest) -> Noise:
     try:
         out, said, was_interrupted = _wait(process, timeout_s)
     finally:
-        # Only where something else went wrong is it still there.
+        # Still running only if an exception came before its end.
         process.kill()
         process.wait()
     found = _read(command, process.returncode, out, said, was_interrupted=was_interrupted)
@@ -154,7 +154,7 @@ def _core(row: CorePolled) -> CoreNoise:
 
 
 def _command(request: NoiseRequest) -> list[str]:
-    # Should we be killed, a poller at a real-time priority must not outlive us.
+    # A poller at a real-time priority must not outlive us when we are killed.
     command = ["setpriv", "--pdeathsig", "KILL", "--"]
     command += [str(find_binary(_PROGRAM)), "--duration", f"{request.duration_ns}ns"]
     command += ["--priority", str(request.priority)]
@@ -172,7 +172,7 @@ def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str, b
     try:
         return *process.communicate(timeout=timeout_s), False
     except KeyboardInterrupt:
-        # Of a terminal it got the signal as well; a second one does no harm.
+        # A terminal sends Ctrl-C to both of us; a second signal does no harm.
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)
         return *process.communicate(timeout=_GRACE_S), True

@@ -22,7 +22,7 @@ _CLONE = Path(__file__).resolve().parents[3]
 
 
 def find_binary(name: str) -> Path:
-    """Give the path of one of taut's programs, or say how to build it."""
+    """Give the path of one of taut's programs; MissingToolError says how to build it."""
     path = find_binary_or_none(name)
     if path is None:
         raise MissingToolError(f"{name}: program not found; run `make build` or set TAUT_BIN_DIR")

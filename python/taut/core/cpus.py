@@ -51,7 +51,7 @@ def parse_cpu_list(text: str) -> CpuSet:
 
 
 def cores_in(text: str | None) -> CpuSet | None:
-    """Read a list as the kernel shows it, `(null)` for no core; None: it is no list."""
+    """Read a list as the kernel shows it (`0-3,8`, `(null)` for no core); None: it is no list."""
     if text is None:
         return None
     if text.strip() in ("", "(null)"):

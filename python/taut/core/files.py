@@ -23,6 +23,6 @@ def write_whole(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        error.filename = str(path)  # of a full disk Python does not say what was written
+        error.filename = str(path)  # Python does not name the file when the disk is full
         raise
     temporary.replace(path)

@@ -1,4 +1,4 @@
-"""Which percentiles are told, of what rank they are, and how many packets one needs above it."""
+"""Which percentiles are reported, their ranks, and how many packets must lie above one."""
 
 from collections.abc import Mapping
 
@@ -11,14 +11,14 @@ PERCENTILES: Mapping[str, tuple[int, int]] = {
     "p99.999": (99_999, 100_000),
     "p99.9999": (999_999, 1_000_000),
 }
-"""Each as an exact fraction, so that ranks are integers and nothing rounds."""
+"""Each percentile as numerator and denominator: ranks are then integers, and nothing rounds."""
 
 SUPPORT = 10
 """A percentile with fewer packets above it than this says more about luck than about the path."""
 
 
 def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
-    """The rank, from 1, of percentile_disc among n values."""
+    """Give the rank, from 1, of a percentile among n ascending values (SQL's percentile_disc)."""
     over, under = fraction
     return max(1, -(-n * over // under))
 

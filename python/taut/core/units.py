@@ -3,7 +3,7 @@
 What taut prints, `1.5 µs` and `100 kpkt/s`, is read back as well.
 
 The data plane reads the same spellings: tests/data/grammar.txt has cases that both are tested
-against. Numbers inside, text at the edge.
+against. Only text from outside goes through here: inside, times and rates are numbers.
 """
 
 import re
@@ -61,7 +61,7 @@ class Rate:
 def parse_duration_ns(text: str) -> int:
     """Turn `10s` or `1.5ms` into nanoseconds; only 0 needs no unit.
 
-    InputError where it is none, is finer than a nanosecond, or longer than 292 years.
+    InputError where it is no duration, finer than a nanosecond, or longer than 292 years.
     """
     text = text.strip(" ")
     if _ZERO.fullmatch(text):
@@ -80,7 +80,7 @@ def parse_duration_ns(text: str) -> int:
 
 
 def parse_rate(text: str) -> Rate:
-    """Turn `100kpps`, `100 kpkt/s` or `50Mbps` into a Rate; InputError where it is none."""
+    """Turn `100kpps`, `100 kpkt/s` or `50Mbps` into a Rate; InputError where it is no rate."""
     number, prefix, unit = _parts(text)
     value = float(Decimal(number) * _PREFIX[prefix])
     if value <= 0:

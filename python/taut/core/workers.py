@@ -20,11 +20,11 @@ Result = TypeVar("Result")
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 _WORTH_PROCESSES = 3
-"""A process takes about a second to import what it needs: fewer items are done at once here."""
+"""A new process needs about a second for its imports: fewer items are done in this process."""
 
 
 def spread(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield the results in the order of the items; `work` must be a module's own function."""
+    """Yield the results in the order of the items; `work` must be a function at module level."""
     n_processes = min(len(os.sched_getaffinity(0)), len(items))
     if n_processes < 2 or len(items) <= _WORTH_PROCESSES:
         yield from map(work, items)

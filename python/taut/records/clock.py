@@ -16,7 +16,7 @@ _LEAST_NS_PER_TICK, _MOST_NS_PER_TICK = 1e-3, 1e6
 
 @dataclass(frozen=True)
 class ClockFit:
-    """Time 0 is epoch_tsc. float64 holds twelve hours of nanoseconds to 0.01 ns."""
+    """Turns TSC values into ns since epoch_tsc; float64 holds twelve hours of ns to 0.01 ns."""
 
     epoch_tsc: int
     ns_per_tick: float
@@ -42,9 +42,10 @@ class ClockFit:
 
 
 def fit_of(header: np.void) -> ClockFit:
-    """Fit from the header's clock points; the nominal rate when the writer died without a last.
+    """Fit a line through the header's two clock points.
 
-    InputError where the header's clock is none that ticks.
+    Without a last one (the writer died) the nominal rate is used. InputError where the rate is
+    none that a clock can have.
     """
     first, last = header["first"], header["last"]
     ticks = int(last["tsc"]) - int(first["tsc"])

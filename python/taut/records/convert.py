@@ -32,7 +32,7 @@ PACKET_SCHEMA = pa.schema(
         pa.field("flow", pa.uint32(), nullable=False),
         pa.field("frame_len", pa.uint16(), nullable=False),
         pa.field("flags", pa.uint16(), nullable=False),
-        # Null only in an orphan: nobody of this run wanted it sent.
+        # Null only in an orphan: no packet of this run was due to be it.
         pa.field("due_ns", pa.int64()),
         pa.field("sent_ns", pa.int64()),
         pa.field("received_ns", pa.int64()),

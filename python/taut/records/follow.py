@@ -1,6 +1,6 @@
-"""Parquet of packet records while they are still being written: there soon after the last one.
+"""Convert packet records to Parquet while they are still being written, to end soon after them.
 
-Libraries are imported by the thread that converts: who writes the records need not wait for them.
+The converting thread imports the libraries: whoever writes the records does not wait for them.
 """
 
 import mmap
@@ -24,10 +24,10 @@ _FREED_BYTES = 4 << 20
 
 @contextmanager
 def converting_packets(raw: Path, out: Path) -> Iterator[None]:
-    """Turn packets.bin of `raw` into `out` while the block has it written: whole or not at all.
+    """Turn packets.bin of `raw` into `out` while the body of the `with` writes it.
 
-    Its records are gone afterwards. What its header says of the clock has to hold from the start,
-    as a matcher's does and a generator's does not.
+    `out` is there whole or not at all; the records are gone afterwards. The header's clock has to
+    be final from the start: taut-match's is, taut-generate's is not.
     """
     partial = out.with_name(f".tmp-{out.name}")
     packets = _Growing(raw / "packets.bin")
@@ -57,7 +57,7 @@ class _Growing:
 
     def convert(self, partial: Path) -> None:
         """Convert until it has ended."""
-        # The writer goes first; where it leaves no core, what is left over is converted after it.
+        # The writer has priority; without a free core the rest is converted after it has ended.
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
 
         from taut.records.clock import fit_of
@@ -84,7 +84,7 @@ class _Growing:
             file.seek(FILE_HEADER.itemsize)
             freed = 0
             while not self.is_given_up:
-                # Asked first: what is there after the end is all there is.
+                # Asked before looking: what is there after the end is all there will be.
                 is_last = self.has_ended.is_set()
                 n = (self._n_bytes() - file.tell()) // first.dtype.itemsize
                 if n >= CHUNK_RECORDS or (is_last and n > 0):

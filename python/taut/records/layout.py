@@ -44,8 +44,8 @@ EXTRA_RECORD = (
     | PacketFlag.AMBIGUOUS
     | PacketFlag.TRUNCATED
 )
-"""A record with any of these is no packet of its own: it is a further receipt of one, or a frame of
-a capture that is none."""
+"""A record with any of these is not a packet sent: it is a packet's second receipt, or a frame of a
+capture that could not be matched to one."""
 
 
 class FrameFlag(IntFlag):
@@ -55,7 +55,7 @@ class FrameFlag(IntFlag):
 
 
 class GapThread(IntEnum):
-    """Whose gap it was."""
+    """Which thread had the gap."""
 
     GENERATOR = 0
     FORWARDER = 1

@@ -19,7 +19,7 @@ CHUNK_RECORDS = 1 << 18
 
 @dataclass(frozen=True)
 class RawFile:
-    """A record file whose header was read and believed."""
+    """A record file whose header was read and found valid."""
 
     path: Path
     header: np.void

@@ -1,7 +1,7 @@
 """The run directory: what a run leaves, read back.
 
 RUN/manifest.json, RUN/trials/NNN-.../{trial.json,packets.parquet,gaps.parquet,histogram.parquet}.
-A trial under a temporary name (`.tmp-...`) is not there: its run died or still writes it.
+A trial under a temporary name (`.tmp-...`) does not count: its run died or still writes it.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from taut.records.documents.trial import AS_FOUND as AS_FOUND
 from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 
 TRIMMED = "trimmed"
-"""The state `taut trim` measures beside it: everything it tries, in force."""
+"""Names the state of the host with everything in force that `taut trim` tries."""
 
 TEMPORARY_PREFIX = ".tmp-"
 
@@ -38,17 +38,17 @@ class TrialDirectory:
 
     @property
     def packets(self) -> Path:
-        """One row a packet."""
+        """One row for each packet."""
         return self.path / "packets.parquet"
 
     @property
     def gaps(self) -> Path:
-        """One row a loop iteration above the threshold, generator's and forwarder's."""
+        """One row for each gap of the generator's and the forwarder's loop."""
         return self.path / "gaps.parquet"
 
     @property
     def histogram(self) -> Path:
-        """One row a bucket of a series."""
+        """One row for each bucket of each series (HistogramSeries)."""
         return self.path / "histogram.parquet"
 
 

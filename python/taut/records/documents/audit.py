@@ -18,7 +18,7 @@ class RemedyDocument:
     id: str
     summary: str
     by_hand: str
-    """What a person does; empty: taut can do it."""
+    """What a person has to do; empty: taut can do it."""
     profile: str
     measure: str
 
@@ -32,11 +32,11 @@ class CheckDocument:
     state: StateOfCheck
     severity: str = ""
     fault: str = ""
-    """The title of a failure; empty of before there were faults."""
+    """What is wrong, as the title of a failure; empty in documents older than this key."""
     observed: str = ""
     wanted: str = ""
     needs: str = ""
-    """What would tell, where the state is unknown."""
+    """What taut would have to read to judge; empty unless the state is UNKNOWN."""
     cores: str | None = field(default=None, metadata=LEFT_OUT)
     why: str = ""
     source: str | None = field(default=None, metadata=LEFT_OUT)
@@ -51,13 +51,13 @@ class AuditDocument:
     format: int = AUDIT_FORMAT
     role: str = ""
     cores: str = ""
-    """As a list: "2-3"; empty: not named."""
+    """The polling cores as a list, "2-3"; empty: nobody named any."""
     online: str = ""
     processes: tuple[int, ...] = ()
     interfaces: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     watched_s: float = 0.0
-    """How long counters were watched."""
+    """For how many seconds counters were watched; 0: not at all."""
     traced: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Checks by state."""
+    """How many checks are in each state."""

@@ -34,13 +34,13 @@ class Classes:
 
 @dataclass(frozen=True)
 class ClockEstimate:
-    """The line below all latencies; None where there is too little to say."""
+    """The straight line below all latencies over time; None where too few packets show one."""
 
     drift_ppb: float | None
     """How much faster the egress clock runs, in ns a second."""
     drift_uncertainty_ppb: float | None
     offset_ns: int | None = field(metadata=named("offset_plus_least_latency_ns"))
-    """Of the clocks, and the least latency of the path: they cannot be told apart."""
+    """Offset of the clocks plus the path's least latency: captures cannot tell the two apart."""
     offset_uncertainty_ns: int | None
     n_points: int
     method: str = "lower envelope"
@@ -81,7 +81,7 @@ class SideOfCapture:
     """Frames too short for the key, and a last record cut off."""
     first_ns: int | None
     last_ns: int | None
-    """None both, where there are no frames."""
+    """First and last are None where there are no frames."""
     too_short_for_key: int
     cut_off: int
     snapped: int
@@ -96,7 +96,7 @@ class HistogramDocument:
 
     bin_ns: int = field(metadata=named("bin"))
     counts: tuple[tuple[int, int], ...]
-    """Lower edge in ns, packets."""
+    """For each bin its lower edge in ns and its number of packets."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class CaptureDocument:
     unsupported_percentiles: tuple[str, ...]
     histogram: HistogramDocument = field(metadata=named("histogram_ns"))
     metrics: Mapping[str, Figures] = field(metadata=rest(suffix="_ns"))
-    """The others, by name."""
+    """The metrics that have no field of their own, by name without `_ns`."""
     clocks: ClockEstimate
     key: str
     window_ns: int
@@ -125,4 +125,4 @@ class CaptureDocument:
     content: ContentSearch | None = None
     """None: not searched by content."""
     run: str | None = field(default=None, metadata=LEFT_OUT)
-    """The run directory that was left."""
+    """The run directory that was written, if one was asked for."""

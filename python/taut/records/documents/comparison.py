@@ -11,7 +11,7 @@ class FigureCompared:
 
     name: str
     shown: str
-    """What is claimed."""
+    """What is claimed, as analysis/difference.py's Shown spells it."""
     a_ns: float | None
     a_n_above: int | None
     a_of_repetitions_ns: tuple[float, ...]
@@ -19,13 +19,13 @@ class FigureCompared:
     b_n_above: int | None
     b_of_repetitions_ns: tuple[float, ...]
     difference_interval_ns: tuple[float, float] | None
-    """Of A - B, at 95 %."""
+    """The 95 % interval of A - B; None where too few runs allow one."""
     improvement: float | None
-    """(A - B) / A."""
+    """(A - B) / A, above 0 where B is faster; None where A is not above 0."""
     improvement_interval: tuple[float, float] | None
     p_value: float | None
     p_corrected: float | None
-    """For all figures of the table."""
+    """`p_value` corrected for the number of figures compared."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class PairCompared:
 
 @dataclass(frozen=True)
 class ConditionDiffering:
-    """A condition in which the runs differ besides."""
+    """A condition of the machine or of taut in which the two runs differ."""
 
     name: str
     a: str

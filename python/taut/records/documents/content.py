@@ -1,4 +1,4 @@
-"""content.json: what a search for content classes found in a pair of captures, and left out."""
+"""content.json: the content classes found in a pair of captures, and what was left out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,15 +57,15 @@ class ContentClass:
     median_ns: int
     rest_median_ns: int
     shift_ns: int
-    """Median of latency less the block's median, class against rest."""
+    """How much slower the class is than the rest, as medians of (latency - block's median)."""
     shift_interval_ns: tuple[int, int]
-    """95 % by order statistics; the extremes of the class where it is too small for that."""
+    """95 % interval by order statistics; least and greatest shift of a class too small for one."""
     tail: TailShare
     p_corrected: float
     also: Sequence[str]
     """Other descriptions of the same packets."""
     packets: Sequence[ListedPacket] = _field(metadata=key("first_packets"))
-    """The first of them in this capture, in ingress order."""
+    """The first packets of the class in this capture, in ingress order."""
     by_capture: Sequence[CaptureShare]
     """In this capture, then in those searched with it."""
     alternative: str | None = None
@@ -100,11 +100,11 @@ class PositionRun:
     direction: str  # "slower" or "faster"
     first_position: int
     last_position: int
-    """Counted from 0 in the ingress file."""
+    """First and last position count from 0 in the ingress file."""
     n_packets: int
     """Packets from the first to the last that differ by far; some between them need not."""
     time_ns: int
-    """Of the first."""
+    """When the first packet of the run came in."""
     median_ns: int
     rest_median_ns: int
 

@@ -24,13 +24,13 @@ class MemberDescribed:
 
     @property
     def option_names(self) -> list[str]:
-        """What may be set."""
+        """Names of the options that may be set."""
         return [option.name for option in self.options]
 
 
 @dataclass(frozen=True)
 class Described:
-    """One program; families it has not are empty."""
+    """One program; a family it does not have is empty."""
 
     options: tuple[OptionDescribed, ...] = ()
     schedules: tuple[MemberDescribed, ...] = ()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 EFFECT_FILE = "effect.json"
 EFFECT_FORMAT = 2
-"""1 was of gaps, by taut-noise."""
+"""Format 1 told of gaps that taut-noise found, not of packets."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class FigureOfEffect:
     name: str
     unit: str
     off: float | None
-    """Median of the repetitions."""
+    """The median over the repetitions, in `unit`; None: no repetition has the figure."""
     on: float | None
     off_of_repetitions: tuple[float, ...]
     on_of_repetitions: tuple[float, ...]
     scale: str
     effect: Claim | None
-    """None: too few pairs."""
+    """None: too few pairs of runs for a claim."""
     shown: str
 
 
@@ -89,12 +89,12 @@ class EffectDocument:
 
     method: str
     confidence: float
-    """Of all intervals together."""
+    """That all intervals hold together, 0 to 1."""
     confidence_of_each: float
     cores: str
     repetitions: int
     duration_ns: int | None
-    """Of a trial without its warm-up; None where they differ."""
+    """How long a trial lasts after its warm-up; None where trials differ."""
     percentiles: tuple[str, ...]
     cells: tuple[str, ...]
     sets: tuple[SetOfEffect, ...]

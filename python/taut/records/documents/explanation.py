@@ -1,6 +1,6 @@
 """An explanation: what `taut explain --json` prints, and what results.json keeps of it.
 
-Fields with a default are not in documents of every age.
+A field with a default is missing in documents that are older than it.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ class StoryDocument:
     start_ns: int = 0
     end_ns: int = 0
     n_packets: int | None = field(default=None, metadata=LEFT_OUT)
-    """None: of before episodes had more than a line."""
+    """None: the document is older than this key, and only `line` is known."""
     n_lost: int = 0
     n_void: int = 0
     worst_excess_ns: int = 0
@@ -151,7 +151,7 @@ class Stretch:
     packets: int
     by_cause: Mapping[str, int]
     guesses: Mapping[str, int] = field(default_factory=dict)
-    """Of by_cause, how many are guesses."""
+    """How many of each cause's packets in `by_cause` are only guessed."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class TailPackets:
     latency_ns: tuple[int, ...]
     cause: tuple[str, ...]
     is_guess: tuple[bool, ...] | None = field(default=None, metadata=LEFT_OUT)
-    """None: of before guesses were marked."""
+    """None: the document is older than this key."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class FunctionCalls:
 
 @dataclass(frozen=True)
 class EventLacking:
-    """An event this kernel has not, and what is not known without it."""
+    """An event this kernel does not have, and what cannot be told without it."""
 
     event: str
     costs: str

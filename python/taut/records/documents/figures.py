@@ -7,7 +7,7 @@ from typing import TypeAlias
 from taut.records.documents.json_form import LEFT_OUT, key, rest
 
 Interval: TypeAlias = tuple[int | None, int | None]
-"""Both ends in ns; None: that end is not known."""
+"""Low and high end in ns; None: that end is not known."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Figures:
 
     n: int
     n_eff: Mapping[str, int] | None = None
-    """Independent packets that say as much of each percentile; None: not known."""
+    """By percentile: how many independent packets the packets are worth; None: not known."""
     min_ns: int | None = field(default=None, metadata=key("min"))
     mean_ns: float | None = field(default=None, metadata=key("mean"))
     stdev_ns: float | None = field(default=None, metadata=key("stdev"))
@@ -25,7 +25,7 @@ class Figures:
     )
     max_ns: int | None = field(default=None, metadata=key("max"))
     definition: str | None = field(default=None, metadata=LEFT_OUT)
-    """Whose metric it is: "RFC 4689"."""
+    """The document that defines the metric: "RFC 4689"."""
 
     @property
     def p50_ns(self) -> int | None:
@@ -45,7 +45,7 @@ class Figures:
 
 
 NO_FIGURES = Figures(0)
-"""Of a metric that was not measured."""
+"""Stands for a metric that was not measured."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Doubt:
     """How far the percentiles of service latency are known."""
 
     unsupported_percentiles: tuple[str, ...]
-    """Those with too few independent packets above them."""
+    """Percentiles with too few independent packets above them."""
     n_above: Mapping[str, int]
-    """Packets above each."""
+    """How many packets lie above each percentile."""
     confidence_intervals: Mapping[str, Interval]
-    """At 95 %; no upper end: the percentile is at least the lower one."""
+    """At 95 %. Without an upper end the percentile is only known to be at least the lower one."""
     blocks: Blocks | None
-    """None: it is not known when packets were late, so they are taken as independent."""
+    """None: nobody knows when packets were late, so each counts as independent of the others."""

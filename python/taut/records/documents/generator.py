@@ -20,10 +20,10 @@ class GapCounters:
     total_ns: int = 0
     max_ns: int = 0
     not_logged: int = 0
-    """Counted only: the log was full."""
+    """Gaps that are counted and not logged: the log was full."""
     threshold_ns: int | None = None
     per_packet_ns: int = 0
-    """What a packet in the gap may take without being one."""
+    """A loop may take this much longer for each packet it moved before it counts as a gap."""
     longest_granted_ns: int | None = field(default=None, metadata=LEFT_OUT)
     """The longest stall that may have passed as work of the ports."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
@@ -39,10 +39,10 @@ class HistogramResolution:
 
 @dataclass(frozen=True)
 class GeneratorResult:
-    """The counters of a trial's generator; of captures, what stands for them."""
+    """The counters of a trial's generator; captures have the same ones from taut-match."""
 
     counters: Counters = field(default_factory=dict)
-    """Empty: a trial that failed before there were any."""
+    """Empty where a trial failed before the generator counted."""
     offered_pps: float | None = None
     achieved_pps: float | None = None
     directions: tuple[Counters, ...] = ()

@@ -51,7 +51,7 @@ class CmdlineDocument:
 
 @dataclass(frozen=True)
 class ProblemOfLine:
-    """Something to know of a parameter."""
+    """A problem of one parameter, and what to do about it."""
 
     kind: str
     parameter: str
@@ -85,7 +85,7 @@ class CapabilityOfMachine:
 
 @dataclass(frozen=True)
 class Runnable:
-    """A link or a device, and what is missing for it; None: nothing."""
+    """A link or a device, and what this machine lacks for it (None: nothing)."""
 
     name: str
     summary: str

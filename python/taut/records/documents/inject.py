@@ -7,7 +7,7 @@ from taut.records.documents.json_form import JsonObject, rest
 
 @dataclass(frozen=True)
 class ThreadsOfInjection:
-    """Whose threads took part."""
+    """Ids of the threads that took part."""
 
     victim: int
     injector: int

@@ -27,7 +27,7 @@ class KeptRecord:
 
     kind: str
     setting: JsonObject
-    """The fields of that kind of setting."""
+    """The fields of the setting's dataclass; which one, `kind` says."""
     old: str | None
 
 
@@ -43,12 +43,12 @@ class ChangeRecord:
     old: str | None
     wanted: str
     others: tuple[KeptRecord, ...]
-    """What the change moves beside its own setting."""
+    """Other settings that the kernel moves together with this one."""
     machine: str
     boot: str
     uptime_ticks: int
     holder: str = ""
-    """Journals of taut 0.1.0 are from before there were holders."""
+    """The run that made the change; empty: made by hand, or by taut 0.1.0, which did not say."""
     record: Literal["change"] = "change"
 
 
@@ -94,7 +94,7 @@ class SettledRecord:
 
 @dataclass(frozen=True)
 class UndoneRecord:
-    """A generation is taken back."""
+    """All changes of a generation are undone."""
 
     generation: int
     record: Literal["undone"] = "undone"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 else:
     Json = object
-"""What JSON can say: of what taut passes on and does not read itself."""
+"""Any JSON value: the type of what taut passes on without reading it."""
 
 JsonObject: TypeAlias = Mapping[str, Json]
 
@@ -38,21 +38,22 @@ _KEY, _INLINE, _LEFT_OUT = "key", "inline", "left_out"
 _PREFIX, _SUFFIX, _PROMISED = "prefix", "suffix", "promised"
 
 INLINE: Mapping[str, object] = {_INLINE: True}
-"""Metadata of a field whose own keys stand among those of its owner; None: all are null."""
+"""Metadata of a field whose own keys stand among its owner's; where it is None, all are null."""
 
 LEFT_OUT: Mapping[str, object] = {_LEFT_OUT: True}
 """Metadata of a field that is not written where it is None."""
 
 
 def key(name: str) -> dict[str, object]:
-    """Metadata of a field whose JSON key is another one: `from`, or a name of before."""
+    """Metadata of a field whose JSON key is not its name: `from`, or a name of older documents."""
     return {_KEY: name}
 
 
 def rest(*, prefix: str = "", suffix: str = "", promised: Sequence[str] = ()) -> dict[str, object]:
     """Metadata of a mapping that takes the keys no field has, with this prefix and this suffix.
 
-    The suffix is no part of the mapping's names, the prefix is. Fields are asked in their order.
+    The suffix is left out of the mapping's names, the prefix is kept. The first field that fits
+    takes a key.
     `promised` names are null where the document, standing inline in another, is None.
     """
     return {_PREFIX: prefix, _SUFFIX: suffix, _PROMISED: tuple(promised)}
@@ -90,7 +91,7 @@ def plain_object(document: object) -> dict[str, Json]:
 
 
 def _nulls(kind: type) -> dict[str, Json]:
-    """Give every key that a document always has, with nothing in it."""
+    """Give every key that a document always has, each null."""
     found: dict[str, Json] = {}
     for field in _fields(kind):
         if field.is_inline:
@@ -191,7 +192,7 @@ _READERS: dict[object, _Reader] = {}
 
 
 def _fields(kind: type) -> tuple[_Field, ...]:
-    """Give the fields of a document, looked at once."""
+    """Give how each field of a document stands in JSON; worked out once for each kind."""
     if kind not in _FIELDS:
         _FIELDS[kind] = _look_at(kind)
     return _FIELDS[kind]
@@ -231,7 +232,7 @@ def _reader(hint: object) -> _Reader:
 
 
 def _new_reader(hint: object) -> _Reader:
-    """Make it; the types a document's fields may have are all here."""
+    """Make the reader of a type; the types that a document's fields may have are all here."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is object:
         return lambda value: value

@@ -11,14 +11,14 @@ class Load:
     """What was to be sent; None where captures do not say."""
 
     traffic: str | None = None
-    """Its name, of this run."""
+    """The name of the load in the experiment file."""
     schedule: str | None = None
     schedule_options: Mapping[str, Scalar] = field(default_factory=dict)
     frame: str | None = None
-    """Bytes, or the name of a mix."""
+    """Length in bytes with FCS, or the name of a mix."""
     flows: int | None = None
     both: bool | None = None
-    """In both directions."""
+    """Whether packets were sent in both directions."""
     asked_pps: float | None = None
 
 
@@ -27,11 +27,11 @@ class Device:
     """What it was sent through."""
 
     dut: str | None = None
-    """Its name, of this run."""
+    """The name of the device in the experiment file."""
     driver: str | None = None
     link: str | None = None
     placement: str | None = None
     host: str = AS_FOUND
-    """The state of the host."""
+    """The name of the state that the host was in."""
     path: str | None = None
-    """The way of a packet, in words."""
+    """The way of a packet through it, in words."""

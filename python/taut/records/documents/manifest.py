@@ -36,9 +36,9 @@ class Tool:
     git: GitState | None = None
     """None: not run from a clone."""
     binaries: Mapping[str, Program | None] = field(default_factory=dict)
-    """None: not built."""
+    """By name of the program; None: not built."""
     command_line: tuple[str, ...] = ()
-    """Without passwords."""
+    """As it was typed, with passwords blotted out."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Python:
 
 @dataclass(frozen=True)
 class DeviceNamed:
-    """Of a device of the experiment, what a list of runs shows."""
+    """The part of a device of the experiment that `taut runs` shows."""
 
     name: str
     others: JsonObject = field(default_factory=dict, metadata=rest())
@@ -70,7 +70,7 @@ class ResolvedSpec:
 class SpecOfRun:
     """The experiment: as it was written, and as it was understood.
 
-    Of captures there are `pairs` and `options` instead, among the others.
+    A run made of captures has `pairs` and `options` instead, in `others`.
     """
 
     name: str | None = None
@@ -79,18 +79,18 @@ class SpecOfRun:
     overrides: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
     hash: str | None = field(default=None, metadata=LEFT_OUT)
     resolved: ResolvedSpec | None = field(default=None, metadata=LEFT_OUT)
-    """As it was understood, with what the file did not say."""
+    """As it was understood, with the defaults of all that the file did not say."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
     @property
     def device_names(self) -> list[str]:
-        """Names of its devices; none of captures."""
+        """Names of its devices; empty for captures."""
         return [] if self.resolved is None else [device.name for device in self.resolved.device]
 
 
 @dataclass(frozen=True)
 class Applied:
-    """What an apply made by hand has in force."""
+    """What `taut host apply`, called by hand, has changed on the machine."""
 
     n_in_force: int
     remedies: tuple[str, ...]
@@ -118,14 +118,14 @@ class ProcessOfRun:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What a run starts with, and again whenever it is resumed."""
+    """What is noted when a run starts, and again each time it is resumed."""
 
     format: int = MANIFEST_FORMAT
     started_utc: str = ""
     taut: Tool = field(default_factory=Tool)
     python: Python = field(default_factory=Python)
     host: JsonObject = field(default_factory=dict)
-    """The machine, as host/fingerprint.py reads it: conditions are told by their names."""
+    """The machine, by name of each condition that host/fingerprint.py reads."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     order: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
     """Names of all trials planned; None: captures, which have no plan."""
@@ -149,7 +149,7 @@ class Manifest(Circumstances):
     calibration: Mapping[str, CalibrationDocument] | None = field(default=None, metadata=LEFT_OUT)
     """By trial: what interrupts cost on this machine when it ran."""
     process: ProcessOfRun | None = field(default=None, metadata=LEFT_OUT)
-    """The one that was watched, where no packets were sent."""
+    """The process that a trim by stalls watched; such a run sends no packets."""
     cores: str | None = field(default=None, metadata=LEFT_OUT)
-    """Of that process."""
+    """The cores of that process, as a list: "2-3"."""
     others: JsonObject = field(default_factory=dict, metadata=rest())

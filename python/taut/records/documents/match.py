@@ -23,7 +23,7 @@ class CaptureSide:
     frames: int
     first_ns: int
     last_ns: int
-    """0 both, where there are no frames."""
+    """First and last are 0 where there are no frames."""
     too_short_for_key: int = 0
     cut_off: int = 0
     snapped: int = 0
@@ -36,10 +36,10 @@ class CaptureSide:
 
 @dataclass(frozen=True)
 class Envelope:
-    """The least latency of each stretch of time."""
+    """The least latency of each stretch of time, from which the clocks' drift is estimated."""
 
     bins: tuple[tuple[int, int, int], ...]
-    """When, the least latency there, packets; both times in ns."""
+    """For each stretch: when it lies, its least latency (both in ns), and its packets."""
     width_ns: int | None = None
 
 
@@ -82,7 +82,7 @@ class MatchReport:
 
 @dataclass(frozen=True)
 class Capture(MatchReport):
-    """What a trial.json keeps of it."""
+    """The part of match.json that a trial.json keeps."""
 
     together_with: tuple[str, ...] = ()
     """Folders of the trials it was searched by content together with."""

@@ -25,7 +25,7 @@ class GapsOfCore:
 
 @dataclass(frozen=True)
 class WorstGap:
-    """The longest one, and when it began, since the start."""
+    """The longest gap in ns, and when it began, in ns since the start."""
 
     ns: int
     at_ns: int

@@ -17,11 +17,11 @@ class PublishedTable:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     outcome: str = ""
-    """How far the shapes came out as published; empty: not judged."""
+    """In words, how far the measured curves have the published shape; empty: not judged."""
 
 
 def read_published_file(run: Path) -> tuple[PublishedTable, ...]:
-    """Read the tables of a run; none where it repeats nothing published."""
+    """Read the tables of a run; empty where it does not repeat a published experiment."""
     path = run / PUBLISHED_FILE
     if not path.is_file():
         return ()

@@ -28,11 +28,11 @@ from taut.records.documents.trial import WHOLE, CoresOfTrial, Failure, TraceOfTr
 RESULTS_FILE = "results.json"
 SUMMARY_FILE = "summary.json"
 RESULTS_FORMAT = 2
-"""Of both. 2: confidence intervals, and which percentiles are supported, count stalls, not packets;
-results.json is an object."""
+"""Of both documents. Since 2 results.json is an object, and confidence intervals and support of a
+percentile count stalls, not packets."""
 
 Packets: TypeAlias = Literal["latency_ns", "latency_without_void_ns"]
-"""Of which packets a figure is: of all after the warm-up, or of those no gap touched."""
+"""The packets of a figure: all after the warm-up, or those no gap of the generator touched."""
 
 WITH_VOID: Packets = "latency_ns"
 WITHOUT_VOID: Packets = "latency_without_void_ns"
@@ -45,7 +45,7 @@ class Metrics:
     without_void: Mapping[str, Figures] = field(
         default_factory=dict, metadata=rest(suffix="_without_void_ns")
     )
-    """Of the packets no gap of the generator touched."""
+    """The same metrics of the packets that no gap of the generator touched."""
     all_packets: Mapping[str, Figures] = field(
         default_factory=dict,
         metadata=rest(suffix="_ns", promised=("latency", "latency_from_intent", "jitter")),
@@ -106,10 +106,10 @@ class EpisodeOfTrial:
     void_packets: int
     void: Literal["none", "some", "all"]
     due_ns: int | None = None
-    """None: captures do not say when a packet was due."""
+    """When its first packet was due; None: captures do not say."""
     end_ns: int | None = None
     gaps: Mapping[str, GapOverlap] = field(default_factory=dict)
-    """By thread."""
+    """By name of the polling thread: generator, forwarder."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Episodes:
     longest_ns: int
     deepest_ns: int
     loss_bursts: int
-    """Losses with no late packet beside them."""
+    """Runs of lost packets with no late packet beside them; they are no episodes."""
     longest_loss_burst: int
     worst: tuple[EpisodeOfTrial, ...]
 
@@ -147,27 +147,27 @@ class TrialFigures:
     orphans: int
     out_of_sequence: int
     void: int
-    """Packets the generator itself was late with."""
+    """Packets whose latency a gap of the generator may have changed (docs/measuring.md)."""
     offered_pps: float
     achieved_pps: float
     sums_reconcile: bool
     sums_failures: tuple[str, ...]
     loss_ratio: float
-    """After the warm-up, as void_share."""
+    """Share of packets lost, 0 to 1, after the warm-up; `void_share` is of the same packets."""
     void_share: float
     instrument_limited: bool
     rate_ok: bool
     warm: WarmCounts
     cold: ColdCounts
     every_packet: bool
-    """Whether every packet was recorded; else figures are those of histograms."""
+    """Whether every packet was recorded; if not, figures come from histograms."""
     resolution: str
     doubt: Doubt = field(metadata=INLINE)
     metrics: Metrics = field(metadata=INLINE)
     cold_metrics: Metrics
     unsupported_percentiles_without_void: tuple[str, ...]
     loss_ratio_at_most: float | None = None
-    """With 95 % confidence; None: it is not known how much losses come together."""
+    """With 95 % confidence; None: nobody knows how many losses came together."""
     foreign: int = 0
     sent_late: int | None = None
     granted_ns: int | None = None
@@ -179,7 +179,7 @@ class TrialFigures:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One trial: what it was to do and, unless it failed, its numbers."""
+    """One trial: its load and device and, unless it failed, its numbers."""
 
     name: str
     index: int | None = None
@@ -190,9 +190,9 @@ class TrialResult:
     notes: tuple[str, ...] = ()
     load: Load = field(default_factory=Load, metadata=INLINE)
     figures: TrialFigures | None = field(default=None, metadata=INLINE)
-    """None: it failed."""
+    """The trial's numbers; None: it failed."""
     offered_pps: float | None = None
-    """As the generator had it; of a failed trial as it was asked. It stands over the figures'."""
+    """The rate the generator offered; of a failed trial, the rate asked for. Hides the figures'."""
     duration_ns: int | None = None
     cores: CoresOfTrial | None = None
     trace: TraceOfTrial | None = None
@@ -201,7 +201,7 @@ class TrialResult:
     warnings: tuple[str, ...] = ()
     capture: CaptureResult | None = field(default=None, metadata=LEFT_OUT)
     explanation: ExplanationDocument | None = field(default=None, metadata=LEFT_OUT)
-    """Of a traced trial."""
+    """Why packets were late; None where the trial was not traced."""
 
     @property
     def is_whole(self) -> bool:
@@ -210,7 +210,7 @@ class TrialResult:
 
     @property
     def measured(self) -> TrialFigures:
-        """Its numbers; only a trial that has some is asked for them."""
+        """Its numbers; only ask where `figures` is not None."""
         assert self.figures is not None, f"{self.name}: has no figures"
         return self.figures
 
@@ -241,7 +241,7 @@ class Variant:
     device: Device = field(metadata=INLINE)
     load: Load = field(metadata=INLINE)
     is_floor: bool
-    """The path with no device in it."""
+    """Whether it is the path with no device in it."""
     trials: tuple[str, ...]
     due: int
     sent: int
@@ -249,7 +249,7 @@ class Variant:
     matched: int
     lost: int
     void: int
-    """Due after the warm-up, these six; the next five have the warm-up in them."""
+    """From `due` to `void` packets due after the warm-up; the next five counters include it."""
     received: int
     late: int
     duplicates: int
@@ -270,7 +270,7 @@ class Variant:
     warm_up: WarmUp
     p50_of_repetitions: tuple[int | None, ...]
     two_bands: bool
-    """Its repetitions disagree."""
+    """Whether medians of its repetitions differ more than chance explains (has_two_bands)."""
     floor: Figures | None = field(default=None, metadata={"key": "floor_ns"})
 
     @property
@@ -286,7 +286,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class EpisodeThreshold:
-    """From which latency on a packet is late."""
+    """How the latency is worked out above which a packet is late."""
 
     factor_of_p50: int
     least_above_p50_ns: int
@@ -319,7 +319,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of summary.json what a list of runs shows."""
+    """The part of summary.json that `taut runs` shows."""
 
     verdict: str
 
@@ -333,7 +333,7 @@ class Results:
 
 
 def summary_document(analysis: Analysis) -> dict[str, Json]:
-    """Give summary.json: what the run has beside its trials."""
+    """Give summary.json: all of an analysis but its trials, which are results.json."""
     document = plain_object(analysis)
     del document["trials"]
     return document

@@ -14,11 +14,11 @@ PerCore: TypeAlias = Mapping[str, int | None]
 
 @dataclass(frozen=True)
 class EventMissing:
-    """An event this kernel has not."""
+    """An event this kernel does not have."""
 
     event: str = ""
     costs: str = ""
-    """What is not known without it."""
+    """What cannot be told without it, in words."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
@@ -87,11 +87,11 @@ class CountersAround:
 
 @dataclass(frozen=True)
 class TraceDocument:
-    """A trace, but for its events."""
+    """What is known of a trace besides its events."""
 
     cores: tuple[int, ...] | None = field(default=None, metadata=LEFT_OUT)
     threads: Mapping[str, str] | None = field(default=None, metadata=LEFT_OUT)
-    """Names by number, as those of functions and interrupts."""
+    """Names of threads by id; functions are by address, interrupts by number."""
     functions: Mapping[str, str] | None = field(default=None, metadata=LEFT_OUT)
     irqs: Mapping[str, str] | None = field(default=None, metadata=LEFT_OUT)
     missing: tuple[EventMissing, ...] | None = field(default=None, metadata=LEFT_OUT)
@@ -100,6 +100,6 @@ class TraceDocument:
     armed_tsc: int | None = field(default=None, metadata=LEFT_OUT)
     stopped_tsc: int | None = field(default=None, metadata=LEFT_OUT)
     armed_ns: int | None = field(default=None, metadata=LEFT_OUT)
-    """In the time of the trial's packets."""
+    """When the trace began, in ns on the clock of the trial's packets."""
     stopped_ns: int | None = field(default=None, metadata=LEFT_OUT)
     others: JsonObject = field(default_factory=dict, metadata=rest())

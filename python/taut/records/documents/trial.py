@@ -1,6 +1,6 @@
-"""trial.json: what one trial was to be, on what it ran, what its programs counted.
+"""trial.json: what one trial was asked to do, on what it ran, what its programs counted.
 
-A key that is not there is one of before it existed: readers find its default.
+A key that is missing did not exist when the file was written: readers find its default.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ TRIAL_FORMAT = 1
 TRIAL_FILE = "trial.json"
 
 AS_FOUND = "as found"
-"""The state of a host that nobody changed; of trials from before there were states, too."""
+"""Names the state of a host that taut did not change; trials without a state have it, too."""
 
 StatusOfTrial: TypeAlias = Literal["whole", "failed"]
 
@@ -53,7 +53,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class DutStats:
-    """What the device counted itself; what depends on the device, `gaps` is taut-forward's."""
+    """What the device counted itself; only taut-forward has `gaps`, devices differ in `others`."""
 
     transmit: str | None = field(default=None, metadata=LEFT_OUT)
     holds: Holds | None = None
@@ -87,7 +87,7 @@ class Dut:
 
 @dataclass(frozen=True)
 class InForce:
-    """What of a state's changes is in force, read from the machine."""
+    """Which changes of a state are in force, as read from the machine."""
 
     n_changes: int = 0
     n_in_force: int = 0
@@ -116,11 +116,11 @@ class Traffic:
     schedule: str | None = None
     options: Mapping[str, Scalar] = field(default_factory=dict)
     frame: str | None = None
-    """Bytes, or the name of a mix."""
+    """Length in bytes with FCS, or the name of a mix."""
     flows: int | None = None
     both: bool | None = None
     rate: str | None = None
-    """As it was written."""
+    """The rate as the experiment file spells it."""
     rate_layer: str | None = None
     offered_pps: float | None = None
     duration_ns: int | None = None
@@ -146,7 +146,7 @@ class CoresOfTrial:
     writer: int | None = None
     runner: int | None = None
     shared: bool = False
-    """Generator and device had one core."""
+    """Whether generator and device had to share a core."""
     why: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -198,7 +198,7 @@ class TrialDocument:
     clock: Clocks = field(default_factory=Clocks)
     generator: GeneratorResult | None = None
     capture: Capture | None = field(default=None, metadata=LEFT_OUT)
-    """Of a pair of captures: what taut-match found."""
+    """What taut-match found; None unless the trial is a pair of captures."""
     logs: tuple[str, ...] = ()
 
     @property

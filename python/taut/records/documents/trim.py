@@ -1,7 +1,7 @@
 """trim.json: what `taut trim --json` prints and the report shows.
 
-Fields with a default are not in every document: a trim by stalls has windows, one by packets the
-causes before and after it, and a dry run decides nothing.
+A field with a default is not in every document: a trim by stalls has windows, one by packets has
+the causes before and after it, and a dry run decides nothing.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ class PairedRatio:
     low: float
     high: float
     confidence: float
-    """Of the interval, 0 to 1."""
+    """That the interval from `low` to `high` holds the true ratio, 0 to 1."""
     p_value: float
-    """Of no difference, two-sided."""
+    """Two-sided, of the hypothesis that the states do not differ."""
 
     @property
     def is_shown(self) -> bool:
@@ -37,7 +37,7 @@ class PairedRatio:
 
 @dataclass(frozen=True)
 class CellOfTrim:
-    """A device under a load: its figure in both states, ns; medians, and every repetition."""
+    """A device under a load: its figure in both states, in ns, as median and by repetition."""
 
     cell: str
     before: float | None
@@ -59,10 +59,10 @@ class CauseOfTrim:
     after: float | None
     """None: not measured in that state, or not traced."""
     late_ns_before: float | None = field(default=None, metadata=LEFT_OUT)
-    """How late it made the packets of a million, together; only traced trials have it."""
+    """Lateness it caused, in ns summed over a million packets; only traced trials have it."""
     late_ns_after: float | None = field(default=None, metadata=LEFT_OUT)
     stolen_ns_before: float | None = field(default=None, metadata=LEFT_OUT)
-    """Of a process under watch: how long it had its cores, in each second."""
+    """By stalls: for how many ns of each second the cause had the process's cores."""
     stolen_ns_after: float | None = field(default=None, metadata=LEFT_OUT)
 
 
@@ -94,19 +94,19 @@ class RemedyOfTrim:
     """What would be written, or the boot items, or what to do by hand."""
     decision: str | None = None
     without_it: PairedRatio | None = field(default=None, metadata=LEFT_OUT)
-    """Of its group: the figure without it over the figure with all; None: not measured."""
+    """The figure without its group over the figure with all groups; None: not measured."""
 
 
 @dataclass(frozen=True)
 class WindowOfTrim:
-    """One look at a process in one state of the host."""
+    """A stretch of time in which a process was watched in one state of the host."""
 
     host: str
     repetition: int
     started_utc: str
     duration_ns: int
     stalled_ns_per_s: Mapping[str, float]
-    """By core; a core whose events were lost is not in it."""
+    """By core; a core whose events were lost is left out."""
     causes_ns_per_s: Mapping[str, float]
     remedies: tuple[str, ...]
     before: InForce
@@ -139,7 +139,7 @@ class TrimDocument:
     groups: tuple[GroupOfTrim, ...] = ()
     format: int = TRIM_FORMAT
     by: str | None = field(default=None, metadata=LEFT_OUT)
-    """`BY_STALLS`: of a process under watch; None: of an experiment."""
+    """`BY_STALLS`: a process was watched; None: an experiment sent packets."""
     process: ProcessOfRun | None = field(default=None, metadata=LEFT_OUT)
     seed: int | None = field(default=None, metadata=LEFT_OUT)
     window_ns: int | None = field(default=None, metadata=LEFT_OUT)
@@ -147,7 +147,7 @@ class TrimDocument:
 
     @property
     def is_by_stalls(self) -> bool:
-        """Whether it is of a process under watch, not of an experiment."""
+        """Whether a process was watched; else an experiment sent packets."""
         return self.by == BY_STALLS
 
 
