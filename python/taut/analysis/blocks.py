@@ -24,7 +24,7 @@ from taut.storage.engine import Engine
 BLOCKS = "blocks.parquet"
 
 LEAST_BLOCKS = 20
-"""A trial has at least so many, and at most two and a half times as many."""
+"""A trial is cut into at least so many blocks, and at most two and a half times as many."""
 
 FINE_BITS = 15
 """Leading bits of a latency that remain in the counts by time: hdr_export.py asks for so many."""
@@ -46,7 +46,7 @@ SCHEMA = pa.schema(
 )
 _KEYS = SCHEMA.names[:-1]
 
-# Unlike MIN and MAX over all packets these are of the packets that are counted.
+# MIN and MAX over all packets would include packets that are not counted here.
 _SPAN = """
 SELECT MIN(sent_ns) AS first_ns, MAX(sent_ns) AS last_ns
 FROM packet
@@ -104,7 +104,7 @@ _NOTHING = pa.schema([("start_ns", pa.int64()), *list(SCHEMA)[1:]]).empty_table(
 def block_length_ns(span_ns: int) -> int:
     """Give the longest of 1, 2, 5, 10, 20 ... us that cuts a span into LEAST_BLOCKS or more.
 
-    A second is a whole number of them, or they are of seconds.
+    So a second is a whole number of blocks, or a block a whole number of seconds.
     """
     length_ns = _LEAST_NS
     for decade in range(3, 18):
@@ -115,7 +115,7 @@ def block_length_ns(span_ns: int) -> int:
 
 
 def rounded_down(values: Integers, n_bits: int) -> Integers:
-    """Keep so many leading bits of every value."""
+    """Keep the `n_bits` leading bits of every value and set the others to 0."""
     bits = np.frexp(values.astype(np.float64))[1]
     shift = np.maximum(bits - n_bits, 0)
     kept: Integers = (values >> shift) << shift

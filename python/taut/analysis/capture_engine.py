@@ -50,7 +50,7 @@ def match_and_measure(
         raw = matched.folder / keys
         sides[side] = matched.folder / f"{side}_frames.parquet"
         write_frames(raw, sides[side])
-        # The Parquet file holds it all; room for both is not always there.
+        # The Parquet file now holds all of it, and the disk may not have room for both.
         raw.unlink()
     match_in_engine(engine, sides["ingress"], sides["egress"], window_ns, skip_ns)
     counts = class_counts(engine)

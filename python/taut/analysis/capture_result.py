@@ -1,7 +1,7 @@
 """The numbers of a matched pair of captures: what `taut analyze --json` prints.
 
-Alone it takes packets as independent (n_eff is null): when they were late is counted where there
-is a run directory.  Nothing heavy is imported: for nine million packets a side, pyarrow and an
+Without a run directory nobody counts when packets were late: they are taken as independent, and
+n_eff is null.  Nothing heavy is imported: for nine million packets a side, pyarrow and an
 engine would take longer to start than the matching takes.
 """
 

@@ -1,6 +1,6 @@
-"""Ratios in words: "times" never stands without its interval, or without how few runs it is of.
+"""Ratios in words: "times" always comes with its interval, or with how few runs it rests on.
 
-The evidence is of logarithms, as `runs.ratio_evidence` gives it.
+The evidence compares logarithms, as `runs.ratio_evidence` gives it.
 """
 
 from math import exp
@@ -11,7 +11,7 @@ from taut.analysis.claims import CONFIDENCE, Evidence, Judged, Said
 def times_words(evidence: Evidence, judged: Judged, than: str) -> str:
     """Say how many times as long as `than`'s the figure is, and over how many runs or intervals.
 
-    That the runs are too few for a claim is left to `few_words`: it is said once.
+    Where the runs are too few for a claim, `few_words` says so, once for a whole text.
     """
     times = f"{exp(evidence.estimate):.3g}"
     said = f"like {than}" if times == "1" else f"{times} times {than}"
@@ -26,7 +26,7 @@ def times_words(evidence: Evidence, judged: Judged, than: str) -> str:
 
 
 def few_words(evidence: Evidence, judged: Judged) -> str:
-    """Say that so few runs make no claim; nothing where they are enough."""
+    """Say that so few runs allow no claim; empty where they are enough."""
     if judged.said is not Said.TOO_FEW:
         return ""
     runs = "one run each is" if evidence.n_runs == (1, 1) else f"{_runs(evidence)} are"

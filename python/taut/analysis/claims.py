@@ -6,9 +6,9 @@ in turn are compared pair by pair (exact signed ranks, `paired.py`), others as t
 rank sums, `unpaired.py`). The effect is the Hodges-Lehmann estimate with the 95 % interval of that
 figure alone.
 
-A claim pays for all that stands in the table: p-values are corrected after Benjamini and Yekutieli
-(Annals of Statistics 29, 2001), who ask nothing of how figures depend on each other. Where no
-figure differs, one table in 20 claims anything at most.
+The larger the table, the harder a claim: p-values are corrected after Benjamini and Yekutieli
+(Annals of Statistics 29, 2001), whose method allows any dependence between the figures. Where no
+figure differs, at most one table in 20 claims anything.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p, shift
 
 CONFIDENCE = 0.95
 ERROR = 0.05
-"""The share of false ones among the claims of a table that is accepted."""
+"""The accepted share of false claims among the claims of a table."""
 
 LEAST_RUNS = 4
 """Below four runs a side even the clearest difference has a p-value of 0.1."""
 
 
 class Said(StrEnum):
-    """What is claimed of one figure: of the second side beside the first."""
+    """What is claimed of one figure: how the second side compares with the first."""
 
     LESS = "less"
     MORE = "more"
@@ -45,19 +45,19 @@ class Evidence:
     is_paired: bool
     estimate: float
     low: float | None
-    """Of the 95 % interval; None where so few runs have none."""
+    """Lower end of the 95 % interval; None where the runs are too few for one."""
     high: float | None
     least: float
     """The smallest difference of any two runs, or of any pair."""
     greatest: float
     p_value: float
-    """Of no difference, two-sided, of this figure alone."""
+    """Two-sided, of the hypothesis of no difference, for this figure alone."""
     least_p: float
-    """The smallest that so many runs can have."""
+    """The smallest p-value that so many runs can have."""
 
     @property
     def has_enough_runs(self) -> bool:
-        """Whether anything could be claimed of it if it stood alone."""
+        """Whether anything could be claimed of this figure if it were the only one in the table."""
         return min(self.n_runs) >= LEAST_RUNS and self.least_p <= ERROR
 
 
@@ -67,7 +67,7 @@ class Judged:
 
     said: Said
     p_corrected: float | None
-    """Over the table; None where there were too few runs to be part of it."""
+    """The p-value corrected for the table; None where the figure has too few runs to be in it."""
 
 
 def apart(first: Sequence[float], second: Sequence[float]) -> Evidence:
@@ -109,8 +109,8 @@ def in_turn(differences: Sequence[float]) -> Evidence:
 def judge_table(table: Sequence[Evidence]) -> list[Judged]:
     """Judge the figures of one table together, in its order.
 
-    A figure whose runs could not be claimed of even if all of the table differed as clearly as
-    runs can show is TOO_FEW, not NOTHING.
+    TOO_FEW, not NOTHING, is a figure whose runs are so few that nothing could be claimed even if
+    every figure of the table differed as clearly as its runs can show.
     """
     judged = [Judged(Said.TOO_FEW, None)] * len(table)
     at = [index for index, evidence in enumerate(table) if evidence.has_enough_runs]

@@ -1,7 +1,7 @@
-"""Two runs side by side: pairs of variants, what is claimed of each, and in all.
+"""Two runs side by side: pairs of variants, what is claimed of each pair and of all together.
 
-All figures of all devices are one table, and each claim pays for it; the floors are another one,
-since a change of theirs is no claim but a warning.
+All figures of all devices are one table, for whose size each p-value is corrected. The floors are
+a table of their own: a change of theirs is a warning, not a claim.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class Pair:
 
     @property
     def label(self) -> str:
-        """Whom it compares, and in which state of the host, unless both are as it was found."""
+        """The devices it compares, with their state of the host unless both are as found."""
         names = [row.called for row in (self.a, self.b)]
         states = [row.device.host for row in (self.a, self.b)]
         if any(state != AS_FOUND for state in states):
@@ -43,7 +43,7 @@ class Pair:
         return names[0] if names[0] == names[1] else f"{names[0]} → {names[1]}"
 
     def shown(self, what: Shown) -> list[Difference]:
-        """The figures of which this is claimed."""
+        """The figures whose claim is `what`."""
         return [d for d in self.differences if d.shown is what]
 
     @property
@@ -63,7 +63,7 @@ class Pair:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether any difference is."""
+        """Whether any figure is claimed to be faster or slower."""
         return bool(self.shown(Shown.FASTER) or self.shown(Shown.SLOWER))
 
     @property

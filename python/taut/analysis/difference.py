@@ -19,12 +19,12 @@ from taut.records.documents.results import WITH_VOID, Packets, TrialResult
 Interval = tuple[float, float]
 
 ROUNDING_NS = 1
-"""Half a nanosecond for each of the two stamps."""
+"""The rounding error of a latency: half a nanosecond for each of its two stamps."""
 
 FIGURES = ("min", "mean", *PERCENTILES, "max")
 
 _EXTREMES = {"min": min, "max": max}
-"""One packet each: of all repetitions, shown and never claimed."""
+"""Figures of a single packet among all repetitions: they are shown and never claimed."""
 
 
 class Shown(StrEnum):
@@ -50,29 +50,29 @@ class Side:
     """One figure in one run directory."""
 
     value_ns: float | None
-    """The median over the repetitions; of min and max the least and the greatest."""
+    """The median over the repetitions; for min and max the least and the greatest of them."""
     repetitions_ns: Sequence[float]
-    """Of each repetition that has packets."""
+    """The figure of each repetition that has packets."""
     supported_ns: Sequence[float]
-    """Of those with enough packets: the ones that are judged. Empty of min and max."""
+    """The figures that are judged: of repetitions with enough packets; empty for min and max."""
     n_above: int | None
-    """Packets above a percentile in the repetition with the fewest; None of other figures."""
+    """Packets above a percentile in the repetition with the fewest; None for other figures."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One figure in both, not yet judged: that takes the whole table."""
+    """One figure of two runs. `judged` is None until the whole table has been judged."""
 
     name: str
     a: Side
     b: Side
     evidence: Evidence | None
-    """Of B less A, in ns; None where too few packets support the figure."""
+    """Compares B - A, in ns; None where too few packets support the figure."""
     judged: Judged | None = None
 
     @property
     def interval_ns(self) -> Interval | None:
-        """Of A - B, at 95 %; None where there are too few packets or repetitions for one."""
+        """The 95 % interval of A - B; None where packets or repetitions are too few for one."""
         if self.evidence is None or self.evidence.low is None or self.evidence.high is None:
             return None
         return -self.evidence.high - 2 * ROUNDING_NS, -self.evidence.low + 2 * ROUNDING_NS

@@ -68,7 +68,7 @@ class Support:
 def supports(
     counts: BlockCounts, values: Mapping[str, int], shares_above: Mapping[str, float]
 ) -> dict[str, Support]:
-    """Tell of each percentile, by its value and the share of packets above it, what it rests on."""
+    """Give the support of each percentile; values in ns, shares of packets above it 0 to 1."""
     levels = _Levels.of(counts)
     return {name: _support(levels, value, shares_above[name]) for name, value in values.items()}
 
@@ -80,14 +80,14 @@ class _Levels:
     values: Integers
     n_at_least: Integers
     blocks_at_least: Integers
-    """Blocks that hold a packet so slow."""
+    """Blocks that hold a packet of this latency or more."""
     times: Reals
-    """How many times as much the number of such packets varies as that of independent ones: D."""
+    """D: how many times more the number of such packets varies than independent ones would."""
     n_blocks: int
 
     @classmethod
     def of(cls, counts: BlockCounts) -> "_Levels":
-        """Count from the slowest on."""
+        """Count packets and blocks at each latency or above, from the slowest down."""
         occurs = counts.n > 0
         n = counts.n[occurs]
         blocks, block = np.unique(counts.block[occurs], return_inverse=True)
@@ -107,7 +107,7 @@ class _Levels:
 
 
 def _times_as_much(block: Integers, level: Integers, n: Integers, n_at_least: Integers) -> Reals:
-    """Give D of every level: worked out at some, between them in proportion."""
+    """Give D of every level: computed at some levels, interpolated between them."""
     n_blocks, total = int(block.max()) + 1, int(n_at_least[0])
     if n_blocks < 2:
         return np.ones(len(n_at_least))
@@ -147,7 +147,7 @@ def _low_rank(levels: _Levels, worth: Reals, own: int, share_above: float) -> in
     """The least level above which there are not too many packets for it to be the percentile."""
     n = int(levels.n_at_least[0])
     above = np.append(levels.n_at_least[1:], 0)[: own + 1]
-    # As few independent packets as anywhere on the way there.
+    # Judged with the least number of independent packets found on the way there.
     n_eff = n * np.minimum.accumulate(worth[own::-1])[::-1]
     is_possible = _at_least(above * n_eff / n, n_eff, share_above) > _TAIL
     lowest = int(np.argmax(is_possible)) if is_possible.any() else own
@@ -165,7 +165,7 @@ def _high_rank(levels: _Levels, worth: Reals, own: int, share_above: float) -> i
     is_possible = _at_most(at_least * n_eff / n, n_eff, share_above) > _TAIL
     highest = own + int(np.flatnonzero(is_possible)[-1]) if is_possible.any() else own
     if highest + 1 == len(levels.values):
-        # The slowest packets are the percentile where it takes none slower to be a wonder.
+        # None if even having no slower packet at all would not be improbable.
         is_bounded = highest == own and (1 - share_above) ** float(n_eff[-1]) <= _TAIL
         return n if is_bounded else None
     return n - int(levels.n_at_least[highest + 1])

@@ -31,7 +31,7 @@ class Threshold:
 
 
 def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> Episodes:
-    """Group late packets of the trial loaded in `packet`; say which logged gaps they overlap."""
+    """Group late packets of table `packet`; say which logged gaps (None: no log) they overlap."""
     engine.define("hit", _HIT.format(threshold_ns=threshold_ns))
     engine.define("island", _ISLAND)
     total = engine.query(_TOTAL).to_pylist()[0]

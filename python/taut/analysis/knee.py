@@ -13,7 +13,10 @@ P50_FACTOR = 10
 
 
 def find_knee(rows: Sequence[Variant]) -> tuple[Variant, str] | None:
-    """Return the lowest overloaded rate of one device under one traffic, and why."""
+    """Give the row with the lowest overloaded rate, and why it is overloaded; None: none is.
+
+    `rows` are those of one device under one traffic.
+    """
     ordered = sorted(rows, key=lambda r: r.offered_pps)
     lowest = ordered[0].latency.p50_ns if ordered else None
     for row in ordered:

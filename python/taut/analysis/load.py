@@ -30,7 +30,7 @@ def load_of(row: HasLoad) -> LoadKey:
 def departures_of(load: Load) -> Departures:
     """How packets of one rate leave: by which schedule, with which options, in how many flows.
 
-    A traffic's name says that within a run; two runs may mean different things by one name.
+    Loads of two runs are compared by this: they may mean different things by one name.
     """
     # An option is a number in one file and text in another.
     told = tuple(sorted((name, str(value)) for name, value in load.schedule_options.items()))
@@ -60,7 +60,7 @@ def rate_words(pps: float | None) -> str:
 
 
 def frame_words(frame: object) -> str:
-    """Frame sizes are bytes, or the name of a mix."""
+    """Write a frame size: a number is in bytes, a name is that of a mix."""
     return f"{frame} B" if str(frame).isdigit() else str(frame)
 
 
@@ -77,7 +77,7 @@ def load_words(load: Load) -> str:
 
 
 def share_words(share: float) -> str:
-    """A share in percent with two digits that count; 0 % and 100 % only where they are meant."""
+    """Write a share (0 to 1) in percent, two significant digits; 0 and 100 % only where exact."""
     percent = 100 * share
     if share in (0, 1) or percent < 10:
         return f"{percent:.2g} %" if share != 1 else "100 %"

@@ -18,7 +18,7 @@ from taut.records.rundir import RunDirectory
 AnalysedRun = tuple[RunDirectory, Analysis]
 
 RATE_TOLERANCE = 0.01
-"""Rates of captures are measured, and a source keeps its own only nearly."""
+"""Rates this close are the same: those of captures are measured, and no source is exact."""
 
 _NIC = "pci"
 _VIRTUAL = ("memif", "veth", "xdp")
@@ -84,7 +84,7 @@ def same_load(a: Variant, b: Variant) -> bool:
 
 
 def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant]) -> Variant | None:
-    """Find the one B is compared by: the only one under this load, or the one of the same name."""
+    """Find the row of A to compare B's with: the only one of this load, or the one of its name."""
     rivals, found = (
         [r for r in rows if r.is_floor == row.is_floor and same_load(row, r)]
         for rows in (rows_a, rows_b)
@@ -107,7 +107,7 @@ def _path(row: Variant) -> tuple[object, ...]:
 
 
 def _crosses_paths(pair: Match) -> bool:
-    """Whether one went over a card and the other stayed inside its machine."""
+    """Whether the packets of one went over a network card and those of the other did not."""
     links = {pair.a.device.link, pair.b.device.link}
     return _NIC in links and any(link in links for link in _VIRTUAL)
 

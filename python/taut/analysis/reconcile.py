@@ -1,4 +1,4 @@
-"""Do the sums come out: nothing a trial counted may be lost between its books.
+"""Check that a trial's counters add up, so that no packet is lost between two of them.
 
 due = sent + unsent, sent = matched + lost, received = matched + duplicates + orphans + late; for
 the whole trial, for each direction, and between the generator's counters and the records.
@@ -24,7 +24,7 @@ COUNTERS = (
     "void",
 )
 PACKETS = ("due", "sent", "unsent", "matched", "lost", "void")
-"""What is known of packets by whether they were due in the warm-up."""
+"""Counters that are kept separately for packets due in the warm-up and after it."""
 
 # What the records count independently of the generator; `received` is a sum of these.
 _RECORDED = ("due", "sent", "unsent", "matched", "lost", "late", "duplicates", "orphans")

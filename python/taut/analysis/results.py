@@ -63,7 +63,7 @@ def analyse_run(
 def _analyse_all(
     trials: Sequence[TrialDirectory], engine_name: str, url: str | None, threshold: Threshold
 ) -> Iterator[TrialResult]:
-    """One trial a core inside taut; a server is asked for one trial after the other."""
+    """Analyse as many trials at once as there are cores; with a server, one after the other."""
     if engine_kind(engine_name).is_embedded:
         yield from spread(partial(_analyse_one, engine_name, url, threshold), trials)
         return
@@ -118,7 +118,7 @@ def _pool_variants(
 
 
 def _path_of(device: Device, load: Load) -> tuple[object, ...]:
-    """A floor belongs to a variant when only the device differs; placement is the device's."""
+    """Give what a variant and its floor have in common: all but the device and its placement."""
     return device.link, device.host, load.traffic, load.frame, load.both, load.asked_pps
 
 

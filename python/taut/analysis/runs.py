@@ -22,7 +22,7 @@ def figure_of(result: TrialResult, name: str, population: Packets = WITH_VOID) -
     if value is None:
         return None
     if name in PERCENTILES:
-        # Packets, not independent ones: that those of one stall are not shows in the runs' spread.
+        # All packets count, independent or not: what one stall did shows in the spread of runs.
         is_supported = n_above(result, name, population) >= SUPPORT
     else:
         is_supported = of.n >= 2 * SUPPORT

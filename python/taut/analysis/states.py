@@ -19,7 +19,7 @@ from taut.records.documents.results import WITHOUT_VOID, TrialResult
 from taut.records.documents.trial import AS_FOUND
 
 TAIL = ("p99.9", "p99")
-"""The tail as far out as the runs support it."""
+"""Percentiles that stand for the tail: the first one that the runs support is taken."""
 
 _Device = tuple[str | None, LoadKey]
 """Its name and its load: runs under another load are no repetitions."""
@@ -50,11 +50,11 @@ class FoundOfStates:
 
     sentence: str
     few: str
-    """That so few runs make no claim, and what would; empty where they are enough."""
+    """Says that so few runs allow no claim, and how many would; empty where they are enough."""
 
 
 def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
-    """Set every state beside the first one; None of a run in one state."""
+    """Compare every state with the first one; None where the run has only one state."""
     whole = [r for r in results if r.is_whole and r.device.driver != "loopback"]
     states = states_of(whole)
     if len(states) < 2:

@@ -45,7 +45,7 @@ class Summary:
     least: int | None
     mean: float | None
     stdev: float | None
-    """Of a sample: n - 1."""
+    """The standard deviation of a sample (divided by n - 1)."""
     greatest: int | None
     percentiles: Mapping[str, int | None]
     n_above: Mapping[str, int]
@@ -70,8 +70,8 @@ class Summary:
     def failed_at_most(self, share_failed: float) -> float | None:
         """Bound the share of packets that fail; None where not known when packets were late.
 
-        Failures are taken to come together as much as late packets do: without one there is
-        nothing else to go by.
+        Failures are assumed to cluster as late packets do: where there is no failure, nothing
+        else shows how they would.
         """
         found = [self.supports[name].n_eff for name in _TAIL if name in self.supports]
         return failure_bound(share_failed, min(found)) if found else None
@@ -113,7 +113,7 @@ EMPTY = Summary(
 
 @dataclass(frozen=True)
 class Population:
-    """Which packets are summarised together; None: with and without, or all directions."""
+    """Which packets are summarised together; None: packets with and without it, any direction."""
 
     is_cold: bool
     is_void: bool | None = None

@@ -47,7 +47,7 @@ from taut.storage.engine import Engine
 DISTRIBUTION = "distribution.parquet"
 
 INSTRUMENT_LIMIT = 0.01
-"""A larger share of void packets makes a trial one of the generator, not of the device."""
+"""With a larger share of void packets a trial measures the generator rather than the device."""
 
 RATE_TOLERANCE = 0.001
 
@@ -133,7 +133,7 @@ def _measure(trial: TrialDirectory, engine: Engine, trust_histograms: bool) -> M
 def _figures(
     generator: GeneratorResult, measured: Measured, blocks: pa.Table | None
 ) -> TrialFigures:
-    """Counters of the whole trial, which reconcile, and of what is after the warm-up and in it."""
+    """Make the counters of the whole trial, of its warm-up and of the rest, and its metrics."""
     counters = generator.counters
     failures = failed_sums(generator, measured.counts)
     offered, achieved = generator.offered_pps or 0.0, generator.achieved_pps or 0.0
@@ -192,7 +192,7 @@ def _resolution(generator: GeneratorResult, measured: Measured) -> str:
 
 @dataclass(frozen=True)
 class _Found:
-    """The metrics of a trial; of latency also what says how far it is known."""
+    """The metrics of a trial, and for latency how far its percentiles are known."""
 
     metrics: Metrics
     cold: Metrics
@@ -230,7 +230,7 @@ def _metrics(measured: Measured, blocks: pa.Table | None) -> _Found:
 
 
 _Summaries = Mapping[str, Mapping[str, Summary]]
-"""By metric and population."""
+"""Summaries by name of the metric, then by population (statistics.selections)."""
 
 
 def _of_populations(found: _Summaries, all_packets: str, without_void: str) -> Metrics:
@@ -294,7 +294,7 @@ def _with_capture(trial: TrialDirectory, report: Capture, result: TrialResult) -
 
 
 def _content(trial: TrialDirectory, report: Capture) -> ContentSearch | None:
-    """Search by content while the frames' heads are there, which is once; None: not asked for."""
+    """Search by content, or read what an earlier search found; None: not asked for."""
     heads, content = trial.path / HEADS, trial.path / CONTENT_FILE
     if heads.is_file():
         found = search_capture(

@@ -19,9 +19,9 @@ def trust_sentence(
     *,
     without_void: bool = False,
 ) -> str:
-    """Say it of the variants a finding is about; `few`: that the runs are too few for a claim.
+    """Say how far to trust the variants of a finding; `few` says that runs are too few for a claim.
 
-    `without_void`: the finding is of the packets alone that the generator was on time with.
+    `without_void`: the finding leaves out packets that the generator was late with.
     """
     devices = [row for row in rows if not row.is_floor] or list(rows)
     reached = _reached(devices, without_void=without_void)
@@ -113,13 +113,13 @@ def _share_above(name: str) -> float:
 
 
 def _floor(rows: Sequence[Variant]) -> list[str]:
-    """What the same load takes without a device: nothing shorter can be told."""
+    """Say what the same load takes without a device: no shorter latency can be measured."""
     if all(row.device.driver == "capture" for row in rows):
         return []
     floors = [row for row in rows if row.is_floor and row.latency.p50_ns is not None]
     if not floors:
         return ["no floor was measured"]
     if len({row.load.asked_pps for row in floors}) > 1:
-        return []  # one a load: the table has them
+        return []  # one for each load: the table shows them
     words = [f"{format_ns(row.latency.p50_ns or 0)} over {row.device.link}" for row in floors]
     return [f"the instrument's own floor is {' and '.join(dict.fromkeys(words))}"]

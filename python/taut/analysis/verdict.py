@@ -1,7 +1,7 @@
 """The run in two sentences of plain words: what was found, and how far it can be trusted.
 
-Devices are set beside the one with the least median, run by run. Which one that is the run itself
-says, so every two devices under the load are one figure of the table that is judged.
+Devices are compared with the one of the least median, run by run. Since the run itself picks that
+device, the table that is judged has a figure for every two devices under the load.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from taut.records.documents.results import TrialResult, Variant
 
 _TAIL = ("p99.9", "p99")
 _MOST_DEVICES = 4
-"""Further ones are in the table below."""
+"""The sentence names at most so many devices; the table below it has all."""
 
 
 def verdict(variants: Sequence[Variant], results: Sequence[TrialResult]) -> str:
@@ -55,9 +55,9 @@ def _p50(row: Variant) -> float:
 def _beside_the_first(
     devices: Sequence[Variant], results: Sequence[TrialResult]
 ) -> tuple[list[str], str]:
-    """Say of every device how many times the first one's its median is; of the first nothing.
+    """Say for every device but the first how many times the first one's median its median is.
 
-    And of how few runs that is, where they are too few for a claim; else nothing.
+    Also say how few the runs are where they are too few for a claim; else that is empty.
     """
     runs = [[r for r in results if r.name in row.trials] for row in devices]
     pairs = {

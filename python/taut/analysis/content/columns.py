@@ -1,4 +1,4 @@
-"""The columns to search: those that vary, without the sequences of those that count."""
+"""The columns to search: those that vary, without values that only count packets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ def searchable_columns(heads: FrameHeads, counted: dict[str, Counted]) -> Iterat
 
 
 def _words(places: Places, region: str, is_free: list[bool]) -> Iterator[Column]:
-    """Words that say more than their parts: each half varies."""
+    """Give words (2 or 4 bytes) both of whose halves vary: others say no more than one half."""
     n_bytes = len(is_free)
     for offset in range(n_bytes - 1):
         if all(is_free[offset : offset + 2]):

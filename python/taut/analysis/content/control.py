@@ -1,4 +1,4 @@
-"""Is it the content, or the moment? A class is held against other moments at the same distance.
+"""Is it the content, or the moment? A class is compared with packets at fixed distances from it.
 
 Shift the class by d packets: if content matters, the packets d away are no slower than any. If
 they are in the tail nearly as often as the class, a burst (d near) or a timer (d a period) made the
@@ -7,7 +7,7 @@ after it. So near by only the least of the 16 packets before counts, and farther
 distance that a timer may have: 50 ms, with ticks of 1, 4 and 10 ms several times in it.
 
 A class that repeats itself with such a period covers its own shifts: it cannot be controlled, and
-a timer in step with it would look the same. It is not reported as a class, but said.
+a timer in step with it would look the same. The result names it, but not as a class.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def _shifted(members: Spectrum, others: Spectrum, size: int, span: int) -> Ints:
 def _inside(is_member: Mask, shift: Ints) -> Ints:
     """Count members whose shifted place is still in the capture."""
     at = np.flatnonzero(is_member)
-    before = np.searchsorted(at, -shift)  # of these i + d is negative
+    before = np.searchsorted(at, -shift)  # members before `at` have a negative i + d
     after = len(at) - np.searchsorted(at, len(is_member) - shift)
     return np.asarray(len(at) - before - after)
 

@@ -44,7 +44,7 @@ def describe(
     also: Sequence[str],
     alternative: str | None = None,
 ) -> ContentClass:
-    """Put a class into figures; the rest are the packets that no class explains."""
+    """Put a class into figures, against the rest: packets that no class explains."""
     in_tail = tail.holds(depth)
     members, rest = np.flatnonzero(is_member), np.flatnonzero(alive & ~is_member)
     own = np.sort(blocks.residual[members])

@@ -33,7 +33,7 @@ class Judged:
 
 
 def log_correction(n_tests: int) -> float:
-    """What many tests of one kind, and the other kinds, add to the log of p."""
+    """Give what is added to the log of p for the tests of its kind and for the other kinds."""
     return float(np.log(max(n_tests, 1) * len(Kind)))
 
 
@@ -73,7 +73,7 @@ class Explanation:
                 judged = self._judge([j.candidate for j in others])
 
     def _judge(self, candidates: Sequence[Candidate]) -> list[Judged]:
-        """Those to believe, the best first; what is said by exclusion after all others."""
+        """Give the candidates to believe, the best first; those "all but one value" come last."""
         witnesses = Witnesses(self._blocks, tuple(self._tails.values()), self.alive)
         judged = []
         for candidate in candidates:
@@ -85,7 +85,7 @@ class Explanation:
         return judged[:_MAX_JUDGED]
 
     def _narrowed(self, judged: Sequence[Judged]) -> Judged:
-        """Give the best, or the part of it to which it owes all that stands out."""
+        """Give the best candidate, or the part of it that alone makes it stand out."""
         best = judged[0]
         mask = best.candidate.mask
         for part in judged[1:]:
@@ -144,6 +144,6 @@ def _alike(judged: Sequence[Judged], best: Judged) -> tuple[list[Judged], list[J
 
 
 def _plainest(same: Sequence[Judged]) -> Judged:
-    """Of those that fit best; before correction the same packets have the same p."""
+    """Give the plainest of the best-fitting descriptions: the same packets have the same p."""
     best = min(j.evidence.log_p for j in same)
     return next(j for j in same if j.evidence.log_p <= _AS_GOOD * best)

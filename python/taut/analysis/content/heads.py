@@ -37,7 +37,7 @@ class FrameHeads:
 
 @dataclass(frozen=True)
 class MatchedFrames:
-    """Matched packets in ingress order: where, when, how long, and what was in them.
+    """Matched packets in ingress order: position, time, latency, and their first bytes.
 
     Several captures of one device stand one after the other (kept.py), each in its own order.
     """

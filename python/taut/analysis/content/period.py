@@ -1,4 +1,4 @@
-"""Whether a counter's value is the reason, or something that comes round with it.
+"""Whether a counter's value is the reason, or something that happens with the same period.
 
 A value that comes back every 65,536 packets is slow each time. So would be whatever a machine does
 every 65,536 packets: in one capture nobody can tell, and the class is told with that beside it.
@@ -29,12 +29,12 @@ _SLOW_IN_CAPTURE = float(np.log(0.01))
 
 @dataclass(frozen=True)
 class Told:
-    """What the captures say of a value: one of both, or none where it is settled."""
+    """What captures say of a value: one field is set, or none where the value is the reason."""
 
     alternative: str | None = None
-    """What would look the same."""
+    """Something else that would look the same."""
     rejection: str | None = None
-    """Why it is not the value."""
+    """Why the value is not the reason."""
 
 
 def own_period(frames: MatchedFrames, members: Ints, period: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Values of a counter that come back: each is a class, at the price of their number.
+"""Values of a counter that come back: each is a class, and each counts as a test.
 
 A 16-bit identifier over 300,000 packets shows each value four or five times. Are the packets with
 one of them slow every time? The evidence is their rank among the packets around them (ranks.py);

@@ -1,7 +1,7 @@
 """From a column to the few classes of it that may stand out; the exact tests come after.
 
-The screen only saves time. It lets through whatever is unlikely on the scale of the whole capture,
-generously: nothing it lets through is believed for that.
+The screen only saves time. It generously lets through what is unlikely on the scale of the whole
+capture; the exact tests decide what is believed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class Candidate:
     n_members: int
     n_packets: int
     log_p: float
-    """By the screen: too small rather than too large."""
+    """Log of the p-value as the screen estimates it: rather too small than too large."""
     _packed: npt.NDArray[np.uint8]  # one bit a packet: hundreds of classes stay small
 
     @property
