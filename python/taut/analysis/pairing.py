@@ -84,7 +84,7 @@ def same_load(a: Variant, b: Variant) -> bool:
 
 
 def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant]) -> Variant | None:
-    """Find the row of A to compare B's with: the only one of this load, or the one of its name."""
+    """Find the row of B to compare A's `row` with: the only one of its load, or of its name."""
     rivals, found = (
         [r for r in rows if r.is_floor == row.is_floor and same_load(row, r)]
         for rows in (rows_a, rows_b)

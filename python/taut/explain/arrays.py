@@ -1,4 +1,4 @@
-"""Types of the arrays, and the array tricks that several files need."""
+"""Types of the arrays, and operations on arrays that several files need."""
 
 from typing import Any
 
@@ -14,7 +14,10 @@ AFTER_ALL, BEFORE_ALL = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
 
 def holder(start: Ints, end: Ints, times: Ints) -> Ints:
-    """Give which interval holds each time, -1 where none does; they are in order and apart."""
+    """Give the index of the interval that holds each time, -1: none.
+
+    Intervals are in order and do not overlap.
+    """
     if not len(start):
         return np.full(len(times), -1)
     at = np.searchsorted(start, times, "right") - 1
@@ -22,7 +25,7 @@ def holder(start: Ints, end: Ints, times: Ints) -> Ints:
 
 
 def last_marked(marked: Mask) -> Ints:
-    """For each position the nearest marked one at or before it, -1 where there is none."""
+    """Give for each position the nearest marked one at or before it, -1 where there is none."""
     at = np.where(marked, np.arange(len(marked)), -1)
     return np.maximum.accumulate(at) if len(at) else at
 
@@ -41,7 +44,7 @@ class RangeMaximum:
             width *= 2
 
     def at(self, low: Ints, high: Ints) -> Ints:
-        """Give the first index of the greatest value of each range; a range holds one at least."""
+        """Give the first index of the greatest value of each range; no range may be empty."""
         level = np.frexp((high - low).astype(np.float64))[1] - 1
         found = np.empty(len(low), np.int64)
         for k in np.unique(level):

@@ -1,9 +1,9 @@
 """What a cause is: one reason why a packet was late, as a row of causes.py.
 
 To add one: its row. An interrupt of the processor, a function that another core had called and a
-thread with a name of its own are found by the row alone. Other events want a handler in
-walk/timeline.py, what has no event a rule in judge/verdicts.py, and what is to be made on purpose
-an injector in dataplane/inject/.
+thread with a name of its own are found by the row alone. Other events need a handler in
+walk/timeline.py, a cause without events needs a rule in judge/verdicts.py, and one that the
+self-test should make needs an injector in dataplane/inject/.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Evidence(StrEnum):
 
 
 class Away(Enum):
-    """Why the polling thread does not run at all while a cause lasts."""
+    """Why the polling thread is off its core while a cause lasts."""
 
     OTHER = "another thread has its core"
     HALTED = "nobody has its core, but it may not run, or is not awake yet"
@@ -37,8 +37,8 @@ class Injector:
     per_s: int = 100
     """Acts a second."""
     mark: str = ""
-    """What the kernel calls the part of the cause that taut-inject makes; empty: nothing of its own
-    in the words of a gap tells who made it.
+    """The kernel's name for what taut-inject sets off, as it stands in a gap's details; empty: the
+    details do not show that taut-inject made it.
     """
 
     @property
@@ -52,46 +52,46 @@ class Cause:
     """One cause of latency. There is one object of each, compared by identity."""
 
     id: str
-    """As documents, options and colours name it; never changed, for old runs have it."""
+    """Its name in documents and options; never changed, because old runs contain it."""
     title: str
-    """As a list names it: "another thread ran"."""
+    """Its name in a list that people read: "another thread ran"."""
     why: str
     """What happens, in one sentence."""
     evidence: Evidence
     seen_by: str
-    """What of the record shows it, for docs/reference.md."""
+    """Which recorded events or logs show it, for docs/reference.md."""
     colour: tuple[str, str]
-    """In every report, of the light and of the dark theme. The hue says the kind: interrupts blue,
+    """In every report, for the light and the dark theme. The hue says the kind: interrupts blue,
     calls from other cores violet to pink, the scheduler orange to red, the thread's own doing
-    green, below the kernel brown, packets among themselves petrol, what nobody knows grey.
+    green, firmware and hypervisor brown, other packets petrol, the unknown grey.
     """
     noun: str = ""
-    """Who had the core, in a sentence: "another thread"; empty: the title says it."""
+    """Who had the core, as a sentence names it: "another thread"; empty: the title does."""
     did: str = ""
     """Where nobody took the core: what the core did instead of polling, with {time} for how long
-    and {who} for the gap's details. Empty: it was taken by the noun.
+    and {who} for the gap's details. Empty: the core was taken, and `noun` says by whom.
     """
     vectors: tuple[str, ...] = ()
-    """Interrupts of the processor (records/layout.py, EVENT_VECTORS) that are it."""
+    """Interrupts of the processor (records/layout.py, EVENT_VECTORS) that are this cause."""
     calls: tuple[str, ...] = ()
-    """Functions that another core had called here and that are it, as callers of kernel/smp.c name
-    them (6.1 to 6.18).
+    """Functions that are this cause when another core has them called here, by the names that
+    kernels 6.1 to 6.18 give to callers in kernel/smp.c.
     """
     threads: tuple[str, ...] = ()
-    """How the names of threads begin whose turn on the core is it."""
+    """Beginnings of the names of threads whose turn on the core is this cause."""
     has_sender: bool = False
     """Whether a thread on another core sends it, which the events' own fields may prove."""
     away: Away | None = None
     """None: the polling thread keeps its core; it is interrupted, or late for another reason."""
     counter: str = ""
-    """What of trace.json's counters counts it: "interrupts:LOC", "threads:minflt"; which events
-    that are stands in explain/read/counted.py.
+    """The counter of trace.json that counts it: "interrupts:LOC", "threads:minflt"; which events
+    move it, explain/read/counted.py says.
     """
     remedies: tuple[str, ...] = ()
     """Ids of the host's checks whose remedies make it rarer, the most likely first."""
     ask: str = ""
-    """Where no check helps: what to look at."""
+    """What a person should look at where no check of the host helps."""
     made: Injector | None = None
-    """None: the self-test does not make it."""
+    """None: the self-test cannot make it; `not_made` says why."""
     not_made: str = "taut inject has no way to make it"
-    """Why the self-test does not."""
+    """Why the self-test does not make it; only used where `made` is None."""

@@ -1,6 +1,6 @@
-"""The table of causes, those that events show first: a new cause is a row here, and nothing else.
+"""The table of causes, first those that events show: a new cause is a row here, and nothing else.
 
-What the fields mean stands in cause.py. Code names a cause by its row (`causes.TIMER`), so that a
+cause.py says what the fields mean. Code names a cause by its row (`causes.TIMER`), so that a
 type checker finds one without a row; documents name it by its id.
 """
 

@@ -16,20 +16,20 @@ _SAYS_NOTHING = (causes.UNKNOWN.id, causes.TRACE_LOST.id)
 
 
 def is_guess(cause: str, grade: str) -> bool:
-    """Whether a verdict is a guess, to be told with "maybe"; that nothing is known is none.
+    """Whether a verdict is a guess, to be shown with "maybe"; "unknown" is not a guess.
 
-    `cause` is an id, perhaps of another version.
+    `cause` is an id, perhaps one that only another version of taut has.
     """
     return grade == "D" and cause not in _SAYS_NOTHING
 
 
 def count_guesses(cause: str, n_by_grade: Mapping[str, int]) -> int:
-    """Of packets with a verdict of this cause, counted by grade: how many are guesses."""
+    """Count the guesses among verdicts of one cause, which are given by grade."""
     return sum(n for grade, n in n_by_grade.items() if is_guess(cause, grade))
 
 
 def title_words(title: str, n_guesses: int, n: int) -> str:
-    """A cause's title, with "maybe" where all of its verdicts are guesses, or how many are."""
+    """Give a cause's title, with "maybe" if all its verdicts are guesses, else how many are."""
     if not n_guesses:
         return title
     return f"maybe {title}" if n_guesses == n else f"{title} ({n_guesses:,} of {n:,}: maybe)"

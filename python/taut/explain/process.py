@@ -28,7 +28,7 @@ def explain_events(
     calibration: Calibration | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Explanation:
-    """Explain when a thread did not have its core; it keeps no log, so empty gaps are not seen."""
+    """Explain when a thread without a log lost its core; gaps without events stay unseen."""
     notes = notes or TraceNotes()
     senders = join_senders(events)
     calibration = calibration or Calibration()

@@ -61,11 +61,11 @@ from taut.records.documents.trial import (
 )
 from taut.records.rundir import RunDirectory
 
-# Fixed in its source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
+# Fixed in l2fwd's source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
 _L2FWD = Batching(packets=32, drain_ns=100_000)
 
 _SILENT_INTERVALS = 3
-"""So many packets in a row did not come back when they could have: the device let none out."""
+"""A time in which so many packets should have come back and none did is a silence."""
 
 
 @stage("telling")
@@ -95,7 +95,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         batching,
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
-        # Of a device that logs its gaps every stall is known; in the others' a queue may hide one.
+        # A device that logs its gaps hides no stall; other devices may hide one behind a queue.
         silences=None
         if threads.kind is Kind.LOGGED
         else passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1)),
@@ -177,7 +177,7 @@ class Threads:
 
     @property
     def verdicts(self) -> list[GapVerdicts]:
-        """All that were judged."""
+        """The verdicts of the threads whose gaps were judged."""
         return [self.generator] + ([self.device] if self.device is not None else [])
 
 
@@ -251,7 +251,7 @@ def _with_kernel_path(
     late: tuple[Path, Tail],
     options: Options,
 ) -> Threads:
-    """Replace the device's thread, of which there is none, by the way through the kernel."""
+    """For a device without a thread, judge the way through the kernel instead."""
     if trace.events is None:
         return replace(threads, device=None)
     is_guest = trace.is_guest if options.is_guest is None else options.is_guest
@@ -296,8 +296,9 @@ def _not_kept(gaps: Gaps) -> list[str]:
 def _device_meta(document: TrialDocument, gaps: Gaps) -> tuple[_ThreadMeta, list[str]]:
     """The device's core and what a packet may cost it, and what is to be said of that.
 
-    Its log takes an iteration for a gap that needs more than the port's usual time a packet. Where
-    most packets were handled in such, that is what they cost: a slow network function is no stall.
+    Its log calls an iteration a gap that takes more than the port's usual time for each packet. If
+    most packets were handled in such iterations, that is their cost: a slow network function is no
+    stall.
     """
     cores, stats = document.cores or CoresOfTrial(), document.dut.stats or DutStats()
     device = _thread_meta(cores.device, stats.gaps)
@@ -375,7 +376,7 @@ def _judge(
 def _with_others(
     marks: Marks, spans: Spans, shares: Shares, others: list[tuple[_Walked, Shares]]
 ) -> Marks:
-    """Mark empty gaps at whose time another core's thread has an empty gap too."""
+    """Mark gaps without events during which another core's thread has such a gap, too."""
     own = _is_empty(spans, shares)
     elsewhere = np.zeros(len(spans), bool)
     for other, other_shares in others:

@@ -48,9 +48,9 @@ def explain_window(
 ) -> list[Explanation]:
     """Trace threads, by core, for a while; give one explanation each, in their order.
 
-    `environment` is added to the tracer's; its records are `within` a folder for the time being
-    (None: where temporary files are). TautError: it failed. KeyboardInterrupt passes, and the
-    tracer has ended then.
+    `environment` is added to the tracer's own; its records are kept in the folder `within` (None: a
+    temporary one) until they are read. TautError: it failed. KeyboardInterrupt passes after the
+    tracer has ended.
     """
     with tempfile.TemporaryDirectory(prefix="taut-explain-", dir=within) as folder:
         _trace(threads, Path(folder), duration_ns, environment or {})
@@ -66,7 +66,7 @@ def explain_window(
 
 
 def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
-    """By core, the thread that may run there only; of several, the one that ran longest."""
+    """Give by core the thread that may run there only; of several, the one that ran longest."""
     names = host.names(f"/proc/{pid}/task")
     if not names:
         raise InputError(f"process {pid}: there is none; `pgrep -l NAME` finds it")
@@ -85,7 +85,7 @@ def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
 def _trace(
     threads: Mapping[int, int], out: Path, duration_ns: int, environment: Mapping[str, str]
 ) -> None:
-    # Should we be killed, it must not go on.
+    # The tracer must not go on when we are killed.
     argv = ["setpriv", "--pdeathsig", "TERM", "--", str(find_binary(_PROGRAM)), "--out", str(out)]
     argv += ["--cores", format_cpu_list(threads), "--duration", f"{duration_ns}ns"]
     argv += ["--threads", ",".join(map(str, threads.values()))]
@@ -94,7 +94,7 @@ def _trace(
         try:
             _, said = process.communicate()
         except KeyboardInterrupt:
-            # What was traced by then is too little to tell.
+            # What was traced before an interruption is too little to tell anything.
             process.send_signal(signal.SIGINT)
             raise
     if process.returncode in (130, -signal.SIGINT):

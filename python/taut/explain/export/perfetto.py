@@ -27,12 +27,12 @@ from taut.records.layout import EVENT_KINDS
 _LOW = 0xFFFF_FFFF
 
 MARGIN_NS = 100_000
-"""What is drawn before and after each episode."""
+"""So much time is drawn before and after each episode."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was written; Perfetto's `slice` table holds slices and instants."""
+    """How much was written; Perfetto's `slice` table holds slices and instants."""
 
     n_packets: int
     n_gaps: int
@@ -77,7 +77,7 @@ def _draw(file: BinaryIO, explanation: Explanation, windows: _Windows) -> Drawn:
 
 
 def _base_ns(windows: _Windows, packets: pa.Table | None, verdicts: Iterable[GapVerdicts]) -> int:
-    """Find the zero of Perfetto's time, which has nothing below: gaps come before the load."""
+    """Find the zero of Perfetto's time, before the first gap: negative times are not drawn."""
     all_spans = [judged.spans for judged in verdicts]
     starts = [s.start_ns[_inside(windows, s.start_ns, s.end_ns)] for s in all_spans]
     if packets is not None:
@@ -86,7 +86,7 @@ def _base_ns(windows: _Windows, packets: pa.Table | None, verdicts: Iterable[Gap
 
 
 def _windows(explanation: Explanation, n: int) -> _Windows:
-    """Where to look: around the episodes, windows that overlap are one."""
+    """Give the windows around the n worst episodes; windows that overlap are joined."""
     chosen: Iterable[tuple[int, int]]
     if explanation.packets is not None:
         chosen = [
@@ -162,7 +162,7 @@ def _lane(writer: PerfettoWriter, parent: int, lanes: list[tuple[int, int]], at_
 
 
 def _packets_inside(path: Path, windows: _Windows) -> pa.Table:
-    """Read packets sent and received, that touch a window, in the order they were sent."""
+    """Read the received packets that were on their way in a window, in the order of sending."""
     names = ["seq", "direction", "sent_ns", "received_ns"]
     parts = []
     with pq.ParquetFile(path) as file:
@@ -197,7 +197,7 @@ def _draw_gaps(writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: 
 def _draw_segments(
     writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: _Windows
 ) -> int:
-    """Draw who had the core inside gaps: exclusive, the innermost."""
+    """Draw who had the core inside gaps: at each moment only the innermost context."""
     segments = judged.segments
     track = writer.track(
         f"who had core {judged.spans.core} in gaps of the {judged.spans.thread}", root
@@ -235,7 +235,7 @@ def _draw_events(
 
 
 def _about(kind: str, arg0: int, arg1: int, names: Names) -> str:
-    """What an event is about, in a word."""
+    """Name what an event is about: a thread, an interrupt, a function."""
     if kind.startswith("irq_"):
         return names.irq(arg0)
     if kind.startswith("vector_"):

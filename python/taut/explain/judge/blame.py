@@ -1,8 +1,8 @@
 """What made each packet of the tail late: its own stall, the queue behind one, or something else.
 
-A stall is a gap of the device's thread that covers half of a packet's excess or more.  Who is sent
-while another late packet is still inside waits behind it, and inherits its cause, until three
-times the stall's length has passed: a queue that is longer lived is one of load.
+A stall is a gap of the device's thread that covers half of a packet's excess or more. A packet sent
+while another late one is still in the device waits behind it and inherits its cause. That ends when
+three times the stall's length has passed: a queue that lasts longer is due to load.
 """
 
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class Blame:
     """One value for each packet of the tail."""
 
     relation: Ints
-    gap: Ints  # of the device's thread (of the generator's where it is the measurer), -1: none
+    gap: Ints  # index of the gap blamed: the device's, or the generator's for MEASURER; -1: none
     covered_ns: Ints  # what gaps of that thread cover of its window
     island: Ints  # packets in a row of one direction, all late or lost
     n_vetoed: int = 0  # packets that were out before the stall ended that covers them
@@ -54,9 +54,10 @@ class Batching:
     """None: no timer."""
 
     def bound_ns(self, tail: Tail, normal: Normal, stood_ns: Ints) -> Ints:
-        """The longest latency that it explains: until the timer, or until the batch was full.
+        """Give the longest latency that batching explains: until the timer, or until a full batch.
 
-        Without a timer not the time in which the generator stood still: it fills no batch then.
+        Without a timer, the time in which the generator stood still is left out: nobody filled
+        the batch then.
         """
         if self.drain_ns is None:
             held: Ints = np.maximum(tail.fill_ns - stood_ns, 0)
@@ -74,7 +75,7 @@ class _Device:
     is_work: Mask | None
 
     def cover(self, tail: Tail, work: bool) -> tuple[Ints, Ints]:
-        """How much of each window such gaps cover, and which of all gaps covers most."""
+        """Give the ns of each packet's way that such gaps cover, and which gap covers most."""
         spans = self.spans
         if spans is None or self.is_work is None:
             return covered_by(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
@@ -92,7 +93,7 @@ class _Device:
     def outlasts(self, tail: Tail, gap: Ints) -> Mask:
         """Mark packets that were back before their gap ended: it cannot have held them up.
 
-        An iteration goes on for as long as its packets take after they have left.
+        An iteration of the loop lasts somewhat longer than until its packets have left.
         """
         if self.spans is None or not len(self.spans):
             return np.zeros(len(tail), bool)
@@ -116,9 +117,9 @@ def blame_packets(
     """Tie every packet to a gap, or to what else made it late.
 
     `is_work` marks gaps of the device that its own packets explain: they stall nobody. Without a
-    device the generator is the only one that handles a packet. `silences`, of a device whose stalls
-    are not all seen, are stretches in which none came back: who waits for one to end stands in no
-    queue of load.
+    device only the generator handles a packet. `silences` are stretches in which no packet came
+    back, for a device whose stalls are not all seen: a packet that waits for a silence to end is
+    not in a queue due to load.
     """
     island = _islands(tail)
     stood, bound = _batched_for(tail, normal, generator, batching)
@@ -150,7 +151,7 @@ def blame_packets(
     if silences is not None:
         queue &= ~_after_silence(tail, island, normal, silences, queue, needed)
     relation[queue] = Relation.QUEUEING
-    # Under overload it is always late, and the queue would be there all the same.
+    # Under overload the generator is always late, and the queue would be there without that.
     relation[backlog & ~(queue & normal.is_overloaded)] = Relation.MEASURER
     relation[is_batched] = Relation.BATCHING
     relation[measured] = Relation.MEASURER
@@ -185,7 +186,7 @@ def _islands(tail: Tail) -> Ints:
 
 
 def _by_measurer(tail: Tail, generator: Spans, has_device: bool) -> tuple[Ints, Ints]:
-    """How much of a packet's latency the generator's own gaps can have made.
+    """How much of a packet's latency the generator's own gaps can have caused.
 
     Only while it was being sent and while it waited to be received; a gap that passed while the
     packet was inside the device changed nothing.
@@ -207,7 +208,7 @@ def _by_measurer(tail: Tail, generator: Spans, has_device: bool) -> tuple[Ints, 
 def _drained(spans: Spans | None, gap: Ints, normal: Normal) -> Ints:
     """Until when packets may stand in the queue behind each gap; -1: there is no gap.
 
-    Under overload the queue was there before, and who comes after the gap does not stand behind it.
+    Under overload the queue was there before the gap: packets sent after it do not wait for it.
     """
     if spans is None or not len(spans):
         return np.full(len(gap), -1)
@@ -217,7 +218,7 @@ def _drained(spans: Spans | None, gap: Ints, normal: Normal) -> Ints:
 
 
 def _roots(tail: Tail, island: Ints, is_root: Mask, until: Ints) -> Ints:
-    """For each packet the held-up one before it whose queue it stands in, or -1."""
+    """Give for each packet the stalled one before it, in whose queue it stands; -1: none."""
     if not len(tail):
         return np.empty(0, np.int64)
     waits = np.zeros(len(tail), bool)
@@ -228,7 +229,7 @@ def _roots(tail: Tail, island: Ints, is_root: Mask, until: Ints) -> Ints:
     root = last_marked(is_root)
     broken = last_marked(~waits & ~is_root)
     known = np.maximum(root, 0)
-    # Where the chain begins anew at a root, what is before it does not matter.
+    # A chain begins anew at each root: what came before the root does not matter.
     good = (root >= 0) & (root > broken) & (island[known] == island)
     return np.where(good & (tail.sent_ns <= until[known]), root, -1)
 
@@ -243,7 +244,7 @@ def _is_queue(tail: Tail, normal: Normal, bound_ns: Ints) -> Mask:
 def _after_silence(
     tail: Tail, island: Ints, normal: Normal, silences: Stretches, asked: Mask, needed_ns: Ints
 ) -> Mask:
-    """Mark packets, of those chosen, that a silence held up, or that stand behind one of them."""
+    """Mark the chosen packets that a silence held up, or that stand behind such a packet."""
     start, end = silences
     none = np.zeros(len(start), np.int64)
     spans = Spans("silence", -1, start, end, none, none.astype(bool))
@@ -264,7 +265,7 @@ def _is_first(gap: Ints, direction: Ints, asked: Mask) -> Mask:
 
 
 def _neighbours(tail: Tail, island: Ints, relation: Ints, gap: Ints) -> tuple[Ints, Ints]:
-    """A packet that never came back has the cause of its neighbours, the earlier one first."""
+    """Give packets that never came back the cause of a neighbour, preferably the earlier one."""
     lost = ~tail.is_late & (relation == Relation.UNEXPLAINED)
     for step in (1, -1):
         order = slice(None, None, step)
@@ -281,6 +282,6 @@ def _neighbours(tail: Tail, island: Ints, relation: Ints, gap: Ints) -> tuple[In
 
 
 def queue_reason(n_recent: int, latency_ns: int, normal: Normal) -> str:
-    """Whether a queue is one of a burst or of load."""
+    """Say whether a burst or the load made a queue."""
     usual = latency_ns / max(normal.mean_interval_ns, 1)
     return "burst" if n_recent > 2 * usual + 2 else "load"

@@ -1,4 +1,4 @@
-"""How much of some windows lies in gaps."""
+"""How much of given windows of time lies in gaps."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from taut.explain.read.spans import Spans
 def covered_by(spans: Spans | None, start: Ints, end: Ints, asked: Mask) -> tuple[Ints, Ints]:
     """How much of each window lies in gaps, in ns, and which gap covers most; -1: none does.
 
-    Windows that are not `asked` for lie in none.
+    A window that is not `asked` for gets 0 and -1.
     """
     covered, best = np.zeros(len(start), np.int64), np.full(len(start), -1, np.int64)
     if spans is None or not len(spans):

@@ -33,13 +33,14 @@ class Kind(Enum):
     PROGRAM = "program"
 
 
-# Drivers of runs that were recorded before trial.json told the device's threads.
+# For runs recorded before trial.json named the device's threads: the kind by driver.
 _KERNEL_DRIVERS = frozenset({"linux_bridge"})
 
 _REFUTED = 0.5
-"""Of the time in stalls: where packets came out in more, these threads are not the device."""
+"""Where packets came out in more than this share of the stalls' time, the threads are not the
+device's."""
 _DOUBTED = 0.1
-"""The same of one of several threads: where packets came out in more, others forward as well."""
+"""The same for one of several threads: where packets came out in more, others forward, too."""
 
 
 def kind_of(dut: Dut, keeps_log: bool) -> Kind:
@@ -57,13 +58,13 @@ MISSING = {
     Kind.KERNEL: "a step of the kernel's way from port to port that was recorded: the device has no"
     " thread, and that its core idles is no cause",
 }
-"""What a verdict lacks where there is no thread to watch, in words."""
+"""What a verdict lacks, in words, by kind of device without a thread to watch."""
 
 NOTES = {
     Kind.NONE: "there is no device: what is late is the instrument's, the path's or the host's",
     Kind.PROGRAM: "the device keeps no log of gaps: only stalls with kernel events are seen",
 }
-"""What is said of a trial without a log of its device's gaps."""
+"""What reports say of a trial without a log of its device's gaps, by kind of device."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Program:
 
     core: int
     threads: tuple[int, ...]
-    """Of its process; empty: not known."""
+    """Ids of all threads of its process; empty: not known."""
     link: str
 
 
@@ -81,7 +82,7 @@ class Found:
     """The stalls of a program, judged."""
 
     verdicts: GapVerdicts | None
-    """None: its threads were not seen."""
+    """None: the trace shows none of its threads."""
     vetoed: Vetoed
     notes: tuple[str, ...] = ()
 
@@ -124,7 +125,7 @@ def _refuted(stalls: Stalls) -> float:
 
 
 def _most_credible(tried: Sequence[tuple[Watched, Stalls]]) -> tuple[Watched, Stalls]:
-    """The one thread in whose stalls no packet came out; where there is none, all together."""
+    """Give the thread in whose stalls no packet came out; all together where there is none."""
     *alone, together = tried
     least = min(alone, key=lambda found: _refuted(found[1]), default=together)
     return least if _refuted(least[1]) <= _DOUBTED else together
@@ -133,9 +134,9 @@ def _most_credible(tried: Sequence[tuple[Watched, Stalls]]) -> tuple[Watched, St
 def _candidates(
     program: Program, asked: int | None, events: Events, passages: Passages
 ) -> Iterable[Watched]:
-    """Whom to watch: each thread alone, where several poll, and at last all of them together.
+    """Give whom to watch: each thread alone where several poll, and last all of them together.
 
-    Of several perhaps only one forwards; its stalls are those in which no packet came out.
+    Perhaps only one of several forwards; its stalls are those in which no packet came out.
     """
     workers = _workers(program, asked, events)
     if workers is None:

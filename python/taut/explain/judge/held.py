@@ -1,7 +1,7 @@
 """Packets that the device held back because the generator stood still.
 
-A policy that waits for a full batch waits for the generator to send. And where packets are more
-than the generator's receive ring takes, the device has nowhere to put them until it is read again.
+A transmit policy that waits for a full batch waits for the generator to send. And when the
+generator's receive ring is full, the device has nowhere to put packets until it is read again.
 Neither is the device's doing.
 """
 
@@ -13,8 +13,8 @@ from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans
 
 RING_PACKETS = 960
-"""What waits in the generator's receive ring when it is full, at least: 1024 descriptors less one
-burst of its receive calls (GAP_WATCH_RING of dataplane/generator/gap_watch.h)."""
+"""At least so many packets wait in the generator's receive ring when it is full: 1024 descriptors
+less one burst of its receive calls (GAP_WATCH_RING of dataplane/generator/gap_watch.h)."""
 
 
 def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
@@ -26,8 +26,7 @@ def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
 def held_back(tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints) -> tuple[Mask, Ints]:
     """Mark the packets that were held back so, and give the gap of the generator, -1: none.
 
-    `needed_ns` is the latency that is to be explained, `stood_ns` what of it a batch waited for the
-    generator.
+    `needed_ns` is the latency to explain; for `stood_ns` of it a batch waited for the generator.
     """
     if not len(generator):
         return np.zeros(len(tail), bool), np.full(len(tail), -1)
@@ -43,8 +42,8 @@ def held_back(tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints) -> 
 
 
 def _filled_ring(tail: Tail, generator: Spans) -> Mask:
-    """Mark the gaps after which as many packets waited in the ring as it takes."""
-    # The gap that was on when a packet came, if one was: its arrival window began before the end.
+    """Mark the gaps of the generator after which its receive ring was full."""
+    # The gap in which a packet came, if any: one that ended after its arrival window began.
     arrived = tail.received_ns - tail.arrival_window_ns
     at = np.searchsorted(generator.end_ns, tail.received_ns, "right") - 1
     known = np.maximum(at, 0)

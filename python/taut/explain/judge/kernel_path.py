@@ -3,8 +3,8 @@
 It has no thread to watch. The way of a packet is: another core tells this one of it (an
 interrupt, or a flag for a core that polls while idle), the core wakes up, takes the interrupt,
 enters the softirq, or leaves that to ksoftirqd, which waits for the core. Where a late packet was
-inside and none came out, each moment belongs to the step that had it. An idle core is a step only
-once it was told.
+inside and none came out, each moment belongs to the step that was under way. An idle core counts as
+a step only once it was told.
 """
 
 from dataclasses import dataclass, replace
@@ -45,12 +45,12 @@ from taut.explain.walk.steps import Scene, Work, paint
 from taut.records.documents.trial import TrialDocument
 
 SOFTIRQ = "softirq"
-"""What the spans are called: the device's thread that is none."""
+"""Stands where other spans name a thread: the device has none."""
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A trial's trace, as far as the kernel's path needs it."""
+    """The parts of a trial's trace that the kernel's path is judged by."""
 
     events: Events
     notes: TraceNotes
@@ -81,7 +81,7 @@ def judge_kernel_path(
     carried = carry(packets, runs, late_windows(tail))
     polls = _polls(traced.events, core, runs)
     if len(told):
-        # What a poll left when its budget was used up waits for the next one; ksoftirqd waits too.
+        # Packets also wait from when a poll used up its budget, or from when ksoftirqd waits.
         told = np.sort(np.concatenate([told, runs.end_ns[polls.is_full], layers.waiting.start_ns]))
     holds = find_holds(runs, tail, carried, polls.handled, told)
     work = _work(runs, carried, polls.handled)
@@ -107,7 +107,7 @@ class _Polls:
 
     handled: Ints
     is_full: Mask
-    """A poll of it used its budget up: it may have left packets behind."""
+    """Marks runs in which a poll used up its budget: it may have left packets behind."""
 
 
 def _polls(events: Events, core: int, runs: Layer) -> _Polls:
@@ -123,7 +123,7 @@ def _polls(events: Events, core: int, runs: Layer) -> _Polls:
 
 
 def _work(runs: Layer, carried: Carried, handled: Ints) -> Work:
-    """What the runs handled, and what a packet of the trial usually takes of one."""
+    """Tell what the runs handled, and how long a run usually needs for a packet of the trial."""
     length, n = runs.end_ns - runs.start_ns, carried.n_packets
     own = n > 0
     # A packet passes the backlog of the core twice: once for each link.
@@ -137,10 +137,10 @@ def _work(runs: Layer, carried: Carried, handled: Ints) -> Work:
 
 
 def _settled(n: Ints, most: Ints) -> Ints:
-    """Leave what a run cannot have handled to those after it.
+    """Pass packets that a run cannot have handled on to the runs after it.
 
-    A packet is counted with the earliest run that may have let it out: one too early, where it came
-    while that run was under way.
+    A packet is counted with the earliest run that may have let it out. That is one too early for a
+    packet that came while the run was under way.
     """
     surplus = np.cumsum(n - most)
     left = surplus - np.minimum(np.minimum.accumulate(surplus), 0)
@@ -164,7 +164,7 @@ def _spans(holds: Holds, work: Work, traced: Traced, core: int) -> Spans:
 
 
 def _usual_waking(layers: Layers, runs: Layer, told: Ints, sent: Ints) -> int | None:
-    """Below how many ns a wake-up from idle is usual here; None: too few were seen."""
+    """Give the ns below which a wake-up from idle is usual here; None: too few were seen."""
     asleep = told[_is_idle(layers, told)]
     if len(sent):
         at = np.searchsorted(sent, asleep)
@@ -188,9 +188,9 @@ def _is_idle(layers: Layers, times: Ints) -> Mask:
 def _regraded(
     verdicts: GapVerdicts, holds: Holds, usual_ns: int | None, is_told: bool
 ) -> GapVerdicts:
-    """What no event proves is by exclusion.
+    """Lower the grade of verdicts that no event proves: they are reached by exclusion.
 
-    That an idle core held packets is a guess where nothing tells when it was told of them. In a
+    That an idle core held packets is a guess unless an event says when it was told of them. In a
     guest a wake-up that took far longer than usual may have been the hypervisor's; on bare
     metal that softirqs were off follows from the core being awake.
     """

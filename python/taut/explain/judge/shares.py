@@ -1,4 +1,4 @@
-"""What each gap's time went to: causes, the model of their entry cost, own work, the residual.
+"""Where each gap's time went: causes, their modelled entry cost, the thread's own work, a residual.
 
 All in whole nanoseconds: the shares of a gap and its residual sum to its length exactly.
 """
@@ -22,7 +22,7 @@ class Shares:
     net_ns: Ints
     model_ns: Ints  # entry cost of this cause, median
     limit_ns: Ints  # entry cost that would still be usual
-    visit: Ints  # the longest visit of that cause in the gap: its words tell the story
+    visit: Ints  # the longest visit of that cause in the gap, whose details reports show
     n_visits: Ints
     work_ns: Ints  # by gap: packets the iteration handled
     residual_ns: Ints  # by gap: what nothing explains
@@ -70,7 +70,7 @@ def _longest(of_row: Ints, net: Ints, n: int) -> Ints:
 
 
 def _fit(asked: Ints, gap: Ints, left: Ints) -> Ints:
-    """Cut what the model asks for to what a gap has left, evenly."""
+    """Scale down what the model asks for until it fits into what a gap has left."""
     total = _sum(gap, asked, len(left))
     has, wants = left[gap], np.maximum(total[gap], 1)
     # Floating point may be a nanosecond high: down to the whole one below, never above.

@@ -1,4 +1,4 @@
-"""The verdicts of stalls that the kernel's events alone tell of: their thread keeps no log."""
+"""Verdicts of stalls that only the kernel's events show: their thread keeps no log of gaps."""
 
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.verdicts import GapVerdicts, judge, mark

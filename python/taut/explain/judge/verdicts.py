@@ -1,9 +1,9 @@
 """The verdict of each gap, by precedence, with a grade.
 
 Lost events first: where the record has a hole nothing can be excluded; where events were not kept,
-nothing is known.  Then the cause that owns
-most of the gap, together with its usual cost of entry and exit.  Then the thread's own packets.
-What is left was stolen without an event, and is named by exclusion.
+nothing is known.  Then the cause that owns most of the gap, its usual cost of entry and exit
+included.  Then the thread's own packets.  What is left was stolen without an event; its cause is
+found by exclusion.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,10 @@ LETTERS = "ABCD"
 
 NOT_KEPT = "its events were not kept (--trace tail)"
 _ONE_IN = 10
-"""A control group's throttled time agrees where it is off by at most one in so many."""
+"""A control group's throttled time agrees if it is off by at most 1 / _ONE_IN of itself."""
 _GAPS_A_CALL = 2
-"""Where more gaps than this are left for each call of the firmware, another taker is about."""
+"""With more unexplained gaps than this for each system management interrupt, something besides
+firmware takes time."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class GapVerdicts:
     facts: Facts
     cause: Ints
     grade: Ints
-    visit: Ints  # the longest of its cause, -1: none
+    visit: Ints  # the longest visit of the cause, -1: none
     is_combined: Mask  # several causes together, none of them half the gap
 
 
@@ -92,8 +93,8 @@ def _weigh(spans: Spans, shares: Shares) -> _Weights:
     np.add.at(explained, shares.gap, weight)
     work = np.minimum(shares.work_ns, spans.length_ns - explained)
     top = np.full(n, -1, np.int64)
-    # What the model takes for usual decides between causes, what it takes for possible between
-    # them and the residual.
+    # The usual cost of the model decides between causes, its possible cost between causes and the
+    # residual.
     order = np.argsort(shares.net_ns + shares.model_ns, kind="stable")
     top[shares.gap[order]] = order  # the last one written is the heaviest
     top_weight = np.zeros(n, np.int64)
@@ -115,9 +116,10 @@ def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints
 
 
 def _throttled(segments: Segments, facts: Facts) -> int:
-    """No event says that a quota was used up: a guess, unless a control group's own time is enough.
+    """Grade a verdict of throttling: a guess, unless the control group's own counter agrees.
 
-    Where other threads of the group were throttled as well, that is longer than what was found.
+    No event says that a quota was used up. The counter is too long where other threads of the group
+    were throttled as well.
     """
     found_ns = int(segments.length_ns[segments.cause == NUMBER[causes.THROTTLED]].sum())
     if any(_ONE_IN * abs(ns - found_ns) <= found_ns for ns in facts.throttled_ns):
@@ -127,12 +129,12 @@ def _throttled(segments: Segments, facts: Facts) -> int:
 
 @dataclass(frozen=True)
 class Marks:
-    """What was noted in a gap without a duration, one mark for each gap."""
+    """Events without a duration, as one mark for each gap that holds any."""
 
     machine_check: Mask
     frequency: Mask
-    elsewhere: Mask  # another core's thread stood still at the same time, with no event either
-    unseen: Mask  # the trace did not run all of the time: that there is no event proves nothing
+    elsewhere: Mask  # another core's thread has an empty gap at the same time
+    unseen: Mask  # the trace did not cover all of the gap: an absent event proves nothing
 
 
 def mark(spans: Spans, events: Events, notes: TraceNotes) -> Marks:
@@ -157,7 +159,7 @@ def _window(events: Events, notes: TraceNotes) -> tuple[int, int]:
 
 
 def _excluded(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> tuple[Ints, Ints]:
-    """What gaps are called that hold no event to blame (`left`), and their grades."""
+    """Give cause and grade of the gaps that hold no event to blame (`left`)."""
     n = len(spans)
     if not facts.is_traced or facts.lacks:
         return np.full(n, NUMBER[causes.UNKNOWN]), np.full(n, D)
@@ -173,9 +175,10 @@ def _excluded(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> tuple[Int
 
 
 def _firmware(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> Ints:
-    """The gaps that may be the firmware's: no more of them than its counter moved, the best first.
+    """Give the gaps that firmware may have made: at most as many as its counter moved by.
 
-    Firmware stops all cores at once; in a guest the hypervisor may do the same. Then the longest.
+    Gaps that several cores have at once come first, because firmware stops all cores (in a guest
+    the hypervisor may do the same), then the longest.
     """
     if facts.smi is None:
         return np.flatnonzero(left & marks.elsewhere & (facts.is_guest is False))

@@ -1,9 +1,9 @@
 """How many events of a trace a counter should have counted, and whether it did.
 
 The kernel's counters are read right before and right after the trace. A counter agrees in number
-with the trace where it moved by as many as there are events of its kind: none that it counted is
-missing from the record, and none was recorded that it did not count. That it moved at all proves
-nothing of any one of them.
+with the trace if it moved by as many as there are events of its kind: none that it counted is
+missing from the record, and none was recorded that it did not count. A counter that only moved
+proves nothing about any single event.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from taut.records.layout import EVENT_VECTORS
 _LOW, _HIGH = np.uint64(0xFFFF_FFFF), np.uint64(32)
 
 # include/trace/events/sched.h: what sched_switch says of a thread that is preempted. One that goes
-# on being fit to run has 0. The kernel counts both as involuntary (__schedule in its sched/core.c).
+# on being runnable has 0. The kernel counts both as involuntary (__schedule in its sched/core.c).
 _PREEMPTED = 0x100
 
 _REMOTE_SHOOTDOWN = 1  # enum tlb_flush_reason
@@ -94,7 +94,7 @@ def _flushes(events: Events, notes: TraceNotes) -> Mask:
 
 
 def _left(events: Events, thread: int) -> tuple[Mask, Mask]:
-    """Mark the switches away from a thread, and of all events those of one that may run on."""
+    """Mark the switches away from a thread; and, among all events, those of a runnable thread."""
     state = events.arg0 >> _HIGH
     left = events.of("switch") & (events.arg0 & _LOW == thread)
     return left, (state == 0) | (state == _PREEMPTED)

@@ -52,7 +52,7 @@ class Events:
 
 @dataclass(frozen=True)
 class TraceNotes:
-    """What trace.json says: names of numbers, what the kernel lacks, what was counted."""
+    """What trace.json says: names by number, events the kernel lacks, counters."""
 
     threads: Mapping[int, str] = field(default_factory=dict)
     functions: Mapping[int, str] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def events_of(batches: Iterable[pa.RecordBatch], n: int) -> Events:
 
 
 def _kinds(names: pa.Array) -> Numbers:
-    """Give positions in EVENT_KINDS; a kind of a newer collector is 0, the others stay of use."""
+    """Give positions in EVENT_KINDS; 0 for a kind that only a newer taut-trace knows."""
     if not isinstance(names, pa.DictionaryArray):
         names = names.dictionary_encode()
     known = pc.index_in(names.dictionary.cast(pa.string()), pa.array(EVENT_KINDS, pa.string()))

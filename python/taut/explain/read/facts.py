@@ -1,4 +1,4 @@
-"""What the counters of trace.json say beside the events: how far they moved, and what agrees."""
+"""What the counters of trace.json say: how far they moved, and whether the events agree."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Counted:
 
     @property
     def agrees(self) -> bool:
-        """Whether both are the same number, or nearly."""
+        """Whether counter and events are the same number, or nearly (counted.agrees)."""
         return agrees(self.recorded, self.counted)
 
 
@@ -26,9 +26,9 @@ class Counted:
 class Facts:
     """What is known of one thread's core over the whole trace."""
 
-    counted: Mapping[str, Counted] = field(default_factory=dict)  # by cause; absent: not known
+    counted: Mapping[str, Counted] = field(default_factory=dict)  # by cause; absent: unknown
     throttled_ns: tuple[int, ...] = ()
-    """How long each control group of the thread was throttled; empty: not read."""
+    """For how many ns each control group of the thread was throttled; empty: not read."""
     steal: int | None = None  # jiffies; None: not read
     smi: int | None = None
     is_guest: bool | None = None
@@ -37,11 +37,11 @@ class Facts:
 
     @property
     def agreeing(self) -> frozenset[str]:
-        """Causes whose counter agrees in number with what was recorded of them."""
+        """Ids of the causes whose counter agrees in number with their recorded events."""
         return frozenset(cause for cause, found in self.counted.items() if found.agrees)
 
 
-# Without these an interrupt or a switch would go unseen, and the gap would look empty.
+# Without these events an interrupt or a switch is not seen, and its gap looks empty.
 _ESSENTIAL = ("irq/irq_handler_entry", "irq_vectors/local_timer_entry", "sched/sched_switch")
 
 
@@ -74,7 +74,7 @@ def facts_of(
 
 
 def throttled_ns(notes: TraceNotes, thread: int | None) -> tuple[int, ...]:
-    """How long each control group of a thread was throttled during the trace; empty: not read."""
+    """Give the ns for which each control group of a thread was throttled; empty: not read."""
     return _moved(notes, -1, thread).throttled_ns()
 
 

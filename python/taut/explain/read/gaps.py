@@ -1,7 +1,7 @@
-"""The gaps of a trial that are worth a look.
+"""The gaps of a trial that can be explained.
 
-All of them; of a tail trace those whose events were kept, those a late packet met, and the longest.
-Of the rest nothing can be known but their number and length: an hour has tens of millions.
+All of them; with `--trace tail` those whose events were kept, those that a late packet met, and the
+longest. Of the rest only number and length are known: an hour has tens of millions.
 """
 
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ _BATCH = 1 << 18
 
 @dataclass(frozen=True)
 class Worth:
-    """What makes a gap worth a look."""
+    """Which gaps can be explained, by when they were."""
 
     skipped: Stretches
-    """Events were not kept there."""
+    """Stretches whose events were not kept."""
     met: Stretches
-    """A late packet was on its way."""
+    """Stretches in which a late packet was on its way."""
     n_longest: int
 
     def look(self, start_ns: Ints, end_ns: Ints) -> Mask:
@@ -39,12 +39,12 @@ class Worth:
 
 @dataclass(frozen=True)
 class Rest:
-    """The gaps of one thread that were not looked into."""
+    """Number and lengths of those gaps of one thread that are not explained."""
 
     thread: str
     n: int
     total_ns: int
-    worst_ns: int  # of these and of those of them that are told one by one
+    worst_ns: int  # of all gaps without events, those told one by one included
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class Gaps:
     n_handled: int
     """Packets the device handled in iterations that were gaps."""
     per_packet_ns: int
-    """What a packet took there, the median over the gaps; 0: there was none."""
+    """The ns a packet took in such an iteration, the median over them; 0: there was none."""
 
 
 @dataclass
 class _Sums:
-    """What is gathered while the file is read."""
+    """Sums gathered while the file is read."""
 
     looked: list[pa.Table] = field(default_factory=list)
     longest: pa.Table = field(default_factory=GAP_SCHEMA.empty_table)
@@ -71,7 +71,7 @@ class _Sums:
 
 
 def read_gaps(path: Path, worth: Worth) -> Gaps:
-    """Read a trial's gaps in constant memory, but for those that are worth a look."""
+    """Read a trial's gaps; only those that can be explained are kept in memory."""
     sums = _Sums()
     for table in _batches(path):
         _count_packets(sums, table)
@@ -82,7 +82,7 @@ def read_gaps(path: Path, worth: Worth) -> Gaps:
             continue
         sums.looked.append(table.filter(pa.array(looked)))
         _put_aside(sums, table.filter(pa.array(~looked)), worth.n_longest)
-    # The longest are told one by one, and so counted with the others.
+    # The longest are told one by one, so they count among the gaps to judge.
     table = pa.concat_tables([GAP_SCHEMA.empty_table(), *sums.looked, sums.longest])
     each = np.concatenate([np.empty(0, np.int32), *sums.per_packet_ns])
     per_packet_ns = int(np.median(each)) if len(each) else 0

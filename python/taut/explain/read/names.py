@@ -1,4 +1,4 @@
-"""How numbers of the trace are called, and which cause a thread that runs belongs to."""
+"""Names for the numbers of a trace, and the cause that a running thread stands for."""
 
 from dataclasses import dataclass
 
@@ -33,18 +33,18 @@ class Names:
     notes: TraceNotes
 
     def thread(self, tid: int) -> str:
-        """A thread as `"telemetry"/4711`."""
+        """Name a thread: `"telemetry"/4711`; `thread 4711` where its name is not known."""
         if tid == 0:
             return "idle"
         name = self.notes.threads.get(tid)
         return f'"{name}"/{tid}' if name else f"thread {tid}"
 
     def comm(self, tid: int) -> str:
-        """A thread's name alone, empty when it is not known."""
+        """Give a thread's name alone, empty where it is not known."""
         return self.notes.threads.get(tid, "")
 
     def function(self, address: int) -> str:
-        """A function without offset and module."""
+        """Name a function, without offset and module; its address where it has no name."""
         name = self.notes.functions.get(address)
         if name is None:
             return f"{address:#x}" if address else ""
@@ -57,7 +57,7 @@ class Names:
 
 
 def vector_name(number: int) -> str:
-    """An interrupt of the processor itself."""
+    """Name an interrupt of the processor itself by its number in EVENT_VECTORS."""
     return EVENT_VECTORS[number] if number < len(EVENT_VECTORS) else f"vector {number}"
 
 
@@ -67,7 +67,7 @@ def softirq_name(number: int) -> str:
 
 
 def running_cause(comm: str, priority: int) -> Cause:
-    """What it is called that this thread runs instead of the polling one."""
+    """Give the cause to blame when this thread runs instead of the polling one."""
     for cause in CAUSES:
         if comm.startswith(cause.threads):
             return cause

@@ -26,7 +26,7 @@ NEVER = -1
 """received_ns of a packet that did not come back."""
 
 _BATCH = 1 << 18
-_CONTEXT = 1 << 16  # rows before a batch that may still be on their way when it begins
+_CONTEXT = 1 << 16  # packets before a batch that may still be in the device when it begins
 _PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)")
 _OVERLOAD_LOSS = 0.01
 _OVERLOAD_QUEUE = 64  # packets: two bursts of 32, what DPDK's forwarders take at once
@@ -48,22 +48,22 @@ class Normal:
 
     @property
     def is_overloaded(self) -> bool:
-        """Packets are lost, and the median packet stands behind two bursts or more.
+        """Whether packets are lost and the median packet waits behind two bursts or more.
 
-        Then the median is a queue itself, and no measure of what the device costs.
+        Then the median measures a queue, not what the device costs.
         """
         lost = self.n_gone > _OVERLOAD_LOSS * (self.n_packets + self.n_gone)
         return lost and self.p50_ns >= _OVERLOAD_QUEUE * max(self.mean_interval_ns, 1)
 
     @property
     def base_ns(self) -> int:
-        """What a late packet's excess is counted from."""
+        """The latency from which a late packet's excess is counted."""
         return 0 if self.is_overloaded else min(self.p50_ns, self.threshold_ns)
 
 
 @dataclass(frozen=True)
 class Tail:
-    """Packets above the threshold, lost and refused ones, sorted by direction and number."""
+    """Packets above the threshold, lost or refused; sorted by direction and sequence number."""
 
     seq: Ints
     direction: Ints
@@ -81,18 +81,18 @@ class Tail:
 
     @property
     def is_late(self) -> Mask:
-        """Came back, above the threshold; the others never did."""
+        """Marks packets that came back, above the threshold; the others never came back."""
         came: Mask = self.received_ns != NEVER
         return came
 
     @property
     def latency_ns(self) -> Ints:
-        """Service latency, 0 for a packet that did not come back."""
+        """Service latency in ns; 0 for a packet that did not come back."""
         return np.where(self.is_late, self.received_ns - self.sent_ns, 0)
 
     @property
     def is_void(self) -> Mask:
-        """The generator was held up while it was sent or received."""
+        """Marks packets that a gap of the generator may have made late."""
         void: Mask = (self.flags & int(PacketFlag.VOID)) != 0
         return void
 
@@ -142,7 +142,7 @@ def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
 
 
 def parse_over(over: str) -> Fraction | int:
-    """Read what is late: above p99.9 is above this share of all packets, 25us above so many ns.
+    """Read a threshold: `p99.9` becomes a share of all packets, `25us` a latency in ns.
 
     InputError: it is neither.
     """
@@ -159,7 +159,7 @@ def _threshold(latencies: Numbers, over: str) -> int:
     share = parse_over(over)
     if isinstance(share, int):
         return share
-    # By its rank, as everywhere else: a share in floating point may be off by a packet.
+    # By rank, as everywhere: a share in floating point may be off by a packet.
     rank = percentile_rank(len(latencies), share.as_integer_ratio()) - 1
     return int(np.partition(latencies, rank)[rank])
 
@@ -210,7 +210,7 @@ def _hits(
         at = _position(departures, seq, sent[same], hit["seq"][same])
         in_flight[same] = at - np.searchsorted(arrivals, sent[same], "right")
         recent[same] = at - np.searchsorted(departures, (sent - latency)[same], "left")
-        # Where the records read so far end, the usual interval has to do.
+        # Behind the last record read so far, the usual interval stands in.
         last = at + batch - 1
         known = last < len(departures)
         until = departures[np.minimum(last, len(departures) - 1)] if len(departures) else sent[same]
@@ -230,7 +230,7 @@ def _hits(
 
 
 def _in_order(context: _Rows, chosen: Mask) -> tuple[Ints, Ints]:
-    """Sending times of one direction and their numbers, in order."""
+    """Give sending times and sequence numbers of the chosen packets, in the order of sending."""
     sent, seq = context["sent_ns"][chosen], context["seq"][chosen]
     order = np.argsort(seq, kind="stable")  # nearly sorted: cheap
     if not np.all(np.diff(sent[order]) >= 0):
@@ -249,7 +249,7 @@ def _position(departures: Ints, seq: Ints, sent: Ints, own_seq: Ints) -> Ints:
 
 
 def _ours(rows: _Rows) -> Mask:
-    """A packet's own row, after the warm-up."""
+    """Mark rows of packets due after the warm-up; further receipts of a packet are left out."""
     ours: Mask = (rows["flags"] & int(EXTRA_RECORD | PacketFlag.COLD)) == 0
     return ours
 

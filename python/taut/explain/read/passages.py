@@ -1,7 +1,7 @@
-"""When packets passed: what a trial's packets say of the threads that handled them.
+"""When packets passed the device and the generator: evidence of which threads were working.
 
 A device that stands still lets no packet out, and a generator that stands still sends and receives
-nothing.  Nothing is kept of the packets: one reading answers for as many stretches as are asked.
+nothing.  Packets are not kept in memory: one reading answers for any number of stretches.
 """
 
 from collections.abc import Iterator
@@ -17,27 +17,27 @@ from taut.explain.read.spans import Stretches
 from taut.records.layout import PacketFlag
 
 MARGIN_NS = 500
-"""Two cores' clocks may differ by so much, and a packet takes so long into the generator's ring."""
+"""Allowed for the difference of two cores' clocks and a packet's way to the generator's ring."""
 
 _STAMPS_NS = 10
-"""Stamps of one call that were rounded differently; two calls are further apart."""
+"""Stamps of one call may differ by so much through rounding; two calls are further apart."""
 
 _WINDOW_MOST_NS = 1_000_000_000
 """An arrival window is counted in 32 bits of ticks: a longer one may have been cut."""
 
 _SHARED = frozenset({"memif", "ring", "null"})
-"""Links without a kernel between: what the device lets out, the generator's next poll finds."""
+"""Links in shared memory: the generator's next poll finds what the device let out."""
 
 _BATCH = 1 << 18
 _EXTRA = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
 _COLUMNS = ["flags", "sent_ns", "received_ns", "arrival_window_ns"]
 _Rows = tuple[Ints, Ints, Ints]
-"""Of the packets that came back: sent, received, and from when on it was not yet there."""
+"""For packets that came back: when sent, received, and last looked for in vain; in ns."""
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What passed a device inside each of some stretches."""
+    """The packets that passed a device inside each of some stretches of time."""
 
     n: Ints
     """Packets that the device let out inside it, and that came back inside it."""
@@ -51,7 +51,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Stamps:
-    """What the generator did inside each of some stretches; AFTER_ALL: nothing of that kind."""
+    """When the generator sent and received inside each of some stretches; AFTER_ALL: it did not."""
 
     received_ns: Ints
     """The first receipt inside it."""
@@ -61,11 +61,11 @@ class Stamps:
 
 @dataclass(frozen=True)
 class Passages:
-    """The packets of a trial, as evidence of who worked when."""
+    """The packets of a trial, as evidence of which thread worked when."""
 
     packets: Path
     link: str = ""
-    """A kind of link; where it is not known, the kernel is taken to stand between."""
+    """The kind of link; empty: not known, and taken to go through the kernel."""
 
     @property
     def is_shared(self) -> bool:
@@ -73,10 +73,10 @@ class Passages:
         return self.link in _SHARED
 
     def inside(self, start: Ints, end: Ints) -> Passed:
-        """Say what the device let out inside stretches; they are in order and apart.
+        """Say what the device let out inside stretches, which are in order and do not overlap.
 
-        A packet counts that cannot have waited in a ring since before: of a link in shared memory
-        one that an earlier poll inside the stretch did not find; else one that was sent inside.
+        Only packets count that cannot have waited in a ring since before the stretch: on a link in
+        shared memory, those that an earlier poll inside it did not find; else those sent inside.
         """
         n = np.zeros(len(start), np.int64)
         first, after = np.full(len(start), AFTER_ALL), np.full(len(start), AFTER_ALL)
@@ -86,7 +86,7 @@ class Passages:
             left = np.where(absent == BEFORE_ALL, sent, absent) if self.is_shared else sent
             order = np.argsort(received, kind="stable")
             back = received[order]
-            # The least of all that came later: what is not in order proves less, never more.
+            # The least of all later stamps: packets out of order then prove less, never more.
             left = np.minimum.accumulate(left[order][::-1])[::-1]
             low = np.searchsorted(left, start + MARGIN_NS, "left")
             high = np.searchsorted(back, end - MARGIN_NS, "right")
@@ -99,7 +99,7 @@ class Passages:
         return Passed(n, first, before, after)
 
     def silences(self, least_ns: int) -> Stretches:
-        """Give the stretches, at least so long, in which no packet came back; in order."""
+        """Give the stretches of `least_ns` or more in which no packet came back, in order."""
         starts, ends, last = [], [], None
         for _, received, _ in self._rows():
             back = np.sort(received)
@@ -113,7 +113,7 @@ class Passages:
         return np.concatenate([none, *starts]), np.concatenate([none, *ends])
 
     def stamped(self, start: Ints, end: Ints) -> Stamps:
-        """Say what the generator sent and received inside stretches; in order and apart."""
+        """Say when the generator sent and received inside stretches, as for `inside`."""
         received, least = np.full(len(start), AFTER_ALL), np.full(len(start), AFTER_ALL)
         most = np.full(len(start), BEFORE_ALL)
         inner, outer = start + _STAMPS_NS, end - _STAMPS_NS
@@ -156,6 +156,6 @@ def _column(values: pa.Array) -> Ints:
 
 
 def _at(values: Ints, index: Ints, otherwise: int) -> Ints:
-    """Values at positions; `otherwise` behind the last."""
+    """Give the values at positions; `otherwise` for positions behind the last value."""
     found = values[np.minimum(index, len(values) - 1)]
     return np.where(index < len(values), found, otherwise)

@@ -5,13 +5,13 @@ A sender is named where the events' own fields prove it, and nowhere else.
 A function call is joined by its csd, the kernel's record of one call to one CPU: the sender queues
 it, the receiver runs it, and it is not used again in between.
 
-A reschedule interrupt has no such key. What sends one says so: it has no callback, where sendings
-for function calls and irq work have theirs. Interrupts that come while one is pending are one. So
-the sender is whoever sent such a one to that CPU since the CPU's reschedule interrupt before; if
-several did, any of them may have raised it, and none is named. Traces of older versions do not say
-what a sending was for: they name nobody.
+A reschedule interrupt has no such key. Its sending can be told by having no callback: sendings for
+function calls and irq work have one. Interrupts sent while one is pending arrive as one. So the
+sender is whoever sent one to that CPU since its previous reschedule interrupt; if several did, any
+of them may have raised it, and none is named. Traces of older versions do not say what a sending
+was for: they name nobody.
 
-What a core calls on itself, as its own part of a call to all, has no csd: nobody sent it.
+A core's own part of a call to all cores has no csd: nobody sent it.
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ from taut.explain.read.events import KIND, Events
 from taut.records.layout import EVENT_VECTORS
 
 MOST_NS = 10_000_000
-"""An interrupt sent longer ago than this is another one's."""
+"""A sending longer ago than this belongs to another interrupt."""
 
 _RESCHEDULE = EVENT_VECTORS.index("reschedule")
-_CPU = 0xFFFF_FFFF  # of arg0 of a sending; above it is its callsite
+_CPU = 0xFFFF_FFFF  # these bits of a sending's arg0; the bits above are its callsite
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _join_calls(events: Events, sender_of: Ints) -> None:
     rows, csd, is_queue = rows[order], csd[order], is_queue[order]
     function = events.arg1[rows]
     is_same = (csd[1:] == csd[:-1]) & (function[1:] == function[:-1])
-    # A queueing is of one call: what comes right behind it, and no other.
+    # A queueing belongs to one call only: the next one of its csd.
     entry = np.flatnonzero(~is_queue[1:] & is_queue[:-1] & is_same) + 1
     _keep(events, sender_of, rows[entry], rows[entry - 1])
 
@@ -84,9 +84,9 @@ def _join_reschedules(events: Events, sender_of: Ints) -> None:
 
 
 def _rivals(events: Events, rows: Ints, follows_send: Mask) -> Ints:
-    """What is before the sendings by one sender, in a row, that a row stands behind; -1: nothing.
+    """Give the row before a run of sendings by one sender that ends before each row; -1: none.
 
-    If that is a sending too, it is another one's.
+    If that row is a sending, too, a second sender is possible.
     """
     thread, core = events.thread[rows], events.cpu[rows]
     alike = follows_send.copy()

@@ -1,4 +1,4 @@
-"""The gaps of one polling thread: when it was not in its loop."""
+"""The gaps of one polling thread: when it did not come round in its loop."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from taut.explain.arrays import Ints, Mask
 from taut.explain.read.events import Events
 
 Stretches = tuple[Ints, Ints]
-"""Starts and ends, in order and apart."""
+"""Starts and ends in ns, in order and not overlapping."""
 
 _NONE: Stretches = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -26,11 +26,11 @@ class Spans:
     n_packets: Ints
     is_lost: Mask  # events of that core were lost in it
     per_packet_ns: int = 0
-    """What the thread's own log grants a packet: its work is no gap."""
+    """The ns that the thread's own log allows for each packet before it logs a gap."""
     skipped: Stretches = _NONE
-    """Events were not kept there: no packet was late (--trace tail)."""
+    """Stretches whose events were not kept, since no packet was late (--trace tail)."""
     window_ns: tuple[int, int] | None = None
-    """From when to when the trace ran, if that is known."""
+    """From when to when the trace ran; None: not known."""
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -47,7 +47,7 @@ class Spans:
 
     @property
     def is_unseen(self) -> Mask:
-        """Mark the gaps that were not traced whole: that they hold no event proves nothing."""
+        """Mark the gaps that the trace did not cover whole: an absent event proves nothing."""
         if self.window_ns is None:
             return self.is_skipped
         first, last = self.window_ns
@@ -104,13 +104,13 @@ def merged(start: Ints, end: Ints) -> Stretches:
 
 
 def covered_ns(stretches: Stretches, start_ns: int, end_ns: int) -> int:
-    """How much of a time the stretches take."""
+    """Give the ns of the time from start to end that the stretches cover."""
     starts, ends = (np.clip(times, start_ns, end_ns) for times in stretches)
     return int((ends - starts).sum())
 
 
 def overlaps(start: Ints, end: Ints, of_start: Ints, of_end: Ints) -> Mask:
-    """Mark the spans that touch one of the others; those are in order and apart."""
+    """Mark the spans that touch one of the others, which are in order and do not overlap."""
     if not len(of_start):
         return np.zeros(len(start), bool)
     first = np.searchsorted(of_end, start, side="left")

@@ -1,6 +1,6 @@
 """The tail by percentile: its causes in each stretch, and single packets along it.
 
-Of bounded size, however long the trial was: the report draws a percentile plot from it.
+Its size is bounded however long the trial was: the report draws a percentile plot from it.
 """
 
 from itertools import pairwise
@@ -16,7 +16,7 @@ from taut.records.documents.explanation import ByPercentile, Stretch, TailPacket
 
 EVERY_SLOWEST = 200
 PER_DECADE = 100
-"""Packets kept one by one: every slowest, and of the others so many a decade of ranks."""
+"""How many packets are kept one by one for each decade of ranks; the slowest are all kept."""
 
 _STEPS = (1, 2)  # a stretch ends at p99, p99.5, p99.9, p99.95: one packet in 100, 200, ...
 
@@ -92,7 +92,7 @@ def _name(one_in: int) -> str:
 
 
 def _kept(n_tail: int) -> Ints:
-    """Places from the slowest on, 0 being it, of the packets that are drawn."""
+    """Give the places of the packets that are drawn, counted from the slowest (0)."""
     decades = np.log10(max(n_tail, 1))
     grid = np.logspace(0, decades, int(PER_DECADE * decades) + 2)
     places = np.concatenate([np.arange(EVERY_SLOWEST), np.round(grid).astype(np.int64) - 1])

@@ -1,7 +1,7 @@
 """Packets with their verdicts become episodes: consecutive late packets with one cause.
 
 What an episode is stands in analysis/episode.py and docs/measuring.md; here the threshold is the
-tail's, and a run of packets with several causes is several episodes.
+one of the tail, and a run of packets with several causes is several episodes.
 """
 
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ def cause_totals(judged: JudgedTail) -> tuple[CauseTotal, ...]:
 
 
 def _times(judged: JudgedTail) -> tuple[Ints, Ints]:
-    """From when to when each episode lasts: first packet sent, last one received."""
+    """Give start and end of each episode: first packet sent, last one received."""
     tail = judged.tail
     return (
         _reduced(judged, tail.sent_ns, np.minimum),
@@ -129,7 +129,7 @@ def _times(judged: JudgedTail) -> tuple[Ints, Ints]:
 
 
 def _reduced(judged: JudgedTail, values: Ints, how: np.ufunc) -> Ints:
-    """One value an episode."""
+    """Reduce the values of each episode's packets to one value."""
     if not judged.n_episodes:
         return np.empty(0, np.int64)
     bounds = np.stack([judged.first, judged.end], axis=1).ravel()
@@ -157,7 +157,7 @@ def _counts(values: Ints, words: dict[int, str]) -> dict[str, int]:
 
 
 def worst_episodes(judged: JudgedTail, n: int) -> Ints:
-    """Numbers of the episodes whose worst packet is the worst, that one first."""
+    """Give the numbers of the n episodes with the latest packets, the latest first."""
     worst = _reduced(judged, judged.excess_ns, np.maximum)
     return np.argsort(-worst, kind="stable")[:n]
 

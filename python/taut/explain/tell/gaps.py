@@ -1,4 +1,4 @@
-"""Gaps with their verdicts: as a table, in sums, and told one by one."""
+"""Gaps with their verdicts: as a table, as sums, and one by one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,11 +24,11 @@ GAP_COLUMNS = pa.schema(
         ("thread", pa.string()),
         ("core", pa.int64()),
         ("cause", pa.string()),
-        ("because", pa.string()),  # of a gap of the measurer: what held it up
+        ("because", pa.string()),  # for a gap of the generator: what held it up
         ("grade", pa.string()),
         ("detail", pa.string()),
         ("by", pa.int64()),  # the thread that caused it; null: not known
-        ("net_ns", pa.int64()),  # that events own, all causes
+        ("net_ns", pa.int64()),  # time that events account for, all causes together
         ("model_ns", pa.int64()),
         ("work_ns", pa.int64()),
         ("residual_ns", pa.int64()),
@@ -104,7 +104,7 @@ def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal,
 
 
 def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTotal, ...]:
-    """Add the gaps that nothing is known of, but how long they were."""
+    """Add the gaps of which only the length is known."""
     found = {(total.thread, total.cause): total for total in totals}
     for more in rest:
         key = more.thread, causes.UNKNOWN.id
@@ -119,7 +119,7 @@ def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTota
 
 
 def _taken_by(verdicts: GapVerdicts, cause: int) -> list[tuple[int, int]]:
-    """The threads that had most of the core's time in a cause's gaps, or sent who had it."""
+    """Give the threads that had, or sent what had, most of the core's time in a cause's gaps."""
     segments = verdicts.segments
     if not len(segments.span):
         return []
@@ -133,7 +133,7 @@ def _taken_by(verdicts: GapVerdicts, cause: int) -> list[tuple[int, int]]:
 
 
 def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
-    """Tell one gap: its verdict, and where all of its time went."""
+    """Describe one gap: its verdict, and where all of its time went."""
     visit = int(verdicts.visit[gap])
     detail = (
         verdicts.segments.details[int(verdicts.segments.visit_detail[visit])] if visit >= 0 else ""
@@ -152,7 +152,7 @@ def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
 
 
 def shares_of(verdicts: GapVerdicts, gap: int) -> tuple[Share, ...]:
-    """Where the time of a gap went, the most first, the residual last; sums to its length."""
+    """Say where a gap's time went, most first, the residual last; together they are its length."""
     shares = verdicts.shares
     rows = shares.rows_of(gap)
     found = [
@@ -173,7 +173,7 @@ def shares_of(verdicts: GapVerdicts, gap: int) -> tuple[Share, ...]:
 
 
 def _who(verdicts: GapVerdicts, gap: int, cause: int) -> str:
-    """Who or what a cause was in a gap: those with most time, and how many more."""
+    """Name who or what a cause was in a gap: those with most time, and how many more there are."""
     segments = verdicts.segments
     low, high = np.searchsorted(segments.span, [gap, gap + 1])
     visit = segments.visit[low:high]
@@ -189,7 +189,7 @@ def _who(verdicts: GapVerdicts, gap: int, cause: int) -> str:
 
 
 def worst_gaps(verdicts: Sequence[GapVerdicts], n: int) -> tuple[GapStory, ...]:
-    """Tell the longest gaps of all threads."""
+    """Describe the n longest gaps of all threads."""
     longest = [(int(ns), i, g) for i, v in enumerate(verdicts) for g, ns in _longest(v, n)]
     longest.sort(key=lambda row: (-row[0], row[1], row[2]))
     return tuple(tell_gap(verdicts[i], g) for _, i, g in longest[:n])
@@ -202,7 +202,7 @@ def _longest(verdicts: GapVerdicts, n: int) -> list[tuple[int, int]]:
 
 
 def cause_of_gap(verdicts: GapVerdicts, gap: Ints) -> tuple[Ints, Ints]:
-    """Cause and grade of gaps; where there is none (-1) it is unknown, a guess."""
+    """Give cause and grade of gaps by index; for -1 (no gap) the cause is unknown, grade D."""
     if not len(verdicts.spans):
         return np.full(len(gap), NUMBER[causes.UNKNOWN]), np.full(len(gap), 3)
     at = np.maximum(gap, 0)

@@ -1,7 +1,7 @@
-"""Who made packets late: every stall and every late packet of a trial, by whom they are blamed on.
+"""Who made packets late: every stall and every late packet of a trial, grouped by who is blamed.
 
 A stall belongs to the longest visit of its verdict's cause: a thread, an interrupt, a call with its
-sender. Thread numbers are left out, so that the same one in several trials is one.
+sender. Thread numbers are left out: the same offender of several trials is then one.
 """
 
 import re
@@ -21,12 +21,12 @@ from taut.explain.tell.gaps import MEASURER
 from taut.records.documents.explanation import Offender
 
 DEVICE_CORE, GENERATOR_CORE, NO_CORE = "device", "generator", "none"
-"""Whose core it was; none: packets waited, or nothing says where."""
+"""Whose core the offender had; none: packets waited, or nothing says where."""
 
 _THREAD_NUMBER = re.compile(r'("[^"]*")/\d+')
 _PASSING = re.compile(r"(\d+|all) pages?\b ?|at 0x[0-9a-f]+|number \d+|, \d+ packets of others")
 
-# What packets are blamed on, and on whose gaps.
+# How packets are tied to a cause, by whose gaps they are blamed on.
 _OF_DEVICE = (Relation.STALLED, Relation.QUEUED_BEHIND)
 _OF_GENERATOR = (Relation.MEASURER, Relation.HELD_BACK)
 
@@ -40,7 +40,7 @@ def offenders_of(
     generator: GapVerdicts | None,
     rest: Sequence[Rest] = (),
 ) -> tuple[Offender, ...]:
-    """Name those of one trial; `rest` are gaps of which only the length is known."""
+    """Give the offenders of one trial; `rest` are gaps of which only the length is known."""
     found: list[Offender] = []
     blamed = np.zeros(len(judged.tail), bool)
     for verdicts, relations in ((device, _OF_DEVICE), (generator, _OF_GENERATOR)):
@@ -59,12 +59,12 @@ def offenders_of(
 
 
 def _unknown(more: Rest, core: int | None) -> Offender:
-    """Nothing but the length of these stalls is known."""
+    """Make an offender of stalls of which only the length is known."""
     return Offender(_role(more.thread), core, causes.UNKNOWN.id, "", more.n, 0, more.total_ns, 0, 0)
 
 
 def together(found: Iterable[Offender]) -> tuple[Offender, ...]:
-    """Add up the same ones, of one trial or of several; most packets, then most time first."""
+    """Add up equal offenders of any number of trials; most packets, then most time first."""
     sums: dict[_Key, Offender] = {}
     for one in found:
         key = one.role, one.core, one.cause, one.who
@@ -118,7 +118,7 @@ def _of_gaps(verdicts: GapVerdicts, judged: JudgedTail, mine: Mask) -> list[Offe
 
 
 def _detail(verdicts: GapVerdicts) -> Ints:
-    """Give the words of each gap's longest visit, by number; 0: it has none."""
+    """Give for each gap the number of its longest visit's details; 0: it has none."""
     if not len(verdicts.segments.visit_span):
         return np.zeros(len(verdicts.spans), np.int64)
     return np.where(
@@ -127,7 +127,7 @@ def _detail(verdicts: GapVerdicts) -> Ints:
 
 
 def who_of(detail: str) -> str:
-    """Leave out of a visit's words what differs from one visit to the next."""
+    """Leave out of a visit's details what differs between visits of the same offender."""
     return _PASSING.sub("", _THREAD_NUMBER.sub(r"\1", detail)).strip()
 
 

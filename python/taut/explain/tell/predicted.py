@@ -1,7 +1,7 @@
 """The audit predicts, explain confirms: what the host's checks said before the run of each cause.
 
-Terminal, JSON document and report take it from here.  A check that fails and a cause that is seen
-agree; that the one made the other is proved by mending it and measuring again.
+Terminal, JSON document and report take it from here. A failed check and a seen cause agree; only
+mending the one and measuring again proves that it made the other.
 """
 
 from collections.abc import Mapping
@@ -31,12 +31,12 @@ class Prediction:
 
     @property
     def most_telling(self) -> tuple[Checked, ...]:
-        """A few checks, those that fail first: what to mend."""
+        """A few checks to name, those that fail first."""
         return self.in_order[:_MOST]
 
     @property
     def in_order(self) -> tuple[Checked, ...]:
-        """All of them, those that fail first and those that do not apply last."""
+        """All checks, those that fail first and those that do not apply last."""
         return tuple(sorted(self.checks, key=lambda c: _TELLING_FIRST.index(c.audit)))
 
     @property
@@ -70,7 +70,7 @@ def read_audit(trial: Path | None) -> Audit | None:
 
 
 def predict(cause: str, audit: Audit | None) -> Prediction:
-    """Say what the audit said of a cause."""
+    """Give the checks of a cause with what the audit found; `audit` None: there was none."""
     ids = BY_ID[cause].remedies
     if audit is None:
         return Prediction(tuple(Checked(check, "", "") for check in ids), None)

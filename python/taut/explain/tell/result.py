@@ -19,11 +19,11 @@ class Options:
     """What is asked of an explanation."""
 
     over: str = "p99.9"
-    """A packet is of the tail above this: a percentile of the trial's latency, or a time."""
+    """Packets above this are the tail: a percentile of the trial's latency, or a time (`25us`)."""
     n_worst: int = 50
-    """Episodes told one by one."""
+    """How many episodes are described one by one."""
     is_guest: bool | None = None
-    """None: ask the run's manifest."""
+    """Whether it ran in a virtual machine; None: ask the run's manifest."""
     device_thread: int | None = None
     """Thread ids; None: found in the events."""
     generator_thread: int | None = None
@@ -72,7 +72,7 @@ class EpisodeStory:
     missing: tuple[str, ...]
     worst_seq: int
     line: str
-    """A sentence."""
+    """The episode as one sentence."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class CauseTotal:
     n_episodes: int
     n_packets: int
     n_lost: int
-    total_ns: int  # in which its episodes lasted, overlaps counted once
+    total_ns: int  # for which its episodes lasted, overlaps counted once
     worst_ns: int
-    tail_share: float  # of the packets above the threshold
+    tail_share: float  # its share of the packets above the threshold
     n_by_grade: Mapping[str, int]  # packets
     n_by_relation: Mapping[str, int]
     remedies: tuple[str, ...]
@@ -94,27 +94,27 @@ class CauseTotal:
 
     @property
     def n_guesses(self) -> int:
-        """How many of its packets have it as a guess (grade D)."""
+        """How many of its packets are only guessed to be its (grade D)."""
         return count_guesses(self.cause, self.n_by_grade)
 
     @property
     def words(self) -> str:
-        """Its title, with "maybe" where it is a guess."""
+        """The cause's title, with "maybe" where it is a guess."""
         return title_words(self.title, self.n_guesses, self.n_packets)
 
 
 @dataclass(frozen=True)
 class GapTotal:
-    """What one cause did to a thread, packets or not."""
+    """What one cause did to a thread, whether or not packets were late."""
 
     thread: str
     cause: str
     n: int
     total_ns: int
     worst_ns: int
-    by: Mapping[str, int]  # threads that had, or sent what had, most of these gaps' time, ns
+    by: Mapping[str, int]  # ns by thread that had, or sent what had, most of these gaps' time
     n_guesses: int = 0
-    """How many of the gaps have it as a guess (grade D)."""
+    """How many of the gaps are only guessed to be its (grade D)."""
 
     @property
     def words(self) -> str:
@@ -124,7 +124,7 @@ class GapTotal:
 
 @dataclass(frozen=True)
 class Source:
-    """What an explanation was made from, for those who draw it."""
+    """What an explanation was made from; needed to draw it (export/perfetto.py)."""
 
     trial: Path | None  # its folder; None: a process without packets
     events: Events
@@ -159,7 +159,7 @@ class Explanation:
     vetoed: VetoCounts = field(default_factory=VetoCounts)
     offenders: tuple[Offender, ...] = ()
     heading: str = ""
-    """What the trial is called where people read: device, load, repetition."""
+    """The trial's name for people: device, load, repetition."""
 
     def share_of(self, cause: str) -> float:
         """The share of the tail that has this verdict."""

@@ -1,4 +1,4 @@
-"""What happened, as a sentence: who had a core, and how late a packet was for it."""
+"""What happened, as a sentence: who had a core, and how late that made a packet."""
 
 from taut.core.units import format_ns
 from taut.explain import causes
@@ -30,7 +30,7 @@ def gap_sentence(gap: GapStory, core: str) -> str:
 
 
 def episode_sentence(story: EpisodeStory, worst_seq: int, reason: str) -> str:
-    """Tell an episode: how late how many packets were, and why; `reason` where no core was."""
+    """Say how many packets were how late and why; `reason` is used where no gap is blamed."""
     more = f" and {story.n_packets - 1:,} more, up to" if story.n_packets > 1 else ","
     head = f"Packet {worst_seq:,}{more} {format_ns(story.worst_excess_ns)} late"
     lost = f", {story.n_lost:,} of them lost" if story.n_lost else ""

@@ -1,4 +1,4 @@
-"""The worst episodes, told: what happened, who did it, what is missing to know more."""
+"""The worst episodes one by one: what happened, who did it, what is missing to know more."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def tell_episodes(
     n: int,
     no_thread: str = "",
 ) -> tuple[EpisodeStory, ...]:
-    """Tell the worst episodes; `no_thread` says what is missing where no device can be watched."""
+    """Describe the worst episodes; `no_thread` says what lacks where no device can be watched."""
     return tuple(
         _tell(judged, int(e), device, generator, no_thread)
         for e in worst_episodes(judged, n).tolist()
@@ -79,7 +79,7 @@ def _tell(
 def _gap_of(
     judged: JudgedTail, worst: int, rows: slice, verdicts: GapVerdicts | None
 ) -> GapStory | None:
-    """The gap of an episode's worst packet, or of most packets where that one has none."""
+    """Give the gap of an episode's worst packet; where it has none, that of most packets."""
     gaps = judged.blame.gap[rows]
     gaps = gaps[gaps >= 0]
     if verdicts is None or not len(gaps):
@@ -90,7 +90,7 @@ def _gap_of(
 
 
 def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
-    """Whether events were let go while a packet was on its way."""
+    """Whether events were not kept while a packet was on its way."""
     own = slice(packet, packet + 1)
     return bool(overlaps(tail.sent_ns[own], tail.received_ns[own], *spans.skipped)[0])
 
@@ -129,7 +129,7 @@ def _reason(judged: JudgedTail, packet: int, cause: Cause) -> str:
 
 
 def veto_words(counts: VetoCounts) -> str:
-    """How many stalls and packets the veto took back."""
+    """Say how many stalls and packets the veto took back; empty: none."""
     n_device, n_generator = counts.device_stalls, counts.generator_stalls
     parts = [
         words
@@ -150,9 +150,9 @@ def _count(n: int, what: str) -> str:
 
 
 def call_words(n_calls: int, n_known: int) -> str:
-    """How many calls from other cores have a sender; empty where there were none."""
+    """Say how many calls from other cores have a known sender; empty: there were no calls."""
     if not n_calls:
         return ""
-    # 100 % is said only where no sender is missing.
+    # 100 % only where every sender is known.
     percent = "100" if n_known == n_calls else f"{min(100 * n_known / n_calls, 99.9):.1f}"
     return f"function calls from other cores: {n_calls:,}, sender known {n_known:,} ({percent} %)"

@@ -1,4 +1,4 @@
-"""Why a trial cannot be explained, and what to know of one that can only in part."""
+"""Why a trial cannot be explained, and what to know where it can only in part."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """What an interrupt costs outside its handler: entry, exit, cold caches, the exits of a guest.
 
 Learnt from the trial itself: a gap of a polling thread that holds exactly one interrupt lasts as
-long as its handler and this cost.  Kept as figures, applied as a model.
+long as the handler plus this cost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from taut.explain.read.spans import Spans, covered_ns
 from taut.explain.walk.segments import CLASS_NUMBER, ENTRY_CLASSES, Segments
 
 LEAST_SAMPLES = 20
-"""Fewer gaps than this teach nothing."""
+"""From fewer gaps than this no cost is learnt."""
 
 _WIDEST = 4
-"""A stolen vCPU inside one gap of a hundred would make p99 meaningless: so many medians at most."""
+"""The limit is at most so many medians: one gap in a hundred with a stolen vCPU would spoil p99."""
 _SLACK_NS = 1_000
 
 
@@ -31,13 +31,13 @@ class EntryCost:
 
     @property
     def limit_ns(self) -> int:
-        """What the model takes for possible; what is longer has another cause."""
+        """The longest cost in ns that the model takes for possible; the rest has another cause."""
         return min(self.p99_ns, _WIDEST * self.median_ns + _SLACK_NS)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The model of a host, and how often its threads stop with no event at all."""
+    """The cost of interrupts on a host, and how often its threads stop without any event."""
 
     costs: Mapping[str, EntryCost] = field(default_factory=dict)
     empty_gaps: int = 0

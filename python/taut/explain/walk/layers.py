@@ -1,7 +1,7 @@
-"""Who had a core, as layers of intervals: interrupts, softirqs, threads, each apart in time.
+"""Who had a core, as layers of intervals: interrupts, softirqs, threads.
 
-For a device that is no thread: nothing has to be known of the time before, so that any stretch of
-the trace can be looked at by itself.
+For a device that has no thread of its own. Nothing has to be known of the time before: any stretch
+of the trace can be looked at by itself.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from taut.explain.read.names import SOFTIRQS, Names
 NET_RX = SOFTIRQS.index("NET_RX")
 
 IDLE = 0
-"""The thread that is none: the core has nothing to do."""
+"""Id of the idle task: the core has nothing to do."""
 
 SENT_WITHIN_NS = 10_000
-"""A core that does not poll is sent an interrupt at once when a call is queued for it."""
+"""A core that does not poll is sent an interrupt within this time of a call queued for it."""
 
 _DELIVERIES = ("rps_trigger_softirq",)  # net/core/dev.c
 
@@ -27,12 +27,12 @@ _BY_WHO_RUNS = ("switch", "softirq_entry", "vector_entry", "irq_entry")
 
 _LOW = 0xFFFF_FFFF
 _BLOCKED = 0xFF
-"""Of a switch's state: any of these, and the thread does not want to run."""
+"""Bits of a switch's state: with any of them set the thread does not want to run."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Intervals in order and apart, and the event that began each."""
+    """Intervals in order that do not overlap, and the event that began each."""
 
     start_ns: Ints
     end_ns: Ints
@@ -43,7 +43,7 @@ class Layer:
         return len(self.start_ns)
 
     def at(self, times: Ints) -> Ints:
-        """The interval that holds each time, -1 where none does."""
+        """Give the index of the interval that holds each time, -1: none."""
         return holder(self.start_ns, self.end_ns, times)
 
     def take(self, chosen: Mask) -> "Layer":
@@ -63,7 +63,7 @@ class Layers:
     who: Ints
     """The thread of each turn."""
     waiting: Layer
-    """A network thread of the kernel (ksoftirqd, NAPI) was fit to run and did not."""
+    """Intervals in which a network thread of the kernel (ksoftirqd, NAPI) waited for the core."""
 
     @property
     def all(self) -> tuple[Layer, ...]:
@@ -77,7 +77,7 @@ def layers_of(events: Events, core: int, names: Names) -> Layers:
     turns, who = _turns(events, own)
     return Layers(
         _nmis(events, own),
-        # A core's own part of a call to all has no csd: whoever runs goes on running.
+        # A core's own part of a call to all cores has no csd: the running thread keeps running.
         _pairs(events, own & (events.arg0 != 0), ("call_entry",), ("call_exit",)),
         _pairs(events, own, ("vector_entry", "irq_entry"), ("vector_exit", "irq_exit")),
         _pairs(events, own, ("softirq_entry",), ("softirq_exit",)),
@@ -114,7 +114,7 @@ def interrupts_sent(events: Events, core: int) -> Ints:
 
 
 def is_of_core(events: Events, core: int) -> Mask:
-    """Mark what was noted by the core itself, so that it ran then."""
+    """Mark events that the core itself noted: it was running then."""
     own: Mask = (events.cpu == core) & ~events.of("lost", "skipped", "frequency")
     return own
 
@@ -125,7 +125,7 @@ def network_runs(events: Events, softirq: Layer) -> Layer:
 
 
 def _pairs(events: Events, own: Mask, entries: tuple[str, ...], exits: tuple[str, ...]) -> Layer:
-    """Intervals of one kind do not nest: each ends with the next event of its kind."""
+    """Make intervals of one kind; they do not nest: each ends with the next event of its kind."""
     rows = np.flatnonzero(own & events.of(*entries, *exits))
     begins = np.isin(events.kind[rows], [KIND[kind] for kind in entries])
     at = np.flatnonzero(begins[:-1])
@@ -133,7 +133,7 @@ def _pairs(events: Events, own: Mask, entries: tuple[str, ...], exits: tuple[str
 
 
 def _nmis(events: Events, own: Mask) -> Layer:
-    """They are stamped at their end."""
+    """Give the non-maskable interrupts; their events are stamped at the end."""
     rows = np.flatnonzero(own & events.of("nmi"))
     end = events.time_ns[rows]
     start = end - events.arg1[rows].astype(np.int64)
@@ -143,7 +143,7 @@ def _nmis(events: Events, own: Mask) -> Layer:
 
 
 def _turns(events: Events, own: Mask) -> tuple[Layer, Ints]:
-    """Turns and whose each is; before the first switch it is the thread that leaves there."""
+    """Give the turns of threads and each one's thread; the first is of who leaves at its end."""
     rows = np.flatnonzero(own & events.of(*_BY_WHO_RUNS))
     if not len(rows):
         nothing = np.empty(0, np.int64)
@@ -158,14 +158,14 @@ def _turns(events: Events, own: Mask) -> tuple[Layer, Ints]:
 
 
 def _waits(events: Events, core: int, names: Names) -> Layer:
-    """From a network thread's wake-up, or from losing its core, until it has it."""
+    """Give the waits of network threads: from wake-up, or losing the core, until they have it."""
     found = [_waits_of(events, core, int(thread)) for thread in network_threads(names, core)]
     if not found:
         return Layer(*(np.empty(0, np.int64) for _ in range(3)))
     start, end, row = (np.concatenate(columns) for columns in zip(*found, strict=True))
     order = np.argsort(start, kind="stable")
     start, end, row = start[order], end[order], row[order]
-    # Of two that wait at once the first is told until it runs.
+    # If two wait at once, the first one's wait counts until it runs.
     if len(start):
         start[1:] = np.maximum(start[1:], np.maximum.accumulate(end)[:-1])
     kept = end > start
@@ -182,7 +182,7 @@ def _waits_of(events: Events, core: int, thread: int) -> tuple[Ints, Ints, Ints]
     begins = np.flatnonzero(put_off | woken)
     then = np.searchsorted(runs, begins)
     begins, then = begins[then < len(runs)], then[then < len(runs)]
-    # Woken twice before it ran is one wait.
+    # A thread woken twice before it ran waited once.
     _, first = np.unique(then, return_index=True)
     begins, then = begins[first], then[first]
     return events.time_ns[begins], events.time_ns[runs[then]], begins

@@ -19,43 +19,43 @@ from taut.explain.walk.layers import Layer, is_delivery, network_threads
 
 _BATCH = 1 << 18
 _BEHIND_NS = 50_000
-"""A run that begins so soon after another one goes on with its packets."""
+"""A run that begins within this time of another run's end continues with its packets."""
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What the runs let out."""
+    """How many packets the runs let out, and when."""
 
     n_packets: Ints
-    """Of each run."""
+    """Packets let out by each run."""
     out_ns: Ints
     """When packets left while a late one was inside, in order."""
 
 
 @dataclass(frozen=True)
 class Holds:
-    """Stretches in which a late packet was inside and none came out, in order and apart."""
+    """Stretches in which a late packet was inside and none came out; in order, not overlapping."""
 
     start_ns: Ints
     served_ns: Ints
-    """When the run began that ended it; `start_ns` if it was under way."""
+    """When the run began that ended the stretch; `start_ns` if it was under way."""
     end_ns: Ints
     run: Ints
     n_packets: Ints
-    """That left at its end."""
+    """Packets that left at the stretch's end."""
 
     def __len__(self) -> int:
         return len(self.start_ns)
 
     def of(self, times: Ints) -> Ints:
-        """The stretch that holds each time, -1 where none does."""
+        """Give the index of the stretch that holds each time, -1: none."""
         return holder(self.start_ns, self.end_ns, times)
 
 
 def run_of(runs: Layer, sent: Ints, received: Ints, arrival_window: Ints) -> Ints:
-    """The earliest run that can have let each packet out, -1: there is none.
+    """Give the earliest run that can have let each packet out, -1: none.
 
-    It came into the generator's ring after the poll before the one that found it.
+    A packet came into the generator's ring after the poll before the one that found it.
     """
     earliest = np.maximum(sent, received - arrival_window)
     found = np.searchsorted(runs.end_ns, earliest, "left")
@@ -66,7 +66,7 @@ def run_of(runs: Layer, sent: Ints, received: Ints, arrival_window: Ints) -> Int
 
 
 def carry(packets: Path, runs: Layer, within: Stretches) -> Carried:
-    """Count what each run let out, from a trial's packets, in memory that the tail bounds."""
+    """Count the packets that each run let out; memory is bounded by the tail, not the trial."""
     n = np.zeros(len(runs), np.int64)
     outs = [np.empty(0, np.int64)]
     columns = ["sent_ns", "received_ns", "arrival_window_ns"]
@@ -87,7 +87,7 @@ def carry(packets: Path, runs: Layer, within: Stretches) -> Carried:
 
 
 def late_windows(tail: Tail) -> Stretches:
-    """When late packets were on their way, as few stretches."""
+    """Give the stretches in which late packets were on their way; overlapping ones are joined."""
     late = tail.is_late
     sent, received = tail.sent_ns[late], tail.received_ns[late]
     order = np.argsort(sent, kind="stable")
@@ -97,9 +97,9 @@ def late_windows(tail: Tail) -> Stretches:
 def find_holds(runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: Ints) -> Holds:
     """Cut the time of late packets wherever a packet came out or a run ended.
 
-    `handled` is how many packets each run handled, 0 where that is not known. One that handled and
-    let out none had nothing to wait for it. `told` is when the core was told of packets. Where it
-    is known, a stretch begins no earlier.
+    `handled` is how many packets each run handled, 0 where that is not known. If a run handled and
+    let out none, no packet was waiting. `told` is when the core was told of packets; where that is
+    known, a stretch begins no earlier.
     """
     late = np.flatnonzero(tail.is_late)
     sent, received = tail.sent_ns[late], tail.received_ns[late]
@@ -122,7 +122,7 @@ def _told(runs: Layer, carried: Carried, handled: Ints, between: Stretches, told
     run = np.minimum(run, len(runs) - 1) if len(runs) else run
     served = np.clip(runs.start_ns[run], start, end) if len(runs) else end
     begin = start
-    # What came out without a run came another way, or its run was not recorded.
+    # A packet that came out without a run came another way, or the run was not recorded.
     has_run = np.zeros(len(start), bool)
     if len(runs):
         did = _did_something(runs, carried.n_packets, handled)
@@ -151,8 +151,8 @@ def _told(runs: Layer, carried: Carried, handled: Ints, between: Stretches, told
 def _did_something(runs: Layer, n_packets: Ints, handled: Ints) -> Mask:
     """Mark the runs that had packets.
 
-    A packet passes the core twice, and may leave in a run after. Where nobody counted what was
-    handled, a run had some if it was a long one, or if one that let packets out is right behind.
+    A packet passes the core twice, and may leave in a later run. Where the handled packets were not
+    counted, a run had some if it was long, or if a run that let packets out follows at once.
     """
     did = n_packets + handled > 0
     if handled.any() or not did.any():
@@ -165,7 +165,7 @@ def _did_something(runs: Layer, n_packets: Ints, handled: Ints) -> Mask:
 
 
 def told_of_packets(events: Events, core: int, names: Names) -> Ints:
-    """When another core, or the kernel's own, told this one that there are packets for it."""
+    """Give the times at which this core was told, by itself or another one, of packets for it."""
     delivery = is_delivery(events, names)
     taken = events.of("call_entry") & (events.cpu == core) & delivery
     # One core's record of such calls is one csd.
@@ -175,14 +175,14 @@ def told_of_packets(events: Events, core: int, names: Names) -> Ints:
     woken = events.of("wakeup") & np.isin(events.arg0, threads) & (events.arg1 == core)
     has_napi = any(names.comm(int(thread)).startswith("napi/") for thread in threads)
     if not queued.any() and not has_napi:
-        # Nothing says when (kernels before 6.5): a packet's own sending has to do.
+        # Kernels before 6.5 do not say when: a packet's own sending stands in.
         return np.empty(0, np.int64)
     times: Ints = events.time_ns[queued | woken]
     return times
 
 
 def _left(runs: Layer, run: Ints, received: Ints) -> Ints:
-    """When a packet had left the device at the latest."""
+    """Give the latest time at which each packet can have left the device."""
     if not len(runs):
         return received
     return np.where(run >= 0, np.minimum(received, runs.end_ns[np.maximum(run, 0)]), received)

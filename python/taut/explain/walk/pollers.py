@@ -1,8 +1,8 @@
 """Which threads of a device work on its core, and whether they poll or sleep.
 
-A program's threads are known from the process; which of them matter is seen by who has the core. A
-thread that polls leaves its core only when it is made to, one that sleeps waits for packets there:
-that it is off its core is then no stall.
+A program's threads are known from the process; the trace shows which have the core. A thread that
+polls leaves its core only when it is made to. One that sleeps waits for packets: that it is
+off its core is then no stall.
 """
 
 from collections.abc import Collection
@@ -17,9 +17,9 @@ from taut.explain.walk.timeline import ABOUT_OTHERS
 
 _LOW = 0xFFFF_FFFF
 _LEAST_SHARE = 0.01
-"""Of the core's time; who has less does not work there."""
+"""A thread with less than this share of the core's time does not work there."""
 _MOST_ASLEEP = 0.1
-"""Of a thread's time; who sleeps longer waits for packets."""
+"""A thread that sleeps more than this share of its time waits for packets."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Workers:
 
     threads: tuple[int, ...]
     sleep: bool
-    """They wait for packets asleep. Else they poll."""
+    """Whether they sleep until packets come; if not, they poll."""
 
 
 def find_workers(events: Events, core: int, threads: Collection[int]) -> Workers | None:
@@ -45,9 +45,9 @@ def find_workers(events: Events, core: int, threads: Collection[int]) -> Workers
 
 
 def busiest_thread(events: Events, core: int) -> int | None:
-    """Give the thread that interrupts of a core meet most often: who polls, is nearly always met.
+    """Give the thread that a core's interrupts meet most often: one that polls nearly always is.
 
-    None: they met none but the idle one.
+    None: they met no thread but the idle task.
     """
     met = events.of("vector_entry", "irq_entry", "softirq_entry") & (events.cpu == core)
     threads = events.thread[met & (events.thread != 0)]

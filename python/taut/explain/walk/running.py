@@ -1,4 +1,4 @@
-"""Why a thread is off its core, and what that makes of whoever runs instead."""
+"""Why a thread is off its core, and which cause whoever runs instead stands for."""
 
 from taut.explain import causes
 from taut.explain.cause import Cause
@@ -9,8 +9,8 @@ _STOPPED = 0x04 | 0x08  # by a signal, by a debugger
 _GONE = 0x10 | 0x20  # it has ended
 ASLEEP = 0x01 | 0x02 | 0x40 | 0x80
 
-# A thread that polls is preempted where it goes back to its own code, which is no preemption of the
-# kernel (0). This one is: from 6.18 on the kernel throttles a thread by work it does itself there.
+# A thread that polls is switched away on its return to user code with state 0. A preemption inside
+# the kernel is different: from 6.18 on the kernel throttles a thread by work it does itself there.
 _IN_KERNEL = 0x100
 
 _ORDINARY = 120
@@ -43,7 +43,7 @@ class OffCore:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is off the core because it has nothing to do."""
+        """Whether the thread is off the core because it has nothing to do."""
         return self._reason == "blocked" and self._sleeps
 
     def leave(self, state: int, is_in_own_code: bool = False) -> None:
@@ -59,11 +59,11 @@ class OffCore:
             self._reason = "gone"
         elif state & ASLEEP:
             self._reason = "blocked"
-        # Then it is throttled whoever runs meanwhile.
+        # In that case it is throttled, whoever runs meanwhile.
         self._is_throttled = self._may_throttle and is_in_own_code and state == _IN_KERNEL
 
     def wake(self) -> bool:
-        """The thread may run again. Returns whether that changes anything."""
+        """Note that the thread may run again; True if it could not before."""
         if not self.is_off or self._reason in ("runnable", "gone"):
             return False
         self._reason, self._was_woken = "runnable", True
@@ -76,8 +76,8 @@ class OffCore:
     def cause(self, in_fault: bool, in_call: bool) -> tuple[Cause, str]:
         """Name the cause while that thread has the core, and say more.
 
-        A verdict needs evidence of its own: *system call* that the thread was in one, *throttled*
-        that a quota was used up. That the core idles is no cause.
+        A verdict needs its own evidence: *system call*, that the thread was in one; *throttled*,
+        that a quota was used up. An idle core alone is no cause.
         """
         if self._reason == "stopped":
             return causes.STOPPED, "until it was continued"
@@ -92,7 +92,7 @@ class OffCore:
                 return causes.IDLE_EXIT, ""
             if not self._may_throttle:
                 return causes.UNKNOWN, IDLE_WORDS
-            # Fit to run, and the core idles: it was not allowed to.
+            # It was runnable while the core was idle: it was not allowed to run.
             self._is_throttled = True
         if self._is_throttled:
             return causes.THROTTLED, ""

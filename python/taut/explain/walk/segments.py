@@ -12,7 +12,7 @@ from taut.records.layout import EVENT_VECTORS
 
 N_CAUSES = len(CAUSES)
 
-# What costs time outside the events that mark it, each its own: calibrate.py.
+# Classes of contexts by what they cost outside their own events (calibrate.py).
 ENTRY_CLASSES = (
     "none",
     *EVENT_VECTORS,
@@ -30,10 +30,10 @@ CLASS_NUMBER = {name: number for number, name in enumerate(ENTRY_CLASSES)}
 
 @dataclass(frozen=True)
 class Segments:
-    """Stretches of time that were not the thread's own, innermost owner only.
+    """Stretches of time that the thread did not have; each belongs to its innermost context.
 
-    `visit` leads from a segment to the interval it is a part of: an interrupt that was itself
-    interrupted has several segments and is one visit.
+    `visit` is the interval that a segment is a part of: an interrupt that was itself interrupted
+    is one visit with several segments.
     """
 
     span: Ints
@@ -72,7 +72,7 @@ class SegmentLists:
             column.append(value)
 
     def open(self, span: int) -> int:
-        """Add a visit, of which nothing is known before it ends."""
+        """Add a visit and give its number; `close` says what it was when it ends."""
         for column in self.visits:
             column.append(0)
         self.visits[0][-1] = span

@@ -19,7 +19,7 @@ from taut.explain.walk.timeline import Watched, build_timeline
 from taut.explain.walk.veto import Vetoed, cut_segments
 
 APART_NS = 500
-"""Less own time than this between two interruptions is no return to work."""
+"""With less time than this between two interruptions the thread did not return to work."""
 
 _FAULT_NS = 1_000
 """A page fault has no end event, and without a log of gaps its end is not known either."""
@@ -32,9 +32,9 @@ class Stalls:
     spans: Spans
     segments: Segments
     vetoed: Vetoed
-    """What packets spoke against, before it was cut."""
+    """The stalls that the veto cut."""
     before_ns: int
-    """How long all of them were before the veto."""
+    """How long all stalls were together before the veto."""
 
 
 def find_stalls(
@@ -62,7 +62,7 @@ def find_stalls(
 
 
 def _kept(events: Events, times: Ints) -> Stretches:
-    """From the first event to the last, without what was not kept: there is no telling who ran."""
+    """Give the stretches whose events were kept, from the first event to the last."""
     start, end = skipped_spans(events)
     starts, ends = np.append(times[0], end), np.append(start, times[-1])
     there = (starts <= ends) & (ends >= times[0]) & (starts <= times[-1])
@@ -76,12 +76,12 @@ def _stalled(
     calibration: Calibration | None,
     passages: Passages | None,
 ) -> tuple[Spans, Segments]:
-    """Make stalls of what follows closely upon another."""
+    """Join interruptions that follow closely upon one another to stalls."""
     stall = _numbered(whole, APART_NS)
     starts, ends = _bounds(whole, stall)
     passed = None if passages is None else passages.inside(starts, ends)
     if passed is not None and passed.n.any():
-        # In the own time between two of them a packet came out: they are two.
+        # A packet came out between two interruptions: they are two stalls.
         alone = _numbered(whole, 0)
         stall = _renumbered(np.where(passed.n[stall] > 0, -1 - alone, stall))
         starts, ends = _bounds(whole, stall)
@@ -95,14 +95,14 @@ def _stalled(
 
 
 def _numbered(whole: Segments, apart_ns: int) -> Ints:
-    """For each segment the number of its stall: what is further apart is another one."""
+    """Give the number of each segment's stall; segments further apart belong to another one."""
     fresh = np.ones(len(whole.start_ns), bool)
     fresh[1:] = whole.start_ns[1:] - whole.end_ns[:-1] > apart_ns
     return np.cumsum(fresh) - 1
 
 
 def _renumbered(keys: Ints) -> Ints:
-    """Number runs of one key."""
+    """Number runs of equal keys, from 0."""
     return np.cumsum(np.diff(keys, prepend=keys[:1] - 1) != 0) - 1
 
 

@@ -1,4 +1,4 @@
-"""Whose each moment was while a kernel device stood still: the steps of docs/attribution.md."""
+"""Who had each moment in which a kernel device stood still: the steps of docs/attribution.md."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -31,7 +31,7 @@ from taut.explain.walk.network_runs import Holds
 from taut.explain.walk.segments import CLASS_NUMBER, SegmentLists, Segments
 
 _APART_NS = 100_000
-"""Interrupts less far apart may have waited for the same moment: a vCPU that came back."""
+"""Interrupts closer together than this may have waited for the same vCPU to come back."""
 
 
 class Step(IntEnum):
@@ -54,14 +54,14 @@ class Work:
 
     runs: Layer
     foreign: Ints
-    """Packets of others, by run."""
+    """Packets that are not the trial's, by run."""
     per_packet_ns: int
-    """What one of the trial's takes."""
+    """The ns that a run needs for one packet of the trial."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """All that is known of the core."""
+    """All that was recorded of the device's core."""
 
     holds: Holds
     layers: Layers
@@ -76,7 +76,7 @@ class Scene:
 
 
 def paint(scene: Scene) -> Segments:
-    """Say of every moment of every hold whose it was."""
+    """Give every moment of every hold to the step that had it."""
     own_from = _own_from(scene)
     start, end, hold = _moments(scene, own_from)
     step, index = _steps(scene, start, hold, own_from)
@@ -84,7 +84,7 @@ def paint(scene: Scene) -> Segments:
 
 
 def _own_from(scene: Scene) -> Ints:
-    """From when on a run's time is the trial's own; packets of others in it came before."""
+    """Give when each run began with the trial's packets; those of others came before them."""
     holds, work = scene.holds, scene.work
     if not len(work.runs):
         return holds.served_ns
@@ -138,7 +138,7 @@ def _steps(scene: Scene, start: Ints, hold: Ints, own_from: Ints) -> tuple[Ints,
 
 
 def _of(values: Ints | Mask, at: Ints, otherwise: int | bool) -> Ints:
-    """The value at each position, another where there is none (-1)."""
+    """Give the value at each position; `otherwise` where the position is -1."""
     if not len(values):
         return np.full(len(at), otherwise)
     return np.where(at >= 0, values[np.maximum(at, 0)], otherwise)
@@ -166,11 +166,11 @@ def _calls(scene: Scene) -> _Calls:
 
 
 def _off_from(scene: Scene, calls: _Calls) -> Ints:
-    """From when on softirqs, or interrupts, were off in each hold; never where nothing says so.
+    """Give when softirqs, or interrupts, were off in each hold; AFTER_ALL where nothing shows it.
 
-    An interrupt enters the softirqs that were raised when it ends; one that waits meanwhile comes
-    first, so that one alone proves nothing. Two that are apart do. On bare metal nobody else can
-    have had a core that was awake, unless firmware did.
+    An interrupt runs the raised softirqs when it ends, unless another one is waiting: so one alone
+    proves nothing, and two apart from each other do. On bare metal nobody but firmware can have had
+    a core that was awake.
     """
     holds, layers = scene.holds, scene.layers
     if scene.is_guest is False and not scene.smi:
@@ -187,8 +187,8 @@ def _off_from(scene: Scene, calls: _Calls) -> Ints:
 def _asleep(scene: Scene) -> Mask:
     """Mark the holds before which the core slept, if it was idle.
 
-    A core that polls while it is idle is told without an interrupt. One that was sent an interrupt
-    since it last did anything slept; where these are not recorded, it is taken for asleep.
+    A core that polls while idle is told without an interrupt. A core that was sent an interrupt
+    since it last did anything slept. Where sendings were not recorded, it is taken for asleep.
     """
     sent = interrupts_sent(scene.events, scene.core)
     holds = scene.holds
@@ -219,7 +219,7 @@ def _segments(scene: Scene, moments: tuple[Ints, Ints, Ints], step: Ints, index:
 
 
 def _tell(scene: Scene, calls: _Calls, step: Step, at: int) -> tuple[Cause, str, str, int, bool]:
-    """Cause, class of entry, words, thread that caused it, and whether it is a sender's event."""
+    """Give cause, entry class, details, thread that caused it (-1), and whether that is proved."""
     layers, events, names = scene.layers, scene.events, scene.names
     if step is Step.IDLE:
         return causes.IDLE_EXIT, "none", "", -1, False
@@ -259,7 +259,7 @@ def _tell_call(scene: Scene, at: int, entry: str) -> tuple[Cause, str, str, int,
 
 
 def _tell_interrupt(scene: Scene, calls: _Calls, at: int) -> tuple[Cause, str, str, int, bool]:
-    """An interrupt that carried a call is what it was sent for."""
+    """Describe an interrupt; one that carried a call counts as that call."""
     row = int(scene.layers.interrupt.row[at])
     number = int(scene.events.arg0[row])
     if int(scene.events.kind[row]) == KIND["irq_entry"]:

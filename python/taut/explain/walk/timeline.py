@@ -22,7 +22,7 @@ from taut.explain.read.senders import Senders
 from taut.explain.walk.running import OffCore
 from taut.explain.walk.segments import CLASS_NUMBER, SegmentLists, Segments
 
-# Depth of a context; one of a level ends all of its own level and above, whose end was lost.
+# Depth of a context; a new one ends all contexts of its own level and above: their end was lost.
 FAULT, SYSCALL, TASK, WORK, SOFTIRQ, INTERRUPT, CALL = 10, 12, 20, 25, 30, 40, 45
 
 _LOW = 0xFFFF_FFFF
@@ -43,7 +43,7 @@ the thread that has just been switched away from."""
 _NAMED_BY_VECTOR = (causes.TIMER, causes.RESCHEDULE, causes.FUNCTION_CALL, causes.IRQ_WORK)
 """The vector's name says no more than the cause."""
 _ITS_OWN = ("page_fault", "syscall_entry", "syscall_exit")
-"""Of watched threads. While another one has the core, they are a part of its turn."""
+"""Events that count for watched threads only; another thread's are a part of its turn."""
 
 
 class _Visit:
@@ -63,13 +63,13 @@ class Watched:
     core: int
     thread: int
     fault_most_ns: int | None = None
-    """A page fault has no end event. It lasts to the end of its span, or so long at most."""
+    """The longest a page fault may last, since it has no end event; None: to its span's end."""
     also: frozenset[int] = frozenset()
-    """Others of the same device: while one of them has the core, the device does."""
+    """Other threads of the same device: while one of them has the core, the device has it."""
     sleeps: bool = False
-    """It waits for packets asleep: then it has nothing to do, and is held up by nobody."""
+    """Whether it sleeps until packets come: while asleep, nobody holds it up."""
     calls_are_work: bool = False
-    """Its packets go through the kernel: a system call is a part of its own work."""
+    """Whether its packets go through the kernel: a system call is then its own work."""
 
     @property
     def threads(self) -> frozenset[int]:
@@ -121,7 +121,7 @@ class _Walk:
         self._off.reset()
 
     def end(self, end_ns: int) -> None:
-        """End a span: what is open has lost its end."""
+        """End a span, and every context that is still open."""
         self._pop(0, end_ns)
 
     def event(self, row: int, t: int, kind: int, thread: int, args: tuple[int, int]) -> None:
@@ -136,7 +136,7 @@ class _Walk:
             handler(t, *args)
 
     def _resync(self, t: int, thread: int) -> None:
-        """Correct who runs, from the event's own word, after a lost switch."""
+        """Correct who runs, after a lost switch, by the thread that the event names."""
         if thread in self._threads:
             if self._off.is_off:
                 self._pop(TASK, t)
@@ -157,7 +157,7 @@ class _Walk:
             until = t
             if top.level == FAULT and most is not None:
                 until = min(t, top.since + most)
-            # Who has nothing to do is kept from nothing.
+            # A thread with nothing to do is not held up.
             is_own = self._off.is_waiting or (top.level == SYSCALL and self._watched.calls_are_work)
             if until > self._last and not is_own:
                 self.out.add(self._span, self._last, until, top.id)
@@ -166,7 +166,7 @@ class _Walk:
     def _push(self, level: int, cause: Cause, entry: str, t: int) -> _Visit:
         self._pop(level, t)
         is_over_own = not self._stack or self._stack[-1].level < TASK
-        # Softirqs run where an interrupt ends, and share its cost.
+        # Softirqs run at an interrupt's end: its entry cost is theirs, too.
         bears = is_over_own and not (level == SOFTIRQ and self._bears)
         self._bears |= bears
         visit = _Visit(level, cause, entry if bears else "none", t)
@@ -188,7 +188,7 @@ class _Walk:
             self._pop(level, t)
 
     def _note(self, text: str) -> None:
-        """Say more about the innermost context."""
+        """Add details to the innermost context."""
         top = self._stack[-1]
         if not top.detail:
             top.detail = text
@@ -234,7 +234,7 @@ class _Walk:
 
     def _call_entry(self, t: int, csd: int, function: int) -> None:
         if not csd:
-            # The core's own part of a call to all: whoever runs goes on running.
+            # A core's own part of a call to all cores: the running thread keeps running.
             return
         name = self._names.function(function)
         cause = OF_CALL.get(name, causes.FUNCTION_CALL)
@@ -254,7 +254,7 @@ class _Walk:
         visit.detail = f"{what} {who}".strip()
 
     def _rename_interrupt(self, call: _Visit) -> None:
-        """Let an interrupt be what it was sent for: its own time and its call's are one family."""
+        """Give an interrupt the cause it was sent for: its own time counts with its call's."""
         below = self._stack[-2] if len(self._stack) > 1 else None
         if below is None or below.level != INTERRUPT or below.is_named:
             return
@@ -312,7 +312,7 @@ class _Walk:
         self._run(t, thread, priority)
 
     def _end_fault(self, t: int) -> None:
-        """Where no gap ends a fault, the thread was back in its own code long before it left."""
+        """End a page fault that no gap ends: the thread returned from it long before it left."""
         most = self._watched.fault_most_ns
         if most is not None and self._stack and self._stack[0].level == FAULT:
             if t <= self._stack[0].since + most:
@@ -385,7 +385,7 @@ def build_timeline(
 def _inside(
     events: Events, part: slice, watched: Watched, spans: tuple[Ints, Ints]
 ) -> tuple[Ints, Ints]:
-    """The core's events inside the spans, of a part of all, and the span of each."""
+    """Give the positions of the core's events inside the spans, and each one's span."""
     starts, ends = spans
     is_wakeup = events.kind[part] == KIND["wakeup"]
     is_woken = is_wakeup & np.isin(events.arg0[part], list(watched.threads))

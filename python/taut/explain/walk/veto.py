@@ -1,4 +1,4 @@
-"""The veto: a thread that stands still lets no packet out, so where packets passed, it had not.
+"""The veto: a thread that stands still lets no packet out; where packets passed, it worked.
 
 Whatever a log or the kernel's events say of a stall, it ended where packets prove that its thread
 worked. It is cut there before it is judged; what is cut is counted.
@@ -18,11 +18,11 @@ from taut.explain.walk.segments import Segments
 
 @dataclass(frozen=True)
 class Vetoed:
-    """Stalls that packets speak against."""
+    """How many stalls, and how much of their time, packets prove wrong."""
 
     n: int = 0
     time_ns: int = 0
-    """What was cut off them."""
+    """The time that was cut off the stalls."""
 
     def __add__(self, other: "Vetoed") -> "Vetoed":
         return Vetoed(self.n + other.n, self.time_ns + other.time_ns)
@@ -34,9 +34,9 @@ _OFF_CORE = [NUMBER[cause] for cause in CAUSES if cause.away or cause is causes.
 
 
 def cut_device(spans: Spans, passages: Passages, n_held: int) -> tuple[Spans, Vetoed]:
-    """Cut logged gaps of a device where more came out than the iteration had in hand.
+    """Cut a device's logged gaps where more packets came out than the iteration can have had.
 
-    `n_held` is how many packets its transmit policy may have held back from before.
+    `n_held`: how many packets its transmit policy may have kept from earlier iterations.
     """
     passed = passages.inside(spans.start_ns, spans.end_ns)
     is_wrong = passed.n > spans.n_packets + n_held
@@ -56,10 +56,10 @@ def _cut(spans: Spans, end: Ints) -> tuple[Spans, Vetoed]:
 
 
 def cut_segments(whole: Segments, passages: Passages) -> tuple[Segments, Vetoed]:
-    """Cut stretches without own time of a thread, of which the kernel's events alone know.
+    """Cut interruptions of a thread that only the kernel's events show.
 
-    Where a packet came out inside one, what was running had ended; so had other threads' turns
-    after it, for the way back was not seen. Interrupts that begin later are stalls of their own.
+    If a packet came out during one, whatever ran instead had ended by then, other threads' turns
+    after it included: the switch back was not seen. Later interrupts are stalls of their own.
     """
     start, end = whole.start_ns, whole.end_ns
     if not len(start):
