@@ -1,4 +1,4 @@
-"""What somebody does to a trial while it is measured: nothing, but where taut tests itself."""
+"""A hook around each trial while it is measured; only the self-test does anything in it."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -9,16 +9,16 @@ from taut.experiment.plan import Trial
 
 
 class Beside(Protocol):
-    """Entered and left at fixed points of every trial of a run, by the thread that runs it."""
+    """Context managers that the thread which runs a trial enters and leaves at fixed points."""
 
     def device_ready(
         self, trial: Trial, cores: Cores, device: int | None
     ) -> AbstractContextManager[object]:
-        """From before the trace until after it; `device` is its process, None where it has none."""
+        """Lasts from before the trace until after it; `device`: its process id, None: it has none."""
         ...
 
     def generating(self, generator: int, raw: Path) -> AbstractContextManager[object]:
-        """From when the generator was started until it ended; its records grow in `raw`."""
+        """Lasts from the generator's start until its end; its records grow in the folder `raw`."""
         ...
 
 

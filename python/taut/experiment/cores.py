@@ -1,9 +1,8 @@
 """Which core does what: the generator and the device apart, everything else out of their way.
 
-Cores are asked for, not inherited: what bounds them is the cpuset, not the affinity taut happened
-to be started with (a shell that `taut host apply` moved has lost the very cores that were set
-apart). Cores set apart, by an apply in force or at boot, are taken first: for the device, then for
-the generator.
+The cpuset limits which cores may be used, not the affinity taut happened to be started with: a
+shell that `taut host apply` moved may not use the very cores that were set apart. Cores set apart,
+by an apply in force or at boot, are taken first: for the device, then for the generator.
 
 Three cores and more: one is for the kernel, taut itself and the writer of records; generator and
 device get cores of their own, on two physical cores. Two cores: the generator on one, the device
@@ -28,11 +27,11 @@ class Topology:
 
     usable: CpuSet
     apart: Mapping[int, str] = field(default_factory=dict)
-    """Cores set apart, and by what."""
+    """Cores set apart, each with the words for what set it apart."""
     siblings: Mapping[int, CpuSet] = field(default_factory=dict)
     """The threads of each core's physical core."""
     busy: frozenset[int] = frozenset()
-    """Cores another measurement holds."""
+    """Cores that another measurement uses."""
 
     def are_siblings(self, one: int, other: int) -> bool:
         """Whether two cores are threads of one physical core."""
@@ -58,12 +57,12 @@ class Cores:
 
     @property
     def measured(self) -> CpuSet:
-        """The cores no other measurement may use meanwhile."""
+        """The cores that no other measurement may use during the run."""
         return tuple(sorted({self.generator, self.device}))
 
     @property
     def to_quiet(self) -> CpuSet:
-        """The cores a state of the host is for: those measured that taut itself keeps off."""
+        """The measured cores without taut's own: those a state of the host is applied to."""
         return tuple(core for core in self.measured if core not in (self.runner, self.writer))
 
     def document(self) -> CoresOfTrial:
@@ -84,7 +83,7 @@ def read_topology(
 ) -> Topology:
     """Read the machine's cores; only those of this process' cpuset, and those set apart, count.
 
-    `usable`: instead of the cpuset's. `busy`: cores other measurements hold.
+    `usable` replaces the cpuset's cores. `busy`: cores that other measurements use.
     """
     mine = set(cpuset_cores() if usable is None else usable)
     apart = cores_apart(host)
@@ -98,7 +97,7 @@ def read_topology(
 
 
 def assign_cores(asked: CoreSpec, topology: Topology) -> Cores:
-    """Give every role a core; what was asked for is taken as it is. InputError: it cannot be."""
+    """Give every role a core; cores asked for by number are kept. InputError: they cannot be."""
     for role, core in asked:
         if core != "auto" and core not in topology.usable:
             raise InputError(
@@ -148,14 +147,14 @@ def _pair(asked: CoreSpec, free: list[int], topology: Topology) -> tuple[int, in
 
 
 def _pick(free: list[int], taken: list[int], topology: Topology) -> int:
-    """Take a core of another physical core, else another thread, else a core that is taken."""
+    """Take a thread of a physical core not taken, else any free thread, else a taken core."""
     apart = [c for c in free if not any(c == t or topology.are_siblings(c, t) for t in taken)]
     other = [c for c in free if c not in taken]
     return next(iter(apart or other or free or taken))
 
 
 def _why(asked: CoreSpec, cores: Cores, topology: Topology) -> str:
-    """Say it in one line."""
+    """Say in one line which core does what, and why."""
     roles = [
         ("generator", cores.generator, asked.generator),
         ("device", cores.device, asked.device),

@@ -95,11 +95,11 @@ def read_result(child: Child, out: Path, asked: Asked, offered_pps: float) -> Ge
 
 
 def _reason(child: Child, out: Path) -> str:
-    """Say why it failed: its own last word, else how it ended."""
+    """Say why it failed: the last line it wrote, else how it ended."""
     said = [line for line in child.tail() if line.startswith(f"{PROGRAM}:")]
     if said:
         return said[-1]
-    # What it says of a full disk it says into a log on that disk.
+    # A message about a full disk may be missing: the log is on that disk.
     if out.is_dir() and shutil.disk_usage(out).free < _NO_ROOM_BYTES:
         return (
             f"{PROGRAM}: the disk is full; records are not whole; free space or --set record=tail"

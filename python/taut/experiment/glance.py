@@ -1,6 +1,6 @@
-"""A trial at a glance, for the line the terminal shows when it ends; results come from analysis.
+"""The few figures that the terminal shows when a trial ends; results come from analysis.
 
-Measuring never imports analysis, so this reads two percentiles of the generator's histogram itself.
+Measuring never imports analysis, so two percentiles are read here from the generator's histogram.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from taut.records.documents.trial import TrialDocument
 
 @dataclass(frozen=True)
 class Glance:
-    """What a trial comes to; of what was due after the warm-up, like the percentiles."""
+    """Figures of one trial, all of packets due after the warm-up."""
 
     p50_ns: int | None
     """None: no packet came back."""
@@ -25,7 +25,7 @@ class Glance:
 
 
 def glance_at(trial: Path, document: TrialDocument) -> Glance | None:
-    """Look at a whole trial; None where its generator counted nothing."""
+    """Read the figures of a whole trial; None where its generator counted nothing."""
     counters = {} if document.generator is None else document.generator.counters
     if not counters:
         return None

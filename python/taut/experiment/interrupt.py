@@ -24,8 +24,8 @@ def interruptible() -> Iterator[None]:
     def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
         nonlocal n_seen
         if os.getpid() != owner:
-            # A fork of this process (pyroute2 makes them): it must not unwind, and clean up, our
-            # run. It dies as it would have without us.
+            # We are in a fork of this process (pyroute2 makes them): it must not clean up our run.
+            # It dies as it would have without this handler.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return

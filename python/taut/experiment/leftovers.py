@@ -30,7 +30,7 @@ def clean(base: Path, host: Host) -> list[str]:
 
 def _put_host_back(host: Host) -> list[str]:
     if os.geteuid() != 0:
-        return []  # Such a run needs root, and so does this.
+        return []  # only a run as root changes the host, and only root can undo that
     done = []
     for holder in holders(host):
         if not _is_alive(holder):
@@ -42,7 +42,7 @@ def _put_host_back(host: Host) -> list[str]:
 
 
 def _is_alive(holder: str) -> bool:
-    """Whether the run that holds settings lives, or may live: what is not understood stays."""
+    """Whether the run that holds settings is alive; also True where that cannot be told."""
     try:
         _, process, started, namespace = (part.rpartition(" ")[2] for part in holder.split(", "))
         if namespace != pid_namespace():

@@ -131,7 +131,7 @@ def _is_frame(value: object) -> object:
 
 
 def _trace_word(value: object) -> object:
-    """Read what experiments had before there were modes: true or false."""
+    """Accept true and false, which older experiment files have in place of a mode."""
     if isinstance(value, bool):
         return "continuous" if value else "off"
     return value
@@ -247,7 +247,7 @@ class HostSpec(Model):
 
     @property
     def state(self) -> HostState:
-        """What apply makes of it."""
+        """The state in the form that host/state.py enters."""
         profile = None if self.profile is None else Profile[self.profile.upper()]
         return HostState(self.name, profile, self.only, self.without)
 
@@ -346,7 +346,7 @@ class Spec(Model):
 
 
 def mean_frame_len(frame: Frame) -> float:
-    """Bytes of a frame; of a mix, its mean."""
+    """Give the length of a frame in bytes; for a mix, its mean."""
     if frame == "imix":
         return sum(size * n for size, n in IMIX) / sum(n for _, n in IMIX)
     return float(frame)
@@ -364,7 +364,7 @@ def _refuse_twice(what: str, names: list[str]) -> None:
 
 
 def _refuse_overlapping(tables: tuple[TrafficSpec, ...], devices: tuple[DeviceSpec, ...]) -> None:
-    """Let tables of one name differ only in which loads they are, never in what a load is."""
+    """Refuse tables of one name that differ in how packets leave, or that repeat a load."""
     first: dict[str, TrafficSpec] = {}
     seen: set[tuple[str, Frame, str, str]] = set()
     for table in tables:

@@ -1,9 +1,9 @@
 """The plan: every trial of an experiment, in the order it will run, with its own seed.
 
 Order "interleaved": one repetition after the other, so that drift of the machine hits everything
-alike. What is dear to change changes least: within a repetition come the states of the host, in
-each of them the loads, under each load the devices; all three shuffled by the stored seed. Every
-second repetition runs the first one's order backwards, which for two states is A B B A.
+alike. What takes longest to change changes least often: within a repetition come the states of the
+host, in each of them the loads, under each load the devices; all three shuffled by the stored seed.
+Every second repetition runs the first one's order backwards, which for two states is A B B A.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from taut.experiment.model import (
 from taut.host.state import FOUND, HostState
 
 MAX_RECORDED_PPS = 1_000_000
-"""record = "auto" keeps every packet up to here: what the writer is sure to keep up with."""
+"""record = "auto" keeps every packet up to this rate, with which the writer can keep up."""
 
 MAX_CONTINUOUS_NS = 300_000_000_000
 """trace = "auto" keeps every event of trials up to here, and of longer ones those around spikes."""
@@ -37,7 +37,7 @@ OVERHEAD_NS = 1_200_000_000
 """Starting and stopping one trial's programs, for the first guess of the time left."""
 
 STATE_NS = 1_500_000_000
-"""Leaving one state of the host and entering another, likewise."""
+"""Leaving one state of the host and entering another, for the same guess."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Trial:
     frame: Frame
     rate: str
     repetition: int  # from 1
-    seed: int  # of the schedule; the same for every device of this load and repetition
+    seed: int  # for the schedule; the same for every device of this load and repetition
     offered_pps: float
-    duration_ns: int  # without warm-up; of a count, the time it takes
+    duration_ns: int  # without warm-up; for a count of packets, the time they take
     count: int | None
     warm_up_ns: int
     record: Record
@@ -68,7 +68,7 @@ class Trial:
 
     @property
     def expected_ns(self) -> int:
-        """How long it takes, for the time left."""
+        """How long the trial will take, for the guess of the time left."""
         return self.warm_up_ns + self.duration_ns + OVERHEAD_NS
 
 
@@ -115,9 +115,9 @@ def make_plan(
 ) -> Plan:
     """Lay out the matrix and order it.
 
-    An experiment that goes on by what it has seen plans a part at a time: only these repetitions
-    (from 1), numbered from `first_index` on, in the order of the whole; `states` of the host other
-    than the file's.
+    An experiment whose course depends on what it measures (taut trim) plans part by part: only
+    `repetitions` (from 1), numbered from `first_index` on, in the order of the whole; `states` of
+    the host replace the file's.
     """
     if states is None:
         states = [host.state for host in spec.host]
@@ -196,7 +196,7 @@ def _shuffled(
     """
     order = [(load, rng.sample(load.devices, len(load.devices))) for load in loads]
     rng.shuffle(order)
-    # Drawn last: an experiment without states keeps the order its seed always gave.
+    # Drawn last, so that an experiment without states keeps the order its seed gave before.
     for host in rng.sample(states, len(states)) if states else [FOUND]:
         for load, devices in order:
             for device in devices:
@@ -253,7 +253,7 @@ def _record(asked: Record, pps: float) -> Record:
 
 
 def _trace(asked: Trace, record: Record, duration_ns: int) -> tuple[Trace, str]:
-    """Give the mode, and why it is off."""
+    """Give the mode, and why it is off (empty: it is on)."""
     if asked == "off":
         return "off", "not asked for"
     if record == "none" and asked != "continuous":

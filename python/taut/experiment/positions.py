@@ -1,4 +1,4 @@
-"""Where a key stands in a TOML text: tomllib says it of syntax errors alone."""
+"""Line and column of a key in a TOML text; tomllib gives them for syntax errors only."""
 
 import re
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ Path = tuple[str | int, ...]
 
 
 def find_position(text: str, loc: Sequence[str | int]) -> tuple[int, int] | None:
-    """Give line and column, from 1, of what is wrong at `loc`, as pydantic names places.
+    """Give line and column, from 1, of `loc`, which names a place as pydantic does.
 
-    The key itself, else the innermost table or key around it that the text has; None: none of them
-    is in the text (an override, the whole document).
+    Where the text does not have that key, the innermost table or key around it counts. None: the
+    text has none of them (`loc` is from an override, or the whole document).
     """
     known = _positions(text)
     for n in range(len(loc), 0, -1):

@@ -39,7 +39,7 @@ def missing(plan: Plan) -> Iterator[str]:
             yield f"device {device.name}: {reason}"
     if plan.spec.changes_host and os.geteuid() != 0:
         yield "[[host]]: changing the host needs root; run as root, or measure the host as found"
-    # Of "auto" the run says by itself that it goes without.
+    # With "auto" the run itself warns that it measures without a trace.
     if plan.spec.trace != "auto" and tracing.is_wanted(plan):
         reason = tracing.why_not()
         if reason is not None:

@@ -11,7 +11,7 @@ class Progress(Protocol):
     """Called from the runner's thread; at most every ten seconds during a trial."""
 
     def started(self, plan: Plan, n_done: int) -> None:
-        """The run begins; `n_done` trials of it are whole from before."""
+        """The run begins; `n_done` of its trials are whole from before a resume."""
         ...
 
     def warned(self, text: str) -> None:
@@ -29,7 +29,7 @@ class Progress(Protocol):
         ...
 
     def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
-        """A trial has its folder; `glance` is what it comes to, None of one that failed."""
+        """A trial ended and has its folder; `glance` has its figures, None if it failed."""
         ...
 
 

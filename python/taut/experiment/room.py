@@ -14,24 +14,24 @@ from taut.records.layout import PACKET
 
 MIB = 1 << 20
 SHARE = 16
-"""Of the memory that is free, one part in so many may be taken for each of the two."""
+"""Packet ring and trace buffers may each take 1 / SHARE of the free memory."""
 
 RING_MIB = 64
-"""What taut-generate takes when nothing is said."""
+"""The size of taut-generate's ring without an option."""
 _RING_MOST_MIB = 512
 _RECORD_BYTES = PACKET.itemsize  # in memory as on disk
 
-# What trials of 0.3 to 0.6 million packets left, traced ones too: 5.7 to 15 bytes a packet.
+# Trials of 0.3 to 0.6 million packets, traced or not, left 5.7 to 15 bytes on disk for each packet.
 _KEPT_BYTES = 12
 _TRIAL_BYTES = 2_000_000
 _TAIL_SHARE = 0.01
 
 _BUFFER_MIN_MIB = 8
 _BUFFER_MOST_MIB = 256
-# Ten times what a core that polls sees; less than a core that forks all the time.
+# Ten times the events of a polling core; fewer than those of a core that forks all the time.
 _EVENTS_PER_SECOND = 20_000
 _EVENT_BYTES = 40
-_ARMING_NS = 5_000_000_000  # and ports to open, and a drain
+_ARMING_NS = 5_000_000_000  # arming the trace, opening ports, waiting for the last packets
 
 
 def free_bytes(host: Host) -> int:

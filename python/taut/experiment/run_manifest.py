@@ -30,7 +30,7 @@ class Origin:
 
 
 NO_ORIGIN = Origin()
-"""Of a plan that was made by a program."""
+"""The origin of a plan that a program made, not a file."""
 
 
 def describe_run(
@@ -87,7 +87,7 @@ def waiting_of(spec: Spec) -> frozenset[Waiting]:
 
 
 def _audit(host: Host, cores: Cores, plan: Plan) -> AuditDocument:
-    """Every check of the host for the cores of this run; counters are not watched."""
+    """Audit the host for the cores of this run, without watching counters."""
     situation = find_situation(host, waiting=waiting_of(plan.spec))
     return as_document(run_audit(host, replace(situation, cores=cores.measured)))
 

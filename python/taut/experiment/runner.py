@@ -46,9 +46,9 @@ def run_plan(
     *,
     wait: bool = False,
 ) -> RunDirectory:
-    """Run every trial that is missing in `out`; InterruptedRun's remains are whole trials.
+    """Run every trial that is missing in `out`; after InterruptedRun, `out` has whole trials only.
 
-    `wait`: for another measurement on the same cores, instead of InputError.
+    `wait`: wait for another measurement on the same cores instead of raising InputError.
     """
     with measuring(plan, out, resume, progress, origin, wait=wait) as session:
         session.run(plan)
@@ -71,7 +71,7 @@ class Session:
     def run(self, plan: Plan) -> None:
         """Run what has no whole trial yet, in order; a failed one does not stop the rest.
 
-        A run that goes on by what it has seen calls it once a part.
+        A run whose course depends on what it measures (taut trim) calls this once for each part.
         """
         run = self.run_directory
         done = {trial.name for trial in run.trials() if trial.is_whole}
@@ -90,7 +90,7 @@ class Session:
     def _measure_in_state(self, trial: Trial, folder: Path, known: Learning) -> None:
         """Bring the host into the trial's state and say what was verified before and after."""
         entered = self.states.enter(trial.host)
-        # A state may set the cores apart: then programs must be let in.
+        # A state may put the cores into a partition, into which programs must then be moved.
         self.scope.join = partition_procs(self.states.host)
         before = self.states.standing()
         host = replace(
@@ -195,7 +195,7 @@ def _nothing_left_of_refusals(run: RunDirectory) -> Iterator[None]:
 
 
 def choose_cores(host: Host, spec: Spec) -> Cores:
-    """Say which core does what in an experiment that began now; see `assign_cores`."""
+    """Say which core would do what in an experiment that began now (see `assign_cores`)."""
     topology = read_topology(host)
     topology = replace(topology, busy=frozenset(busy_cores(topology.usable)))
     return assign_cores(spec.cores, topology)
@@ -231,7 +231,7 @@ def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
 
 
 def _holds_a_run(run: RunDirectory) -> bool:
-    """Whether there is anything to spoil: a run killed before its manifest left an empty folder."""
+    """Whether a run would be overwritten; one killed before its manifest left an empty folder."""
     if not run.path.is_dir():
         return False
     trials = run.trials_path

@@ -52,7 +52,7 @@ def parse_spec(text: str, overrides: Sequence[str] = (), source: str = "experime
         return Spec.model_validate(document)
     except ValidationError as error:
         loc = error.errors(include_url=False)[0]["loc"]
-        # What an override changed need not be what the file has.
+        # The refused value may come from an override, so the file has no position for it.
         changed = {re.split("[.=]", override)[0].strip() for override in overrides}
         at = None if set(loc[:1]) & changed else find_position(text, loc)
         where = source if at is None else f"{source}:{at[0]}:{at[1]}"
@@ -69,16 +69,16 @@ def _syntax_words(source: str, text: str, message: str) -> str:
 
 
 def spec_hash(spec: Spec) -> str:
-    """Hash what the experiment is, not how its file is written: --resume compares it."""
+    """Hash the meaning of an experiment, whatever its file's spelling: --resume compares it."""
     return hashlib.sha256(spec.model_dump_json(by_alias=True).encode()).hexdigest()
 
 
 def apply_override(document: dict[str, Toml], override: str) -> None:
     """Set one value: `duration=2s`, `traffic.0.rates=["10kpps"]`, `device.eager.link=veth`.
 
-    An entry of a list is named by its number or its name. What is no TOML value is text; where the
-    experiment has a list, `10kpps,5Mbps` is one, and so is `[10kpps, 5Mbps]`, which is what a shell
-    makes of quotes nobody protected.
+    An entry of a list is named by its number or its name. A value that is not TOML is text. Where
+    the experiment has a list, `10kpps,5Mbps` is a list, and so is `[10kpps, 5Mbps]`, which a shell
+    makes of a list with unprotected quotes.
     """
     path, equals, text = override.partition("=")
     steps = [step.strip() for step in path.split(".")]

@@ -29,7 +29,7 @@ from taut.testbed.scope import RunScope
 
 @dataclass
 class Learning:
-    """What is known of a trial so far: also when it fails, its trial.json says that much."""
+    """What is known of a trial so far; the trial.json of a failed trial has this, too."""
 
     document: TrialDocument
 
@@ -65,7 +65,7 @@ def _measure(trial: Trial, folder: Path, measure: Measure, known: Learning) -> N
     except TrialError as error:
         _fail(known, error.reason, error.log_tail)
     except InputError as error:
-        # An unusable clock, a missing interface: seen at the first trial, it holds for all.
+        # An unusable clock or a missing interface at the first trial would fail all others, too.
         if not any(folder.parent.glob("[0-9]*")):
             raise
         _fail(known, str(error))
@@ -92,7 +92,7 @@ def _finish(temporary: Path, final: Path, document: TrialDocument) -> None:
         _drop_records(temporary)
     try:
         write_json(temporary / TRIAL_FILE, plain(document))
-        # A failed trial of the run that is resumed gives way.
+        # Replaces a failed trial of the resumed run.
         shutil.rmtree(final, ignore_errors=True)
         temporary.rename(final)
     except OSError as error:
@@ -103,7 +103,7 @@ def _finish(temporary: Path, final: Path, document: TrialDocument) -> None:
 
 
 def _drop_records(folder: Path) -> None:
-    """A failed trial keeps its logs and its trial.json: half a file of packets misleads."""
+    """Remove a failed trial's records, since half of them mislead; logs and trial.json stay."""
     for path in folder.glob("*.parquet"):
         path.unlink()
 

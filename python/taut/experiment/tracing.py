@@ -1,7 +1,7 @@
 """taut-trace beside a trial: what the kernel does on the cores of generator and device.
 
 Experiments trace unless they say otherwise (trace = "auto"), so that a late packet has a cause to
-look up. Where a machine cannot, "auto" measures without; a mode that was named must be had.
+look up. Where a machine cannot trace, "auto" measures without; any other mode is then an error.
 """
 
 import os
@@ -48,7 +48,7 @@ def is_wanted(plan: Plan) -> bool:
 
 
 def why_auto_goes_without(plan: Plan) -> str | None:
-    """Say why trials that "auto" would trace will not be; None where they will, or none is."""
+    """Say why trials with trace = "auto" go untraced; None: they are traced, or there are none."""
     return why_not() if plan.spec.trace == "auto" and is_wanted(plan) else None
 
 
@@ -86,8 +86,8 @@ def traced(
     """Record events.bin into `raw` from when the block is entered until `finish`.
 
     Arming patches code on every core: enter it before the generator starts. `device` is its
-    process, whose page faults and system calls are recorded too. `buffer_mib` is what the kernel
-    takes for each core; None: what taut-trace takes of itself.
+    process, whose page faults and system calls are recorded too. `buffer_mib` is the size of
+    the kernel's buffer for each core; None: taut-trace's default.
     """
     watched = sorted({cores.generator, cores.device})
     asked: dict[str, Option] = {
@@ -112,7 +112,7 @@ def traced(
             tracer.wait_ready(_ARMED)
             yield Tracer(tracer, raw, reported)
         finally:
-            # Killed, it would leave its instances to its keeper, and that dies with the run.
+            # A killed tracer leaves its instances to its keeper process, which dies with the run.
             tracer.stop(signal.SIGTERM, _STOP_TIMEOUT_S)
 
 
@@ -128,19 +128,19 @@ def finish(tracer: Tracer) -> None:
 
 
 def discard(raw: Path) -> None:
-    """Remove what a trace that failed left: half of one would name wrong causes."""
+    """Remove the records of a failed trace: half of them would name wrong causes."""
     for name in (EVENTS_FILE, TRACE_FILE):
         (raw / name).unlink(missing_ok=True)
 
 
 def reason_of(error: TrialError) -> str:
-    """Give its own last word, else how it ended."""
+    """Give the last line the tracer wrote, else how it ended."""
     said = [line for line in error.log_tail if line.startswith(f"{PROGRAM}:")]
     return said[-1] if said and not said[-1].endswith(": armed") else error.reason
 
 
 def threads_of(process: int) -> Sequence[int]:
-    """Give the ids of a process's threads as they are now; its own alone, if it has ended."""
+    """Give the ids of a process's threads as they are now; only its own id if it has ended."""
     try:
         return sorted(int(path.name) for path in Path(f"/proc/{process}/task").iterdir())
     except OSError:

@@ -1,4 +1,4 @@
-"""One trial: links, device, generator, wait, convert. All real things are in here.
+"""One trial: links, device, generator, wait, convert. Only this module of the package starts them.
 
 While packets fly this process sleeps: it wakes when a program ends, and now and then for progress.
 """
@@ -31,8 +31,8 @@ from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
-# A line written to a terminal wakes another core. A virtual machine is left for that, and comes
-# back up to a millisecond later.
+# Writing a line to a terminal wakes another core. A virtual machine exits to its host for that, and
+# resumes up to a millisecond later.
 TICK_MS = 10_000
 PAUSE_S = 0.001
 RAW = "raw"
@@ -72,7 +72,7 @@ class Testbench:
         self._scope.add_hugepages(generator.HUGEPAGES + largest)
 
     def check_clock(self) -> ClockReading:
-        """Ask about the cores in use; an unusable clock ends the run."""
+        """Measure the clocks of the cores in use; InputError where they cannot be used."""
         cores = sorted({self._cores.generator, self._cores.device})
         clock = read_clock(cores)
         if not clock.usable:
@@ -82,7 +82,7 @@ class Testbench:
         return clock
 
     def check_tracing(self) -> str | None:
-        """Say why trials that "auto" would trace will not be; a mode by name is preflight's."""
+        """Say why trace = "auto" does not trace; None: it does. Preflight judges other modes."""
         self._cannot_trace = tracing.why_auto_goes_without(self._plan)
         return self._cannot_trace
 
@@ -91,7 +91,7 @@ class Testbench:
 
         What was learnt is added to `known`, also when the trial fails.
         """
-        # What was read after the trial before holds for the start of this one.
+        # The clock read after the previous trial counts as read before this one.
         before = self._clock or self.check_clock()
         known.document = replace(known.document, clock=Clocks(before))
         raw, logs = folder / RAW, folder / LOGS
@@ -99,7 +99,7 @@ class Testbench:
         try:
             device_gaps = self._load(trial, raw, logs, known)
             convert_trial(raw, folder, device_gaps)
-            # They are in gaps.parquet now; an hour of them is large.
+            # The gaps are in gaps.parquet now, and the raw file of an hour is large.
             for path in device_gaps:
                 path.unlink()
             convert_events(raw, folder)
@@ -108,7 +108,7 @@ class Testbench:
         finally:
             names = tuple(sorted(f"{LOGS}/{path.name}" for path in logs.iterdir()))
             known.document = replace(known.document, logs=names)
-            # Also the way out of a full disk: trial.json needs room.
+            # This also frees a full disk, so that trial.json can be written.
             shutil.rmtree(raw, ignore_errors=True)
 
     def _load(self, trial: Trial, raw: Path, logs: Path, known: Learning) -> list[Path]:
@@ -151,7 +151,7 @@ class Testbench:
             known.document = replace(known.document, generator=sent)
             if tracer is not None:
                 self._finish_tracer(tracer, trial, raw, known)
-            # Some come and some go meanwhile; explain looks for those that worked on its core.
+            # Threads come and go; explain looks for those that worked on the device's core.
             threads = tuple(sorted({*threads, *_threads(dut)}))
             stats = dut.stop()
             ended = replace(started, threads=threads, stats=stats, notes=tuple(dut.notes))
@@ -214,7 +214,7 @@ class Testbench:
             if not dut.alive():
                 program.stop(signal.SIGINT)
                 raise TrialError("the device under test died during the trial", dut.log_tail())
-            # Two short turns on a core that may be the generator's, not a long one.
+            # Taut's core may be the generator's: two short turns disturb less than a long one.
             time.sleep(PAUSE_S)
             self._tick()
 
@@ -240,13 +240,13 @@ def _not_traced(known: Learning, why: str) -> None:
 
 
 def _threads(dut: RunningDut) -> Sequence[int]:
-    """The device's threads as they are now; none where it has no process."""
+    """Give the ids of the device's threads as they are now; empty where it has no process."""
     return [] if dut.pid is None else tracing.threads_of(dut.pid)
 
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Collect no garbage: that takes milliseconds, maybe on the core of the generator."""
+    """Switch garbage collection off: it takes milliseconds, perhaps of the generator's core."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -274,5 +274,5 @@ def _wakes(pids: list[int], tick_ms: int) -> Iterator[None]:
 
 
 def _run_id(scope: RunScope, trial: Trial) -> int:
-    """Make an id no other trial's packets carry: what a device still holds is then foreign."""
+    """Make an id that no other trial has: packets of it left in a device count as foreign."""
     return (int(scope.id, 36) << 12 | trial.index & 0xFFF) & 0xFFFFFFFF

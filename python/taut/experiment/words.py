@@ -1,4 +1,4 @@
-"""One clear line for what a model refuses: where, what, and the word that was meant."""
+"""One clear line for a value that pydantic refuses: where, what, and the word that was meant."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ def did_you_mean(word: str, known: Iterable[str], at_most: int | None = None) ->
 
 
 def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str:
-    """Turn the first refusal into one line; the rest show when it is mended."""
+    """Turn the first error into one line; others show up once it is mended."""
     first = error.errors(include_url=False)[0]
     where = _place(first["loc"])
     reason = _reason(first, model)
@@ -47,7 +47,7 @@ def _table_of(model: type[BaseModel], key: str) -> str | None:
 
 
 def has_list(model: type[BaseModel], path: Sequence[str]) -> bool:
-    """Whether a list of plain values stands at the end of `path`, a key a table."""
+    """Whether `path`, the keys of nested tables, ends at a list of plain values."""
     for key in path[:-1]:
         inner = _model_of(model, key)
         if inner is None:
