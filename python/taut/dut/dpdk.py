@@ -25,7 +25,7 @@ def port_arguments(links: Sequence[Link]) -> list[str]:
 
 
 def memory_arguments(scope: RunScope, name: str) -> tuple[list[str], list[str]]:
-    """EAL arguments for memory, and what to note: without hugepages it works, and costs."""
+    """Give EAL's arguments for memory, and notes: without hugepages it works, but slower."""
     if free_hugepages() >= HUGEPAGES:
         return ["--in-memory", "-m", str(MEMORY_MB)], []
     arguments = ["--no-huge", "-m", str(MEMORY_MB), f"--file-prefix={scope.file_prefix(name)}"]

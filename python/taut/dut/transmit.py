@@ -1,4 +1,4 @@
-"""What taut-forward's transmit policy holds back, from what `--transmit` was given.
+"""How many packets taut-forward's transmit policy holds back, and how long, from `--transmit`.
 
 The program reads the same texts (dataplane/forwarder/transmit_table.c); tests/data/grammar.txt
 holds both to the same meaning. A run of today has what the program understood in `holds` of its
@@ -17,11 +17,11 @@ _MOST_PACKETS = 256
 
 @dataclass(frozen=True)
 class Buffer:
-    """Packets wait until so many do, or until a timer ran out; with the program's defaults."""
+    """Packets wait until `packets` are there or `drain_ns` has passed; the program's defaults."""
 
     packets: int = 32
     drain_ns: int | None = 100_000
-    """None: no timer, only a full buffer leaves."""
+    """None: there is no timer, and only a full buffer is sent."""
 
 
 def parse_transmit(text: str) -> Buffer | None:

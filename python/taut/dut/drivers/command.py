@@ -88,7 +88,7 @@ class CommandDriver:
         return None
 
     def version(self) -> str:
-        """What a program calls itself is not known here."""
+        """Always `unknown`: how a program tells its version is not known."""
         return "unknown"
 
     def hugepages(self, options: DriverOptions) -> int:
@@ -96,10 +96,10 @@ class CommandDriver:
         return cast(CommandOptions, options).hugepages
 
     def waits(self, options: DriverOptions) -> Waiting:
-        """As the options say; where they do not, it sleeps.
+        """As the options say; without that option, it sleeps.
 
-        Most programs sleep until a packet wakes them. If this one polls after all, what is
-        advised for a sleeper costs it nothing: its core never idles.
+        Most programs sleep until a packet wakes them. If this one polls after all, advice for
+        a program that sleeps does no harm: its core never idles.
         """
         return cast(CommandOptions, options).waits
 

@@ -17,7 +17,7 @@ class LoopbackOptions(DriverOptions):
 
 
 class _NoDevice:
-    """What runs when nothing runs."""
+    """Stands for a device where there is none."""
 
     gaps_file: Path | None = None
     pid: int | None = None

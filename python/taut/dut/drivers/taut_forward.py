@@ -55,14 +55,14 @@ class TautForwardOptions(DriverOptions):
 
     @property
     def waits_for_more(self) -> bool:
-        """Buffered without a timer: a batch that is not full stays."""
+        """Whether it buffers without a timer: a batch then waits until it is full."""
         held = parse_transmit(self.transmit)
         return held is not None and held.drain_ns is None
 
     @field_validator("transmit", "gap_threshold")
     @classmethod
     def _makes_sense(cls, text: str | None, of: ValidationInfo) -> str | None:
-        """Refuse before the run what the program would refuse in its trials."""
+        """Refuse, before the run, values that the program would refuse in its trials."""
         try:
             if text is not None:
                 parse_transmit(text) if of.field_name == "transmit" else parse_duration_ns(text)
@@ -130,7 +130,7 @@ class TautForwardDriver:
 
 
 def refused(options: TautForwardOptions, described: Described) -> str | None:
-    """Say which word of the options the program does not know: before a run, not in its trials."""
+    """Say which word of the options the program does not know; None: it knows them all."""
     asked = [("nf", described.network_functions, word) for word in options.nf]
     for option, family, word in [*asked, ("transmit", described.transmit, options.transmit)]:
         name, _, values = word.partition(":")
@@ -140,7 +140,7 @@ def refused(options: TautForwardOptions, described: Described) -> str | None:
         known = members[name].option_names
         for i, part in enumerate(values.split(",")):
             key, equals, _ = part.partition("=")
-            # The values of a transmit policy may stand without their keys, in turn.
+            # A transmit policy's values may be given without their keys, in the order of the keys.
             is_in_turn = option == "transmit" and not equals and i < len(known)
             if part and not is_in_turn and key not in known:
                 wanted = f"known are {', '.join(known)}" if known else "it has none"
@@ -154,7 +154,7 @@ def _described() -> Described:
 
 
 def _writer_core(cores: CpuSet) -> int | None:
-    """Where taut itself runs, the log of gaps is written too; None: only the device's are left."""
+    """Give the core that writes the log of gaps: taut's own; None: only the device's are left."""
     return min(os.sched_getaffinity(0) - set(cores), default=None)
 
 

@@ -26,7 +26,7 @@ _COUNTER = re.compile(r"([RT]X-\w+):\s*(\d+)")
 
 
 class TestpmdOptions(DriverOptions):
-    """What of dpdk-testpmd can be chosen; its ports, cores and memory are the driver's to set."""
+    """Options of dpdk-testpmd besides its ports, cores and memory, which the driver sets."""
 
     __test__ = False  # the name looks like a test to pytest
 
