@@ -1,7 +1,7 @@
 """Remove what runs left: what a killed `taut` made is found by the run's id and undone.
 
-The order matters: processes first (they hold the rest), the run's folder last (it is the memory
-of what there is to undo; killed halfway, the next cleanup does the rest).
+The order matters: processes first (they hold the rest), the run's folder last (it says what there
+is to undo: after a cleanup that was killed halfway, the next one does the rest).
 """
 
 import os
@@ -32,7 +32,7 @@ _KILL_TIMEOUT_S = 5.0
 def clean(base: Path) -> list[str]:
     """Undo every run below `base` whose owner is dead; say what was removed.
 
-    InputError where `base` is not this user's alone: what it says must be nobody else's word.
+    InputError where others may write to `base`: what is deleted must not be their choice.
     """
     removed: list[str] = []
     for folder in _folders(base):
@@ -55,13 +55,13 @@ def _folders(base: Path) -> list[Path]:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the owner of a run's folder lives, or may live: what is not understood stays."""
+    """Whether the owner of a run's folder is alive; also True where that cannot be told."""
     if folder.name.startswith(NEW_PREFIX):
         pid, start_time = folder.name.split("-")[-2:]
         return process_start_time(int(pid)) == int(start_time)
     owner = read_owner(folder)
     if owner is None:
-        # Without owner.json: what a cleanup that was killed itself left of a folder.
+        # Without owner.json the folder is what a killed cleanup left.
         return (folder / OWNER_FILE).exists()
     return owner.is_alive()
 
@@ -151,8 +151,8 @@ def _remove_temporary(owner: Owner) -> list[str]:
 def _remove_marked(path: Path, run_id: str) -> bool:
     """Remove a folder that has the run's mark; without one it goes only if it is empty.
 
-    A run that died right after it made the folder left it empty. What else has no mark is not
-    taut's, whatever owner.json says.
+    A run that died right after it made the folder left it empty. Any other folder without a mark
+    is not taut's, whatever owner.json says.
     """
     if path.is_symlink() or not path.is_dir():
         return False

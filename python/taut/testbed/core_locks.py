@@ -1,9 +1,8 @@
-"""One measurement a core: two that share cores unknowingly both end with numbers that mean nothing.
+"""Only one measurement on a core: two that share one unknowingly both get meaningless numbers.
 
-A lock is a socket in the kernel's abstract namespace (unix(7)), one a core: it is the machine's,
-whoever the user is, leaves nothing behind, and is gone the moment its holder dies. Who connects
-to it learns from the kernel who holds it. Containers with a network namespace of their own do not
-see it.
+A lock is a socket in the kernel's abstract namespace (unix(7)), one for each core: it is the same
+for all users, leaves nothing behind, and is gone when its holder dies. Whoever connects to it
+learns from the kernel who holds it. Containers with a network namespace of their own do not see it.
 """
 
 import errno
@@ -32,10 +31,10 @@ def busy_cores(cores: Iterable[int]) -> CpuSet:
 def measuring_on(
     cores: Iterable[int], *, wait: bool = False, waiting: Callable[[str], None] = lambda _: None
 ) -> Iterator[None]:
-    """Hold the cores while the block runs.
+    """Hold the cores while the body of the `with` runs.
 
-    InputError where another measurement holds one, naming it; with `wait` its end is awaited and
-    `waiting` told once for whom.
+    InputError names another measurement that holds one; with `wait`, wait for its end instead, and
+    call `waiting` once with the words for whom.
     """
     wanted = sorted(set(cores))
     with ExitStack() as held:
@@ -80,7 +79,7 @@ def _holder(core: int) -> int | None:
         except ConnectionRefusedError:
             return None
         except BlockingIOError:
-            return 0  # Asked by thousands: its queue is full.
+            return 0  # its queue is full: thousands ask
         answer = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     process: int = _CREDENTIALS.unpack(answer)[0]
     return process
@@ -97,7 +96,7 @@ def _who(core: int) -> str:
 
 
 def _command(process: int) -> str:
-    """Give its command line as its user typed it, without the interpreter; 60 characters."""
+    """Give a process's command line without the interpreter, cut to 60 characters."""
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

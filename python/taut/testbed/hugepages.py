@@ -1,7 +1,7 @@
 """Hugepages of 2 MB, added while the machine runs and given back.
 
-Pages are always added, never shared with free ones that are there: those belong to somebody who
-reserved them, maybe another run whose program is just about to map them.
+Pages are always added. Free ones that are there are not used: they belong to somebody who reserved
+them, maybe another run whose program is just about to map them.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ def may_change() -> bool:
 
 @contextmanager
 def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
-    """Hold the machine's lock on the count, which is read, changed and written by several runs.
+    """Hold the machine's lock on the count: several runs read, change and write it.
 
     The lock is on the kernel's file itself, which runs in different base folders and containers
     share; the kernel releases it when the holder dies.
@@ -34,7 +34,7 @@ def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
 
 
 def intend(n_pages: int, path: Path = NR_HUGEPAGES) -> HugepageGrant:
-    """Say what is about to be taken; written to owner.json before take()."""
+    """Describe the grant that is about to be taken; goes into owner.json before take()."""
     return HugepageGrant(str(path), before=_read(path), asked=n_pages, added=None)
 
 
@@ -47,10 +47,10 @@ def take(grant: HugepageGrant) -> HugepageGrant:
 
 
 def settle(grant: HugepageGrant) -> HugepageGrant:
-    """Find out what a grant without the kernel's answer came to: its owner died amid a change.
+    """Complete a grant whose owner died before it noted how many pages came.
 
-    Exact under the lock, if it is done before anybody else changes the count: whatever lies above
-    `before`, and was asked for, is the grant's.
+    Exact under the lock, before anybody else changes the count: pages above `before` are the
+    grant's, up to the number asked for.
     """
     if grant.added is not None:
         return grant
@@ -59,10 +59,10 @@ def settle(grant: HugepageGrant) -> HugepageGrant:
 
 
 def returning(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
-    """Plan the way back of a settled grant: what was added goes, never what other runs hold.
+    """Plan to give a settled grant back: the pages that were added, never those of other runs.
 
-    The plan has the form of an intention, so that a cleanup that is killed itself is settled in
-    the same way: after the write nothing lies above `before` any more.
+    The plan has the form of a grant, so that `settle` also completes a cleanup that was killed:
+    after the write no page lies above `before`.
     """
     now = _read(Path(grant.path))
     held = sum(other.added or 0 for other in others)

@@ -1,8 +1,8 @@
 """What killed programs left in the kernel, where no run's folder names it.
 
 taut-trace makes trace instances and taut-inject a control group; both carry the number of the
-process that made them. Each program removes its own, and at its next start what others left; this
-is for machines where there is no next start.
+process that made them. Each program removes its own, and when it starts those of dead ones; this
+module is for machines where it does not start again.
 """
 
 import os
@@ -17,7 +17,7 @@ _TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 # The same names as in dataplane/trace/tracefs.c and dataplane/inject/cpu_group.c.
 _INSTANCE = re.compile(r"taut-(\d+)(?:-all)?")
 _GROUP = re.compile(r"taut-inject-(\d+)")
-# tracefs need not be mounted for an instance to be there: seen in a mount namespace of its own.
+# An instance may exist without tracefs being mounted: look in a mount namespace of our own.
 _MOUNTED = 'mount -t tracefs -o nosuid,nodev,noexec tracefs "$0" && exec "$@"'
 
 
@@ -47,10 +47,10 @@ def find_leftovers(places: Places = Places()) -> list[Leftover]:
 
 
 def remove_leftovers(places: Places = Places()) -> list[str]:
-    """Remove them; name those that are gone."""
+    """Remove what dead programs left; give the names of what was removed."""
     found = find_leftovers(places)
     for leftover in found:
-        # The kernel takes such a folder away with all that is in it.
+        # The kernel removes such a folder with all that is in it.
         with suppress(OSError):
             leftover.path.rmdir()
     if any(leftover.path.parent.name == "instances" for leftover in found):
@@ -102,7 +102,7 @@ def _cpu_hierarchies(mounts: Path) -> Iterator[Path]:
 
 
 def _is_program(places: Places, process: str, name: str) -> bool:
-    """Whether a process lives and is that program: its number may be somebody else's by now."""
+    """Whether a process is alive and runs that program: its number may have been used again."""
     try:
         return (places.processes / process / "comm").read_text().strip() == name
     except OSError:

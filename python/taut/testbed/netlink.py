@@ -63,7 +63,7 @@ def remove_link(name: str, namespace: str | None = None) -> None:
             try:
                 ip.link("del", index=index)
             except NetlinkError as error:
-                # A veth goes with its peer; devices of the kernel (tunl0) cannot be removed.
+                # A veth disappears with its peer; the kernel's own links (tunl0) cannot be removed.
                 if error.code not in {errno.ENODEV, errno.EOPNOTSUPP}:
                     raise
 
@@ -113,7 +113,7 @@ def link_counters(name: str, namespace: str | None = None) -> dict[str, int]:
 
 
 def set_offloads(ifname: str, *, on: bool, names: Sequence[str] = tuple(_OFFLOADS)) -> None:
-    """Switch offloads of a link of the current namespace: whole frames in, the same frames out."""
+    """Switch offloads of a link of the current namespace; off, frames leave as they came in."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         for name in names:
             # struct ethtool_value, pointed to by struct ifreq.
@@ -127,7 +127,7 @@ def set_offloads(ifname: str, *, on: bool, names: Sequence[str] = tuple(_OFFLOAD
 
 
 def inside(namespace: str, function: Callable[[], T]) -> T:
-    """Call a function in a network namespace: in a thread of its own, which never comes back."""
+    """Call a function in a network namespace, in a thread of its own that ends there."""
     results: list[T] = []
     errors: list[BaseException] = []
 

@@ -20,7 +20,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class HugepageGrant:
-    """Hugepages a run added. `added` is None between the intention and the kernel's answer."""
+    """Hugepages a run added. `added` is None until the kernel's answer has been noted."""
 
     path: str  # the nr_hugepages file written
     before: int
@@ -81,7 +81,7 @@ def read_owner(folder: Path) -> Owner | None:
 
 
 def temporary_mark(folder: Path, run_id: str) -> Path:
-    """Give the file that says a temporary folder is that run's: without it, it is not deleted."""
+    """Give the file that marks a temporary folder as that run's; cleanup deletes no other."""
     return folder / f".taut-{run_id}"
 
 

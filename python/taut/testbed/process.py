@@ -57,10 +57,10 @@ class Child:
             return None
 
     def stop(self, number: signal.Signals = signal.SIGINT, timeout_s: float = 10.0) -> int:
-        """End it politely, then with SIGKILL; give its exit status."""
+        """Send `number`, after `timeout_s` seconds SIGKILL; give its exit status."""
         if self.alive():
             self.send(number)
-            # A stopped program (SIGSTOP) takes its signal only when it goes on.
+            # A stopped program (SIGSTOP) takes its signal only when it continues.
             self.send(signal.SIGCONT)
         if self.wait(timeout_s) is None:
             self.send(signal.SIGKILL)
@@ -129,8 +129,8 @@ def child(
 ) -> Iterator[Child]:
     """Run a program on the given cores; it is dead when the block is left.
 
-    `line_buffered` is for programs whose output says that they are ready: into a file it would
-    come a block at a time.
+    `line_buffered` is for programs whose output says that they are ready: otherwise it would reach
+    the log file only in whole blocks.
     """
     buffering = ["stdbuf", "--output=L"] if line_buffered else []
     command = [*_launcher(cores, netns, scope.join), *buffering, *map(str, argv)]
@@ -157,8 +157,8 @@ def child(
 def _pass_nice_on(session: int) -> None:
     """Give the session of a child the nice value of this process.
 
-    Where the kernel schedules by session (sched(7), autogroup), a new one begins at 0, and the
-    nice value that a child inherits counts inside it alone: `nice -n -20 taut run` would be none.
+    Where the kernel schedules by session (sched(7), autogroup), a new session begins at 0, and the
+    nice value that a child inherits counts only inside it: `nice -n -20 taut run` would be in vain.
     """
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     group = Path(f"/proc/{session}/autogroup")

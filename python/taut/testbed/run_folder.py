@@ -1,7 +1,7 @@
-"""The folder in which a user's runs have their folders: nobody else may have a hand in it.
+"""The folder that holds the folders of a user's runs: nobody else may write to it.
 
-Cleanup believes what it reads there, kills by it and deletes by it, and sockets in it are the ends
-of links. dataplane/runtime/port_memif.c asks the same of the folder for a socket's bare name.
+Cleanup kills and deletes what it reads there, and sockets in it are the ends of links.
+dataplane/runtime/port_memif.c asks the same of the folder for a socket's bare name.
 """
 
 import os
@@ -12,7 +12,7 @@ from taut.core.errors import InputError
 
 
 def default_base() -> Path:
-    """Where the folders of runs are: /run/taut for root, else the user's runtime folder."""
+    """Give that folder: /run/taut for root, else one in the user's runtime folder."""
     if os.geteuid() == 0:
         return Path("/run/taut")
     runtime = os.environ.get("XDG_RUNTIME_DIR")

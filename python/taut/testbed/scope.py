@@ -87,7 +87,7 @@ class RunScope:
     def add_hugepages(self, n_pages: int) -> int:
         """Add hugepages of 2 MB for this run; give how many came. Fewer than asked is no error.
 
-        Without root none come: the binaries then work without, and say what it costs.
+        Without root none are added: the binaries then work without, and say what that costs.
         """
         if n_pages <= 0 or not hugepages.may_change():
             return 0
@@ -111,7 +111,7 @@ class RunScope:
         temporary_mark(path, self.id).touch()
 
     def release_temp(self, path: Path, kept_as: Path | None = None) -> None:
-        """Forget a temporary folder that was deleted, or renamed to `kept_as`: its mark goes."""
+        """Forget a temporary folder that was deleted, or renamed to `kept_as`; removes its mark."""
         if kept_as is not None:
             temporary_mark(kept_as, self.id).unlink(missing_ok=True)
         kept = tuple(name for name in self._owned.temporary if name != str(path.absolute()))

@@ -15,7 +15,7 @@ from taut.core.errors import TrialError
 from taut.testbed import netlink
 
 # /sys shows the namespace it was mounted in: mount one of our own, write, and read back. Only /sys
-# is made private, for unshare's default, all from / on, fails in a chroot.
+# is made private: unshare's default, everything below /, fails in a chroot.
 _WRITE_AND_READ = (
     'mount --make-rprivate /sys && mount -t sysfs sysfs /sys && printf %s "$2" > "$1" && cat "$1"'
 )

@@ -19,7 +19,7 @@ class MemifLinkKind:
     summary = "shared-memory rings between two user-space processes (DPDK net_memif)"
 
     def missing(self) -> str | None:
-        """Nothing: it works unprivileged."""
+        """Always None: memif needs no rights."""
         return None
 
     def check(self, n: int, options: LinkOptions) -> None:  # noqa: ARG002 - n does not matter
