@@ -1,4 +1,4 @@
-"""What a trim measures by: one number a state and repetition; members differ in what they watch."""
+"""How a trim measures: one figure for each state and repetition. Members: packets.py, stalls.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from taut.host.state import HostState
 from taut.trim.candidates import CauseFound
 
 Figures = Mapping[str, float]
-"""The figure of each cell (a device under a load; a core): less is better, above 0."""
+"""The figure of each cell (a device under a load, or a core), above 0; less is better."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Repetition:
 
     number: int
     figures: Mapping[str, Figures]
-    """By the state's name; a cell that failed is not in it."""
+    """Figures by name of the state; a cell that failed is left out."""
     with_void: Mapping[str, Figures] = field(default_factory=dict)
-    """The same of all packets, those included that say something about the generator alone."""
+    """The same figures of all packets, void ones included."""
 
     def log_ratio(self, before: str, after: str, *, with_void: bool = False) -> float | None:
         """Give the mean over the cells of ln(after / before); None where no cell has both."""
@@ -50,7 +50,7 @@ class Bench(Protocol):
         ...
 
     def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
-        """Measure the states in turn, once a repetition; numbers of repetitions never repeat."""
+        """Measure the states in turn, once in each repetition; no number is used in two calls."""
         ...
 
     def seconds(self, n_states: int) -> float:

@@ -1,9 +1,9 @@
 """Which remedies a trim tries: those of the causes found first, then those of the audit's failures.
 
-Each belongs to a group: the cause it is a remedy of (the largest of the tail, where there are
-several), or to those that no cause seen asks for. Groups, not single remedies, are left out to see
-what carries the effect: on one core another thread is kept away by its affinity and by the cpuset
-alike, and leaving out either of them shows nothing.
+Each belongs to a group: that of the cause it is a remedy of (of several, the largest of the tail),
+or that of no cause. To see what carries the effect, groups are left out, not single remedies:
+affinity and cpuset both keep another thread off a core, and leaving out only one of them would show
+nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from taut.host.plan_document import item_text
 from taut.records.documents.trim import PairedRatio, RemedyOfTrim
 
 LEAST_SHARE = 0.01
-"""Of the tail; what causes less asks for no remedy of its own."""
+"""A cause with a smaller share of the tail asks for no remedy."""
 
 NO_CAUSE = ""
 """The group of remedies that only the audit asks for."""
@@ -59,7 +59,7 @@ class Candidate:
 
     @property
     def is_free(self) -> bool:
-        """Whether keeping it costs nothing that its check knows of."""
+        """Whether its check names no cost of keeping it."""
         return not self.cost and not self.risk
 
     def document(
@@ -90,9 +90,9 @@ def shares_of(amounts: Mapping[str, float], titles: Mapping[str, str]) -> list[C
 
 
 def list_candidates(plan: Plan, causes: Sequence[CauseFound]) -> list[Candidate]:
-    """List what a plan takes now or at boot, and what is left to people, by cause, then severity.
+    """List what a plan changes now or at boot, or leaves to people, by cause, then severity.
 
-    Of what is left to people only that which helps a cause that was found: the audit has the rest.
+    What is left to people is listed only if it helps a cause that was found; the audit lists all.
     """
     asked = asked_for(causes)
     found = [

@@ -1,4 +1,4 @@
-"""What becomes of each remedy, by what the pairs show. Pure: figures in, decisions out."""
+"""What becomes of each remedy, by what the pairs of runs show. Pure: figures in, decisions out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from taut.trim.candidates import Candidate, When
 
 
 class Verdict(StrEnum):
-    """Of all remedies together."""
+    """What all remedies together did to the figure."""
 
     HELPS = "helps"
     HARMS = "harms"
@@ -38,11 +38,11 @@ class Decided:
     candidate: Candidate
     decision: Decision
     ratio: PairedRatio | None = None
-    """Of its group: the figure without it over the figure with all; None: not measured."""
+    """The figure without its group over the figure with all groups; None: not measured."""
 
 
 def verdict_of(effect: PairedRatio) -> Verdict:
-    """Say what all remedies together do; `effect` is trimmed over as found."""
+    """Say what all remedies together do; `effect` is the ratio of trimmed to as found."""
     if effect.high < 1:
         return Verdict.HELPS
     return Verdict.HARMS if effect.low > 1 else Verdict.NOT_SHOWN
@@ -53,9 +53,9 @@ def decide(
     verdict: Verdict,
     groups: Mapping[str, PairedRatio],
 ) -> list[Decided]:
-    """Decide on every remedy. `groups`: what leaving each group out does, where it was measured.
+    """Decide on every remedy. `groups`: by cause, the effect of leaving its group out, if measured.
 
-    Of a single group nothing is left out: what is shown of the whole is shown of it.
+    A single group is never left out: what is shown of all remedies is shown of that group.
     """
     decided = [_decide(candidate, verdict, groups.get(candidate.cause)) for candidate in candidates]
     if len({candidate.cause for candidate in candidates if candidate.when is When.NOW}) > 1:

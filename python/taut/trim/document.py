@@ -29,7 +29,7 @@ METHOD = (
 def as_document(
     found: Trimmed, *, target: str, figure: str, cores: CpuSet, took_s: float
 ) -> TrimDocument:
-    """Give the whole trim; `causes` without what they were after it, see `with_causes`."""
+    """Give the whole trim; causes after the trim are missing until `with_causes` adds them."""
     whole = found.whole
     return TrimDocument(
         target=target,
@@ -95,7 +95,7 @@ def with_causes(document: TrimDocument, results: Sequence[TrialResult]) -> TrimD
     """Set the tail's causes before and after side by side, over all trials that were traced.
 
     `before` and `after` are shares of the late packets (above each trial's p99.9);
-    `late_ns_before` and `late_ns_after` how late they made the packets of a million, together.
+    `late_ns_before` and `late_ns_after` are ns of lateness summed over a million packets.
     """
     shares = {state: _shares(results, state) for state in (AS_FOUND, TRIMMED)}
     late = {state: _late_ns(results, state) for state in (AS_FOUND, TRIMMED)}
@@ -122,7 +122,7 @@ def with_causes(document: TrimDocument, results: Sequence[TrialResult]) -> TrimD
 def _explained(
     results: Sequence[TrialResult], state: str
 ) -> Iterator[tuple[TrialResult, ExplanationDocument]]:
-    """Trials of devices, not of floors, in a state, that were traced."""
+    """Give the traced trials of devices (not floors) in a state, with their explanations."""
     for result in results:
         is_device = result.device.host == state and result.device.driver != "loopback"
         if is_device and result.explanation is not None:

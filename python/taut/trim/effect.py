@@ -1,9 +1,9 @@
 """Effect: what sets of knobs do to the packets of a run, judged against the host as found.
 
-The run is the unit of a claim: each repetition gives one number a state, figure and cell (a device
-under a load), and only what differs within a repetition counts. How many claims a table will hold
-is known before anything is measured, and each has its share of the error (Bonferroni), so that all
-of its intervals hold together. Pure: numbers in, claims out; effect_run.py has the rest.
+The run is the unit of a claim: each repetition gives one number for each state, figure and cell (a
+device under a load), and only differences within a repetition count. How many claims a table will
+hold is known before anything is measured, and each has its share of the error (Bonferroni), so that
+all of its intervals hold together. Pure: numbers in, claims out; effect_run.py has the rest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,18 +18,18 @@ from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
 
 CONFIDENCE = 0.95
-"""Of all intervals of a table together."""
+"""That all intervals of a table hold together."""
 STOLEN = "time stolen"
 
 
 class Shown(StrEnum):
-    """What the interval of a figure says of on, beside off."""
+    """What the interval of a figure says about on compared with off."""
 
     LESS = "less"
     MORE = "more"
     NOTHING = "no"
     TOO_FEW = "too few"
-    """Pairs: trials failed."""
+    """Too few pairs of trials are left, because trials failed."""
     NOT_LOGGED = "not logged"
 
 
@@ -50,9 +50,9 @@ class Measured:
     repetition: int
     cell: str
     percentiles: Mapping[str, int]
-    """Of the service latency, in ns, above 0; those with too few packets above are not in it."""
+    """Of the service latency, in ns, above 0; those with too few packets above are left out."""
     stolen_share: float | None
-    """Of the measured time, 0 to 1; None where the device keeps no log of its gaps."""
+    """The share of the measured time in gaps, 0 to 1; None where the device does not log gaps."""
     sent: int
     lost: int
     void_share: float
@@ -67,7 +67,7 @@ class FigureEffect:
     name: str
     scale: Scale
     off: Sequence[float]
-    """One number a repetition: ns, or a share of the time; over several cells their mean."""
+    """One number for each repetition: ns, or a share of the time; the mean over the cells."""
     on: Sequence[float]
     claim: Claim | None
     """None: `shown` says why there is none."""
@@ -75,7 +75,7 @@ class FigureEffect:
 
     @property
     def medians(self) -> tuple[float | None, float | None]:
-        """Of off and on; None where no trial has the figure."""
+        """Medians of off and of on; None where no trial has the figure."""
         return (median(self.off) if self.off else None), (median(self.on) if self.on else None)
 
 
@@ -108,7 +108,7 @@ def confidence_of(n_claims: int) -> float:
 
 
 def check_repetitions(repetitions: int, n_claims: int) -> None:
-    """InputError: so few give no interval."""
+    """Raise InputError where so few repetitions give no interval for so many claims."""
     least = least_pairs(confidence_of(n_claims))
     if repetitions < least:
         raise InputError(
@@ -168,7 +168,7 @@ def _judge_figure(
     value: _Value,
     confidence: float,
 ) -> FigureEffect:
-    # A ratio is a difference of logarithms; all else is the same.
+    # A ratio is a difference of logarithms; everything else is the same for both scales.
     there, back = (log, exp) if scale is Scale.RATIO else (float, float)
     before, after = _by_repetition(off, value, there), _by_repetition(on, value, there)
     values = [[back(fmean(cells.values())) for cells in of.values()] for of in (before, after)]

@@ -33,9 +33,9 @@ METHOD = (
     "alone"
 )
 _HEADLINES = ("p99.9", "p99.99", "p99", "p50")
-"""Which figure the sentence is about: the first of these that is shown."""
+"""The sentence is about the first of these figures that is shown to differ."""
 _MUCH_LOST = 1e-4
-"""Of the packets sent: as many as lie above the last percentile."""
+"""A share of lost packets as large as that of packets above the last percentile."""
 
 
 def as_document(
@@ -49,7 +49,7 @@ def as_document(
     duration_ns: int | None,
     cores: CpuSet,
 ) -> EffectDocument:
-    """Give everything; `duration_ns` of a trial without its warm-up, None where they differ."""
+    """Give the document; `duration_ns` is a trial's without warm-up, None where trials differ."""
     by_name = {one.state.name: one for one in sets}
     return EffectDocument(
         method=METHOD,

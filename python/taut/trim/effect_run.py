@@ -20,7 +20,7 @@ from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.trim.effect import Measured
 
 LISTED = ("p50", "p99", "p99.9", "p99.99")
-"""Never the maximum: it is one packet's luck."""
+"""The maximum is left out: it is a single packet."""
 _DEVICE = "forwarder"  # The device's thread in gaps.parquet.
 
 
@@ -40,7 +40,7 @@ def percentiles_of(spec: Spec) -> tuple[str, ...]:
 
 
 def try_sets(states: HostStates, sets: Sequence[KnobSet]) -> None:
-    """Turn every set on and off once: what cannot be is known before minutes are spent.
+    """Turn every set on and off once, so that an impossible set is known before minutes are spent.
 
     InputError: nothing of a set comes into force; TautError: one of its changes fails.
     """
@@ -65,7 +65,7 @@ def read_trials(run: RunDirectory, results: Sequence[TrialResult]) -> list[Measu
 
 
 def _read(trial: TrialDirectory, result: TrialResult) -> Measured:
-    # As a trim has it: while the generator was held up a packet's time is not the device's.
+    # As in a trim, void packets are left out: their time is the generator's, not the device's.
     latency, figures = result.latency(WITHOUT_VOID), result.measured
     supported = [name for name in LISTED if is_supported(latency.n, name)]
     after = trial.meta.host.after or InForce()

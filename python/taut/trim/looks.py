@@ -1,15 +1,15 @@
 """When the pairs are judged, and how much error each look may spend.
 
-Who looks again and again until something is claimed claims too often: the error is divided over
-the looks beforehand (Bonferroni), so that all of them together are wrong at most ALPHA of the time
-when nothing helps. A budget that ends between two looks gives the last one what the later ones
-would have spent: its end does not depend on what was measured.
+Judging again and again until something is claimed leads to too many claims. So the error is divided
+over the looks beforehand (Bonferroni): when nothing helps, all looks together claim something at
+most ALPHA of the time. A budget that ends between two looks gives the last one the error of those
+not reached, which is sound because its end does not depend on what was measured.
 """
 
 from dataclasses import dataclass
 
 ALPHA = 0.025
-"""Of claiming an effect, in either direction, where there is none."""
+"""The probability of claiming an effect, in either direction, where there is none."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Measured:
 
     @property
     def cell(self) -> str:
-        """What it is compared with, in the other states: the device and the load."""
+        """The name of its device and load; trials of one cell are compared over the states."""
         return cell_of(self.trial)
 
 
@@ -54,9 +54,9 @@ class PacketsBench:
     def figure(self) -> str:
         """The percentile asked for, of packets that measure the device.
 
-        A packet is void while the generator was held up: then its time is the generator's. States
-        of the host that move other work off the device's core move it to the generator's, so with
-        void packets a trim of two cores would be judged by what it does to the instrument.
+        Void packets are left out: their time is the generator's. States of the host that move other
+        work off the device's core may move it to the generator's; with void packets, a trim of
+        two cores would be judged by what it does to the generator.
         """
         return f"{self._target} of service latency, of packets the generator was on time with"
 
@@ -81,7 +81,7 @@ class PacketsBench:
         return [Repetition(number, *figures) for number, figures in found.items()]
 
     def seconds(self, n_states: int) -> float:
-        """Take what the plan says."""
+        """Guess by the length of the plan."""
         return repetition_seconds(self._spec, n_states)
 
     def run(self, states: Sequence[HostState], repetitions: range) -> Iterator[Measured]:
@@ -154,7 +154,7 @@ def cell_of(trial: Trial) -> str:
 
 
 def causes_of(trials: Sequence[Measured], target: str) -> list[CauseFound]:
-    """Add up the causes of the packets above the target; none of trials that were not traced."""
+    """Add up the causes of packets above the target; trials without a trace add nothing."""
     packets: Counter[str] = Counter()
     titles: dict[str, str] = {}
     for measured in trials:

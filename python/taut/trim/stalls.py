@@ -29,24 +29,24 @@ from taut.trim.candidates import CauseFound, shares_of
 from taut.trim.watched import Watch
 
 LEAST_NS = 1_000.0
-"""Per second; see above."""
+"""The smallest figure, in ns per second (see above)."""
 N_SCOUTING = 3
-"""Windows of the host as found, before anything is chosen."""
+"""How many windows of the host as found are watched before anything is chosen."""
 
 _OVERHEAD_S = 1.0
-"""Arming the tracer and explaining what it saw, for each window."""
+"""The time for arming the tracer and explaining its events, for each window."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """One look at the process in one state of the host."""
+    """A stretch of time in which the process was watched in one state of the host."""
 
     state: str
     repetition: int
     started_utc: str
     duration_ns: int
     figures: Mapping[str, float]
-    """By core, ns per second; a core whose events were lost is not in it."""
+    """By core, ns per second; a core whose events were lost is left out."""
     causes: Mapping[str, float]
     """By cause, ns per second, on all cores together."""
     remedies: Sequence[str]
@@ -72,7 +72,7 @@ class Window:
 
 
 class StallsBench:
-    """A bench over windows of a watch that is under way. `seed`: of the order of the states."""
+    """A bench over windows of a watch that is under way; `seed` orders the states."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class StallsBench:
         seed: int,
         measured: Callable[[Sequence[Window]], None] = lambda _: None,
     ) -> None:
-        """`measured` is told all windows so far after each one."""
+        """`measured` is called after each window with all windows so far."""
         self._watch = watch
         self._window_ns = window_ns
         self._seed = seed
@@ -93,7 +93,7 @@ class StallsBench:
         return f"time that {self._watch.process.comm} does not have its cores"
 
     def scout(self) -> Sequence[CauseFound]:
-        """Watch it as found; add up what had its cores."""
+        """Watch the process with the host as found; add up what had its cores."""
         stolen: dict[str, float] = {}
         for _ in range(N_SCOUTING):
             for cause, ns in self._look(FOUND, 1).causes.items():
@@ -113,7 +113,7 @@ class StallsBench:
         return found
 
     def seconds(self, n_states: int) -> float:
-        """Guess: the windows, and as many changes of the state as there are states less one."""
+        """Guess by the windows and the changes of state between them."""
         return seconds_of(self._window_ns, n_states)
 
     def _look(self, state: HostState, repetition: int) -> Window:
@@ -150,14 +150,14 @@ class StallsBench:
         try:
             found = explain_window(threads, self._window_ns, watch.environment, watch.scratch)
         except TautError:
-            # The tracer cannot follow who is gone; say that instead.
+            # The tracer fails when the process is gone: say that instead.
             watch.process.check(watch.host)
             raise
         return dict(zip(threads, found, strict=True))
 
 
 def in_order(states: Sequence[HostState], repetition: int, seed: int) -> list[HostState]:
-    """Shuffle the states by the seed; every second repetition takes the first one's backwards."""
+    """Shuffle the states by the seed; every second repetition reverses that order."""
     pair = (repetition + 1) // 2
     # Not for secrets: the same seed must give the same order.
     rng = random.Random(derive_seed(seed, "order", str(pair)))  # noqa: S311
@@ -168,7 +168,7 @@ def in_order(states: Sequence[HostState], repetition: int, seed: int) -> list[Ho
 def figures_of(stalls: Mapping[int, Explanation], window_ns: int) -> dict[str, float]:
     """Give, by core, how long its thread did not have it: ns per second, at least LEAST_NS.
 
-    A core with events lost is left out: who had it then is not known.
+    A core that lost events is left out: nobody knows who had it then.
     """
     return {
         f"core {core}": max(LEAST_NS, _per_s(sum(_of(found).values()), window_ns))
@@ -186,10 +186,10 @@ def causes_of(stalls: Mapping[int, Explanation], window_ns: int) -> dict[str, fl
 
 
 def compared_causes(windows: Sequence[Window], before: str, after: str) -> list[CauseOfTrim]:
-    """Set the causes in two states side by side, the largest first; the scouting is in neither.
+    """Set the causes in two states side by side, the largest first; scouting windows do not count.
 
     `before` and `after` are shares of the time stolen; `stolen_ns_before` and `stolen_ns_after`
-    the mean of the windows, ns per second of watching. Nothing where one was not measured.
+    their mean over the windows, in ns per second. Empty where a state was not measured.
     """
     first, second = (_mean_causes(windows, state) for state in (before, after))
     if first is None or second is None:

@@ -6,7 +6,7 @@
     decide     decision.py
     confirm    if a group is put back: what is left against the host as found and the whole
 
-The scouting run chose what is tried, so it is in no test.
+The scouting run chose what is tried, so no test uses its figures.
 """
 
 import time
@@ -37,7 +37,7 @@ class Request:
 
     @property
     def trimmed(self) -> HostState:
-        """The state with all of it in force."""
+        """The state with everything in force that is tried."""
         profile = None if self.only is not None else self.profile
         return HostState(TRIMMED, profile, self.only, self.without)
 
@@ -50,9 +50,9 @@ class Compared:
     after: str
     repetitions: Sequence[Repetition]
     effect: PairedRatio | None
-    """after over before; None: too few pairs for any claim."""
+    """The ratio of after to before; None: too few pairs for any claim."""
     with_void: PairedRatio | None = None
-    """The same of all packets; claims rest on `effect` alone."""
+    """The same ratio for all packets, void ones included; claims rest on `effect` alone."""
 
     @property
     def verdict(self) -> Verdict:
@@ -62,7 +62,7 @@ class Compared:
 
 @dataclass
 class Trimmed:
-    """What a trim found; filled in as it goes, so that what an interruption leaves can be told."""
+    """What a trim found; filled in as it goes, so that an interrupted trim has a result, too."""
 
     causes: Sequence[CauseFound] = ()
     candidates: Sequence[Candidate] = ()
@@ -78,7 +78,7 @@ class Trimmed:
 
     @property
     def verdict(self) -> Verdict:
-        """Of all remedies together."""
+        """What all remedies together did."""
         return Verdict.NOT_SHOWN if self.whole is None else self.whole.verdict
 
     @property
@@ -103,7 +103,7 @@ def scout(bench: Bench, request: Request) -> Trimmed:
 
 
 def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Say) -> Trimmed:
-    """Go on from what the scouting found. `began_s`: by time.monotonic(), when the budget began."""
+    """Continue after the scouting. `began_s`: when the budget began, by time.monotonic()."""
     run = _Run(bench, began_s + request.budget_s, say)
     found.is_tried = True
     found.whole = run.compare(FOUND, request.trimmed, LOOKS)
@@ -117,10 +117,11 @@ def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Sa
 
 
 def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
-    """Two groups may do the same work: each looks idle beside the other, both together are not.
+    """Decide whether less than the whole may be kept, and note it in `found`.
 
-    So less is kept only where what is left was shown to help by itself, and was not shown to be
-    worse than the whole; else the whole is kept.
+    Two groups may do the same work: leaving out either one shows nothing, leaving out both does.
+    So less is kept only where the rest was shown to help by itself, and was not shown to be worse
+    than the whole; else the whole is kept.
     """
     if found.verdict is not Verdict.HELPS:
         return
@@ -168,7 +169,7 @@ class _Run:
     ) -> Compared | None:
         """Measure two states in turn until a look shows something or the budget ends.
 
-        None: not even the first look was within reach.
+        None: the budget did not reach the first look.
         """
         repetitions: list[Repetition] = []
         for look in looks:
@@ -184,12 +185,12 @@ class _Run:
         return None if final is None else _judged(before, after, repetitions, final.alpha)
 
     def parts(self, whole: HostState, found: Trimmed) -> dict[str, Compared]:
-        """Leave each group out, all in turn with the whole; nothing where the time is too short."""
+        """Leave each group out, in turn with the whole; empty where the time is too short."""
         groups = _groups(found.candidates)
         states = [_without(whole, cause, members) for cause, members in groups.items()]
         if len(groups) < 2:
             return {}
-        # Of each group its share of the error: a claim of any of them is wrong at most so often.
+        # The error is divided over the groups, so that it bounds all of their claims together.
         alpha = LOOKS[0].alpha / len(groups)
         n_pairs = _least_for(alpha)
         if self._left_s() < n_pairs * self._one_s(1 + len(states)):
@@ -207,9 +208,9 @@ class _Run:
         }
 
     def confirm(self, whole: HostState, left: HostState) -> tuple[Compared | None, Compared | None]:
-        """Measure what is left in turn with the host as found and with the whole; beside both.
+        """Measure what is left in turn with the host as found and the whole; compare with each.
 
-        None: not within reach.
+        None: the budget did not reach a look.
         """
         look = LOOKS[0]
         if self._left_s() < look.n_pairs * self._one_s(3):
@@ -228,7 +229,7 @@ class _Run:
         began = time.monotonic()
         measured = self._bench.measure(states, range(self._next, self._next + 1))
         self._next += 1
-        # The longest so far: the budget is a promise.
+        # Guess by the longest one so far: the budget must not be exceeded.
         took = time.monotonic() - began
         self._seconds[len(states)] = max(took, self._seconds.get(len(states), 0.0))
         return measured
@@ -244,7 +245,7 @@ class _Run:
 
 
 def _groups(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
-    """Group what takes effect now by the cause that asks for it; what none asks for comes last."""
+    """Group candidates that take effect now by the cause that asks for them; no cause: last."""
     now = [c for c in candidates if c.when is When.NOW]
     ordered = sorted(now, key=lambda c: (c.cause == NO_CAUSE, -c.share))
     return {

@@ -1,4 +1,4 @@
-"""A program that taut did not start, held under watch: who it is, and what measuring it takes."""
+"""A program that taut did not start: which threads are watched, and what the watch needs."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,13 +28,13 @@ from taut.testbed.scope import RunScope
 
 @dataclass(frozen=True)
 class Process:
-    """Who is watched. Its threads are told from later ones of the same number by their start."""
+    """The process under watch; threads have their start, since ids are used again."""
 
     pid: int
     comm: str
     command: str
     started: int | None
-    """When its first thread did, as in `starts`."""
+    """When its first thread started, as in `starts`."""
     threads: Mapping[int, int]
     """By core, the thread that is pinned there."""
     starts: Mapping[int, int | None] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Process:
         return tuple(sorted(self.threads))
 
     def check(self, host: Host) -> None:
-        """TautError: it, or a thread under watch, is gone or no longer pinned to its core."""
+        """Raise TautError if it, or a thread under watch, is gone or no longer pinned."""
         gone = [t for t, start in self.starts.items() if not _lives(host, t, start)]
         who = f"process {self.pid} ({self.comm})"
         if gone and _lives(host, self.pid, self.started):
@@ -84,9 +84,9 @@ class Watch:
     folder: Path
     """The run directory."""
     scratch: Path
-    """For what is removed at the end."""
+    """The folder for what is removed at the end."""
     environment: Mapping[str, str]
-    """Of programs started for it."""
+    """The environment of programs started for the watch."""
 
 
 def find_process(host: Host, pid: int, cores: CpuSet | None) -> Process:
@@ -124,7 +124,7 @@ def watching(
     command_line: tuple[str, ...] = (),
     wait: bool = False,
 ) -> Iterator[Watch]:
-    """Take what it needs, and give all of it back, the host's state first, however it ends.
+    """Take what a watch needs, and give all of it back, the host's state first, however it ends.
 
     InputError: another measurement holds one of the cores, an apply made by hand is in force, or
     this machine cannot be traced.
@@ -163,13 +163,15 @@ def situation_of(host: Host, process: Process) -> Situation:
 
 
 def _lives(host: Host, thread: int, started: int | None) -> bool:
-    """Whether a thread is there, is the same one, and no zombie that nobody has waited for."""
+    """Whether a thread is alive and the same one: not a later one of its id, and no zombie."""
     state = host.fields(f"/proc/{thread}/status").get("State", "")
     return start_ticks(host, thread) == started and not state.startswith(("Z", "X"))
 
 
 def _own_core(host: Host, process: Process) -> int:
-    """Find a core for taut: not watched; best not set apart, a sibling, or the process's at all."""
+    """Find a core for taut that is not watched and, if possible, not set apart, not a sibling of
+    a watched one, and not one of the process's.
+    """
     free = [core for core in cpuset_cores() if core not in process.threads]
     if not free:
         raise InputError(
