@@ -14,7 +14,7 @@ class Beside(Protocol):
     def device_ready(
         self, trial: Trial, cores: Cores, device: int | None
     ) -> AbstractContextManager[object]:
-        """Lasts from before the trace until after it; `device`: its process id, None: it has none."""
+        """Lasts from before the trace until after it; `device`: a process id, None: it has none."""
         ...
 
     def generating(self, generator: int, raw: Path) -> AbstractContextManager[object]:

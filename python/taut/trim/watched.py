@@ -169,9 +169,7 @@ def _lives(host: Host, thread: int, started: int | None) -> bool:
 
 
 def _own_core(host: Host, process: Process) -> int:
-    """Find a core for taut that is not watched and, if possible, not set apart, not a sibling of
-    a watched one, and not one of the process's.
-    """
+    """Find a core for taut: not watched and, if possible, not set apart and no watched sibling."""
     free = [core for core in cpuset_cores() if core not in process.threads]
     if not free:
         raise InputError(
