@@ -21,7 +21,7 @@ def cores_apart(host: Host) -> Mapping[int, str]:
 
 
 def partition_procs(host: Host) -> Mapping[int, str]:
-    """Give, for each core of an isolated partition in force, the file that lets a process in.
+    """Give, for each core of an isolated partition in force, the file that moves a process in.
 
     With version 2 of control groups no program outside of the partition may use its cores; with
     version 1, and without cpusets, nothing has to be done and nothing is given.
@@ -38,9 +38,10 @@ def partition_procs(host: Host) -> Mapping[int, str]:
 
 
 def _by_journal(host: Host) -> set[int]:
-    """Cores of a cpuset partition; where there are no cpusets, those that threads were moved off.
+    """Give the cores of a cpuset partition; without cpusets, those that threads were moved off.
 
-    A thread moved off cores may still run on all others: what no moved thread may use is apart.
+    A thread moved off some cores may still use the others: cores that no moved thread may use are
+    set apart.
     """
     entries = _in_force(host)
     apart: set[int] = set()
@@ -60,6 +61,6 @@ def _in_force(host: Host) -> list[Entry]:
     try:
         entries = Journal(host).load().entries
     except (InputError, OSError):
-        return []  # Another machine's, or not ours to read: apply and undo say so.
+        return []  # another machine's journal, or not readable: apply and undo say so
     here = boot_id(host)
     return [entry for entry in entries if entry.boot == here and not entry.refusal]

@@ -1,8 +1,8 @@
-"""Apply: the only code of taut, with undo, that changes a host.
+"""Apply: with undo, the only code of taut that changes a host.
 
-Every old value is in the journal, on the disk, before the first write, and is read once more right
-before its own: what somebody else put there meanwhile is what comes back. After each write the
-effective state is read again.
+Every old value is in the journal, on the disk, before the first write. It is read again right
+before its own write, and undo restores what was there then. After each write the effective state is
+read again.
 """
 
 import errno
@@ -56,14 +56,14 @@ class Result:
 
 @dataclass(frozen=True)
 class ApplyReport:
-    """What became of all; `undone` where a failure had everything taken back."""
+    """What became of all wishes; `undone` is set where a failure took everything back."""
 
     results: Sequence[Result]
     undone: UndoReport | None = None
 
     @property
     def is_good(self) -> bool:
-        """Whether everything that can be is in force."""
+        """Whether everything is in force that this machine lets anybody change."""
         bad = (Outcome.FAILED, Outcome.OTHER_VALUE)
         return not any(result.outcome in bad for result in self.results)
 
@@ -76,7 +76,7 @@ def apply_changes(
     keep_going: bool = False,
     holder: str = "",
 ) -> ApplyReport:
-    """Make the changes, in order. A failure takes all of them back, unless told to keep going.
+    """Make the changes, in order. A failure takes all of them back, unless `keep_going`.
 
     `holder` is the run that wants them while it lasts (host/state.py); empty: made by hand.
     """
@@ -107,7 +107,7 @@ def apply_changes(
 
 
 def _split(host: Host, wishes: Sequence[Wish]) -> tuple[list[Result], list[Wish]]:
-    """Tell what is in force from what is to do; of two wishes for one setting the first counts."""
+    """Split wishes into what is in force and what is to do; the first for a setting counts."""
     already, todo = [], []
     seen: set[Setting] = set()
     for wish in wishes:
@@ -124,7 +124,7 @@ def _split(host: Host, wishes: Sequence[Wish]) -> tuple[list[Result], list[Wish]
 
 
 def _lasts(host: Host, entry: Entry) -> bool:
-    """Whether a reboot has not taken it back."""
+    """Whether the change has survived reboots until now."""
     return entry.boot == boot_id(host) or outlives_a_boot(entry)
 
 
@@ -136,20 +136,20 @@ def _record(host: Host, wish: Wish) -> tuple[str, Kept, str, tuple[Kept, ...]]:
 
 @dataclass
 class _Made:
-    """What the changes so far may have moved: what is known to move, or too much to list."""
+    """What the changes so far may have moved: settings known by name, or too many to list."""
 
     names: set[tuple[str, str]] = field(default_factory=set)
-    """By name: of a file that moves with another only the text is known, not what it means."""
+    """Kind and name of settings: a file that moves with another may be known in another form."""
     took_cores: bool = False
 
     def add(self, entry: Entry) -> None:
-        """A change that is made next."""
+        """Note the change that is made next."""
         for setting in (entry.setting, *(kept.setting for kept in entry.side_effects)):
             self.names.add((setting.kind, setting.name))
         self.took_cores |= takes_cores(entry.setting)
 
     def may_move(self, setting: Setting) -> bool:
-        """Whether its value may be our own doing."""
+        """Whether the changes so far may have changed this setting's value."""
         is_known = (setting.kind, setting.name) in self.names
         return is_known or (self.took_cores and is_of_cores(setting))
 
@@ -161,7 +161,7 @@ def _seen_again(host: Host, entry: Entry, made: _Made) -> Entry:
         if made.may_move(kept.setting):
             return kept
         old = kept.setting.read(host)
-        # A device that vanished may come back; what it held is then as good as anything.
+        # A device that vanished may come back: keep the value it had.
         return kept if is_gone(kept.setting, old) else replace(kept, old=old)
 
     return replace(
@@ -194,7 +194,7 @@ def _refusal(setting: Setting, error: OSError) -> tuple[Outcome, str]:
 
 
 def _judged(entry: Entry) -> tuple[Outcome, str]:
-    """Compare what is in force with what was wanted; of interrupts the core that serves too."""
+    """Compare what is in force with what was wanted; for interrupts also the core that serves."""
     if not entry.setting.agrees(entry.in_force, entry.wanted):
         return Outcome.OTHER_VALUE, f"wrote {entry.wanted}"
     for kept, now in zip(entry.side_effects, entry.others_in_force, strict=True):

@@ -32,7 +32,7 @@ class Row:
 
     @property
     def severity(self) -> Severity:
-        """Of the failure: what it costs in this situation."""
+        """What the failure costs in this situation; the check's severity where it did not fail."""
         own = self.finding.severity
         return self.check.severity if own is None else own
 
@@ -71,7 +71,7 @@ def find_situation(
     interfaces: Sequence[str] | None = None,
     waiting: frozenset[Waiting] = POLLS_ONLY,
 ) -> Situation:
-    """Find out what was not said; InputError for cores that cannot poll."""
+    """Find out what the caller left open; InputError for cores that cannot poll."""
     machine = read_machine(host)
     online = host.online_cores()
     polling = find_polling(host)
@@ -89,7 +89,7 @@ def find_situation(
 
 
 def find_role(host: Host, machine: Machine) -> Role:
-    """Container, guest, host of guests, or bare metal."""
+    """Tell a machine's role: container, guest, host of guests, or bare metal."""
     if machine.container:
         return Role.CONTAINER
     if machine.hypervisor:
@@ -98,7 +98,7 @@ def find_role(host: Host, machine: Machine) -> Role:
 
 
 def check_cores(cores: CpuSet, online: CpuSet) -> None:
-    """Poll cores are online, and leave one for everything else."""
+    """Raise InputError unless poll cores are online and leave one for everything else."""
     absent = [core for core in cores if core not in online]
     if absent:
         raise InputError(
@@ -120,7 +120,7 @@ def run_audit(
     watch_s: float = 0.0,
     trace: Callable[[Sequence[str], CpuSet, float], Sequence[TraceEvent] | None] | None = None,
 ) -> Audit:
-    """Inspect everything; watch counters for some seconds before, and trace if given a tracer."""
+    """Run every check, after watching counters for some seconds and, given a tracer, tracing."""
     situation = observe(host, situation, checks, watch_s, trace)
     return Audit(situation, [_row(check, host, situation) for check in checks])
 
@@ -198,7 +198,7 @@ def _row(check: Check, host: Host, situation: Situation) -> Row:
 
 
 def _poll_cores(host: Host, online: CpuSet, polled: CpuSet) -> CpuSet:
-    """Cores that are isolated; else those something polls on."""
+    """Give the isolated cores; without any, those that something polls on."""
     for path in _ISOLATED:
         isolated = tuple(core for core in host.cores(path) if core in online)
         if isolated and isolated != online:
@@ -207,7 +207,7 @@ def _poll_cores(host: Host, online: CpuSet, polled: CpuSet) -> CpuSet:
 
 
 def _interfaces(host: Host) -> tuple[str, ...]:
-    """Interfaces of devices, not bridges or veth."""
+    """Give the network interfaces of devices, without bridges and veth."""
     folder = "/sys/class/net"
     return tuple(name for name in host.names(folder) if host.is_there(f"{folder}/{name}/device"))
 

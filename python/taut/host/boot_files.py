@@ -1,4 +1,4 @@
-"""The boot configuration of one host: which forms it reads, and the files of each."""
+"""The boot configuration of one host: which forms of it the host reads, and the files of each."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ def boot_files(
     forms: Collection[str] = (),
     only: Collection[str] | None = None,
 ) -> Mapping[str, Mapping[str, str]]:
-    """Give texts by path, by form; without forms, those that this host reads."""
+    """Give, by form, the text of each path; without `forms`, of those that this host reads."""
     wishes = [
         wish
         for wish in choose_wishes(checks, host, situation, profile)

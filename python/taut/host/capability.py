@@ -23,7 +23,7 @@ _TOOLS = ("setpriv", "nsenter", "unshare", "taskset", "stdbuf")
 
 
 class Status(StrEnum):
-    """How much of a capability is there."""
+    """Whether a capability is there in full, in part, or not."""
 
     YES = "yes"
     LIMITED = "limited"  # measurements work; the remedy makes them better

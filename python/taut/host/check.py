@@ -57,17 +57,17 @@ class Remedy:
     summary: str
     """Imperative: "set vm.stat_interval to 120 s"."""
     changes: Sequence[Change] = ()
-    """In the order they are made."""
+    """Made in this order."""
     boot: Sequence[BootItem] = ()
     by_hand: str = ""
-    """Where taut cannot: "in the BIOS: ...", "on the KVM host: ..."."""
+    """What a person has to do where taut cannot: "in the BIOS: ...", "on the KVM host: ..."."""
     profile: Profile = Profile.RECOMMENDED
     """The smallest profile that takes it."""
     risk: str = ""
     cost: str = ""
-    """Power, security, throughput."""
+    """What it costs in power, security or throughput."""
     measure: str = ""
-    """Whose advice contradicts this: then measure it (`taut host effect`)."""
+    """Names the advice that contradicts this: then it should be measured (`taut host effect`)."""
     rollback: Rollback = Rollback.WRITE_BACK
     after: Sequence[str] = ()
     """Ids of remedies that go first."""
@@ -82,35 +82,35 @@ class Finding:
     wanted: str = ""
     needs: str = ""
     cores: CpuSet = ()
-    """Cores it matters to; none: the whole host."""
+    """Cores it concerns; empty: the whole host."""
     severity: Severity | None = None
-    """Of this failure, where it is less than the check's at worst; None: as the check's."""
+    """This failure's severity where it is less than the check's; None: the check's."""
     fault: str = ""
-    """What this failure is, where it is another than the check's usual one."""
+    """What is wrong, where that is not the check's usual fault; empty: it is."""
 
 
 def passed(observed: str, wanted: str = "", cores: CpuSet = ()) -> Finding:
-    """As it should be."""
+    """Make a finding of a check that passes."""
     return Finding(State.PASS, observed, wanted, cores=cores)
 
 
 def failed(observed: str, wanted: str, cores: CpuSet = (), fault: str = "") -> Finding:
-    """Not as it should be; `fault` where it is another than the check's usual one."""
+    """Make a finding of a check that fails; `fault` where it is not the check's usual one."""
     return Finding(State.FAIL, observed, wanted, cores=cores, fault=fault)
 
 
 def unknown(observed: str, needs: str, wanted: str = "") -> Finding:
-    """Cannot be seen; `needs` says what would be needed."""
+    """Make a finding of what cannot be seen; `needs` says what would be needed to see it."""
     return Finding(State.UNKNOWN, observed, wanted, needs)
 
 
 def not_applicable(why: str) -> Finding:
-    """Nothing to judge on this host or in this role."""
+    """Make a finding where there is nothing to judge on this host or in this role."""
     return Finding(State.NOT_APPLICABLE, why)
 
 
 def unreadable(host: Host, path: str, wanted: str = "") -> Finding:
-    """For a file that should be there and is not: forbidden, or not on this kernel."""
+    """Make a finding for a file that cannot be read: forbidden, or not on this kernel."""
     if host.is_denied(path):
         return unknown(f"{path}: permission denied", "run as root", wanted)
     return not_applicable(f"no {path} on this kernel")

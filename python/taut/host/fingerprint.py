@@ -14,7 +14,7 @@ _MEMORY = ("MemTotal", "MemAvailable", "SwapTotal")
 
 
 def fingerprint(host: Host, pci_addresses: Sequence[str] = ()) -> dict[str, Json]:
-    """Read it all; a value the machine does not tell is None."""
+    """Read the conditions of the machine; a value it does not tell is None."""
     return {
         "cpu": _cpu(host),
         "cores": _cores(host),

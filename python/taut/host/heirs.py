@@ -1,6 +1,6 @@
-"""Threads that were started while affinities were changed: they inherited what is put back now.
+"""Threads started while an apply was in force: they inherited affinities that undo puts back.
 
-Nobody can tell an heir from a thread that chose the same cores, so undo only names them.
+Such a thread cannot be told from one that chose the same cores, so undo only names them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from taut.host.settings.thread_affinity import ThreadAffinity, start_ticks
 
 @dataclass(frozen=True)
 class Heir:
-    """A thread, and the cores it keeps."""
+    """A thread with an inherited affinity, and its cores."""
 
     thread: int
     comm: str
@@ -32,7 +32,7 @@ class _Thread:
 
 
 def find_heirs(host: Host, entries: Sequence[Entry]) -> list[Heir]:
-    """Give threads younger than an apply, below one it moved, that may run just where it put it."""
+    """Give the threads started since an apply, by a thread it moved, that have that one's cores."""
     moved = {
         entry.setting.thread: entry
         for entry in entries

@@ -19,7 +19,7 @@ _LARGEST_US = 2**31 - 1
 
 
 def hold(host: Host, latency_us: int, *, seconds: float | None, waits_for_go: bool) -> None:
-    """Hold it until SIGTERM or SIGINT, or for some seconds. One holder at a time."""
+    """Hold the limit until SIGTERM or SIGINT, or for `seconds`; InputError: another one holds."""
     if not 0 <= latency_us <= _LARGEST_US:
         raise InputError(f"latency {latency_us}: microseconds from 0 to {_LARGEST_US}")
     other = find_holder(host)
@@ -71,7 +71,7 @@ def _unregister(host: Host, file: Path) -> None:
 
 
 def _told_to_go(stop: int) -> bool:
-    """Whether the apply that started us wrote its word; it died if the input ends before."""
+    """Whether the apply that started us told us to go on; it died if the input ends before."""
     ready, _, _ = select.select([stop, sys.stdin.fileno()], [], [])
     return stop not in ready and bool(os.read(sys.stdin.fileno(), 1))
 

@@ -85,9 +85,9 @@ class Host:
             return None
 
     def command(self, *argv: str) -> str | None:
-        """What a program that only reads prints; None when it is absent or fails.
+        """Run a program that only reads, and give what it prints; None when it is absent or fails.
 
-        Of a copied machine: the file named as the command line, `/` written as `_`.
+        For a copied machine, give the file named after the command line, with `_` for `/`.
         """
         if not self.is_live:
             return self.read(f"/{COMMANDS}/{' '.join(argv).replace('/', '_')}")
@@ -101,7 +101,7 @@ class Host:
         return ended.stdout.strip() if ended.returncode == 0 or ended.stdout.strip() else None
 
     def online_cores(self) -> CpuSet:
-        """Cores the kernel runs."""
+        """Cores that are online."""
         return self.cores("/sys/devices/system/cpu/online")
 
     def isolated_cores(self) -> CpuSet:
@@ -113,14 +113,14 @@ class Host:
         return cores_in(self.read(path)) or ()
 
     def number(self, path: str) -> int | None:
-        """A file that holds one whole number, decimal or 0x; None when it does not."""
+        """Read a file that holds one whole number, decimal or 0x; None when it does not."""
         try:
             return int(self.read(path) or "", 0)
         except ValueError:
             return None
 
     def fields(self, path: str) -> dict[str, str]:
-        """Lines `name: value` of a file; the first of each name counts."""
+        """Read a file of lines `name: value`; the first of each name counts."""
         found: dict[str, str] = {}
         for line in (self.read(path) or "").splitlines():
             name, colon, value = line.partition(":")

@@ -2,12 +2,12 @@
 
 One JSON object per line, each with a checksum. An apply adds a generation whole, before its first
 write: a `header` and its `change`s, each with the value it had then. Afterwards single lines say
-how far it came: `writing` right before each write, with the value as it is then, for somebody else
-may have changed it meanwhile; `wrote` after it, `settled` at the end, `undoing` and `undone` when
-it is taken back. Those need no fsync: a killed process loses none of them, and a crash of the
-machine takes the values they tell of with it, except placed files, which are compared as they are.
+how far it came: `writing` right before each write, with the value read then, since somebody else
+may have changed it; `wrote` after it, `settled` at the end, `undoing` and `undone` when it is taken
+back. Those need no fsync: a killed process loses none of them, and a crash of the machine also
+loses the values they tell of, except those of placed files, which are compared as they are.
 
-What a reboot took back leaves the journal at the next apply; the changes of files stay in it, with
+The next apply drops changes that a reboot took back; changes of files stay in the journal, with
 their first old values, however many boots later they are undone.
 """
 
@@ -59,12 +59,12 @@ class Journal:
 
     @property
     def is_there(self) -> bool:
-        """Whether something may be to undo."""
+        """Whether there is a journal, so that there may be something to undo."""
         return self.path.exists()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other applies and undos out; the kernel lets go should we die."""
+        """Keep other applies and undos out; the kernel releases the lock if we die."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("w") as lock:
             end = time.monotonic() + _LOCK_WAIT_S
@@ -77,7 +77,7 @@ class Journal:
             yield
 
     def load(self) -> Contents:
-        """Read it; InputError: it is another machine's."""
+        """Read the journal; InputError: it is another machine's."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -130,12 +130,12 @@ class Journal:
         return entries
 
     def writing(self, entry: Entry) -> None:
-        """Say that an apply is about to write, and which values are to come back."""
+        """Note that an apply is about to write, and which values undo has to restore."""
         olds = tuple(kept.old for kept in entry.side_effects)
         self._append(WritingRecord(entry.generation, entry.index, entry.old, olds))
 
     def wrote(self, entry: Entry) -> None:
-        """Say what is in force after a write, or that the machine refused."""
+        """Note what is in force after a write, or that the machine refused."""
         self._append(
             WroteRecord(
                 entry.generation,
@@ -147,19 +147,19 @@ class Journal:
         )
 
     def settled(self, generation: int) -> None:
-        """Say that an apply came to its end."""
+        """Note that an apply came to its end."""
         self._append(SettledRecord(generation))
 
     def undoing(self, entry: Entry) -> None:
-        """Say that an undo is about to write."""
+        """Note that an undo is about to write."""
         self._append(UndoingRecord(entry.generation, entry.index))
 
     def undone(self, generation: int) -> None:
-        """Say that a generation is taken back."""
+        """Note that a generation is undone."""
         self._append(UndoneRecord(generation))
 
     def keep(self, entries: Sequence[Entry], word: str) -> Path | None:
-        """Leave only these changes in it; with none left, put it aside, and give where."""
+        """Keep only these changes; with none left, move the journal away and give its new path."""
         if not entries:
             return self.archive(word)
         write_whole(self.path, self._lines_of(entries))
@@ -167,11 +167,11 @@ class Journal:
         return None
 
     def archive(self, word: str) -> Path:
-        """Put it aside under a name with the time."""
+        """Move the journal to a name with the time and `word`; give the new path."""
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         target = self.path.with_name(f"journal.{word}-{stamp}")
         self.path.rename(target)
-        # Those that say nothing any more; a corrupt one is for people to look at.
+        # Old ones without use are removed; a corrupt one is kept for people to look at.
         for quiet in ("undone", "rebooted"):
             for old in sorted(self.folder.glob(f"journal.{quiet}-*"))[:-_N_ARCHIVES]:
                 old.unlink(missing_ok=True)
@@ -222,12 +222,12 @@ def _is_locked(descriptor: int) -> bool:
 
 
 def machine_id(host: Host) -> str:
-    """Tell this machine from others (machine-id(5)); some have none."""
+    """Give what tells this machine from others (machine-id(5)); empty where it has none."""
     return host.read("/etc/machine-id") or host.read("/sys/class/dmi/id/product_uuid") or "unknown"
 
 
 def boot_id(host: Host) -> str:
-    """Tell this boot from others."""
+    """Give what tells this boot from others."""
     return host.read("/proc/sys/kernel/random/boot_id") or "unknown"
 
 

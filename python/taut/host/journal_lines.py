@@ -26,7 +26,7 @@ from taut.records.documents.json_form import JsonObject, parse, plain_object
 
 FORMAT = 2
 _NO_WRITING = 1
-"""The format of journals without the lines that tell where a write began."""
+"""The format of journals without `writing` lines."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,19 @@ class Entry:
     uptime_ticks: int
     """When the apply began, in the unit of start times (proc(5))."""
     is_begun: bool | None = False
-    """An apply was about to write; None: a journal of format 1 does not tell."""
+    """Whether an apply was about to write; None: a journal of format 1 does not tell."""
     is_written: bool = False
-    """The write came back, whatever it said; else it never began, or taut died in it."""
+    """Whether the write returned, with or without error; if not, taut may have died in it."""
     in_force: str | None = None
-    """After the write, once it is written."""
+    """The value read after the write; None before it, or where there is none."""
     others_in_force: tuple[str | None, ...] = ()
     refusal: str = ""
     is_undoing: bool = False
-    """An undo began with it: it may have any value between."""
+    """Whether an undo began to write it: the value may be anything between old and wanted."""
     is_settled: bool = False
-    """The apply ended: what is in force now is known of all its settings."""
+    """Whether the apply ended, after which `in_force` is final."""
     holder: str = ""
-    """The run that wants it while it lasts (host/state.py); empty: made by hand, until undone."""
+    """The run that wants it for as long as it lasts (host/state.py); empty: made by hand."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Contents:
     """A journal as read."""
 
     entries: Sequence[Entry] = ()
-    """Of generations that are not undone, in the order they were written."""
+    """Changes of generations that are not undone, in the order they were written."""
     complaints: Sequence[str] = ()
     """What cannot be read, with line numbers."""
     last_generation: int = 0
@@ -92,7 +92,7 @@ class Reader:
     def read(self, data: bytes) -> Contents:
         """Read a whole journal."""
         lines = data.split(b"\n")
-        # The last piece has no end: empty, or torn by a crash; what counts is told by n_changes.
+        # The last piece has no line end: empty or torn by a crash; n_changes tells what is missing.
         for number, line in enumerate(lines[:-1], start=1):
             try:
                 self._take(_parsed(line))
@@ -139,7 +139,7 @@ class Reader:
                 self.undone.add(record.generation)
 
     def _begin(self, record: WritingRecord) -> None:
-        """What was read right before a write replaces what was read before them all."""
+        """Replace the old value by the one read right before this write."""
         entry = self._at(record)
         if entry is None:
             return
@@ -148,7 +148,7 @@ class Reader:
         self._put(replace(entry, is_begun=True, old=record.old, side_effects=kept))
 
     def _at(self, record: WritingRecord | WroteRecord | UndoingRecord) -> Entry | None:
-        """Give the change it is about; None: that line is corrupt, and told."""
+        """Give the change that a record is about; None: that line is corrupt, a complaint."""
         return self.entries.get((record.generation, record.index))
 
     def _put(self, entry: Entry) -> None:
@@ -169,7 +169,7 @@ class Reader:
 
 
 def lines_of(data: bytes, places: Collection[tuple[int, int]]) -> str:
-    """Give of a journal that can be read the lines of some changes: (generation, index)."""
+    """Give the lines of some changes, by (generation, index), of a journal without complaints."""
     n_changes = Counter(generation for generation, _ in places)
     kept = []
     for line in data.split(b"\n")[:-1]:

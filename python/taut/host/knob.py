@@ -44,7 +44,7 @@ class Knob:
     only: str = ""
     """The id of a check or remedy; empty for a knob that no check proposes."""
     changes: tuple[Change, ...] = ()
-    """Of such a knob."""
+    """What a knob writes that no check proposes."""
     why: str = ""
     """What the literature says of it, with the size of the effect."""
     source: str = ""
@@ -55,7 +55,7 @@ class KnobSet:
     """Knobs that are turned together."""
 
     state: HostState
-    """With all of them on; its name is the set's."""
+    """The state with all knobs of the set on; it has the set's name."""
     knobs: tuple[Knob, ...]
     changes: tuple[Change, ...]
     """Everything it changes, on the host as it was when the set was made."""

@@ -1,4 +1,4 @@
-"""Lint of a kernel command line: what the kernel ignores, refuses, or does to one's surprise.
+"""Lint of a kernel command line: what the kernel ignores, refuses, or does unexpectedly.
 
 Pure: a text and what is known of the kernel in, problems out. Works for any machine.
 """

@@ -1,4 +1,4 @@
-"""What kind of machine a host is, as far as checks ask."""
+"""What kind of machine a host is: the facts that checks need."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
 
 @dataclass(frozen=True)
 class Machine:
-    """Processor, kernel, and what lies below."""
+    """Processor, kernel, and the hypervisor or container around it."""
 
     vendor: str
     """intel, amd, arm or other."""
@@ -26,7 +26,7 @@ class Machine:
     """PREEMPT_RT."""
     hypervisor: str | None
     container: str | None
-    """Name of the runtime, where we run inside a container."""
+    """Name of the container runtime; None: not in a container."""
 
     @property
     def is_x86(self) -> bool:
@@ -34,7 +34,7 @@ class Machine:
 
 
 def read_machine(host: Host) -> Machine:
-    """Read it; numbers the machine does not tell are 0."""
+    """Read what kind of machine a host is; numbers it does not tell are 0."""
     fields = host.fields("/proc/cpuinfo")
     return Machine(
         vendor="arm"

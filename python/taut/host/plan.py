@@ -39,7 +39,7 @@ class PlannedChange:
     old: str | None
     is_in_force: bool
     left: str = ""
-    """Why it is not made, although its remedy is taken."""
+    """Why it is not made although its remedy is taken; empty: it is made."""
 
     @property
     def is_due(self) -> bool:
@@ -143,7 +143,7 @@ def _in_company(
     planned: PlannedChange,
     taken: dict[Setting, tuple[str, Change]],
 ) -> PlannedChange:
-    """See it beside what is taken before it, and what must never be."""
+    """Leave a change out that an earlier one makes already, or that must never be made."""
     change = planned.change
     why = planned.left or _danger(situation, change)
     if not why and change.setting in taken:
@@ -156,7 +156,7 @@ def _in_company(
 
 
 def _danger(situation: Situation, change: Change) -> str:
-    """Refuse what would cut a session over the network: its interrupts need a core that is free."""
+    """Say why a change would cut off a network session, whose interrupts need a core; empty: no."""
     setting = change.setting
     if not isinstance(setting, FileSetting):
         return ""
@@ -177,7 +177,7 @@ def _cores(setting: FileSetting, text: str) -> CpuSet:
 
 
 def _in_order(pairs: Iterable[tuple[Row, Remedy]]) -> list[tuple[Row, Remedy]]:
-    """In the catalogue's order, but what others wait for goes first."""
+    """Sort by the catalogue's order, except that a remedy comes after those it waits for."""
     waiting = list(pairs)
     ids = {remedy.id for _, remedy in waiting}
     done: set[str] = set()
@@ -194,7 +194,7 @@ def _in_order(pairs: Iterable[tuple[Row, Remedy]]) -> list[tuple[Row, Remedy]]:
 
 
 def check_names(checks: Iterable[Check], only: Iterable[str]) -> None:
-    """InputError: a name is of no check, nor of a remedy of one."""
+    """Raise InputError for a name that is neither a check's nor a remedy's id."""
     known = {check.id for check in checks}
     for name in only:
         if name.partition("-")[0] not in known:

@@ -1,7 +1,7 @@
 """Finds the processes that poll on this machine: forwarders, other DPDK programs, and guests.
 
-What a run of taut started, and taut's instruments, do not count: they end with a trial, whoever
-runs it, and an audit made in it would judge another machine than one made a second later.
+Programs that a run of taut started, and taut's own, do not count: they end with the trial, and an
+audit during it would judge another machine than one made a second later.
 """
 
 import re
@@ -18,7 +18,7 @@ _WAITS = re.compile(r"(eal-|rte_mp|dpdk-intr|dpdk-mp|rte-intr|rte-mp|telemetry|m
 _PROGRAMS = ("taut-forward", "dpdk-")
 _INSTRUMENTS = ("taut-generate", "taut-noise", "taut-inject", "taut-trace")
 _OF_A_RUN = "TAUT_RUN="
-"""In the environment of what a run starts (testbed/scope.py)."""
+"""In the environment of every program that a run starts (testbed/scope.py)."""
 # QEMU's threads of virtual CPUs are named `CPU 0/KVM`.
 _VIRTUAL_CPU = re.compile(r"CPU \d+/KVM")
 

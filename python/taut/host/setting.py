@@ -15,13 +15,13 @@ HALF_MADE = "half made"
 
 
 class Setting(Protocol):
-    """One place. Implementations are frozen dataclasses of JSON values: the journal stores them."""
+    """A place for one value. Members are frozen dataclasses of JSON values, for the journal."""
 
     kind: ClassVar[str]
 
     @property
     def name(self) -> str:
-        """What people call it: a path, "affinity of kswapd0 (50)"."""
+        """Its name for people: a path, "affinity of kswapd0 (50)"."""
 
     def read(self, host: Host) -> str | None:
         """Give the value in force, exactly, as the journal keeps it; None: there is none."""
@@ -36,7 +36,7 @@ class Setting(Protocol):
         """Whether what `read` gave means the value: bitmaps as bitmaps, numbers as numbers."""
 
     def unmovable(self, error: OSError) -> str | None:
-        """Say why a refusal is the machine's right (a managed interrupt); None: it is a failure."""
+        """Say why a refusal is to be expected (a managed interrupt); None: it is a failure."""
 
 
 @dataclass(frozen=True)

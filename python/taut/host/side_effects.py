@@ -21,7 +21,7 @@ _QUEUE_FILES = ("rx-*/rps_cpus", "rx-*/rps_flow_cnt", "tx-*/xps_cpus", "tx-*/xps
 
 @dataclass(frozen=True)
 class Rule:
-    """A file, and patterns of files that change with it; {1} is the first group of the match."""
+    """A pattern of files, and of those that change with them; {1} is the first group matched."""
 
     path: str
     others: Sequence[str]
@@ -73,7 +73,7 @@ RULES = (
         rf"{_CPU}/(?:intel_pstate/no_turbo|cpufreq/boost)",
         [f"{_CPU}/cpufreq/policy*/scaling_max_freq"],
     ),
-    # A core that goes takes itself out of masks and, with cgroup v1, out of cpusets for good.
+    # A core taken offline leaves masks and, with cgroup v1, cpusets for good.
     Rule(
         _CORES_GO,
         ["/sys/fs/cgroup/cpuset/*/cpuset.cpus", "/sys/fs/cgroup/cpuset/*/*/cpuset.cpus"],
@@ -89,9 +89,9 @@ def side_effects(host: Host, setting: Setting) -> Sequence[Setting]:
 
 
 def takes_cores(setting: Setting) -> bool:
-    """Whether it takes cores away: the kernel then takes them out of masks and affinities.
+    """Whether a setting takes cores away: the kernel then removes them from masks and affinities.
 
-    Those are too many to keep with each such change, and the kernel gives them their cores back.
+    Those are too many to keep with each such change, and the kernel itself restores them.
     """
     if isinstance(setting, FileSetting):
         return re.fullmatch(_CORES_GO, setting.path) is not None
@@ -99,7 +99,7 @@ def takes_cores(setting: Setting) -> bool:
 
 
 def is_of_cores(setting: Setting) -> bool:
-    """Whether its value is a set of cores."""
+    """Whether a setting's value is a set of cores."""
     if isinstance(setting, FileSetting):
         return setting.form in ("mask", "list")
     return isinstance(setting, ThreadAffinity | IrqPlacement | CpusetPartition)

@@ -1,4 +1,4 @@
-"""What an audit is for: a role, its cores, what waits there, and what was seen meanwhile."""
+"""What an audit judges by: the machine's role, its cores, their programs, and what was watched."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Waiting(StrEnum):
 
 
 POLLS_ONLY = frozenset({Waiting.POLLS})
-"""What an audit takes for granted where nobody said."""
+"""What an audit assumes of the programs on the cores."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Watched:
 
     seconds: float = 0.0
     before: Mapping[str, str] = field(default_factory=dict)
-    """By path; what was unreadable is not in it."""
+    """Text by path; unreadable files are left out."""
     after: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -52,19 +52,19 @@ class TraceEvent:
 
 @dataclass(frozen=True)
 class Situation:
-    """The same for all checks of one audit."""
+    """What all checks of one audit judge by."""
 
     role: Role
     machine: Machine
     online: CpuSet
     cores: CpuSet
-    """That poll, or shall: none where nobody said and nothing is isolated."""
+    """Cores that poll, or should; empty where nobody named any and none is isolated."""
     processes: tuple[int, ...] = ()
-    """That poll there: taut's or other DPDK programs."""
+    """Processes that poll on these cores: DPDK programs, taut's or others."""
     interfaces: tuple[str, ...] = ()
-    """Network interfaces that carry the traffic; all physical ones where nobody said."""
+    """Network interfaces that carry the traffic; all physical ones where nobody named any."""
     waiting: frozenset[Waiting] = POLLS_ONLY
-    """What the programs on the cores do; both where a run measures devices of both kinds."""
+    """Whether programs on the cores poll or sleep; both where a run has devices of both kinds."""
     watched: Watched = field(default_factory=Watched)
     events: Sequence[TraceEvent] | None = None
     """Kernel events on the cores while it watched; None where nobody traced."""

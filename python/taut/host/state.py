@@ -31,12 +31,12 @@ _WAITING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class HostState:
-    """What shall be in force; neither profile, nor only, nor changes: as found."""
+    """What is to be in force; without `profile`, `only` and `changes`: the host as found."""
 
     name: str
     profile: Profile | None = None
     only: tuple[str, ...] | None = None
-    """Ids of checks or remedies, whatever profile."""
+    """Ids of checks or remedies to make, whatever their profile; None: those of `profile`."""
     without: tuple[str, ...] = ()
     """Ids of checks or remedies to leave out."""
     changes: tuple[Change, ...] = ()
@@ -67,7 +67,7 @@ class Entered:
 
 
 FOUND = HostState(AS_FOUND)
-"""The null state."""
+"""The host as found."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class HostStates:
     writer: Writer
     situation: Callable[[], Situation]
     holder: str
-    """Names the run in the journal, never empty."""
+    """The run's name in the journal; never empty, which would mean an apply by hand."""
     _entered: Entered | None = field(default=None, init=False)
     _had_journal: bool = field(default=False, init=False)
 
@@ -104,7 +104,7 @@ class HostStates:
         situation = self.situation()
         plan = plan_state(self.host, situation, wanted)
         wishes = wishes_of(plan, wanted)
-        # Known before it is made: should we be interrupted, leave() takes back what there is.
+        # Noted before it is made: after an interruption, leave() takes back what was made.
         self._entered = Entered(wanted, (), plan)
         with undisturbed():
             report = apply_changes(self.host, self.writer, wishes, holder=self.holder)
@@ -127,7 +127,7 @@ class HostStates:
             take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
 
     def standing(self) -> InForce:
-        """Say what is in force now of the state entered: read from the machine, not remembered."""
+        """Say what of the state entered is in force now, as read from the machine."""
         if self._entered is None or self._entered.state.is_as_found:
             return InForce()
         ours = [one for one in verify(self.host).changes if one.entry.holder == self.holder]
@@ -176,7 +176,7 @@ def describe_applied(host: Host) -> Applied | None:
 
 
 def refuse_applied(host: Host) -> None:
-    """InputError where somebody's apply is in force: what is found would not be as found.
+    """Raise InputError where an apply by hand is in force: "as found" would include it.
 
     Called before a run over states of the host begins.
     """
@@ -217,7 +217,7 @@ def take_back(host: Host, writer: Writer, holder: str, *, keep_archive: bool = T
         names = ", ".join(touched.setting.name for touched in report.failed)
         raise TautError(f"{names}: could not be put back; see `taut host undo`")
     if report.archive is not None and not keep_archive:
-        # It tells of nothing but our own back and forth.
+        # The archive would only tell of changes that were all taken back.
         report.archive.unlink()
     return report
 
@@ -230,9 +230,9 @@ def holders(host: Host) -> list[str]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let Ctrl-C and the like wait: a change is made whole, and taken back whole."""
+    """Delay Ctrl-C and other signals to end: changes are made whole, and taken back whole."""
     came: list[int] = []
-    # A mask would not do: the signal goes to another thread then, and Python raises in this one.
+    # A signal mask is not enough: another thread gets the signal, and Python raises in this one.
     before = {
         number: signal.signal(number, lambda number, _: came.append(number)) for number in _WAITING
     }

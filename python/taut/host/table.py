@@ -1,4 +1,4 @@
-"""A row of the catalogue of checks: data, and a function that judges. What rows share stands here.
+"""A row of the catalogue of checks: data, and a function that judges; and what rows share.
 
 To add a check: its row in the table of its topic (host/checks/), a judging function if the row
 needs one, and rows of a good and a bad host in tests/host/checks/.
@@ -26,28 +26,28 @@ MINIMAL, RECOMMENDED, EXTREME = Profile.MINIMAL, Profile.RECOMMENDED, Profile.EX
 REBOOT = Rollback.REBOOT
 
 BARE = frozenset({Role.POLL_CORE, Role.KVM_HOST})
-"""B and V of the catalogue: the machine below is ours."""
+"""Roles B and V of the catalogue, in which the hardware is ours."""
 POLLING = BARE | {Role.KVM_GUEST}
-"""B, V and G: where cores poll and the kernel is ours."""
+"""Roles B, V and G of the catalogue, in which the kernel is ours."""
 EVERYWHERE = frozenset(Role)
 KVM_HOSTS, GUESTS = frozenset({Role.KVM_HOST}), frozenset({Role.KVM_GUEST})
 CONTAINERS = frozenset({Role.CONTAINER})
 WITH_CONTAINERS = POLLING | {Role.CONTAINER}
-"""Where something may poll."""
+"""Every role in which something may poll."""
 
 Remedies = Remedy | Sequence[Remedy] | Callable[[View], Iterable[Remedy]]
-"""The same whatever is seen, or a function that looks."""
+"""Fixed remedies, or a function that makes them for what a check sees."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One row. `judge` is only called in the roles that are asked."""
+    """One row. `judge` is only called in the check's roles."""
 
     id: str
-    """As in the catalogue: R06."""
+    """The id in the catalogue: R06."""
     title: str
     fault: str
-    """A short sentence: what is so where it fails. Empty: it never does."""
+    """A short sentence: what is wrong where it fails. Empty: it never fails."""
     severity: Severity
     judge: Callable[[View], Finding]
     wanted: str = ""
@@ -55,7 +55,7 @@ class Check:
     why: str = ""
     source: str = ""
     remedies: Remedies = ()
-    """Their ids lack the check's: now, boot."""
+    """Their ids are without the check's: now, boot."""
     host_does: str = ""
     """What the host of a container has to do; there it is the only remedy."""
     watches: Sequence[str] = ()
@@ -64,7 +64,7 @@ class Check:
     """Kernel events to record, as timer/tick_stop."""
 
     def inspect(self, host: Host, situation: Situation) -> Finding:
-        """Judge, if the role is one of those asked."""
+        """Judge a host; not applicable in other roles than the check's."""
         if situation.role not in self.roles:
             return not_applicable(f"not asked of a {situation.role}")
         try:
@@ -106,9 +106,9 @@ def file_check(
 ) -> Check:
     """Give the row of a file that holds one value.
 
-    `is_good` is given the stripped text; ValueError: it makes no sense. `put` is what the remedy
-    writes; None: it cannot be changed now. `applies` raises CannotJudge where the file means
-    nothing.
+    `is_good` gets the stripped text and raises ValueError where it makes no sense. `put` is what
+    the remedy writes; None: it cannot be changed now. `applies` raises CannotJudge where the file
+    has no effect.
     """
 
     def judge(see: View) -> Finding:
@@ -161,7 +161,7 @@ def now(
     id: str = "now",  # noqa: A002 - as in Remedy
     **terms: Unpack[Terms],
 ) -> Remedy:
-    """Change a running machine."""
+    """Make a remedy that changes a running machine."""
     return Remedy(id, summary, changes=changes, **terms)
 
 
@@ -171,15 +171,15 @@ def boot(
     id: str = "boot",  # noqa: A002 - as in Remedy
     **terms: Unpack[Terms],
 ) -> Remedy:
-    """Configure the next boot."""
+    """Make a remedy that takes effect at the next boot."""
     return Remedy(id, summary, boot=items, **terms)
 
 
 def by_hand(summary: str, what: str, **terms: Unpack[Terms]) -> Remedy:
-    """Say what taut cannot do itself."""
+    """Make a remedy that only a person can carry out."""
     return Remedy("by-hand", summary, by_hand=what, **terms)
 
 
 def on_the_host(what: str) -> Remedy:
-    """Say what a guest or a container cannot change itself."""
+    """Make a remedy that only the host of a guest or container can carry out."""
     return by_hand("change it on the host", f"on the host: {what}")

@@ -27,7 +27,7 @@ class Thread:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it is the kernel's own."""
+        """Whether it is a thread of the kernel."""
         return bool(self.flags & _PF_KTHREAD)
 
     @property
@@ -51,7 +51,7 @@ def all_threads(host: Host) -> Iterator[Thread]:
 
 
 def threads_of(host: Host, pid: int) -> Iterator[Thread]:
-    """Those of one process."""
+    """Give the threads of one process; none when it is gone."""
     tids = sorted(int(name) for name in host.names(f"/proc/{pid}/task") if name.isdecimal())
     for tid in tids or (pid,):
         thread = read_thread(host, pid, tid)
@@ -60,7 +60,7 @@ def threads_of(host: Host, pid: int) -> Iterator[Thread]:
 
 
 def read_thread(host: Host, pid: int, tid: int) -> Thread | None:
-    """Read one; None when it is gone or what /proc says makes no sense."""
+    """Read a thread; None when it is gone or what /proc says makes no sense."""
     stat = read_of_thread(host, pid, tid, "stat") or ""
     status = read_of_thread(host, pid, tid, "status") or ""
     # The name may hold blanks and parentheses.

@@ -17,7 +17,7 @@ from taut.host.situation import TraceEvent
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
 _PREFIX = "taut-audit-"
-# What is done *to* a core shows on the core that does it: these are recorded on all cores.
+# What other cores do to a core is noted on theirs: these events are recorded on all cores.
 _SEEN_ELSEWHERE = frozenset({"ipi", "module", "cpuhp"})
 # `  kworker/0:1-17 (  17) [000] d..2. 12.345678: sched_switch: prev_comm=...`; the number of the
 # thread group and the flags depend on options of the buffer.
@@ -36,8 +36,8 @@ def record_events(
     """Give what happened on the cores; None when tracing is not allowed here.
 
     Events are named as timer/tick_stop. Those this kernel lacks are left out (missing_events).
-    Of interrupts between cores, modules and hotplug: what any core did. A buffer keeps the
-    last 1.4 MB of each core: what it gives are at least the events that happened.
+    Events of interrupts between cores, modules and hotplug come from all cores. A buffer keeps the
+    last 1.4 MB of each core: more may have happened than is given.
     """
     folder = find_tracefs(folders)
     if folder is None:
@@ -54,7 +54,7 @@ def record_events(
                 buffers.append(stack.enter_context(_instance(folder, "", local, cores)))
             if elsewhere:
                 buffers.append(stack.enter_context(_instance(folder, "-all", elsewhere, ())))
-            # Switching events on interrupts every core; it ended before recording begins.
+            # Switching events on interrupts every core; that is over before recording begins.
             for buffer in buffers:
                 _write(buffer / "tracing_on", "1")
             time.sleep(seconds)

@@ -1,8 +1,8 @@
 """Undo: puts back what the journal holds, in reverse order, byte for byte.
 
 First everything is compared: a value that is neither the old one nor what taut put there was
-changed by somebody else, and then nothing is written unless forced. Undo can die too and be called
-again. Files put in place for a boot can be taken back alone: what runs stays as it is.
+changed by somebody else, and then nothing is written unless forced. An undo that died can be called
+again. Files put in place for a boot can be taken back alone: what is in force now then stays.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,7 +22,7 @@ from taut.host.settings.placed_folder import PlacedFolder
 from taut.host.writer import Writer
 
 _OUTLIVE_A_BOOT = frozenset({PlacedFile.kind, PlacedFolder.kind})
-# Of these None is a value: there is no such file, folder or holder. Else the device is gone.
+# For these None is a value (no such file, folder or holder); for others, the device is gone.
 _CAN_BE_ABSENT = _OUTLIVE_A_BOOT | {HeldLatency.kind}
 
 
@@ -38,12 +38,12 @@ class Touched:
 
 @dataclass
 class UndoReport:
-    """What undo did, or found in its way."""
+    """What undo did, or what kept it from it."""
 
     restored: list[Setting] = field(default_factory=list)
     was_as_before: list[Setting] = field(default_factory=list)
     by_reboot: list[Touched] = field(default_factory=list)
-    """Gone with the boot it was set in."""
+    """Values that a reboot has taken back."""
     gone: list[Setting] = field(default_factory=list)
     """Threads and devices that are no longer there."""
     strangers: list[Touched] = field(default_factory=list)
@@ -51,7 +51,7 @@ class UndoReport:
     heirs: list[Heir] = field(default_factory=list)
     """Threads that were started since by threads that apply moved, and inherited their cores."""
     elsewhere: list[IrqPlacement] = field(default_factory=list)
-    """Interrupts with their old masks that another core serves: they did not fire meanwhile."""
+    """Interrupts with their old masks still served by another core: they have not fired since."""
     failed: list[Touched] = field(default_factory=list)
     complaints: Sequence[str] = ()
     archive: Path | None = None
@@ -75,7 +75,7 @@ def undo(
 ) -> UndoReport:
     """Take back what the journal holds, or some applies of it. The caller holds its lock.
 
-    `only_files`: what outlives a boot, and nothing that is in force now.
+    `only_files`: take back only what outlives a boot; what is in force now stays.
     """
     contents = journal.load()
     others = [e for e in contents.entries if not outlives_a_boot(e)] if only_files else []
@@ -143,9 +143,9 @@ def _strange_side_effects(
 
 
 def _begun(contents: Contents) -> Sequence[Entry]:
-    """Leave what an apply that died had not come to: whatever it is now, taut did not do it.
+    """Leave out the changes that a dead apply had not come to: taut did not write those.
 
-    Where lines are lost nobody knows how far it came; nor, after a crash of the machine, of files.
+    Where lines are lost nobody knows how far it came; after a crash of the machine, nor for files.
     """
     if contents.complaints:
         return contents.entries
@@ -166,7 +166,7 @@ def _begun(contents: Contents) -> Sequence[Entry]:
 
 
 def _of_this_boot(host: Host, entries: Sequence[Entry], report: UndoReport) -> list[Entry]:
-    """Leave what a reboot took back already."""
+    """Leave out the changes that a reboot took back, and note them in the report."""
     boot = boot_id(host)
     ours = []
     for entry in entries:
@@ -237,7 +237,7 @@ def _restore(
 
 
 def _bring_back(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoReport) -> None:
-    """Interrupts go back together: each may make us wait."""
+    """Bring all interrupts back at once, since each may take long to move."""
     placements = [
         (setting, old)
         for setting, old in _truth(entries).items()
@@ -248,7 +248,7 @@ def _bring_back(host: Host, writer: Writer, entries: Sequence[Entry], report: Un
 
 
 def _verify(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoReport) -> None:
-    """Read all again: what one setting moved in another is put back once more."""
+    """Read everything again, and put back once more what writing another setting moved."""
     truth = _truth(entries)
     why = {
         setting: _put(writer, setting, old)
@@ -275,14 +275,14 @@ def _is_exact(setting: Setting, now: str | None, old: str | None) -> bool:
 
 
 def _is_as_before(setting: Setting, now: str | None, old: str | None) -> bool:
-    """Of files only the same text will do; other kinds know what is beyond their power."""
+    """Whether a setting is as before: a file must have the same text, other kinds must agree."""
     if _is_exact(setting, now, old):
         return True
     return setting.kind != FileSetting.kind and setting.agrees(now, old)
 
 
 def _put(writer: Writer, setting: Setting, value: str | None) -> str:
-    """Write; give why not, if not. Whether it took is read afterwards."""
+    """Write a value; give why that failed, or nothing. Whether it took effect is read later."""
     try:
         setting.write(writer, value)
     except OSError as error:
@@ -293,7 +293,7 @@ def _put(writer: Writer, setting: Setting, value: str | None) -> str:
 def _leave(
     journal: Journal, contents: Contents, others: Sequence[Entry], report: UndoReport
 ) -> None:
-    """Take what is taken back out of the journal; a corrupt one stays as it is."""
+    """Remove what was taken back from the journal; a corrupt journal stays as it is."""
     if not (report.failed or report.was_empty or contents.complaints):
         journal.keep(others, "undone")
 

@@ -1,4 +1,4 @@
-"""Verify: whether what apply put is still in force, by reading the machine again."""
+"""Verify: read the machine again and say whether what apply changed is still in force."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Verification:
 
 
 def verify(host: Host) -> Verification:
-    """Compare; a setting that several applies changed counts once, as the last left it."""
+    """Compare all changes; a setting that several applies changed counts once, with the last."""
     contents = Journal(host).load()
     last: dict[Setting, Entry] = {entry.setting: entry for entry in contents.entries}
     return Verification([_verified(host, entry) for entry in last.values()], contents.complaints)

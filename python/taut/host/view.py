@@ -1,7 +1,7 @@
 """What one check sees: a host in a situation, and the findings it may give.
 
-A judging function asks for what it needs. What is absent, forbidden or makes no sense raises
-CannotJudge, whose finding the table hands on: a judge only says what it makes of good values.
+A judging function reads what it needs through this. A value that is absent, forbidden or makes no
+sense raises CannotJudge, which table.py turns into a finding: judges only deal with good values.
 """
 
 from collections.abc import Collection
@@ -81,7 +81,7 @@ class View:
 
     @property
     def is_guest(self) -> bool:
-        """Whether firmware, siblings and frequencies are those of a machine below."""
+        """Whether it is a guest, whose firmware, siblings and frequencies are its host's."""
         return self.role is Role.KVM_GUEST or self.machine.hypervisor is not None
 
     # Reading, as Host does: None, or nothing, where there is nothing to read.
@@ -140,31 +140,31 @@ class View:
         return self.odd(path) if cores is None else cores
 
     def odd(self, path: str) -> NoReturn:
-        """CannotJudge: a file that is absent, or holds what nobody here understands."""
+        """Raise CannotJudge for a file that is absent, or whose content makes no sense."""
         self.cannot_tell(f"{path}: {self.text(path)[:60]!r}", NEW_FORMAT)
 
     def skip(self, why: str) -> NoReturn:
-        """CannotJudge: there is nothing to judge on this host or in this role."""
+        """Raise CannotJudge: there is nothing to judge on this host or in this role."""
         raise CannotJudge(not_applicable(why))
 
     def cannot_tell(self, observed: str, needs: str, wanted: str | None = None) -> NoReturn:
-        """CannotJudge: it cannot be seen; `needs` says what would be needed."""
+        """Raise CannotJudge: it cannot be seen; `needs` says what would be needed."""
         raise CannotJudge(self.unknown(observed, needs, wanted))
 
     # Findings.
 
     def passed(self, observed: str, cores: CpuSet = (), wanted: str | None = None) -> Finding:
-        """As it should be."""
+        """Make a finding of a check that passes."""
         return passed(observed, self._wanted(wanted), cores)
 
     def failed(
         self, observed: str, cores: CpuSet = (), wanted: str | None = None, fault: str = ""
     ) -> Finding:
-        """Not as it should be; `fault` where it is another than the check's usual one."""
+        """Make a finding of a check that fails; `fault` where it is not the check's usual one."""
         return failed(observed, self._wanted(wanted), cores, fault)
 
     def unknown(self, observed: str, needs: str, wanted: str | None = None) -> Finding:
-        """Cannot be seen; `needs` says what would be needed."""
+        """Make a finding of what cannot be seen; `needs` says what would be needed to see it."""
         return unknown(observed, needs, self._wanted(wanted))
 
     def good_if(self, is_good: bool, observed: str) -> Finding:
@@ -172,7 +172,7 @@ class View:
         return self.passed(observed) if is_good else self.failed(observed)
 
     def none_of(self, bad: Collection[int], observed: str) -> Finding:
-        """No poll core shall be bad. Where nobody named any: what holds for whichever they are."""
+        """Pass if no poll core is in `bad`; without named ones, judge what holds for any choice."""
         if self.cores:
             hit = tuple(core for core in self.cores if core in bad)
             return self.failed(observed, hit) if hit else self.passed(observed, self.cores)
@@ -183,9 +183,9 @@ class View:
         return self.unknown(observed, NAME_CORES)
 
     def all_in(self, inside: CpuSet, observed: str) -> Finding:
-        """Every poll core shall be in a set; the finding names those that are not."""
+        """Pass if every poll core is in `inside`; the finding names those that are not."""
         if not self.cores:
-            # None inside is wrong whichever cores poll.
+            # An empty set is wrong whichever cores poll.
             return self.unknown(observed, _NAME_THE_CORES) if inside else self.failed(observed)
         missing = tuple(core for core in self.cores if core not in inside)
         if missing:
@@ -193,9 +193,9 @@ class View:
         return self.passed(observed, self.cores)
 
     def none_in(self, taken: CpuSet, observed: str) -> Finding:
-        """No poll core shall be in a set; the finding names those that are."""
+        """Pass if no poll core is in `taken`; the finding names those that are."""
         if not self.cores:
-            # All cores are wrong whichever of them poll.
+            # If all cores are taken, it is wrong whichever of them poll.
             if self.online and set(self.online) <= set(taken):
                 return self.failed(observed)
             return self.unknown(observed, _NAME_THE_CORES)
@@ -209,7 +209,7 @@ class View:
 
 
 def mask_in(text: str | None) -> CpuSet | None:
-    """Read a mask of cores; None where it is none."""
+    """Read a mask of cores; None where the text is none."""
     try:
         return None if text is None else parse_cpu_mask(text)
     except ValueError:
@@ -222,5 +222,5 @@ def shown(cores: CpuSet) -> str:
 
 
 def named(cores: CpuSet) -> str:
-    """Write them within a sentence: core 2, cores 2-3."""
+    """Write cores within a sentence: core 2, cores 2-3."""
     return f"core{'' if len(cores) == 1 else 's'} {shown(cores)}"

@@ -31,7 +31,7 @@ class Writer:
         self._write(path, text, os.O_WRONLY)
 
     def put_file(self, path: str, text: str) -> None:
-        """Make a file or replace it, whole: under another name first."""
+        """Make or replace a file, whole: written under another name, then renamed."""
         target = self._at(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f".{target.name}.taut")
@@ -65,7 +65,7 @@ class Writer:
     def command(self, argv: Sequence[str], timeout_s: float | None = None) -> None:
         """Run a program that changes something: systemctl, ethtool, swapoff.
 
-        One that takes longer than `timeout_s` is killed (ETIMEDOUT); None: it may take for ever.
+        One that takes longer than `timeout_s` is killed (ETIMEDOUT); None: there is no limit.
         """
         try:
             ended = subprocess.run(
@@ -75,7 +75,7 @@ class Writer:
                 errors="replace",
                 check=False,
                 timeout=timeout_s,
-                # Should we be killed nothing may change after us, while undo looks.
+                # If we are killed, nothing may change any more, because undo may be looking.
                 preexec_fn=_die_with_parent,
             )
         except FileNotFoundError as error:
@@ -88,11 +88,11 @@ class Writer:
             raise OSError(0, f"{' '.join(argv)}: {said[-1]}")
 
     def start_process(self, argv: Sequence[str]) -> IO[bytes]:
-        """Start a program that outlives taut; give its standard input, its word to go on.
+        """Start a program that outlives taut; give its standard input, where it waits for `go`.
 
-        Should we die before we say so it reads the end of the file, and shall end too.
+        If we die before, it reads the end of the file and must end, too.
         """
-        # Nobody waits for it: it is to live on, and init takes it over.
+        # Nobody waits for it: it outlives us, and init takes it over.
         child = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
@@ -107,7 +107,7 @@ class Writer:
         return child.stdin
 
     def end_process(self, process: int) -> None:
-        """Ask a process to end; one that is gone is as well."""
+        """Ask a process to end; one that is already gone is no error."""
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGTERM)
 

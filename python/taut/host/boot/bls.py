@@ -30,7 +30,7 @@ def options_line(options: str, parameters: Sequence[Reasoned]) -> str:
 
 
 def _entry(text: str, parameters: Sequence[Reasoned]) -> str:
-    """Several options lines are one command line: ours go to the last, the old leave all."""
+    """Replace parameters: several options lines are one command line; ours go into the last one."""
     lines = text.splitlines()
     places = [i for i, line in enumerate(lines) if line.split()[:1] == ["options"]]
     for i in places[:-1]:

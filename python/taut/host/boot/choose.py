@@ -18,9 +18,9 @@ def choose_wishes(
 ) -> list[BootWish]:
     """Give every boot item of the profile.
 
-    Of a check that does not fail, what is in force stays: after a reboot with taut's parameters
-    the same ones are chosen again, and not none. What advice contradicts itself about is left out,
-    as a plan leaves it out.
+    Items of a check that passes stay if they are in force: after a reboot with taut's parameters
+    the same ones are chosen again. Items whose advice is contradicted elsewhere are left out, as in
+    a plan.
     """
     wishes = []
     for check, state, remedy in _remedies(checks, host, situation, profile):
@@ -35,7 +35,7 @@ def choose_wishes(
 def choose_hold_us(
     checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
 ) -> int | None:
-    """Give the wake-up latency that a service should hold; None: none of the profile asks."""
+    """Give the wake-up latency in us that a service should hold; None: no remedy asks for one."""
     for _, _, remedy in _remedies(checks, host, situation, profile):
         for change in remedy.changes:
             if isinstance(change.setting, HeldLatency) and change.wanted.isdecimal():
@@ -56,7 +56,7 @@ def _remedies(
 
 
 def is_in_force(host: Host, item: BootItem) -> bool:
-    """Whether a host has an item already; of a parameter, whether it was booted with its name."""
+    """Whether a host has an item already; for a parameter, whether it was booted with that name."""
     match item:
         case KernelParameter():
             words = for_kernel(host.read("/proc/cmdline") or "")[0].replace("-", "_").split()

@@ -12,9 +12,9 @@ from taut.core.errors import InputError
 from taut.host.boot.item import KernelParameter
 from taut.host.boot.wish import BootWish
 
-# Cores that are taken away from everybody else: wishes are added up.
+# Cores that are taken away from everybody else: those of all wishes together.
 _ISOLATING = ("isolcpus", "nohz_full", "rcu_nocbs")
-# Cores that everybody else shall keep to: only what all wishes allow is left.
+# Cores to which everybody else is confined: only those that all wishes allow are left.
 _HOUSEKEEPING = ("irqaffinity", "kthread_cpus", "workqueue.unbound_cpus", "systemd.cpu_affinity")
 # kernel/sched/isolation.c knows these three; a list without any means domain.
 _ISOLCPUS_FLAGS = ("nohz", "domain", "managed_irq")
@@ -24,7 +24,7 @@ _BOOT_CORE = 0
 
 @dataclass(frozen=True)
 class Reasoned:
-    """A parameter, why the first who wants it does, and all who want it."""
+    """A parameter, the reason of the first wish for it, and everybody who wishes for it."""
 
     parameter: KernelParameter
     reason: str

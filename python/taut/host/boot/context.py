@@ -1,4 +1,4 @@
-"""What forms of boot configuration must know besides the items."""
+"""What forms of boot configuration need to know besides the items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from taut.host.situation import Role
 
 @dataclass(frozen=True)
 class BootContext:
-    """One host, as far as its boot configuration asks. Read once; the forms are pure."""
+    """What boot configuration depends on in a host. Read once, so that the forms are pure."""
 
     role: Role
     online: CpuSet
     cores: CpuSet
-    """That poll; of a KVM host, those that run the guest's virtual CPUs."""
+    """Cores that poll; on a KVM host, those that run the guest's virtual CPUs."""
     profile: str = "recommended"
     only: tuple[str, ...] = ()
-    """Checks or remedies that alone are wanted; none: the whole profile."""
+    """Ids of the only checks or remedies that are wanted; empty: the whole profile."""
     program: str = "/usr/bin/taut"
     """Absolute path of taut itself: units start it."""
     hold_us: int | None = None
-    """The wake-up latency a service holds; None: none does."""
+    """The wake-up latency in us that a service holds; None: no service does."""
     cmdline: str = ""
-    """That the machine boots with: /etc/kernel/cmdline, else /proc/cmdline."""
+    """The command line the machine boots with: /etc/kernel/cmdline, else /proc/cmdline."""
     entries: Mapping[str, str] = field(default_factory=dict)
     """BLS entries (loader/entries/*.conf), by path."""
     tuned_folder: str = "/etc/tuned"

@@ -9,7 +9,7 @@ from taut.core.cpus import CpuSet, format_cpu_list
 class KernelParameter:
     """`name` or `name=value`; with `flags` and `cores`, as `isolcpus=managed_irq,2-3`.
 
-    The same parameter from several checks is one: flags are added up.
+    The same parameter from several checks becomes one with the flags of all.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A profile of tuned: what stands at boot, and what tuned keeps while it runs."""
+"""A profile of tuned: what it sets at boot, and what it keeps while it runs."""
 
 from collections.abc import Sequence
 

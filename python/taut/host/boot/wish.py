@@ -8,7 +8,7 @@ from taut.core.errors import InputError
 from taut.host.boot.item import BootItem, ModuleOption, Sysctl, SysfsValue, UnitState
 
 Valued = Sysctl | SysfsValue | ModuleOption | UnitState
-"""Items that are a name and a value; kernel parameters are more (command_line.py)."""
+"""Items with a name and a value; kernel parameters are more complex (command_line.py)."""
 V = TypeVar("V", Sysctl, SysfsValue, ModuleOption, UnitState)
 
 
@@ -19,7 +19,7 @@ class BootWish:
     item: BootItem
     reason: str
     by: str = ""
-    """Who wants it, in a word: the remedy's id. Errors name it."""
+    """Id of the remedy that wants it, for error messages; empty: they give the reason."""
 
     @property
     def wisher(self) -> str:
@@ -59,12 +59,12 @@ def name_of(item: Valued) -> str:
 
 
 def value_of(item: Valued) -> str:
-    """What it is set to."""
+    """Give the value that the item sets, as text."""
     if isinstance(item, UnitState):
         return "enabled" if item.is_enabled else "disabled"
     return item.value
 
 
 def one_line(text: str) -> str:
-    """Give a reason as a comment can hold it."""
+    """Put a reason on one line, so that it fits into a comment."""
     return " ".join(text.split())

@@ -78,7 +78,7 @@ def guests(host: Host) -> list[Guest]:
 
 
 def options(guest: Guest, name: str) -> list[str]:
-    """Give what follows an option of QEMU's, each time."""
+    """Give the argument after each occurrence of an option of QEMU."""
     words = guest.arguments
     return [words[i + 1] for i, word in enumerate(words[:-1]) if word == name]
 

@@ -17,7 +17,7 @@ _GIC_PRIVATE = 32
 
 @dataclass(frozen=True)
 class Interrupt:
-    """One that a driver asked for. Its number may change at boot; action and hwirq name it."""
+    """An interrupt of a driver. Its number may change at boot; action and hwirq identify it."""
 
     number: int
     action: str
@@ -27,7 +27,7 @@ class Interrupt:
     allowed: CpuSet
     """Where it may be delivered."""
     is_unmovable: bool
-    """Known to be so: spread by its driver. Older kernels tell only by refusing a write."""
+    """Known to be spread by its driver. Older kernels tell only by refusing a write."""
 
     @property
     def is_leaving(self) -> bool:
@@ -81,7 +81,7 @@ def fired(watched: Watched) -> Mapping[int, Mapping[int, int]] | None:
 
 
 def device_interrupts(see: View) -> list[Interrupt]:
-    """All that have an action, by number."""
+    """Give the interrupts that have an action, by number."""
     numbers = sorted(int(name) for name in see.names("/proc/irq") if name.isdecimal())
     found = (_interrupt(see, number) for number in numbers)
     return [interrupt for interrupt in found if interrupt is not None]
@@ -113,7 +113,7 @@ def action_of(see: View, number: int) -> str:
 
 
 def _is_unmovable(see: View, number: int) -> bool:
-    """Newer kernels make the mask of such a one read-only; a debug kernel says it in words."""
+    """Whether its driver spreads it: its mask is read-only, or a debug kernel says so."""
     debug = see.read(f"/sys/kernel/debug/irq/irqs/{number}") or ""
     mask = see.host.root / f"proc/irq/{number}/smp_affinity_list"
     try:
@@ -129,7 +129,7 @@ def _is_private(see: View, number: int) -> bool:
 
 
 def _delivered(see: View, number: int) -> CpuSet | None:
-    """In force: of the cores an interrupt may go to, most chips take one."""
+    """Give the cores in force: of those an interrupt may go to, most chips use one."""
     folder = f"/proc/irq/{number}"
     cores = see.list_of_cores(f"{folder}/effective_affinity_list")
     return cores or mask_in(see.read(f"{folder}/effective_affinity"))

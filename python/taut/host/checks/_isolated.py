@@ -34,7 +34,7 @@ class Isolated:
 
 
 def isolated(host: Host) -> Isolated | None:
-    """Read it; None where the kernel tells of neither."""
+    """Read which cores are isolated at boot and by cpusets; None where the kernel tells neither."""
     boot = cores_in(host.read(BOOT))
     found: set[int] = set(_without_domain(host)).difference(boot or ())
     broken: list[str] = []
@@ -50,7 +50,7 @@ def isolated(host: Host) -> Isolated | None:
 
 
 def _partitions(host: Host, root: str) -> tuple[set[int], list[str]]:
-    """Kernels before 6.7 do not sum the partitions up; local ones lie high in the tree."""
+    """Read the partitions one by one: kernels before 6.7 do not sum them up."""
     valid: set[int] = set()
     invalid = []
     for depth in ("*", "*/*"):
@@ -66,7 +66,7 @@ def _partitions(host: Host, root: str) -> tuple[set[int], list[str]]:
 
 
 def _unbalanced(host: Host) -> set[int]:
-    """Version 1: the root does not balance, nor does any group that holds the core."""
+    """Give the cores that neither the root group of version 1 nor a group of theirs balances."""
     everything = cores_in(host.read(f"{_VERSION_1}/cpuset.cpus"))
     if host.read(f"{_VERSION_1}/cpuset.sched_load_balance") != "0" or not everything:
         return set()

@@ -19,9 +19,9 @@ class Nic:
 
     name: str
     folder: str
-    """Of its device in /sys."""
+    """Folder of its device in /sys."""
     address: str
-    """Of PCI; empty for a virtio device and other buses."""
+    """PCI address; empty for a virtio device and other buses."""
 
 
 def need_platform(
@@ -29,9 +29,9 @@ def need_platform(
     why: str = "firmware and platform are the host's: audit them there",
     roles: frozenset[Role] = BARE,
 ) -> None:
-    """CannotJudge: in a guest, whatever its role, or in a role that is not asked.
+    """Raise CannotJudge in a guest, whatever its role, and in roles that the check is not for.
 
-    A row that calls it has EVERYWHERE as its roles: a guest shall be told why.
+    A row that calls this has EVERYWHERE as its roles, so that a guest is told why.
     """
     if see.is_guest:
         see.skip(why)
@@ -40,13 +40,13 @@ def need_platform(
 
 
 def hidden(see: View, what: str) -> NoReturn:
-    """CannotJudge: what matters in a guest and can only be seen on its host."""
+    """Raise CannotJudge for what matters in a guest and can only be seen on its host."""
     needs = "not visible in a guest; run taut host audit on the host"
     see.cannot_tell(f"{what}: what a guest reads proves nothing", needs)
 
 
 def count(text: str | None) -> int | None:
-    """Read a number that counts something; None: it is none."""
+    """Read a whole number that counts something; None: the text is none."""
     return int(text) if text is not None and re.fullmatch(r"[0-9]{1,20}", text) else None
 
 

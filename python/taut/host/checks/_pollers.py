@@ -8,7 +8,7 @@ from taut.host.view import View
 
 
 def polling_threads(see: View) -> list[Thread]:
-    """Threads whose cores are poll cores; where nobody named any, that have one core."""
+    """Give the threads pinned to poll cores; where nobody named any, those pinned to one core."""
     poll = set(see.cores)
     return [
         thread
@@ -19,7 +19,7 @@ def polling_threads(see: View) -> list[Thread]:
 
 
 def polled_cores(threads: Sequence[Thread]) -> CpuSet:
-    """Cores that such threads have."""
+    """Give the cores of these threads."""
     return tuple(sorted({core for thread in threads for core in thread.allowed}))
 
 

@@ -14,7 +14,7 @@ REAL_TIME = (POLICIES["fifo"], POLICIES["rr"])
 
 
 def kernel_threads(see: View, name: str) -> Iterator[Thread]:
-    """Those whose name starts so; what vanishes meanwhile or cannot be read is left out."""
+    """Give the kernel's threads whose name starts with a prefix; unreadable ones are left out."""
     for pid in see.names("/proc"):
         if not pid.isdecimal():
             continue
@@ -37,6 +37,6 @@ def set_priority(thread: Thread, priority: int) -> Change:
 
 
 def move_off(see: View, thread: Thread) -> Change:
-    """Let a thread run on what it may run on besides poll cores; else on all housekeeping cores."""
+    """Take the poll cores from a thread's cores; with none left, give it all housekeeping cores."""
     left = [core for core in thread.allowed if core in see.housekeeping]
     return move(thread, format_cpu_list(left or see.housekeeping))

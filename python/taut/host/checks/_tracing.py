@@ -18,7 +18,7 @@ def tracefs(host: Host) -> str | None:
 
 
 def need_events(see: View, events: tuple[str, ...], since: str) -> Sequence[TraceEvent]:
-    """Give what was recorded; CannotJudge: none of these events was, or could be."""
+    """Give the recorded events; CannotJudge: none of them was, or could be, recorded."""
     folder = tracefs(see.host)
     if folder is not None and not any(see.is_there(f"{folder}/events/{name}") for name in events):
         needs = f"a kernel that has it ({since})"

@@ -27,7 +27,7 @@ _MAY_COUNT = 1 << 21 | 1 << 38
 
 
 def exclusive_cores(see: View) -> Finding:
-    """From inside, sharing shows for certain only where all cores are shared."""
+    """From inside a container, only sharing all cores can be told for certain."""
     path = _cgroup_file(see, "cpuset.cpus.effective")
     # Of cgroup v1 the mask of this process tells the same.
     ours = (see.list_of_cores(path) if path else _allowed(see)) or ()
@@ -92,7 +92,7 @@ def interrupts(see: View) -> Finding:
 
 
 def writable_settings(see: View) -> Finding:
-    """It is right that they are read-only; what is wrong must then be mended outside."""
+    """Settings are rightly read-only here; what is wrong must be mended on the host."""
     flags = {
         fields[1]: fields[3].split(",")
         for fields in (line.split() for line in (see.read(_MOUNTS) or "").splitlines())
@@ -106,7 +106,7 @@ def writable_settings(see: View) -> Finding:
 
 
 def plan_outside(see: View) -> Iterable[Remedy]:
-    """The same plan, outside."""
+    """Advise to apply the same plan on the host."""
     cores = format_cpu_list(see.cores or _allowed(see))
     named = f" --cores {cores}" if cores else ""
     return (on_the_host(f"taut host plan --role poll-core{named}, then apply"),)

@@ -235,7 +235,7 @@ def _carrying(see: View) -> list[str]:
 
 
 def _options(see: View, interface: str) -> dict[str, str]:
-    """What this check knows of."""
+    """Give the options that this check judges."""
     coalesce = ethtool_options(see.host, interface, "coalesce")
     known = {name: coalesce[name] for name in ("adaptive-rx", "rx-usecs") if name in coalesce}
     return {**known, **ethtool_options(see.host, interface, "eee")}

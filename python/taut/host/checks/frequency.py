@@ -26,9 +26,9 @@ from taut.host.threads import some
 from taut.host.view import CPU, NEW_FORMAT, View
 
 _TURBO_OFF = {f"{CPU}/intel_pstate/no_turbo": "1", f"{CPU}/cpufreq/boost": "0"}
-"""What each switch of turbo says when it is off."""
+"""The switches of turbo, and what each says when turbo is off."""
 _TURBO_FLAGS = {"ida", "cpb"}
-"""With which a processor says that it has turbo and the BIOS left it on: Intel's, AMD's."""
+"""Flags (Intel's, AMD's) of a processor that has turbo, not switched off by the BIOS."""
 _UNCORE = f"{CPU}/intel_uncore_frequency"
 _INTEL = f"{CPU}/intel_pstate/status"
 _AMD = f"{CPU}/amd_pstate/status"
@@ -138,7 +138,7 @@ def fix_uncore(see: View) -> Iterable[Remedy]:
 
 
 def _uncore_limits(see: View) -> dict[str, tuple[int | None, ...]]:
-    """By package and die, or cluster: the lowest and the highest, in kHz."""
+    """Give by package and die, or cluster, the lowest and the highest frequency in kHz."""
     return {
         name: tuple(count(see.read(f"{_UNCORE}/{name}/{end}_freq_khz")) for end in ("min", "max"))
         for name in see.names(_UNCORE)
@@ -225,7 +225,7 @@ def _policies(see: View) -> dict[str, CpuSet]:
 
 
 def _need_policies(see: View, what: str) -> dict[str, CpuSet]:
-    """Give them; CannotJudge: a guest's are its host's, or the firmware sets the clock."""
+    """Give the folders of cpufreq; CannotJudge: the host or the firmware sets the clock."""
     found = _policies(see)
     if not found and see.paths(_POLICIES):
         see.cannot_tell(f"{what}: no policy of these cores", NEW_FORMAT)

@@ -10,7 +10,7 @@ from taut.host.view import WATCH, View
 
 _STAT = "/proc/stat"
 _COLUMN = 7
-"""Of the times after `cpuN` (proc(5)), in hundredths of a second."""
+"""Index of the steal time after `cpuN` (proc(5)), in hundredths of a second."""
 _MS = 10
 # A parameter such as nested_pvm=1, which those set who nest. kvm_intel.nested= is about guests
 # of this one.

@@ -82,7 +82,7 @@ def _held_us(see: View) -> int | None:
 
 
 def idle_poll(see: View) -> Finding:
-    """Tolerate it where only cores that poll have nothing else.
+    """Pass idle=poll where the hardware is ours, at the price of power; fail it in a guest.
 
     A core that polls never idles; the parameter makes all the others burn power as well.
     """

@@ -9,7 +9,7 @@ from taut.host.table import KVM_HOSTS, MAJOR, MINOR, REBOOT, Check, boot, by_han
 from taut.host.view import NEW_FORMAT, View
 
 _SWITCH = ("Y", "N")
-"""How the kernel shows a switch, where not as a number."""
+"""How the kernel shows a switch that is not a number."""
 # KVM's own default on x86 (HALT_POLL_NS).
 _LEAST_NS = 200_000
 _BUG = "/sys/devices/system/cpu/vulnerabilities/itlb_multihit"
@@ -17,14 +17,14 @@ _BUG = "/sys/devices/system/cpu/vulnerabilities/itlb_multihit"
 
 @dataclass(frozen=True)
 class _Parameter:
-    """Of a module, and what is wanted of it."""
+    """A parameter of a module, and the wanted value."""
 
     module: str
     option: str
     good: tuple[str, ...]
-    """Texts that are as wanted."""
+    """The texts that pass."""
     value: str
-    """What the remedy sets."""
+    """The value that the remedy sets."""
 
     @property
     def path(self) -> str:

@@ -165,12 +165,12 @@ def _of_switch(see: View, tid: int) -> Thread | None:
 
 @dataclass(frozen=True)
 class _Group:
-    """A group of resctrl; "" is the default one, of all that is in no other."""
+    """A group of resctrl; "" is the default one, for everything in no other."""
 
     name: str
     cores: CpuSet
     ways: dict[int, int]
-    """Bitmap of ways by cache."""
+    """Bitmap of ways, by number of the cache."""
 
 
 def cache_ways(see: View) -> Finding:

@@ -115,7 +115,7 @@ def _strays(see: View) -> list[str]:
 
 
 def _pinned(see: View, pollers: list[Thread]) -> list[Change]:
-    """Where it runs now if nobody else has that core; else any that is free."""
+    """Choose the core where it runs now unless somebody else has it; else any free one."""
     taken = {thread.allowed[0] for thread in pollers if len(thread.allowed) == 1}
     free = [core for core in see.cores if core not in taken]
     changes = []

@@ -28,13 +28,13 @@ from taut.host.view import CPU, NAME_CORES, WATCH, CannotJudge, View
 _ACTIVE = f"{CPU}/smt/active"
 _STAT = "/proc/stat"
 _IDLE = 0.01
-"""Of its time a sibling may be busy: the kernel's own housekeeping."""
+"""A sibling may be busy for this share of its time with the kernel's own housekeeping."""
 _NODES = "/sys/devices/system/node"
 _VULNERABILITIES = f"{CPU}/vulnerabilities"
 _INVLPGB_SINCE = (6, 15)
 """The kernel that began to use AMD's INVLPGB."""
 _ZEN_3 = 0x19
-"""Its family, the first to have it."""
+"""Family of AMD's Zen 3, the first with INVLPGB."""
 
 
 def siblings(see: View) -> Finding:
@@ -193,7 +193,7 @@ def _nodes(see: View) -> list[int]:
 
 
 def _node_of(see: View, folder: str) -> int | None:
-    """Of a device; of a virtio device it stands one folder up. -1: firmware does not tell."""
+    """Give a device's node (a virtio device's is one folder up); -1: firmware does not tell."""
     own, parent = see.read(f"{folder}/numa_node"), see.read(f"{folder}/../numa_node")
     return count(own if own is not None else parent)
 

@@ -15,22 +15,22 @@ from taut.host.kernel_parameters.problem import Gravity, Kind, Problem
 
 @dataclass(frozen=True)
 class Advice:
-    """Of parameters whose name, and value where given, match these patterns."""
+    """What to say of parameters whose name, and value where given, match these patterns."""
 
     name: str
     value: str | None
-    """None: whatever the value, or none."""
+    """A pattern; None: any value, or none."""
     kind: Kind
     severity: Gravity
     message: str
     remedy: str = ""
     since: Version = (0, 0)
-    """Said of kernels from here on, and where nobody knows the kernel."""
+    """For kernels from this version on, and where the kernel is not known."""
     until: Version | None = None
-    """Said only of kernels that are known to be older."""
+    """Only for kernels known to be older than this version."""
 
     def matches(self, parameter: Parameter, kernel: Version | None) -> bool:
-        """Whether it is to be said."""
+        """Whether the advice is for this parameter of this kernel (None: not known)."""
         if kernel is not None and kernel < self.since:
             return False
         if self.until is not None and (kernel is None or kernel >= self.until):

@@ -18,14 +18,14 @@ class Parameter:
     """One word of a kernel command line; `value` is None where no `=` follows the name."""
 
     text: str
-    """As written."""
+    """The word as written."""
     name: str
     """With `_` for `-`: the kernel takes both alike."""
     value: str | None
 
 
 def parse_command_line(text: str) -> list[Parameter]:
-    """Cut it up; what follows `--` is for init and not given."""
+    """Cut a command line into parameters; what follows `--` is for init and left out."""
     parameters = []
     for word in _WORDS.findall(text.replace("\0", " ")):
         if word == "--":

@@ -45,7 +45,7 @@ def _region(text: str, last_core: int) -> list[int]:
 
 
 def _groups(text: str, first: int, last: int, used: str | None, group: str | None) -> list[int]:
-    """Of every `group` cores from `first` on, the first `used`."""
+    """Give the first `used` of every `group` cores from `first` to `last`."""
     if used is None or group is None:
         return list(range(first, last + 1))
     n_used, n_group = _bounded(used), _bounded(group)

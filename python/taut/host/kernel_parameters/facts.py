@@ -1,4 +1,4 @@
-"""What is known of the kernel a command line is for; whatever is not known is not judged."""
+"""What is known of the kernel that a command line is for; what is unknown is not judged."""
 
 import gzip
 import re
@@ -18,7 +18,7 @@ _TELLS_IGNORED: Version = (5, 14)
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """Of a kernel and the machine it runs on. The empty one judges names and values only."""
+    """What is known of a kernel and its machine; without facts only names and values are judged."""
 
     kernel: Version | None = None
     config: Mapping[str, str] | None = None
@@ -33,7 +33,7 @@ class KernelFacts:
 
     @property
     def n_cores(self) -> int | None:
-        """Cores are numbered below this."""
+        """One more than the highest number of a core; None: the cores are not known."""
         return max(self.cores) + 1 if self.cores else None
 
 

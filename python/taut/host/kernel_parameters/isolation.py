@@ -13,7 +13,7 @@ from taut.host.kernel_parameters.cpu_list import ASSUMED_CORES, parse_kernel_cpu
 from taut.host.kernel_parameters.problem import Gravity, Kind, Problem
 from taut.host.kernel_parameters.values import CPU_LISTS, split_flags
 
-# Who keeps to the cores it names, and what that is.
+# Parameters that confine something to the cores they name, and what they confine.
 _HOUSEKEEPERS = {
     "irqaffinity": "interrupts go to",
     "workqueue.unbound_cpus": "unbound work runs on",
@@ -36,7 +36,7 @@ class CoreList:
 
 
 def core_lists(parameters: Sequence[Parameter], n_cores: int | None) -> list[CoreList]:
-    """Give those that can be read; values.py judged the others."""
+    """Give the parameters whose list of cores can be read; values.py judges the others."""
     found = []
     for parameter in parameters:
         if parameter.name not in CPU_LISTS and parameter.name not in _HOUSEKEEPERS:
@@ -145,7 +145,7 @@ def _mismatch(item: CoreList, nohz: CoreList) -> Problem:
 
 
 def _keeper_problems(lists: Sequence[CoreList], isolating: Sequence[CoreList]) -> Iterator[Problem]:
-    """Housekeeping that is sent to isolated cores."""
+    """Find housekeeping that is sent to isolated cores."""
     isolated = frozenset().union(*(item.cores for item in isolating))
     for item in lists:
         name = item.parameter.name
@@ -159,7 +159,7 @@ def _keeper_problems(lists: Sequence[CoreList], isolating: Sequence[CoreList]) -
 
 
 def _offload_problems(lists: Sequence[CoreList]) -> Iterator[Problem]:
-    """Callbacks of isolated cores that stay there."""
+    """Find isolated cores whose RCU callbacks stay on them."""
     offloaded = [item for item in lists if item.parameter.name in ("rcu_nocbs", "nohz_full")]
     if not any(item.parameter.name == "rcu_nocbs" for item in offloaded):
         return

@@ -29,7 +29,7 @@ SINCE: Mapping[str, Version] = {
     "workqueue.unbound_cpus": (6, 6),
 }
 
-# Meant by habit, and nearer to something else.
+# Misspellings out of habit that are closer to another name than to the one meant.
 _MEANT = {"noht": "nosmt", "nohyperthreading": "nosmt", "nosmt_force": "nosmt=force"}
 
 # A rule of every module, or a family the kernel reads by prefix.
@@ -40,15 +40,15 @@ _SYSCTLS = ("kernel.", "vm.", "net.", "fs.", "dev.", "user.")
 
 @dataclass(frozen=True)
 class Dictionary:
-    """Names, `-` written as `_`."""
+    """The names that taut knows, with `_` for `-`."""
 
     kernels: tuple[Version, ...]
-    """The list was made from, oldest first."""
+    """The kernels from which the list was made, oldest first."""
     names: frozenset[str]
     came: Mapping[str, Version]
-    """Names the kernel before that one in the list lacks."""
+    """By name: the first kernel of the list that has it, where older ones do not."""
     went: Mapping[str, Version]
-    """Names that are gone in that kernel."""
+    """By name: the first kernel of the list that no longer has it."""
     modules: frozenset[str]
 
 
@@ -85,7 +85,7 @@ def _lines(name: str) -> list[str]:
 
 
 def is_known(name: str) -> bool:
-    """Whether a kernel of the list takes it."""
+    """Whether any kernel of the list takes this name."""
     module, dot, option = name.partition(".")
     if name in dictionary().names or name.startswith(_FAMILIES):
         return True
@@ -94,7 +94,7 @@ def is_known(name: str) -> bool:
 
 
 def begins_with_a_known_name(name: str) -> bool:
-    """Whether the kernel may take it for another: it compares some names by their beginning only.
+    """Whether the kernel may take this name for a shorter one: it compares some beginnings only.
 
     Nothing then appears in its log, and the parameter does what the shorter name does.
     """
@@ -141,7 +141,7 @@ def _dotted_suggestion(name: str) -> str | None:
 
 
 def _option_of_a_module(name: str) -> str | None:
-    """Find who has it: `rcu_normal_after_boot` lacks its `rcupdate.` only."""
+    """Find the module that has such an option: `rcu_normal_after_boot` only lacks `rcupdate.`."""
     if len(name) < 8:
         return None
     owners = sorted(
@@ -158,7 +158,7 @@ def _likeness(module: str, name: str) -> float:
 
 
 def _tolerance(name: str) -> int:
-    """How many slips still mean this name; in a short one any slip may be another name."""
+    """Give how many typing errors still mean this name; a short name tolerates fewer."""
     return 0 if len(name) < 4 else 1 if len(name) < 8 else 2
 
 
@@ -180,7 +180,7 @@ def _nearest(
 
 
 def edit_distance(one: str, two: str, limit: int = 1000) -> int:
-    """Letters to insert, delete, replace or swap; counted no further than just above `limit`."""
+    """Count letters to insert, delete, replace or swap; stops counting just above `limit`."""
     before: list[int] = []
     row = list(range(len(two) + 1))
     for i, letter in enumerate(one, 1):

@@ -62,7 +62,7 @@ def support_problems(
 
 
 def _kernel_takes(name: str, facts: KernelFacts, is_running: bool) -> bool:
-    """Whether this very kernel says it knows a name the dictionary does not have."""
+    """Whether the running kernel itself shows that it knows a name the dictionary lacks."""
     module, dot, option = name.partition(".")
     if not dot:
         is_silent = facts.ignored is not None and name not in facts.ignored

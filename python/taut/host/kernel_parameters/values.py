@@ -21,7 +21,7 @@ class Choice:
     words: str
     separators: str = ""
     pattern: str = r"(?!)"
-    """What else is taken."""
+    """A pattern of other values that are taken, too."""
 
     def refuses(self, value: str) -> list[str]:
         """Give the words of a value that are none of the choice."""
@@ -106,7 +106,7 @@ CHOICES: Mapping[str, Choice] = {
     "tsc": Choice("reliable noirqtime unstable nowatchdog recalibrate watchdog"),
 }  # fmt: skip
 
-# Said to be on by their name alone: a value, `0` too, changes nothing.
+# On by their name alone: a value, even `0`, changes nothing.
 FLAGS = words(
     "rcu_nocb_poll nosoftlockup nowatchdog threadirqs nopti nospectre_v1 nospectre_v2 nosmap nosmep"
     " nosmp noapic nolapic nokaslr nohibernate nomodule nohugeiomap norandmaps nox2apic"
@@ -147,7 +147,7 @@ def value_problems(parameter: Parameter, n_cores: int | None) -> Iterator[Proble
 
 
 def _choice_problems(parameter: Parameter, choice: Choice) -> Iterator[Problem]:
-    # What takes a yes or no takes its bare name for yes.
+    # A parameter that takes yes or no takes its bare name as yes.
     if parameter.value is None and (choice is _BOOL or parameter.name in ("mce", "nmi_watchdog")):
         return
     if parameter.text == "amd_iommu=on":

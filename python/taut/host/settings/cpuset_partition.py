@@ -65,7 +65,7 @@ class CpusetPartition:
             raise
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """As sets of cores."""
+        """Compare as sets of cores."""
         if in_force is None or value is None:
             return not in_force and not value
         try:
@@ -74,7 +74,7 @@ class CpusetPartition:
             return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:
-        """A machine without cpusets."""
+        """Say so where the machine has no cpusets."""
         return "no cpuset control group" if error.errno == errno.EOPNOTSUPP else None
 
 
@@ -89,7 +89,7 @@ class CpusetController:
         return "cpuset in cgroup.subtree_control"
 
     def read(self, host: Host) -> str | None:
-        """Look; None without version 2."""
+        """Give `on` or `off`; None without version 2 of control groups."""
         root = cpuset_root(host)
         if root is None:
             return None
@@ -118,7 +118,7 @@ def cpuset_root(host: Host) -> str | None:
 
 
 def isolation_here(host: Host) -> str:
-    """Say honestly what setting cores apart means on this machine."""
+    """Say in words what setting cores apart achieves on this machine."""
     if cpuset_root(host) is not None:
         return "cgroup v2: an isolated partition; programs that poll must be started in its group"
     if host.is_there(f"{_VERSION_1}/cpuset.cpus"):
@@ -143,7 +143,7 @@ def _make_unified(writer: Writer, folder: str, cores: str) -> None:
     writer.make_folder(folder)
     writer.write_file(f"{folder}/cpuset.cpus", f"{cores}\n")
     writer.write_file(f"{folder}/cpuset.cpus.partition", "isolated\n")
-    # The kernel takes a partition that cannot be and says so afterwards.
+    # The kernel accepts an impossible partition and marks it invalid afterwards.
     state = writer.host.read(f"{folder}/cpuset.cpus.partition")
     if state != "isolated":
         raise OSError(0, f"{folder}/cpuset.cpus.partition: {state}")
@@ -169,7 +169,7 @@ def _read_version_1(host: Host, folder: str) -> str:
 
 
 def _make_version_1(writer: Writer, folder: str, cores: str) -> None:
-    """Two groups, none of which needs members: domains are built from the groups that balance."""
+    """Make two groups; they need no members: domains are built from the groups that balance."""
     host = writer.host
     wanted = parse_cpu_list(cores)
     rest = [core for core in host.cores(f"{_VERSION_1}/cpuset.cpus") if core not in wanted]

@@ -29,7 +29,7 @@ class EthtoolSetting:
 
     @property
     def name(self) -> str:
-        """As ethtool's command line."""
+        """Interface, group and option, as on ethtool's command line."""
         return f"{self.interface}: {self.group} {self.option}"
 
     def read(self, host: Host) -> str | None:
@@ -42,11 +42,11 @@ class EthtoolSetting:
         writer.command(["ethtool", _OPTIONS[self.group][1], self.interface, self.option, value])
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """As ethtool writes them."""
+        """Compare as ethtool writes them."""
         return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:
-        """What a driver cannot do."""
+        """Say so where the driver does not support the option."""
         return "its driver cannot" if "not supported" in str(error).lower() else None
 
 

@@ -24,7 +24,7 @@ class FileSetting:
     path: str
     form: str = "text"
     may_refuse: bool = False
-    """EIO and EPERM are the machine's right: interrupts that cannot be moved."""
+    """Whether EIO and EPERM are no failure: some interrupts cannot be moved."""
 
     @property
     def name(self) -> str:

@@ -44,7 +44,7 @@ class HeldLatency:
         return f"held {DEVICE}"
 
     def read(self, host: Host) -> str | None:
-        """Give what taut's holder holds; another program's limit is not ours to change."""
+        """Give what taut's holder holds; a limit held by another program is not seen here."""
         holder = find_holder(host)
         return None if holder is None else str(holder.latency_us)
 

@@ -1,6 +1,7 @@
-"""Where an interrupt may go and where it goes: the kernel keeps the core while the mask has it.
+"""The cores an interrupt may go to, and the core that serves it.
 
-So a mask that is written back does not bring the interrupt back; writing its old core first does.
+The kernel keeps the core as long as the mask has it. So writing the old mask back does not bring
+the interrupt back; writing its old core first does.
 """
 
 import time
@@ -14,7 +15,7 @@ from taut.host.host import Host
 from taut.host.writer import Writer
 
 WAIT_S = 10.0
-"""Some interrupts move only when they next fire (IRQCHIP_MOVE_DEFERRED): some do so seldom."""
+"""Some interrupts move only when they next fire (IRQCHIP_MOVE_DEFERRED), which may take long."""
 
 _BETWEEN = " on "
 
@@ -32,7 +33,7 @@ class IrqPlacement:
         return f"core of interrupt {self.irq}"
 
     def read(self, host: Host) -> str | None:
-        """Give both; None where the kernel does not tell."""
+        """Give mask and core; None where the kernel does not tell."""
         allowed = host.read(f"/proc/irq/{self.irq}/smp_affinity_list")
         serves = host.read(f"/proc/irq/{self.irq}/effective_affinity_list")
         # Without a handler nobody serves it.
@@ -48,7 +49,7 @@ class IrqPlacement:
         return _allowed(in_force) == _allowed(value)
 
     def unmovable(self, error: OSError) -> str | None:  # noqa: ARG002 - settings share signatures
-        """Managed interrupts: nobody moved them, so nobody need bring them back."""
+        """Say so for managed interrupts: taut did not move them and need not bring them back."""
         return "managed by its driver"
 
 

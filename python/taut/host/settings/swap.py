@@ -42,7 +42,7 @@ class SwapArea:
     def write(self, writer: Writer, value: str | None) -> None:
         """Call swapon or swapoff, which brings everything back into memory first.
 
-        Whether it fits is asked once more right before: what does not would have the kernel kill
+        Checks once more right before that everything fits: otherwise the kernel would kill
         processes. A swapoff that takes too long is ended, and swap stays on.
         """
         if value is None or self.agrees(self.read(writer.host), value):
@@ -57,13 +57,13 @@ class SwapArea:
         writer.command(["swapon", *(["-p", priority] if priority else []), self.path])
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """`on` means with any priority."""
+        """Compare; a wanted `on` means with any priority."""
         if in_force is not None and value == "on":
             return in_force.startswith("on")
         return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:
-        """Too little memory, or too little time for it: swap is on, as it was."""
+        """Say so where memory or time was too short: swap is then on, as before."""
         if error.errno in (errno.ENOMEM, errno.ETIMEDOUT):
             return error.strerror
         return None
@@ -81,7 +81,7 @@ def used_kb(host: Host, paths: Collection[str]) -> int:
 
 
 def too_little_memory(host: Host, paths: Collection[str]) -> str:
-    """Say why these areas cannot be switched off: what they hold has no room. Empty: it has."""
+    """Say that memory has no room for what these areas hold; empty: it has."""
     used = used_kb(host, paths)
     if not used:
         return ""
@@ -103,5 +103,5 @@ def _kb(text: str | None) -> int | None:
 
 
 def _unescaped(name: str) -> str:
-    """Blanks show as octal escapes there."""
+    """Undo the octal escapes of blanks in /proc/swaps."""
     return name.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")

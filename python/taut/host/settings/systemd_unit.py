@@ -17,7 +17,7 @@ class SystemdUnit:
 
     @property
     def name(self) -> str:
-        """As systemctl shows it."""
+        """The unit, as systemctl names it."""
         return f"unit {self.unit}"
 
     def read(self, host: Host) -> str | None:

@@ -36,13 +36,13 @@ class ThreadAffinity:
             writer.set_affinity(self.thread, parse_cpu_list(value))
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
-        """As sets; a thread that is gone agrees with everything."""
+        """Compare as sets; a thread that is gone agrees with everything."""
         if in_force is None or value is None:
             return True
         return parse_cpu_list(in_force) == parse_cpu_list(value)
 
     def unmovable(self, error: OSError) -> str | None:
-        """EINVAL: PF_NO_SETAFFINITY, a thread bound to its core (kthread_bind)."""
+        """Say so at EINVAL: the thread is bound to its core (PF_NO_SETAFFINITY, kthread_bind)."""
         return "bound to its core" if error.errno == errno.EINVAL else None
 
 
