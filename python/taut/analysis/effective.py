@@ -147,7 +147,7 @@ def _low_rank(levels: _Levels, worth: Reals, own: int, share_above: float) -> in
     """The least level above which there are not too many packets for it to be the percentile."""
     n = int(levels.n_at_least[0])
     above = np.append(levels.n_at_least[1:], 0)[: own + 1]
-    # Judged with the least number of independent packets found on the way there.
+    # Judged with the least number of independent packets between that level and the percentile.
     n_eff = n * np.minimum.accumulate(worth[own::-1])[::-1]
     is_possible = _at_least(above * n_eff / n, n_eff, share_above) > _TAIL
     lowest = int(np.argmax(is_possible)) if is_possible.any() else own

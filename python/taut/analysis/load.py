@@ -22,7 +22,7 @@ class HasLoad(Protocol):
 
 
 def load_of(row: HasLoad) -> LoadKey:
-    """What must agree for devices to stand in one comparison."""
+    """Give what must be equal in two rows for their devices to be compared."""
     of = row.load
     return of.traffic, of.frame, of.both, of.asked_pps, departures_of(of)
 
