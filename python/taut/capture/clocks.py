@@ -1,4 +1,4 @@
-"""How the clocks of two capture files stand to each other, from the lower envelope.
+"""How the clocks of two capture files differ, estimated from the lower envelope of latency.
 
 The smallest latency of each stretch of time is the path with nothing in the way.  If it changes
 steadily, the clocks drift: the line below all those points that touches the most central edge of
@@ -15,10 +15,10 @@ from taut.records.documents.capture import ClockEstimate
 from taut.records.documents.match import Envelope
 
 Point = tuple[int, int]
-"""Time and smallest latency there, both ns."""
+"""A time and the smallest latency around it, both in ns."""
 
 _LEAST_POINTS = 8
-"""Fewer stretches of time say nothing about drift."""
+"""From fewer stretches of time no drift is estimated."""
 
 
 def estimate_clocks(envelope: Envelope) -> ClockEstimate:
@@ -63,7 +63,7 @@ def lower_hull(points: Sequence[Point]) -> list[Point]:
 
 
 def _turns_down(a: Point, b: Point, c: Point) -> bool:
-    """Whether b lies on or above the line from a to c."""
+    """Whether b lies on or above the line from a to c, so that it is no corner of the hull."""
     return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
 
 

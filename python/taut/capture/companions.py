@@ -48,6 +48,6 @@ def refuse_twice(report: MatchReport, companions: Sequence[TrialDirectory]) -> N
 
 
 def _identity(report: MatchReport) -> tuple[int, int, int]:
-    """Captures of different moments differ in it, to the nanosecond."""
+    """Give frames, first and last stamp of the ingress file, which no other capture shares."""
     ingress = report.ingress
     return ingress.frames, ingress.first_ns, ingress.last_ns

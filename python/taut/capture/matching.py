@@ -1,9 +1,9 @@
 """Matching inside an engine: docs/matching.md as SQL, for captures that outgrow one machine.
 
-Three facts make it short. A frame's clock never falls along its file, so the order of one file's
-frames is that of their positions, and running maxima of positions and of clocks speak of the same
-frame. The nearest ingress frames of a key decide ambiguity and ownership alike. And nothing is
-sorted by anything but the key and the clock, so that an engine can spread the keys.
+Three facts make it short. A frame's clock never falls along its file: frames of one file are in the
+order of their positions, and running maxima of position and clock belong to the same frame. The
+nearest ingress frames of a key decide both ambiguity and ownership. And everything is sorted by key
+and clock only, so that an engine can distribute the keys.
 """
 
 from pathlib import Path

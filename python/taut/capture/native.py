@@ -36,9 +36,9 @@ class MatchOptions:
     window_ns: int = DEFAULT_WINDOW_NS
     skip_ns: int = 0
     egress_offset_ns: int = 0
-    """Taken off every egress time stamp."""
+    """Subtracted from every egress time stamp."""
     egress_drift_ppb: float = 0.0
-    """Nanoseconds a second, taken off as well, counted from the first egress time stamp."""
+    """Nanoseconds a second, subtracted as well, counted from the first egress time stamp."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def run_match(
 def _run(
     argv: Sequence[str], progress: Progress | None, meanwhile: Callable[[], None] | None
 ) -> tuple[int, list[str]]:
-    """Run to the end; give exit status and what was said on standard error but progress."""
+    """Run to the end; give exit status and the lines on standard error that are not progress."""
     said: list[str] = []
     with subprocess.Popen(
         argv, stdin=None, stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=_die_along

@@ -26,7 +26,7 @@ from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory, TrialDirectory
 DRIVER = "capture"
 
 RATE_DIGITS = 3
-"""A measured rate names the load with so many digits, so that two captures of one load agree."""
+"""A measured rate is rounded to so many digits, so that captures of one load have one name."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _match_pair(
     refuse_twice(matched.report, companions)
     convert_trial(raw, temporary)
     if with_heads:
-        # Beside the packets until the search by content has read it.
+        # Kept beside the packets until the search by content has read it.
         (raw / HEADS).rename(temporary / HEADS)
     together_with = tuple(str(trial.path.absolute()) for trial in companions)
     document = _trial_document(pair, name, index, matched, temporary, together_with)
@@ -159,7 +159,7 @@ def measured_pps(side: CaptureSide) -> float:
 
 
 def packet_counters(counts: MatchCounts) -> dict[str, int]:
-    """A live run's counters: frames without a packet (ambiguous, truncated) are in none of them."""
+    """Give a live run's counters; frames without a packet (ambiguous, truncated) are left out."""
     sent = counts.matched + counts.lost
     extra = counts.duplicates + counts.orphans + counts.beyond_window
     return {

@@ -15,7 +15,7 @@ Counts = tuple[Integers, Integers]
 """Values, ascending, and how often each occurred."""
 
 _NONE: Integers = np.empty(0, np.int64)
-# What the record files call a metric, where it is not the metric's name.
+# Names of metrics in the record files, where they differ.
 _SERIES_OF = {"latency": "service"}
 
 
