@@ -18,7 +18,7 @@ from taut.core.units import parse_duration_ns
 from taut.records.documents.json_form import plain
 
 CONTENT_FILE_BYTES = 400_000_000
-"""Larger ingress files are searched by content only when asked: that takes longer than all else."""
+"""Larger ingress files are searched by content only on request: it takes longest of all."""
 
 
 class MatchIn(StrEnum):

@@ -20,7 +20,7 @@ from taut.records.rundir import TrialDirectory
 
 
 class Remove(StrEnum):
-    """What of the clocks' difference is taken off the egress time stamps."""
+    """Which part of the clocks' difference is subtracted from the egress time stamps."""
 
     DRIFT = "drift"
     OFFSET = "offset"
@@ -44,7 +44,7 @@ class CaptureJob:
     """Captures of the same device, to be searched by content together with this one."""
 
     def without(self, remove: Remove) -> "CaptureJob":
-        """Match once to see how the clocks differ, and take that off the egress time stamps."""
+        """Match once to see how the clocks differ, and subtract that from egress time stamps."""
         from taut.capture.clocks import estimate_clocks
 
         with _scratch() as folder:
@@ -65,7 +65,7 @@ class CaptureJob:
         return replace(self, options=options)
 
     def document(self, *, match_in_engine: bool) -> CaptureDocument:
-        """Measure without leaving anything but the document."""
+        """Measure, and leave no files: give the document."""
         with _scratch() as folder:
             if match_in_engine or self.engine != "duckdb":
                 return self._document_of_engine(folder, match_in_engine)
@@ -109,7 +109,7 @@ class CaptureJob:
         assert trial.meta.capture is not None, f"{trial.name}: made of captures just now"
         document = capture_document(trial.meta.capture, trial.meta.capture.counts, series)
         [measured] = analysed.trials
-        # What a run directory knows beyond the document: it has counted packets by time.
+        # The run directory adds what the document lacks: packets counted by time.
         doubt = measured.measured.doubt
         document = replace(
             document,

@@ -18,15 +18,15 @@ typer.core.HAS_RICH = False
 
 
 class Command(TyperCommand):
-    """Typer's, with help that is ours."""
+    """Typer's command, with taut's own help."""
 
     context_class = Context
     examples: tuple[str, ...] = ()
     program: str | None = None
-    """One of taut's own programs that this becomes: its options are completed."""
+    """The program of taut that replaces this process; its options are completed. None: none."""
 
     def format_arguments(self, _: click.Context, __: click.HelpFormatter) -> None:
-        """Leave them to format_options: older versions of Click call nothing else."""
+        """Write nothing: format_options does it, the only one that older versions of Click call."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, then options; the usage line says what is required."""
@@ -75,7 +75,7 @@ def make_command(module: ModuleType, name: str) -> Command:
         if isinstance(param, TyperArgument):
             param.help = infos[param.name or ""].default.help
         if isinstance(param.type, click.Path):
-            # Typer's own completes nothing. Who reads says what cannot be read.
+            # Typer's own path type completes nothing. Whoever reads the file reports what is wrong.
             param.type = click.Path(readable=False)
     command.examples = getattr(module, "EXAMPLES", ())
     command.program = getattr(module, "PROGRAM", None)

@@ -12,7 +12,7 @@ EXAMPLES = (
     "taut completion zsh > ~/.zfunc/_taut",
     "taut completion fish > ~/.config/fish/completions/taut.fish",
 )
-# Named, not asked of Click: in its table Typer puts its own, which complete nothing of ours.
+# Listed here, since Typer replaces the classes in Click's table by its own, which do not fit.
 SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 

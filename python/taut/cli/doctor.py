@@ -34,7 +34,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say what this machine can and cannot do, and the remedy."""
-    # Runs first: what their processes hold is free only when they are gone.
+    # First, because killed processes free what they hold.
     removed = [*clean_up(default_base(), Host()), *remove_leftovers()] if clean else []
     report = examine(removed)
     if as_json:

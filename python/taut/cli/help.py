@@ -7,11 +7,11 @@ import click
 from taut.core.wrap import wrap
 
 _COLUMN = 26
-"""Where what an option does begins; longer names have a line of their own."""
+"""The column in which descriptions begin; options with longer names have their own line."""
 
 
 class Formatter(click.HelpFormatter):
-    """Click's, but `R06,K23-now` and `--no-trace` stay in one piece: they are typed."""
+    """Click's formatter that never breaks what users type: `R06,K23-now`, `--no-trace`."""
 
     def write_text(self, text: str) -> None:
         for i, paragraph in enumerate(text.split("\n\n")):
@@ -22,7 +22,7 @@ class Formatter(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = _COLUMN, col_spacing: int = 2
     ) -> None:
-        """Write names, and what they are beside them."""
+        """Write names, each with its description beside it."""
         rows = list(rows)
         longest = max((len(name) for name, _ in rows), default=0)
         column = self.current_indent + min(longest, col_max) + col_spacing

@@ -55,7 +55,7 @@ Publish = Callable[[RunDirectory, Analysis], None]
 """Adds to an analysed run before its report is written."""
 
 Show = Callable[[Path], None]
-"""Prints the result, given the report's path, instead of the run's own table."""
+"""Prints the result instead of the run's own table; gets the report's path."""
 
 
 def default_out(name: str) -> Path:
@@ -225,7 +225,7 @@ def _drawn(run: RunDirectory, analysis: Analysis, *, images: bool) -> Path:
 
 
 def _keep_calibration(run: RunDirectory, analysis: Analysis) -> None:
-    """Add to the manifest, trial by trial, what interrupts cost on this machine when it ran."""
+    """Add to the manifest what interrupts cost on this machine during each trial."""
     found = {
         trial.name: trial.explanation.calibration
         for trial in analysis.trials

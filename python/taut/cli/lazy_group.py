@@ -15,7 +15,7 @@ Sections = Mapping[str, Mapping[str, str]]
 
 
 class LazyGroup(click.Group):
-    """A fork of the tree. The command NAME is the function NAME of `package`.NAME."""
+    """A group of commands. The command NAME is the function NAME of the module `package`.NAME."""
 
     context_class = Context
 

@@ -53,7 +53,7 @@ EXAMPLES = (
 
 _INTERRUPTED = InterruptedRun.exit_status
 
-# What any read or write may meet, whoever makes it, and nobody is to blame for but the machine.
+# Errors that any read or write may meet and that are the machine's, not taut's.
 _REMEDIES = {
     errno.EACCES: "run as root, or name another",
     errno.EPERM: "run as root, or name another",
@@ -115,7 +115,7 @@ def run_command(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", _INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output is gone (`taut ... | head`): nobody is left to tell.
+        # The reader of our output is gone (`taut ... | head`): nobody would see a message.
         sys.stderr.close()
         return 1
     except OSError as error:

@@ -31,9 +31,9 @@ class TerminalProgress:
     def __init__(
         self, console: Console | None = None, *, is_part: bool = False, first: str | None = None
     ) -> None:
-        """`is_part`: plans come one after the other, and nothing is said of where each begins.
+        """`is_part`: several plans follow each other, and the start of each is not announced.
 
-        `first` is said before anything else: if nothing begins, an error stands alone.
+        `first` is printed before the first other line; an error before that stands alone.
         """
         self._console = console or Console(stderr=True)
         self._is_part = is_part
@@ -119,7 +119,7 @@ class TimeLeft:
         self._began = 0
 
     def start(self, plan: Plan, n_done: int) -> None:
-        """Take the whole plan; trials already whole count as the first ones."""
+        """Take the plan, of which the first `n_done` trials are already whole."""
         self._deadline_ns = plan.spec.deadline_ns
         self._rest = {trial.name: trial.expected_ns for trial in plan.trials[n_done:]}
         self._began = time.monotonic_ns()
@@ -128,7 +128,7 @@ class TimeLeft:
         self._began = time.monotonic_ns()
 
     def trial_finished(self, trial: Trial) -> None:
-        """Learn how far off the guess was."""
+        """Note how far off the guess for this trial was."""
         took_ns = time.monotonic_ns() - self._began
         self._rest.pop(trial.name, None)
         self._extra_ns.append(took_ns - trial.expected_ns)

@@ -33,13 +33,13 @@ class Found:
     n_whole: int
     n_planned: int
     verdict: str | None
-    """None: it was not analysed."""
+    """One sentence; None: the run was not analysed."""
     damage: str | None = None
-    """What cannot be read of it."""
+    """Why a file of it cannot be read; None: all can."""
 
     @property
     def outcome(self) -> str:
-        """The verdict, after what is not as it should be."""
+        """The verdict; before it, what is damaged or missing."""
         if self.damage is not None:
             return f"damaged: {self.damage}"
         if self.n_whole < self.n_planned:

@@ -44,7 +44,7 @@ class Job:
 
     @property
     def document(self) -> TrimDocument:
-        """The trim as trim.json has it; there is one when it is measured."""
+        """The trim as trim.json has it; only ask after `measure`."""
         assert self._document is not None, "asked for before it was measured"
         return self._document
 
@@ -66,7 +66,7 @@ class Job:
         target: str,
         cores: CpuSet,
     ) -> None:
-        """Everything that needs the cores; the host is as found when it returns."""
+        """Do everything that needs the cores; leave the host as found."""
         from taut.trim.document import as_document
         from taut.trim.trim import scout, trim
 
@@ -75,8 +75,7 @@ class Job:
         found = scout(bench, self.request)
         self._situation = situation()
         has_some = any(c.when == "now" for c in found.candidates)
-        # A set of nothing that was asked for is measured all the same: it is the control of
-        # everything else.
+        # An empty set of remedies is measured, too, if asked for: it is the control of all others.
         if not self.dry_run and (has_some or self.request.only is not None):
             if has_some:
                 self._ask(found)
@@ -109,9 +108,9 @@ class Job:
         self.document = replace(self.document, in_force=True)
 
     def check(self, budget: str, least_s: float, shorter: str) -> None:
-        """Before anything is measured. `shorter`: how to need less than `least_s`.
+        """Check what must hold before measuring. `shorter`: advice on needing less than `least_s`.
 
-        InputError: the budget shows nothing, or nobody can be asked. MissingToolError: not root.
+        InputError: the budget is too short, or nobody can be asked. MissingToolError: not root.
         """
         if self.dry_run:
             return

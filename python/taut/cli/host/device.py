@@ -30,13 +30,13 @@ DeviceOption = Annotated[
 
 
 def waiting_of(device: str | None) -> frozenset[Waiting]:
-    """What the device does by default while no packet comes; None: it polls.
+    """Say what a driver's device does by default while no packet comes; None: it polls.
 
     InputError: there is no such driver.
     """
     if device is None:
         return POLLS_ONLY
-    # Here, not above: without --device a host needs none of the libraries that measuring needs.
+    # Here, not above: only --device needs the libraries of measuring.
     from taut.dut.drivers import DRIVERS
 
     if device not in DRIVERS:

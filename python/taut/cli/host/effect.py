@@ -51,7 +51,7 @@ driver = {driver}
 [[traffic]]
 rates = ["100kpps"]
 """
-# A floor would take as long again and says nothing of a knob; tracing disturbs.
+# A floor would take as long again without telling anything about a knob; tracing disturbs.
 _LEAN = ("floor=false", "trace=off")
 
 
@@ -158,7 +158,7 @@ def effect(
 def _measure(
     plan: Plan, sets: Sequence[KnobSet], directory: Path, origin: Origin, *, wait: bool
 ) -> CpuSet:
-    """Run everything; the host is as found afterwards. Give the cores the sets were for."""
+    """Run all trials and leave the host as found; give the cores that the sets were applied to."""
     from taut.trim.effect_run import try_sets
 
     with interruptible():
@@ -179,7 +179,7 @@ def _measure(
 
 
 class _Report:
-    """What becomes of the trials once all have run."""
+    """Judges the trials once all have run, and writes and prints the result."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """`taut host noise`: poll on cores and say what kept them from it.
 
-What oslat (rt-tests), sysjitter (Solarflare) and hiccups (rigtorp) do. Names are theirs where they
+As oslat (rt-tests), sysjitter (Solarflare) and hiccups (rigtorp) do, with their names where they
 agree: `core` and `max` are all three's (Core and Maximum of oslat, int_max of sysjitter, max_ns of
 hiccups), `threshold`, `runtime` and `total %` are sysjitter's; a gap is sysjitter's interrupt and
 the hiccup of hiccups. Percentiles are of all times between two readings of the clock, as oslat's

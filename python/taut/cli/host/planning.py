@@ -50,7 +50,7 @@ def plan_for(
 
 
 def split_names(only: str | None) -> list[str] | None:
-    """Turn `R06,K23-now` into names; none of an empty text, as `only = []` in an experiment."""
+    """Turn `R06,K23-now` into names; an empty text is no name, None stays None."""
     if only is None:
         return None
     names = [name.strip() for name in only.split(",") if name.strip()]
@@ -138,7 +138,7 @@ def shown(value: str | None) -> str:
 
 
 def _own_path() -> str:
-    """Name ourselves as units must: by an absolute path."""
+    """Give taut's own absolute path, which systemd units need."""
     called = Path(sys.argv[0])
     if called.name == "taut":
         return str(called.resolve())
