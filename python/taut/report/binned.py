@@ -22,7 +22,7 @@ from taut.report.scene import Ints, Scene
 
 BINS_PER_DECADE = 40
 LINEAR_BINS = 40
-"""At least half as many, since a width is 1, 2 or 5 times a power of ten."""
+"""The most bins of equal width; their width is 1, 2 or 5 times a power of ten."""
 
 _HEIGHT = 280
 

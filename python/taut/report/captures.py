@@ -79,7 +79,7 @@ def clock_words(trial: TrialResult) -> str:
 
 
 def content_words(trial: TrialResult) -> str:
-    """What the search by content came to, in one line."""
+    """Say in one line what the search by content found."""
     content, dut = _capture(trial).content, trial.device.dut
     if content is None:
         return f"{dut}: content not searched; --content does"

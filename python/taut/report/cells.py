@@ -60,7 +60,7 @@ def percentile(row: Row, name: str) -> Cell:
 
 
 def at_least(row: Row, name: str) -> str | None:
-    """What is known of a percentile that too few stalls decide; None where both ends are known."""
+    """Say what a percentile is at least; None where both ends of its interval are known."""
     low, high = row.doubt.confidence_intervals[name]
     if high is not None or row.latency.percentiles_ns[name] is None:
         return None

@@ -35,7 +35,7 @@ __all__ = [
 Chart = alt.LayerChart | alt.Chart
 
 Mark: TypeAlias = Mapping[str, str | int | float | bool]
-"""What is drawn at one place: columns by name, all marks of a chart the same ones."""
+"""One drawn mark: its columns by name; all marks of a chart have the same columns."""
 
 VEGALITE: str = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 """The version whose specifications these are, as `6.1`."""
@@ -102,7 +102,7 @@ def time_scale(least_us: float, greatest_us: float, below: float, above: float) 
 
 
 def time_axis(title: str, least_us: float, greatest_us: float) -> alt.Axis:
-    """Label an axis of times in the unit that fits; a label a decade where it is logarithmic."""
+    """Label an axis of times in the unit that fits; a logarithmic one has a label each decade."""
     wide = is_wide(least_us, greatest_us)
     more: dict[str, Any] = {"values": decades(least_us, greatest_us)} if wide else {"tickCount": 6}
     return alt.Axis(title=title, labelExpr=LATENCY_LABEL, labelFlush=False, **more)

@@ -15,15 +15,15 @@ from taut.report.paragraph import INDENT, print_paragraph, print_whole
 
 GUTTER = 2
 _LEAST_WORDS = 16
-"""A column of words that is narrower has one word a line."""
+"""The least width of a column of words: a narrower one has one word on each line."""
 
 Row = Sequence[Text | str]
-"""A cell a column; those missing at the end are empty. One cell alone is a heading."""
+"""A cell for each column; cells missing at the end are empty. A single cell is a heading."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One of a table, as `numbers`, `labels` or `words` make it."""
+    """A column of a table, made by `numbers`, `labels` or `words`."""
 
     title: str
     is_left: bool = False
@@ -31,17 +31,17 @@ class Column:
 
 
 def numbers(title: str) -> Column:
-    """Give a column of numbers, on the right."""
+    """Make a column of numbers, aligned on the right."""
     return Column(title)
 
 
 def labels(title: str) -> Column:
-    """Give a column of what is called, or typed, as it stands there."""
+    """Make a column of names, or of things to type, whose cells are never broken."""
     return Column(title, is_left=True)
 
 
 def words(title: str) -> Column:
-    """Give a column of words, which may take several lines."""
+    """Make a column of words, which may take several lines."""
     return Column(title, is_left=True, wraps=True)
 
 

@@ -54,7 +54,7 @@ def print_trial(trial: Traced, console: Console, *, details: bool) -> None:
 
 def print_notes(of: ExplanationDocument, console: Console, *, details: bool = True) -> None:
     """Print what weakens an explanation; all of it with details."""
-    # An overload is why there is a tail at all.
+    # Where there is an overload, it is why there is a tail at all.
     notes = sorted(of.notes, key=lambda note: not note.startswith("overload"))
     lines = [f"! {note}" for note in notes]
     if details:

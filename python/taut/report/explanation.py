@@ -35,7 +35,7 @@ COLUMNS = (
     "remedy: check, and what the audit said",
 )
 UNFOLDED = 3
-"""Episodes of a trial before the fold."""
+"""How many episodes of a trial are shown; the others are folded."""
 PARTS = ("who had the core", "what", "time", "share")
 _LEAST_SHARE = 1e-4
 LEGEND = tuple(GRADES.items())
@@ -47,14 +47,14 @@ class Row:
 
     title: str
     colour: str
-    """A variable of the style sheet."""
+    """A variable of the style sheet, as CSS writes it."""
     numbers: Sequence[str]
     checks: Sequence[Checked]
     ask: str
     prediction: str
     is_predicted: bool
     is_guess: bool
-    """Every verdict of it; then the title says "maybe"."""
+    """Whether all verdicts of this cause are guesses; then the title says "maybe"."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ class Part:
     colour: str
     left: str
     width: str
-    """Percent of the bar."""
+    """Width in percent of the bar, as CSS writes it."""
     is_guess: bool
-    """It is a gap's verdict, and that is a guess."""
+    """Whether this part is the gap's verdict, and the verdict a guess."""
 
 
 @dataclass(frozen=True)
 class Episode:
-    """One of the worst episodes; one of an older result has its line and nothing else."""
+    """One of the worst episodes; an episode of an older result only has its line."""
 
     line: str
     facts: Sequence[tuple[str, str]]
@@ -92,7 +92,7 @@ class Traced:
 
     name: str
     heading: str
-    """What it is called where people read."""
+    """The trial's name for people."""
     explanation: ExplanationDocument
 
 
@@ -114,7 +114,7 @@ def summary(e: ExplanationDocument) -> str:
     told = [f"{words} {share_words(share)}" for words, share in shares.items() if share >= 0.01]
     of = f" of {cells.count(e.packets)}" if e.packets else ""
     threshold = cells.time(e.threshold_ns)
-    # A time says itself what is late.
+    # A threshold given as a time needs no explanation.
     above = f"above {e.over} ({threshold})" if e.over.startswith("p") else f"above {threshold}"
     return f"{cells.count(e.tail_packets)}{of} packets {above}: {', '.join(told) or 'none'}."
 
@@ -133,7 +133,7 @@ def calls(e: ExplanationDocument) -> str:
 
 
 def vetoed(e: ExplanationDocument) -> str:
-    """What packets spoke against; empty for results of before that was counted."""
+    """Say what the veto took back; empty for results older than this count."""
     return "" if e.vetoed is None else veto_words(e.vetoed)
 
 
@@ -165,7 +165,7 @@ def _row(total: CauseDocument) -> Row:
 
 
 def _prediction(of: Predicted, remedies: Sequence[str] | None) -> Prediction:
-    """The join of cause and audit as results.json has it; older ones have ids alone."""
+    """Give the audit's checks of a cause from results.json; older results only have their ids."""
     if of.checks is None:
         return Prediction(tuple(Checked(check, "", "") for check in remedies or ()), None)
     return Prediction(of.checks, of.prediction)

@@ -19,7 +19,7 @@ class Failed:
     matters: bool
     """Whether it can cost tens of microseconds."""
     remedy: str
-    """The first one; empty: there is none."""
+    """The first remedy in words; empty: there is none."""
 
 
 def warnings(audit: AuditDocument | None) -> list[str]:
@@ -61,7 +61,7 @@ def failed_rows(audit: AuditDocument) -> list[Failed]:
 
 
 def unknown_rows(audit: AuditDocument) -> list[CheckDocument]:
-    """Checks nobody could make."""
+    """Give the checks whose state is unknown."""
     return [check for check in audit.checks if check.state == "UNKNOWN"]
 
 

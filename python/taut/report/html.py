@@ -42,7 +42,7 @@ from taut.report.run_names import letters, run_names, trial_names
 from taut.report.run_warnings import Warned, folded, lines_of, warnings_of
 from taut.report.scene import Scene, make_scenes
 
-# Under the loads after the first only these are drawn, folded: the file must stay small.
+# Loads after the first only have these figures, folded: the file must stay small.
 _FIGURES_OF_OTHER_LOADS = ("trimmed", "improvement", "percentiles", "tail_by_cause", "histogram")
 _WORST_EPISODES = 20
 
@@ -219,7 +219,7 @@ class _Run:
     verdict: Markup
     trials: Sequence[TrialResult]
     names: Mapping[str, str]
-    """Of its trials, by their folders."""
+    """Names of its trials, by their folders."""
     failed: Sequence[TrialResult]
     threshold: EpisodeThreshold
     conditions: Conditions
@@ -265,14 +265,14 @@ def _warnings(
     names: Sequence[str],
     others: Sequence[str],
 ) -> list[Warned]:
-    """Give what to beware of, `others` first: what comes from no trial."""
+    """Give all warnings, first `others`, which come from no trial."""
     devices = [device for section in sections for device in section.scene.devices]
     return [*(Warned(line) for line in others), *warnings_of(devices, runs, names)]
 
 
 @dataclass(frozen=True)
 class _Told:
-    """An episode and whose it is."""
+    """An episode, and the trial it is from."""
 
     trial: str
     of: EpisodeOfTrial

@@ -31,7 +31,7 @@ TITLES = {
     NO_CORE: "No core",
 }
 MOST_ROWS = 6
-"""Of each core; the others are added up in one row and are told behind a fold."""
+"""The most offenders shown of each core; the others are one row, and listed behind a fold."""
 
 _LEAST_SHARE = 0.01
 
@@ -51,7 +51,7 @@ class Row:
 
     @property
     def remedy(self) -> str:
-        """In one cell, for the terminal."""
+        """The remedy in one cell, for the terminal."""
         return ", ".join(map(str, self.checks)) or self.ask
 
 
@@ -62,7 +62,7 @@ class Group:
     title: str
     rows: Sequence[Row]
     more: Sequence[Row]
-    """Below 1 % of the packets and of the time, or too many."""
+    """Offenders behind the fold: below 1 % of packets and time, or more than MOST_ROWS."""
 
 
 def legend(explanations: Sequence[ExplanationDocument]) -> str:

@@ -14,7 +14,7 @@ from taut.explain.causes import CAUSES, UNKNOWN
 DEVICE_TOKENS = tuple(f"@device{i}" for i in range(1, 9))
 FLOOR_TOKENS = ("@floor1", "@floor2", "@floor3")
 
-# How far from the device's colour to the ink: the first is the one that is most often beside it.
+# Shades, as shares of the way from the device's colour to the ink, the most used one first.
 _SHADES = (0.6, 0.3, 0.85)
 
 # Light and dark, of what is no cause: parts of a gap.
@@ -83,7 +83,7 @@ _DARK: Mapping[str, str] = {
 
 
 def _shaded(theme: Mapping[str, str]) -> Mapping[str, str]:
-    """Add the shades of every device and floor: each so far on the way to the ink."""
+    """Add the shades of every device and floor, mixed with the ink."""
     return {
         **theme,
         **{

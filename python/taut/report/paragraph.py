@@ -29,5 +29,5 @@ def print_note(console: Console, text: str) -> None:
 
 
 def print_whole(console: Console, line: Text | str, style: str = "") -> None:
-    """Print a line that is copied, whatever its length: a path or a command cut in two is none."""
+    """Print a line unbroken, whatever its length: a path or a command must stay whole to copy."""
     console.print(Text(line, style) if isinstance(line, str) else line, soft_wrap=True)

@@ -11,7 +11,7 @@ from taut.report.run_names import Runs, run_names, trial_names
 from taut.report.scene import Device
 
 MOST_LINES = 3
-"""Before a fold: who is warned of everything reads nothing."""
+"""How many lines stand before the fold: readers skip longer lists."""
 
 _MOST_MEDIANS = 4
 
@@ -24,7 +24,7 @@ class Warned:
 
     line: str
     details: Sequence[str] = ()
-    """Whom it concerns, one by one."""
+    """What it concerns, one line each."""
 
 
 def lines_of(found: Sequence[Warned]) -> list[str]:
@@ -36,7 +36,7 @@ def folded(found: Sequence[Warned]) -> list[str]:
     """Give what is behind the fold: further lines, and of each kind whom it concerns."""
     rows = []
     for number, one in enumerate(found):
-        # A kind that concerns one alone has said so in its line.
+        # A warning about a single one names it in its line.
         rows += [one.line] if number >= MOST_LINES else []
         rows += one.details if len(one.details) > 1 else []
     return rows
@@ -144,7 +144,7 @@ def _bands_of(device: Device) -> str:
 
 
 _Trials = Sequence[tuple[str, TrialResult]]
-"""What each is called, and itself."""
+"""Trials with their names for people."""
 
 
 def _failed(trials: _Trials) -> Warned | None:
@@ -189,7 +189,7 @@ def _audits(runs: Runs, names: Sequence[str]) -> list[Warned]:
 
 
 def _of_trials(trials: _Trials) -> list[Warned]:
-    """What trials say of themselves, but for what is said once a row."""
+    """Give the warnings that trials have themselves, except those given once for each row."""
     by_words: dict[str, list[str]] = {}
     for heading, trial in trials:
         for warning in trial.warnings:

@@ -26,7 +26,7 @@ from taut.storage.engines import open_engine
 Ints = npt.NDArray[np.int64]
 
 _ALWAYS = 10_000
-"""One packet in so many, the rarest percentile that every table has."""
+"""One packet in so many: p99.99, the rarest percentile that every table has."""
 
 
 @dataclass(frozen=True)

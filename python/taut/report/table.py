@@ -39,11 +39,11 @@ class Column:
     cell: Callable[[Device], Cell]
     rank: int = 0
     is_of_generator: bool = False
-    """Captures have no generator that could have been late."""
+    """Whether it is about the generator, which captures do not have."""
 
     @property
     def width(self) -> int:
-        """Of the title, which may have two lines."""
+        """The width of the title's longest line, in characters."""
         return max(map(len, self.title.splitlines()))
 
 
@@ -122,7 +122,7 @@ def _print_warnings(found: Sequence[Warned], console: Console, *, details: bool)
 def _print_table(
     groups: Sequence[Sequence[Device]], columns: Sequence[Column], console: Console
 ) -> None:
-    """Print a block a load, the load above it; where columns do not fit labels take two lines."""
+    """Print a block for each load below its name; labels take two lines where space is short."""
     first, *rest = (column.title for column in columns)
     rows: list[list[Text]] = []
     for group in groups:

@@ -26,7 +26,7 @@ from taut.report.palette import cause_token, css_name
 
 TITLE = "The trim"
 FIGURE = "trimmed"
-"""The figure that stands in the trim's section."""
+"""Id of the figure in the trim's section."""
 
 NOW, BOOT, BY_HAND = "now", "at boot", "by hand"
 
@@ -130,7 +130,7 @@ class Shown:
     low: str
     high: str
     one: str
-    """Where a ratio of 1 lies: no effect."""
+    """Where a ratio of 1 (no effect) lies on the axis, in percent."""
 
 
 EFFECTS_NOTE = (
@@ -205,7 +205,7 @@ class CauseRow:
     colour: str
     """A variable of the style sheet."""
     numbers: Sequence[tuple[str, str]]
-    """For each state the share of the tail, and how late it made the packets of a million."""
+    """For each state, in words: the share of the tail, and the lateness in a million packets."""
     before: str
     after: str
 
@@ -231,7 +231,7 @@ def cause_rows(trim: Trim) -> list[CauseRow]:
 
 
 def bar_words(trim: Trim) -> str:
-    """Say what the bars are as long as."""
+    """Say what the length of the bars shows."""
     is_timed = any(c.late_ns_before is not None for c in trim.causes)
     what = "how late a cause made packets" if is_timed else "a cause's share of the tail"
     states = ", above as found, below trimmed" if trim.is_traced else ""
@@ -245,7 +245,7 @@ def how_many(of: Sequence[Group]) -> str:
 
 
 def _amount(cause: CauseOfTrim, late: float | None, share: float | None) -> float:
-    """What a bar is as long as: time where it is known, for shares hide that a tail shrank."""
+    """Give what a bar shows: time where it is known, because shares hide that a tail shrank."""
     return (share if cause.late_ns_before is None else late) or 0.0
 
 
@@ -293,7 +293,7 @@ def without_words(effect: PairedRatio) -> str:
 
 
 def decision_tone(decision: str) -> str:
-    """Give the class of a decision: what was shown is coloured, what was not is not."""
+    """Give the CSS class of a decision: only what was shown is coloured."""
     if decision == "kept: shown to help":
         return "good"
     return "bad" if "longer" in decision else "neutral"

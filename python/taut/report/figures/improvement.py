@@ -93,7 +93,7 @@ def _rows(pair: Pair) -> Iterator[Mark]:
 
 
 def _domain(rows: list[Mark]) -> tuple[float, float]:
-    """Every mark and zero; of the bars as much again as the marks take, at least ten percent."""
+    """Give the range of the axis: all marks and zero, and bars up to that much beyond the marks."""
     marks = [float(row["percent"]) for row in rows] + [0.0]
     reach = max(max(marks) - min(marks), 10.0)
     low = max(min(min(float(row["low"]) for row in rows), 0.0), min(marks) - reach)

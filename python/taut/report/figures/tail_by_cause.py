@@ -43,7 +43,7 @@ _BELOW = 40
 _LEFT = -44
 
 _LEAST_SHARE = 0.01
-"""Of the tail, to be told by name; the others are together."""
+"""Causes with a smaller share of the tail are shown together, without names."""
 
 _PLAIN: Mapping[str, Any] = {"stroke": "@surface", "strokeWidth": 1}
 _PALE: Mapping[str, Any] = {"fillOpacity": 0.25, "strokeWidth": 1.2, "strokeDash": [3, 2]}
@@ -99,7 +99,7 @@ class _Panel:
 
     @property
     def end(self) -> int:
-        """Where the next one begins."""
+        """Where the next panel begins, in pixels."""
         return self.bars[0] + _BELOW
 
 
