@@ -55,7 +55,7 @@ class PublishedExperiment(Protocol):
 
     @property
     def skip_of_captures(self) -> str | None:
-        """What its published captures are analysed without at their start; None: it has none."""
+        """How much of its published captures is skipped at the start (`1s`); None: it has none."""
         ...
 
     def spec_text(self, *, quick: bool, without: Sequence[str] = ()) -> str:

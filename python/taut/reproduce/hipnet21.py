@@ -34,13 +34,13 @@ PUBLISHED_NS: Mapping[int, tuple[int, ...]] = {
 """FIGURES at each rate: bare metal, nohz_full, the first second left out."""
 
 PUBLISHED_PACKETS = {pps: 30 * pps for pps in PUBLISHED_NS} | {110_000: 3_251_664}
-"""In the file before the device and, as many, in the one after it."""
+"""Packets in the file before the device, and as many in the one after it, by rate."""
 
 LEVELS_US = {"p50": 3.2, "p99.9": 3.4, "p99.99": 4.1}
 """Where the paper's percentile plot at 10 kpkt/s has its steps."""
 
 SKIPPED = "1s"
-"""What the published table calls filtered: without the first second."""
+"""Skipped at the start, as in the columns that the published table calls filtered."""
 
 _NOT_YET = (
     "Snort, forwarding or filtering, the virtual machine and the real-time kernel of the paper are "
