@@ -14,12 +14,12 @@ SLACK_NS = 20_000
 """The switch to a thread that preempts comes before that thread can read the clock."""
 
 AFTER_NS = 100_000
-"""So long after an act its effect may come: a call is queued, and its interrupt comes later."""
+"""An act's effect may come so much later: a queued call is carried out by a later interrupt."""
 
 
 @dataclass(frozen=True)
 class Acts:
-    """What was sent, in the order of time."""
+    """Acts in the order of time; moments in ns."""
 
     start_ns: Ints
     end_ns: Ints
@@ -35,10 +35,10 @@ class Held:
 
     cause: Cause
     own_ns: Ints  # its share, entry and exit with it
-    is_ours: Mask  # one of its events names who injects
+    is_ours: Mask  # one of its events names the injector
     is_others: Mask  # one names somebody else
-    is_unsaid: Mask  # one does not say who
-    who: Sequence[str]  # words of the longest
+    is_unsaid: Mask  # one does not name anybody
+    who: Sequence[str]  # details of the longest visit
 
 
 def held_of(verdicts: GapVerdicts, cause: Cause, injectors: frozenset[int]) -> Held:
@@ -60,7 +60,7 @@ def held_of(verdicts: GapVerdicts, cause: Cause, injectors: frozenset[int]) -> H
 
 
 def _is_ours(cause: Cause, by: int, detail: str, injectors: frozenset[int]) -> bool | None:
-    """Whether who injects made it; None: nothing says."""
+    """Whether the injector made it; None: nothing says."""
     if by >= 0:
         return by in injectors
     if cause.made is None or not cause.made.mark or not detail:
@@ -83,7 +83,7 @@ def inside(acts: Acts, window_ns: tuple[int, int] | None) -> Acts:
 
 
 def gap_of(acts: Acts, act: int, verdicts: GapVerdicts, held: Held) -> int:
-    """Find the gap of an act, -1: none; ours before anybody's, evidence before mere time."""
+    """Find the gap of an act, -1: none; the injector's come first, evidence before time alone."""
     start, end = int(acts.start_ns[act]), int(acts.end_ns[act])
     spans = verdicts.spans
     first = int(np.searchsorted(spans.end_ns, start - SLACK_NS, "right"))
@@ -92,7 +92,7 @@ def gap_of(acts: Acts, act: int, verdicts: GapVerdicts, held: Held) -> int:
     for gap in range(first, last):
         shared = min(int(spans.end_ns[gap]), end) - max(int(spans.start_ns[gap]), start)
         is_evident = is_found(held, gap)
-        # Without evidence only what is at the act, not what comes after it, is of the act.
+        # Without evidence only a gap at the act counts, not one after it.
         if is_evident or shared >= -SLACK_NS:
             key = (is_evident, bool(held.is_ours[gap]), shared)
             if best < 0 or key > best_key:
@@ -101,7 +101,7 @@ def gap_of(acts: Acts, act: int, verdicts: GapVerdicts, held: Held) -> int:
 
 
 def gaps_at(acts: Acts, verdicts: GapVerdicts) -> Ints:
-    """Gaps at any act."""
+    """Give the gaps that overlap any act."""
     first = np.searchsorted(verdicts.spans.end_ns, acts.start_ns - SLACK_NS, "right")
     last = np.searchsorted(verdicts.spans.start_ns, acts.end_ns + SLACK_NS, "left")
     ranges = [np.arange(a, b) for a, b in zip(first, last, strict=True)]

@@ -21,7 +21,7 @@ class Result:
     core: int
     least_ns: int
     control: Mapping[str, int]
-    """Verdicts while nothing was injected."""
+    """How many verdicts each cause had while nothing was injected."""
     control_seconds: float
     causes: tuple[Confusion, ...]
     not_proved: Mapping[str, str]
@@ -29,7 +29,7 @@ class Result:
     """Load average before and after."""
 
     def natural(self, one: Confusion) -> float | None:
-        """How many such verdicts the control would have had in the time of a cause."""
+        """How many verdicts of this cause the control would have had in the same time."""
         if self.control_seconds <= 0 or OF_INJECTOR[one.cause] is causes.MEASURER:
             return None
         return self.control.get(one.cause, 0) * one.seconds / self.control_seconds
@@ -135,5 +135,5 @@ _EXPLAINED = (
 
 
 def percent(share: float | None) -> str:
-    """Write a share; of nothing there is none."""
+    """Write a share (0 to 1) in percent; None: there was nothing to share."""
     return "-" if share is None else f"{100 * share:.1f} %"

@@ -40,10 +40,10 @@ from taut.testbed.core_locks import measuring_on
 from taut.testbed.scope import RunScope
 
 MOST_NS = 120_000_000_000
-"""Of one cause, whether enough acts were felt by then or not."""
+"""The longest a cause is injected, whether or not enough acts were felt."""
 
 _RATE = 100
-"""Of the control: acts that would be made a second."""
+"""Acts a second by which the control's length is worked out."""
 LEAST_NS = 2 * THRESHOLD_NS
 """Shorter gaps do not count."""
 
@@ -58,7 +58,7 @@ def made_here() -> tuple[str, ...]:
 
 @contextmanager
 def place_on(core: int) -> Iterator[Place]:
-    """Everything made for the test is of one scope: gone with it, or at the next start."""
+    """Make a place for the test; what it makes is gone afterwards, or at the next start."""
     if not set(cpuset_cores()) - {core}:
         raise InputError(f"--self-test: acts come from another core than {core}; there is none")
     with measuring_on([core]), RunScope() as scope:
@@ -153,7 +153,7 @@ def _duration_ns(per_s: int, n_acts: int) -> int:
 
 
 def _not_proved(found: Sequence[Confusion], failed: Mapping[str, str]) -> dict[str, str]:
-    """Every verdict that this test did not hold to anything, and why."""
+    """Give every verdict that this test did not check, and why."""
     proved = {OF_INJECTOR[one.cause] for one in found}
     return {
         cause.id: failed.get(cause.made.name, "not asked for") if cause.made else cause.not_made

@@ -30,7 +30,7 @@ from taut.self_test.acts import (
 )
 
 MOST_MISSES = 50
-"""Told one by one."""
+"""The most misses that are listed one by one."""
 
 _WITH_SENDER = frozenset(cause.id for cause in CAUSES if cause.has_sender)
 _OFF_CORE = frozenset(NUMBER[cause] for cause in CAUSES if cause.away in (Away.OTHER, Away.HALTED))
@@ -44,17 +44,17 @@ class Confusion:
     n_acts: int
     n_unfelt: int  # no gap at them, or one of less than twice the threshold
     n_right: int
-    beside: Mapping[str, int]  # found, and a larger cause in the same gap: which
+    beside: Mapping[str, int]  # acts found beside a larger cause in their gap, by that cause
     why_missed: Mapping[str, int]
     misses: tuple[Miss, ...]
     n_said: int  # gaps with this verdict, whether an act was there or not
     n_at_act: int
-    n_injectors: int  # at no noted act, but the kernel names who injects
-    n_others: int  # at no act, and the kernel names somebody else
+    n_injectors: int  # of these, at no noted act, but the kernel names the injector
+    n_others: int  # of these, at no act, and the kernel names somebody else
     n_unexplained: int
     others: Mapping[str, int] = field(default_factory=dict)
-    n_held: int = 0  # acts in whose gap the cause is, whoever made it
-    n_sender_named: int = 0  # of those
+    n_held: int = 0  # acts whose gap holds the cause, whoever made it
+    n_sender_named: int = 0  # of those, acts whose sender is named
     n_sender_right: int = 0
     n_off_core: int = 0  # acts beside `n_acts` that took the core from another thread
     seconds: float = 0.0  # from the first act to the last
@@ -67,12 +67,12 @@ class Confusion:
 
     @property
     def n_beside(self) -> int:
-        """Acts with a share, in a gap of which another cause had more."""
+        """Acts with a share in a gap of which another cause had more."""
         return sum(self.beside.values())
 
     @property
     def n_made(self) -> int:
-        """Gaps with the verdict at an act, or with an event of who injects."""
+        """Gaps with the verdict at an act, or with an event of the injector."""
         return self.n_at_act + self.n_injectors
 
     @property
@@ -87,12 +87,12 @@ class Confusion:
 
     @property
     def precision_raw(self) -> float | None:
-        """Of the gaps with the verdict, the share that who injects made."""
+        """Of the gaps with the verdict, the share that the injector made."""
         return _share(self.n_made, self.n_said)
 
     @property
     def precision(self) -> float | None:
-        """The same, with those of which the kernel itself says whose they were."""
+        """The same, counting as right also gaps of which the kernel names somebody else."""
         return _share(self.n_made + self.n_others, self.n_said)
 
     @property
@@ -103,7 +103,7 @@ class Confusion:
         return _share(self.n_sender_right, self.n_held)
 
     def precision_less(self, n_natural: float) -> float | None:
-        """The raw one, less what the machine does by itself in the same time."""
+        """The raw precision without gaps that the machine makes by itself in the same time."""
         return _share(self.n_made, max(self.n_said - n_natural, self.n_made))
 
 
@@ -155,7 +155,7 @@ def confuse(
 def confuse_as(
     name: str, verdict: Cause, acts: Acts, verdicts: GapVerdicts, held: Held, least_ns: int
 ) -> Confusion:
-    """The same where the acts are called otherwise than the verdict they shall get."""
+    """The same where the right verdict has another name than the acts' cause."""
     wanted = NUMBER[verdict]
     gap = np.array([gap_of(acts, i, verdicts, held) for i in range(len(acts))], np.int64)
     length = verdicts.spans.length_ns

@@ -23,13 +23,13 @@ from taut.self_test.paths import PathAct, Target
 from taut.self_test.recording import read_acts
 
 START_NS = 200_000_000
-"""From one kind of act to the next: taut-inject reads its clock and makes ready."""
+"""The pause before each kind of act, in which taut-inject prepares."""
 
 _LEAD_NS = 300_000_000
 _READY_S = 10.0
 _LOOK_S = 0.02
 _LONG_NS = 120_000_000_000
-"""Longer than any trial of the self-test: who is told to begin is told to end."""
+"""Longer than any trial of the self-test: such an injector is told when to end."""
 
 
 def duration_ns(acts: Sequence[PathAct], n_acts: int) -> int:
@@ -46,7 +46,7 @@ class Made:
     """What was done to a trial."""
 
     acts: dict[str, Acts] = field(default_factory=dict)
-    """By kind, in the trial's time."""
+    """Acts by kind, in ns on the trial's clock."""
     failed: dict[str, str] = field(default_factory=dict)
     """Kinds that could not be made, and why."""
 
@@ -58,7 +58,7 @@ class Disturbance:
         self, folder: Path, n_acts: int, acts_of: Callable[[Trial], Sequence[PathAct]]
     ) -> None:
         self.made: dict[str, Made] = {}
-        """By trial."""
+        """What was done, by name of the trial."""
         self._folder = folder
         self._n_acts = n_acts
         self._acts_of = acts_of
@@ -158,7 +158,7 @@ class Disturbance:
                 os.kill(pid, number)
 
     def _read(self, acts: Sequence[PathAct]) -> None:
-        """Give what was made the trial's time."""
+        """Read what was made, in ns on the trial's clock."""
         fit = fit_of(open_raw(self._scene.packets, RecordKind.PACKET).header)
         for act in acts:
             folder = self._folder_of(act)

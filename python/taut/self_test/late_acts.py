@@ -1,4 +1,4 @@
-"""What explain made of acts on a trial: whether they made packets late, and what those were told.
+"""What explain made of acts on a trial: whether they made packets late, and their verdicts.
 
 An act is felt where it made a packet late: by a quarter of its length or more, with half of its
 excess inside the act. Most of these packets have one verdict; it is right, or the timeline has the
@@ -27,12 +27,12 @@ from taut.self_test.acts import AFTER_NS, SLACK_NS, Acts, held_of
 from taut.self_test.confusion import Confusion
 
 _PART = 4
-"""What took the core made the first packet late by all of its length."""
+"""An act that took the core and made no packet late by 1 / _PART of its length was not felt."""
 _EDGE_NS = 100_000
 """A packet that was due right where a gap begins or ends may have been sent in time."""
 _MEASURER = NUMBER[causes.MEASURER]
 _ON_PURPOSE = (NUMBER[causes.STOPPED], NUMBER[causes.THROTTLED])
-"""Nobody does that to taut's programs but who means to: there is no other to be named."""
+"""Only an injector does this to taut's programs, so nobody else needs to be named."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Late:
 
 @dataclass(frozen=True)
 class Control:
-    """The tail of a trial without acts: which verdicts nothing speaks for."""
+    """The tail of a trial without acts: which verdicts are false."""
 
     n_tail: int
-    n_said: int  # that have a verdict of an act's
-    false: dict[str, int]  # and nothing that the kernel or a log names made it, by verdict
+    n_said: int  # packets that have a verdict which acts have
+    false: dict[str, int]  # of these, by verdict, those that neither kernel nor a log supports
 
     @property
     def false_share(self) -> float:
@@ -105,14 +105,14 @@ class Due:
 
 
 def due_of(packets: pa.Table) -> Due:
-    """Ask packets with their columns due_ns and flags."""
+    """Take the times from a table of packets with columns due_ns and flags."""
     counts = packets["flags"].to_numpy() & PacketFlag.VOID == 0
     return Due(packets["due_ns"].to_numpy(), np.concatenate([[0], np.cumsum(counts)]))
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is right of one kind of act."""
+    """The right verdicts for one kind of act."""
 
     name: str
     cause: Cause  # what the timeline of the thread that is disturbed calls it
@@ -252,10 +252,10 @@ def control_of(found: Explanation, verdicts: Collection[Cause]) -> Control:
 
 @dataclass(frozen=True)
 class _Makers:
-    """Who made a packet late, for all that is known; one value for each."""
+    """What is known of who made each packet late; one value for each."""
 
     is_at_act: Mask  # it, or the gap that it is blamed on, meets an act
-    is_ours: Mask  # the kernel names who injects
+    is_ours: Mask  # the kernel names the injector
     is_others: Mask  # it names somebody else, or the generator's log has the gap
 
 
@@ -277,6 +277,6 @@ def _makers(found: Explanation, late: Late, acts: Acts) -> _Makers:
             elif cause not in _ON_PURPOSE:
                 held = held_of(verdicts, CAUSES[cause], injectors)
                 ours[rows], others[rows] = held.is_ours[gap], held.is_others[gap]
-    # What it sent late, or found late, the generator knows of itself.
+    # The generator's own log shows what it sent or received late.
     others |= (late.cause == _MEASURER) & (late.gap < 0) & late.is_void
     return _Makers(at_act, ours, others)

@@ -121,8 +121,8 @@ def _wait_sending(program: Child, packets: Path) -> None:
 def _as_measurers(found: Explanation, held: Held, packets: pa.Table) -> GapVerdicts:
     """Give the generator's gaps with a stop in them the verdict that their packets have.
 
-    It is the measurer, whatever else was in them; but not where packets that were due in it count.
-    Other gaps keep what they were because of: they are no verdict of this test.
+    That is "measurer", whatever else was in the gap, unless packets due in it are not void. Other
+    gaps keep their cause: this test does not judge them.
     """
     verdicts = found.source.verdicts[0]
     spans, cause = verdicts.spans, verdicts.cause.copy()

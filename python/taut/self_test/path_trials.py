@@ -1,7 +1,7 @@
 """The self-test of packet paths: an experiment of its own, two trials a path.
 
-In the first nothing is done: which verdicts are told where no act was made.  In the second all acts
-of the path are made, one kind after the other.  Both are explained as any trial is.
+In the first nothing is done, to see which verdicts come without acts. In the second all acts of the
+path are made, one kind after the other. Both are explained like any other trial.
 """
 
 import tempfile
@@ -50,7 +50,7 @@ class PathResult:
 
     path: PacketPath
     late_ns: int
-    """What is late there: above 99 % of the packets of the control."""
+    """The latency that 99 % of the control's packets do not exceed: more is late."""
     control: Control
     acts: tuple[Confusion, ...]
     failed: Mapping[str, str]
@@ -139,7 +139,7 @@ def _run(path: PacketPath, plan: Plan, session: Session, disturbance: Disturbanc
 
 
 def _late_ns(packets: Path) -> int:
-    """What is late on a path, from its packets that met no act: above 99 % of them."""
+    """Give the latency that 99 % of a trial's packets do not exceed; for a trial without acts."""
     valid = read_percentile(packets, "p99", with_void=False)
     return valid or read_percentile(packets, "p99", with_void=True) or 0
 

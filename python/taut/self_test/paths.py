@@ -43,7 +43,7 @@ class PacketPath:
 
     @property
     def device(self) -> DeviceSpec:
-        """As an experiment has it."""
+        """The device as an experiment names it."""
         return DeviceSpec(
             driver=self.driver, name=self.name, link=self.link, options=dict(self.options)
         )
@@ -56,11 +56,11 @@ class PathAct:
     name: str
     inject: str  # as `taut inject` takes it
     target: Target
-    cause: Cause  # what the timeline of the thread that is disturbed calls it
+    cause: Cause  # its cause in the timeline of the disturbed thread
     right: Mapping[Kind, Sequence[Cause]]  # verdicts of late packets; where it is not made, nothing
     per_s: int = 25
     wants_group: bool = False
-    """The control group of its quota has to be there before the trace begins."""
+    """Whether its control group has to exist before the trace begins."""
 
 
 PATHS = (

@@ -35,7 +35,7 @@ THRESHOLD_NS = 1_000
 TRACE = "taut-trace"
 
 ARMING_NS = 2_000_000_000
-"""Until a trace records; a busy machine takes its time."""
+"""The time until a trace records, on a busy machine."""
 
 # taut-inject polls a while before its first act; the poller's thread is known from then on.
 _START_S = 0.3
@@ -58,7 +58,7 @@ class Place:
 
     @property
     def other_core(self) -> int:
-        """One for everything else, if there is one."""
+        """A core for everything else; the same core where there is no other."""
         return min(set(cpuset_cores()) - {self.core}, default=self.core)
 
     @contextmanager
@@ -82,7 +82,7 @@ class Recording:
     """From when to when it was traced."""
     seconds: float
     n_off_core: int = 0
-    """Acts on the core that found another thread there: it was not the poller they took it from."""
+    """Acts that took the core from another thread than the poller."""
 
 
 def record_control(place: Place, duration_ns: int) -> Recording:
