@@ -51,7 +51,7 @@ def sql_type(column: str, kind: pa.DataType) -> str:
 
 
 def arrow_type(column: str, oid: int, scale: int | None) -> pa.DataType:
-    """The type a column of the server has here; a numeric of no declared scale must be whole."""
+    """Give the Arrow type of a server's column; a numeric without a declared scale is whole."""
     if oid == _NUMERIC:
         return pa.decimal128(38, scale or 0)
     if oid not in _ARROW_TYPES:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # `taut report -h` names the engines, and needs no table
 class Engine(Protocol):
     """One private database, empty when entered and gone when left.
 
-    A view stands on the names it reads as they were when it was defined: after a name is given
-    again, views over it have to be defined again.  A column is at most a 64-bit integer, a
+    A view reads names as they were when it was defined: after a name is redefined, views over it
+    have to be defined again.  A column is at most a 64-bit integer, a
     boolean, a double, text, bytes or a decimal.
     """
 

@@ -66,7 +66,7 @@ class DuckdbEngine:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """What 64 bits do not hold comes of damaged or forged time stamps: say so in one line."""
+    """Report an overflow of 64 bits in one line: damaged or forged time stamps cause it."""
     try:
         yield
     except duckdb.OutOfRangeException as error:

@@ -87,14 +87,14 @@ class PostgresEngine:
         self._execute(f"ANALYZE {name}")
 
     def _replace(self, name: str, kind: str, create: str) -> None:
-        """Views over the old one go with it, as the interface allows."""
+        """Replace a name; views over the old one are dropped, as the interface allows."""
         if name in self._kinds:
             self._execute(f"DROP {self._kinds.pop(name)} IF EXISTS {name} CASCADE")
         self._execute(create)
         self._kinds[name] = kind
 
     def _describe(self, select: str) -> pa.Schema:
-        """The columns of a SELECT: of its first no rows, which costs only planning."""
+        """Give the columns of a SELECT by asking for no row of it, which costs only planning."""
         none = self._connection.execute(f"SELECT * FROM ({select}) AS rows LIMIT 0".encode())
         return pa.schema(
             (c.name, arrow_type(c.name, c.type_code, c.scale)) for c in none.description or []
@@ -151,13 +151,13 @@ def _connect(url: str | None) -> psycopg.Connection:
 
 
 def _lock_key(row: tuple[object, ...] | None) -> int:
-    """A lock of ours among everybody's: "taut" before the schema's object id."""
+    """Give the number of a schema's advisory lock: "taut" before the schema's object id."""
     return 0x7461_7574 << 32 | int(str(row[0] if row else 0))
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """A server that stops, or has no room left, is a failure in one line; damaged times are too."""
+    """Report in one line that the server stopped, has no room left, or was given damaged times."""
     try:
         yield
     except psycopg.errors.NumericValueOutOfRange as error:

@@ -128,7 +128,7 @@ def _addresses(url: str) -> list[tuple[str, int]]:
 
 
 def _check_reachable(url: str, host: str, port: int) -> None:
-    """Spark itself would try for a minute and say it in fifty lines."""
+    """Raise InputError where no master listens: Spark itself would retry for a minute."""
     try:
         socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
     except OSError as error:
