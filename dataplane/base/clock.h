@@ -12,7 +12,7 @@
 
 // Hot path. RDTSC is not serialising (Intel SDM vol. 2B, RDTSC): the CPU may read it a few
 // nanoseconds before earlier loads are done. That is below what is measured here; an LFENCE would
-// drain the pipeline in each iteration, which is not. The compiler keeps its place among other
+// drain the pipeline in each iteration, which costs more. The compiler does not move it past other
 // volatile accesses.
 static inline uint64_t clock_tsc(void)
 {
@@ -27,7 +27,8 @@ enum {
 	CLOCK_POINTS_SPREAD_NS = 10000000,
 };
 
-// Take the narrowest of some readings. Makes a vDSO call, at worst a system call: not in the run.
+// Read both clocks several times and keep the narrowest pair. Not during the run: it makes vDSO
+// calls, at worst system calls.
 void clock_point_take(struct clock_point *out);
 
 // Take n points evenly over spread_ns; sleeps between them.
@@ -42,8 +43,8 @@ struct clock_fit {
 // Returns 0, or -EINVAL when there are fewer than two points or they do not advance.
 int clock_fit(const struct clock_point *points, size_t n, struct clock_fit *out);
 
-// The same for the line between the first and the last point, which is the one that records are
-// converted by (records/clock.py): its rate, and the largest distance of a point from it.
+// The same for the line through the first and the last point, by which records/clock.py converts
+// records: its rate, and the largest distance of a point from it.
 int clock_line(const struct clock_point *points, size_t n, struct clock_fit *out);
 
 // Ticks in ns nanoseconds, and back, rounded to nearest. Not for the hot path: they divide.

@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-// One reading of two clocks: CLOCK_MONOTONIC_RAW read between two TSC reads, tsc their middle.
+// One reading of two clocks: CLOCK_MONOTONIC_RAW read between two TSC reads; tsc is their middle.
 // Part of the record file's header (record_format.h): its layout is fixed.
 struct clock_point {
 	uint64_t tsc;

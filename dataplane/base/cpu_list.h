@@ -3,11 +3,11 @@
 #include <sched.h>
 #include <stddef.h>
 
-// "0-3,7" into a set, as the kernel writes and `taskset -c` reads it. Returns 0 or -EINVAL.
+// Parse "0-3,7", as the kernel writes and `taskset -c` reads it. Returns 0 or -EINVAL.
 int cpu_list_parse(const char *text, cpu_set_t *out);
 
-// The set as such a list. Returns text.
+// Write the set as such a list into text, which has len bytes. Returns text.
 char *cpu_list_format(const cpu_set_t *set, char *text, size_t len);
 
-// The cores this process may run on.
+// The cores this process may run on. Returns 0 or -errno.
 int cpu_list_allowed(cpu_set_t *out);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Why something failed, in one line for a person: the thing and the remedy. Whoever can fail with
-// a reason takes one last, fills it and returns -errno; the caller's is empty or stale until then,
-// so only a returned error makes it worth reading. Longer lines are cut. Nothing allocates.
+// Why something failed, in one line for a person: the thing and the remedy. A function that fails
+// with a reason takes a struct error as its last parameter, fills it and returns -errno. If it
+// succeeds the struct may hold anything. Longer lines are cut. Nothing allocates.
 
 #include <stdarg.h>
 
@@ -15,7 +15,7 @@ struct error {
 // Replace the text. The arguments may not point into error itself.
 __attribute__((format(printf, 2, 3))) void error_set(struct error *error, const char *format, ...);
 
-// As error_set, for functions that take a format themselves.
+// As error_set, for functions that themselves take a format and arguments.
 __attribute__((format(printf, 2, 0))) void error_vset(
 	struct error *error, const char *format, va_list args);
 
@@ -23,6 +23,6 @@ __attribute__((format(printf, 2, 0))) void error_vset(
 __attribute__((format(printf, 2, 3))) void error_append(
 	struct error *error, const char *format, ...);
 
-// Put before the text, with ": " between: what the caller was about when it failed.
+// Put something before the text, with ": " between: what the caller was doing when it failed.
 __attribute__((format(printf, 2, 3))) void error_prefix(
 	struct error *error, const char *format, ...);

@@ -36,7 +36,7 @@ static inline size_t histogram_index(uint64_t value)
 	       ((size_t)(octave - HISTOGRAM_EXACT_BITS) << HISTOGRAM_SUB_BITS) + sub;
 }
 
-// Hot path. One writer.
+// Hot path: count one value. Only one thread may write to a histogram.
 static inline void histogram_record(struct histogram *histogram, uint64_t value)
 {
 	histogram->counts[histogram_index(value)]++;

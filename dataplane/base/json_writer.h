@@ -24,8 +24,8 @@ enum { JSON_DEPTH_MAX = 16 };
 struct json {
 	FILE *out;
 	char closing[JSON_DEPTH_MAX]; // of what is open: '}' or ']'
-	unsigned int depth; // how much is open
-	bool has_members; // where the next value goes: it needs a comma before it
+	unsigned int depth; // objects and arrays that are open
+	bool has_members; // the next value needs a comma before it
 	bool has_name; // json_name_u64 wrote it already
 };
 
@@ -34,7 +34,7 @@ void json_object(struct json *json, const char *name);
 void json_array(struct json *json, const char *name);
 void json_end(struct json *json);
 
-// A name that is a number, as of a core. The value that comes next is given NULL.
+// Write a name that is a number, as a core's. The next value is then written with name NULL.
 void json_name_u64(struct json *json, uint64_t name);
 
 // text NULL writes null. Text may be any bytes, as names of threads and files are: each that is no
@@ -45,14 +45,14 @@ void json_i64(struct json *json, const char *name, int64_t value);
 void json_bool(struct json *json, const char *name, bool value);
 void json_null(struct json *json, const char *name);
 
-// With so many digits behind the point; with so many that count. NaN and infinity, which JSON has
-// not, write null.
+// With so many digits behind the point; with so many significant digits. NaN and infinity, which
+// JSON does not have, are written as null.
 void json_fixed(struct json *json, const char *name, double value, int decimals);
 void json_double(struct json *json, const char *name, double value, int digits);
 
 // A value that is JSON already; NULL writes null.
 void json_raw(struct json *json, const char *name, const char *value);
 
-// The end of the document. Returns 0, or -EIO when the stream did not take all of it; it is not
-// flushed.
+// End the document; the stream is not flushed. Returns 0, or -EIO when the stream did not take all
+// of it.
 int json_done(struct json *json);

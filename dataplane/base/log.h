@@ -9,7 +9,7 @@ enum log_level {
 	LOG_LEVEL_INFO,
 };
 
-// program must outlive all calls; lines above level are dropped.
+// Lines begin with program, which must outlive all calls; lines above level are dropped.
 void log_start(const char *program, enum log_level level);
 
 __attribute__((format(printf, 2, 3))) void log_write(enum log_level level, const char *format, ...);

@@ -1,9 +1,9 @@
 #pragma once
 
-// Work in small pieces, for a thread that may share its core with one that polls. That one never
-// sleeps: who computes beside it keeps the core until the kernel's next tick, 1 to 10 ms, and a
-// short slice of the scheduler (sched_setattr) does not change that, because running threads are
-// compared at a tick too. Who sleeps gives the core back at once.
+// Work in small pieces, for a thread that may share its core with one that polls. The polling
+// thread never sleeps, so a thread that computes beside it keeps the core until the kernel's next
+// tick, 1 to 10 ms. A short slice (sched_setattr) does not change that, because running threads are
+// compared only at ticks, too. A thread that sleeps gives the core back at once.
 
 #include "clock.h"
 

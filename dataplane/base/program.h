@@ -16,8 +16,8 @@ enum exit_status {
 	EXIT_INTERRUPTED = 130, // ended by a signal before what was asked for was done
 };
 
-// First of all in main. name must outlive the process. A file size limit is from here on an error
-// of the write (EFBIG), not the end.
+// Call it first in main. name must outlive the process. From here on, a write beyond the file size
+// limit fails with EFBIG instead of ending the process.
 void program_start(const char *name, enum log_level level);
 
 // SIGINT and SIGTERM that came since program_catch_signals. Only their handler writes it.
@@ -26,21 +26,21 @@ extern volatile int program_n_signals;
 // Count SIGINT and SIGTERM instead of ending. Before, they end the process at once.
 void program_catch_signals(void);
 
-// The same, and block both: they come only while a call as ppoll waits with wait_mask, so that none
-// is missed between a look at program_n_signals and the wait.
+// The same, and block both signals: they come only while ppoll or the like waits with wait_mask, so
+// that none is missed between reading program_n_signals and waiting.
 void program_catch_signals_waiting(sigset_t *wait_mask);
 
-// Make the folder of --out, if it is not there. Returns 0, or -errno with one line in error; also
-// when path is there and no folder.
+// Make the folder of --out unless it exists. Returns 0, or -errno with one line in error, also when
+// path exists and is no folder.
 int program_make_out(const char *path, struct error *error);
 
-// Returns 0 when the TSC can be trusted, or when it cannot and accept_unstable says so, with a
+// Returns 0 when the TSC can be trusted, or when accept_unstable allows one that cannot, with a
 // warning. Else -EINVAL with one line in error. cpuinfo_path: NULL, or a copy of /proc/cpuinfo.
 int program_check_clock(const char *cpuinfo_path, bool accept_unstable, struct error *error);
 
-// One line for the user. Returns EXIT_BAD_INPUT.
+// Print the error's line on standard error. Returns EXIT_BAD_INPUT.
 enum exit_status program_refuse(const struct error *error);
 
-// Nothing more comes on standard output: EXIT_DONE if all of it was written; else says so, and
-// EXIT_FAILED.
+// Flush standard output at the end of main. Returns EXIT_DONE if all of it was written; else
+// reports that and returns EXIT_FAILED.
 enum exit_status program_flush(void);

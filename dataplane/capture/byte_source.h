@@ -39,11 +39,11 @@ struct byte_source {
 // path "-" is standard input. Returns 0 or -errno with one line in error.
 int byte_source_open(const char *path, struct byte_source **out, struct error *error);
 
-// From memory, which must outlive it, through blocks of block_bytes. Returns 0 or -ENOMEM.
+// Read from bytes, which must outlive the source, in blocks of block_bytes. Returns 0 or -ENOMEM.
 int byte_source_memory(const void *bytes, size_t len, size_t block_bytes, struct byte_source **out);
 
 // Make at least want bytes (at most BYTE_SOURCE_MAX) stand at next, fewer only at the end (see
-// state). Returns how many stand there. Moves the window: pointers into it die.
+// state). Returns how many stand there. Moves the window: pointers into it become invalid.
 size_t byte_source_more(struct byte_source *source, size_t want);
 
 static inline size_t byte_source_left(const struct byte_source *source)

@@ -71,18 +71,18 @@ struct capture {
 	struct capture_report report;
 };
 
-// Takes the source over. name is for error messages.
+// Open a capture that then owns the source. name is for error messages. Returns 0 or -errno.
 int capture_open_source(
 	struct byte_source *source, const char *name, struct capture **out, struct error *error);
 
-// Count something that was wrong.
+// Count something that was wrong with the file, at this offset.
 void capture_note(
 	struct capture *capture, enum capture_note_kind kind, uint64_t offset, uint64_t detail);
 
 // No frame comes any more. n_left: bytes of a record that is not whole, at next.
 void capture_finish(struct capture *capture, size_t n_left);
 
-// Get past what walk stopped at: more bytes, or damage, or the end (recovery.c).
+// Get past what stopped walk: missing bytes, damage, or the end (recovery.c).
 void capture_step(struct capture *capture);
 
 // "Linux cooked" for 113; "unknown" for what is not in the table.

@@ -32,7 +32,7 @@ void exact_counts_fini(struct exact_counts *counts);
 // Count a value outside the array.
 void exact_counts_add_outlier(struct exact_counts *counts, int64_t value);
 
-// Hot path.
+// Hot path: count one value.
 static inline void exact_counts_add(struct exact_counts *counts, int64_t value)
 {
 	uint64_t at = (uint64_t)value - (uint64_t)EXACT_DENSE_LEAST;

@@ -58,8 +58,9 @@ static inline bool keyed_ring_same(
 	return ring->stride == 56 ? memcmp(own, key, 56) == 0 : memcmp(own, key, ring->stride) == 0;
 }
 
-// Some frames after keyed_ring_prefetch of the same hash: the chain's next link. Where the first
-// entry is another key's, which is in one chain of six, the link is needed, and old.
+// Prefetch the chain's next link; call it some frames after keyed_ring_prefetch of the same hash.
+// In one chain of six the first entry has another key: then the next link is needed, and is not in
+// the cache.
 static inline void keyed_ring_prefetch_link(const struct keyed_ring *ring, uint64_t hash)
 {
 	uint64_t index = keyed_ring_live(ring, ring->heads[hash & ring->head_mask]);

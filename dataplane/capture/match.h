@@ -60,7 +60,7 @@ struct match_egress {
 	enum match_class class;
 };
 
-// Who takes the results. Both are called from match_feed_* and match_end.
+// Receives the results. Both functions are called from match_feed_* and match_end.
 struct match_sink {
 	void (*ingress)(void *context, const struct match_ingress *frame);
 	void (*egress)(void *context, const struct match_egress *frame);
@@ -88,7 +88,7 @@ void match_prefetch(const struct match *match, uint64_t far_hash, uint64_t near_
 int match_feed_ingress(struct match *match, const struct match_frame *frame);
 int match_feed_egress(struct match *match, const struct match_frame *frame);
 
-// No frame comes any more: give all that are left.
+// Call it after the last frame: gives all results that are left.
 void match_end(struct match *match);
 
 const struct match_counts *match_counts(const struct match *match);

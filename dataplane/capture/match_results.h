@@ -1,7 +1,7 @@
 #pragma once
 
-// What becomes of matched frames: exact distributions (histograms.bin), a record of each packet
-// (packets.bin) and the lower envelope of the latency. Both files are record_format.h's.
+// The results of matching: exact distributions (histograms.bin), a record of each packet
+// (packets.bin) and the lower envelope of the latency. record_format.h defines both files.
 
 #include "exact_counts.h"
 #include "match.h"
@@ -61,7 +61,7 @@ struct match_results {
 int match_results_init(
 	struct match_results *results, const char *folder, int64_t skip_ns, bool wants_packets);
 
-// The functions and context for match_create.
+// The sink to give to match_create.
 struct match_sink match_results_sink(struct match_results *results);
 
 // After match_end: write what is left and the distributions. Returns 0 or the first -errno.

@@ -7,7 +7,7 @@
 // Some 146 years. The difference of two such distances has room in 64 bits, for whoever reads them.
 static const int64_t span_most_ns = (INT64_C(1) << 62) - 1;
 
-// What 64 bits do not hold is the last that they do.
+// ns - other_ns; beyond 64 bits, the nearest value that they hold.
 static inline int64_t ns_minus(int64_t ns, int64_t other_ns)
 {
 	int64_t difference;
@@ -17,7 +17,7 @@ static inline int64_t ns_minus(int64_t ns, int64_t other_ns)
 	return difference;
 }
 
-// No farther than span_most_ns, either way.
+// The distance between two time stamps, cut to span_most_ns in either direction.
 static inline int64_t span_ns(int64_t from_ns, int64_t to_ns)
 {
 	int64_t span = ns_minus(to_ns, from_ns);

@@ -17,7 +17,7 @@ struct generator {
 	struct eal eal;
 	bool eal_is_up;
 	struct rte_mempool *pool;
-	struct port *ports[2]; // the same one twice where one port is both
+	struct port *ports[2]; // [0] sends, [1] receives direction 0; one port may be both
 	uint32_t n_directions;
 	struct traffic *traffic[2];
 	struct measurement measurements[2];
@@ -44,5 +44,5 @@ void generator_run(struct generator *generator);
 
 void generator_close(struct generator *generator);
 
-// OUT/name.
+// Write the path of the file name in the output folder into path, which has len bytes.
 void generator_path(const struct generator *generator, const char *name, char *path, size_t len);

@@ -67,7 +67,7 @@ static inline struct in_flight_entry *in_flight_next(struct in_flight *in_flight
 	return &in_flight->entries[in_flight->next_seq & in_flight->mask];
 }
 
-// Hot path.
+// Hot path: look up a packet by its sequence number. *entry is set only when it is found.
 static inline enum in_flight_find in_flight_find(
 	struct in_flight *in_flight, uint64_t seq, struct in_flight_entry **entry)
 {

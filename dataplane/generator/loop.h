@@ -34,8 +34,8 @@ struct loop {
 // The cost of a poll that finds nothing, in ticks. Empties the ports of what others sent before.
 uint64_t loop_measure_poll(struct loop *loop);
 
-// Until all departures are sent.
+// Send and receive until all departures are sent. Returns why it ended.
 enum loop_stop loop_send(struct loop *loop);
 
-// Until nothing is in flight.
+// Receive until nothing is in flight. Returns why it ended.
 enum loop_stop loop_drain(struct loop *loop);

@@ -23,8 +23,8 @@ struct act_schedule {
 	uint64_t width_ns;
 };
 
-// "100/s", "0.5/s", at most 6 digits behind the point. Returns 0, or -EINVAL with one line in
-// error.
+// Parse "100/s" or "0.5/s", at most 6 digits behind the point. Returns 0, or -EINVAL with one line
+// in error.
 int act_rate_parse(const char *text, struct act_rate *out, struct error *error);
 
 uint64_t act_rate_period_ns(const struct act_rate *rate);

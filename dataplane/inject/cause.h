@@ -38,12 +38,13 @@ struct cause_env {
 	volatile const int *stop; // not zero: end
 };
 
-// Whether an act would find the victim running; waits for it a while. Of --victim nothing is known.
+// Whether an act would find the victim running; waits for it a while. Always true for --victim, of
+// which nothing is known.
 bool cause_finds_victim(const struct cause_env *env);
 
-// Between two looks at something waited for since a time: nothing at first, for the end shall be
-// exact, and then a sleep, for the waiting thread may have a real-time priority. Where the victim
-// is another's a sleep from the beginning: its generator may be on the core of who waits.
+// Call it between two looks at something awaited since since_tsc. At first it returns at once, so
+// that the end is seen exactly; later it sleeps, since the waiting thread may have a real-time
+// priority. With --victim it always sleeps: the victim's generator may be on the waiter's core.
 void cause_wait(const struct cause_env *env, uint64_t since_tsc);
 
 struct cause_ops {

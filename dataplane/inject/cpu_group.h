@@ -16,20 +16,20 @@ struct cpu_group;
 // /proc/mounts.
 int cpu_group_create(struct cpu_group **out, const char *mounts, struct error *error);
 
-// Its folder.
+// The path of its folder in the control group file system.
 const char *cpu_group_path(const struct cpu_group *group);
 
-// All threads of the process. Returns 0 or -errno.
+// Move all threads of the process into the group. Returns 0 or -errno.
 int cpu_group_add(const struct cpu_group *group, pid_t pid);
 
-// The same with a process that outlives the group: it goes back to its own when that is destroyed.
+// The same for a process that outlives the group: cpu_group_destroy moves it back.
 int cpu_group_borrow(struct cpu_group *group, pid_t pid);
 
-// Each second the group may run for quota_us. Returns 0 or -errno.
+// Let the group run for quota_us in each second. Returns 0 or -errno.
 int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us);
 
 // Time for which it was throttled so far. Returns 0 or -errno.
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out);
 
-// Nobody but who was borrowed may be in it any more. NULL is none.
+// Remove the group; only borrowed processes may still be in it. NULL is a no-op.
 void cpu_group_destroy(struct cpu_group *group);

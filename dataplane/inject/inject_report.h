@@ -1,13 +1,13 @@
 #pragma once
 
-// What taut-inject leaves: injections.bin and inject.json; the poller has written gaps.bin.
+// The result files of taut-inject: injections.bin and inject.json; the poller wrote gaps.bin.
 
 #include "injector.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
-// One JSON document, or one line for people.
+// Print one JSON document; print one line for people.
 void inject_report_print(FILE *out, const struct injector *injector, bool was_interrupted);
 void inject_report_say(FILE *out, const struct injector *injector);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What was sent, in memory that parent and child share: whoever acts appends, one at a time, and
-// the poller counts at its end what it felt of it.
+// The injections made, in memory that parent and child share. The acting thread appends, one at a
+// time; at its end the poller counts how many it felt.
 
 #include "record_file.h"
 
@@ -20,7 +20,7 @@ struct injection_log {
 struct injection_log *injection_log_create(uint32_t cause, size_t capacity);
 void injection_log_destroy(struct injection_log *log);
 
-// thread: who made it.
+// Append an injection made by the thread with this id.
 void injection_log_add(struct injection_log *log, uint64_t start_tsc, uint64_t end_tsc,
 	uint32_t thread, uint64_t arg);
 

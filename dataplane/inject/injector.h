@@ -22,7 +22,7 @@ struct injector_config {
 	uint64_t threshold_ns; // of the poller's gaps
 	uint64_t seed;
 	size_t capacity; // gaps kept
-	const char *gaps_path; // of the poller; "": not written
+	const char *gaps_path; // the poller's gap log; "": not written
 	volatile const int *stop;
 	volatile const int *begin; // not zero: the time of the acts begins; NULL: at once
 };

@@ -10,7 +10,7 @@ struct occupy {
 	uint32_t tid; // 0: not known yet
 };
 
-// Spin for length_ticks. One injection is noted of each stretch in which the victim did not run;
+// Spin for length_ticks. One injection is noted for each stretch in which the victim did not run;
 // its arg is the age of the victim's last reading of the clock at its start, in nanoseconds (0: the
 // victim is not ours). Returns 1.
 int occupy_once(struct occupy *occupy);

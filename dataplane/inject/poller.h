@@ -45,17 +45,18 @@ int poller_stop(struct poller *poller);
 
 void poller_close(struct poller *poller);
 
-// Wait until it polls, at most timeout_ticks. False: it does not.
+// Wait until it polls, at most timeout_ticks. False: it did not in that time.
 bool poller_is_running(struct poller *poller, uint64_t timeout_ticks);
 
 // Have the poller call function(arg) between two readings of its clock, and wait until it has, at
-// most timeout_ticks. False: it had not begun, and will not. Only where it is a thread.
+// most timeout_ticks. False: it had not begun, and will not call it any more. Only for a poller
+// that is a thread of this process.
 bool poller_call(
 	struct poller *poller, void (*function)(void *), void *arg, uint64_t timeout_ticks);
 
 uint64_t poller_last_tsc(const struct poller *poller);
 
-// Its thread, and its process where that is one of its own, else 0.
+// The id of its thread; the id of its process if that is not this one, else 0.
 pid_t poller_tid(const struct poller *poller);
 pid_t poller_pid(const struct poller *poller);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A process that is stopped by SIGSTOP for a time and goes on by SIGCONT. One that is not ours goes
-// on also when we are killed: a keeper, who outlives us, sees to it.
+// Stops a process by SIGSTOP for a time and continues it by SIGCONT. A process that is not ours is
+// continued even if we are killed: a keeper process outlives us for that.
 
 #include "cause.h"
 #include "error.h"
@@ -19,8 +19,8 @@ struct stop_process {
 int stop_process_init(struct stop_process *stop, const struct cause_env *env, uint64_t length_ns,
 	struct error *error);
 
-// As once() of a cause. Noted is the time from before SIGSTOP to before SIGCONT, if all threads
-// were seen to be stopped.
+// One act, as once() of struct cause_ops. The time from before SIGSTOP to before SIGCONT is noted
+// if all threads were seen to be stopped.
 int stop_process_once(struct stop_process *stop);
 
 void stop_process_fini(struct stop_process *stop);

@@ -30,7 +30,7 @@ void poll_gap_destroy(struct poll_gap *poll);
 
 // Hot path: poll from start_tsc to end_tsc, or until *stop is not zero. Makes no system call. Gaps
 // at either end count whole: first_tsc is the last reading before the start. Call it some time
-// before start_tsc; for one who comes later the time since then is a gap.
+// before start_tsc; if it is called later, the time since start_tsc is a gap.
 void poll_gap_run(
 	struct poll_gap *poll, uint64_t start_tsc, uint64_t end_tsc, volatile const int *stop);
 

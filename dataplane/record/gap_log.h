@@ -32,7 +32,7 @@ struct gap_log {
 	uint32_t thread;
 };
 
-// Returns 0 or -errno.
+// Open the file of a log that is streamed, or take its memory. Returns 0 or -errno.
 int gap_log_create(struct gap_log *log, const struct gap_log_config *config);
 void gap_log_destroy(struct gap_log *log);
 
@@ -40,11 +40,11 @@ void gap_log_destroy(struct gap_log *log);
 int gap_log_write(const struct gap_log *log, const char *path,
 	const struct record_file_header *header, const struct clock_point *last);
 
-// End the file of a log that is streamed; not_logged is then what did not come into it. Returns 0
-// or -errno of the first failed write.
+// End the file of a log that is streamed; not_logged then counts the gaps that are not in it.
+// Returns 0 or -errno of the first failed write.
 int gap_log_close(struct gap_log *log, uint64_t epoch_tsc, const struct clock_point *last);
 
-// Hot path, out of line because it is rare.
+// Hot path, out of line because it is rare: log one gap.
 void gap_log_add(struct gap_log *log, uint64_t start_tsc, uint64_t end_tsc, uint32_t n_packets);
 
 static inline size_t gap_log_kept(const struct gap_log *log)

@@ -44,7 +44,8 @@ struct record_writer {
 // Open the file, take and touch the ring, start the thread. Returns 0 or -errno.
 int record_writer_create(const struct record_writer_config *config, struct record_writer **out);
 
-// The run's start, for the header: often known only after the file is open. Before close.
+// Set the run's start in the header, which often is known only after the file is open. Call it
+// before record_writer_close.
 void record_writer_set_epoch(struct record_writer *writer, uint64_t epoch_tsc);
 
 // Write what is left, rewrite the header, stop the thread, free. Returns 0 or -errno of the first

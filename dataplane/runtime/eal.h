@@ -1,6 +1,6 @@
 #pragma once
 
-// DPDK's environment: memory and one core. Once a process.
+// DPDK's environment: memory and one core. It can be started only once in a process.
 
 #include "error.h"
 #include "port.h"

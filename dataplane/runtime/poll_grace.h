@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-// Before the calling thread polls: n_iterations goes up with each iteration of its loop. One
-// poller a process. It must stay valid until poll_grace_leave.
+// Call it before the calling thread polls. n_iterations counts the iterations of its loop and must
+// stay valid until poll_grace_leave. Only one poller in a process.
 void poll_grace_enter(const uint64_t *n_iterations);
 
-// After the loop, by the same thread: nobody waits any longer.
+// Call it after the loop, in the same thread: unmapping no longer waits.
 void poll_grace_leave(void);

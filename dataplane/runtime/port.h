@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Who asks: of the two ends of a memif the device under test listens, unless role= says otherwise.
+// Which program opens the port: the device under test is a memif's server, unless role= is given.
 enum port_side {
 	PORT_DEVICE,
 	PORT_GENERATOR,
@@ -35,7 +35,7 @@ struct port_spec {
 	_Alignas(16) unsigned char options[PORT_OPTIONS_MAX]; // of the kind's own type
 };
 
-// Returns 0 or -EINVAL with one line in error.
+// Parse "KIND:NAME[,key=value...]". Returns 0 or -EINVAL with one line in error.
 int port_spec_parse(
 	const char *text, enum port_side side, struct port_spec *out, struct error *error);
 
@@ -72,10 +72,10 @@ int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct por
 	struct error *error);
 void port_close(struct port *port);
 
-// The same at the end of the process, after which nothing may use EAL's memory: of kinds whose
-// driver takes ports down in EAL's interrupt thread as well, when their peer goes, the kernel does
-// it. Closing one meanwhile is a race inside the driver, and crashes that thread (memif, one end in
-// some hundred).
+// The same at the end of the process; afterwards nothing may use EAL's memory. Some drivers also
+// take a port down in EAL's interrupt thread, when its peer leaves: closing the port at that moment
+// is a race inside the driver and crashes that thread (memif, one end in some hundred). Such ports
+// are left to the kernel.
 void port_leave(struct port *port);
 
 // Wait until the link is up, and start what could not start yet. Returns 0, -ETIMEDOUT, or -EINTR
@@ -88,13 +88,13 @@ struct port_stats {
 };
 void port_stats(const struct port *port, struct port_stats *out);
 
-// Hot path. What has come in, up to n.
+// Hot path: receive up to n packets. Returns how many there were.
 static inline uint16_t port_rx(const struct port *port, struct rte_mbuf **pkts, uint16_t n)
 {
 	return rte_eth_rx_burst(port->id, 0, pkts, n);
 }
 
-// Hot path. Returns how many were taken; the rest remain the caller's.
+// Hot path: transmit. Returns how many packets the port took; the rest remain the caller's.
 static inline uint16_t port_tx(const struct port *port, struct rte_mbuf **pkts, uint16_t n)
 {
 	return rte_eth_tx_burst(port->id, 0, pkts, n);

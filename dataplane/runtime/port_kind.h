@@ -44,6 +44,7 @@ extern const struct port_kind *const port_table[];
 __attribute__((format(printf, 4, 5))) int port_fail(
 	const struct port_spec *spec, int err, struct error *error, const char *format, ...);
 
-// For kinds whose name is a network interface: it is there, and no earlier spec names it.
+// For kinds whose name is a network interface: check that it exists and that no earlier spec names
+// it. Returns 0 or -errno with one line in error.
 int port_check_interface(const struct port_spec *spec, const struct port_spec *earlier,
 	size_t n_earlier, struct error *error);

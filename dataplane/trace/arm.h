@@ -5,8 +5,8 @@
 #include "collector.h"
 #include "error.h"
 
-// Switch on what was asked for and is there; rows of the collector tell what became of each. The
-// instances are made. Returns 0 or -errno with one line in error.
+// Switch on the events that were asked for and exist; the collector's rows say what became of each.
+// The instances must exist already. Returns 0 or -errno with one line in error.
 int arm_events(struct collector *collector, struct error *error);
 
 // Why a row is not recorded; NULL: it is, or was not asked for.

@@ -89,8 +89,8 @@ struct collector {
 int collector_open(
 	struct collector *collector, const struct trace_config *config, struct error *error);
 
-// Until the duration is over or it is stopped; then read what is left. Returns 0 or -errno, with
-// one line in error.
+// Collect until the duration is over or it is stopped; then read what is left. Returns 0 or -errno
+// with one line in error.
 int collector_run(struct collector *collector, struct error *error);
 
 // Remove the instances, finish events.bin, free. Returns 0 or -errno of the file.

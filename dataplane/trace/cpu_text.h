@@ -6,15 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// As tracing_cpumask reads it: "3", "1,00000000". Returns text.
+// Write a mask as tracing_cpumask reads it: "3", "1,00000000". Returns text.
 char *cpu_text_mask(const cpu_set_t *cpus, char *text, size_t len);
 
-// A filter: "cpu == 1 || (cpu >= 4 && cpu <= 7)". Returns -E2BIG when it does not fit, else 0.
+// Write a filter: "cpu == 1 || (cpu >= 4 && cpu <= 7)". Returns -E2BIG when it does not fit, else
+// 0.
 int cpu_text_filter(const char *field, const cpu_set_t *cpus, char *text, size_t len);
 
-// A filter on a field that is a mask: "cpumask & CPUS{1,4-7}" (since Linux 6.6).
+// Write a filter on a field that is a mask: "cpumask & CPUS{1,4-7}" (since Linux 6.6).
 int cpu_text_mask_filter(const char *field, const cpu_set_t *cpus, char *text, size_t len);
 
-// A filter: "common_pid == 7 || common_pid == 9". Returns -E2BIG when it does not fit, else 0.
+// Write a filter: "common_pid == 7 || common_pid == 9". Returns -E2BIG when it does not fit, else
+// 0.
 int thread_text_filter(
 	const char *field, const uint32_t *threads, size_t n, char *text, size_t len);

@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-// Names that came by.
+// Names seen in events, for trace.json.
 struct trace_names {
 	struct name_map threads, irqs, addresses;
 };
@@ -28,10 +28,11 @@ struct decoder;
 // names must outlive it. Returns NULL when there is no memory.
 struct decoder *decoder_create(const cpu_set_t *watched, struct trace_names *names);
 
-// NULL is none.
+// NULL is a no-op.
 void decoder_destroy(struct decoder *decoder);
 
-// Know a row by its format. Returns 0, or -EINVAL: a field the row wants is not there.
+// Learn a row's offsets from its format file. Returns 0, or -EINVAL: a field the row wants is not
+// there.
 int decoder_add(struct decoder *decoder, const struct event_row *row, const char *format_text);
 
 // Hot path: one event noted on cpu. Returns false when it is not ours, or of no watched core.

@@ -15,13 +15,13 @@ enum {
 
 struct event_queue;
 
-// At least two chunks. Returns 0, or -ENOMEM and NULL in *out.
+// A queue of up to bytes, but at least two chunks. Returns 0, or -ENOMEM and NULL in *out.
 int event_queue_create(struct event_queue **out, uint64_t bytes);
 
-// NULL is none.
+// NULL is a no-op.
 void event_queue_destroy(struct event_queue *queue);
 
-// False when there is no room.
+// Append an event. False when there is no room for it.
 bool event_queue_push(struct event_queue *queue, const struct event_record *record);
 
 // The oldest, or NULL. It is the queue's until event_queue_pop.
@@ -31,5 +31,5 @@ void event_queue_pop(struct event_queue *queue);
 // Chunks of memory it has taken: those with events, and at most one that is empty.
 size_t event_queue_chunks(const struct event_queue *queue);
 
-// With events, at most so far.
+// The most chunks with events that there were at any time.
 size_t event_queue_most_chunks(const struct event_queue *queue);

@@ -24,7 +24,7 @@ struct instance_config {
 // stays then.
 int instance_make(struct instance **out, const struct instance_config *config, struct error *error);
 
-// Its folder.
+// The path of its folder in tracefs.
 const char *instance_path(const struct instance *instance);
 
 // Ask for an event, of what passes the filter ("": all). Returns 0 or -errno.
@@ -32,5 +32,5 @@ int instance_enable(const struct instance *instance, const char *event, const ch
 
 int instance_switch(const struct instance *instance, bool on);
 
-// Its files must be closed. NULL is none.
+// Remove the instance, whose files must be closed. NULL is a no-op.
 void instance_remove(struct instance *instance);

@@ -9,5 +9,5 @@ struct keeper;
 // read now. Returns 0, or -errno and NULL in *out.
 int keeper_start(struct keeper **out, const char *const *paths, int n);
 
-// End it, and free; it removes what is still there. NULL is none.
+// End and free the keeper; it removes the folders that still exist. NULL is a no-op.
 void keeper_stop(struct keeper *keeper);

@@ -3,8 +3,9 @@
 // The packets of a running generator, read from its growing packets.bin: which of them were late or
 // lost, and thus which stretches of time are worth keeping.
 //
-// Records stand in the order in which packets came back; one that was lost is told of when its
-// deadline is over. So the file may still name a stretch from `hold` before its newest packet.
+// Records are in the order in which packets came back; a lost packet has its record when its
+// deadline is over. So the file may still name a stretch that begins `hold` before its newest
+// packet.
 
 #include "error.h"
 #include "histogram.h"
@@ -48,11 +49,11 @@ int late_packets_open(
 	struct late_packets *late, const struct late_config *config, uint64_t start_tsc);
 void late_packets_close(struct late_packets *late);
 
-// Whether there is more to read.
+// Whether the file has grown since the last late_packets_read.
 bool late_packets_has_grown(struct late_packets *late);
 
 // Read all that is there. Returns 0, or -errno with one line in error.
 int late_packets_read(struct late_packets *late, struct error *error);
 
-// Up to here the windows are all known.
+// The time up to which all windows are known.
 uint64_t late_packets_passed(const struct late_packets *late);

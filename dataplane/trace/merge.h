@@ -1,6 +1,6 @@
 #pragma once
 
-// One order of time from several sources that are each in order. A heap of their next records.
+// Merges several sources, each in order of time, into one; a heap of their next records.
 
 #include "record_format.h"
 
@@ -15,7 +15,7 @@ typedef bool (*merge_next)(void *source, struct event_record *out);
 // sources are the caller's; the array is copied. Returns 0, or -ENOMEM and NULL in *out.
 int merge_create(struct merge **out, merge_next next, void *const *sources, size_t n);
 
-// NULL is none.
+// NULL is a no-op.
 void merge_destroy(struct merge *merge);
 
 // Ask the sources that had none again: once before each round of merge_take.

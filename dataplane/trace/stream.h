@@ -26,15 +26,15 @@ struct stream {
 	int error; // -errno of a read that failed, or -EBADMSG: the page was none
 };
 
-// Returns 0 or -errno; a closed stream may be closed again.
+// Open the buffer of one CPU. Returns 0 or -errno; a closed stream may be closed again.
 int stream_open(struct stream *stream, const struct stream_config *config);
 void stream_close(struct stream *stream);
 
-// From when on events were recorded, in the trace's clock.
+// Say from which stamp of the trace's clock on events were recorded.
 void stream_start(struct stream *stream, uint64_t stamp);
 
 // The next record (merge_next). False when nothing is there now, or error is set.
 bool stream_next(void *stream, struct event_record *out);
 
-// What the kernel could not keep, by its own count: overwritten, or dropped. 0 when unknown.
+// Events the kernel lost, by its own count: overwritten or dropped. 0 when unknown.
 uint64_t stream_lost(const struct stream *stream);

@@ -1,8 +1,7 @@
 #pragma once
 
-// --mode tail: of what the kernel did only the surroundings of late packets are kept. Events wait
-// in memory until the generator's file has passed their time; then they are written, or let go and
-// marked as skipped.
+// --mode tail: only the events around late packets are kept. Events wait in memory until the
+// generator's file has passed their time; then they are written, or dropped and marked as skipped.
 
 #include "error.h"
 #include "event_queue.h"
@@ -18,7 +17,7 @@ struct tail_config {
 	struct pace *pace; // of whoever decides; may be NULL
 };
 
-// Where what is kept goes. Returns 0 or -errno.
+// Writes a record that is kept. Returns 0 or -errno.
 typedef int (*tail_write)(void *context, const struct event_record *record);
 
 // A stretch of time and how many events were in it.
@@ -41,12 +40,12 @@ struct tail {
 	bool is_disk_full;
 };
 
-// From start_tsc on. Returns 0 or -errno; close it also then.
+// Begin at start_tsc. Returns 0 or -errno; call tail_close even then.
 int tail_open(struct tail *tail, const struct tail_config *config, uint64_t start_tsc,
 	tail_write write, void *context);
 void tail_close(struct tail *tail);
 
-// One more event, in the order of time.
+// Add the next event; events come in the order of time.
 void tail_take(struct tail *tail, const struct event_record *record);
 
 // Read what the generator wrote meanwhile, and decide about all events before that. Returns 0, or

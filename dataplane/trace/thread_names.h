@@ -8,5 +8,5 @@
 // Ask /proc for the names that are missing, each once. *n_asked: entries there were the last time.
 void thread_names_ask(struct name_map *threads, size_t *n_asked, struct pace *pace);
 
-// Those that are gone: what tracing itself remembers of their names.
+// Name threads that have ended by what tracing itself remembers of their names.
 void thread_names_fill(struct name_map *threads, const char *tracefs_root);

@@ -16,8 +16,8 @@ struct windows {
 
 void windows_destroy(struct windows *windows);
 
-// Returns 0 or -ENOMEM.
+// Add a stretch; it becomes one with those it touches. Returns 0 or -ENOMEM.
 int windows_add(struct windows *windows, uint64_t from_tsc, uint64_t until_tsc);
 
-// Forget the first n.
+// Remove the first n windows.
 void windows_drop(struct windows *windows, size_t n);
