@@ -7,8 +7,8 @@ from taut.analysis.claims import (
     ERROR,
     LEAST_RUNS,
     Said,
-    apart,
-    in_turn,
+    compare_groups,
+    compare_pairs,
     judge_table,
     runs_needed,
 )
@@ -30,19 +30,19 @@ def runs(rng, n, shift=0.0):
 def test_fewer_than_four_runs_a_side_claim_nothing_whatever_they_show(n):
     first, second = [1000.0 + i for i in range(n)], [9000.0 + i for i in range(30)]
 
-    assert said([apart(first, second)]) == [Said.TOO_FEW]
-    assert said([apart(second, first)]) == [Said.TOO_FEW]
+    assert said([compare_groups(first, second)]) == [Said.TOO_FEW]
+    assert said([compare_groups(second, first)]) == [Said.TOO_FEW]
 
 
 def test_four_runs_a_side_claim_what_does_not_overlap():
     first, second = [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]
 
-    assert said([apart(first, second)]) == [Said.MORE]
-    assert said([apart(second, first)]) == [Said.LESS]
+    assert said([compare_groups(first, second)]) == [Said.MORE]
+    assert said([compare_groups(second, first)]) == [Said.LESS]
 
 
 def test_a_table_too_long_for_its_runs_says_too_few_and_not_no_difference():
-    evidence = apart([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
+    evidence = compare_groups([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
 
     # 0.0286 times 1 + 1/2 is below 0.05, times 1 + 1/2 + 1/3 above.
     assert said([evidence] * 2) == [Said.MORE] * 2
@@ -51,12 +51,12 @@ def test_a_table_too_long_for_its_runs_says_too_few_and_not_no_difference():
 
 @pytest.mark.parametrize(("n", "expected"), [(5, Said.TOO_FEW), (6, Said.MORE)])
 def test_pairs_claim_from_the_number_with_which_the_exact_test_can(n, expected):
-    assert said([in_turn([0.1 + i / 1000 for i in range(n)])]) == [expected]
+    assert said([compare_pairs([0.1 + i / 1000 for i in range(n)])]) == [expected]
 
 
 def test_a_figure_without_enough_runs_costs_the_others_nothing():
-    clear = apart([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
-    few = apart([1.0], [2.0])
+    clear = compare_groups([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
+    few = compare_groups([1.0], [2.0])
 
     judged = judge_table([few, clear, few])
 
@@ -66,12 +66,12 @@ def test_a_figure_without_enough_runs_costs_the_others_nothing():
 
 
 def test_ties_and_equal_runs_claim_nothing():
-    assert said([apart([3.0] * 6, [3.0] * 6)]) == [Said.NOTHING]
-    assert said([in_turn([0.0] * 8)]) == [Said.NOTHING]
+    assert said([compare_groups([3.0] * 6, [3.0] * 6)]) == [Said.NOTHING]
+    assert said([compare_pairs([0.0] * 8)]) == [Said.NOTHING]
 
 
 def test_evidence_names_the_effect_its_interval_and_its_reach():
-    found = apart([10.0, 11.0, 12.0, 13.0, 14.0], [20.0, 21.0, 22.0, 23.0, 24.0])
+    found = compare_groups([10.0, 11.0, 12.0, 13.0, 14.0], [20.0, 21.0, 22.0, 23.0, 24.0])
 
     assert (found.estimate, found.least, found.greatest) == (10.0, 6.0, 14.0)
     assert found.least < found.low < found.estimate < found.high < found.greatest
@@ -84,11 +84,14 @@ def test_evidence_names_the_effect_its_interval_and_its_reach():
 def test_the_runs_needed_are_the_fewest_that_claim_a_single_difference(n_figures, is_paired):
     def table(n, n_differing):
         if is_paired:
-            clear, same = in_turn([1.0 + i / 9 for i in range(n)]), in_turn([0.0] * n)
+            clear, same = compare_pairs([1.0 + i / 9 for i in range(n)]), compare_pairs([0.0] * n)
         else:
             # Values that interleave: the test says 1.
             first = [float(i) for i in range(n)]
-            clear, same = apart(first, [i + 99.0 for i in first]), apart(first, first)
+            clear, same = (
+                compare_groups(first, [i + 99.0 for i in first]),
+                compare_groups(first, first),
+            )
         return [clear] * n_differing + [same] * (n_figures - n_differing)
 
     for n_differing in {1, n_figures}:
@@ -105,7 +108,10 @@ def test_where_nothing_differs_hardly_a_table_claims_anything(n_runs):
     tables = 100
 
     claimed = sum(
-        bool(CLAIMS & set(said([apart(runs(rng, n_runs), runs(rng, n_runs)) for _ in range(7)])))
+        bool(
+            CLAIMS
+            & set(said([compare_groups(runs(rng, n_runs), runs(rng, n_runs)) for _ in range(7)]))
+        )
         for _ in range(tables)
     )
 
@@ -123,7 +129,7 @@ def test_drift_of_the_machine_is_no_difference_between_sides_measured_in_turn():
         swap = np.arange(n) % 2
         pairs = drift.reshape(n, 2)
         a, b = pairs[np.arange(n), swap], pairs[np.arange(n), 1 - swap]
-        claimed += said([in_turn(list(b - a))])[0] in CLAIMS
+        claimed += said([compare_pairs(list(b - a))])[0] in CLAIMS
 
     assert claimed <= ERROR * tables
 
@@ -131,6 +137,8 @@ def test_drift_of_the_machine_is_no_difference_between_sides_measured_in_turn():
 def test_what_differs_by_more_than_runs_do_is_found():
     rng = np.random.default_rng(2)
 
-    found = [said([apart(runs(rng, 8), runs(rng, 8, 0.3)) for _ in range(7)]) for _ in range(50)]
+    found = [
+        said([compare_groups(runs(rng, 8), runs(rng, 8, 0.3)) for _ in range(7)]) for _ in range(50)
+    ]
 
     assert sum(claims == [Said.MORE] * 7 for claims in found) >= 45

@@ -6,8 +6,8 @@ from dataclasses import replace
 from rich.console import Console
 
 from taut.cli.progress import TerminalProgress, TimeLeft, duration_words, trial_line
-from taut.experiment.glance import Glance
 from taut.experiment.plan import Plan, make_plan
+from taut.experiment.quick_figures import QuickFigures
 from taut.experiment.spec import parse_spec
 from taut.records.documents.trial import Failure, TrialDocument
 
@@ -21,13 +21,13 @@ def make() -> Plan:
     )
 
 
-GLANCE = Glance(p50_ns=900, p99_ns=1_500, loss_ratio=0.0, unsent=0, void_ratio=0.001)
+FIGURES = QuickFigures(p50_ns=900, p99_ns=1_500, loss_ratio=0.0, unsent=0, void_ratio=0.001)
 
 
 def test_a_whole_trial_is_one_line():
     trial = make().trials[0]
 
-    line = trial_line(trial, TrialDocument(status="whole"), GLANCE)
+    line = trial_line(trial, TrialDocument(status="whole"), FIGURES)
 
     assert line == f"{trial.name}: p50 900 ns, p99 1.50 µs, lost 0 %, generator late 0.1 %"
 
@@ -41,7 +41,9 @@ def test_a_failed_trial_says_why():
 
 
 def test_nothing_came_back():
-    line = trial_line(make().trials[0], TrialDocument(status="whole"), replace(GLANCE, p50_ns=None))
+    line = trial_line(
+        make().trials[0], TrialDocument(status="whole"), replace(FIGURES, p50_ns=None)
+    )
 
     assert "p50 none" in line
 
@@ -56,7 +58,7 @@ def test_without_a_terminal_lines_are_plain():
     for trial in plan.trials:
         progress.trial_started(trial)
         progress.ticked()
-        progress.trial_finished(trial, TrialDocument(status="whole"), GLANCE)
+        progress.trial_finished(trial, TrialDocument(status="whole"), FIGURES)
     progress.close()
 
     lines = stream.getvalue().splitlines()

@@ -16,9 +16,9 @@ from made_run import MadeTrial, make_raw_trial
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import write_json
 from taut.experiment.cores import Cores
-from taut.experiment.glance import Glance
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.progress import Silent
+from taut.experiment.quick_figures import QuickFigures
 from taut.experiment.runner import Session, open_run, pinned_to
 from taut.experiment.spec import parse_spec, spec_hash
 from taut.experiment.stored import Learning
@@ -54,8 +54,10 @@ class Recorder(Silent):
     def started(self, plan: Plan, n_done: int) -> None:
         self.n_done = n_done
 
-    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
-        self.finished.append((trial.name, document.status, glance))
+    def trial_finished(
+        self, trial: Trial, document: TrialDocument, figures: QuickFigures | None
+    ) -> None:
+        self.finished.append((trial.name, document.status, figures))
 
 
 class Bench:
@@ -115,8 +117,8 @@ def test_every_trial_has_its_folder_and_its_line(go, plan: Plan):
 
     assert [t.name for t in run.trials()] == [t.name for t in plan.trials]
     assert all(t.is_whole for t in run.trials())
-    glance = recorder.finished[0][2]
-    assert 0 < glance.p50_ns < glance.p99_ns
+    figures = recorder.finished[0][2]
+    assert 0 < figures.p50_ns < figures.p99_ns
     meta = run.trials()[0].meta
     assert meta.traffic.seed == plan.trials[0].seed
     assert meta.dut.driver in {"taut_forward", "loopback"}

@@ -13,7 +13,7 @@ from made_trace import (
     write_trial,
 )
 from taut.explain import Options, explain_trial
-from taut.explain.read.gaps import Worth
+from taut.explain.read.gaps import Explainable
 
 MS = 1_000_000
 
@@ -57,7 +57,7 @@ def test_a_tail_trace_says_of_late_packets_what_the_whole_one_says(tmp_path, see
     whole = explain_trial(write_trial(tmp_path / "whole", rows, gaps, trace), options)
     trial = write_trial(tmp_path / "tail", rows, gaps, rest, mode="tail")
     tail = explain_trial(trial, options)
-    monkeypatch.setattr(Worth, "look", lambda self, start, end: np.ones(len(start), bool))
+    monkeypatch.setattr(Explainable, "mark", lambda self, start, end: np.ones(len(start), bool))
     every_gap = explain_trial(trial, options)
 
     assert len(rest.rows) < len(trace.rows)

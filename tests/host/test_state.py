@@ -55,12 +55,12 @@ def test_a_state_is_in_force_inside_and_gone_outside(tmp_path: Path) -> None:
     with states(host) as run:
         run.enter(TRIMMED)
         assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("120", "600")
-        standing = run.standing()
+        standing = run.read_in_force()
         assert standing.n_changes == standing.n_in_force >= 2
 
         run.enter(FOUND)
         assert machine(tmp_path) == before
-        assert run.standing().n_changes == 0
+        assert run.read_in_force().n_changes == 0
 
         run.enter(ONLY)
         assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("120", "120")
@@ -116,7 +116,7 @@ def test_what_somebody_else_changed_is_seen(tmp_path: Path) -> None:
     with pytest.raises(TautError, match="changed by somebody else"), states(host) as run:
         run.enter(ONLY)
         put(tmp_path, INTERVAL, "7\n")
-        assert run.standing().lost == (INTERVAL,)
+        assert run.read_in_force().lost == (INTERVAL,)
 
 
 def test_a_killed_runs_settings_carry_its_name_and_go_back(tmp_path: Path) -> None:

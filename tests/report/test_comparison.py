@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from taut.analysis.claims import apart
+from taut.analysis.claims import compare_groups
 from taut.analysis.compare import compare_runs
 from taut.analysis.difference import Difference, Side, judge
 from taut.records.documents.trial import TraceOfTrial
@@ -52,10 +52,10 @@ def test_colour_only_on_a_terminal(comparison):
 
 def test_a_claim_and_what_cannot_be_claimed_look_different():
     of_a, of_b = ([middle + 4.0 * n for n in range(-3, 4)] for middle in (1000, 1200))
-    evidence = apart(of_a, of_b)
+    evidence = compare_groups(of_a, of_b)
     sides = [Side(of[3], of, of, 500) for of in (of_a, of_b)]
     (claimed,) = judge([Difference("p50", *sides, evidence)])
-    few = Difference("p50", *sides, apart(of_a[:1], of_b[:1]))
+    few = Difference("p50", *sides, compare_groups(of_a[:1], of_b[:1]))
     grey = Difference("p99.99", Side(1000, [], [], 3), Side(900, [], [], 9), None)
 
     assert [c.text for c in row_of(claimed)] == [

@@ -21,59 +21,59 @@ def _count(nr: Path) -> int:
 
 
 def test_pages_are_added_and_given_back(nr: Path) -> None:
-    grant = hugepages.take(hugepages.intend(64, nr))
+    grant = hugepages.take(hugepages.plan_grant(64, nr))
 
     assert (_count(nr), grant.added) == (74, 64)
 
-    hugepages.give_back(hugepages.returning(grant))
+    hugepages.give_back(hugepages.plan_return(grant))
 
     assert _count(nr) == 10
 
 
 def test_pages_others_added_stay(nr: Path) -> None:
-    ours = hugepages.take(hugepages.intend(64, nr))
-    theirs = hugepages.take(hugepages.intend(32, nr))
+    ours = hugepages.take(hugepages.plan_grant(64, nr))
+    theirs = hugepages.take(hugepages.plan_grant(32, nr))
 
-    hugepages.give_back(hugepages.returning(ours, [theirs]))
+    hugepages.give_back(hugepages.plan_return(ours, [theirs]))
 
     assert _count(nr) == 42
 
 
 def test_never_below_what_others_hold(nr: Path) -> None:
-    ours = hugepages.take(hugepages.intend(64, nr))
+    ours = hugepages.take(hugepages.plan_grant(64, nr))
     nr.write_text("40\n")  # the administrator took some away
     theirs = HugepageGrant(str(nr), before=0, asked=32, added=32)
 
-    hugepages.give_back(hugepages.returning(ours, [theirs]))
+    hugepages.give_back(hugepages.plan_return(ours, [theirs]))
 
     assert _count(nr) == 32
 
 
 def test_killed_before_the_pages_were_taken_gives_nothing_back(nr: Path) -> None:
-    intended = hugepages.intend(64, nr)
+    intended = hugepages.plan_grant(64, nr)
 
-    hugepages.give_back(hugepages.returning(hugepages.settle(intended)))
+    hugepages.give_back(hugepages.plan_return(hugepages.settle(intended)))
 
     assert _count(nr) == 10
 
 
 def test_killed_after_the_pages_were_taken_gives_them_back(nr: Path) -> None:
-    intended = hugepages.intend(64, nr)
+    intended = hugepages.plan_grant(64, nr)
     hugepages.take(intended)
 
-    hugepages.give_back(hugepages.returning(hugepages.settle(intended)))
+    hugepages.give_back(hugepages.plan_return(hugepages.settle(intended)))
 
     assert _count(nr) == 10
 
 
 @pytest.mark.parametrize("was_written", [False, True])
 def test_a_return_that_was_killed_is_repeated_safely(nr: Path, was_written: bool) -> None:
-    grant = hugepages.take(hugepages.intend(64, nr))
-    plan = hugepages.returning(grant)
+    grant = hugepages.take(hugepages.plan_grant(64, nr))
+    plan = hugepages.plan_return(grant)
     if was_written:
         hugepages.give_back(plan)
 
-    hugepages.give_back(hugepages.returning(hugepages.settle(plan)))
+    hugepages.give_back(hugepages.plan_return(hugepages.settle(plan)))
 
     assert _count(nr) == 10
 
@@ -98,10 +98,10 @@ def _run(base: Path, name: str, grant: HugepageGrant) -> Path:
 def test_a_killed_return_is_finished_after_another_run_gave_its_own_back(
     base: Path, nr: Path
 ) -> None:
-    first = hugepages.take(hugepages.intend(64, nr))
-    second = hugepages.take(hugepages.intend(64, nr))
+    first = hugepages.take(hugepages.plan_grant(64, nr))
+    second = hugepages.take(hugepages.plan_grant(64, nr))
     # A cleanup of the first died between its plan and the write.
-    killed = _run(base, "aaaa", hugepages.returning(first, [second]))
+    killed = _run(base, "aaaa", hugepages.plan_return(first, [second]))
     other = _run(base, "bbbb", second)
 
     cleanup.remove_run(other)
@@ -113,9 +113,9 @@ def test_a_killed_return_is_finished_after_another_run_gave_its_own_back(
 def test_pages_taken_by_one_that_died_are_known_before_the_next_run_takes_its_own(
     base: Path, nr: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    intend = hugepages.intend
-    monkeypatch.setattr(hugepages, "intend", lambda n: intend(n, nr))
-    intended = hugepages.intend(64)
+    plan_grant = hugepages.plan_grant
+    monkeypatch.setattr(hugepages, "plan_grant", lambda n: plan_grant(n, nr))
+    intended = hugepages.plan_grant(64)
     hugepages.take(intended)
     killed = _run(base, "aaaa", intended)
 

@@ -158,17 +158,17 @@ def _nothing_matched(report: MatchReport) -> str:
     return "nothing matched: the device changes bytes of the key; give --key those it leaves alone"
 
 
-def _side(of: CaptureSide) -> SideOfCapture:
+def _side(side: CaptureSide) -> SideOfCapture:
     return SideOfCapture(
-        path=of.path,
-        frames=of.frames,
-        truncated=of.too_short_for_key + of.cut_off,
-        first_ns=of.first_ns if of.frames else None,
-        last_ns=of.last_ns if of.frames else None,
-        too_short_for_key=of.too_short_for_key,
-        cut_off=of.cut_off,
-        snapped=of.snapped,
-        backwards=of.backwards,
-        format=of.format,
-        compression=of.compression,
+        path=side.path,
+        frames=side.frames,
+        truncated=side.too_short_for_key + side.cut_off,
+        first_ns=side.first_ns if side.frames else None,
+        last_ns=side.last_ns if side.frames else None,
+        too_short_for_key=side.too_short_for_key,
+        cut_off=side.cut_off,
+        snapped=side.snapped,
+        backwards=side.backwards,
+        format=side.format,
+        compression=side.compression,
     )

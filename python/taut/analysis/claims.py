@@ -70,7 +70,7 @@ class Judged:
     """The p-value corrected for the table; None where the figure has too few runs to be in it."""
 
 
-def apart(first: Sequence[float], second: Sequence[float]) -> Evidence:
+def compare_groups(first: Sequence[float], second: Sequence[float]) -> Evidence:
     """Compare runs that were measured at different times; ValueError: a side is empty."""
     p_value = rank_sum_p(first, second)
     differences = [b - a for a in first for b in second]
@@ -88,7 +88,7 @@ def apart(first: Sequence[float], second: Sequence[float]) -> Evidence:
     )
 
 
-def in_turn(differences: Sequence[float]) -> Evidence:
+def compare_pairs(differences: Sequence[float]) -> Evidence:
     """Compare runs that were measured in turn: second less first of every pair, of one or more."""
     n = len(differences)
     means = [(a + b) / 2 for at, a in enumerate(differences) for b in differences[at:]]

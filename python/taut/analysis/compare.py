@@ -118,9 +118,9 @@ class Comparison:
 
 
 def _side(row: Variant) -> SideCompared:
-    of = row.device
+    device = row.device
     return SideCompared(
-        *(of.dut, of.driver, of.link, of.placement, of.path),
+        *(device.dut, device.driver, device.link, device.placement, device.path),
         trials=row.trials,
         sent=row.sent,
         lost=row.lost,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from taut.analysis.claims import Evidence, Judged, Said, apart, judge_table
+from taut.analysis.claims import Evidence, Judged, Said, compare_groups, judge_table
 from taut.analysis.runs import figure_of, n_above
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.comparison import FigureCompared
@@ -144,7 +144,7 @@ def difference(name: str, a: Side, b: Side) -> Difference:
     """Set one figure of two runs side by side; `judge` says what may be claimed."""
     if not a.supported_ns or not b.supported_ns:
         return Difference(name, a, b, None)
-    return Difference(name, a, b, apart(a.supported_ns, b.supported_ns))
+    return Difference(name, a, b, compare_groups(a.supported_ns, b.supported_ns))
 
 
 def judge(table: Sequence[Difference]) -> list[Difference]:

@@ -120,8 +120,8 @@ def _overlaps(engine: Engine, gaps: Path | None) -> _Overlaps:
     engine.load({"gap": gaps})
     found: _Overlaps = {}
     for row in engine.query(_OVERLAP).to_pylist():
-        of = found.setdefault((int(row["direction"]), int(row["first_seq"])), {})
-        of[row["thread"]] = GapOverlap(int(row["n"]), int(row["overlap_ns"]))
+        by_thread = found.setdefault((int(row["direction"]), int(row["first_seq"])), {})
+        by_thread[row["thread"]] = GapOverlap(int(row["n"]), int(row["overlap_ns"]))
     return found
 
 

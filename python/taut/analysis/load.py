@@ -23,8 +23,8 @@ class HasLoad(Protocol):
 
 def load_of(row: HasLoad) -> LoadKey:
     """Give what must be equal in two rows for their devices to be compared."""
-    of = row.load
-    return of.traffic, of.frame, of.both, of.asked_pps, departures_of(of)
+    load = row.load
+    return load.traffic, load.frame, load.both, load.asked_pps, departures_of(load)
 
 
 def departures_of(load: Load) -> Departures:

@@ -23,9 +23,9 @@ POOLED_METRICS = ("latency", "latency_from_intent", "jitter", "departure_error")
 
 def variant_of(result: TrialResult) -> tuple[object, ...]:
     """What is the same in all repetitions of one variant, and differs from other variants."""
-    of, load = result.device, result.load
+    device, load = result.device, result.load
     asked = (load.traffic, load.frame, load.both, load.asked_pps)
-    return str(of.dut), str(of.driver), of.link, of.placement, of.host, *asked
+    return str(device.dut), str(device.driver), device.link, device.placement, device.host, *asked
 
 
 def pool(
@@ -114,14 +114,14 @@ def _summaries(distribution: pa.Table, blocks: pa.Table | None) -> dict[str, dic
 
 def _warm_up(results: Sequence[TrialResult], latency: Summary) -> WarmUp:
     """Make the warm-up's own row; counters are None where an older trial did not split them."""
-    of = [result.measured.cold for result in results]
+    warm_ups = [result.measured.cold for result in results]
     return WarmUp(
-        due=_sum([cold.due for cold in of]),
-        sent=_sum([cold.sent for cold in of]),
-        unsent=_sum([cold.unsent for cold in of]),
-        matched=_sum([cold.matched for cold in of]),
-        lost=_sum([cold.lost for cold in of]),
-        void=_sum([cold.void for cold in of]),
+        due=_sum([cold.due for cold in warm_ups]),
+        sent=_sum([cold.sent for cold in warm_ups]),
+        unsent=_sum([cold.unsent for cold in warm_ups]),
+        matched=_sum([cold.matched for cold in warm_ups]),
+        lost=_sum([cold.lost for cold in warm_ups]),
+        void=_sum([cold.void for cold in warm_ups]),
         latency=latency.figures(),
         doubt=latency.doubt(),
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import log
 
-from taut.analysis.claims import Evidence, apart, in_turn
+from taut.analysis.claims import Evidence, compare_groups, compare_pairs
 from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
 from taut.records.documents.results import WITH_VOID, Packets, TrialResult
 
@@ -17,15 +17,15 @@ def n_above(result: TrialResult, name: str, population: Packets = WITH_VOID) -> 
 
 def figure_of(result: TrialResult, name: str, population: Packets = WITH_VOID) -> float | None:
     """Give a percentile or the mean of one run in ns; None where too few packets support it."""
-    of = result.latency(population)
-    value = of.value_ns(name)
+    latency = result.latency(population)
+    value = latency.value_ns(name)
     if value is None:
         return None
     if name in PERCENTILES:
         # All packets count, independent or not: what one stall did shows in the spread of runs.
         is_supported = n_above(result, name, population) >= SUPPORT
     else:
-        is_supported = of.n >= 2 * SUPPORT
+        is_supported = latency.n >= 2 * SUPPORT
     return float(value) if is_supported else None
 
 
@@ -53,8 +53,8 @@ def ratio_evidence(
     common = sorted(by_repetition[0].keys() & by_repetition[1].keys())
     pairs = [(by_repetition[0][number], by_repetition[1][number]) for number in common]
     if pairs and _are_in_turn([(a.index, b.index) for (a, _), (b, _) in pairs]):
-        return in_turn([after - before for (_, before), (_, after) in pairs])
-    return apart(*([value for _, value in side] for side in sides))
+        return compare_pairs([after - before for (_, before), (_, after) in pairs])
+    return compare_groups(*([value for _, value in side] for side in sides))
 
 
 def _are_in_turn(indices: Sequence[tuple[int | None, int | None]]) -> bool:

@@ -66,11 +66,11 @@ def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
         _part([row for row in table if row[0].state == state], states[0], state)
         for state in states[1:]
     ]
-    few = [few_words(change.evidence, of) for change, of in table]
+    few = [few_words(change.evidence, judged) for change, judged in table]
     said = next(filter(None, few), "")
     more = f"{said} (`taut trim` makes one)" if said else ""
-    of = " (medians of runs)" if table else ""
-    return FoundOfStates(f"{'; '.join(parts)}{of}.", more)
+    basis = " (medians of runs)" if table else ""
+    return FoundOfStates(f"{'; '.join(parts)}{basis}.", more)
 
 
 def _changes(results: Sequence[TrialResult], before: str, after: str) -> list[_Change]:

@@ -165,14 +165,14 @@ def summarise(
     names = ("direction", "is_void", "is_cold", "value_ns", "n")
     column = {name: rows[name].to_numpy() for name in names}
     found = {}
-    for name, of in populations.items():
-        chosen = column["is_cold"] == of.is_cold
-        if of.is_void is not None:
-            chosen &= column["is_void"] == of.is_void
-        if of.direction is not None:
-            chosen &= column["direction"] == of.direction
+    for name, population in populations.items():
+        chosen = column["is_cold"] == population.is_cold
+        if population.is_void is not None:
+            chosen &= column["is_void"] == population.is_void
+        if population.direction is not None:
+            chosen &= column["direction"] == population.direction
         values, n = column["value_ns"][chosen], column["n"][chosen]
-        counts = None if blocks is None or of.is_cold else of.of_blocks(blocks)
+        counts = None if blocks is None or population.is_cold else population.of_blocks(blocks)
         found[name] = summary_of(values, n, intervals=intervals, blocks=counts)
     return found
 

@@ -25,9 +25,15 @@ def device_of(meta: TrialDocument) -> Device:
 
 def load_of_trial(meta: TrialDocument) -> Load:
     """Say what a trial sent."""
-    of = meta.traffic
+    traffic = meta.traffic
     return Load(
-        of.name, of.schedule, of.options, of.frame, of.flows, of.both, asked_pps=of.offered_pps
+        traffic.name,
+        traffic.schedule,
+        traffic.options,
+        traffic.frame,
+        traffic.flows,
+        traffic.both,
+        asked_pps=traffic.offered_pps,
     )
 
 
@@ -46,8 +52,8 @@ def headings(trials: Sequence[TrialResult]) -> dict[str, str]:
     def words(trial: TrialResult) -> str:
         parts = [_device(trial), trial.device.host if in_states else ""]
         if trial.load.asked_pps is not None:
-            of = trial.load
-            parts.append(rate_words(of.asked_pps) if same_load else load_words(of))
+            load = trial.load
+            parts.append(rate_words(load.asked_pps) if same_load else load_words(load))
         if trial.repetition is not None:
             parts.append(f"repetition {trial.repetition}")
         return ", ".join(filter(None, parts))

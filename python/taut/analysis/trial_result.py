@@ -182,11 +182,11 @@ def _figures(
 def _resolution(generator: GeneratorResult, measured: Measured) -> str:
     if measured.counts is not None:
         return _EXACT
-    of = generator.histogram_resolution or HistogramResolution()
-    below = "?" if of.exact_below_ns is None else of.exact_below_ns
+    resolution = generator.histogram_resolution or HistogramResolution()
+    below = "?" if resolution.exact_below_ns is None else resolution.exact_below_ns
     return (
         f"histogram: exact below {below} ns, above it a value is the lower "
-        f"edge of a bucket, at most {100 * of.relative_above:.3g} % low"
+        f"edge of a bucket, at most {100 * resolution.relative_above:.3g} % low"
     )
 
 
@@ -254,22 +254,22 @@ def _episodes(
     return find_episodes(engine, gaps, threshold.at(latency.p50_ns))
 
 
-def _warnings(of: TrialFigures, generator: GeneratorResult) -> list[str]:
-    found: list[str] = [f"sums do not reconcile: {s}" for s in of.sums_failures]
-    if not of.rate_ok:
+def _warnings(figures: TrialFigures, generator: GeneratorResult) -> list[str]:
+    found: list[str] = [f"sums do not reconcile: {s}" for s in figures.sums_failures]
+    if not figures.rate_ok:
         found.append(
-            f"rate: {of.achieved_pps:.0f} of {of.offered_pps:.0f} pkt/s achieved, "
-            f"{of.unsent} unsent"
+            f"rate: {figures.achieved_pps:.0f} of {figures.offered_pps:.0f} pkt/s achieved, "
+            f"{figures.unsent} unsent"
         )
-    if of.instrument_limited:
-        found.append(f"instrument-limited: {share_words(of.void_share)} of packets are void")
-    least = of.metrics.latency().min_ns
+    if figures.instrument_limited:
+        found.append(f"instrument-limited: {share_words(figures.void_share)} of packets are void")
+    least = figures.metrics.latency().min_ns
     if least is not None and least < 0:
         found.append(f"negative latency: {least} ns; the clock or the stamps are wrong")
     not_logged = generator.gaps.not_logged if generator.gaps else 0
     if not_logged:
         found.append(f"{not_logged} gaps of the generator were not logged, only counted")
-    if not of.matched:
+    if not figures.matched:
         found.append("no packet came back")
     return found
 

@@ -157,7 +157,7 @@ def analyze(
         name, ingress, egress, options, engine, engine_url, wants_content, parquet, companions
     )
     if remove is not None:
-        job = job.without(remove)
+        job = job.corrected(remove)
     if out is None and as_json:
         document = job.document(match_in_engine=match is MatchIn.ENGINE)
     else:

@@ -43,7 +43,7 @@ class CaptureJob:
     companions: Sequence[TrialDirectory] = ()
     """Captures of the same device, to be searched by content together with this one."""
 
-    def without(self, remove: Remove) -> "CaptureJob":
+    def corrected(self, remove: Remove) -> "CaptureJob":
         """Match once to see how the clocks differ, and subtract that from egress time stamps."""
         from taut.capture.clocks import estimate_clocks
 
@@ -85,7 +85,7 @@ class CaptureJob:
         from taut.analysis.capture_result import capture_document
         from taut.analysis.results import analyse_run, read_distribution
         from taut.capture.pair_run import Pair, analyse_pairs
-        from taut.cli.journey import default_out
+        from taut.cli.run_job import default_out
         from taut.report.html import write_html
         from taut.report.table import print_results
 

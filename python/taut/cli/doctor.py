@@ -50,8 +50,14 @@ def examine(removed: list[str]) -> DoctorDocument:
     """Collect everything as one document."""
     return DoctorDocument(
         capabilities=tuple(
-            CapabilityOfMachine(of.name, of.status, of.observed, of.remedy, of.is_required)
-            for of in capabilities(Host())
+            CapabilityOfMachine(
+                capability.name,
+                capability.status,
+                capability.observed,
+                capability.remedy,
+                capability.is_required,
+            )
+            for capability in capabilities(Host())
         ),
         links=tuple(Runnable(name, kind.summary, kind.missing()) for name, kind in LINKS.items()),
         devices=tuple(
@@ -71,9 +77,9 @@ def _missing(name: str) -> str | None:
 def _print(report: DoctorDocument) -> None:
     console = Console()
     print_paragraph(console, "This machine", style="italic")
-    for of in report.capabilities:
-        remedy = f"; {of.remedy}" if of.remedy else ""
-        _print_row(console, of.name, of.status, of.observed + remedy)
+    for capability in report.capabilities:
+        remedy = f"; {capability.remedy}" if capability.remedy else ""
+        _print_row(console, capability.name, capability.status, capability.observed + remedy)
     for title, rows in (("Links", report.links), ("Devices", report.devices)):
         console.print()
         print_paragraph(console, title, style="italic")

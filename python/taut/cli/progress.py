@@ -10,8 +10,8 @@ import time
 from rich.console import Console
 
 from taut.core.units import format_ns
-from taut.experiment.glance import Glance
 from taut.experiment.plan import Plan, Trial
+from taut.experiment.quick_figures import QuickFigures
 from taut.records.documents.trial import Failure, TrialDocument
 from taut.report.paragraph import print_note
 
@@ -75,12 +75,14 @@ class TerminalProgress:
             self._console.file.write(f"{_LINE_START}{self._before_left}{left} left{_ERASE_REST}")
             self._console.file.flush()
 
-    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
+    def trial_finished(
+        self, trial: Trial, document: TrialDocument, figures: QuickFigures | None
+    ) -> None:
         """Print the trial's line."""
         self._clock.trial_finished(trial)
         self._n_done += 1
         self._prepare("")
-        self._print(trial_line(trial, document, glance))
+        self._print(trial_line(trial, document, figures))
 
     def close(self) -> None:
         """Take the bar away."""
@@ -143,20 +145,20 @@ class TimeLeft:
         return max(0, whole_ns - (time.monotonic_ns() - self._began))
 
 
-def trial_line(trial: Trial, document: TrialDocument, glance: Glance | None) -> str:
+def trial_line(trial: Trial, document: TrialDocument, figures: QuickFigures | None) -> str:
     """Write a finished trial in one line."""
     if not document.is_whole:
         return f"{trial.name}: FAILED: {(document.failure or Failure()).reason}"
-    if glance is None:
+    if figures is None:
         return f"{trial.name}: nothing was counted"
     parts = [
         f"{name} {'none' if value is None else format_ns(value)}"
-        for name, value in (("p50", glance.p50_ns), ("p99", glance.p99_ns))
+        for name, value in (("p50", figures.p50_ns), ("p99", figures.p99_ns))
     ]
-    parts.append(f"lost {100 * glance.loss_ratio:.3g} %")
-    if glance.unsent:
-        parts.append(f"unsent {glance.unsent}")
-    parts.append(f"generator late {100 * glance.void_ratio:.3g} %")
+    parts.append(f"lost {100 * figures.loss_ratio:.3g} %")
+    if figures.unsent:
+        parts.append(f"unsent {figures.unsent}")
+    parts.append(f"generator late {100 * figures.void_ratio:.3g} %")
     return f"{trial.name}: {', '.join(parts)}"
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from taut.cli.journey import WaitOption, default_out, travel
+from taut.cli.run_job import WaitOption, default_out, run_and_report
 from taut.experiment.plan import make_plan
 from taut.experiment.run_manifest import Origin
 from taut.experiment.spec import parse_spec
@@ -66,7 +66,7 @@ def quick(
     def show(report: Path) -> None:
         print_quick(analysed[0], report, Console())
 
-    travel(
+    run_and_report(
         make_plan(parse_spec(EXPERIMENT)),
         directory,
         Origin(EXPERIMENT, "taut quick", (), tuple(sys.argv)),

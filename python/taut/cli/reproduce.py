@@ -10,14 +10,14 @@ from rich.console import Console
 
 from taut.cli.details import DetailsOption
 from taut.cli.images import ImagesOption
-from taut.cli.journey import (
+from taut.cli.run_job import (
     NoTraceOption,
     TraceOption,
     WaitOption,
     default_out,
     finish,
     print_plan,
-    travel,
+    run_and_report,
     with_trace,
 )
 from taut.core.errors import InputError
@@ -117,7 +117,7 @@ def reproduce(
     if resume and out is None:
         raise InputError("--resume: which run? give its directory with --out")
     origin = Origin(text, f"taut reproduce {name}", tuple(asked), tuple(sys.argv))
-    travel(
+    run_and_report(
         plan,
         out or default_out(spec.name),
         origin,

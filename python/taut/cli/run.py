@@ -8,13 +8,13 @@ import typer
 
 from taut.cli.details import DetailsOption
 from taut.cli.images import ImagesOption
-from taut.cli.journey import (
+from taut.cli.run_job import (
     NoTraceOption,
     TraceOption,
     WaitOption,
     default_out,
     print_plan,
-    travel,
+    run_and_report,
     with_trace,
 )
 from taut.cli.timings import TimingsOption
@@ -85,7 +85,7 @@ def run(
         raise InputError("--images and --no-report: one of them")
     origin = Origin(text, str(spec), tuple(asked), tuple(sys.argv))
     with timed(timings):
-        travel(
+        run_and_report(
             plan,
             out or default_out(parsed.name),
             origin,

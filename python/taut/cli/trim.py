@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from taut.cli.host.planning import parse_profile, split_names
-from taut.cli.journey import WaitOption, core_overrides, default_out, finish
 from taut.cli.progress import TerminalProgress
+from taut.cli.run_job import WaitOption, core_overrides, default_out, finish
 from taut.cli.trim_job import Job
 from taut.cli.trim_process import WINDOW, trim_process
 from taut.cli.trim_words import print_trim

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from taut.cli.journey import default_out
 from taut.cli.progress import TerminalProgress
+from taut.cli.run_job import default_out
 from taut.cli.trim_job import Job
 from taut.cli.trim_words import print_trim
 from taut.core.cpus import parse_cpu_list

@@ -31,8 +31,8 @@ def print_trim(document: TrimDocument, console: Console, report: Path, *, is_dry
         if document.cells:
             console.print()
             _print_cells(document, console)
-            of = "windows" if document.is_by_stalls else "runs"
-            print_paragraph(console, _ABOUT.format(of=of), style="dim")
+            measured = "windows" if document.is_by_stalls else "runs"
+            print_paragraph(console, _ABOUT.format(of=measured), style="dim")
         _print_causes(document, console)
         _print_decisions(document.remedies, console)
         for note in document.notes:

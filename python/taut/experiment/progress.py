@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from taut.experiment.glance import Glance
 from taut.experiment.plan import Plan, Trial
+from taut.experiment.quick_figures import QuickFigures
 from taut.records.documents.trial import TrialDocument
 
 
@@ -28,8 +28,10 @@ class Progress(Protocol):
         """Some seconds of the trial went by."""
         ...
 
-    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
-        """A trial ended and has its folder; `glance` has its figures, None if it failed."""
+    def trial_finished(
+        self, trial: Trial, document: TrialDocument, figures: QuickFigures | None
+    ) -> None:
+        """A trial ended and has its folder; `figures` has its figures, None if it failed."""
         ...
 
 
@@ -51,5 +53,7 @@ class Silent:
     def ticked(self) -> None:
         pass
 
-    def trial_finished(self, trial: Trial, document: TrialDocument, glance: Glance | None) -> None:
+    def trial_finished(
+        self, trial: Trial, document: TrialDocument, figures: QuickFigures | None
+    ) -> None:
         pass

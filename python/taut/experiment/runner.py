@@ -16,10 +16,10 @@ from taut.core.timings import stage
 from taut.experiment import leftovers
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores, assign_cores, read_topology
-from taut.experiment.glance import glance_at
 from taut.experiment.model import Spec
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.progress import Progress, Silent
+from taut.experiment.quick_figures import read_quick_figures
 from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, waiting_of
 from taut.experiment.spec import spec_hash
 from taut.experiment.stored import Learning, Measure, run_one
@@ -84,15 +84,15 @@ class Session:
             with stage("trials"):
                 document = run_one(trial, run, self.cores, self._measure_in_state, self.scope)
                 folder = run.trials_path / trial.name
-                glance = glance_at(folder, document) if document.is_whole else None
-            self.progress.trial_finished(trial, document, glance)
+                figures = read_quick_figures(folder, document) if document.is_whole else None
+            self.progress.trial_finished(trial, document, figures)
 
     def _measure_in_state(self, trial: Trial, folder: Path, known: Learning) -> None:
         """Bring the host into the trial's state and say what was verified before and after."""
         entered = self.states.enter(trial.host)
         # A state may put the cores into a partition, into which programs must then be moved.
         self.scope.join = partition_procs(self.states.host)
-        before = self.states.standing()
+        before = self.states.read_in_force()
         host = replace(
             known.document.host,
             remedies=tuple(dict.fromkeys(result.wish.remedy for result in entered.results)),
@@ -106,7 +106,9 @@ class Session:
                 "somebody else changes this host"
             )
         self.measure(trial, folder, known)
-        known.document = replace(known.document, host=replace(host, after=self.states.standing()))
+        known.document = replace(
+            known.document, host=replace(host, after=self.states.read_in_force())
+        )
 
     def _note_order(self, plan: Plan) -> None:
         """Add the trials of a later part to the manifest."""
@@ -141,7 +143,7 @@ def measuring(
     run = open_run(plan, out, resume)
     host = Host()
     with (
-        _nothing_left_of_refusals(run),
+        _remove_refused_run(run),
         cores_held(host, plan.spec, progress, wait=wait) as cores,
         RunScope() as scope,
     ):
@@ -183,7 +185,7 @@ def cores_held(host: Host, spec: Spec, progress: Progress, *, wait: bool) -> Ite
 
 
 @contextmanager
-def _nothing_left_of_refusals(run: RunDirectory) -> Iterator[None]:
+def _remove_refused_run(run: RunDirectory) -> Iterator[None]:
     """Remove the folders of a run that was refused before it wrote anything."""
     try:
         yield

@@ -13,7 +13,7 @@ AFTER_ALL, BEFORE_ALL = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 """Later, and earlier, than any time of a trial."""
 
 
-def holder(start: Ints, end: Ints, times: Ints) -> Ints:
+def interval_holding(start: Ints, end: Ints, times: Ints) -> Ints:
     """Give the index of the interval that holds each time, -1: none.
 
     Intervals are in order and do not overlap.

@@ -27,7 +27,7 @@ from taut.explain.judge.shares import Shares, share_out
 from taut.explain.judge.verdicts import GapVerdicts, Marks, judge, mark
 from taut.explain.read.events import Events, TraceNotes, no_events, read_events, read_notes
 from taut.explain.read.facts import Facts, facts_of
-from taut.explain.read.gaps import DEVICE, Gaps, Worth, read_gaps
+from taut.explain.read.gaps import DEVICE, Explainable, Gaps, read_gaps
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail, read_normal, read_tail
 from taut.explain.read.passages import Passages
@@ -151,7 +151,7 @@ def _read_trace(trial: Path, tail: Tail, n_worst: int) -> Trace:
     late = tail.is_late
     order = np.argsort(tail.sent_ns[late], kind="stable")
     met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
-    gaps = read_gaps(trial / "gaps.parquet", Worth(skipped, met, n_worst))
+    gaps = read_gaps(trial / "gaps.parquet", Explainable(skipped, met, n_worst))
     return Trace(gaps, events, read_notes(trial), _is_guest(trial))
 
 

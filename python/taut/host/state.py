@@ -126,7 +126,7 @@ class HostStates:
         with undisturbed():
             take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
 
-    def standing(self) -> InForce:
+    def read_in_force(self) -> InForce:
         """Say what of the state entered is in force now, as read from the machine."""
         if self._entered is None or self._entered.state.is_as_found:
             return InForce()

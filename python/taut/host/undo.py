@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from taut.host.heirs import Heir, find_heirs
 from taut.host.host import Host
+from taut.host.inheriting import InheritingThread, find_inheriting
 from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Contents, Entry
 from taut.host.setting import HALF_MADE, Setting
@@ -48,7 +48,7 @@ class UndoReport:
     """Threads and devices that are no longer there."""
     strangers: list[Touched] = field(default_factory=list)
     """Changed by somebody else: nothing was written, unless forced."""
-    heirs: list[Heir] = field(default_factory=list)
+    inheriting: list[InheritingThread] = field(default_factory=list)
     """Threads that were started since by threads that apply moved, and inherited their cores."""
     elsewhere: list[IrqPlacement] = field(default_factory=list)
     """Interrupts with their old masks still served by another core: they have not fired since."""
@@ -96,7 +96,7 @@ def undo(
     for entry in ours:
         _restore(host, writer, journal, entry, report)
     _bring_back(host, writer, ours, report)
-    report.heirs = find_heirs(host, ours)
+    report.inheriting = find_inheriting(host, ours)
     _verify(host, writer, ours, report)
     if others:
         _leave(journal, contents, others, report)

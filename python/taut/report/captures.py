@@ -54,11 +54,17 @@ def is_capture(row: Variant) -> bool:
 
 def class_row(trial: TrialResult) -> list[str]:
     """Frames by class, as CLASS_COLUMNS."""
-    of, truncated = _capture(trial).classes, _capture(trial).truncated
+    classes, truncated = _capture(trial).classes, _capture(trial).truncated
     numbers = (
-        *(of.matched, of.lost, of.duplicates, of.beyond_window, of.orphans),
-        *(of.ambiguous.ingress, of.ambiguous.egress, truncated.ingress, truncated.egress),
-        *(of.negative, of.out_of_sequence),
+        *(
+            classes.matched,
+            classes.lost,
+            classes.duplicates,
+            classes.beyond_window,
+            classes.orphans,
+        ),
+        *(classes.ambiguous.ingress, classes.ambiguous.egress, truncated.ingress, truncated.egress),
+        *(classes.negative, classes.out_of_sequence),
     )
     return [str(trial.device.dut), *map(cells.count, numbers)]
 
@@ -93,8 +99,8 @@ def content_words(trial: TrialResult) -> str:
     if n_open:
         words += ", or for something else that would look the same"
         words += f" ({n_open} of them)" if n > n_open else ""
-    of = f"{content.n_captures} captures, " if content.n_captures > 1 else ""
-    return f"{dut}: {words} ({of}{content.n_tests:,} tests)"
+    searched = f"{content.n_captures} captures, " if content.n_captures > 1 else ""
+    return f"{dut}: {words} ({searched}{content.n_tests:,} tests)"
 
 
 def content_rows(trial: TrialResult) -> list[list[str]]:

@@ -25,8 +25,8 @@ def print_published(tables: Sequence[PublishedTable], console: Console, *, detai
     outcome = outcome_words(tables)
     if outcome:
         print_paragraph(console, outcome + ("" if details else " (the tables: --details)"))
-    for of in tables if details else ():
+    for table in tables if details else ():
         console.print()
-        print_paragraph(console, of.title, style="bold")
-        print_columns(console, [words(name) for name in of.columns], of.rows)
-        print_paragraph(console, of.note, style="dim")
+        print_paragraph(console, table.title, style="bold")
+        print_columns(console, [words(name) for name in table.columns], table.rows)
+        print_paragraph(console, table.note, style="dim")

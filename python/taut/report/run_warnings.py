@@ -183,8 +183,8 @@ def _audits(runs: Runs, names: Sequence[str]) -> list[Warned]:
     for (run, _), name in zip(runs, names, strict=True):
         manifest = run.manifest_or_none()
         audit = None if manifest is None else manifest.audit
-        of = f"{name}: " if len(runs) > 1 else ""
-        found += [Warned(of + line) for line in host.warnings(audit)]
+        prefix = f"{name}: " if len(runs) > 1 else ""
+        found += [Warned(prefix + line) for line in host.warnings(audit)]
     return found
 
 
@@ -198,6 +198,7 @@ def _of_trials(trials: _Trials) -> list[Warned]:
     return [_of_words(words, of) for words, of in by_words.items()]
 
 
-def _of_words(words: str, of: Sequence[str]) -> Warned:
-    first = f"{words} ({of[0]}{f' and {len(of) - 1} more' if len(of) > 1 else ''})."
-    return Warned(first, [f"{name}: {words}" for name in of])
+def _of_words(words: str, concerned: Sequence[str]) -> Warned:
+    more = f" and {len(concerned) - 1} more" if len(concerned) > 1 else ""
+    first = f"{words} ({concerned[0]}{more})."
+    return Warned(first, [f"{name}: {words}" for name in concerned])

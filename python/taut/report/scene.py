@@ -177,10 +177,12 @@ def _ambiguous_names(runs: Sequence[AnalysedRun]) -> set[str]:
 
 
 def _label(row: Variant, ambiguous: bool) -> str:
-    name, of = row.called, row.device
+    name, device = row.called, row.device
     if not ambiguous:
         return name
-    where = of.link if of.placement in (None, "bare") else f"{of.link}, {of.placement}"
+    where = (
+        device.link if device.placement in (None, "bare") else f"{device.link}, {device.placement}"
+    )
     return f"{name} ({where})"
 
 

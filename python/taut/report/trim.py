@@ -192,9 +192,9 @@ def _those(group: Group) -> str:
 
 def median_rows(trim: Trim) -> Iterator[tuple[str, str, str, str]]:
     """Each device under a load: as found, trimmed, and their ratio."""
-    for of in trim.cells:
-        ratio = factor(of.after / of.before) if of.before and of.after else cells.NOTHING
-        yield of.cell, cells.time(of.before), cells.time(of.after), ratio
+    for cell in trim.cells:
+        ratio = factor(cell.after / cell.before) if cell.before and cell.after else cells.NOTHING
+        yield cell.cell, cells.time(cell.before), cells.time(cell.after), ratio
 
 
 @dataclass(frozen=True)
@@ -238,9 +238,9 @@ def bar_words(trim: Trim) -> str:
     return f"A bar is as long as {what}{states}."
 
 
-def how_many(of: Sequence[Group]) -> str:
+def how_many(groups: Sequence[Group]) -> str:
     """Count the remedies of some groups, in words."""
-    n = sum(len(group.remedies) for group in of)
+    n = sum(len(group.remedies) for group in groups)
     return f"{n} remedies" if n != 1 else "1 remedy"
 
 

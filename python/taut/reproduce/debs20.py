@@ -167,10 +167,10 @@ def _table(variants: Variants) -> Section:
 def _four(row: Variant | None, packets: Packets) -> str:
     if row is None:
         return "not run"
-    of = row.metrics.latency(packets)
-    if not of.n:
+    figures = row.metrics.latency(packets)
+    if not figures.n:
         return "none"
-    values = ((of.value_ns(name) or 0) / 1000 for name in ("mean", "min", "max", "stdev"))
+    values = ((figures.value_ns(name) or 0) / 1000 for name in ("mean", "min", "max", "stdev"))
     return " / ".join(f"{us:.3g}" if us < 1000 else f"{us:.0f}" for us in values)
 
 

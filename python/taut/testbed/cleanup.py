@@ -174,7 +174,7 @@ def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
         current = read_owner(folder)
         while current is not None and current.hugepages:
             *rest, grant = current.hugepages
-            plan = hugepages.returning(grant, _held_by_others(folder))
+            plan = hugepages.plan_return(grant, _held_by_others(folder))
             current = replace(current, hugepages=(*rest, plan)).write(folder)
             hugepages.give_back(plan)
             current = replace(current, hugepages=tuple(rest)).write(folder)

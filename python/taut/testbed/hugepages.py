@@ -33,7 +33,7 @@ def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
         yield
 
 
-def intend(n_pages: int, path: Path = NR_HUGEPAGES) -> HugepageGrant:
+def plan_grant(n_pages: int, path: Path = NR_HUGEPAGES) -> HugepageGrant:
     """Describe the grant that is about to be taken; goes into owner.json before take()."""
     return HugepageGrant(str(path), before=_read(path), asked=n_pages, added=None)
 
@@ -58,7 +58,7 @@ def settle(grant: HugepageGrant) -> HugepageGrant:
     return replace(grant, added=max(0, min(grant.asked, above)))
 
 
-def returning(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
+def plan_return(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
     """Plan to give a settled grant back: the pages that were added, never those of other runs.
 
     The plan has the form of a grant, so that `settle` also completes a cleanup that was killed:
@@ -71,7 +71,7 @@ def returning(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> Hug
 
 
 def give_back(plan: HugepageGrant) -> None:
-    """Carry out what returning() planned."""
+    """Carry out what plan_return() planned."""
     if plan.asked > 0:
         Path(plan.path).write_text(f"{plan.before}\n", encoding="ascii")
 

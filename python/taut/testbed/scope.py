@@ -93,7 +93,7 @@ class RunScope:
             return 0
         with hugepages.locked():
             cleanup.settle_hugepages(self.base)
-            grant = hugepages.intend(n_pages)
+            grant = hugepages.plan_grant(n_pages)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages, grant)))
             grant = hugepages.take(grant)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages[:-1], grant)))

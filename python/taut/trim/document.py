@@ -52,7 +52,9 @@ def as_document(
             )
             for cause, compared in found.groups.items()
         ),
-        remedies=tuple(of.candidate.document(of.decision, of.ratio) for of in found.decided)
+        remedies=tuple(
+            decided.candidate.document(decided.decision, decided.ratio) for decided in found.decided
+        )
         or tuple(candidate.document() for candidate in found.candidates),
         kept=tuple(found.kept),
         confirmed=None if found.confirmed is None else found.confirmed.effect,

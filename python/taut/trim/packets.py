@@ -73,11 +73,13 @@ class PacketsBench:
         """Run the trials of every state; read the target of each."""
         found = {n: (_no_figures(states), _no_figures(states)) for n in repetitions}
         for measured in self.run(states, repetitions):
-            of = found[measured.trial.repetition]
+            by_void = found[measured.trial.repetition]
             for with_void in (False, True):
                 value = read_percentile(measured.packets, self._target, with_void=with_void)
                 if value is not None:
-                    of[with_void][measured.trial.host.name][measured.cell] = float(max(1, value))
+                    by_void[with_void][measured.trial.host.name][measured.cell] = float(
+                        max(1, value)
+                    )
         return [Repetition(number, *figures) for number, figures in found.items()]
 
     def seconds(self, n_states: int) -> float:

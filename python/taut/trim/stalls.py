@@ -120,7 +120,7 @@ class StallsBench:
         watch = self._watch
         watch.process.check(watch.host)
         entered = watch.states.enter(state)
-        before = watch.states.standing()
+        before = watch.states.read_in_force()
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
         stalls = {} if before.lost else self._explained()
         window = Window(
@@ -136,7 +136,7 @@ class StallsBench:
                 )
             ),
             before=before,
-            after=watch.states.standing(),
+            after=watch.states.read_in_force(),
             failure=_failure(before, stalls),
         )
         watch.process.check(watch.host)

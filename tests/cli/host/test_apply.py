@@ -9,8 +9,8 @@ from taut.cli.host.apply import print_applied
 from taut.cli.host.undo import print_undo
 from taut.cli.main import run_command
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
-from taut.host.heirs import Heir
 from taut.host.host import Host
+from taut.host.inheriting import InheritingThread
 from taut.host.journal import Journal
 from taut.host.setting import Change
 from taut.host.settings import FileSetting, PlacedFile
@@ -171,7 +171,7 @@ def test_no_word_of_what_apply_and_undo_did_is_broken(terminal: Terminal) -> Non
         by_reboot=touched,
         gone=[LONG],
         strangers=touched,
-        heirs=[Heir(thread, "worker", "0-1") for thread in range(40_000, 40_012)],
+        inheriting=[InheritingThread(thread, "worker", "0-1") for thread in range(40_000, 40_012)],
         failed=touched,
         complaints=["line 7 of the journal is corrupt"],
     )

@@ -4,7 +4,7 @@ import pytest
 
 from made_trace import gap_rows
 from taut.explain.read import gaps
-from taut.explain.read.gaps import Rest, Worth, read_gaps
+from taut.explain.read.gaps import Explainable, Rest, read_gaps
 
 NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -27,7 +27,7 @@ def starts(found):
 def test_without_anything_skipped_every_gap_is_worth_a_look(tmp_path):
     path = write(tmp_path, (0, 10, "generator"), (20, 30, "forwarder"))
 
-    found = read_gaps(path, Worth(NOTHING, NOTHING, 0))
+    found = read_gaps(path, Explainable(NOTHING, NOTHING, 0))
 
     assert (starts(found), found.rest) == ([0, 20], ())
 
@@ -37,9 +37,9 @@ def test_of_a_tail_trace_those_kept_those_met_and_the_longest(tmp_path, monkeypa
     monkeypatch.setattr(gaps, "_BATCH", batch)
     rows = [(t, t + 10, "forwarder") for t in range(0, 1_000, 100)]
     rows += [(550, 560, "generator"), (650, 690, "generator")]
-    worth = Worth(stretches((205, 1_000)), stretches((305, 306)), 1)
+    explainable = Explainable(stretches((205, 1_000)), stretches((305, 306)), 1)
 
-    found = read_gaps(write(tmp_path, *rows), worth)
+    found = read_gaps(write(tmp_path, *rows), explainable)
 
     # 200 is half in the dark, 300 was met, 650 is the longest of the others.
     assert starts(found) == [0, 100, 300, 650]
@@ -50,12 +50,12 @@ def test_what_a_packet_takes_in_a_gap_is_of_all_gaps_of_the_device(tmp_path):
     rows = [(0, 100, "forwarder", 10), (200, 500, "forwarder", 10), (600, 640, "forwarder", 2)]
     rows += [(700, 900, "forwarder", 0), (0, 900, "generator", 50)]
 
-    found = read_gaps(write(tmp_path, *rows), Worth(stretches((0, 1_000)), NOTHING, 0))
+    found = read_gaps(write(tmp_path, *rows), Explainable(stretches((0, 1_000)), NOTHING, 0))
 
     assert (found.n_handled, found.per_packet_ns) == (22, 20)
 
 
 def test_no_file_is_no_gaps(tmp_path):
-    found = read_gaps(tmp_path / "gaps.parquet", Worth(NOTHING, NOTHING, 5))
+    found = read_gaps(tmp_path / "gaps.parquet", Explainable(NOTHING, NOTHING, 5))
 
     assert (found.table.num_rows, found.rest, found.n_handled) == (0, (), 0)

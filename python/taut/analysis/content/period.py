@@ -28,7 +28,7 @@ _SLOW_IN_CAPTURE = float(np.log(0.01))
 
 
 @dataclass(frozen=True)
-class Told:
+class PeriodVerdict:
     """What captures say of a value: one field is set, or none where the value is the reason."""
 
     alternative: str | None = None
@@ -74,29 +74,31 @@ def work_of_timer(
 
 def judge_captures(
     frames: MatchedFrames, ranks: Ranks, members: Ints, period: int | None, reach: int
-) -> Told:
+) -> PeriodVerdict:
     """Hold several captures against each other; `period` is that of own_period."""
     held = _held(frames, members)
     slow = [of for of in held if ranks.log_p(of, reach) < _SLOW_IN_CAPTURE]
     beside = f"something with a period of {period:,} packets" if period else None
     if len(slow) < len(held):
         reason = f"stands out in {len(slow)} of {len(held)} captures"
-        return Told(rejection=f"{reason}: {beside} rather than the value" if beside else reason)
+        return PeriodVerdict(
+            rejection=f"{reason}: {beside} rather than the value" if beside else reason
+        )
     if len(held) == 1:
-        return Told(alternative=beside)
+        return PeriodVerdict(alternative=beside)
     places = frames.position[[of[0] for of in held]] % (period or np.iinfo(np.int64).max)
     apart = np.abs(places - places[0])
     if period:
         apart = np.minimum(apart, period - apart)
     if apart.max() > max(_APART * (period or 0), _NEAR):
-        return Told()
-    return Told(alternative=beside or "the place in the capture")
+        return PeriodVerdict()
+    return PeriodVerdict(alternative=beside or "the place in the capture")
 
 
 def _held(frames: MatchedFrames, members: Ints) -> list[Ints]:
     """The members of each capture that has any."""
-    of = [members[(members >= c.start) & (members < c.stop)] for c in frames.captures]
-    return [members for members in of if len(members)]
+    by_capture = [members[(members >= c.start) & (members < c.stop)] for c in frames.captures]
+    return [members for members in by_capture if len(members)]
 
 
 def _greatest(means: Floats) -> float:
@@ -112,8 +114,8 @@ def _means_at(frames: MatchedFrames, strength: Floats, members: Ints, shifts: In
     total, n = np.zeros(len(shifts)), np.zeros(len(shifts), np.int64)
     for capture in frames.captures:
         position = frames.position[capture]
-        of = members[(members >= capture.start) & (members < capture.stop)]
-        wanted = frames.position[of][:, None] + shifts
+        in_capture = members[(members >= capture.start) & (members < capture.stop)]
+        wanted = frames.position[in_capture][:, None] + shifts
         at = np.minimum(np.searchsorted(position, wanted), max(len(position) - 1, 0))
         is_there = position[at] == wanted
         total += np.where(is_there, strength[capture][at], 0.0).sum(axis=0)

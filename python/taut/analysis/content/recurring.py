@@ -54,7 +54,7 @@ class Recurring:
         """Packets of a value, in ingress order."""
         return self.at[self.starts[value] : self.starts[value + 1]]
 
-    def said(self) -> SearchedCounter:
+    def document(self) -> SearchedCounter:
         return SearchedCounter(self.column.name, self.n_values, self.period)
 
 

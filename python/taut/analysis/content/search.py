@@ -108,7 +108,7 @@ def _search(frames: MatchedFrames) -> ContentSearch:
         classes=sorted(classes, key=lambda c: (-c.tail.of_tail, -abs(c.shift_ns))),
         excluded=_excluded({**explanation.work_of_time, **counters.rejected}, counted),
         tests_by_kind={kind.name.lower(): n for kind, n in n_tests.items()},
-        counters=[recurring.said() for recurring in counters.recurring],
+        counters=[recurring.document() for recurring in counters.recurring],
         positions=find_positions(frames, explanation.alive),
         n_captures=len(frames.starts),
     )

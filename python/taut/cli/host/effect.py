@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 
 from taut.cli.host.effect_words import print_effect
-from taut.cli.journey import WaitOption, core_overrides, default_out, finish
 from taut.cli.progress import TerminalProgress
+from taut.cli.run_job import WaitOption, core_overrides, default_out, finish
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.files import write_json

@@ -71,12 +71,12 @@ def print_undo(console: Console, report: UndoReport) -> None:
     _print_touched(console, "Not put back", "still", report.failed)
     for setting in report.gone:
         print_paragraph(console, f"{setting.name}: no longer there, nothing to put back")
-    if report.heirs:
-        names = " ".join(str(heir.thread) for heir in report.heirs[:_N_SHOWN])
-        more = " ..." if len(report.heirs) > _N_SHOWN else ""
+    if n := len(report.inheriting):
+        names = " ".join(str(one.thread) for one in report.inheriting[:_N_SHOWN])
+        more = " ..." if n > _N_SHOWN else ""
         print_paragraph(
             console,
-            f"{len(report.heirs)} threads were started since and inherited cores from threads that "
+            f"{n} threads were started since and inherited cores from threads that "
             f"apply had moved; they keep them: {names}{more} (taskset changes it)",
         )
     for interrupt in report.elsewhere:

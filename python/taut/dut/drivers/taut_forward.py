@@ -61,11 +61,11 @@ class TautForwardOptions(DriverOptions):
 
     @field_validator("transmit", "gap_threshold")
     @classmethod
-    def _makes_sense(cls, text: str | None, of: ValidationInfo) -> str | None:
+    def _makes_sense(cls, text: str | None, info: ValidationInfo) -> str | None:
         """Refuse, before the run, values that the program would refuse in its trials."""
         try:
             if text is not None:
-                parse_transmit(text) if of.field_name == "transmit" else parse_duration_ns(text)
+                parse_transmit(text) if info.field_name == "transmit" else parse_duration_ns(text)
         except InputError as error:
             raise ValueError(str(error)) from None
         return text

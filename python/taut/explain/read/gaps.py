@@ -22,7 +22,7 @@ _BATCH = 1 << 18
 
 
 @dataclass(frozen=True)
-class Worth:
+class Explainable:
     """Which gaps can be explained, by when they were."""
 
     skipped: Stretches
@@ -31,7 +31,7 @@ class Worth:
     """Stretches in which a late packet was on its way."""
     n_longest: int
 
-    def look(self, start_ns: Ints, end_ns: Ints) -> Mask:
+    def mark(self, start_ns: Ints, end_ns: Ints) -> Mask:
         """Mark the gaps whose events were kept, or that a late packet met."""
         kept = ~overlaps(start_ns, end_ns, *self.skipped)
         return kept | overlaps(start_ns, end_ns, *self.met)
@@ -63,27 +63,27 @@ class Gaps:
 class _Sums:
     """Sums gathered while the file is read."""
 
-    looked: list[pa.Table] = field(default_factory=list)
+    chosen: list[pa.Table] = field(default_factory=list)
     longest: pa.Table = field(default_factory=GAP_SCHEMA.empty_table)
     aside: dict[str, Rest] = field(default_factory=dict)
     n_handled: int = 0
     per_packet_ns: list[Numbers] = field(default_factory=list)
 
 
-def read_gaps(path: Path, worth: Worth) -> Gaps:
+def read_gaps(path: Path, explainable: Explainable) -> Gaps:
     """Read a trial's gaps; only those that can be explained are kept in memory."""
     sums = _Sums()
     for table in _batches(path):
         _count_packets(sums, table)
         start, end = (table[name].to_numpy() for name in ("start_ns", "end_ns"))
-        looked = worth.look(start, end)
-        if looked.all():
-            sums.looked.append(table)
+        chosen = explainable.mark(start, end)
+        if chosen.all():
+            sums.chosen.append(table)
             continue
-        sums.looked.append(table.filter(pa.array(looked)))
-        _put_aside(sums, table.filter(pa.array(~looked)), worth.n_longest)
+        sums.chosen.append(table.filter(pa.array(chosen)))
+        _put_aside(sums, table.filter(pa.array(~chosen)), explainable.n_longest)
     # The longest are told one by one, so they count among the gaps to judge.
-    table = pa.concat_tables([GAP_SCHEMA.empty_table(), *sums.looked, sums.longest])
+    table = pa.concat_tables([GAP_SCHEMA.empty_table(), *sums.chosen, sums.longest])
     each = np.concatenate([np.empty(0, np.int32), *sums.per_packet_ns])
     per_packet_ns = int(np.median(each)) if len(each) else 0
     return Gaps(table, tuple(_rest(sums)), sums.n_handled, per_packet_ns)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask, Numbers, holder
+from taut.explain.arrays import Ints, Mask, Numbers, interval_holding
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import SOFTIRQS, Names
 
@@ -44,7 +44,7 @@ class Layer:
 
     def at(self, times: Ints) -> Ints:
         """Give the index of the interval that holds each time, -1: none."""
-        return holder(self.start_ns, self.end_ns, times)
+        return interval_holding(self.start_ns, self.end_ns, times)
 
     def take(self, chosen: Mask) -> "Layer":
         return Layer(self.start_ns[chosen], self.end_ns[chosen], self.row[chosen])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from taut.explain.arrays import AFTER_ALL, Ints, Mask, holder
+from taut.explain.arrays import AFTER_ALL, Ints, Mask, interval_holding
 from taut.explain.read.events import Events
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail
@@ -49,7 +49,7 @@ class Holds:
 
     def of(self, times: Ints) -> Ints:
         """Give the index of the stretch that holds each time, -1: none."""
-        return holder(self.start_ns, self.end_ns, times)
+        return interval_holding(self.start_ns, self.end_ns, times)
 
 
 def run_of(runs: Layer, sent: Ints, received: Ints, arrival_window: Ints) -> Ints:
@@ -190,5 +190,5 @@ def _left(runs: Layer, run: Ints, received: Ints) -> Ints:
 
 def _inside(times: Ints, start: Ints, end: Ints) -> Mask:
     """Mark the times inside stretches, not at their ends."""
-    inside: Mask = holder(start, end, times) >= 0
+    inside: Mask = interval_holding(start, end, times) >= 0
     return inside

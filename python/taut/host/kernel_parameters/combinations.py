@@ -8,10 +8,10 @@ from taut.host.kernel_parameters.command_line import Parameter
 from taut.host.kernel_parameters.names import is_for_others
 from taut.host.kernel_parameters.problem import Gravity, Kind, Problem
 from taut.host.kernel_parameters.values import CPU_LISTS
-from taut.host.kernel_parameters.words import words
+from taut.host.kernel_parameters.words import word_set
 
 # Given several times, all count.
-_CUMULATIVE = words(
+_CUMULATIVE = word_set(
     "console earlycon earlyprintk hugepages hugepagesz isolcpus memmap mce tsc acpi_osi iommu"
     " intel_iommu amd_iommu pci pcie_ports trace_event trace_instance kprobe_event video ip"
     " nfsaddrs crashkernel initcall_blacklist module_blacklist clearcpuid setcpuid mitigations rdt"

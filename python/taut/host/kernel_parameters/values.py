@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from taut.host.kernel_parameters.command_line import Parameter
 from taut.host.kernel_parameters.cpu_list import ASSUMED_CORES, parse_kernel_cpu_list
 from taut.host.kernel_parameters.problem import Gravity, Kind, Problem
-from taut.host.kernel_parameters.words import words
+from taut.host.kernel_parameters.words import word_set
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ _NUMBER = r"-?(0[xX][0-9a-fA-F]+|\d+)"
 _BOOL = Choice("0 1 y n Y N yes no on off true false")
 _SIZE = r"\d+[KMGkmg]?[Bb]?"
 
-_RDT = words("cmt mbmtotal mbmlocal l3cat l3cdp l2cat l2cdp mba smba bmec abmc sdciae")
+_RDT = word_set("cmt mbmtotal mbmlocal l3cat l3cdp l2cat l2cdp mba smba bmec abmc sdciae")
 
 CHOICES: Mapping[str, Choice] = {
     "amd_iommu": Choice(
@@ -107,14 +107,14 @@ CHOICES: Mapping[str, Choice] = {
 }  # fmt: skip
 
 # On by their name alone: a value, even `0`, changes nothing.
-FLAGS = words(
+FLAGS = word_set(
     "rcu_nocb_poll nosoftlockup nowatchdog threadirqs nopti nospectre_v1 nospectre_v2 nosmap nosmep"
     " nosmp noapic nolapic nokaslr nohibernate nomodule nohugeiomap norandmaps nox2apic"
     " nospec_store_bypass_disable acpi_irq_nobalance"
 )
 _NO = frozenset(["0", "off", "n", "no", "false"])
 
-CPU_LISTS = words("isolcpus nohz_full rcu_nocbs irqaffinity kthread_cpus workqueue.unbound_cpus")
+CPU_LISTS = word_set("isolcpus nohz_full rcu_nocbs irqaffinity kthread_cpus workqueue.unbound_cpus")
 _MAY_BE_BARE = frozenset(["rcu_nocbs"])
 ISOLATION_FLAGS = ("nohz", "domain", "managed_irq")
 

@@ -53,8 +53,8 @@ class Metrics:
 
     def latency(self, packets: Packets = WITH_VOID) -> Figures:
         """Latency from the moment a packet was sent; NO_FIGURES where none came back."""
-        of = self.all_packets if packets == WITH_VOID else self.without_void
-        return of.get("latency", NO_FIGURES)
+        figures = self.all_packets if packets == WITH_VOID else self.without_void
+        return figures.get("latency", NO_FIGURES)
 
 
 @dataclass(frozen=True)

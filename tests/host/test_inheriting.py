@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from host_tree import tree
-from taut.host.heirs import find_heirs
+from taut.host.inheriting import find_inheriting
 from taut.host.journal_lines import Entry
 from taut.host.settings import ThreadAffinity
 
@@ -28,7 +28,7 @@ def thread(number: int, parent: int, cores: str, start_ticks: int) -> dict[str, 
     }
 
 
-def test_only_younger_descendants_on_the_same_cores_are_heirs(tmp_path: Path) -> None:
+def test_only_younger_descendants_on_the_same_cores_inherit(tmp_path: Path) -> None:
     host = tree(
         tmp_path,
         thread(100, 1, "0-3", 50)
@@ -40,8 +40,8 @@ def test_only_younger_descendants_on_the_same_cores_are_heirs(tmp_path: Path) ->
         | {"/proc/106/task/106/status": "nonsense\n"},
     )
 
-    assert [heir.thread for heir in find_heirs(host, [ENTRY])] == [101, 102]
+    assert [one.thread for one in find_inheriting(host, [ENTRY])] == [101, 102]
 
 
 def test_where_no_thread_was_moved_nobody_looks(tmp_path: Path) -> None:
-    assert find_heirs(tree(tmp_path, thread(101, 100, "0-1", 2000)), []) == []
+    assert find_inheriting(tree(tmp_path, thread(101, 100, "0-1", 2000)), []) == []

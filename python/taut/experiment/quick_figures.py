@@ -13,7 +13,7 @@ from taut.records.documents.trial import TrialDocument
 
 
 @dataclass(frozen=True)
-class Glance:
+class QuickFigures:
     """Figures of one trial, all of packets due after the warm-up."""
 
     p50_ns: int | None
@@ -24,7 +24,7 @@ class Glance:
     void_ratio: float
 
 
-def glance_at(trial: Path, document: TrialDocument) -> Glance | None:
+def read_quick_figures(trial: Path, document: TrialDocument) -> QuickFigures | None:
     """Read the figures of a whole trial; None where its generator counted nothing."""
     counters = {} if document.generator is None else document.generator.counters
     if not counters:
@@ -32,7 +32,7 @@ def glance_at(trial: Path, document: TrialDocument) -> Glance | None:
     due = counters["due"] - counters["cold"]
     unsent = counters["unsent"] - counters["unsent_cold"]
     p50_ns, p99_ns = _percentiles(trial / "histogram.parquet")
-    return Glance(
+    return QuickFigures(
         p50_ns=p50_ns,
         p99_ns=p99_ns,
         loss_ratio=(counters["lost"] - counters["lost_cold"]) / max(1, due - unsent),

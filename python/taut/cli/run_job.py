@@ -131,7 +131,7 @@ def _size(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
 
 
-def travel(
+def run_and_report(
     plan: Plan,
     out: Path,
     origin: Origin,

@@ -1,7 +1,7 @@
 """The line of a trial that has just ended speaks of the same packets as the analysis will."""
 
 from made_run import MadeTrial, MadeVariant, make_run
-from taut.experiment.glance import glance_at
+from taut.experiment.quick_figures import read_quick_figures
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TrialDocument
 
@@ -12,7 +12,7 @@ def test_a_glance_leaves_the_warm_up_out(tmp_path):
     run = make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", made),), repetitions=1)
     (trial,) = (run / "trials").iterdir()
 
-    found = glance_at(trial, read_document(TrialDocument, trial / "trial.json"))
+    found = read_quick_figures(trial, read_document(TrialDocument, trial / "trial.json"))
 
     assert found.loss_ratio == 3 / 1_500
     assert found.void_ratio == 0
@@ -20,4 +20,4 @@ def test_a_glance_leaves_the_warm_up_out(tmp_path):
 
 
 def test_a_failed_trial_has_nothing_to_look_at(tmp_path):
-    assert glance_at(tmp_path, TrialDocument()) is None
+    assert read_quick_figures(tmp_path, TrialDocument()) is None

@@ -14,7 +14,7 @@ from taut.host.settings.thread_affinity import ThreadAffinity, start_ticks
 
 
 @dataclass(frozen=True)
-class Heir:
+class InheritingThread:
     """A thread with an inherited affinity, and its cores."""
 
     thread: int
@@ -31,7 +31,7 @@ class _Thread:
     cores: str
 
 
-def find_heirs(host: Host, entries: Sequence[Entry]) -> list[Heir]:
+def find_inheriting(host: Host, entries: Sequence[Entry]) -> list[InheritingThread]:
     """Give the threads started since an apply, by a thread it moved, that have that one's cores."""
     moved = {
         entry.setting.thread: entry
@@ -45,7 +45,7 @@ def find_heirs(host: Host, entries: Sequence[Entry]) -> list[Heir]:
     threads = list(_threads(host))
     above = {thread.process: thread.parent for thread in threads}
     return [
-        Heir(thread.number, thread.comm, thread.cores)
+        InheritingThread(thread.number, thread.comm, thread.cores)
         for thread in threads
         if thread.number not in moved
         and _cores(thread.cores) in masks
