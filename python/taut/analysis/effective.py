@@ -188,12 +188,13 @@ def _at_least(x: Reals, n: Reals, share: float) -> Reals:
 
 
 def _paid_for_estimating(n_blocks: int) -> float:
-    from scipy.stats import norm, t
+    # Not scipy.stats, which says the same by these: it takes most of a second to be imported.
+    from scipy.special import ndtri, stdtrit
 
     if n_blocks < 2:
         return 0.0
     quantile = (1 + CONFIDENCE) / 2
-    return float((norm.ppf(quantile) / t.ppf(quantile, n_blocks - 1)) ** 2)
+    return float((ndtri(quantile) / stdtrit(n_blocks - 1, quantile)) ** 2)
 
 
 def failure_bound(share_failed: float, n_eff: int) -> float:
@@ -201,7 +202,7 @@ def failure_bound(share_failed: float, n_eff: int) -> float:
 
     Without a failure it is 3 / n_eff.
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     failed = share_failed * n_eff
-    return 1.0 if failed >= n_eff else float(beta.ppf(CONFIDENCE, failed + 1, n_eff - failed))
+    return 1.0 if failed >= n_eff else float(betaincinv(failed + 1, n_eff - failed, CONFIDENCE))
