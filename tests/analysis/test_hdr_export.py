@@ -3,14 +3,17 @@
 import re
 import shutil
 import subprocess
+from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
 from made_run import VARIANTS, make_run
-from taut.analysis.hdr_export import SIGNIFICANT_DIGITS
+from taut.analysis.blocks import FINE_BITS, rounded_down
+from taut.analysis.hdr_export import SIGNIFICANT_DIGITS, write_hgrm
 from taut.analysis.results import analyse_run
 from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.records.documents.json_form import plain_object
@@ -92,6 +95,21 @@ def test_percentile_text_ends_with_the_total(trial):
     total = re.search(r"TotalCount\s*=\s*([\d.]+)", text)
     assert float(total[1]) == latency["n"]
     assert "Percentile" in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("highest", [1, 5_000, 40_000_000, 2**40])
+def test_percentile_text_is_that_of_the_library(tmp_path, highest):
+    rng = np.random.default_rng(highest)
+    values, n = np.unique(rng.integers(0, highest, 300, endpoint=True), return_counts=True)
+    own = rounded_down(values, FINE_BITS)
+    theirs, text = HdrHistogram(1, max(int(own[-1]), 2), 3), BytesIO()
+    for value, count in zip(own.tolist(), n.tolist(), strict=True):
+        theirs.record_value(value, count)
+    theirs.output_percentile_distribution(text, 1.0)
+
+    write_hgrm(tmp_path / "t.hgrm", {0: (values[:100], n[:100]), 1: (values[100:], n[100:])})
+
+    assert (tmp_path / "t.hgrm").read_bytes() == text.getvalue()
 
 
 def test_log_header_has_version_and_base_time(trial):
