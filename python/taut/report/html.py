@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 
@@ -120,48 +121,47 @@ def _page(
     trims, unreadable = _trims(told)
     others = [*unreadable, *(compared.warnings if compared else ())]
     warnings = _warnings(sections, runs, names, others)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            version=metadata.version("taut"),
-            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            title=", ".join(folders),
-            contents=[],  # filled by the headings
-            runs=told,
-            trims=trims,
-            trim_words=trim,
-            sections=sections,
-            compared=compared,
-            images=images,
-            comparison=comparison,
-            cells=cells,
-            captures=[t for _, analysis in runs for t in captures.captures_of(analysis.trials)],
-            words=captures,
-            traced=[
-                trial
-                for (_, analysis), of in zip(runs, of_trials, strict=True)
-                for trial in explanation.explained(analysis.trials, of)
-            ],
-            explanation=explanation,
-            offenders=offenders,
-            host=host,
-            support=SUPPORT,
-            metrics=METRICS,
-            warnings=lines_of(warnings),
-            more_warnings=folded(warnings),
-            episodes=_episodes(runs, of_trials),
-            outcome_words=outcome_words,
-            css_name=css_name,
-            css=Markup(style_sheet() + _asset("report.css")),  # noqa: S704 our own text
-            script=Markup(_asset("report.js")),  # noqa: S704 our own file
-            vega=Markup(javascript() if sections else ""),  # noqa: S704 a library, "</script" escaped
-            data=_json({d.id: resolve(d.spec, VARIABLES) for s in sections for d in s.figures}),
-        )
+    page = _templates().get_template("report.html.j2")
+    return page.render(
+        version=metadata.version("taut"),
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        title=", ".join(folders),
+        contents=[],  # filled by the headings
+        runs=told,
+        trims=trims,
+        trim_words=trim,
+        sections=sections,
+        compared=compared,
+        images=images,
+        comparison=comparison,
+        cells=cells,
+        captures=[t for _, analysis in runs for t in captures.captures_of(analysis.trials)],
+        words=captures,
+        traced=[
+            trial
+            for (_, analysis), of in zip(runs, of_trials, strict=True)
+            for trial in explanation.explained(analysis.trials, of)
+        ],
+        explanation=explanation,
+        offenders=offenders,
+        host=host,
+        support=SUPPORT,
+        metrics=METRICS,
+        warnings=lines_of(warnings),
+        more_warnings=folded(warnings),
+        episodes=_episodes(runs, of_trials),
+        outcome_words=outcome_words,
+        css_name=css_name,
+        css=Markup(style_sheet() + _asset("report.css")),  # noqa: S704 our own text
+        script=Markup(_asset("report.js")),  # noqa: S704 our own file
+        vega=Markup(javascript() if sections else ""),  # noqa: S704 a library, "</script" escaped
+        data=_json({d.id: resolve(d.spec, VARIABLES) for s in sections for d in s.figures}),
     )
 
 
-def _environment() -> Environment:
+@cache
+def _templates() -> Environment:
+    """The templates; each is compiled once, however many reports a process writes."""
     environment = Environment(
         loader=PackageLoader("taut.report"),
         autoescape=True,
