@@ -120,3 +120,19 @@ def test_a_run_that_keeps_no_heads_or_damaged_ones_is_refused(folder, tmp_path, 
     assert "keeps no heads of its frames" in refused(capsys, arguments)
     heads.write_bytes(b"no parquet")
     assert "heads.parquet: damaged" in refused(capsys, arguments)
+
+
+def test_captures_of_one_packet_keep_the_rate_that_nobody_asked_for(tmp_path: Path):
+    """Their names may be any bytes."""
+    sides = [tmp_path / f"\udcff{side}.pcap" for side in (0, 1)]
+    for side, path in enumerate(sides):
+        path.write_bytes(pcap_bytes([frame(7, 10_000 + 3_000 * side, side)]))
+
+    analysis = analyse_run(
+        analyse_pairs([Pair("capture", *sides)], tmp_path / "run", MatchOptions())
+    )
+
+    [row], [trial] = analysis.variants, analysis.trials
+    assert row.latency.p50_ns == 3_000
+    assert row.rate_ok and trial.warnings == ()
+    assert trial.device.path == f"{sides[0]} to {sides[1]}"

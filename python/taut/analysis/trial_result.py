@@ -161,7 +161,7 @@ def _figures(
         loss_ratio=loss_ratio,
         void_share=void_share,
         instrument_limited=void_share > INSTRUMENT_LIMIT,
-        rate_ok=bool(offered and abs(achieved / offered - 1) <= RATE_TOLERANCE and due == sent > 0),
+        rate_ok=_is_kept(achieved, offered) and due == sent > 0,
         warm=warm,
         cold=cold,
         every_packet=measured.counts is not None,
@@ -177,6 +177,13 @@ def _figures(
         directions=generator.directions,
         by_direction=found.by_direction,
     )
+
+
+def _is_kept(achieved_pps: float, offered_pps: float) -> bool:
+    """Whether a rate is what was asked; captures of one packet tell none, and nobody asked."""
+    if not offered_pps:
+        return not achieved_pps
+    return abs(achieved_pps / offered_pps - 1) <= RATE_TOLERANCE
 
 
 def _resolution(generator: GeneratorResult, measured: Measured) -> str:
