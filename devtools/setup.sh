@@ -107,7 +107,7 @@ install_python() {
 # Every report has this script in it; to make it takes seconds: once for a set of packages.
 prepare_script() {
 	[ .venv/share/taut/vega.js -nt .venv/.taut-setup ] ||
-		quietly .venv/bin/python -m taut.report.vega ||
+		quietly .venv/bin/python -m taut.report.chart ||
 		say "no script for reports was prepared: each makes its own"
 }
 

@@ -90,6 +90,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("explain no-run", "no-run: no whole trial; name a run directory of `taut run`"),
         ("explain old --over p101", "--over p101: not a percentile; say p99.9, or a time"),
         ("compare old old", "old: the same run twice; name two, `taut runs` lists"),
+        ("run ok.toml --images --no-report", "--images and --no-report: one of them"),
+        ("compare old no-run --images", "--images: they lie beside a report; give its file"),
         ("compare old no-run", "no-run: no trials; give a run directory of `taut run`"),
         ("runs nowhere", "nowhere: no such folder; `taut run` and `taut quick` make runs/"),
         ("init ok", "ok.toml: is there already; name another: taut init NAME"),

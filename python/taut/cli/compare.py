@@ -39,6 +39,8 @@ def compare(
     """Compare two runs of taut, or two analysed captures: relative improvement per percentile."""
     if a.exists() and b.exists() and a.samefile(b):
         raise InputError(f"{b}: the same run twice; name two, `taut runs` lists what there is")
+    if images and out is None:
+        raise InputError("--images: they lie beside a report; give its file with --out")
     for path in (a, b):
         RunDirectory(path).some_trials()
     runs = [_analysed(path) for path in (a, b)]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import altair as alt
 
 from taut.records.documents.json_form import Json, JsonObject
-from taut.report.vega import draw_images, script_of
+from taut.report.vega import draw_images, keep_script, script_of
 
 __all__ = [
     "VEGALITE",
@@ -177,3 +177,7 @@ def write_images(specs: Mapping[str, JsonObject], folder: Path) -> None:
 def javascript() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that needs no network."""
     return script_of(VEGALITE).replace("</script", "<\\/script")
+
+
+if __name__ == "__main__":
+    keep_script(VEGALITE)

@@ -1,8 +1,8 @@
 """Vega, which draws what chart.py specifies: into files here, and in a browser by its script.
 
 The only file that imports the library it comes in. The script is the same for every report and
-takes seconds to make: set-up calls this module (`python -m taut.report.vega`), which keeps it
-beside the packages it is made of.
+takes seconds to make: set-up has it made (`python -m taut.report.chart`) and kept beside the
+packages it is made of.
 """
 
 import json
@@ -67,9 +67,3 @@ def _make_script(version: str) -> str:
 def _mark(version: str) -> str:
     """Say what a script was made of."""
     return f"// Vega-Lite {version} of vl-convert {metadata.version('vl-convert-python')}"
-
-
-if __name__ == "__main__":
-    from taut.report.chart import VEGALITE
-
-    keep_script(VEGALITE)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError
+from taut.core.timings import stage
 
 _WAIT_S = 0.5
 _BACKLOG = 4096
@@ -46,7 +47,8 @@ def measuring_on(
             if who != told:
                 waiting(f"{who}; waiting for its end")
                 told = who
-            time.sleep(_WAIT_S)
+            with stage("waiting for cores"):
+                time.sleep(_WAIT_S)
         yield
 
 
