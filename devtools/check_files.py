@@ -77,12 +77,10 @@ PARSES, PLAINS = "parse", ("plain", "plain_object")
 WITHOUT_TYPE = {
     "python/taut/records/documents/json_form.py": "the edge: its callers parse what it reads",
     "python/taut/core/files.py": "write_json itself: its callers are looked at",
-    "python/taut/report/chart.py": "a chart of Vega-Lite, which has a schema of its own",
+    "python/taut/report/vega.py": "a chart of Vega-Lite, which has a schema of its own",
     "python/taut/report/html.py": "the same charts, inside the page",
     "python/taut/host/journal_lines.py": "a sum over the keys stands among them",
     "python/taut/analysis/results.py": "summary.json is an Analysis without its trials",
-    "python/taut/cli/explain.py": "explain/export/document.py makes it, key by key",
-    "python/taut/cli/self_test.py": "made key by key beside the command",
     "python/taut/self_test/measurer.py": "the three keys of trial.json that explain asks for",
 }
 

@@ -29,7 +29,7 @@ from taut.explain.tell.result import Explanation, GapTotal, Options
 from taut.explain.tell.sentences import gap_sentence
 from taut.explain.trial import explain_trial
 from taut.records.documents.explanation import ExplainedRun, ExplanationDocument, NotExplained
-from taut.records.documents.json_form import plain_object
+from taut.records.documents.json_form import plain, plain_object
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.report.columns import numbers, print_columns, words
 from taut.report.explained import print_notes, print_offenders, print_trial
@@ -166,7 +166,7 @@ def _print_json(run: Path, found: Iterable[Explanation | _NotExplained]) -> str 
             trials.append(as_document(one))
     not_explained = tuple(NotExplained(one.trial, one.why) for one in left_out)
     document = plain_object(ExplainedRun(str(run), tuple(trials), not_explained))
-    json.dump(document | timings_key(), sys.stdout)
+    json.dump(plain({**document, **timings_key()}), sys.stdout)
     print()
     return None if trials else _nothing_words(left_out)
 

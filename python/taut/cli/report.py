@@ -12,7 +12,7 @@ from taut.cli.images import ImagesOption
 from taut.cli.timings import TimingsOption, print_timings, timings_key
 from taut.core.credentials import refuse_password
 from taut.core.timings import stage, timed
-from taut.records.documents.json_form import plain_object
+from taut.records.documents.json_form import plain, plain_object
 from taut.records.rundir import RunDirectory
 from taut.storage.engines import ENGINES
 
@@ -22,41 +22,49 @@ EXAMPLES = (
 )
 
 
+_RunsArgument = Annotated[
+    list[Path], typer.Argument(metavar="RUN...", help="Run directories that `taut run` wrote.")
+]
+_OutOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The HTML file; default: report.html in the first run."),
+]
+_AgainOption = Annotated[
+    bool, typer.Option("--again", help="Analyse again what is analysed already.")
+]
+_EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ENGINE",
+        help=f"Analyse again, by this SQL engine: {', '.join(ENGINES)} (default: duckdb, where "
+        "there is something to analyse).",
+    ),
+]
+_EngineUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where it is: postgresql://USER@HOST:PORT/DATABASE (default: as PGHOST and the "
+        "other PG* say); spark://HOST:PORT (default: local[*]). A password is given by "
+        "PGPASSWORD or ~/.pgpass, never here.",
+        callback=refuse_password,
+    ),
+]
+_JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print the analysis as one JSON document instead.")
+]
+
+
 def report(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run directories that `taut run` wrote.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The HTML file; default: report.html in the first run."),
-    ] = None,
+    runs: _RunsArgument,
+    out: _OutOption = None,
     images: ImagesOption = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Analyse again what is analysed already.")
-    ] = False,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ENGINE",
-            help=f"Analyse again, by this SQL engine: {', '.join(ENGINES)} (default: duckdb, where "
-            "there is something to analyse).",
-        ),
-    ] = None,
-    engine_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Where it is: postgresql://USER@HOST:PORT/DATABASE (default: as PGHOST and the "
-            "other PG* say); spark://HOST:PORT (default: local[*]). A password is given by "
-            "PGPASSWORD or ~/.pgpass, never here.",
-            callback=refuse_password,
-        ),
-    ] = None,
+    again: _AgainOption = False,
+    engine: _EngineOption = None,
+    engine_url: _EngineUrlOption = None,
     details: DetailsOption = False,
     timings: TimingsOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the analysis as one JSON document instead.")
-    ] = False,
+    as_json: _JsonOption = False,
 ) -> None:
     """Write one report of runs, a table here and HTML in a file; analyse what is not analysed."""
     with timed(timings):
@@ -87,7 +95,7 @@ def report(
         if as_json:
             documents = [{"run": str(run.path), **plain_object(of)} for run, of in analysed]
             document = {"report": str(written), "runs": documents, **timings_key()}
-            json.dump(document, sys.stdout)
+            json.dump(plain(document), sys.stdout)
             sys.stdout.write("\n")
             return
         with stage("table"):

@@ -32,6 +32,16 @@ EXAMPLES = (
 )
 
 
+_OverridesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a value: duration=2s, traffic.constant.rates=10kpps,20kpps.",
+    ),
+]
+
+
 def run(
     spec: Annotated[Path, typer.Argument(help="The experiment; examples/ has some.")],
     out: Annotated[
@@ -46,14 +56,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print trials, cores, disk and time; run nothing.")
     ] = False,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change a value: duration=2s, traffic.constant.rates=10kpps,20kpps.",
-        ),
-    ] = None,
+    overrides: _OverridesOption = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
     wait: WaitOption = False,

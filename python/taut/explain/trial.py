@@ -9,15 +9,15 @@ import numpy as np
 from taut.core.errors import InputError
 from taut.core.timings import stage
 from taut.core.units import format_ns
-from taut.dut.transmit import parse_transmit
 from taut.explain import causes
 from taut.explain.arrays import Mask
 from taut.explain.causes import NUMBER
-from taut.explain.judge.blame import Batching, blame_packets
+from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import (
     MISSING,
     NOTES,
     Kind,
+    batching_of,
     judge_program,
     kind_of,
     program_of,
@@ -60,9 +60,6 @@ from taut.records.documents.trial import (
     TrialDocument,
 )
 from taut.records.rundir import RunDirectory
-
-# Fixed in l2fwd's source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
-_L2FWD = Batching(packets=32, drain_ns=100_000)
 
 _SILENT_INTERVALS = 3
 """A time in which so many packets should have come back and none did is a silence."""
@@ -391,16 +388,3 @@ def _is_empty(spans: Spans, shares: Shares) -> Mask:
     empty = ~spans.is_unseen
     empty[shares.gap] = False
     return empty
-
-
-def batching_of(dut: Dut) -> Batching | None:
-    """Say what the device's transmit policy holds back; None: nothing."""
-    if dut.driver == "l2fwd":
-        return _L2FWD
-    stats = dut.stats or DutStats()
-    if stats.holds is not None:
-        return Batching(stats.holds.packets, stats.holds.drain_ns)
-    # Nothing, or counters of an older taut-forward, or none because it was killed.
-    asked = stats.transmit or dut.options.get("transmit") or ""
-    held = parse_transmit(str(asked))
-    return None if held is None else Batching(held.packets, held.drain_ns)

@@ -8,7 +8,7 @@ from made_packets import UNSENT, VOID, packet
 from made_trace import HOG, POLLER, PREEMPTED, MadeTrace, held, normal, paused, stop, write_trial
 from taut.explain import Options, explain_trial
 from taut.explain.judge.blame import Batching
-from taut.explain.trial import batching_of
+from taut.explain.judge.device import batching_of
 from taut.records.documents.trial import Dut, DutStats, Holds
 
 MS = 1_000_000

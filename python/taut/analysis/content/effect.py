@@ -1,6 +1,7 @@
 """How much slower or faster a class is, in figures a reader can use."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import comb, sqrt
 
 import numpy as np
@@ -21,6 +22,20 @@ _EXACT_UP_TO = 100
 _MAX_ALSO = 8
 
 
+@dataclass(frozen=True)
+class Told:
+    """A class in words: which packets it holds, and how sure that is."""
+
+    field: str
+    value: str
+    p_corrected: float
+    """Of packets like all others, over all that was tried."""
+    also: Sequence[str]
+    """Other descriptions of the same packets."""
+    alternative: str | None = None
+    """What would look the same; None: nothing known."""
+
+
 def tail_share(tail: Tail, depth: int, is_member: Mask, alive: Mask) -> TailShare:
     """Share of class and tail in each other, among the packets not yet explained."""
     in_tail = tail.holds(depth) & alive
@@ -37,12 +52,7 @@ def describe(
     alive: Mask,
     tail: Tail,
     depth: int,
-    *,
-    field: str,
-    value: str,
-    p_corrected: float,
-    also: Sequence[str],
-    alternative: str | None = None,
+    told: Told,
 ) -> ContentClass:
     """Put a class into figures, against the rest: packets that no class explains."""
     in_tail = tail.holds(depth)
@@ -52,8 +62,8 @@ def describe(
     own_low, own_high = median_interval(own)
     rest_low, rest_high = median_interval(others)
     return ContentClass(
-        field=field,
-        value=value,
+        field=told.field,
+        value=told.value,
         direction=tail.direction,
         n_packets=len(members),
         median_ns=_median(np.sort(frames.latency_ns[members])),
@@ -69,9 +79,9 @@ def describe(
             for of in frames.captures
         ],
         packets=_listed(frames, members),
-        p_corrected=p_corrected,
-        also=also,
-        alternative=alternative,
+        p_corrected=told.p_corrected,
+        also=told.also,
+        alternative=told.alternative,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.analysis.content.control import span_packets, work_of_time
-from taut.analysis.content.effect import also_called, describe, tail_share
+from taut.analysis.content.effect import Told, also_called, describe, tail_share
 from taut.analysis.content.fields import Kind
 from taut.analysis.content.heads import MatchedFrames
 from taut.analysis.content.layers import Mask
@@ -123,10 +123,12 @@ class Explanation:
             self.alive,
             tail,
             evidence.depth,
-            field=candidate.field,
-            value=candidate.value,
-            p_corrected=float(np.exp(chosen.log_p)),
-            also=also_called(candidate, [j.candidate for j in same]),
+            Told(
+                field=candidate.field,
+                value=candidate.value,
+                p_corrected=float(np.exp(chosen.log_p)),
+                also=also_called(candidate, [j.candidate for j in same]),
+            ),
         )
         self.alive &= ~is_member
         return found

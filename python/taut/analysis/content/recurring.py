@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.analysis.content.effect import describe
+from taut.analysis.content.effect import Told, describe
 from taut.analysis.content.explain import ALLOWED_ERROR
 from taut.analysis.content.fields import Column
 from taut.analysis.content.heads import Ints, MatchedFrames
@@ -193,11 +193,13 @@ class CounterSearch:
             alive,
             tail,
             evidence.depth,
-            field=chosen.recurring.column.name,
-            value=chosen.shown,
-            p_corrected=float(np.exp(chosen.log_p)),
-            also=list(names)[:_MAX_ALSO],
-            alternative=told.alternative,
+            Told(
+                field=chosen.recurring.column.name,
+                value=chosen.shown,
+                p_corrected=float(np.exp(chosen.log_p)),
+                also=list(names)[:_MAX_ALSO],
+                alternative=told.alternative,
+            ),
         )
         alive &= ~is_member
         return found
