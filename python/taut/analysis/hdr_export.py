@@ -103,8 +103,7 @@ def _add(into: Counts | None, counts: Counts) -> Counts:
 class _Histogram(HdrHistogram):  # type: ignore[misc]  # the package has no types
     """Takes mean and deviation from what was recorded.
 
-    The package goes three times through all that might have been, which was half of the analysis of
-    a short trial.
+    The package goes three times through all that might have been: twice as long as the rest takes.
     """
 
     def get_mean_value(self) -> float:

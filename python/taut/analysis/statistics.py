@@ -30,6 +30,8 @@ _SHARES_ABOVE = {name: (under - over) / under for name, (over, under) in PERCENT
 
 _TAIL = ("p99", "p99.9", "p99.99")
 
+_SPECIAL_MOST = 10**7
+
 MAIN = "main"
 WITHOUT_VOID = "without_void"
 COLD = "cold"
@@ -219,16 +221,31 @@ def _interval_ranks(n: int, rests_on: Mapping[str, Support]) -> dict[str, tuple[
     if rests_on:
         ranks = {name: of.interval_ranks for name, of in rests_on.items()}
         return {name: (low, n + 1 if high is None else high) for name, (low, high) in ranks.items()}
-    from scipy.stats import binom
-
     tail = (1 - CONFIDENCE) / 2
     return {
         name: (
-            int(binom.ppf(tail, n, over / under)),
-            int(binom.ppf(1 - tail, n, over / under)) + 1,
+            _binomial_quantile(tail, n, over / under),
+            _binomial_quantile(1 - tail, n, over / under) + 1,
         )
         for name, (over, under) in PERCENTILES.items()
     }
+
+
+def _binomial_quantile(quantile: float, n: int, share: float) -> int:
+    """Give the least k such that with this probability at most k of n are of a share.
+
+    scipy.stats takes half of a second to be imported; what scipy.special has for it is a rank off
+    now and then beyond 50 million.
+    """
+    if n > _SPECIAL_MOST:
+        from scipy.stats import binom
+
+        return int(binom.ppf(quantile, n, share))
+    from scipy.special import bdtr, bdtrik
+
+    above = max(0, int(np.ceil(bdtrik(quantile, n, share))))
+    below = max(0, above - 1)
+    return below if bdtr(below, n, share) >= quantile else above
 
 
 def _moments(values: Integers, n: Integers, total: int) -> tuple[float, float]:
