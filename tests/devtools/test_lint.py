@@ -30,7 +30,7 @@ PLANTED = {
         "tests/p.py:1: warning: wide",
     ),
     "ruff": ("tests/c.py", "import os\n", "F401"),
-    "ruff-format": ("tests/d.py", "x = ( 1 )\n", "Would reformat: tests/d.py"),
+    "ruff-format": ("tests/d.py", "x = ( 1 )\n", "tests/d.py:1:"),
     "clang-format": ("dataplane/nf/e.c", "int  e;\n", "dataplane/nf/e.c:1:"),
     "hot-path": ("f.c", "void free(void*);void*p;void x_next(void){free(p);p=0;}", "calls free"),
     "import-contracts": ("", "", "taut.core -> taut.cli"),
@@ -127,6 +127,7 @@ def test_lint_names_what_is_planted_against_each_of_its_checks(tmp_path: Path) -
     objects = build / "dataplane" / "traffic" / "libtraffic.a.p"
     objects.mkdir(parents=True)
     subprocess.run(["cc", "-O2", "-w", "-c", tree / "f.c", "-o", objects / "f.o"], check=True)
+    (tree / "bench").mkdir()
     (tree / "taut").symlink_to("python/taut")
     (tree / ".venv").symlink_to(TOOLS)
     shutil.copytree(ROOT / "devtools", tree / "devtools")
