@@ -21,7 +21,7 @@ from made_packets import (
     write_packets,
 )
 from made_run import MadeTrial, MadeVariant, make_run
-from taut.analysis import distribution, hdr_export, tables
+from taut.analysis import hdr_export, tables
 from taut.analysis.blocks import count_by_time
 from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
 from taut.analysis.episode import find_episodes

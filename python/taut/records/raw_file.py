@@ -25,6 +25,7 @@ class RawFile:
     header: np.void
     kind: RecordKind
     n_records: int
+    is_complete: bool  # False: the writer died; the records are those that reached the disk
 
     @property
     def dtype(self) -> np.dtype[np.void]:
@@ -81,4 +82,5 @@ def _checked(path: Path, kind: RecordKind, header: np.void, size_bytes: int) -> 
     if said > in_file:
         raise InputError(f"{path}: {in_file} records of {said}; the file is cut short")
     # No records by the header, but some behind it: the writer died before it could say.
-    return RawFile(path, header, kind, said or in_file)
+    complete = said == in_file and int(header["last"]["tsc"]) != 0
+    return RawFile(path, header, kind, said or in_file, complete)
