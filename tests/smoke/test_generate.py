@@ -182,8 +182,8 @@ def test_json_prints_the_document_that_is_written(tmp_path: Path):
     printed = json.loads(done.stdout)
     assert printed == read(tmp_path).summary
     assert printed["run_id"] == 42
-    assert printed["asked"]["rate"] == "50kpps"
-    assert printed["asked"]["deadline"] == "1s"
+    assert printed["understood"]["rate"] == "50kpps"
+    assert printed["understood"]["deadline"] == "1000000000ns"
     assert printed["clock"]["residual_ns"] < 10_000
 
 
@@ -195,7 +195,7 @@ def test_the_path_of_the_folder_may_be_long_and_of_any_bytes(tmp_path: Path):
 
     result = read(out)
     assert_records_agree(result)
-    assert result.summary["asked"]["out"] == f"{out.parent}/\ufffd"
+    assert result.summary["understood"]["out"] == f"{out.parent}/\ufffd"
     assert [path.name for path in out.parent.iterdir()] == [out.name]
     assert read_document(GeneratorResult, out / GENERATOR_FILE).counters["sent"] > 0
 
