@@ -50,6 +50,22 @@ class Trial:
         table = table.sort_by("start_ns")
         return table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
 
+    def was_slowed(self, sent_ns: np.ndarray, received_ns: np.ndarray) -> np.ndarray:
+        """Whether gaps of the device, however short, are half of a packet's time or more.
+
+        A machine may be slower for a while, by a neighbour on the same core: each turn of the loop
+        is a gap of 1.5 us then, and who queues behind hundreds of them is rightly told so.
+        """
+        starts, ends = self.gaps("forwarder")
+        total = np.concatenate(([0], np.cumsum(ends - starts)))
+
+        def time_before(moment: np.ndarray) -> np.ndarray:
+            n_ended = np.searchsorted(ends, moment)
+            begun = np.append(starts, np.iinfo(np.int64).max)[n_ended]
+            return total[n_ended] + np.clip(moment - begun, 0, None)
+
+        return 2 * (time_before(received_ns) - time_before(sent_ns)) >= received_ns - sent_ns
+
     def touched_by_gap(self, thread: str) -> np.ndarray:
         """Whether a gap of a thread overlaps each packet's flight, in the order of `packets`."""
         starts, ends = self.gaps(thread)
