@@ -2,7 +2,8 @@ import pytest
 
 from grammar import cases
 from taut.core.errors import InputError
-from taut.dut.transmit import Buffer, parse_transmit, spell_transmit
+from taut.dut.transmit import parse_transmit, spell_transmit
+from taut.records.documents.trial import Holds
 
 # What other policies take only the program knows: tests/seam/test_grammar.py asks it.
 BUFFERED = [(text, held) for text, held in cases("transmit") if text.startswith("buffered")]
@@ -16,8 +17,8 @@ def test_a_policy_is_read_as_the_data_plane_reads_it(text: str, held: str | None
     else:
         packets, drain = held.split()
         drain_ns = None if drain == "none" else int(drain)
-        assert parse_transmit(text) == Buffer(int(packets), drain_ns)
-        assert parse_transmit(spell_transmit(text)) == Buffer(int(packets), drain_ns)
+        assert parse_transmit(text) == Holds(int(packets), drain_ns)
+        assert parse_transmit(spell_transmit(text)) == Holds(int(packets), drain_ns)
 
 
 def test_other_policies_hold_nothing_back() -> None:

@@ -9,9 +9,10 @@ from pydantic import ValidationError
 from grammar import cases
 from taut.core.units import parse_duration_ns
 from taut.dut.drivers.taut_forward import TautForwardOptions, refused
-from taut.dut.transmit import Buffer
+from taut.dut.transmit import AS_L2FWD
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import parse
+from taut.records.documents.trial import Holds
 
 
 @pytest.fixture(scope="module")
@@ -35,4 +36,4 @@ def test_the_defaults_of_a_buffer_are_the_program_s(described: Described) -> Non
     (buffered,) = (policy for policy in described.transmit if policy.name == "buffered")
     defaults = {option.name: str(option.others["default"]) for option in buffered.options}
 
-    assert Buffer() == Buffer(int(defaults["packets"]), parse_duration_ns(defaults["drain"]))
+    assert Holds(int(defaults["packets"]), parse_duration_ns(defaults["drain"])) == AS_L2FWD

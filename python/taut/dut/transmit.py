@@ -6,25 +6,20 @@ counters: this is for what is not yet run, and for runs of older versions.
 """
 
 import re
-from dataclasses import dataclass
 
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
+from taut.records.documents.trial import Holds
 
 _KEYS = ("packets", "drain")
 _MOST_PACKETS = 256
 
-
-@dataclass(frozen=True)
-class Buffer:
-    """Packets wait until `packets` are there or `drain_ns` has passed; the program's defaults."""
-
-    packets: int = 32
-    drain_ns: int | None = 100_000
-    """None: there is no timer, and only a full buffer is sent."""
+# Fixed in the source of DPDK's l2fwd (examples/l2fwd/main.c: MAX_PKT_BURST, BURST_TX_DRAIN_US), and
+# the defaults of taut-forward's `buffered`.
+AS_L2FWD = Holds(packets=32, drain_ns=100_000)
 
 
-def parse_transmit(text: str) -> Buffer | None:
+def parse_transmit(text: str) -> Holds | None:
     """Read `buffered`, `buffered:32,100us` or `buffered:drain=none`; None: it holds nothing back.
 
     InputError where the values of `buffered` make no sense. Which policies there are, and whether
@@ -34,9 +29,9 @@ def parse_transmit(text: str) -> Buffer | None:
     if name != "buffered":
         return None
     given = _named(text, values)
-    return Buffer(
-        packets=_packets(text, given["packets"]) if "packets" in given else Buffer.packets,
-        drain_ns=_drain_ns(text, given["drain"]) if "drain" in given else Buffer.drain_ns,
+    return Holds(
+        packets=_packets(text, given["packets"]) if "packets" in given else AS_L2FWD.packets,
+        drain_ns=_drain_ns(text, given["drain"]) if "drain" in given else AS_L2FWD.drain_ns,
     )
 
 

@@ -17,7 +17,7 @@ from taut.explain.judge.device import (
     MISSING,
     NOTES,
     Kind,
-    batching_of,
+    holds_of,
     judge_program,
     kind_of,
     program_of,
@@ -76,8 +76,8 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         raise InputError(f"{trial.name}: {why}")
     packets = trial / PACKETS
     normal = read_normal(packets, options.over)
-    batching = batching_of(document.dut)
-    tail = read_tail(packets, normal, 1 if batching is None else batching.packets)
+    holds = holds_of(document.dut)
+    tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
     trace = _read_trace(trial, tail, options.n_worst)
     passages = Passages(packets, document.dut.link or "")
     threads = judge_threads(trace, document, options, passages)
@@ -89,7 +89,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         normal,
         None if device is None else device.spans,
         threads.generator.spans,
-        batching,
+        holds,
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
         # A device that logs its gaps hides no stall; other devices may hide one behind a queue.
@@ -202,8 +202,8 @@ def judge_threads(
     roles = [("generator", _generator_meta(document), options.generator_thread)]
     if kind is Kind.LOGGED:
         roles.append((DEVICE, of_device, options.device_thread))
-    batching = batching_of(document.dut)
-    n_held = 0 if batching is None else 2 * batching.packets
+    holds = holds_of(document.dut)
+    n_held = 0 if holds is None else 2 * holds.packets
     walked = [
         _walk(trace, events, senders, name, thread, asked, passages, n_held)
         for name, thread, asked in roles

@@ -7,8 +7,7 @@ import pytest
 from made_packets import UNSENT, VOID, packet
 from made_trace import HOG, POLLER, PREEMPTED, MadeTrace, held, normal, paused, stop, write_trial
 from taut.explain import Options, explain_trial
-from taut.explain.judge.blame import Batching
-from taut.explain.judge.device import batching_of
+from taut.explain.judge.device import holds_of
 from taut.records.documents.trial import Dut, DutStats, Holds
 
 MS = 1_000_000
@@ -135,30 +134,30 @@ def test_a_buffer_without_a_timer_holds_until_it_is_full(tmp_path):
 @pytest.mark.parametrize(
     ("transmit", "expected"),
     [
-        ("buffered", Batching(32, 100_000)),
-        ("buffered:8", Batching(8, 100_000)),
-        ("buffered:8,20us", Batching(8, 20_000)),
-        ("buffered:drain=none,packets=64", Batching(64, None)),
-        ("buffered:32,0us", Batching(32, None)),
+        ("buffered", Holds(32, 100_000)),
+        ("buffered:8", Holds(8, 100_000)),
+        ("buffered:8,20us", Holds(8, 20_000)),
+        ("buffered:drain=none,packets=64", Holds(64, None)),
+        ("buffered:32,0us", Holds(32, None)),
         ("eager", None),
     ],
 )
 def test_what_a_policy_holds_back_is_read_from_its_options(transmit, expected):
-    assert batching_of(Dut(driver="taut_forward", options={"transmit": transmit})) == expected
+    assert holds_of(Dut(driver="taut_forward", options={"transmit": transmit})) == expected
 
 
 @pytest.mark.parametrize(
     ("stats", "expected"),
     [
-        (DutStats("buffered", Holds(8, 20_000)), Batching(8, 20_000)),
-        (DutStats("buffered", Holds(8, None)), Batching(8, None)),
+        (DutStats("buffered", Holds(8, 20_000)), Holds(8, 20_000)),
+        (DutStats("buffered", Holds(8, None)), Holds(8, None)),
         (DutStats("eager", None), None),
     ],
 )
 def test_what_the_program_understood_counts_before_what_it_was_told(stats, expected):
     told = {"transmit": "buffered:32,100us"}
 
-    assert batching_of(Dut(driver="taut_forward", options=told, stats=stats)) == expected
+    assert holds_of(Dut(driver="taut_forward", options=told, stats=stats)) == expected
 
 
 def test_below_the_median_the_excess_is_what_exceeds_the_threshold(tmp_path):

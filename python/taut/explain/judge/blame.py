@@ -16,6 +16,7 @@ from taut.explain.judge.cover import covered_by
 from taut.explain.judge.held import held_back, stood_still_ns
 from taut.explain.read.packets import Normal, Tail
 from taut.explain.read.spans import Spans, Stretches
+from taut.records.documents.trial import Holds
 
 DRAIN_FACTOR = 3
 _AFTER_NS = 1_000
@@ -43,28 +44,6 @@ class Blame:
     covered_ns: Ints  # what gaps of that thread cover of its window
     island: Ints  # packets in a row of one direction, all late or lost
     n_vetoed: int = 0  # packets that were out before the stall ended that covers them
-
-
-@dataclass(frozen=True)
-class Batching:
-    """A transmit policy that holds packets back."""
-
-    packets: int
-    drain_ns: int | None
-    """None: no timer."""
-
-    def bound_ns(self, tail: Tail, normal: Normal, stood_ns: Ints) -> Ints:
-        """Give the longest latency that batching explains: until the timer, or until a full batch.
-
-        Without a timer, the time in which the generator stood still is left out: nobody filled
-        the batch then.
-        """
-        if self.drain_ns is None:
-            held: Ints = np.maximum(tail.fill_ns - stood_ns, 0)
-        else:
-            held = np.minimum(tail.fill_ns, self.drain_ns)
-        bound: Ints = normal.low_ns + held + held // 20 + _BATCH_SLACK_NS
-        return bound
 
 
 @dataclass(frozen=True)
@@ -109,7 +88,7 @@ def blame_packets(
     normal: Normal,
     device: Spans | None,
     generator: Spans,
-    batching: Batching | None,
+    holds: Holds | None,
     is_work: Mask | None = None,
     has_device: bool = True,
     silences: Stretches | None = None,
@@ -122,7 +101,7 @@ def blame_packets(
     not in a queue due to load.
     """
     island = _islands(tail)
-    stood, bound = _batched_for(tail, normal, generator, batching)
+    stood, bound = _batched_for(tail, normal, generator, holds)
     needed = tail.latency_ns - np.maximum(normal.base_ns, bound)
     is_batched = tail.is_late & (needed <= 0) & (bound > 0)
     gaps = _Device(device, is_work)
@@ -167,15 +146,22 @@ def blame_packets(
 
 
 def _batched_for(
-    tail: Tail, normal: Normal, generator: Spans, batching: Batching | None
+    tail: Tail, normal: Normal, generator: Spans, holds: Holds | None
 ) -> tuple[Ints, Ints]:
-    """How long the generator stood still, and how long batching may have held each packet."""
+    """How long the generator stood still, and the longest latency that batching explains.
+
+    A packet waits until the timer, or until its batch is full. Without a timer, the time in which
+    the generator stood still is left out: nobody filled the batch then.
+    """
     stood = np.zeros(len(tail), np.int64)
-    if batching is None:
+    if holds is None:
         return stood, stood
-    if batching.drain_ns is None:
+    if holds.drain_ns is None:
         stood = stood_still_ns(tail, generator)
-    return stood, batching.bound_ns(tail, normal, stood)
+        held = np.maximum(tail.fill_ns - stood, 0)
+    else:
+        held = np.minimum(tail.fill_ns, holds.drain_ns)
+    return stood, normal.low_ns + held + held // 20 + _BATCH_SLACK_NS
 
 
 def _islands(tail: Tail) -> Ints:

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from taut.dut.transmit import parse_transmit
-from taut.explain.judge.blame import Batching
+from taut.dut.transmit import AS_L2FWD, parse_transmit
 from taut.explain.judge.stalls import judge_found
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
@@ -23,7 +22,7 @@ from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
 from taut.explain.walk.stalls import Stalls, find_stalls
 from taut.explain.walk.timeline import Watched
 from taut.explain.walk.veto import Vetoed
-from taut.records.documents.trial import Dut, DutStats
+from taut.records.documents.trial import Dut, DutStats, Holds
 
 
 class Kind(Enum):
@@ -34,9 +33,6 @@ class Kind(Enum):
     LOGGED = "logged"
     PROGRAM = "program"
 
-
-# Fixed in l2fwd's source: examples/l2fwd/main.c, MAX_PKT_BURST, BURST_TX_DRAIN_US.
-_L2FWD = Batching(packets=32, drain_ns=100_000)
 
 # For runs recorded before trial.json named the device's threads: the kind by driver.
 _KERNEL_DRIVERS = frozenset({"linux_bridge"})
@@ -168,14 +164,13 @@ def _workers(program: Program, asked: int | None, events: Events) -> Workers | N
     return None if thread is None else Workers((thread,), sleep=False)
 
 
-def batching_of(dut: Dut) -> Batching | None:
+def holds_of(dut: Dut) -> Holds | None:
     """Say what the device's transmit policy holds back; None: nothing."""
     if dut.driver == "l2fwd":
-        return _L2FWD
+        return AS_L2FWD
     stats = dut.stats or DutStats()
     if stats.holds is not None:
-        return Batching(stats.holds.packets, stats.holds.drain_ns)
+        return stats.holds
     # Nothing, or counters of an older taut-forward, or none because it was killed.
     asked = stats.transmit or dut.options.get("transmit") or ""
-    held = parse_transmit(str(asked))
-    return None if held is None else Batching(held.packets, held.drain_ns)
+    return parse_transmit(str(asked))

@@ -35,7 +35,7 @@ from taut.explain.walk.layers import (
 )
 from taut.explain.walk.network_runs import (
     Carried,
-    Holds,
+    HeldStretches,
     carry,
     find_holds,
     late_windows,
@@ -148,7 +148,7 @@ def _settled(n: Ints, most: Ints) -> Ints:
     return settled
 
 
-def _spans(holds: Holds, work: Work, traced: Traced, core: int) -> Spans:
+def _spans(holds: HeldStretches, work: Work, traced: Traced, core: int) -> Spans:
     lost = overlaps(holds.start_ns, holds.end_ns, *lost_spans(traced.events, core))
     return Spans(
         SOFTIRQ,
@@ -186,7 +186,7 @@ def _is_idle(layers: Layers, times: Ints) -> Mask:
 
 
 def _regraded(
-    verdicts: GapVerdicts, holds: Holds, usual_ns: int | None, is_told: bool
+    verdicts: GapVerdicts, holds: HeldStretches, usual_ns: int | None, is_told: bool
 ) -> GapVerdicts:
     """Lower the grade of verdicts that no event proves: they are reached by exclusion.
 

@@ -33,7 +33,7 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Holds:
+class HeldStretches:
     """Stretches in which a late packet was inside and none came out; in order, not overlapping."""
 
     start_ns: Ints
@@ -94,7 +94,9 @@ def late_windows(tail: Tail) -> Stretches:
     return merged(sent[order], received[order])
 
 
-def find_holds(runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: Ints) -> Holds:
+def find_holds(
+    runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: Ints
+) -> HeldStretches:
     """Cut the time of late packets wherever a packet came out or a run ended.
 
     `handled` is how many packets each run handled, 0 where that is not known. If a run handled and
@@ -115,7 +117,9 @@ def find_holds(runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: I
     return _told(runs, carried, handled, (first, last), told)
 
 
-def _told(runs: Layer, carried: Carried, handled: Ints, between: Stretches, told: Ints) -> Holds:
+def _told(
+    runs: Layer, carried: Carried, handled: Ints, between: Stretches, told: Ints
+) -> HeldStretches:
     """Let each stretch begin when its core was told, if that is known."""
     start, end = between
     run = np.searchsorted(runs.end_ns, end, "left")
@@ -139,7 +143,7 @@ def _told(runs: Layer, carried: Carried, handled: Ints, between: Stretches, told
     kept = has_run & (end > begin)
     outs = carried.out_ns
     n_packets = np.searchsorted(outs, end, "right") - np.searchsorted(outs, start, "right")
-    return Holds(
+    return HeldStretches(
         begin[kept],
         np.maximum(served, begin)[kept],
         end[kept],

@@ -27,7 +27,7 @@ from taut.explain.walk.layers import (
     is_of_core,
     network_threads,
 )
-from taut.explain.walk.network_runs import Holds
+from taut.explain.walk.network_runs import HeldStretches
 from taut.explain.walk.segments import CLASS_NUMBER, SegmentLists, Segments
 
 _APART_NS = 100_000
@@ -63,7 +63,7 @@ class Work:
 class Scene:
     """All that was recorded of the device's core."""
 
-    holds: Holds
+    holds: HeldStretches
     layers: Layers
     work: Work
     events: Events
