@@ -1,14 +1,18 @@
 """What the generator is asked for one trial."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from taut.core.asked import Asked
+from taut.core.errors import MissingToolError
 from taut.experiment.cores import Cores
-from taut.experiment.generator import asked_of
+from taut.experiment.generator import asked_of, read_result
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
+from taut.testbed.process import child
+from taut.testbed.scope import RunScope
 
 
 def asked_for(place: Path, transmit: str = "eager", rate: str = "10kpps") -> Asked:
@@ -37,3 +41,29 @@ def test_numbers_are_handed_over_as_the_report_gives_them_back(tmp_path: Path):
     assert (asked["rate"], asked["rate-layer"], asked["frame"]) == ("50000000bps", "l2", "64")
     assert (asked["duration"], asked["warm-up"]) == ("1000000000ns", "1000000000ns")
     assert (asked["record-ring"], asked["both"]) == ("64", False)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"rate_pps": 9999.0}, r"asked for rate_pps 10000\.0, understood 9999\.0"),
+        ({"rate_pps": None}, "understood None"),
+        ({"understood": {"rate": "1pps"}}, "asked for rate 10000pps, understood 1pps"),
+    ],
+)
+def test_a_generator_that_did_another_thing_ends_the_run(
+    tmp_path: Path, said: dict[str, object], words: str
+):
+    asked: Asked = {"rate": "10000pps"}
+    report = {"understood": asked, "rate_pps": 10_000.0}
+
+    with (
+        RunScope(tmp_path / "base") as scope,
+        child("taut-generate", ["true"], scope=scope, log=tmp_path / "log") as process,
+    ):
+        process.wait(10)
+        (tmp_path / "generator.json").write_text(json.dumps(report))
+        assert read_result(process, tmp_path, asked, 10_000.0).rate_pps == 10_000.0
+        (tmp_path / "generator.json").write_text(json.dumps(report | said))
+        with pytest.raises(MissingToolError, match=words):
+            read_result(process, tmp_path, asked, 10_000.0)

@@ -11,7 +11,7 @@ from taut.core.units import exact_rate
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
 from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult
-from taut.records.documents.json_form import plain_object, read_document
+from taut.records.documents.json_form import read_document
 from taut.testbed.process import Child
 
 PROGRAM = "taut-generate"
@@ -83,13 +83,10 @@ def read_result(child: Child, out: Path, asked: Asked, offered_pps: float) -> Ge
     if not path.exists():
         raise TrialError(f"{PROGRAM}: ended without {GENERATOR_FILE}", child.tail())
     result = read_document(GeneratorResult, path)
-    written = plain_object(result)
-    check_understood(PROGRAM, asked, written.get("understood"))
-    rate_pps = written.get("rate_pps")
+    check_understood(PROGRAM, asked, result.understood)
+    rate_pps = result.rate_pps
     # Both sides count packets of a rate in bits: a last digit may differ.
-    if not isinstance(rate_pps, int | float) or not isclose(
-        rate_pps, offered_pps, rel_tol=1e-9, abs_tol=1e-6
-    ):
+    if rate_pps is None or not isclose(rate_pps, offered_pps, rel_tol=1e-9, abs_tol=1e-6):
         raise misunderstood(PROGRAM, "rate_pps", offered_pps, rate_pps)
     return result
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -11,7 +10,7 @@ from typing import cast
 from pydantic import Field, ValidationInfo, field_validator
 
 from taut.binaries.describe import describe
-from taut.core.asked import Asked, Option, check_understood, to_arguments
+from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
 from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
@@ -23,7 +22,7 @@ from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import parse_transmit, spell_transmit
 from taut.host.situation import Waiting
 from taut.records.documents.described import Described
-from taut.records.documents.json_form import plain_object, read_document
+from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 from taut.testbed.process import child
@@ -194,8 +193,8 @@ def _read_stats(path: Path, asked: Asked, options: TautForwardOptions) -> DutSta
     if not path.exists():
         return None
     stats = read_document(DutStats, path)
-    written = plain_object(stats)
-    check_understood(_PROGRAM, asked, written.get("understood"))
-    held = parse_transmit(options.transmit)
-    check_understood(_PROGRAM, {"holds": None if held is None else asdict(held)}, written)
+    check_understood(_PROGRAM, asked, stats.understood)
+    holds = parse_transmit(options.transmit)
+    if stats.holds != holds:
+        raise misunderstood(_PROGRAM, "holds", plain(holds), plain(stats.holds))
     return stats

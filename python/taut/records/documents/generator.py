@@ -48,4 +48,8 @@ class GeneratorResult:
     directions: tuple[Counters, ...] = ()
     gaps: GapCounters | None = field(default=None, metadata=LEFT_OUT)
     histogram_resolution: HistogramResolution | None = field(default=None, metadata=LEFT_OUT)
+    understood: JsonObject | None = field(default=None, metadata=LEFT_OUT)
+    """The options as taut-generate read them; None of captures and of before it said so."""
+    rate_pps: float | None = field(default=None, metadata=LEFT_OUT)
+    """The rate it read, in packets a second of each direction."""
     others: JsonObject = field(default_factory=dict, metadata=rest())

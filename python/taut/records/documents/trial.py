@@ -45,10 +45,11 @@ class PortCounters:
 
 @dataclass(frozen=True)
 class Holds:
-    """What a transmit policy holds back: so many packets, or for so long; None: without a timer."""
+    """What a transmit policy holds back: packets wait until so many are there, or for so long."""
 
     packets: int
     drain_ns: int | None = None
+    """None: there is no timer, and only a full batch is sent."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class DutStats:
     gaps: GapCounters | None = field(default=None, metadata=LEFT_OUT)
     """None: it keeps no log of them."""
     ports: tuple[PortCounters, ...] | None = field(default=None, metadata=LEFT_OUT)
+    understood: JsonObject | None = field(default=None, metadata=LEFT_OUT)
+    """The options as taut-forward read them; None of other devices and of before it said so."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
