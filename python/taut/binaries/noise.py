@@ -31,12 +31,13 @@ Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class NoiseRequest:
-    """What to measure."""
+    """How long and on which cores taut-noise polls the clock, and what is a gap."""
 
     duration_ns: int
     threshold_ns: int | None = None
     """A longer time between two readings of the clock is a gap; None: as taut-noise has it."""
     cores: CpuSet = ()
+    """Empty: the isolated ones, else all allowed but the first."""
     priority: int = 0
     """SCHED_FIFO priority, 1 to 99; 0: the scheduling of this process."""
     out: Path | None = None

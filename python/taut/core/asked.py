@@ -42,9 +42,9 @@ def check_understood(program: str, asked: Mapping[str, object], understood: obje
 
 
 def misunderstood(program: str, name: str, asked: object, understood: object) -> MissingToolError:
-    """Give the error that names a difference and its remedy: the program that is there is none.
+    """Give the error that names a difference and its remedy.
 
-    It holds for every trial of a run, as a program that is missing does.
+    A program of another version counts as missing: every trial of the run would meet the same.
     """
     return MissingToolError(
         f"{program}: asked for {name} {asked}, understood {understood}; it is of another version"

@@ -31,7 +31,7 @@ class Engine(Protocol):
         """Name the rows of a SELECT as they are now: for what several queries read."""
 
     def query(self, select: str) -> "pa.Table":
-        """Run one SELECT."""
+        """Give all rows of one SELECT; a value beyond 64 bits is an error, never a wrong one."""
 
     def __enter__(self) -> Self: ...
 

@@ -27,7 +27,7 @@ class PciLinkKind:
     summary = "NIC ports wired by the user, bound to vfio-pci"
 
     def missing(self) -> str | None:
-        """Root, or nothing."""
+        """Ask for root; whether the ports are there depends on the options: see check."""
         if os.geteuid() != 0:
             return "link pci: NICs need root; run as root or use memif"
         return None
