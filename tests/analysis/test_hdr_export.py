@@ -98,7 +98,7 @@ def test_percentile_text_ends_with_the_total(trial):
 
 
 @pytest.mark.parametrize("highest", [1, 5_000, 40_000_000, 2**40])
-def test_percentile_text_is_that_of_the_library(tmp_path, highest):
+def test_the_percentile_text_is_of_all_intervals_together(tmp_path, highest):
     rng = np.random.default_rng(highest)
     values, n = np.unique(rng.integers(0, highest, 300, endpoint=True), return_counts=True)
     own = rounded_down(values, FINE_BITS)

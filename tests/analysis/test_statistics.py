@@ -1,7 +1,7 @@
 import subprocess
 import sys
 from fractions import Fraction
-from math import sqrt
+from math import comb, sqrt
 
 import numpy as np
 import pyarrow as pa
@@ -59,6 +59,16 @@ def test_interval_covers_the_true_quantile_95_times_in_100():
         hits += interval[0] <= true <= interval[1]
 
     assert 180 <= hits <= 200
+
+
+def test_the_interval_of_a_median_has_the_ranks_that_a_fair_coin_gives():
+    n = 39
+    at_most = np.cumsum([comb(n, k) for k in range(n + 1)]) / 2**n
+    low, high = np.searchsorted(at_most, [0.025, 0.975])
+
+    main = summaries(distribution(range(1, n + 1)))["main"]
+
+    assert main.intervals["p50"] == (low, high + 1) == (13, 27)
 
 
 def test_interval_has_no_upper_end_where_packets_do_not_reach():

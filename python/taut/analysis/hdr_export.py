@@ -6,10 +6,9 @@ Void packets are in, warm-up packets are not, as in the main figures.  This is t
 imports the hdrh package.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from io import BytesIO
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -100,36 +99,10 @@ def _add(into: Counts | None, counts: Counts) -> Counts:
     return unique, sums
 
 
-class _Histogram(HdrHistogram):  # type: ignore[misc]  # the package has no types
-    """Takes mean and deviation from what was recorded.
-
-    The package goes three times through all that might have been: twice as long as the rest takes.
-    """
-
-    def get_mean_value(self) -> float:
-        total = sum(middle * n for middle, n in self._recorded())
-        return float(total) / self.total_count if self.total_count else 0.0
-
-    def get_stddev(self) -> float:
-        mean = self.get_mean_value()
-        apart = ((middle - mean, n) for middle, n in self._recorded())
-        squares = sum(far * far * n for far, n in apart)
-        return sqrt(squares / self.total_count) if self.total_count else 0.0
-
-    def _recorded(self) -> Iterator[tuple[int, int]]:
-        """Give the middle of each bucket that is not empty, and its count."""
-        counts = np.ctypeslib.as_array(self.counts)
-        for index in np.flatnonzero(counts).tolist():
-            yield (
-                self._hdr_median_equiv_value(self.get_value_from_index(index)),
-                int(counts[index]),
-            )
-
-
 def _histogram(counts: Counts) -> HdrHistogram:
     values, n = counts
     highest = max(int(values[-1]) if len(values) else 0, 2)
-    histogram = _Histogram(1, highest, SIGNIFICANT_DIGITS)
+    histogram = HdrHistogram(1, highest, SIGNIFICANT_DIGITS)
     for value, count in zip(values.tolist(), n.tolist(), strict=True):
         histogram.record_value(value, count)
     return histogram

@@ -30,8 +30,6 @@ _SHARES_ABOVE = {name: (under - over) / under for name, (over, under) in PERCENT
 
 _TAIL = ("p99", "p99.9", "p99.99")
 
-_SPECIAL_MOST = 10**7
-
 MAIN = "main"
 WITHOUT_VOID = "without_void"
 COLD = "cold"
@@ -221,31 +219,15 @@ def _interval_ranks(n: int, rests_on: Mapping[str, Support]) -> dict[str, tuple[
     if rests_on:
         ranks = {name: of.interval_ranks for name, of in rests_on.items()}
         return {name: (low, n + 1 if high is None else high) for name, (low, high) in ranks.items()}
+    from scipy.stats import binom
+
     tail = (1 - CONFIDENCE) / 2
+    shares = [over / under for over, under in PERCENTILES.values()]
+    lows, highs = (binom.ppf(quantile, n, shares) for quantile in (tail, 1 - tail))
     return {
-        name: (
-            _binomial_quantile(tail, n, over / under),
-            _binomial_quantile(1 - tail, n, over / under) + 1,
-        )
-        for name, (over, under) in PERCENTILES.items()
+        name: (int(low), int(high) + 1)
+        for name, low, high in zip(PERCENTILES, lows, highs, strict=True)
     }
-
-
-def _binomial_quantile(quantile: float, n: int, share: float) -> int:
-    """Give the least k such that with this probability at most k of n are of a share.
-
-    scipy.stats takes half of a second to be imported; what scipy.special has for it is a rank off
-    now and then beyond 50 million.
-    """
-    if n > _SPECIAL_MOST:
-        from scipy.stats import binom
-
-        return int(binom.ppf(quantile, n, share))
-    from scipy.special import bdtr, bdtrik
-
-    above = max(0, int(np.ceil(bdtrik(quantile, n, share))))
-    below = max(0, above - 1)
-    return below if bdtr(below, n, share) >= quantile else above
 
 
 def _moments(values: Integers, n: Integers, total: int) -> tuple[float, float]:
