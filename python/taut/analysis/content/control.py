@@ -22,8 +22,12 @@ from taut.analysis.content.tails import Floats
 Spectrum = npt.NDArray[np.complex128]
 
 TIMER_SPAN_NS = 50_000_000
+NEAR, FAR = 16, 32
+"""In packets: a burst is looked for so near, the ticks of a timer from so far away on."""
+
+SAME_MOMENT = "packets at other moments of the same burst or timer are as slow or fast"
+
 _MIN_SPAN, _MAX_SPAN = 256, 65_536
-_NEAR, _FAR = 16, 32
 _AS_OFTEN = 0.67  # of the class's own excess in the tail
 _PERIODIC, _FORGOTTEN = 0.5, 0.2
 
@@ -58,12 +62,12 @@ def work_of_time(
     base = np.count_nonzero(in_tail) / n
     limit = base + _AS_OFTEN * (np.count_nonzero(in_tail & is_member) / m - base)
     share = np.where(can_tell, hits / np.maximum(others, 1), np.nan)
-    far = share[(np.abs(shift) >= _FAR) & can_tell]
-    before = share[(shift < 0) & (shift >= -_NEAR) & can_tell]
+    far = share[(np.abs(shift) >= FAR) & can_tell]
+    before = share[(shift < 0) & (shift >= -NEAR) & can_tell]
     if len(far) == 0:
         return "covers whole stretches of time"
     if far.max() > limit or (len(before) and before.min() > limit):
-        return "packets at other moments of the same burst or timer are as slow or fast"
+        return SAME_MOMENT
     return None
 
 

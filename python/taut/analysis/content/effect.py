@@ -1,6 +1,6 @@
 """How much slower or faster a class is, in figures a reader can use."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, sqrt
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.layers import Mask
-from taut.analysis.content.screen import Candidate
 from taut.analysis.content.tails import Tail, TimeBlocks
 from taut.records.documents.content import (
     MAX_LISTED,
@@ -23,7 +22,7 @@ _MAX_ALSO = 8
 
 
 @dataclass(frozen=True)
-class Told:
+class Description:
     """A class in words: which packets it holds, and how sure that is."""
 
     field: str
@@ -31,7 +30,7 @@ class Told:
     p_corrected: float
     """Of packets like all others, over all that was tried."""
     also: Sequence[str]
-    """Other descriptions of the same packets."""
+    """Other names of the same packets."""
     alternative: str | None = None
     """What would look the same; None: nothing known."""
 
@@ -52,7 +51,7 @@ def describe(
     alive: Mask,
     tail: Tail,
     depth: int,
-    told: Told,
+    description: Description,
 ) -> ContentClass:
     """Put a class into figures, against the rest: packets that no class explains."""
     in_tail = tail.holds(depth)
@@ -62,8 +61,8 @@ def describe(
     own_low, own_high = median_interval(own)
     rest_low, rest_high = median_interval(others)
     return ContentClass(
-        field=told.field,
-        value=told.value,
+        field=description.field,
+        value=description.value,
         direction=tail.direction,
         n_packets=len(members),
         median_ns=_median(np.sort(frames.latency_ns[members])),
@@ -73,22 +72,21 @@ def describe(
         tail=tail_share(tail, depth, is_member, alive),
         by_capture=[
             CaptureShare(
-                int(np.count_nonzero(is_member[of])),
-                int(np.count_nonzero(is_member[of] & in_tail[of])),
+                int(np.count_nonzero(is_member[capture])),
+                int(np.count_nonzero(is_member[capture] & in_tail[capture])),
             )
-            for of in frames.captures
+            for capture in frames.captures
         ],
         packets=_listed(frames, members),
-        p_corrected=told.p_corrected,
-        also=told.also,
-        alternative=told.alternative,
+        p_corrected=description.p_corrected,
+        also=description.also,
+        alternative=description.alternative,
     )
 
 
-def also_called(candidate: Candidate, same: Sequence[Candidate]) -> list[str]:
-    """Other descriptions of the same packets, the plainest first."""
-    names = [f"{c.field} = {c.value}" for c in same if c is not candidate]
-    return names[:_MAX_ALSO]
+def also_called(own: str, names: Iterable[str]) -> list[str]:
+    """Give the other names of the packets called `own`: the first few, each once."""
+    return [name for name in dict.fromkeys(names) if name != own][:_MAX_ALSO]
 
 
 def _listed(frames: MatchedFrames, members: Ints) -> list[ListedPacket]:

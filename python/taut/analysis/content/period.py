@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taut.analysis.content.control import FAR, NEAR, SAME_MOMENT
 from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.ranks import Ranks
 from taut.analysis.content.tails import Floats
 
-_NEAR, _FAR = 16, 32
 _AS_SLOW = 0.67  # of what the class has above the average packet
 _IN_A_BURST = 0.33  # the same, for the mean of the packets before it
 _SIDE = 2  # a part of a period is rounded
@@ -55,15 +55,15 @@ def work_of_timer(
     """Say what else is as slow as the members, so that time made them slow; None if nothing is."""
     own = float(ranks.rough[members].mean())
     limit = 1 + _AS_SLOW * (own - 1)
-    before = _means_at(frames, ranks.rough, members, np.arange(-_NEAR, 0))
+    before = _means_at(frames, ranks.rough, members, np.arange(-NEAR, 0))
     if _greatest(before) > limit:
         return "packets just before are as slow or fast"
     seen = before[~np.isnan(before)]
     if len(seen) and seen.mean() > 1 + _IN_A_BURST * (own - 1):
         return "lies in stretches that are slow or fast as a whole"
-    timer = _both(np.arange(_FAR, span + 1))
+    timer = _both(np.arange(FAR, span + 1))
     if _greatest(_means_at(frames, ranks.rough, members, timer)) > limit:
-        return "packets at other moments of the same burst or timer are as slow or fast"
+        return SAME_MOMENT
     parts = [round(period / n) for n in range(2, period // span + 1)] if period else []
     for part in parts:
         around = _both(np.arange(part - _SIDE, part + _SIDE + 1))
@@ -77,7 +77,7 @@ def judge_captures(
 ) -> PeriodVerdict:
     """Hold several captures against each other; `period` is that of own_period."""
     held = _held(frames, members)
-    slow = [of for of in held if ranks.log_p(of, reach) < _SLOW_IN_CAPTURE]
+    slow = [own for own in held if ranks.log_p(own, reach) < _SLOW_IN_CAPTURE]
     beside = f"something with a period of {period:,} packets" if period else None
     if len(slow) < len(held):
         reason = f"stands out in {len(slow)} of {len(held)} captures"
@@ -86,11 +86,11 @@ def judge_captures(
         )
     if len(held) == 1:
         return PeriodVerdict(alternative=beside)
-    places = frames.position[[of[0] for of in held]] % (period or np.iinfo(np.int64).max)
+    places = frames.position[[own[0] for own in held]] % (period or np.iinfo(np.int64).max)
     apart = np.abs(places - places[0])
     if period:
         apart = np.minimum(apart, period - apart)
-    if apart.max() > max(_APART * (period or 0), _NEAR):
+    if apart.max() > max(_APART * (period or 0), NEAR):
         return PeriodVerdict()
     return PeriodVerdict(alternative=beside or "the place in the capture")
 

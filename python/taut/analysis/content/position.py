@@ -50,8 +50,11 @@ def find_positions(frames: MatchedFrames, alive: Mask) -> Positions:
             in_run[run.first : run.last + 1] = True
     rest_ns = int(np.median(latency_ns[~in_run])) if runs else 0
     most = sorted(runs, key=lambda run: -run.excess_ns)[:MAX_RUNS]
-    told = [_told(frames, latency_ns, run, rest_ns) for run in sorted(most, key=lambda r: r.first)]
-    return Positions(told, len(runs))
+    shown = [
+        _position_run(frames, latency_ns, run, rest_ns)
+        for run in sorted(most, key=lambda r: r.first)
+    ]
+    return Positions(shown, len(runs))
 
 
 def _improbable(direction: str, far: Ints, excess_ns: Ints) -> Iterator[_Run]:
@@ -71,7 +74,7 @@ def _improbable(direction: str, far: Ints, excess_ns: Ints) -> Iterator[_Run]:
             yield _Run(direction, first, last, n_far, int(excess_ns[far[start:end]].sum()))
 
 
-def _told(frames: MatchedFrames, latency_ns: Ints, run: _Run, rest_ns: int) -> PositionRun:
+def _position_run(frames: MatchedFrames, latency_ns: Ints, run: _Run, rest_ns: int) -> PositionRun:
     is_last = run.last == len(latency_ns) - 1
     return PositionRun(
         where="first" if run.first == 0 else "last" if is_last else "inside",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.analysis.content.effect import Told, describe
-from taut.analysis.content.explain import ALLOWED_ERROR
+from taut.analysis.content.candidates import ALLOWED_ERROR
+from taut.analysis.content.effect import Description, also_called, describe
 from taut.analysis.content.fields import Column
 from taut.analysis.content.heads import Ints, MatchedFrames
 from taut.analysis.content.layers import Mask
@@ -25,7 +25,6 @@ _LEAST_PERIOD = 256
 _LOG_P_SCREEN = -11.0
 _BEST_OF_COUNTER = 32
 _SAME = 0.9  # Jaccard's index of two names for the same packets
-_MAX_ALSO = 8
 _ROOM_FOR_LOSSES = 16  # a part of the period
 
 
@@ -176,8 +175,8 @@ class CounterSearch:
     def _confirm(self, chosen: _Value, same: Sequence[_Value], alive: Mask) -> ContentClass | None:
         frames, members, ranks = self._frames, chosen.members, chosen.ranks
         period = own_period(frames, members, chosen.recurring.period)
-        told = judge_captures(frames, ranks, members, period, chosen.recurring.reach)
-        reason = told.rejection or work_of_timer(frames, ranks, members, period, self._span)
+        verdict = judge_captures(frames, ranks, members, period, chosen.recurring.reach)
+        reason = verdict.rejection or work_of_timer(frames, ranks, members, period, self._span)
         if reason:
             self._reject(chosen, reason)
             return None
@@ -185,7 +184,6 @@ class CounterSearch:
         is_member[members] = True
         tail = self._tails[ranks.direction]
         evidence = Witnesses(self._blocks, (tail,), alive).judge(members)
-        names = dict.fromkeys(v.name for v in same if v.name != chosen.name)
         found = describe(
             frames,
             self._blocks,
@@ -193,12 +191,12 @@ class CounterSearch:
             alive,
             tail,
             evidence.depth,
-            Told(
+            Description(
                 field=chosen.recurring.column.name,
                 value=chosen.shown,
                 p_corrected=float(np.exp(chosen.log_p)),
-                also=list(names)[:_MAX_ALSO],
-                alternative=told.alternative,
+                also=also_called(chosen.name, (value.name for value in same)),
+                alternative=verdict.alternative,
             ),
         )
         alive &= ~is_member

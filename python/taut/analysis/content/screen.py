@@ -39,6 +39,11 @@ class Candidate:
     _packed: npt.NDArray[np.uint8]  # one bit a packet: hundreds of classes stay small
 
     @property
+    def name(self) -> str:
+        """Field and value, as a reader is told."""
+        return f"{self.field} = {self.value}"
+
+    @property
     def members(self) -> Ints:
         """Indices of its packets."""
         return np.flatnonzero(self.mask)

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from taut.analysis.content.columns import Counted, searchable_columns
-from taut.analysis.content.control import span_packets
-from taut.analysis.content.explain import (
+from taut.analysis.content.candidates import (
     ALLOWED_ERROR,
     MAX_CLASSES,
-    Explanation,
+    CandidateSearch,
     log_correction,
 )
+from taut.analysis.content.columns import Counted, searchable_columns
+from taut.analysis.content.control import span_packets
 from taut.analysis.content.fields import Kind
 from taut.analysis.content.heads import MatchedFrames, count_matched, read_heads
 from taut.analysis.content.kept import count_kept, join_captures, keep_frames, read_kept
@@ -95,28 +95,26 @@ def _search(frames: MatchedFrames) -> ContentSearch:
         # The screen is generous: what falls short by far in it needs no exact test.
         needed = np.log(ALLOWED_ERROR) - log_correction(n_tests[column.kind])
         candidates += [c for c in screen.candidates() if c.log_p < _SCREEN_SHARE * needed]
-    columns = [of.column for of in counted.values() if not of.counter.is_slow]
+    columns = [c.column for c in counted.values() if not c.counter.is_slow]
     counters = CounterSearch(frames, blocks, tails, columns, span_packets(frames))
     n_tests[Kind.COUNT] = counters.n_tests
-    explanation = Explanation(frames, blocks, tails, n_tests)
-    classes = list(explanation.classes(candidates))
-    values = counters.classes(explanation.alive, log_correction(n_tests[Kind.COUNT]))
+    search = CandidateSearch(frames, blocks, tails, n_tests)
+    classes = list(search.classes(candidates))
+    values = counters.classes(search.alive, log_correction(n_tests[Kind.COUNT]))
     classes += islice(values, MAX_CLASSES - len(classes))
     return ContentSearch(
         n_packets=len(frames.position),
         n_tests=sum(n_tests.values()),
         classes=sorted(classes, key=lambda c: (-c.tail.of_tail, -abs(c.shift_ns))),
-        excluded=_excluded({**explanation.work_of_time, **counters.rejected}, counted),
+        excluded=_excluded({**search.rejected, **counters.rejected}, counted),
         tests_by_kind={kind.name.lower(): n for kind, n in n_tests.items()},
         counters=[recurring.document() for recurring in counters.recurring],
-        positions=find_positions(frames, explanation.alive),
+        positions=find_positions(frames, search.alive),
         n_captures=len(frames.starts),
     )
 
 
 def _excluded(rejected: dict[str, str], counted: dict[str, Counted]) -> list[Excluded]:
     """What stands out and is no class, then what counts; words only repeat their bytes."""
-    fields = {
-        name: str(of.counter) for name, of in counted.items() if of.column.kind is not Kind.WORD
-    }
+    fields = {name: str(c.counter) for name, c in counted.items() if c.column.kind is not Kind.WORD}
     return [Excluded(*item) for item in {**rejected, **fields}.items()][:_MAX_EXCLUDED]

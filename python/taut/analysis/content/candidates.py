@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.analysis.content.control import span_packets, work_of_time
-from taut.analysis.content.effect import Told, also_called, describe, tail_share
+from taut.analysis.content.effect import Description, also_called, describe, tail_share
 from taut.analysis.content.fields import Kind
 from taut.analysis.content.heads import MatchedFrames
 from taut.analysis.content.layers import Mask
@@ -37,7 +37,7 @@ def log_correction(n_tests: int) -> float:
     return float(np.log(max(n_tests, 1) * len(Kind)))
 
 
-class Explanation:
+class CandidateSearch:
     """Takes classes one by one; each is judged without the packets of those before it."""
 
     def __init__(
@@ -54,8 +54,8 @@ class Explanation:
         self._span = span_packets(frames)
         self.alive = np.ones(len(frames.position), bool)
         """Packets that no class explains."""
-        self.work_of_time: dict[str, str] = {}
-        """Classes that stand out and cannot be told from their moments, and why."""
+        self.rejected: dict[str, str] = {}
+        """Candidates that stand out and cannot be told from their moments, and why."""
 
     def classes(self, candidates: Sequence[Candidate]) -> Iterator[ContentClass]:
         """Give up to MAX_CLASSES classes, the most certain first."""
@@ -114,7 +114,7 @@ class Explanation:
         in_tail = tail.holds(evidence.depth) & self.alive
         reason = work_of_time(is_member, in_tail, self._span, self._frames.captures)
         if reason:
-            self.work_of_time[f"{candidate.field} = {candidate.value}"] = reason
+            self.rejected[candidate.name] = reason
             return None
         found = describe(
             self._frames,
@@ -123,11 +123,11 @@ class Explanation:
             self.alive,
             tail,
             evidence.depth,
-            Told(
+            Description(
                 field=candidate.field,
                 value=candidate.value,
                 p_corrected=float(np.exp(chosen.log_p)),
-                also=also_called(candidate, [j.candidate for j in same]),
+                also=also_called(candidate.name, (j.candidate.name for j in same)),
             ),
         )
         self.alive &= ~is_member
