@@ -12,9 +12,6 @@ from taut.analysis.distribution import merge
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary, selections, summarise
 from taut.records.documents.results import Metrics, TrialResult, Variant, WarmCounts, WarmUp
 
-LOOPBACK = "loopback"
-"""The driver without a device: the instrument's floor."""
-
 BAND = 0.20
 """Medians further apart than this, and than their confidence intervals, are two bands."""
 
@@ -49,7 +46,7 @@ def pool(
     return Variant(
         device=first.device,
         load=first.load,
-        is_floor=first.device.driver == LOOPBACK,
+        is_floor=first.device.is_floor,
         trials=tuple(result.name for result in results),
         due=warm.due,
         sent=warm.sent,
@@ -74,8 +71,8 @@ def pool(
         loss_ratio_at_most=latency[MAIN].failed_at_most(loss_ratio),
         unsupported_percentiles_without_void=tuple(latency[WITHOUT_VOID].unsupported()),
         metrics=Metrics(
-            without_void={name: of[WITHOUT_VOID].figures() for name, of in summaries.items()},
-            all_packets={name: of[MAIN].figures() for name, of in summaries.items()},
+            without_void={name: s[WITHOUT_VOID].figures() for name, s in summaries.items()},
+            all_packets={name: s[MAIN].figures() for name, s in summaries.items()},
         ),
         warm_up=_warm_up(results, latency[COLD]),
         p50_of_repetitions=tuple(result.latency().p50_ns for result in results),
@@ -87,14 +84,14 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _warm_counts(of: Sequence[WarmCounts]) -> WarmCounts:
+def _warm_counts(counts: Sequence[WarmCounts]) -> WarmCounts:
     return WarmCounts(
-        due=sum(one.due for one in of),
-        sent=sum(one.sent for one in of),
-        unsent=sum(one.unsent for one in of),
-        matched=sum(one.matched for one in of),
-        lost=sum(one.lost for one in of),
-        void=sum(one.void for one in of),
+        due=sum(c.due for c in counts),
+        sent=sum(c.sent for c in counts),
+        unsent=sum(c.unsent for c in counts),
+        matched=sum(c.matched for c in counts),
+        lost=sum(c.lost for c in counts),
+        void=sum(c.void for c in counts),
     )
 
 
@@ -141,8 +138,8 @@ def has_two_bands(results: Sequence[TrialResult]) -> bool:
     ]
     if len(found) < 2:
         return False
-    (low, (_, top_of_low)) = min(found, key=lambda one: one[0])
-    (high, (bottom_of_high, _)) = max(found, key=lambda one: one[0])
+    (low, (_, top_of_low)) = min(found, key=lambda median: median[0])
+    (high, (bottom_of_high, _)) = max(found, key=lambda median: median[0])
     if high <= (1 + BAND) * low:
         return False
     return top_of_low is None or bottom_of_high is None or top_of_low < bottom_of_high

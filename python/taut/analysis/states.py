@@ -55,7 +55,7 @@ class FoundOfStates:
 
 def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
     """Compare every state with the first one; None where the run has only one state."""
-    whole = [r for r in results if r.is_whole and r.device.driver != "loopback"]
+    whole = [r for r in results if r.is_whole and not r.device.is_floor]
     states = states_of(whole)
     if len(states) < 2:
         return None

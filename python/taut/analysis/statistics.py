@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from taut.analysis.effective import CONFIDENCE, BlockCounts, Support, failure_bound, supports
-from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
+from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank, share_above
 from taut.records.documents.figures import Blocks, Doubt, Figures
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SHARES_ABOVE = {name: (under - over) / under for name, (over, under) in PERCENTILES.items()}
+_SHARES_ABOVE = {name: share_above(name) for name in PERCENTILES}
 
 _TAIL = ("p99", "p99.9", "p99.99")
 
@@ -65,7 +65,7 @@ class Summary:
 
     def n_eff(self) -> dict[str, int] | None:
         """Independent packets that say as much of each percentile; None where not known."""
-        return {name: of.n_eff for name, of in self.supports.items()} or None
+        return {name: support.n_eff for name, support in self.supports.items()} or None
 
     def failed_at_most(self, share_failed: float) -> float | None:
         """Bound the share of packets that fail; None where not known when packets were late.
@@ -81,8 +81,8 @@ class Summary:
         blocks = None
         if self.supports:
             blocks = Blocks(
-                n=max(of.n_blocks for of in self.supports.values()),
-                n_above={name: of.n_blocks_above for name, of in self.supports.items()},
+                n=max(support.n_blocks for support in self.supports.values()),
+                n_above={name: support.n_blocks_above for name, support in self.supports.items()},
             )
         return Doubt(tuple(self.unsupported()), self.n_above, self.intervals, blocks)
 
@@ -217,7 +217,7 @@ def summary_of(
 def _interval_ranks(n: int, rests_on: Mapping[str, Support]) -> dict[str, tuple[int, int]]:
     """The ranks of each percentile's interval; those outside 1..n have no value."""
     if rests_on:
-        ranks = {name: of.interval_ranks for name, of in rests_on.items()}
+        ranks = {name: support.interval_ranks for name, support in rests_on.items()}
         return {name: (low, n + 1 if high is None else high) for name, (low, high) in ranks.items()}
     from scipy.stats import binom
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from taut.analysis.load import LoadKey, load_of, load_words, rate_words
-from taut.analysis.pooling import LOOPBACK
 from taut.records.documents.load import Device, Load
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import TrialDocument
@@ -68,7 +67,7 @@ def _load(trial: TrialResult) -> LoadKey | None:
 
 
 def _device(trial: TrialResult) -> str:
-    if trial.device.driver == LOOPBACK:
+    if trial.device.is_floor:
         return f"floor over {trial.device.link}"
     return trial.device.dut or trial.name
 

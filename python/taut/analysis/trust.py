@@ -7,7 +7,7 @@ above it than the generator was late with (void): what lies beyond may be all th
 from collections.abc import Sequence
 
 from taut.analysis.load import share_words
-from taut.core.percentiles import PERCENTILES, SUPPORT
+from taut.core.percentiles import PERCENTILES, SUPPORT, share_above
 from taut.core.units import format_ns
 from taut.records.documents.results import TrialResult, Variant
 
@@ -62,7 +62,7 @@ def _reached(devices: Sequence[Variant], *, without_void: bool) -> str | None:
     reached = None
     for name in PERCENTILES:
         for row in devices:
-            is_own = without_void or row.void_share < _share_above(name)
+            is_own = without_void or row.void_share < share_above(name)
             if not is_own or name in _unsupported(row, without_void=without_void):
                 return reached
         reached = name
@@ -76,7 +76,7 @@ def _unsupported(row: Variant, *, without_void: bool) -> Sequence[str]:
 
 
 def _late(devices: Sequence[Variant], reached: str | None, *, without_void: bool) -> list[str]:
-    if all(row.device.driver == "capture" for row in devices):
+    if all(row.device.is_capture for row in devices):
         return []  # a capture has no generator
     worst = max(devices, key=lambda row: row.void_share)
     share = worst.void_share
@@ -86,7 +86,7 @@ def _late(devices: Sequence[Variant], reached: str | None, *, without_void: bool
     if without_void:
         return [f"{said}, which are left out here"]
     beyond = _beyond(reached)
-    is_own = beyond is not None and share >= _share_above(beyond)
+    is_own = beyond is not None and share >= share_above(beyond)
     theirs = "the medians" if reached is None else "what is further out"
     why = f", so {theirs} may be its own" if is_own else ""
     return [f"{said} ({worst.device.dut}){why}"]
@@ -107,14 +107,9 @@ def _beyond(reached: str | None) -> str | None:
     return names[at] if at < len(names) else None
 
 
-def _share_above(name: str) -> float:
-    over, under = PERCENTILES[name]
-    return (under - over) / under
-
-
 def _floor(rows: Sequence[Variant]) -> list[str]:
     """Say what the same load takes without a device: no shorter latency can be measured."""
-    if all(row.device.driver == "capture" for row in rows):
+    if all(row.device.is_capture for row in rows):
         return []
     floors = [row for row in rows if row.is_floor and row.latency.p50_ns is not None]
     if not floors:

@@ -17,13 +17,12 @@ from taut.host.host import Host
 from taut.records.convert import convert_trial
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import plain
+from taut.records.documents.load import CAPTURE
 from taut.records.documents.manifest import Manifest, SpecOfRun
 from taut.records.documents.match import CaptureSide, MatchCounts, capture_of
 from taut.records.documents.trial import TRIAL_FILE, WHOLE, Dut, Traffic, TrialDocument
 from taut.records.manifest import make_manifest, write_manifest
 from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory, TrialDirectory
-
-DRIVER = "capture"
 
 RATE_DIGITS = 3
 """A measured rate is rounded to so many digits, so that captures of one load have one name."""
@@ -104,7 +103,7 @@ def _manifest(
     document = make_manifest(
         host=fingerprint(Host(), []),
         spec=SpecOfRun(
-            name=DRIVER,
+            name=CAPTURE,
             others={
                 "pairs": [[str(pair.ingress), str(pair.egress)] for pair in pairs],
                 "options": vars(options),
@@ -136,10 +135,10 @@ def _trial_document(
         repetition=1,
         started_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
         dut=Dut(
-            name=pair.name, driver=DRIVER, link=DRIVER, path=f"{pair.ingress} to {pair.egress}"
+            name=pair.name, driver=CAPTURE, link=CAPTURE, path=f"{pair.ingress} to {pair.egress}"
         ),
         traffic=Traffic(
-            name=DRIVER,
+            name=CAPTURE,
             frame=frame_sizes(folder / "packets.parquet"),
             flows=1,
             both=False,

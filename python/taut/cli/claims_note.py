@@ -3,7 +3,6 @@
 from itertools import groupby
 
 from taut.cli.progress import duration_words
-from taut.experiment.model import LOOPBACK
 from taut.experiment.plan import Plan, Trial
 
 
@@ -12,7 +11,7 @@ def claims_note(plan: Plan) -> str | None:
     # Here, not above: commands that measure nothing start without it.
     from taut.analysis.claims import LEAST_RUNS, runs_needed
 
-    trials = [trial for trial in plan.trials if trial.device.driver != LOOPBACK]
+    trials = [trial for trial in plan.trials if not trial.device.is_floor]
     if not trials:
         return None
     n_runs = min(_n_repetitions(trials).values())

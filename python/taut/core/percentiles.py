@@ -23,6 +23,12 @@ def percentile_rank(n: int, fraction: tuple[int, int]) -> int:
     return max(1, -(-n * over // under))
 
 
+def share_above(name: str) -> float:
+    """Give the share of packets above a percentile, 0 to 1."""
+    over, under = PERCENTILES[name]
+    return (under - over) / under
+
+
 def is_supported(n: int, name: str) -> bool:
     """Whether of n packets at least SUPPORT lie above a percentile."""
     over, under = PERCENTILES[name]

@@ -78,6 +78,7 @@ from taut.experiment.words import did_you_mean, explain
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
 from taut.host.state import HostState
+from taut.records.documents.load import LOOPBACK
 from taut.testbed.links import LINKS
 
 MIN_FRAME = 64
@@ -87,7 +88,6 @@ MAX_TRIAL_NS = 86_400_000_000_000
 """For its duration, its warm-up and its deadline each (dataplane/generator/config.c)."""
 IMIX = ((64, 7), (570, 4), (1518, 1))
 """Simple IMIX: length and share (dataplane/traffic/frame_mix.c sends it)."""
-LOOPBACK = "loopback"
 
 _NAME = r"^[a-z0-9][a-z0-9_.]*$"
 _STATE_NAME = r"^[a-z0-9][a-z0-9_. +-]*$"
@@ -204,6 +204,11 @@ class DeviceSpec(Model):
             )
         _ = self.driver_options
         return self
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether there is no device at all: the instrument is measured."""
+        return self.driver == LOOPBACK
 
     @property
     def dut(self) -> DutDriver:

@@ -16,7 +16,6 @@ from itertools import pairwise
 from taut.core.errors import InputError
 from taut.core.units import offered_pps
 from taut.experiment.model import (
-    LOOPBACK,
     DeviceSpec,
     Frame,
     Record,
@@ -26,6 +25,7 @@ from taut.experiment.model import (
     mean_frame_len,
 )
 from taut.host.state import FOUND, HostState
+from taut.records.documents.load import LOOPBACK
 
 MAX_RECORDED_PPS = 1_000_000
 """record = "auto" keeps every packet up to this rate, with which the writer can keep up."""
@@ -148,7 +148,7 @@ def _load(spec: Spec, traffic: TrafficSpec, frame: Frame, rate: str) -> _Load:
 
 def _floors(devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
     """Give the loopback of every link kind that is used and has none yet."""
-    have = {device.link for device in devices if device.driver == LOOPBACK}
+    have = {device.link for device in devices if device.is_floor}
     used = dict.fromkeys(device.link for device in devices)
     return [
         DeviceSpec(driver=LOOPBACK, name=f"loopback_{link}", link=link)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from taut.records.documents.capture import CaptureResult
 from taut.records.documents.content import ContentClass, PositionRun
-from taut.records.documents.results import TrialResult, Variant
+from taut.records.documents.results import TrialResult
 from taut.report import cells
 
 CLASS_COLUMNS = (
@@ -45,11 +45,6 @@ def captures_of(trials: Sequence[TrialResult]) -> list[TrialResult]:
 def _capture(trial: TrialResult) -> CaptureResult:
     assert trial.capture is not None, f"{trial.name}: not made of captures"
     return trial.capture
-
-
-def is_capture(row: Variant) -> bool:
-    """Whether a variant was captured, not generated: no floor, no void, no schedule."""
-    return row.device.driver == "capture"
 
 
 def class_row(trial: TrialResult) -> list[str]:

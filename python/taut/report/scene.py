@@ -18,7 +18,6 @@ from taut.analysis.worst import worst_packets
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.trial import AS_FOUND
-from taut.report.captures import is_capture
 from taut.report.palette import colour_devices, shade
 from taut.report.run_names import run_names
 from taut.storage.engines import open_engine
@@ -101,7 +100,7 @@ class Scene:
     @property
     def is_captured(self) -> bool:
         """Whether all its packets come from captures: no generator, no floor."""
-        return all(is_capture(device.row) for device in self.devices)
+        return all(device.row.device.is_capture for device in self.devices)
 
     @property
     def percentiles(self) -> list[str]:

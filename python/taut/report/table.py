@@ -19,7 +19,6 @@ from taut.report.captures import (
     clock_words,
     content_rows,
     content_words,
-    is_capture,
     open_words,
     position_words,
 )
@@ -149,7 +148,7 @@ def _warm_up(device: Device, columns: Sequence[Column]) -> list[Text]:
 
 
 def _columns_for(devices: Sequence[Device]) -> list[Column]:
-    captured = all(is_capture(device.row) for device in devices)
+    captured = all(device.row.device.is_capture for device in devices)
     return [column for column in COLUMNS if not (captured and column.is_of_generator)]
 
 
@@ -195,7 +194,7 @@ _CAPTURED = (
 
 
 def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
-    captured = all(is_capture(device.row) for device in devices)
+    captured = all(device.row.device.is_capture for device in devices)
     lines = [(_CAPTURED if captured else _GENERATED).format(n=_n_packets(devices, columns))]
     if any(column.cell(device).dim for device in devices for column in columns):
         lines.append(

@@ -84,7 +84,7 @@ class Hipnet21:
 
     def compare(self, variants: Variants) -> list[Section]:
         """Set published beside measured: number by number for captures, else the shape."""
-        captures = [row for row in variants if row.device.driver == "capture"]
+        captures = [row for row in variants if row.device.is_capture]
         if captures:
             return _captures(captures)
         sections = []

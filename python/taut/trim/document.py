@@ -126,7 +126,7 @@ def _explained(
 ) -> Iterator[tuple[TrialResult, ExplanationDocument]]:
     """Give the traced trials of devices (not floors) in a state, with their explanations."""
     for result in results:
-        is_device = result.device.host == state and result.device.driver != "loopback"
+        is_device = result.device.host == state and not result.device.is_floor
         if is_device and result.explanation is not None:
             yield result, result.explanation
 

@@ -9,7 +9,7 @@ from taut.analysis.load import load_words
 from taut.analysis.results import is_measured
 from taut.core.errors import InputError
 from taut.core.percentiles import is_supported
-from taut.experiment.model import LOOPBACK, Spec
+from taut.experiment.model import Spec
 from taut.experiment.plan import make_plan
 from taut.host.apply import Outcome
 from taut.host.knob import KnobSet
@@ -26,7 +26,7 @@ _DEVICE = "forwarder"  # The device's thread in gaps.parquet.
 
 def percentiles_of(spec: Spec) -> tuple[str, ...]:
     """Give the listed percentiles that every trial will have at least SUPPORT packets above."""
-    trials = [t for t in make_plan(spec).trials if t.device.driver != LOOPBACK]
+    trials = [t for t in make_plan(spec).trials if not t.device.is_floor]
     if not trials:
         raise InputError("effect: the experiment has no device but the loopback; name one")
     fewest = min(trial.n_measured for trial in trials)
@@ -60,7 +60,7 @@ def read_trials(run: RunDirectory, results: Sequence[TrialResult]) -> list[Measu
     return [
         _read(by_name[result.name], result)
         for result in results
-        if is_measured(result) and result.device.driver != LOOPBACK
+        if is_measured(result) and not result.device.is_floor
     ]
 
 

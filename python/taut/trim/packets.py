@@ -8,7 +8,7 @@ from pathlib import Path
 from taut.analysis.load import rate_words
 from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported
-from taut.experiment.model import LOOPBACK, Spec
+from taut.experiment.model import Spec
 from taut.experiment.plan import STATE_NS, Trial, make_plan
 from taut.experiment.plan import Plan as Trials
 from taut.experiment.runner import Session
@@ -93,7 +93,7 @@ class PacketsBench:
         for trial in plan.trials:
             folder = self._session.run_directory.trials_path / trial.name
             if (
-                trial.device.driver != LOOPBACK
+                not trial.device.is_floor
                 and read_document(TrialDocument, folder / TRIAL_FILE).is_whole
             ):
                 yield Measured(trial, folder)

@@ -8,6 +8,7 @@ from taut.core.cpus import CpuSet
 from taut.core.version import taut_version
 from taut.dut.driver import DriverOptions
 from taut.host.situation import Waiting
+from taut.records.documents.load import LOOPBACK
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -40,7 +41,7 @@ class _NoDevice:
 class LoopbackDriver:
     """The null member of the family; open it with LinkKind.open_loopback."""
 
-    name = "loopback"
+    name = LOOPBACK
     summary = "no device: the generator to itself, the instrument's floor"
     n_links = 0
     link_kinds = ("memif", "veth", "xdp", "pci")

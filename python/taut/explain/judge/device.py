@@ -22,6 +22,7 @@ from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
 from taut.explain.walk.stalls import Stalls, find_stalls
 from taut.explain.walk.timeline import Watched
 from taut.explain.walk.veto import Vetoed
+from taut.records.documents.load import LOOPBACK
 from taut.records.documents.trial import Dut, DutStats, Holds
 
 
@@ -46,7 +47,7 @@ _DOUBTED = 0.1
 
 def kind_of(dut: Dut, keeps_log: bool) -> Kind:
     """Tell what a trial's device is, by its trial.json and whether a gap log of it is there."""
-    if dut.driver == "loopback":
+    if dut.driver == LOOPBACK:
         return Kind.NONE
     if keeps_log:
         return Kind.LOGGED

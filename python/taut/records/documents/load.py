@@ -5,6 +5,12 @@ from dataclasses import dataclass, field
 
 from taut.records.documents.trial import AS_FOUND, Scalar
 
+LOOPBACK = "loopback"
+"""The driver without a device: the instrument's floor."""
+
+CAPTURE = "capture"
+"""The driver of a pair of captures: somebody else sent the packets."""
+
 
 @dataclass(frozen=True)
 class Load:
@@ -35,3 +41,13 @@ class Device:
     """The name of the state that the host was in."""
     path: str | None = None
     """The way of a packet through it, in words."""
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether there is no device at all."""
+        return self.driver == LOOPBACK
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether its packets were captured, not generated: no floor, no void, no schedule."""
+        return self.driver == CAPTURE
