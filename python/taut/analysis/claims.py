@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import count
 from statistics import median
 
-from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
+from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p, walsh_averages
 from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p, shift
 
 CONFIDENCE = 0.95
@@ -91,12 +91,11 @@ def compare_groups(first: Sequence[float], second: Sequence[float]) -> Evidence:
 def compare_pairs(differences: Sequence[float]) -> Evidence:
     """Compare runs that were measured in turn: second less first of every pair, of one or more."""
     n = len(differences)
-    means = [(a + b) / 2 for at, a in enumerate(differences) for b in differences[at:]]
     interval = hodges_lehmann(differences, CONFIDENCE) if n >= least_pairs(CONFIDENCE) else None
     return Evidence(
         n_runs=(n, n),
         is_paired=True,
-        estimate=median(means),
+        estimate=median(walsh_averages(differences)),
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
         least=min(differences),

@@ -137,7 +137,7 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
     judged: dict[int, Sequence[Difference]] = {}
     for of_floors in (False, True):
         own = [at for at, match in enumerate(matches) if match.a.is_floor is of_floors]
-        together = iter(judge([one for at in own for one in tables[at]]))
+        together = iter(judge([d for at in own for d in tables[at]]))
         judged |= {at: list(islice(together, len(tables[at]))) for at in own}
     return Comparison(
         [Pair(match.a, match.b, judged[at]) for at, match in enumerate(matches)], unmatched
@@ -158,14 +158,13 @@ def _figures(differences: Sequence[Difference]) -> str:
     return ", ".join(f"{d.name}{_change(d)}" for d in differences)
 
 
-def _change(one: Difference) -> str:
+def _change(d: Difference) -> str:
     """How much latency changed, from A to B."""
-    if one.improvement is None or one.improvement_interval is None:
+    if d.improvement is None or d.improvement_interval is None:
         return ""
-    low, high = one.improvement_interval
+    low, high = d.improvement_interval
     return (
-        f" (latency {percent(-one.improvement)} %, "
-        f"95 % interval {percent(-high)}..{percent(-low)} %)"
+        f" (latency {percent(-d.improvement)} %, 95 % interval {percent(-high)}..{percent(-low)} %)"
     )
 
 

@@ -54,7 +54,7 @@ def measure_records(engine: Engine, n_flows: int) -> Measured:
     for chunk in list(chunks(engine)):
         open_chunk(engine, chunk, n_flows)
         for metric in METRICS:
-            if metric.derived or metric.name == "extra_receipts":
+            if metric.derived or metric.of_whole_trial:
                 continue
             if metric.shape is Shape.COUNTS:
                 _add_counts(counts, engine.query(metric.sql))
@@ -62,7 +62,7 @@ def measure_records(engine: Engine, n_flows: int) -> Measured:
                 parts.append(_labelled(metric.name, engine.query(metric.sql)))
     open_chunk(engine, None, n_flows)
     for metric in METRICS:
-        if metric.name == "extra_receipts":
+        if metric.of_whole_trial:
             _add_counts(counts, engine.query(metric.sql))
     return Measured(_derive(engine, merge(parts)), counts)
 

@@ -2,16 +2,28 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 from taut.records.documents.load import Load
 from taut.records.documents.results import Variant
 
-Departures: TypeAlias = tuple[str | None, tuple[tuple[str, str], ...], int]
-"""Schedule, its options, flows."""
 
-LoadKey: TypeAlias = tuple[str | None, str | None, bool | None, float | None, Departures]
-"""Traffic, frame, both directions, rate, how packets leave: what tells two loads apart."""
+class Departures(NamedTuple):
+    """How packets of one rate leave."""
+
+    schedule: str | None
+    options: tuple[tuple[str, str], ...]
+    flows: int
+
+
+class LoadKey(NamedTuple):
+    """What tells two loads apart."""
+
+    traffic: str | None
+    frame: str | None
+    both: bool | None
+    asked_pps: float | None
+    departures: Departures
 
 
 class HasLoad(Protocol):
@@ -24,7 +36,7 @@ class HasLoad(Protocol):
 def load_of(row: HasLoad) -> LoadKey:
     """Give what must be equal in two rows for their devices to be compared."""
     load = row.load
-    return load.traffic, load.frame, load.both, load.asked_pps, departures_of(load)
+    return LoadKey(load.traffic, load.frame, load.both, load.asked_pps, departures_of(load))
 
 
 def departures_of(load: Load) -> Departures:
@@ -33,8 +45,8 @@ def departures_of(load: Load) -> Departures:
     Loads of two runs are compared by this: they may mean different things by one name.
     """
     # An option is a number in one file and text in another.
-    told = tuple(sorted((name, str(value)) for name, value in load.schedule_options.items()))
-    return load.schedule, told, load.flows or 1
+    options = tuple(sorted((name, str(value)) for name, value in load.schedule_options.items()))
+    return Departures(load.schedule, options, load.flows or 1)
 
 
 def main_load(variants: Sequence[Variant]) -> LoadKey | None:
@@ -46,7 +58,7 @@ def main_load(variants: Sequence[Variant]) -> LoadKey | None:
     trials = {
         load: sum(len(row.trials) for row in variants if load_of(row) == load) for load in loads
     }
-    return min(loads, key=lambda load: (-loads[load], -trials[load], load[3] or 0))
+    return min(loads, key=lambda load: (-loads[load], -trials[load], load.asked_pps or 0))
 
 
 def rate_words(pps: float | None) -> str:
@@ -87,9 +99,15 @@ def share_words(share: float) -> str:
 def loads_in_order(variants: Sequence[Variant]) -> list[LoadKey]:
     """Every load of a run: the main one first, the others by traffic, frame and rate."""
     first = main_load(variants)
-    loads = {load_of(row) for row in variants}
     return sorted(
-        loads, key=lambda at: (at != first, str(at[0]), str(at[1]), str(at[2]), at[3] or 0)
+        {load_of(row) for row in variants},
+        key=lambda load: (
+            load != first,
+            str(load.traffic),
+            str(load.frame),
+            str(load.both),
+            load.asked_pps or 0,
+        ),
     )
 
 

@@ -30,6 +30,8 @@ class Metric:
     """The same quantity in histogram.parquet, for trials recorded without every packet."""
     derived: bool = False
     """Computed from the whole distribution of another metric, not chunk by chunk."""
+    of_whole_trial: bool = False
+    """Computed once: what it reads belongs to no chunk of the trial."""
 
 
 def distribution_sql(value: str, where: str, table: str = "packet") -> str:

@@ -143,6 +143,7 @@ FROM extra
 GROUP BY direction, is_cold
 ORDER BY direction, is_cold""",
         shape=Shape.COUNTS,
+        of_whole_trial=True,
     ),
     # Reordering after RFC 4737.
     Metric(

@@ -14,7 +14,7 @@ from statistics import median
 
 import numpy as np
 
-from taut.records.documents.trim import PairedRatio as PairedRatio
+from taut.records.documents.trim import PairedRatio
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,16 @@ def factor(ratio: float) -> str:
 def hodges_lehmann(differences: Sequence[float], confidence: float) -> Interval:
     """Estimate the location of differences; ValueError: too few for this confidence."""
     n = len(differences)
-    means = sorted((a + b) / 2 for at, a in enumerate(differences) for b in differences[at:])
+    means = walsh_averages(differences)
     cut = _cut(n, 1 - confidence)
     if cut is None:
         raise ValueError(f"{n} differences are too few for {confidence:.4f}")
     return Interval(median(means), means[cut], means[-1 - cut])
+
+
+def walsh_averages(differences: Sequence[float]) -> list[float]:
+    """Give the means of all pairs of differences, each with itself too, ascending."""
+    return sorted((a + b) / 2 for at, a in enumerate(differences) for b in differences[at:])
 
 
 def least_pairs(confidence: float) -> int:

@@ -11,12 +11,11 @@ from taut.analysis.claim_words import few_words, times_words
 from taut.analysis.claims import judge_table
 from taut.analysis.load import load_of, load_words, main_load
 from taut.analysis.runs import ratio_evidence
-from taut.analysis.states import found_of_states
+from taut.analysis.states import TAIL, found_of_states
 from taut.analysis.trust import trust_sentence
 from taut.core.units import format_ns
 from taut.records.documents.results import TrialResult, Variant
 
-_TAIL = ("p99.9", "p99")
 _MOST_DEVICES = 4
 """The sentence names at most so many devices; the table below it has all."""
 
@@ -83,7 +82,7 @@ def _device(row: Variant, beside: str) -> str:
         return f"{dut} returned no packet"
     tail = [
         f"{p} {format_ns(value)}"
-        for p in _TAIL
+        for p in TAIL
         if p not in row.doubt.unsupported_percentiles
         and (value := latency.percentiles_ns[p]) is not None
     ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from taut.analysis.paired import PairedRatio
+from taut.records.documents.trim import PairedRatio
 from taut.trim.candidates import Candidate, When
 
 

@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from taut.analysis.paired import PairedRatio, paired_ratio
+from taut.analysis.paired import paired_ratio
 from taut.host.check import Profile
 from taut.host.state import FOUND, HostState
+from taut.records.documents.trim import PairedRatio
 from taut.records.rundir import TRIMMED
 from taut.trim.bench import Bench, Repetition
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates

@@ -111,8 +111,7 @@ def _below(lines: list[str]) -> alt.TitleParams:
 
 def _same_traffic(device: Device, scene: Scene) -> bool:
     """Whether only the rate is another one."""
-    traffic, frame, both, _, departures = load_of(device.row)
-    return (traffic, frame, both, departures) == (*scene.load[:3], scene.load[4])
+    return load_of(device.row)._replace(asked_pps=scene.load.asked_pps) == scene.load
 
 
 def _points(device: Device) -> list[Mark]:
