@@ -30,7 +30,7 @@ _HEIGHT = 280
 def draw_bins(scene: Scene, metric: str, title: str, mark_us: float | None = None) -> Chart | None:
     """Step lines over an axis of times; the share axis is log, so that one packet shows."""
     counts = [(device.label, *device.counts(metric)) for device in scene.devices]
-    counts = [one for one in counts if len(one[1])]
+    counts = [(label, values, n) for label, values, n in counts if len(values)]
     if not counts:
         return None
     least_ns = min(int(values[0]) for _, values, _ in counts)
@@ -39,7 +39,7 @@ def draw_bins(scene: Scene, metric: str, title: str, mark_us: float | None = Non
         # A log axis has no zero: packets of one burst are drawn at the least there is.
         counts = [(label, np.maximum(values, 1), n) for label, values, n in counts]
     edges_ns = edges_for(least_ns or 1, greatest_ns)
-    rows = [row for one in counts for row in bin_rows(*one, edges_ns)]
+    rows = [row for counted in counts for row in bin_rows(*counted, edges_ns)]
     return _draw(scene, rows, [label for label, _, _ in counts], title, mark_us)
 
 
@@ -81,7 +81,6 @@ def _draw(
     title: str,
     mark_us: float | None,
 ) -> Chart:
-    domain, colours = scene.colour_scale(labels)
     drawn_us = [float(row["from_us"]) for row in rows if row["packets"]]
     drawn_us += [mark_us] if mark_us is not None else []
     low, high = min(drawn_us), max(drawn_us)
@@ -101,7 +100,7 @@ def _draw(
                 title="share of packets", labelExpr=SHARE_LABEL, values=decades(bottom, 1)
             ),
         ),
-        color=device_colour(domain, colours),
+        color=device_colour(scene.colours_of(labels)),
     )
     line = base.mark_line(interpolate="step-after", strokeWidth=1.75, clip=True).encode(
         tooltip=[

@@ -83,14 +83,14 @@ def _worth(row: Row, name: str) -> str:
 
 def without_void(row: Variant) -> Cell:
     """The p99.9 of the packets the generator was on time with."""
-    of = row.metrics.latency(WITHOUT_VOID)
-    value = of.percentiles_ns["p99.9"]
+    latency = row.metrics.latency(WITHOUT_VOID)
+    value = latency.percentiles_ns["p99.9"]
     if value is None:
         return Cell(NOTHING, note="the generator was late with every packet")
     # Fewer packets support less than all of them do.
     is_known = "p99.9" not in row.unsupported_percentiles_without_void
     mark = "" if is_known else UNSUPPORTED_MARK
-    return Cell(time(value) + mark, dim=not is_known, note=f"of {count(of.n)} packets")
+    return Cell(time(value) + mark, dim=not is_known, note=f"of {count(latency.n)} packets")
 
 
 def lost(row: Variant | WarmUp) -> Cell:

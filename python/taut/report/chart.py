@@ -21,6 +21,7 @@ __all__ = [
     "Mark",
     "alt",
     "as_spec",
+    "colour_scale",
     "column_data",
     "decades",
     "device_colour",
@@ -108,13 +109,18 @@ def time_axis(title: str, least_us: float, greatest_us: float) -> alt.Axis:
     return alt.Axis(title=title, labelExpr=LATENCY_LABEL, labelFlush=False, **more)
 
 
-def device_colour(domain: Sequence[str], tokens: Sequence[str]) -> alt.Color:
-    """Colour by device; the legend's marks are solid whatever the figure's are."""
+def device_colour(colours: Mapping[str, str]) -> alt.Color:
+    """Colour by device, whose tokens by label these are; the legend's marks are always solid."""
     return alt.Color(
         "device:N",
-        scale=alt.Scale(domain=list(domain), range=list(tokens)),
+        scale=colour_scale(colours),
         legend=alt.Legend(symbolType="stroke", symbolOpacity=1, symbolSize=200),
     )
+
+
+def colour_scale(colours: Mapping[str, str]) -> alt.Scale:
+    """Scale labels to the tokens of their colours."""
+    return alt.Scale(domain=list(colours), range=list(colours.values()))
 
 
 def decades(least: float, greatest: float) -> list[float]:

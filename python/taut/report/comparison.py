@@ -24,7 +24,8 @@ LEGEND = (
     "differently between them is in the difference, too."
 )
 
-Difference3 = tuple[str, str, str]
+ConditionOfBoth = tuple[str, str, str]
+"""A condition in which two runs differ: its name, its value in A, its value in B."""
 
 _GREY = (Shown.UNSUPPORTED, Shown.TOO_FEW_RUNS)
 _CLAIMS = {Shown.FASTER: "bold green", Shown.SLOWER: "bold red"}
@@ -32,35 +33,40 @@ _EXPECTED = ("started", "seeds.", "host.uptime_s", "host.load_average", "host.me
 """Conditions that differ between any two runs."""
 
 
-def row_of(one: Difference) -> list[Cell]:
+def row_of(difference: Difference) -> list[Cell]:
     """One figure: its name, both values, the improvement, its interval, what is claimed."""
-    dim = one.shown in _GREY
-    change = cells.NOTHING if one.improvement is None else f"{percent(one.improvement)} %"
+    dim = difference.shown in _GREY
+    change = (
+        cells.NOTHING if difference.improvement is None else f"{percent(difference.improvement)} %"
+    )
     interval = cells.NOTHING
-    if one.improvement_interval is not None:
-        low, high = one.improvement_interval
+    if difference.improvement_interval is not None:
+        low, high = difference.improvement_interval
         interval = f"{percent(low)}..{percent(high)} %"
-    values = [cells.time(side.value_ns) for side in (one.a, one.b)]
+    values = [cells.time(side.value_ns) for side in (difference.a, difference.b)]
     return [
-        Cell(one.name),
+        Cell(difference.name),
         *(Cell(text, dim) for text in (*values, change, interval)),
-        Cell(_claim(one), dim, alert=one.shown is Shown.SLOWER),
+        Cell(_claim(difference), dim, alert=difference.shown is Shown.SLOWER),
     ]
 
 
-def _claim(one: Difference) -> str:
-    if one.shown is not Shown.UNSUPPORTED:
-        return str(one.shown)
-    if one.name in ("min", "max"):
+def _claim(difference: Difference) -> str:
+    if difference.shown is not Shown.UNSUPPORTED:
+        return str(difference.shown)
+    if difference.name in ("min", "max"):
         return "one packet"
-    least = min((side.n_above for side in (one.a, one.b) if side.n_above is not None), default=None)
-    return str(one.shown) if least is None else f"n above: {least}"
+    least = min(
+        (side.n_above for side in (difference.a, difference.b) if side.n_above is not None),
+        default=None,
+    )
+    return str(difference.shown) if least is None else f"n above: {least}"
 
 
-def differing_conditions(a: AnalysedRun, b: AnalysedRun) -> list[Difference3]:
-    """Name, value in A and in B of every condition in which the runs differ."""
+def differing_conditions(a: AnalysedRun, b: AnalysedRun) -> list[ConditionOfBoth]:
+    """Give every condition in which the runs differ, but for those that always do."""
     found = []
-    sides = [dict(conditions_of(run.manifest(), of.trials)) for run, of in (a, b)]
+    sides = [dict(conditions_of(run.manifest(), analysis.trials)) for run, analysis in (a, b)]
     for name in dict.fromkeys([*sides[0], *sides[1]]):
         values = [side.get(name, cells.NOTHING) for side in sides]
         if values[0] != values[1] and not name.startswith(_EXPECTED):
@@ -71,7 +77,7 @@ def differing_conditions(a: AnalysedRun, b: AnalysedRun) -> list[Difference3]:
 def print_comparison(
     comparison: Comparison,
     names: Sequence[str],
-    differing: Sequence[Difference3],
+    differing: Sequence[ConditionOfBoth],
     console: Console,
     report: Path | None = None,
 ) -> None:
@@ -97,9 +103,9 @@ def print_comparison(
 
 def _rows(pair: Pair) -> list[list[Text]]:
     rows = []
-    for one in pair.differences:
-        *row, claim = row_of(one)
-        style = _CLAIMS.get(one.shown, "dim" if one.shown in _GREY else "")
+    for difference in pair.differences:
+        *row, claim = row_of(difference)
+        style = _CLAIMS.get(difference.shown, "dim" if difference.shown in _GREY else "")
         cells = [Text(c.text, "dim" if c.dim else "") for c in row]
         rows.append([*cells, Text(claim.text, style)])
     return rows

@@ -52,14 +52,14 @@ def print_trial(trial: Traced, console: Console, *, details: bool) -> None:
     print_notes(trial.explanation, console, details=details)
 
 
-def print_notes(of: ExplanationDocument, console: Console, *, details: bool = True) -> None:
+def print_notes(e: ExplanationDocument, console: Console, *, details: bool = True) -> None:
     """Print what weakens an explanation; all of it with details."""
     # Where there is an overload, it is why there is a tail at all.
-    notes = sorted(of.notes, key=lambda note: not note.startswith("overload"))
+    notes = sorted(e.notes, key=lambda note: not note.startswith("overload"))
     lines = [f"! {note}" for note in notes]
     if details:
-        lines += [words for words in (explanation.calls(of), explanation.vetoed(of)) if words]
-        lines += [f"this kernel lacks {lack.event}: {lack.costs}" for lack in of.kernel_lacks]
+        lines += [words for words in (explanation.calls(e), explanation.vetoed(e)) if words]
+        lines += [f"this kernel lacks {lack.event}: {lack.costs}" for lack in e.kernel_lacks]
     elif len(lines) > _MOST_NOTES:
         lines = [
             *lines[: _MOST_NOTES - 1],
@@ -79,17 +79,17 @@ def _print_parts(episode: Episode, console: Console) -> None:
         print_paragraph(console, f"{name}: {value}", INDENT, 2 * INDENT, "dim")
 
 
-def _print_causes(of: ExplanationDocument, console: Console) -> None:
+def _print_causes(e: ExplanationDocument, console: Console) -> None:
     first, *middle, last = explanation.COLUMNS
     print_columns(
         console,
         [words(first), *map(numbers, middle), words(last)],
         [
             [row.title, *row.numbers, ", ".join(map(str, row.checks)) or row.ask]
-            for row in explanation.rows(of)
+            for row in explanation.rows(e)
         ],
     )
-    for row in explanation.rows(of):
+    for row in explanation.rows(e):
         if row.prediction:
             print_paragraph(console, f"{row.title}: {row.prediction}", hanging=INDENT)
     for grade, meaning in explanation.LEGEND:

@@ -164,11 +164,11 @@ def _row(total: CauseDocument) -> Row:
     )
 
 
-def _prediction(of: Predicted, remedies: Sequence[str] | None) -> Prediction:
+def _prediction(predicted: Predicted, remedies: Sequence[str] | None) -> Prediction:
     """Give the audit's checks of a cause from results.json; older results only have their ids."""
-    if of.checks is None:
+    if predicted.checks is None:
         return Prediction(tuple(Checked(check, "", "") for check in remedies or ()), None)
-    return Prediction(of.checks, of.prediction)
+    return Prediction(predicted.checks, predicted.prediction)
 
 
 def episodes(e: ExplanationDocument) -> list[Episode]:

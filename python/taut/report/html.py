@@ -116,9 +116,9 @@ def _page(
     images: bool,
 ) -> str:
     folders = run_names(runs)
-    told = [_run(*run, *named) for run, *named in zip(runs, names, folders, strict=True)]
+    shown = [_run(*run, *named) for run, *named in zip(runs, names, folders, strict=True)]
     of_trials = trial_names(runs, names)
-    trims, unreadable = _trims(told)
+    trims, unreadable = _trims(shown)
     others = [*unreadable, *(compared.warnings if compared else ())]
     warnings = _warnings(sections, runs, names, others)
     page = _templates().get_template("report.html.j2")
@@ -127,7 +127,7 @@ def _page(
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         title=", ".join(folders),
         contents=[],  # filled by the headings
-        runs=told,
+        runs=shown,
         trims=trims,
         trim_words=trim,
         sections=sections,
@@ -139,8 +139,8 @@ def _page(
         words=captures,
         traced=[
             trial
-            for (_, analysis), of in zip(runs, of_trials, strict=True)
-            for trial in explanation.explained(analysis.trials, of)
+            for (_, analysis), headings_of_run in zip(runs, of_trials, strict=True)
+            for trial in explanation.explained(analysis.trials, headings_of_run)
         ],
         explanation=explanation,
         offenders=offenders,
@@ -249,13 +249,13 @@ def _trims(runs: Sequence[_Run]) -> tuple[list[tuple[_Run, trim.Trim]], list[str
     found, problems = [], []
     for run in runs:
         try:
-            one = trim.read_trim(run.path)
+            trimmed = trim.read_trim(run.path)
         except InputError as error:
             # The run is measured and analysed all the same.
             problems.append(str(error))
             continue
-        if one is not None:
-            found.append((run, one))
+        if trimmed is not None:
+            found.append((run, trimmed))
     return found, problems
 
 
@@ -271,18 +271,18 @@ def _warnings(
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Listed:
     """An episode, and the trial it is from."""
 
     trial: str
-    of: EpisodeOfTrial
+    episode: EpisodeOfTrial
 
 
 @dataclass(frozen=True)
 class _Episodes:
     """The longest episodes of all trials, and how many there were."""
 
-    worst: Sequence[_Told]
+    worst: Sequence[_Listed]
     n: int
     loss_bursts: int
 
@@ -294,10 +294,10 @@ def _episodes(runs: Sequence[AnalysedRun], of_trials: Sequence[Mapping[str, str]
         for trial in analysis.trials
         if trial.figures is not None and trial.figures.episodes is not None
     ]
-    rows = [_Told(name, episode) for name, of in found for episode in of.worst]
-    rows.sort(key=lambda row: -row.of.duration_ns)
+    rows = [_Listed(name, episode) for name, episodes in found for episode in episodes.worst]
+    rows.sort(key=lambda row: -row.episode.duration_ns)
     return _Episodes(
         worst=rows[:_WORST_EPISODES],
-        n=sum(of.n for _, of in found),
-        loss_bursts=sum(of.loss_bursts for _, of in found),
+        n=sum(episodes.n for _, episodes in found),
+        loss_bursts=sum(episodes.loss_bursts for _, episodes in found),
     )

@@ -1,5 +1,7 @@
 """The axis of nines, which gives every nine the same room, and the ranks that are drawn on it."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from taut.report.chart import alt, decades
@@ -31,6 +33,20 @@ def nines_axis(most: float, *, grid: bool = True) -> alt.X:
             grid=grid,
         ),
     )
+
+
+def curve_points(values: Ints, n: Ints) -> Iterator[tuple[int, float, float]]:
+    """Give exact points of a percentile curve: packets that are slower, one in so many, and us.
+
+    The packet of rank r, and that one in total / (total - r + 1), is as slow. `values` ascend, in
+    ns; `n` says how often each occurred.
+    """
+    upto = np.cumsum(n)
+    total = int(upto[-1])
+    ranks = plotted_ranks(total)
+    slowness = values[np.searchsorted(upto, ranks)]
+    for rank, value in zip(ranks.tolist(), slowness.tolist(), strict=True):
+        yield total - rank, total / (total - rank + 1), value / 1e3
 
 
 def plotted_ranks(total: int) -> Ints:

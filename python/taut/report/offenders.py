@@ -74,71 +74,73 @@ def legend(explanations: Sequence[ExplanationDocument]) -> str:
 
 def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:
     """Give the table, the device's core first; empty groups are left out."""
-    documents = [of for e in explanations for of in e.offenders]
-    checks = {of.cause: of.predicted.checks or () for of in documents}
+    documents = [offender for e in explanations for offender in e.offenders]
+    checks = {offender.cause: offender.predicted.checks or () for offender in documents}
     found = together(documents)
-    n_packets = max(sum(one.n_packets for one in found), 1)
+    n_packets = max(sum(offender.n_packets for offender in found), 1)
     groups = []
     for role, title in TITLES.items():
-        own = [one for one in found if one.role == role]
+        own = [offender for offender in found if offender.role == role]
         shown = _shown(own, n_packets)
-        rest = [one for one in own if one not in shown]
-        rows = [_row(one, n_packets, checks) for one in shown]
+        rest = [offender for offender in own if offender not in shown]
+        rows = [_row(offender, n_packets, checks) for offender in shown]
         rows += [_others(rest, n_packets)] if rest else []
-        more = [_row(one, n_packets, checks) for one in rest]
+        more = [_row(offender, n_packets, checks) for offender in rest]
         groups += [Group(title, rows, more)] if rows else []
     return groups
 
 
 def _shown(own: Sequence[Offender], n_packets: int) -> Sequence[Offender]:
     """Leave out who took least, in the order of the table; but nobody alone."""
-    taken_ns = max(sum(one.taken_ns for one in own), 1)
+    taken_ns = max(sum(offender.taken_ns for offender in own), 1)
 
-    def share(one: Offender) -> float:
-        return max(one.n_packets / n_packets, one.taken_ns / taken_ns)
+    def share(offender: Offender) -> float:
+        return max(offender.n_packets / n_packets, offender.taken_ns / taken_ns)
 
     ranked = sorted(own, key=share, reverse=True)
-    shown = [one for one in ranked if share(one) >= _LEAST_SHARE][:MOST_ROWS]
-    return own if len(own) == len(shown) + 1 else [one for one in own if one in shown]
+    shown = [offender for offender in ranked if share(offender) >= _LEAST_SHARE][:MOST_ROWS]
+    return (
+        own if len(own) == len(shown) + 1 else [offender for offender in own if offender in shown]
+    )
 
 
-def _row(one: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:
-    n = one.n_stalls or one.n_packets
-    ask = "" if one.cause == causes.UNKNOWN.id else BY_ID[one.cause].ask
-    n_guesses = one.n_guesses if is_guess(one.cause, "D") else 0
-    who = culprit(one.cause, one.who)
+def _row(offender: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:
+    n = offender.n_stalls or offender.n_packets
+    ask = "" if offender.cause == causes.UNKNOWN.id else BY_ID[offender.cause].ask
+    n_guesses = offender.n_guesses if is_guess(offender.cause, "D") else 0
+    who = culprit(offender.cause, offender.who)
     if 0 < n_guesses < n:
         who += f" (a guess in {n_guesses:,} of {n:,})"
     elif n_guesses:
         who = f"perhaps {who} (a guess)"
-    failed_first = sorted(checks.get(one.cause, ()), key=lambda check: check.audit != "FAIL")
+    failed_first = sorted(checks.get(offender.cause, ()), key=lambda check: check.audit != "FAIL")
     return Row(
         who=who[0].upper() + who[1:],
-        time=cells.time(one.taken_ns) if one.n_stalls else cells.NOTHING,
-        packets=_packets(one, n_packets),
-        worst=cells.time(one.worst_ns) if one.n_packets else cells.NOTHING,
-        core=cells.NOTHING if one.core is None else str(one.core),
+        time=cells.time(offender.taken_ns) if offender.n_stalls else cells.NOTHING,
+        packets=_packets(offender, n_packets),
+        worst=cells.time(offender.worst_ns) if offender.n_packets else cells.NOTHING,
+        core=cells.NOTHING if offender.core is None else str(offender.core),
         checks=failed_first[:2],
         ask=ask,
         is_guess=0 < n_guesses == n,
     )
 
 
-def _packets(one: Offender, n_packets: int) -> str:
-    if not one.n_packets:
+def _packets(offender: Offender, n_packets: int) -> str:
+    if not offender.n_packets:
         return "0"
-    return f"{cells.count(one.n_packets)} ({share_words(one.n_packets / n_packets)})"
+    return f"{cells.count(offender.n_packets)} ({share_words(offender.n_packets / n_packets)})"
 
 
 def _others(rest: Sequence[Offender], n_packets: int) -> Row:
     """Add up those that are folded."""
-    one = replace(
+    total = replace(
         rest[0],
         core=None,
-        n_stalls=sum(one.n_stalls for one in rest),
-        taken_ns=sum(one.taken_ns for one in rest),
-        n_packets=sum(one.n_packets for one in rest),
-        worst_ns=max(one.worst_ns for one in rest),
+        n_stalls=sum(offender.n_stalls for offender in rest),
+        taken_ns=sum(offender.taken_ns for offender in rest),
+        n_packets=sum(offender.n_packets for offender in rest),
+        worst_ns=max(offender.worst_ns for offender in rest),
     )
-    row = _row(one, n_packets, {})
+    row = _row(total, n_packets, {})
     return replace(row, who=f"{len(rest)} others together", ask="", is_guess=False)

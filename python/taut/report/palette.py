@@ -95,7 +95,7 @@ def _shaded(theme: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _mixed(colour: str, ink: str, part: float) -> str:
-    pairs = [[int(of[i : i + 2], 16) for of in (colour, ink)] for i in (1, 3, 5)]
+    pairs = [[int(mixed[i : i + 2], 16) for mixed in (colour, ink)] for i in (1, 3, 5)]
     return "#" + "".join(f"{round(a + part * (b - a)):02x}" for a, b in pairs)
 
 

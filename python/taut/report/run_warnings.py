@@ -29,16 +29,16 @@ class Warned:
 
 def lines_of(found: Sequence[Warned]) -> list[str]:
     """Give the lines before the fold."""
-    return [one.line for one in found[:MOST_LINES]]
+    return [warned.line for warned in found[:MOST_LINES]]
 
 
 def folded(found: Sequence[Warned]) -> list[str]:
     """Give what is behind the fold: further lines, and of each kind whom it concerns."""
     rows = []
-    for number, one in enumerate(found):
+    for number, warned in enumerate(found):
         # A warning about a single one names it in its line.
-        rows += [one.line] if number >= MOST_LINES else []
-        rows += one.details if len(one.details) > 1 else []
+        rows += [warned.line] if number >= MOST_LINES else []
+        rows += warned.details if len(warned.details) > 1 else []
     return rows
 
 
@@ -46,8 +46,8 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
     """Give every kind of warning, the gravest first; `names` of the runs, or their folders'."""
     names = names or run_names(runs)
     trials = [
-        (of[trial.name], trial)
-        for (_, analysis), of in zip(runs, trial_names(runs, names), strict=True)
+        (headings[trial.name], trial)
+        for (_, analysis), headings in zip(runs, trial_names(runs, names), strict=True)
         for trial in analysis.trials
     ]
     found = [
@@ -66,7 +66,7 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
         *_audits(runs, names),
         *_of_trials(trials),
     ]
-    return [one for one in found if one is not None]
+    return [warned for warned in found if warned is not None]
 
 
 def _of_rows(
@@ -195,7 +195,7 @@ def _of_trials(trials: _Trials) -> list[Warned]:
         for warning in trial.warnings:
             if not warning.startswith(_SAID_OF_ROWS):
                 by_words.setdefault(warning, []).append(heading)
-    return [_of_words(words, of) for words, of in by_words.items()]
+    return [_of_words(words, concerned) for words, concerned in by_words.items()]
 
 
 def _of_words(words: str, concerned: Sequence[str]) -> Warned:

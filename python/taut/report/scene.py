@@ -1,7 +1,7 @@
 """What figures draw from: the devices under one load, with their exact distributions."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -44,11 +44,15 @@ class Device:
     label: str
     name: str
     """The label without the state of the host."""
-    is_floor: bool
     row: Variant
     trials: Sequence[TrialResult] = field(repr=False)
     runs: Mapping[str, Path] = field(repr=False)
     """Each trial's run directory."""
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether it is the instrument's floor."""
+        return self.row.is_floor
 
     @property
     def state(self) -> str:
@@ -112,9 +116,15 @@ class Scene:
             or any(name not in device.row.doubt.unsupported_percentiles for device in self.devices)
         ]
 
-    def colour_scale(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Domain and range for the labels drawn."""
-        return list(labels), [self.colours[label] for label in labels]
+    def colours_of(self, labels: Iterable[str]) -> dict[str, str]:
+        """Give the colour tokens of the labels drawn, in their order."""
+        return {label: self.colours[label] for label in labels}
+
+    @property
+    def asked_interval_us(self) -> float | None:
+        """The mean time between packets that were asked for; None: no rate is known."""
+        offered_pps = self.devices[0].row.offered_pps
+        return 1e6 / offered_pps if offered_pps else None
 
 
 def make_scenes(
@@ -151,16 +161,16 @@ def list_devices(runs: Sequence[AnalysedRun], names: Sequence[str] = ()) -> list
     devices = []
     ambiguous = _ambiguous_names(runs)
     in_states = len({row.device.host for _, analysis in runs for row in analysis.variants}) > 1
-    for (run, analysis), of in zip(runs, names or run_names(runs), strict=True):
+    for (run, analysis), run_name in zip(runs, names or run_names(runs), strict=True):
         by_name = {trial.name: trial for trial in analysis.trials}
         for row in analysis.variants:
             name = _label(row, row.called in ambiguous)
             label = f"{name}, {row.device.host}" if in_states else name
             if len(runs) > 1:
-                name, label = (f"{said} ({of})" for said in (name, label))
+                name, label = (f"{said} ({run_name})" for said in (name, label))
             trials = [by_name[name] for name in row.trials]
             where = dict.fromkeys(row.trials, run.path)
-            devices.append(Device(label, name, row.is_floor, row, trials, where))
+            devices.append(Device(label, name, row, trials, where))
     return devices
 
 

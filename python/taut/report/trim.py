@@ -80,10 +80,10 @@ def read_trim(run: Path) -> Trim | None:
     if not path.is_file():
         return None
     found = read_json(path)
-    of = found.get("format") if isinstance(found, Mapping) else None
-    if of != TRIM_FORMAT:
+    written = found.get("format") if isinstance(found, Mapping) else None
+    if written != TRIM_FORMAT:
         raise InputError(
-            f"{path}: format {of}, this taut shows format {TRIM_FORMAT}; the trim "
+            f"{path}: format {written}, this taut shows format {TRIM_FORMAT}; the trim "
             "is not in this report: write it with the taut that made the trim"
         )
     try:

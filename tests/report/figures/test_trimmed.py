@@ -23,7 +23,9 @@ def device(name, state, *, times=1, n_repetitions=6):
         made_result(name=f"{name}-{state}-{r}", repetition=r, index=r * times)
         for r in range(1, n_repetitions + 1)
     ]
-    return Device(f"{name}, {state}", name, name == "floor", made_variant(host=state), trials, {})
+    return Device(
+        f"{name}, {state}", name, made_variant(host=state, is_floor=name == "floor"), trials, {}
+    )
 
 
 @pytest.fixture(autouse=True)

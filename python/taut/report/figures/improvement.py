@@ -46,7 +46,7 @@ class Improvement:
                 ),
             ),
             xOffset=alt.XOffset("device:N"),
-            color=device_colour(list(colours), list(colours.values())),
+            color=device_colour(colours),
             tooltip=[
                 alt.Tooltip("device:N", title="devices"),
                 alt.Tooltip("percentile:N"),
@@ -76,19 +76,22 @@ class Improvement:
 
 
 def _rows(pair: Pair) -> Iterator[Mark]:
-    for one in pair.differences:
-        if one.improvement is None or one.shown is Shown.UNSUPPORTED:
+    for difference in pair.differences:
+        if difference.improvement is None or difference.shown is Shown.UNSUPPORTED:
             continue
-        if one.name not in PERCENTILES:
+        if difference.name not in PERCENTILES:
             continue
-        low, high = one.improvement_interval or (one.improvement, one.improvement)
+        low, high = difference.improvement_interval or (
+            difference.improvement,
+            difference.improvement,
+        )
         yield {
             "device": pair.label,
-            "percentile": one.name,
-            "percent": 100 * one.improvement,
+            "percentile": difference.name,
+            "percent": 100 * difference.improvement,
             "low": 100 * low,
             "high": 100 * high,
-            "claim": _CLAIMED if one.shown in (Shown.FASTER, Shown.SLOWER) else _OPEN,
+            "claim": _CLAIMED if difference.shown in (Shown.FASTER, Shown.SLOWER) else _OPEN,
         }
 
 

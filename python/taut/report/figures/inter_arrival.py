@@ -17,6 +17,4 @@ class InterArrival:
 
     def draw(self, scene: Scene) -> Chart | None:
         """One step line a device."""
-        offered_pps = scene.devices[0].row.offered_pps
-        wanted_us = 1e6 / offered_pps if offered_pps else None
-        return draw_bins(scene, "inter_arrival", "time between receipts", wanted_us)
+        return draw_bins(scene, "inter_arrival", "time between receipts", scene.asked_interval_us)

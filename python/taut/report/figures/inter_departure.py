@@ -17,6 +17,6 @@ class InterDeparture:
 
     def draw(self, scene: Scene) -> Chart | None:
         """One step line a device: each trial had its own departures."""
-        offered_pps = scene.devices[0].row.offered_pps
-        wanted_us = 1e6 / offered_pps if offered_pps else None
-        return draw_bins(scene, "inter_departure", "time between departures", wanted_us)
+        return draw_bins(
+            scene, "inter_departure", "time between departures", scene.asked_interval_us
+        )

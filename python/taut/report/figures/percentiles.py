@@ -6,7 +6,7 @@ import numpy as np
 
 from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.report.chart import Chart, Mark, alt, column_data, device_colour, time_axis, time_scale
-from taut.report.nines import EVERY_SLOWEST, POINTS_PER_DECADE, nines_axis, plotted_ranks
+from taut.report.nines import EVERY_SLOWEST, POINTS_PER_DECADE, curve_points, nines_axis
 from taut.report.scene import Device, Ints, Scene
 
 
@@ -27,8 +27,6 @@ class Percentiles:
         rows = [row for device in scene.devices for row in _rows_of(device)]
         if not rows:
             return None
-        labels = [device.label for device in scene.devices]
-        domain, colours = scene.colour_scale(labels)
         slowest = max(float(row["latency_us"]) for row in rows)
         fastest = min(float(row["latency_us"]) for row in rows)
         most = max(float(row["one_in"]) for row in rows)
@@ -42,7 +40,7 @@ class Percentiles:
                     scale=time_scale(fastest, slowest, 0.85, 1.2),
                     axis=time_axis("service latency", fastest, slowest),
                 ),
-                color=device_colour(domain, colours),
+                color=device_colour(scene.colours_of(device.label for device in scene.devices)),
                 strokeDash=alt.StrokeDash(
                     "part:N",
                     scale=alt.Scale(
@@ -86,15 +84,11 @@ def _rows_of(device: Device) -> Iterator[Mark]:
 def _curve(
     label: str, values: Ints, n: Ints, solid: str, dashed: str, limit: float = np.inf
 ) -> Iterator[Mark]:
-    """Exact points: the packet of rank r, and that one in total / (total - r + 1) is as slow."""
-    upto = np.cumsum(n)
-    total = int(upto[-1])
-    ranks = plotted_ranks(total)
-    at = values[np.searchsorted(upto, ranks)]
+    """Give a curve's points; those with few packets above them, or from `limit` on, are dashed."""
     last_solid: Mark | None = None
-    for rank, value in zip(ranks.tolist(), at.tolist(), strict=True):
-        point = {"device": label, "one_in": total / (total - rank + 1), "latency_us": value / 1e3}
-        if total - rank >= SUPPORT and point["one_in"] < limit:
+    for n_slower, one_in, latency_us in curve_points(values, n):
+        point: Mark = {"device": label, "one_in": one_in, "latency_us": latency_us}
+        if n_slower >= SUPPORT and one_in < limit:
             last_solid = {**point, "part": dashed}
             yield {**point, "part": solid}
         else:

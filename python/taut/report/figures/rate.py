@@ -41,8 +41,7 @@ class LatencyAgainstRate:
         if len({row["rate_pps"] for row in rows}) < 2:
             return None
         labels = list(dict.fromkeys(d.label for d in devices))
-        domain, colours = scene.colour_scale(labels)
-        color = device_colour(domain, colours)
+        color = device_colour(scene.colours_of(labels))
         least = min(float(r["latency_us"]) for r in rows)
         most = max(float(r["latency_us"]) for r in rows)
         x = _rate_axis([float(row["rate_pps"]) for row in rows])

@@ -2,7 +2,16 @@
 
 from taut.core.percentiles import SUPPORT
 from taut.records.documents.results import TrialResult
-from taut.report.chart import Chart, Mark, alt, column_data, layered, time_axis, time_scale
+from taut.report.chart import (
+    Chart,
+    Mark,
+    alt,
+    colour_scale,
+    column_data,
+    layered,
+    time_axis,
+    time_scale,
+)
 from taut.report.scene import Device, Scene
 
 _SHOWN = ("p50", "p99", "p99.9", "max")
@@ -30,7 +39,6 @@ class Repetitions:
         if not any(len(device.trials) > 1 for device in scene.devices):
             return None
         labels = [device.label for device in scene.devices]
-        domain, colours = scene.colour_scale(labels)
         least = min(float(r["latency_us"]) for r in rows)
         most = max(float(r["latency_us"]) for r in rows)
         # A device's name has a row to itself, and all of its width.
@@ -39,7 +47,7 @@ class Repetitions:
             scale=alt.Scale(domain=names),
             axis=alt.Axis(title="repetition", labelExpr=_NUMBER, grid=True),
         )
-        colour = alt.Scale(domain=domain, range=colours)
+        colour = colour_scale(scene.colours_of(labels))
         base = alt.Chart(column_data(rows)).encode(
             y=y, color=alt.Color("device:N", scale=colour, legend=None)
         )

@@ -26,7 +26,7 @@ from taut.report.chart import (
     time_axis,
     time_scale,
 )
-from taut.report.nines import nines_axis, plotted_ranks
+from taut.report.nines import curve_points, nines_axis
 from taut.report.palette import cause_token
 from taut.report.scene import Device, Scene
 
@@ -79,7 +79,7 @@ class _Panel:
         """The list of causes: a line each, the small ones together."""
         small = [c for c in self.causes if c.tail_share < _LEAST_SHARE]
         told = self.causes if len(small) < 2 else [c for c in self.causes if c not in small]
-        lines = [_told(cause) for cause in told]
+        lines = [_cause_line(cause) for cause in told]
         if len(told) < len(self.causes):
             share = share_words(sum(c.tail_share for c in small))
             lines.append({"cause": "", "is_guess": False, "text": f"{share}  {len(small)} others"})
@@ -147,7 +147,7 @@ def _panels(scene: Scene) -> list[_Panel]:
     chosen = [(d, t) for d in scene.devices for t in d.trials if _is_drawn(t)]
     if len(chosen) > MOST_PANELS:
         by_device = [[(d, t) for d, t in chosen if d is device] for device in scene.devices]
-        worst = [max(of, key=lambda pair: _slowest(pair[1])) for of in by_device if of]
+        worst = [max(pairs, key=lambda pair: _slowest(pair[1])) for pairs in by_device if pairs]
         chosen = worst[:MOST_PANELS]
     panels: list[_Panel] = []
     for device, trial in chosen:
@@ -157,8 +157,8 @@ def _panels(scene: Scene) -> list[_Panel]:
 
 def _is_drawn(trial: TrialResult) -> bool:
     """Whether it was traced, by a taut that kept percentiles, and had a tail."""
-    of = None if trial.explanation is None else trial.explanation.by_percentile
-    return of is not None and bool(of.bins)
+    tail = None if trial.explanation is None else trial.explanation.by_percentile
+    return tail is not None and bool(tail.bins)
 
 
 def _slowest(trial: TrialResult) -> int:
@@ -173,15 +173,11 @@ def _colour(panels: Sequence[_Panel]) -> alt.Color:
 
 
 def _curve_rows(panel: _Panel) -> list[Mark]:
-    """The percentile curve of this trial alone: exact points, as percentiles.py draws them."""
-    values, n = replace(panel.device, trials=[panel.trial]).counts("latency")
-    upto = np.cumsum(n)
-    total = int(upto[-1])
-    ranks = plotted_ranks(total)
-    at = values[np.searchsorted(upto, ranks)]
+    """The percentile curve of this trial alone."""
+    counts = replace(panel.device, trials=[panel.trial]).counts("latency")
     return [
-        {"one_in": total / (total - rank + 1), "latency_us": value / 1e3}
-        for rank, value in zip(ranks.tolist(), at.tolist(), strict=True)
+        {"one_in": one_in, "latency_us": latency_us}
+        for _, one_in, latency_us in curve_points(*counts)
     ]
 
 
@@ -288,21 +284,21 @@ def _bar_layer(panel: _Panel, x: alt.X, colour: alt.Color) -> alt.LayerChart:
 def _stacked(panel: _Panel) -> list[Mark]:
     """From above, causes in the order of the list beside: one keeps its place from bar to bar."""
     rows: list[Mark] = []
-    for of in panel.tail.bins:
+    for stretch in panel.tail.bins:
         high = 1.0
-        for cause, n, is_guess in _parts(panel, of):
-            share = n / of.packets
+        for cause, n, is_guess in _parts(panel, stretch):
+            share = n / stretch.packets
             if n:
                 rows.append(
                     {
-                        "one_in": float(of.one_in[0]),
-                        "until": float(of.one_in[1]),
+                        "one_in": float(stretch.one_in[0]),
+                        "until": float(stretch.one_in[1]),
                         "low": max(high - share, 0.0),
                         "high": high,
                         "cause": cause.cause,
                         "is_guess": is_guess,
                         "title": title_words(cause.title, int(is_guess), 1),
-                        "stretch": f"{of.begin} to {of.end}",
+                        "stretch": f"{stretch.begin} to {stretch.end}",
                         "packets": n,
                         "share": share,
                     }
@@ -344,7 +340,7 @@ def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
     ]
 
 
-def _told(cause: CauseDocument) -> Mark:
+def _cause_line(cause: CauseDocument) -> Mark:
     """A line of the list: a cause's share of the tail, and whether it is guessed."""
     guesses, n = count_guesses(cause.cause, cause.n_by_grade), cause.n_packets
     maybe = "" if not guesses else "maybe " if guesses == n else "in part maybe "

@@ -59,7 +59,7 @@ class TrimmedPercentiles:
         if not rows:
             return None
         labels = [device.label for pair in pairs for device in pair]
-        color = device_colour(*scene.colour_scale(labels))
+        color = device_colour(scene.colours_of(labels))
         least = min(float(row["low_us"]) for row in rows)
         most = max(float(row["high_us"]) for row in rows)
         scale = time_scale(least, most, 0.85, 1.2)
@@ -121,14 +121,14 @@ def _only(device: Device, repetitions: set[int]) -> Device:
 
 def _rows(pair: tuple[Device, Device]) -> Iterator[Mark]:
     counts = [[_valid(device, t) for t in device.trials] for device in pair]
-    fewest = min(int(upto[-1]) for of in counts for _, upto in of)
+    fewest = min(int(upto[-1]) for repetitions in counts for _, upto in repetitions)
     if fewest <= SUPPORT:
         return
     n_steps = int(STEPS_PER_DECADE * np.log10(fewest / SUPPORT)) + 1
     one_in = np.logspace(0, np.log10(fewest / SUPPORT), n_steps)
-    for device, of in zip(pair, counts, strict=True):
-        values = np.array([_percentiles(*one, one_in) for one in of])
-        yield from _points(device, one_in, values)
+    for device, repetitions in zip(pair, counts, strict=True):
+        drawn = np.array([_percentiles(values, upto, one_in) for values, upto in repetitions])
+        yield from _points(device, one_in, drawn)
 
 
 def _valid(device: Device, trial: TrialResult) -> tuple[Ints, Ints]:

@@ -43,7 +43,6 @@ class WorstOverTime:
         if not rows:
             return None
         labels = [d.label for d in scene.devices if any(r["device"] == d.label for r in rows)]
-        domain, colours = scene.colour_scale(labels)
         fastest = min(float(row["latency_us"]) for row in rows)
         slowest = max(float(row["latency_us"]) for row in rows)
         chart: Chart = (
@@ -65,7 +64,7 @@ class WorstOverTime:
                     scale=time_scale(fastest, slowest, 0.8, 1.3),
                     axis=time_axis("service latency", fastest, slowest),
                 ),
-                color=device_colour(domain, colours),
+                color=device_colour(scene.colours_of(labels)),
                 shape=alt.Shape(
                     "void:N",
                     scale=alt.Scale(domain=["valid", "void"], range=["circle", _CROSS]),
