@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from taut.core.errors import InputError
-from taut.experiment.model import mean_frame_len
+from taut.experiment.model import Spec, mean_frame_len
 from taut.experiment.plan import derive_seed, make_plan
-from taut.experiment.spec import Spec, parse_spec
+from taut.experiment.spec import parse_spec
 
 
 def spec_of(**changes: str) -> Spec:

@@ -21,7 +21,7 @@ from taut.experiment.progress import Silent
 from taut.experiment.quick_figures import QuickFigures
 from taut.experiment.runner import Session, open_run, pinned_to
 from taut.experiment.spec import parse_spec, spec_hash
-from taut.experiment.stored import Learning
+from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings import CpusetPartition
@@ -67,7 +67,7 @@ class Bench:
         self.faults = faults or {}
         self.called: list[str] = []
 
-    def __call__(self, trial: Trial, folder: Path, known: Learning) -> None:
+    def __call__(self, trial: Trial, folder: Path, known: TrialSoFar) -> None:
         self.called.append(trial.name)
         (folder / "logs").mkdir()
         (folder / "packets.parquet").write_text("half")
@@ -225,7 +225,7 @@ def test_programs_are_let_into_cores_that_a_state_sets_apart(tmp_path: Path):
         HostStates(host, TreeWriter(host), lambda: POLL, "test") as states,
     ):
 
-        def measure(trial: Trial, folder: Path, known: Learning) -> None:
+        def measure(trial: Trial, folder: Path, known: TrialSoFar) -> None:
             seen[trial.host.name] = set(scope.join)
 
         names = [trial.name for trial in plan.trials]

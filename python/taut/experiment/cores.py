@@ -11,7 +11,7 @@ generator's gaps and blamed on the instrument, not on the device.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list
 from taut.core.errors import InputError
@@ -40,7 +40,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class Cores:
-    """The assignment of a run, as trial.json says it."""
+    """Which core has which role in a run; `document` is the form of trial.json."""
 
     generator: int
     device: int
@@ -74,7 +74,7 @@ class Cores:
             runner=self.runner,
             shared=self.shared,
             why=self.why,
-            notes=tuple(self.notes),
+            notes=self.notes,
         )
 
 
@@ -110,14 +110,7 @@ def assign_cores(asked: CoreSpec, topology: Topology) -> Cores:
     runner = generator if house is None else house
     writer = asked.writer if asked.writer != "auto" else runner
     cores = Cores(generator, device, writer, runner)
-    return Cores(
-        generator,
-        device,
-        writer,
-        runner,
-        tuple(_notes(cores, topology)),
-        _why(asked, cores, topology),
-    )
+    return replace(cores, notes=tuple(_notes(cores, topology)), why=_why(asked, cores, topology))
 
 
 def _housekeeping(asked: CoreSpec, topology: Topology) -> int | None:

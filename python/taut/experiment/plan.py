@@ -127,7 +127,10 @@ def make_plan(
         for frame in traffic.frames
         for rate in traffic.rates
     ]
-    steps = (_interleaved if spec.order == "interleaved" else _listed)(spec, loads, states)
+    if spec.order == "interleaved":
+        steps = _interleaved(loads, states, spec.seed)
+    else:
+        steps = _listed(loads, states)
     ordered = [step for step in steps if repetitions is None or step.repetition in repetitions]
     # The folder's name orders trials, so all indices have one width.
     width = max(3, len(str(first_index + len(ordered) - 1)))
@@ -165,7 +168,8 @@ class _Step:
     repetition: int
 
 
-def _listed(_: Spec, loads: Sequence[_Load], states: Sequence[HostState]) -> Iterator[_Step]:
+def _listed(loads: Sequence[_Load], states: Sequence[HostState]) -> Iterator[_Step]:
+    """Order all trials as the file lists them."""
     for host in states or (FOUND,):
         for load in loads:
             for repetition in range(1, load.n_repetitions + 1):
@@ -173,11 +177,10 @@ def _listed(_: Spec, loads: Sequence[_Load], states: Sequence[HostState]) -> Ite
                     yield _Step(load, device, host, repetition)
 
 
-def _interleaved(
-    spec: Spec, loads: Sequence[_Load], states: Sequence[HostState]
-) -> Iterator[_Step]:
+def _interleaved(loads: Sequence[_Load], states: Sequence[HostState], seed: int) -> Iterator[_Step]:
+    """Order all trials one repetition after the other, every second one backwards."""
     # Not for secrets: the same seed must give the same order.
-    rng = random.Random(spec.seed)  # noqa: S311
+    rng = random.Random(seed)  # noqa: S311
     forwards: list[tuple[HostState, _Load, DeviceSpec]] = []
     for repetition in range(1, max(load.n_repetitions for load in loads) + 1):
         if repetition % 2 == 1:

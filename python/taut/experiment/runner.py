@@ -22,7 +22,7 @@ from taut.experiment.progress import Progress, Silent
 from taut.experiment.quick_figures import read_quick_figures
 from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, waiting_of
 from taut.experiment.spec import spec_hash
-from taut.experiment.stored import Learning, Measure, run_one
+from taut.experiment.stored import Measure, TrialSoFar, run_one
 from taut.experiment.trial import Testbench
 from taut.host.apart import partition_procs
 from taut.host.apply import Outcome
@@ -87,7 +87,7 @@ class Session:
                 figures = read_quick_figures(folder, document) if document.is_whole else None
             self.progress.trial_finished(trial, document, figures)
 
-    def _measure_in_state(self, trial: Trial, folder: Path, known: Learning) -> None:
+    def _measure_in_state(self, trial: Trial, folder: Path, known: TrialSoFar) -> None:
         """Bring the host into the trial's state and say what was verified before and after."""
         entered = self.states.enter(trial.host)
         # A state may put the cores into a partition, into which programs must then be moved.

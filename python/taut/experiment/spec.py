@@ -16,8 +16,6 @@ from taut.experiment.model import Spec
 from taut.experiment.positions import find_position
 from taut.experiment.words import did_you_mean, explain, has_list
 
-__all__ = ["Spec", "parse_spec", "spec_hash"]
-
 if TYPE_CHECKING:
     Toml: TypeAlias = bool | int | float | str | date | time | list["Toml"] | dict[str, "Toml"]
 else:

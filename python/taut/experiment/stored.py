@@ -28,13 +28,13 @@ from taut.testbed.scope import RunScope
 
 
 @dataclass
-class Learning:
-    """What is known of a trial so far; the trial.json of a failed trial has this, too."""
+class TrialSoFar:
+    """What is known of a trial that is under way: its trial.json even if it fails."""
 
     document: TrialDocument
 
 
-Measure = Callable[[Trial, Path, Learning], None]
+Measure = Callable[[Trial, Path, TrialSoFar], None]
 """Measures one trial into a folder and adds to what is known; TrialError when it fails."""
 
 
@@ -44,7 +44,7 @@ def run_one(
     """Measure under a temporary name, rename when trial.json is written."""
     temporary = run.trials_path / f"{TEMPORARY_PREFIX}{trial.name}"
     final = run.trials_path / trial.name
-    known = Learning(trial_document(trial, cores))
+    known = TrialSoFar(trial_document(trial, cores))
     # Left by a run that died before anything cleaned up.
     shutil.rmtree(temporary, ignore_errors=True)
     try:
@@ -59,7 +59,7 @@ def run_one(
     return known.document
 
 
-def _measure(trial: Trial, folder: Path, measure: Measure, known: Learning) -> None:
+def _measure(trial: Trial, folder: Path, measure: Measure, known: TrialSoFar) -> None:
     try:
         measure(trial, folder, known)
     except TrialError as error:
@@ -75,7 +75,7 @@ def _measure(trial: Trial, folder: Path, measure: Measure, known: Learning) -> N
         _fail(known, _words_of(error))
 
 
-def _fail(known: Learning, reason: str, log_tail: Sequence[str] = ()) -> None:
+def _fail(known: TrialSoFar, reason: str, log_tail: Sequence[str] = ()) -> None:
     failure = Failure(reason, tuple(log_tail))
     known.document = replace(known.document, status=FAILED, failure=failure)
 

@@ -89,13 +89,12 @@ def traced(
     process, whose page faults and system calls are recorded too. `buffer_mib` is the size of
     the kernel's buffer for each core; None: taut-trace's default.
     """
-    watched = sorted({cores.generator, cores.device})
     asked: dict[str, Option] = {
         "out": str(raw),
-        "cores": format_cpu_list(watched),
+        "cores": format_cpu_list(cores.measured),
         "mode": mode,
     }
-    reported: dict[str, object] = {"cores": watched, "mode": mode}
+    reported: dict[str, object] = {"cores": cores.measured, "mode": mode}
     if buffer_mib is not None:
         reported["buffer_bytes"] = buffer_mib * MIB
         asked["buffer"] = str(buffer_mib * MIB)

@@ -21,7 +21,7 @@ from taut.experiment import generator, room, tracing
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
-from taut.experiment.stored import Learning
+from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
 from taut.records.convert import convert_events, convert_trial
 from taut.records.documents.generator import GENERATOR_FILE
@@ -73,8 +73,7 @@ class Testbench:
 
     def check_clock(self) -> ClockReading:
         """Measure the clocks of the cores in use; InputError where they cannot be used."""
-        cores = sorted({self._cores.generator, self._cores.device})
-        clock = read_clock(cores)
+        clock = read_clock(self._cores.measured)
         if not clock.usable:
             why = clock.why or "taut-clock does not say why"
             raise InputError(f"clock: not usable: {why}; `taut doctor` says what is missing")
@@ -86,7 +85,7 @@ class Testbench:
         self._cannot_trace = tracing.why_auto_goes_without(self._plan)
         return self._cannot_trace
 
-    def measure(self, trial: Trial, folder: Path, known: Learning) -> None:
+    def measure(self, trial: Trial, folder: Path, known: TrialSoFar) -> None:
         """Measure one trial into its temporary folder.
 
         What was learnt is added to `known`, also when the trial fails.
@@ -111,7 +110,7 @@ class Testbench:
             # This also frees a full disk, so that trial.json can be written.
             shutil.rmtree(raw, ignore_errors=True)
 
-    def _load(self, trial: Trial, raw: Path, logs: Path, known: Learning) -> list[Path]:
+    def _load(self, trial: Trial, raw: Path, logs: Path, known: TrialSoFar) -> list[Path]:
         """Start everything, wait for the generator, stop everything."""
         driver = trial.device.dut
         with ExitStack() as stack:
@@ -166,7 +165,7 @@ class Testbench:
         device: int | None,
         raw: Path,
         logs: Path,
-        known: Learning,
+        known: TrialSoFar,
     ) -> tracing.Tracer | None:
         """Arm the trace this trial wants; None where it wants none, or "auto" cannot have it."""
         if trial.trace == "off":
@@ -175,7 +174,7 @@ class Testbench:
             _not_traced(known, self._cannot_trace)
             return None
         try:
-            n_cores = len({self._cores.generator, self._cores.device})
+            n_cores = len(self._cores.measured)
             buffer_mib = room.buffer_mib(trial, n_cores, room.free_bytes(Host()))
             return stack.enter_context(
                 tracing.traced(trial.trace, self._cores, device, raw, logs, self._scope, buffer_mib)
@@ -185,14 +184,16 @@ class Testbench:
             return None
 
     def _finish_tracer(
-        self, tracer: tracing.Tracer, trial: Trial, raw: Path, known: Learning
+        self, tracer: tracing.Tracer, trial: Trial, raw: Path, known: TrialSoFar
     ) -> None:
         try:
             tracing.finish(tracer)
         except TrialError as error:
             self._go_on_untraced(trial, error, raw, known)
 
-    def _go_on_untraced(self, trial: Trial, error: TrialError, raw: Path, known: Learning) -> None:
+    def _go_on_untraced(
+        self, trial: Trial, error: TrialError, raw: Path, known: TrialSoFar
+    ) -> None:
         """Keep the trial without its trace, unless the trace was asked for by name."""
         if self._plan.spec.trace != "auto":
             raise error
@@ -235,7 +236,7 @@ class Testbench:
             yield links, ports, links[0].generator_netns
 
 
-def _not_traced(known: Learning, why: str) -> None:
+def _not_traced(known: TrialSoFar, why: str) -> None:
     known.document = replace(known.document, trace=TraceOfTrial("off", why))
 
 
