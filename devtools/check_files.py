@@ -171,7 +171,7 @@ def spelled_causes(sources: Sources) -> Iterator[str]:
             else:
                 continue
             if any(CAUSE.search(ast.unparse(side)) for side in sides) and any(map(is_word, sides)):
-                yield f"{path}:{node.lineno}: a cause as a string; name its row of causes.py"
+                yield f"{path}:{node.lineno}: a cause as a string; name its row: causes.ID"
 
 
 def is_word(node: ast.expr) -> bool:

@@ -1,5 +1,8 @@
 """What every cause has to hold; each stands in the table CAUSES."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from made_trace import (
@@ -15,12 +18,14 @@ from made_trace import (
 )
 from taut.binaries import inject
 from taut.explain import causes
-from taut.explain.cause import Evidence
+from taut.explain.cause import Cause, Evidence
 from taut.explain.causes import BY_ID, CAUSES, OF_CALL, OF_INJECTOR, OF_VECTOR
 from taut.explain.read.facts import facts_of
 from taut.host.checks import CHECKS
 from taut.records.layout import EVENT_VECTORS
 from taut.self_test.cause_trials import made_here
+
+ROW = re.compile(r"^(\w+) = Cause\(", re.MULTILINE)
 
 
 def test_ids_names_of_the_kernel_and_injectors_stand_in_one_row_each():
@@ -31,9 +36,17 @@ def test_ids_names_of_the_kernel_and_injectors_stand_in_one_row_each():
     assert len(OF_INJECTOR) == len([cause for cause in CAUSES if cause.made])
 
 
-def test_a_row_is_called_by_its_id():
+def test_the_table_has_every_row_of_every_file_and_calls_it_by_its_id():
+    files = Path(causes.__file__).parent.glob("*.py")
+    rows = [name for file in files for name in ROW.findall(file.read_text())]
+
+    assert sorted(rows) == sorted(map(name_of, CAUSES))
     for cause in CAUSES:
-        assert getattr(causes, cause.id.upper().replace("-", "_")) is cause
+        assert getattr(causes, name_of(cause)) is cause
+
+
+def name_of(cause: Cause) -> str:
+    return cause.id.upper().replace("-", "_")
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.id)

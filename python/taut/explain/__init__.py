@@ -12,8 +12,8 @@ judge/   the verdict of each gap and late packet
 tell/    sums, episodes, sentences, offenders
 export/  JSON, a Perfetto trace
 
-cause.py, causes.py (the table) and grades.py are the vocabulary of all of them; arrays.py has their
-operations on arrays.
+cause.py, causes/ (the table, a file for each kind) and grades.py are the vocabulary of all of them;
+arrays.py has their operations on arrays.
 """
 
 from taut.explain.export.document import as_document

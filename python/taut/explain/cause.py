@@ -1,9 +1,9 @@
-"""What a cause is: one reason why a packet was late, as a row of causes.py.
+"""What a cause is: one reason why a packet was late, as a row of causes/.
 
-To add one: its row. An interrupt of the processor, a function that another core had called and a
-thread with a name of its own are found by the row alone. Other events need a handler in
-walk/timeline.py, a cause without events needs a rule in judge/verdicts.py, and one that the
-self-test should make needs an injector in dataplane/inject/.
+To add one: its row, in the file of its kind. An interrupt of the processor, a function that another
+core had called and a thread with a name of its own are found by the row alone. Other events need a
+handler in walk/timeline.py, a cause without events needs a rule in judge/verdicts.py, and one that
+the self-test should make needs an injector in dataplane/inject/.
 """
 
 from dataclasses import dataclass
@@ -61,10 +61,7 @@ class Cause:
     seen_by: str
     """Which recorded events or logs show it, for docs/reference.md."""
     colour: tuple[str, str]
-    """In every report, for the light and the dark theme. The hue says the kind: interrupts blue,
-    calls from other cores violet to pink, the scheduler orange to red, the thread's own doing
-    green, firmware and hypervisor brown, other packets petrol, the unknown grey.
-    """
+    """In every report, for the light and the dark theme. The hue says the kind: its file has it."""
     noun: str = ""
     """Who had the core, as a sentence names it: "another thread"; empty: the title does."""
     did: str = ""
