@@ -7,7 +7,8 @@ from enum import StrEnum
 import pytest
 
 from taut.core.errors import InputError
-from taut.records.documents.json_form import INLINE, LEFT_OUT, key, parse, plain_object, rest
+from taut.records.documents.json_field import INLINE, LEFT_OUT, key, rest
+from taut.records.documents.json_form import parse, plain_object
 
 
 class Colour(StrEnum):

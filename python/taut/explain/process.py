@@ -14,8 +14,9 @@ from taut.explain.read.spans import spans_of
 from taut.explain.tell.gaps import gap_table, gap_totals, worst_gaps
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.walk.calibrate import Calibration, calibrate
+from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import find_thread, find_workers
-from taut.explain.walk.timeline import Watched, build_timeline
+from taut.explain.walk.timeline import build_timeline
 from taut.records.documents.explanation import CountersMoved
 
 

@@ -45,9 +45,10 @@ from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.tell.stories import tell_episodes
 from taut.explain.tell.unexplained import PACKETS, conditions, why_not
 from taut.explain.walk.calibrate import Calibration, calibrate
+from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import find_thread
 from taut.explain.walk.segments import Segments
-from taut.explain.walk.timeline import Watched, build_timeline
+from taut.explain.walk.timeline import build_timeline
 from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
 from taut.records.documents.explanation import CountersMoved, VetoCounts
 from taut.records.documents.generator import GapCounters, GeneratorResult

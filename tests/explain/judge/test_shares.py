@@ -26,7 +26,8 @@ from taut.explain.read.senders import Senders, join_senders
 from taut.explain.read.spans import spans_of
 from taut.explain.tell.gaps import gap_table, shares_of, tell_gap
 from taut.explain.walk.calibrate import LEAST_SAMPLES, Calibration, EntryCost, calibrate
-from taut.explain.walk.timeline import Watched, build_timeline
+from taut.explain.walk.contexts import Watched
+from taut.explain.walk.timeline import build_timeline
 from taut.records.layout import EVENT_KINDS
 
 NONE = Senders(np.empty(0, np.int64), 0, 0)

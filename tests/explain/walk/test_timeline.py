@@ -23,8 +23,9 @@ from made_trace import (
 from taut.explain.causes import CAUSES
 from taut.explain.read.names import Names
 from taut.explain.read.senders import join_senders
+from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import find_thread
-from taut.explain.walk.timeline import Watched, build_timeline
+from taut.explain.walk.timeline import build_timeline
 
 IDLE = 0
 

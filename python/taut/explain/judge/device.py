@@ -18,9 +18,9 @@ from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages
 from taut.explain.read.senders import Senders
 from taut.explain.walk.calibrate import Calibration
+from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
 from taut.explain.walk.stalls import Stalls, find_stalls
-from taut.explain.walk.timeline import Watched
 from taut.explain.walk.veto import Vetoed
 from taut.records.documents.load import LOOPBACK
 from taut.records.documents.trial import Dut, DutStats, Holds

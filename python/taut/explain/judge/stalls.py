@@ -7,8 +7,8 @@ from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
 from taut.explain.read.senders import Senders
 from taut.explain.walk.calibrate import Calibration
+from taut.explain.walk.contexts import Watched
 from taut.explain.walk.stalls import Stalls, find_stalls
-from taut.explain.walk.timeline import Watched
 
 
 def judge_stalls(

@@ -14,8 +14,9 @@ from taut.explain.read.passages import Passages, Passed
 from taut.explain.read.senders import Senders
 from taut.explain.read.spans import Spans, Stretches, lost_spans, overlaps, skipped_spans
 from taut.explain.walk.calibrate import Calibration
+from taut.explain.walk.contexts import Watched
 from taut.explain.walk.segments import CLASS_NUMBER, Segments
-from taut.explain.walk.timeline import Watched, build_timeline
+from taut.explain.walk.timeline import build_timeline
 from taut.explain.walk.veto import Vetoed, cut_segments
 
 APART_NS = 500

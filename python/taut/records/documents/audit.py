@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from taut.records.documents.json_form import LEFT_OUT
+from taut.records.documents.json_field import LEFT_OUT
 
 AUDIT_FORMAT = 1
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from taut.records.documents.content import ContentSearch
 from taut.records.documents.figures import Blocks, Figures, Interval
-from taut.records.documents.json_form import INLINE, LEFT_OUT, rest
-from taut.records.documents.json_form import key as named
+from taut.records.documents.json_field import INLINE, LEFT_OUT, rest
+from taut.records.documents.json_field import key as named
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as _field
 
-from taut.records.documents.json_form import key
+from taut.records.documents.json_field import key
 
 CONTENT_FILE = "content.json"
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from taut.records.documents.json_form import JsonObject, rest
+from taut.records.documents.json_field import rest
+from taut.records.documents.json_form import JsonObject
 
 
 @dataclass(frozen=True)

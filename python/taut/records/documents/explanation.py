@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from taut.records.documents.json_form import INLINE, LEFT_OUT, JsonObject, key, rest
+from taut.records.documents.json_field import INLINE, LEFT_OUT, key, rest
+from taut.records.documents.json_form import JsonObject
 
 EXPLANATION_FORMAT = 1
 

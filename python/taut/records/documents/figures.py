@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from taut.records.documents.json_form import LEFT_OUT, key, rest
+from taut.records.documents.json_field import LEFT_OUT, key, rest
 
 Interval: TypeAlias = tuple[int | None, int | None]
 """Low and high end in ns; None: that end is not known."""

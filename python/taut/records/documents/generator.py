@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
+from taut.records.documents.json_field import LEFT_OUT, rest
+from taut.records.documents.json_form import JsonObject
 
 GENERATOR_FILE = "generator.json"
 

@@ -1,13 +1,12 @@
 """Documents to and from JSON: frozen dataclasses inside, JSON at the edge.
 
-A field's name is its key unless `key` says otherwise. A key that is not there takes the field's
-default; a key nobody knows is left alone, since a newer taut may have added it; a value of another
-type is InputError, with the path of the key in it.
+json_field.py says how each field stands in it. A value of another type is InputError, with the path
+of the key in it.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
@@ -19,10 +18,10 @@ from typing import (
     Union,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 from taut.core.errors import InputError
+from taut.records.documents.json_field import JsonField, fields_of, inline_kind
 
 if TYPE_CHECKING:
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -33,30 +32,6 @@ else:
 JsonObject: TypeAlias = Mapping[str, Json]
 
 T = TypeVar("T")
-
-_KEY, _INLINE, _LEFT_OUT = "key", "inline", "left_out"
-_PREFIX, _SUFFIX, _PROMISED = "prefix", "suffix", "promised"
-
-INLINE: Mapping[str, object] = {_INLINE: True}
-"""Metadata of a field whose own keys stand among its owner's; where it is None, all are null."""
-
-LEFT_OUT: Mapping[str, object] = {_LEFT_OUT: True}
-"""Metadata of a field that is not written where it is None."""
-
-
-def key(name: str) -> dict[str, object]:
-    """Metadata of a field whose JSON key is not its name: `from`, or a name of older documents."""
-    return {_KEY: name}
-
-
-def rest(*, prefix: str = "", suffix: str = "", promised: Sequence[str] = ()) -> dict[str, object]:
-    """Metadata of a mapping that takes the keys no field has, with this prefix and this suffix.
-
-    The suffix is left out of the mapping's names, the prefix is kept. The first field that fits
-    takes a key.
-    `promised` names are null where the document, standing inline in another, is None.
-    """
-    return {_PREFIX: prefix, _SUFFIX: suffix, _PROMISED: tuple(promised)}
 
 
 def plain(value: object) -> Json:
@@ -77,12 +52,12 @@ def plain(value: object) -> Json:
 def plain_object(document: object) -> dict[str, Json]:
     """Give a dataclass as the dict that json.dump takes."""
     found: dict[str, Json] = {}
-    for field in _fields(type(document)):
+    for field in fields_of(type(document)):
         value = getattr(document, field.name)
         if value is None and field.is_left_out:
             continue
         if field.is_inline:
-            found |= _nulls(_inline_kind(field)) if value is None else plain_object(value)
+            found |= _nulls(inline_kind(field)) if value is None else plain_object(value)
         elif field.is_rest:
             found |= {f"{name}{field.suffix}": plain(inner) for name, inner in value.items()}
         else:
@@ -93,9 +68,9 @@ def plain_object(document: object) -> dict[str, Json]:
 def _nulls(kind: type) -> dict[str, Json]:
     """Give every key that a document always has, each null."""
     found: dict[str, Json] = {}
-    for field in _fields(kind):
+    for field in fields_of(kind):
         if field.is_inline:
-            found |= _nulls(_inline_kind(field))
+            found |= _nulls(inline_kind(field))
         elif field.is_rest:
             found |= {f"{name}{field.suffix}": None for name in field.promised}
         elif not field.is_left_out:
@@ -166,62 +141,7 @@ _KINDS: Mapping[type, str] = {
 _Reader: TypeAlias = Callable[[object], object]
 
 
-@dataclass(frozen=True)
-class _Field:
-    """How one field of a document stands in JSON."""
-
-    name: str
-    key: str
-    is_inline: bool
-    is_left_out: bool
-    is_rest: bool
-    prefix: str
-    suffix: str
-    promised: tuple[str, ...]
-    is_required: bool
-    takes_default: bool  # where the document says null
-    hint: object
-
-    def takes(self, name: str) -> bool:
-        """Whether a key that no field has is this mapping's."""
-        return self.is_rest and name.startswith(self.prefix) and name.endswith(self.suffix)
-
-
-_FIELDS: dict[type, tuple[_Field, ...]] = {}
 _READERS: dict[object, _Reader] = {}
-
-
-def _fields(kind: type) -> tuple[_Field, ...]:
-    """Give how each field of a document stands in JSON; worked out once for each kind."""
-    if kind not in _FIELDS:
-        _FIELDS[kind] = _look_at(kind)
-    return _FIELDS[kind]
-
-
-def _look_at(kind: type) -> tuple[_Field, ...]:
-    assert is_dataclass(kind), f"{kind.__name__}: no document"
-    hints = get_type_hints(kind)
-    return tuple(
-        _Field(
-            name=field.name,
-            key=str(field.metadata.get(_KEY, field.name)),
-            is_inline=_INLINE in field.metadata,
-            is_left_out=_LEFT_OUT in field.metadata,
-            is_rest=_SUFFIX in field.metadata,
-            prefix=str(field.metadata.get(_PREFIX, "")),
-            suffix=str(field.metadata.get(_SUFFIX, "")),
-            promised=field.metadata.get(_PROMISED, ()),
-            is_required=_is_required(field),
-            takes_default=not _is_required(field) and NoneType not in get_args(hints[field.name]),
-            hint=hints[field.name],
-        )
-        for field in fields(kind)
-        if field.init
-    )
-
-
-def _is_required(field: Field[object]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _reader(hint: object) -> _Reader:
@@ -339,11 +259,11 @@ def _object_reader(kind: type) -> _Reader:
 def _read_object(kind: type, value: Mapping[str, object], taken: frozenset[str]) -> object:
     """Read a dataclass; mappings take what is not `taken`: the keys of it and of its owner."""
     inline = [
-        of for field in _fields(kind) if field.is_inline for of in _fields(_inline_kind(field))
+        of for field in fields_of(kind) if field.is_inline for of in fields_of(inline_kind(field))
     ]
     others = [n for n in value if n not in taken and not any(of.takes(n) for of in inline)]
     found: dict[str, object] = {}
-    for field in _fields(kind):
+    for field in fields_of(kind):
         if field.is_rest:
             mine = [name for name in others if field.takes(name)]
             others = [name for name in others if name not in mine]
@@ -366,28 +286,22 @@ def _read_object(kind: type, value: Mapping[str, object], taken: frozenset[str])
 def _keys_of(kind: type) -> frozenset[str]:
     """Every key that a field of a document, or of one inline in it, has."""
     found: set[str] = set()
-    for field in _fields(kind):
+    for field in fields_of(kind):
         if field.is_inline:
-            found |= _keys_of(_inline_kind(field))
+            found |= _keys_of(inline_kind(field))
         elif not field.is_rest:
             found.add(field.key)
     return frozenset(found)
 
 
-def _inline_kind(field: _Field) -> type:
-    kind = next(a for a in (*get_args(field.hint), field.hint) if isinstance(a, type))
-    assert is_dataclass(kind)
-    return kind
-
-
-def _read_inline(field: _Field, owner: Mapping[str, object], taken: frozenset[str]) -> object:
+def _read_inline(field: JsonField, owner: Mapping[str, object], taken: frozenset[str]) -> object:
     """Read what stands among its owner's keys.
 
     Where it may be None it is, if its first required key has no value.
     """
-    kind = _inline_kind(field)
+    kind = inline_kind(field)
     if NoneType in get_args(field.hint):
-        first = next(inner.key for inner in _fields(kind) if inner.is_required)
+        first = next(inner.key for inner in fields_of(kind) if inner.is_required)
         if owner.get(first) is None:
             return None
     return _read_object(kind, owner, taken)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from taut.records.documents.audit import AuditDocument
 from taut.records.documents.explanation import CalibrationDocument
-from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
+from taut.records.documents.json_field import LEFT_OUT, rest
+from taut.records.documents.json_form import JsonObject
 
 MANIFEST_FILE = "manifest.json"
 MANIFEST_FORMAT = 1

@@ -13,15 +13,8 @@ from taut.records.documents.capture import CaptureResult
 from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.figures import NO_FIGURES, Doubt, Figures
 from taut.records.documents.generator import Counters
-from taut.records.documents.json_form import (
-    INLINE,
-    LEFT_OUT,
-    Json,
-    parse,
-    plain_object,
-    read_json,
-    rest,
-)
+from taut.records.documents.json_field import INLINE, LEFT_OUT, rest
+from taut.records.documents.json_form import Json, parse, plain_object, read_json
 from taut.records.documents.load import Device, Load
 from taut.records.documents.trial import WHOLE, CoresOfTrial, Failure, TraceOfTrial
 

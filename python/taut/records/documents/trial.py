@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from taut.records.documents.generator import GapCounters, GeneratorResult
-from taut.records.documents.json_form import LEFT_OUT, JsonObject, rest
+from taut.records.documents.json_field import LEFT_OUT, rest
+from taut.records.documents.json_form import JsonObject
 from taut.records.documents.match import Capture
 
 TRIAL_FORMAT = 1

@@ -7,7 +7,7 @@ the causes before and after it, and a dry run decides nothing.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from taut.records.documents.json_form import LEFT_OUT
+from taut.records.documents.json_field import LEFT_OUT
 from taut.records.documents.manifest import ProcessOfRun
 from taut.records.documents.trial import InForce
 
