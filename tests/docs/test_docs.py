@@ -11,14 +11,17 @@ import pytest
 
 from taut.cli.help import Context
 from taut.cli.main import TAUT
+from taut.experiment.spec import parse_spec
+from taut.trim.packets import check_target
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 # `dataplane/nf/nf.h`, `python/taut/dut/driver.py`: real files, unless a part is in CAPITALS (NAME).
 NAMED_PATH = re.compile(r"`((?:dataplane|python|tests|devtools|bench|examples)/[\w./*-]+)`")
-# A line to type; what the shell puts in is a number of a process.
-TYPED = re.compile(r"^    bin/(taut .*)$", re.MULTILINE)
+# A line to type, in a page or the head of an example; what the shell puts in is a number of a
+# process.
+TYPED = re.compile(r"^(?:    bin/|# {5})(taut .*)$", re.MULTILINE)
 FROM_SHELL = re.compile(r"\$(?:!|\([^)]*\))")
 README_LINES, IMAGE_BYTES = 60, 100_000
 PLACEHOLDER = re.compile(r"\b(?:[A-Z]{3,}|ttl(?:_test)?)\b|_NAME")
@@ -43,8 +46,9 @@ def test_named_files_exist(page: Path) -> None:
 
 
 def typed() -> list[str]:
-    """Every command line of taut that a page tells to type, without its comment."""
-    found = [line for page in PAGES for line in TYPED.findall(page.read_text())]
+    """Every command line of taut that a page or an example tells to type, without its comment."""
+    told = [*PAGES, *ROOT.glob("examples/*.toml")]
+    found = [line for page in told for line in TYPED.findall(page.read_text())]
     words = [shlex.split(FROM_SHELL.sub("4242", line), comments=True) for line in found]
     return sorted({shlex.join(line) for line in words})
 
@@ -52,6 +56,18 @@ def typed() -> list[str]:
 @pytest.mark.parametrize("line", typed())
 def test_what_a_page_tells_to_type_is_understood(line: str) -> None:
     """Parsed alone: commands, options, values and types; nothing is started."""
+    parsed(line)
+
+
+@pytest.mark.parametrize("line", [line for line in typed() if "trim examples/" in line])
+def test_an_experiment_that_a_page_tells_to_trim_can_be(line: str) -> None:
+    asked = parsed(line).params
+
+    check_target(parse_spec((ROOT / asked["spec"]).read_text()), asked["target"] or "p99.9")
+
+
+def parsed(line: str) -> click.Context:
+    """What a line's command is told; nothing is started."""
     words = [word for word in shlex.split(line)[1:] if word != "&"]
     command: click.Command | None = TAUT
     while isinstance(command, click.Group):
@@ -59,7 +75,7 @@ def test_what_a_page_tells_to_type_is_understood(line: str) -> None:
         command = command.get_command(Context(command), name)
 
     assert command is not None
-    command.make_context(name, words)
+    return command.make_context(name, words)
 
 
 def test_the_readme_is_short_and_its_picture_small() -> None:
