@@ -99,10 +99,11 @@ def send_with_stops(out: Path, tx: str, rx: str, device: int) -> None:
         "--warm-up", "500ms", "--core", str(CORE), "--", "--no-huge",
     )  # fmt: skip
     generator_run.wait_until_sending(generator, out)
-    # What waits in a device that stands for 2 ms is late, whatever else the machine does.
+    # What waits in a device that stands is late, and of 100 packets that are due meanwhile many
+    # come to wait, though the machine may keep the generator from sending half of the time.
     for _ in range(N_STOPS):
         wait_until_ran(generator.pid, 0.5)
-        stop_for(device, 2_000_000)
+        stop_for(device, 10_000_000)
     wait_until_ran(generator.pid)
     generator.send_signal(signal.SIGINT)
     _, said = generator.communicate(timeout=60)
@@ -140,7 +141,7 @@ def test_around_late_packets_all_is_kept_that_a_whole_trace_has(
     assert (np.diff(kept["tsc"].astype(np.int64)) >= 0).all()
     holes = np.stack([skipped["tsc"], skipped["args"][:, 1]], axis=1).astype(np.int64)
     assert (holes[1:, 0] >= holes[:-1, 1]).all()
-    # 2 ms at 10 kpkt/s are 20 packets. What is not near a late one is left out.
+    # What is not near a late one is left out.
     assert len(asked) > N_STOPS * 10
     assert len(holes) > 0
 
