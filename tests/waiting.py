@@ -6,8 +6,9 @@ waits for what it needs, with a bound that only a fault reaches, never for a tim
 
 import re
 import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,39 @@ def wait_until_ran(pid: int, more_s: float = 0.2) -> None:
     """Wait until a program that polls has had a core for so long from now on."""
     before = ran_s(pid)
     wait_for(f"{more_s} s of work of process {pid}", lambda: ran_s(pid) - before >= more_s)
+
+
+Look = tuple[tuple[float, ...], float]
+"""How many seconds each of some processes had run, and when that was known."""
+
+
+def watched(argv: Sequence[str], *pids: int) -> tuple[subprocess.CompletedProcess[str], list[Look]]:
+    """Run a program to its end, and look all the while how long other processes have run."""
+    looks: list[Look] = []
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while True:
+            looks.append((tuple(ran_s(pid) for pid in pids), time.monotonic()))
+            try:
+                out, said = process.communicate(timeout=0.02)
+            except subprocess.TimeoutExpired:
+                continue
+            return subprocess.CompletedProcess(argv, process.returncode, out, said), looks
+
+
+def least_ran(looks: Sequence[Look], span_s: float) -> list[tuple[float, ...]]:
+    """How long each had run at least in a span of that length, for wherever it may have lain.
+
+    A machine that is slow for a while gives less in one span than in another, and from outside
+    nobody knows when exactly the program that was watched measured.
+    """
+    found = []
+    for number, (_, since_s) in enumerate(looks[:-2]):
+        if since_s + span_s > looks[-1][1]:
+            break
+        # Of a span that begins before the next look: from the one after that to its own end.
+        first = looks[number + 2][0]
+        last = [ran for ran, at_s in looks if at_s <= since_s + span_s][-1]
+        found.append(tuple(max(b - a, 0.0) for a, b in zip(first, last, strict=True)))
+    return found

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from acceptance_run import TAUT
 from foreign_program import running
-from waiting import name_of, ran_s, wait_for
+from waiting import least_ran, name_of, wait_for, watched
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
 
@@ -43,9 +42,8 @@ def test_a_hog_on_its_core_is_found_by_name() -> None:
     )
     with spinning("while True: pass") as poller, spinning(hog) as other:
         wait_for("the hog", lambda: name_of(other) == "made-hog")
-        before, begun_s = ran_s(other), time.monotonic()
-        done = explain(str(poller), "--duration", "3s", "--json")
-        had = (ran_s(other) - before) / (time.monotonic() - begun_s)
+        argv = [*TAUT, "explain", str(poller), "--duration", "3s", "--json"]
+        done, looks = watched(argv, other)
 
     if "tracefs" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -53,7 +51,8 @@ def test_a_hog_on_its_core_is_found_by_name() -> None:
     [found] = json.loads(done.stdout)["trials"]
     [preemption] = [row for row in found["gaps"] if row["cause"] == "preemption"]
     # A tenth of the core where it is asked for alone; the kernel says how much it had here.
-    assert preemption["by"][f'"made-hog"/{other}'] >= 0.7 * had * 3e9, (had, found["gaps"])
+    had_s = min(ran for (ran,) in least_ran(looks, 3))
+    assert preemption["by"][f'"made-hog"/{other}'] >= 0.9 * had_s * 1e9 > 0, (had_s, found["gaps"])
 
 
 TWO_POLLERS = """
