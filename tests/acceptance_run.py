@@ -66,9 +66,14 @@ class Trial:
 
         return 2 * (time_before(received_ns) - time_before(sent_ns)) >= received_ns - sent_ns
 
-    def touched_by_gap(self, thread: str) -> np.ndarray:
-        """Whether a gap of a thread overlaps each packet's flight, in the order of `packets`."""
+    def touched_by_gap(self, thread: str, least_ns: int = 0) -> np.ndarray:
+        """Whether a gap of a thread overlaps each packet's flight, in the order of `packets`.
+
+        `least_ns`: of gaps that are as long or longer.
+        """
         starts, ends = self.gaps(thread)
+        is_long = ends - starts >= least_ns
+        starts, ends = starts[is_long], ends[is_long]
         sent, received = self.packets["sent_ns"], self.packets["received_ns"]
         if starts.size == 0:
             return np.zeros(sent.size, bool)

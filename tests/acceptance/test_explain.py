@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ from taut.core.binaries import find_binary
 from taut.explain import Explanation, Options, explain_gaps, explain_trial
 from taut.explain.read.events import no_events, read_events, read_notes
 from taut.records.convert import convert_events, convert_trial
-from waiting import name_of, ran_by_thread, ran_s, wait_for, wait_until_ran
+from waiting import least_ran, name_of, ran_by_thread, wait_for, wait_until_ran, watched
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.root]
 
@@ -76,7 +75,11 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*TAUT, "explain", *arguments], capture_output=True, text=True)
+    return explained(subprocess.run([*TAUT, "explain", *arguments], capture_output=True, text=True))
+
+
+def explained(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Skip where the kernel cannot be traced."""
     if done.returncode == 2 and "tracefs" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
@@ -225,6 +228,7 @@ def test_5_waiting_for_a_batch_is_batching_and_no_noise(traced: Run):
 
     rows = {name: column(found.packets, name) for name in found.packets.column_names}
     free = (rows["received_ns"] >= 0) & ~_met_a_stall(trial, rows)
+    free &= ~trial.was_slowed(rows["sent_ns"], rows["received_ns"])
     # Up to 100 us the policy alone explains it, whatever else went on.
     within = (rows["received_ns"] >= 0) & (rows["latency_ns"] < 100_000)
     assert eager.share_of("batching") == 0
@@ -377,19 +381,18 @@ def test_10_a_hog_on_the_core_of_a_testpmd_is_found(tmp_path: Path, cause: str, 
         running([sys.executable, "-c", hog], CORE) as process,
     ):
         wait_for("the hog", lambda: name_of(process.pid) == "taut-hog")
-        before = ran_s(process.pid), ran_s(pid), time.monotonic()
-        done = explain(str(pid), "--cores", str(CORE), "--duration", "3s", "--json")
-        after = ran_s(process.pid), ran_s(pid), time.monotonic()
+        argv = [*TAUT, "explain", str(pid), "--cores", str(CORE), "--duration", "3s", "--json"]
+        done, looks = watched(argv, process.pid, pid)
 
-    had_s, polled_s, wall_s = (b - a for a, b in zip(before, after, strict=True))
-    [found] = json.loads(done.stdout)["trials"]
+    [found] = json.loads(explained(done).stdout)["trials"]
+    spans = least_ran(looks, 3)
     name, rows = f'"taut-hog"/{process.pid}', found["gaps"]
     told_s = sum(row["by"].get(name, 0) for row in rows) / 1e9
-    assert told_s >= 0.7 * 3 * had_s / wall_s, rows
+    assert told_s >= 0.9 * min(had_s for had_s, _ in spans) > 0, (spans, rows)
     [row] = [row for row in rows if row["cause"] == cause]
     assert name in row["by"]
     # The noise, as the kernel counts it: what neither the hog nor testpmd had of the core.
-    if had_s > wall_s - had_s - polled_s:
+    if all(had_s > 3 - had_s - polled_s for had_s, polled_s in spans):
         assert row == rows[0]
         assert next(iter(row["by"])) == name
         assert row["by"][name] >= 0.5 * row["total_ns"]
