@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 import servers
 from skips import fail_unless_allowed
-from stages import SERVERS, STAGES, company_of, may_hold, stage_of
+from stages import STAGES, comes_first, company_of, may_hold, stage_of
 from taut.core.binaries import BINARIES, find_binary_or_none
 from taut.storage.engines import ENGINES
 from terminal import Terminal
@@ -49,8 +49,7 @@ def _may_hold(file: Path, stage: str) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what this user, or this build, cannot run; leave out tests of other stages.
 
-    What takes longest comes first beside others, so that no process waits for it in the end;
-    acceptance comes last.
+    What takes longest comes first where several processes share the tests; acceptance comes last.
     """
     built = all(find_binary_or_none(name) for name in BINARIES)
     is_root = os.geteuid() == 0
@@ -62,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(NO_BINARIES)
         if item.get_closest_marker("root") and not is_root:
             item.add_marker(NO_ROOT)
-    items.sort(key=lambda item: (_is_last(item), company_of(item.nodeid) not in SERVERS))
+    items.sort(key=lambda item: (_is_last(item), not comes_first(item.nodeid)))
     if asked := config.getoption("--stage"):
         others = [item for item in items if _stage(item) != asked]
         items[:] = [item for item in items if _stage(item) == asked]

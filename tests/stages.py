@@ -15,6 +15,7 @@ STAGES = ("beside", "alone", "long")
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
 _OF_A_GUEST = re.compile(r"\[((?:rt-)?amd64)\b")
 SERVERS = tuple(name for name, kind in ENGINES.items() if not kind.is_embedded)
+_FIVE_BOOTS = "tests/acceptance/test_guest_boots.py"
 _OF_A_SERVER = re.compile(rf"[\[_-]({'|'.join(SERVERS)})[\]_.-]")
 
 
@@ -51,3 +52,8 @@ def company_of(nodeid: str) -> str:
     if found := _OF_A_SERVER.search(nodeid):
         return found[1]
     return "tests/report" if path.startswith("tests/report/") else path
+
+
+def comes_first(nodeid: str) -> bool:
+    """Whether its company takes longest: begun last, one process would be waited for."""
+    return company_of(nodeid) in SERVERS or nodeid.startswith(_FIVE_BOOTS)

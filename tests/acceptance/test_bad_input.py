@@ -42,6 +42,7 @@ def generate(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize(
     ("arguments", "thing"),
     [
@@ -83,6 +84,7 @@ def test_a_port_in_use_is_one_line(tmp_path: Path):
     assert second.stderr.splitlines()[-1].startswith("taut-forward: ")
 
 
+@pytest.mark.beside
 def test_a_schedule_that_does_not_exist_is_one_line(tmp_path: Path):
     run = run_taut(tmp_path, SPEC, "--set", "traffic.0.schedule=poison")
 
@@ -92,6 +94,7 @@ def test_a_schedule_that_does_not_exist_is_one_line(tmp_path: Path):
     assert not run.path.exists()
 
 
+@pytest.mark.beside
 def test_a_missing_tool_is_one_line_before_anything_starts(tmp_path: Path):
     spec = SPEC.replace('"taut_forward"', '"command"') + ('[[device]]\ndriver = "taut_forward"\n')
     run = run_taut(tmp_path, spec, "--set", 'device.0.options={argv=["nosuchprogram"]}')

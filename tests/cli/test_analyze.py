@@ -20,7 +20,8 @@ from taut.cli.main import run_command
 WRAP = 1 << 12
 SLOW = 3_000  # the identifier that is slow; two packets of a capture have it
 
-pytestmark = pytest.mark.smoke
+# Of its own files alone.
+pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 
 
 def frame(ident: int, ts_ns: int, side: int) -> Frame:

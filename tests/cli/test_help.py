@@ -50,8 +50,12 @@ ON_A_TREE = {
     "taut host apply --only R24,K04 --yes": [],
     "taut host undo": [],
 }
-# These read files and no more, so that they may run beside others.
-READS = ("taut report ", "taut compare ", "taut analyze ")
+# These read, and write no more than files, so that they may run beside others.
+READS = (
+    *("taut report ", "taut compare ", "taut analyze ", "taut reproduce hipnet21 "),
+    *("taut explain runs/", "taut init", "taut runs", "taut completion "),
+    *("taut host audit", "taut host plan", "taut host lint", "taut host cmdline"),
+)
 # Run elsewhere, for they take long: the file, and how. Here they are parsed.
 ELSEWHERE = {
     "taut quick": "tests/smoke/test_quick.py: with --wait",
@@ -141,6 +145,7 @@ def test_no_word_is_broken_at_any_width(
 
 
 @pytest.mark.smoke
+@pytest.mark.beside
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_spell_their_help_alike(program: str) -> None:
     texts = [
@@ -154,6 +159,7 @@ def test_programs_spell_their_help_alike(program: str) -> None:
 
 
 @pytest.mark.smoke
+@pytest.mark.beside
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_word_of_a_program_is_broken_at_any_width(program: str) -> None:
     words = []
@@ -169,6 +175,7 @@ def test_no_word_of_a_program_is_broken_at_any_width(program: str) -> None:
 
 
 @pytest.mark.smoke
+@pytest.mark.beside
 @pytest.mark.parametrize("name", HANDED_OVER)
 def test_a_program_is_called_as_it_was_typed(name: str) -> None:
     text = help_of(name, "-h")

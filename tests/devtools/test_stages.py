@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from stages import STAGES, company_of, may_hold, stage_of
+from stages import STAGES, comes_first, company_of, may_hold, stage_of
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,16 @@ def test_a_file_is_read_for_the_stages_that_its_marks_name(mark: str, stages: se
 )
 def test_who_shares_what_takes_long_stays_in_one_process(nodeid: str, company: str) -> None:
     assert company_of(nodeid) == company
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "first"),
+    [
+        ("tests/storage/test_engines.py::test_a_name[spark]", True),
+        ("tests/acceptance/test_guest_boots.py::test_a[amd64]", True),
+        ("tests/acceptance/test_guest.py::test_a[amd64]", False),
+        ("tests/core/test_units.py::test_units", False),
+    ],
+)
+def test_what_takes_longest_is_begun_first(nodeid: str, first: bool) -> None:
+    assert comes_first(nodeid) is first

@@ -100,6 +100,7 @@ def test_a_core_it_does_not_poll_on_is_told() -> None:
     assert f"one of {CORE}" in done.stderr
 
 
+@pytest.mark.beside
 def test_no_such_process_is_bad_input() -> None:
     done = explain("999999999", "--duration", "1s")
 
@@ -108,6 +109,7 @@ def test_no_such_process_is_bad_input() -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.beside
 def test_a_process_that_is_not_pinned_is_told_what_to_do() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:

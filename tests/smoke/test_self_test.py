@@ -121,7 +121,7 @@ def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None
             id="path",
             marks=pytest.mark.long,
         ),
-        pytest.param(["--cause", "stopped", "--acts", "400"], ["taut-inject"], id="cause"),
+        pytest.param(["--cause", "stopped", "--acts", "200"], ["taut-inject"], id="cause"),
     ],
 )
 def test_ctrl_c_ends_it_and_leaves_nothing(
@@ -132,7 +132,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing(
     try:
         for name in programs:
             wait_for(name, lambda name=name: name in names_below(process.pid), 120)
-        time.sleep(2)  # anywhere: so many acts take longer
+        time.sleep(0.5)  # anywhere: so many acts take longer
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=120)
     finally:
