@@ -6,7 +6,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,10 @@ from made_captures import (
     Frame,
     made_pair,
     pcap_bytes,
+    plant_ambiguous,
+    plant_duplicates,
+    plant_loss,
+    plant_reordering,
     planted_pair,
     write_as,
     write_capture,
@@ -100,20 +103,43 @@ def test_the_real_pair_gives_the_known_numbers(skip: str) -> None:
     assert found["content"]["classes"] == []
 
 
-@pytest.mark.parametrize("where", ["native", "engine"])
-def test_every_engine_gives_the_known_numbers(
-    engine_at: tuple[str, str | None], where: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def in_an_engine(
+    capsys: pytest.CaptureFixture[str], engine_at: tuple[str, str | None], *arguments: object
+) -> dict[str, Any]:
+    """In this process: Spark's driver takes half a minute to be as fast as it will be."""
     name, url = engine_at
-    pair = (str(hipnet21(INGRESS)), str(hipnet21(EGRESS)))
-    at = ("--engine", name, *(["--engine-url", url] if url else []), "--match", where)
+    at = ("--engine", name, *(["--engine-url", url] if url else []))
+    words = ["analyze", *map(str, arguments), "--no-content", *at, "--json"]
+    assert run_command(words) == 0
+    return json.loads(capsys.readouterr().out)
 
-    # In this process: Spark's driver takes half a minute to be as fast as it will be.
-    assert run_command(["analyze", *pair, "--skip", "1s", "--no-content", *at, "--json"]) == 0
 
-    found = json.loads(capsys.readouterr().out)
-    assert found == by_default()
+def test_every_engine_matches_and_gives_the_known_numbers(
+    engine_at: tuple[str, str | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = (hipnet21(INGRESS), hipnet21(EGRESS), "--skip", "1s")
+
+    found = in_an_engine(capsys, engine_at, *asked, "--match", "engine")
+
+    assert found == document(*asked, "--no-content")
     assert_expected(found, "1s")
+
+
+def test_every_engine_gives_the_same_of_what_was_matched_natively(
+    engine_at: tuple[str, str | None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pair = made_pair(2_000)
+    pair.egress[:] = [f._replace(ts_ns=f.ts_ns + f.ts_ns // 7 % 1_000) for f in pair.egress]
+    for plant in (plant_loss, plant_duplicates, plant_reordering, plant_ambiguous):
+        plant(pair, 9)
+    before = write_capture(tmp_path / "in.pcap", pcap_bytes(pair.ingress))
+    after = write_capture(tmp_path / "out.pcap", pcap_bytes(pair.egress))
+    asked = (before, after, "--skip", "50ms")
+
+    found = in_an_engine(capsys, engine_at, *asked, "--match", "native")
+
+    assert found == document(*asked, "--no-content")
+    assert found["skipped_warmup"] > 0
 
 
 @pytest.mark.long
@@ -127,12 +153,6 @@ def test_a_taut_of_its_own_brings_its_spark_and_ends_with_it(tmp_path: Path) -> 
     found = document(before, after, "--no-content", "--engine", "spark", "--match", "engine")
 
     assert found == document(before, after, "--no-content")
-
-
-@cache
-def by_default() -> dict[str, Any]:
-    """What the engine that is used unless another is named makes of the real pair."""
-    return document(hipnet21(INGRESS), hipnet21(EGRESS), "--skip", "1s", "--no-content")
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "microsecond"])
