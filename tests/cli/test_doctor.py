@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from taut.cli import doctor as module
+from taut.cli import doctor_job as module
 from taut.cli.doctor import doctor
 from taut.cli.main import run_command
 from taut.dut.drivers import DRIVERS

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from made_run import VARIANTS, make_run
 from taut.analysis.results import analyse_run
-from taut.cli.quick import EXPERIMENT, found_words, print_quick
+from taut.cli.quick import EXPERIMENT
+from taut.cli.quick_words import found_words, print_quick
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.records.documents.results import Analysis

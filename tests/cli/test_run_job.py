@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from made_run import VARIANTS, make_run
-from taut.cli.run_job import core_overrides, finish, print_plan
+from taut.cli.options import core_overrides
+from taut.cli.run_job import finish, print_plan
 from taut.experiment.model import CoreSpec
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec

@@ -22,11 +22,11 @@ from taut.analysis.results import analyse_run
 from taut.binaries.noise import parse_noise
 from taut.capture.native import MatchOptions
 from taut.capture.pair_run import Pair, analyse_pairs
-from taut.cli import explain as explain_module
+from taut.cli import explain_job
 from taut.cli.host import noise as noise_module
 from taut.cli.main import run_command
 from taut.cli.progress import TerminalProgress
-from taut.cli.quick import print_quick
+from taut.cli.quick_words import print_quick
 from taut.cli.trim_words import print_candidates, print_trim
 from taut.explain.causes import CAUSES
 from taut.explain.tell.result import Options
@@ -125,7 +125,8 @@ def test_explain_a_process(
 ) -> None:
     trial = RunDirectory(traced).trials()[0]
     found = replace(explain_trial(trial.path, Options()), packets=None)
-    monkeypatch.setattr(explain_module, "explain_process", lambda *_: iter([found]))
+    monkeypatch.setattr(explain_job, "threads_on", lambda *_: {})
+    monkeypatch.setattr(explain_job, "explain_window", lambda *_: [found])
 
     terminal.assert_fits(lambda: run_command(["explain", "999999999"]))
 

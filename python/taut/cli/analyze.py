@@ -11,8 +11,7 @@ import typer
 from taut.capture.companions import find_companions
 from taut.capture.native import MatchOptions
 from taut.cli.capture_job import CaptureJob, Remove
-from taut.cli.details import DetailsOption
-from taut.core.credentials import refuse_password
+from taut.cli.options import DetailsOption, EngineUrlOption, JsonOption, run_directory_option
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.records.documents.json_form import plain
@@ -63,14 +62,6 @@ _RemoveOption = Annotated[
 _EngineOption = Annotated[
     str, typer.Option(metavar="ENGINE", help="The SQL engine: duckdb, postgres or spark.")
 ]
-_EngineUrlOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Where it is: postgresql://..., spark://...; without a password (PGPASSWORD).",
-        callback=refuse_password,
-    ),
-]
 _MatchOption = Annotated[
     MatchIn,
     typer.Option(
@@ -97,19 +88,10 @@ _WithRunsOption = Annotated[
 _NameOption = Annotated[
     str, typer.Option(metavar="NAME", help="What the device is called in the report.")
 ]
-_OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="The run directory; default: runs/NAME-TIME, none with --json alone.",
-    ),
-]
+_OutOption = Annotated[Path | None, run_directory_option("runs/NAME-TIME, none with --json alone")]
 _ParquetOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="With --json: also write every packet to this file."),
-]
-_AsJsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else there.")
 ]
 
 
@@ -122,7 +104,7 @@ def analyze(
     offset: _OffsetOption = "0ns",
     remove: _RemoveOption = None,
     engine: _EngineOption = "duckdb",
-    engine_url: _EngineUrlOption = None,
+    engine_url: EngineUrlOption = None,
     match: _MatchOption = MatchIn.NATIVE,
     content: _ContentOption = None,
     with_runs: _WithRunsOption = None,
@@ -130,7 +112,7 @@ def analyze(
     out: _OutOption = None,
     parquet: _ParquetOption = None,
     details: DetailsOption = False,
-    as_json: _AsJsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Match two captures, before and after a device, and measure every packet.
 

@@ -10,8 +10,6 @@ from typer.core import TyperArgument, TyperCommand
 from typer.utils import get_params_from_function
 
 from taut.cli.help import SETTINGS, Context, write_examples
-from taut.core.binaries import find_binary_or_none
-from taut.records.documents.described import Described
 
 # Else Typer loads all of Rich, to escape a bracket of a help that Rich does not print: 60 ms.
 typer.core.HAS_RICH = False
@@ -49,7 +47,10 @@ class Command(TyperCommand):
         """Complete options: a program says itself which it has."""
         if self.program is None:
             return super().shell_complete(ctx, incomplete)
-        from taut.binaries.describe import describe  # Only who completes waits for it.
+        # Here, not above: only who completes waits for them.
+        from taut.binaries.describe import describe
+        from taut.core.binaries import find_binary_or_none
+        from taut.records.documents.described import Described
 
         if find_binary_or_none(self.program) is None:
             return []

@@ -6,17 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from taut.analysis.compare import compare_runs
-from taut.analysis.pairing import AnalysedRun, read_analysis
-from taut.cli.images import ImagesOption
+from taut.cli.options import ImagesOption, JsonOption
 from taut.core.errors import InputError
-from taut.records.documents.comparison import ComparisonDocument, ConditionDiffering
-from taut.records.documents.json_form import plain
-from taut.records.rundir import RunDirectory
-from taut.report.comparison import differing_conditions, print_comparison
-from taut.report.html import write_html
 
 EXAMPLES = ("taut compare runs/first runs/second",)
 
@@ -32,18 +24,31 @@ def compare(
         bool,
         typer.Option("--without-void", help="Leave out packets the generator itself held up."),
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare two runs of taut, or two analysed captures: relative improvement per percentile."""
     if a.exists() and b.exists() and a.samefile(b):
         raise InputError(f"{b}: the same run twice; name two, `taut runs` lists what there is")
     if images and out is None:
         raise InputError("--images: they lie beside a report; give its file with --out")
-    for path in (a, b):
-        RunDirectory(path).some_trials()
-    runs = [_analysed(path) for path in (a, b)]
+    # Here, not above: `-h` needs none of it.
+    from rich.console import Console
+
+    from taut.analysis.compare import compare_runs
+    from taut.analysis.pairing import read_analysis
+    from taut.records.documents.comparison import ComparisonDocument, ConditionDiffering
+    from taut.records.documents.json_form import plain
+    from taut.records.rundir import RunDirectory
+    from taut.report.comparison import differing_conditions, print_comparison
+    from taut.report.html import write_html
+
+    directories = [RunDirectory(path) for path in (a, b)]
+    for run in directories:
+        run.some_trials()
+    runs = []
+    for run in directories:
+        with Console(stderr=True).status(f"reading {run.path}"):
+            runs.append((run, read_analysis(run)))
     comparison = compare_runs(*runs, without_void=without_void)
     differing = differing_conditions(*runs)
     if out is not None:
@@ -62,9 +67,3 @@ def compare(
         sys.stdout.write("\n")
     else:
         print_comparison(comparison, (str(a), str(b)), differing, Console(), out)
-
-
-def _analysed(path: Path) -> AnalysedRun:
-    run = RunDirectory(path)
-    with Console(stderr=True).status(f"reading {path}"):
-        return run, read_analysis(run)

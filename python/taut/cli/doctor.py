@@ -1,27 +1,10 @@
-"""taut doctor: what this machine can and cannot do, the remedy, and what crashes left."""
+"""`taut doctor`: what this machine can and cannot do, the remedy, and what crashes left."""
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from taut.dut.drivers import DRIVERS
-from taut.experiment.leftovers import clean as clean_up
-from taut.host.capability import Status, capabilities
-from taut.host.host import Host
-from taut.records.documents.host import CapabilityOfMachine, DoctorDocument, RunAlive, Runnable
-from taut.records.documents.json_form import plain
-from taut.report.paragraph import INDENT, print_paragraph
-from taut.testbed.cleanup import live_runs
-from taut.testbed.leftovers import find_leftovers, remove_leftovers
-from taut.testbed.links import LINKS
-from taut.testbed.scope import default_base
-
-_COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
-# Options a device needs before it can say what is missing: `command` cannot know its program.
-_EXAMPLE_OPTIONS: dict[str, dict[str, Any]] = {"command": {"argv": ["true"]}}
-
+from taut.cli.options import JsonOption
 
 EXAMPLES = (
     "taut doctor",
@@ -31,69 +14,11 @@ EXAMPLES = (
 
 def doctor(
     clean: Annotated[bool, typer.Option("--clean", help="Remove what killed runs left.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what this machine can and cannot do, and the remedy."""
-    # First, because killed processes free what they hold.
-    removed = [*clean_up(default_base(), Host()), *remove_leftovers()] if clean else []
-    report = examine(removed)
-    if as_json:
-        typer.echo(json.dumps(plain(report), indent=1))
-    else:
-        _print(report)
-    lacking = [c for c in report.capabilities if c.is_required and c.status == Status.NO]
-    if lacking:
+    # Here, not above: `-h` needs none of it.
+    from taut.cli.doctor_job import report_machine
+
+    if not report_machine(clean=clean, as_json=as_json):
         raise typer.Exit(1)
-
-
-def examine(removed: list[str]) -> DoctorDocument:
-    """Collect everything as one document."""
-    return DoctorDocument(
-        capabilities=tuple(
-            CapabilityOfMachine(
-                capability.name,
-                capability.status,
-                capability.observed,
-                capability.remedy,
-                capability.is_required,
-            )
-            for capability in capabilities(Host())
-        ),
-        links=tuple(Runnable(name, kind.summary, kind.missing()) for name, kind in LINKS.items()),
-        devices=tuple(
-            Runnable(name, driver.summary, _missing(name)) for name, driver in DRIVERS.items()
-        ),
-        runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
-        left_behind=tuple(str(leftover) for leftover in find_leftovers()),
-        removed=tuple(removed),
-    )
-
-
-def _missing(name: str) -> str | None:
-    driver = DRIVERS[name]
-    return driver.missing(driver.options_type(**_EXAMPLE_OPTIONS.get(name, {})))
-
-
-def _print(report: DoctorDocument) -> None:
-    console = Console()
-    print_paragraph(console, "This machine", style="italic")
-    for capability in report.capabilities:
-        remedy = f"; {capability.remedy}" if capability.remedy else ""
-        _print_row(console, capability.name, capability.status, capability.observed + remedy)
-    for title, rows in (("Links", report.links), ("Devices", report.devices)):
-        console.print()
-        print_paragraph(console, title, style="italic")
-        for row in rows:
-            status = "yes" if row.missing is None else "no"
-            _print_row(console, row.name, status, row.missing or row.summary)
-    for run in report.runs_alive:
-        print_paragraph(console, f"run {run.id} (pid {run.pid}) is alive")
-    for thing in report.left_behind:
-        print_paragraph(console, f"left by a dead process: {thing}; taut doctor --clean")
-    for thing in report.removed:
-        print_paragraph(console, f"removed {thing}")
-
-
-def _print_row(console: Console, name: str, status: str, text: str) -> None:
-    """`hugepages: yes, 512 free`; what cannot be is coloured."""
-    print_paragraph(console, f"{name}: {status}, {text}", "", INDENT, style=_COLOURS[status])

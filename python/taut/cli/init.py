@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from taut.core.errors import InputError
-from taut.experiment.spec import parse_spec
 
 EXAMPLES = (
     "taut init",
@@ -72,6 +71,9 @@ def init(
 ) -> None:
     """Write an experiment to edit, a comment at every key; an existing file is not touched."""
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    # Here, not above: `-h` needs none of it.
+    from taut.experiment.spec import parse_spec
+
     text = EXPERIMENT.format(name=path.stem, file=path)
     parse_spec(text, source=str(path))
     try:

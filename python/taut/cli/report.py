@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from taut.cli.details import DetailsOption
-from taut.cli.images import ImagesOption
-from taut.cli.timings import TimingsOption, print_timings, timings_key
-from taut.core.credentials import refuse_password
+from taut.cli.options import (
+    DetailsOption,
+    EngineUrlOption,
+    ImagesOption,
+    JsonOption,
+    TimingsOption,
+)
+from taut.cli.timings import print_timings, timings_key
 from taut.core.timings import stage, timed
-from taut.records.documents.json_form import plain, plain_object
-from taut.records.rundir import RunDirectory
-from taut.storage.engines import ENGINES
 
 EXAMPLES = (
     "taut report runs/first",
@@ -36,22 +37,9 @@ _EngineOption = Annotated[
     str | None,
     typer.Option(
         metavar="ENGINE",
-        help=f"Analyse again, by this SQL engine: {', '.join(ENGINES)} (default: duckdb, where "
-        "there is something to analyse).",
+        help="Analyse again, by this SQL engine: duckdb, postgres or spark (default: duckdb, "
+        "where there is something to analyse).",
     ),
-]
-_EngineUrlOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Where it is: postgresql://USER@HOST:PORT/DATABASE (default: as PGHOST and the "
-        "other PG* say); spark://HOST:PORT (default: local[*]). A password is given by "
-        "PGPASSWORD or ~/.pgpass, never here.",
-        callback=refuse_password,
-    ),
-]
-_JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print the analysis as one JSON document instead.")
 ]
 
 
@@ -61,19 +49,21 @@ def report(
     images: ImagesOption = False,
     again: _AgainOption = False,
     engine: _EngineOption = None,
-    engine_url: _EngineUrlOption = None,
+    engine_url: EngineUrlOption = None,
     details: DetailsOption = False,
     timings: TimingsOption = False,
-    as_json: _JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write one report of runs, a table here and HTML in a file; analyse what is not analysed."""
     with timed(timings):
         with stage("libraries"):
-            # Here, not above: they take 0.8 s to load, and `-h` needs none.
+            # Here, not above: they take 0.8 s to load, and `-h` needs none of them.
             from rich.console import Console
 
             from taut.analysis.pairing import read_analysis
             from taut.analysis.results import analyse_run
+            from taut.records.documents.json_form import plain_object
+            from taut.records.rundir import RunDirectory
             from taut.report.html import write_html
             from taut.report.table import print_results
 
@@ -93,9 +83,9 @@ def report(
         with notes.status("drawing figures"):
             written = write_html(analysed, out or runs[0] / "report.html", images=images)
         if as_json:
-            documents = [{"run": str(run.path), **plain_object(of)} for run, of in analysed]
-            document = {"report": str(written), "runs": documents, **timings_key()}
-            json.dump(plain(document), sys.stdout)
+            documents = [{"run": str(run.path)} | plain_object(of) for run, of in analysed]
+            document = {"report": str(written), "runs": documents}
+            json.dump(document | timings_key(), sys.stdout)
             sys.stdout.write("\n")
             return
         with stage("table"):

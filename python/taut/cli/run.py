@@ -6,24 +6,23 @@ from typing import Annotated
 
 import typer
 
-from taut.cli.details import DetailsOption
-from taut.cli.images import ImagesOption
-from taut.cli.run_job import (
+from taut.cli.options import (
+    DetailsOption,
+    DryRunOption,
+    ImagesOption,
+    JsonOption,
     NoTraceOption,
+    ResumeOption,
+    SetOption,
+    TimingsOption,
     TraceOption,
     WaitOption,
     default_out,
-    print_plan,
-    run_and_report,
+    run_directory_option,
     with_trace,
 )
-from taut.cli.timings import TimingsOption
 from taut.core.errors import InputError
 from taut.core.timings import timed
-from taut.experiment.plan import make_plan
-from taut.experiment.preflight import require
-from taut.experiment.run_manifest import Origin
-from taut.experiment.spec import parse_spec, read_spec_text
 
 EXAMPLES = (
     "taut run examples/first-look.toml --dry-run",
@@ -31,47 +30,39 @@ EXAMPLES = (
     "taut run examples/first-look.toml --set traffic.constant.rates=10kpps,20kpps",
 )
 
-
-_OverridesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a value: duration=2s, traffic.constant.rates=10kpps,20kpps.",
-    ),
+_OnlyOption = Annotated[
+    str | None, typer.Option(metavar="PATTERN", help="Only trials whose name matches this.")
+]
+_NoReportOption = Annotated[
+    bool,
+    typer.Option("--no-report", help="Draw nothing: `taut report` draws it when it is wanted."),
 ]
 
 
 def run(
     spec: Annotated[Path, typer.Argument(help="The experiment; examples/ has some.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The run directory; default: runs/NAME-TIME.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Run only what --out does not hold yet.")
-    ] = False,
-    only: Annotated[
-        str | None, typer.Option(metavar="PATTERN", help="Only trials whose name matches this.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print trials, cores, disk and time; run nothing.")
-    ] = False,
-    overrides: _OverridesOption = None,
+    out: Annotated[Path | None, run_directory_option("runs/NAME-TIME")] = None,
+    resume: ResumeOption = False,
+    only: _OnlyOption = None,
+    dry_run: DryRunOption = False,
+    overrides: SetOption = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
     wait: WaitOption = False,
-    no_report: Annotated[
-        bool,
-        typer.Option("--no-report", help="Draw nothing: `taut report` draws it when it is wanted."),
-    ] = False,
+    no_report: _NoReportOption = False,
     images: ImagesOption = False,
     details: DetailsOption = False,
     timings: TimingsOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print results.json on stdout and nothing else there.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Run an experiment: every device under every load, a table and a report at the end."""
+    # Here, not above: `-h` needs none of it.
+    from taut.cli.run_job import print_plan, run_and_report
+    from taut.experiment.plan import make_plan
+    from taut.experiment.preflight import require
+    from taut.experiment.run_manifest import Origin
+    from taut.experiment.spec import parse_spec, read_spec_text
+
     text = read_spec_text(spec)
     asked = with_trace(overrides, trace, no_trace)
     parsed = parse_spec(text, asked, source=str(spec))

@@ -6,18 +6,14 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress, duration_words
 from taut.cli.timings import print_timings, timings_key
-from taut.core.cpus import parse_cpu_list
-from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.core.errors import InterruptedRun, TautError
 from taut.core.timings import stage
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
@@ -33,63 +29,11 @@ from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import INDENT, print_note, print_paragraph
 
-TraceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--trace",
-        metavar="continuous|tail",
-        help="Record what the kernel does on the cores: all of it, or what surrounds spikes; "
-        "default: all in trials up to five minutes, if this machine can.",
-    ),
-]
-NoTraceOption = Annotated[bool, typer.Option("--no-trace", help="Record packets alone.")]
-
-WaitOption = Annotated[
-    bool,
-    typer.Option(
-        "--wait", help="Where another measurement holds the cores, wait for its end; else stop."
-    ),
-]
-
 Publish = Callable[[RunDirectory, Analysis], None]
 """Adds to an analysed run before its report is written."""
 
 Show = Callable[[Path], None]
 """Prints the result instead of the run's own table; gets the report's path."""
-
-
-def default_out(name: str) -> Path:
-    """Name a new run directory; two runs of one second get two names."""
-    # Local time: the name is for people; manifest.json has UTC.
-    stem = f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    out, n = Path("runs") / stem, 2
-    while out.exists():
-        out, n = Path("runs") / f"{stem}-{n}", n + 1
-    return out
-
-
-def core_overrides(cores: str | None) -> list[str]:
-    """Give what --cores asks for, as --set would: a role it does not name is as the file has it.
-
-    InputError: it names no core, or more than the device's and the generator's.
-    """
-    if cores is None:
-        return []
-    named = [core for part in cores.split(",") for core in parse_cpu_list(part)]
-    if not 1 <= len(named) <= 2:
-        raise InputError(
-            f"--cores {cores}: name the device's core, or the device's and the generator's: 2,3"
-        )
-    roles = ("device", "generator")[: len(named)]
-    return [f"cores.{role}={core}" for role, core in zip(roles, named, strict=True)]
-
-
-def with_trace(overrides: list[str] | None, trace: str | None, no_trace: bool) -> list[str]:
-    """Add what --trace and --no-trace ask for, as --set would: the manifest then has it too."""
-    if trace is not None and no_trace:
-        raise InputError("--trace and --no-trace: one of them")
-    asked = "off" if no_trace else trace
-    return [*(overrides or []), *([] if asked is None else [f"trace={asked}"])]
 
 
 def print_plan(plan: Plan, out: Path) -> None:

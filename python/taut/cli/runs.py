@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from taut.cli.options import JsonOption
 from taut.core.errors import InputError
 from taut.records.documents.json_form import plain, plain_object, read_document
 from taut.records.documents.results import SUMMARY_FILE, Verdict
@@ -52,7 +53,7 @@ def runs(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder that holds run directories.")
     ] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List what was measured here, the newest first: when, what, and what was found."""
     if not folder.is_dir():

@@ -1,18 +1,12 @@
 """`--timings`: where the time of a command went, as a table or as a key of its document."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from taut.core.timings import timings_so_far
 from taut.records.documents.json_form import Json
 
 if TYPE_CHECKING:  # Rich is half of what a help would load.
     from rich.console import Console
-
-TimingsOption = Annotated[
-    bool, typer.Option("--timings", help="Also say where the time went, stage by stage.")
-]
 
 
 def print_timings(console: "Console") -> None:

@@ -5,35 +5,49 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
+from taut.cli.host.planning import parse_profile, split_names
 from taut.cli.progress import duration_words
 from taut.cli.trim_words import print_candidates
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, MissingToolError, TautError
+from taut.core.units import parse_duration_ns
 from taut.host.apply import Outcome, apply_changes
+from taut.host.checks import CHECKS
 from taut.host.host import Host
+from taut.host.plan import check_names
 from taut.host.situation import Situation
 from taut.host.state import HostState, plan_state, wishes_of
 from taut.host.writer import Writer
 from taut.records.documents.json_form import Json, plain_object
 from taut.records.documents.trim import TrimDocument
-
-if TYPE_CHECKING:  # The other commands start without the analysis.
-    from taut.trim.bench import Bench
-    from taut.trim.trim import Request, Trimmed
+from taut.trim.bench import Bench
+from taut.trim.document import as_document
+from taut.trim.looks import LEAST_PAIRS
+from taut.trim.trim import KEPT_STATE, Request, Trimmed, scout, trim
 
 _ASIDE = "taut trim: the host is changed for a while"
+
+
+def request_for(profile: str, only: str | None, budget: str) -> Request:
+    """Read what is to be tried, and for how long. InputError: one of them makes no sense."""
+    request = Request(
+        profile=parse_profile(profile),
+        only=None if only is None else tuple(split_names(only) or ()),
+        budget_s=parse_duration_ns(budget) / 1e9,
+    )
+    check_names(CHECKS, request.only or ())
+    return request
 
 
 @dataclass
 class Job:
     """One trim, from the scouting run to what is kept."""
 
-    request: "Request"
+    request: Request
     keep: bool
     yes: bool
     dry_run: bool
@@ -58,7 +72,7 @@ class Job:
 
     def measure(
         self,
-        bench: "Bench",
+        bench: Bench,
         situation: Callable[[], Situation],
         say: Callable[[str], None],
         *,
@@ -67,9 +81,6 @@ class Job:
         cores: CpuSet,
     ) -> None:
         """Do everything that needs the cores; leave the host as found."""
-        from taut.trim.document import as_document
-        from taut.trim.trim import scout, trim
-
         began = time.monotonic()
         say(scouting)
         found = scout(bench, self.request)
@@ -96,8 +107,6 @@ class Job:
         """
         if not self.keep or not self.document.kept or self._situation is None:
             return
-        from taut.trim.trim import KEPT_STATE
-
         host = Host()
         state = HostState(KEPT_STATE, only=self.document.kept)
         wishes = wishes_of(plan_state(host, self._situation, state), state)
@@ -120,7 +129,7 @@ class Job:
             raise InputError(f"{_ASIDE}: nobody to ask on this terminal; add --yes, or --dry-run")
         _check_budget(budget, self.request.budget_s, least_s, shorter)
 
-    def _ask(self, found: "Trimmed") -> None:
+    def _ask(self, found: Trimmed) -> None:
         if self.yes:
             return
         print_candidates([c.document() for c in found.candidates], self.notes)
@@ -131,8 +140,6 @@ class Job:
 
 
 def _check_budget(budget: str, budget_s: float, least_s: float, shorter: str) -> None:
-    from taut.trim.looks import LEAST_PAIRS
-
     if budget_s < least_s:
         takes = duration_words(round(least_s * 1e9))
         raise InputError(

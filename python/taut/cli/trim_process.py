@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from taut.cli.options import default_out
 from taut.cli.progress import TerminalProgress
-from taut.cli.run_job import default_out
 from taut.cli.trim_job import Job
 from taut.cli.trim_words import print_trim
 from taut.core.cpus import parse_cpu_list
@@ -21,11 +20,17 @@ from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
 from taut.records.documents.json_form import Json, JsonObject, plain, plain_object
 from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WindowsOfTrim
-
-if TYPE_CHECKING:  # The other commands start without the analysis.
-    from taut.trim.stalls import StallsBench, Window
-
-WINDOW = "2s"
+from taut.records.rundir import AS_FOUND, TRIMMED
+from taut.trim.looks import LEAST_PAIRS
+from taut.trim.stalls import (
+    StallsBench,
+    Window,
+    compared_causes,
+    new_seed,
+    scouting_seconds,
+    seconds_of,
+)
+from taut.trim.watched import find_process, never_tried, situation_of, watching
 
 
 def trim_process(
@@ -39,11 +44,6 @@ def trim_process(
     out: Path | None,
 ) -> None:
     """Watch the process in windows, in every state of the host; leave trim.json."""
-    # Here, not above: the other commands start without the analysis.
-    from taut.trim.looks import LEAST_PAIRS
-    from taut.trim.stalls import StallsBench, new_seed, scouting_seconds, seconds_of
-    from taut.trim.watched import find_process, never_tried, situation_of, watching
-
     host = Host()
     least_s = scouting_seconds(window_ns) + LEAST_PAIRS * seconds_of(window_ns, 2)
     job.check(budget, least_s, "--window 500ms")
@@ -55,7 +55,7 @@ def trim_process(
 
     document: dict[str, Json] = {}
 
-    def stored(windows: "Sequence[Window]") -> None:
+    def stored(windows: Sequence[Window]) -> None:
         parts = tuple(window.document() for window in windows)
         so_far = WindowsOfTrim(process.document(), seed, window_ns, parts)
         document.update({**plain_object(so_far), **job.plain()})
@@ -98,11 +98,8 @@ def _print(job: Job, document: JsonObject, file: Path) -> None:
         print_trim(job.document, Console(), file, is_dry=job.dry_run)
 
 
-def _told_by_stalls(job: Job, bench: "StallsBench", left_out: Mapping[str, str]) -> None:
+def _told_by_stalls(job: Job, bench: StallsBench, left_out: Mapping[str, str]) -> None:
     """Say in the document what was measured, what was never tried, and the causes of stalls."""
-    from taut.records.rundir import AS_FOUND, TRIMMED
-    from taut.trim.stalls import compared_causes
-
     found = job.document
     job.document = replace(
         found,

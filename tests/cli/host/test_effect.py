@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from taut.cli.host import effect as module
+from taut.cli.host import effect_job as module
 from taut.cli.host.effect_words import print_effect
 from taut.cli.main import run_command
 from taut.host.knob import Knob, KnobSet

@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from taut.cli.host.device import CoresOption, DeviceOption, RoleOption
-from taut.cli.host.planning import boot_files_of, need_root, plan_for, print_plan, shown
+from taut.cli.host.options import CoresOption, DeviceOption, OnlyOption, RoleOption
+from taut.cli.host.planning import boot_files_of, plan_for, print_plan
 from taut.cli.host.undo import print_undo
+from taut.cli.host.values import need_root, shown
+from taut.cli.options import ProfileOption, YesOption
 from taut.core.errors import InputError, InterruptedRun
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
 from taut.host.boot_files import check_forms, placements
@@ -37,14 +39,9 @@ def apply(
     role: RoleOption = None,
     cores: CoresOption = None,
     device: DeviceOption = None,
-    profile: Annotated[
-        str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
-    ] = "recommended",
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Checks or remedies, as R06,K23-now; whatever profile."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    profile: ProfileOption = "recommended",
+    only: OnlyOption = None,
+    yes: YesOption = False,
     boot: Annotated[
         bool,
         typer.Option("--boot", help="Put boot configuration in place as well; it survives boots."),

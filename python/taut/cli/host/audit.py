@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from taut.cli.host.device import CoresOption, DeviceOption, RoleOption, waiting_of
+from taut.cli.host.options import (
+    CoresOption,
+    DeviceOption,
+    RoleOption,
+    RootOption,
+    WatchOption,
+    waiting_of,
+)
+from taut.cli.options import JsonOption
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.units import parse_duration_ns
 from taut.host.audit import Audit, Row, as_document, find_situation, run_audit
@@ -47,20 +55,15 @@ def audit(
         ),
     ] = None,
     device: DeviceOption = None,
-    watch: Annotated[
-        str, typer.Option(metavar="TIME", help="How long to watch counters, 0s: not.")
-    ] = "1s",
+    watch: WatchOption = "1s",
     trace: Annotated[
         bool, typer.Option("--trace", help="Record kernel events on the cores while watching.")
     ] = False,
     show_all: Annotated[
         bool, typer.Option("--all", help="Show every check, not only what failed.")
     ] = False,
-    root: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
-    ] = Path("/"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    root: RootOption = Path("/"),
+    as_json: JsonOption = False,
 ) -> None:
     """Check this machine against the catalogue: what is wrong, why it matters, what helps.
 

@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from taut.cli.host.device import CoresOption, DeviceOption, RoleOption, waiting_of
+from taut.cli.host.options import CoresOption, DeviceOption, RoleOption, RootOption, waiting_of
 from taut.cli.host.planning import parse_profile
+from taut.cli.options import JsonOption, ProfileOption
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
 from taut.host.audit import find_situation
@@ -30,14 +30,9 @@ def cmdline(
     role: RoleOption = None,
     cores: CoresOption = None,
     device: DeviceOption = None,
-    profile: Annotated[
-        str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
-    ] = "recommended",
-    root: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
-    ] = Path("/"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    profile: ProfileOption = "recommended",
+    root: RootOption = Path("/"),
+    as_json: JsonOption = False,
 ) -> None:
     """Print the kernel parameters for a role and its cores, with a reason each.
 

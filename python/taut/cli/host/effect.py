@@ -1,62 +1,22 @@
 """`taut host effect`: what sets of knobs do to packets, measured off and on in turn."""
 
-import json
-import os
-import sys
-from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from taut.cli.host.effect_words import print_effect
-from taut.cli.progress import TerminalProgress
-from taut.cli.run_job import WaitOption, core_overrides, default_out, finish
-from taut.core.cpus import CpuSet
-from taut.core.errors import InputError, InterruptedRun
-from taut.core.files import write_json
-from taut.dut.drivers import DRIVERS
-from taut.experiment import leftovers
-from taut.experiment.interrupt import interruptible
-from taut.experiment.model import Spec
-from taut.experiment.plan import Plan, make_plan
-from taut.experiment.preflight import require
-from taut.experiment.run_manifest import Origin
-from taut.experiment.runner import choose_cores, measuring, situation_of
-from taut.experiment.spec import parse_spec, read_spec_text
-from taut.experiment.words import did_you_mean
-from taut.host.checks import CHECKS
-from taut.host.host import Host
-from taut.host.knob import KnobSet, find_sets
-from taut.host.state import FOUND, describe_applied, refuse_applied
-from taut.records.documents.effect import EFFECT_FILE, EffectDocument
-from taut.records.documents.json_form import plain
-from taut.records.documents.results import Analysis
-from taut.records.rundir import RunDirectory
-from taut.report.paragraph import print_note
-from taut.testbed.scope import default_base
+from taut.cli.options import (
+    JsonOption,
+    SetOption,
+    WaitOption,
+    core_overrides,
+    run_directory_option,
+)
 
-_SOURCE = "taut host effect"
-_DEFAULT = """\
-name = "effect"
-duration = "2s"
-warm_up = "500ms"
-deadline = "500ms"
-
-[[device]]
-driver = {driver}
-
-[[traffic]]
-rates = ["100kpps"]
-"""
 # A floor would take as long again without telling anything about a knob; tracing disturbs.
 _LEAN = ("floor=false", "trace=off")
 
-
 EXAMPLES = ("taut host effect R24,K04 R06",)
-
 
 _KnobsArgument = Annotated[
     list[str],
@@ -93,14 +53,6 @@ _DurationOption = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Of one run, as 2s; default: the experiment's."),
 ]
-_OverridesOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the experiment: seed=3."),
-]
-_OutOption = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="The run directory; default: runs/effect-TIME."),
-]
 
 
 def effect(
@@ -110,10 +62,10 @@ def effect(
     cores: _CoresOption = None,
     repetitions: _RepetitionsOption = 10,
     duration: _DurationOption = None,
-    overrides: _OverridesOption = None,
+    overrides: SetOption = None,
     wait: WaitOption = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    out: _OutOption = None,
+    as_json: JsonOption = False,
+    out: Annotated[Path | None, run_directory_option("runs/effect-TIME")] = None,
 ) -> None:
     """Turn sets of knobs on and off in turn, and say what that does to packets' latency.
 
@@ -125,147 +77,13 @@ def effect(
     nothing is claimed without one. Every change goes through the journal, is verified in every run
     and taken back, also after Ctrl-C. A run takes about 5 s in each state.
     """
-    # Here, not above: the other commands start without the analysis.
-    from taut.trim.effect import check_repetitions, n_claims_of
-    from taut.trim.effect_run import percentiles_of
-    from taut.trim.packets import repeated
+    # Here, not above: `-h` needs none of it.
+    from taut.cli.host.effect_job import measure_effect
 
-    text, source = _experiment(spec, device)
-    changed = _overrides(duration, cores, overrides or ())
-    parsed = parse_spec(text, changed, source=source)
-    if parsed.host:
-        raise InputError("[[host]]: effect names the states of the host; take it out of the file")
-    parsed = _of_device(parsed, device if spec is not None else None)
-    percentiles = percentiles_of(parsed)
-    n_claims = n_claims_of(len(knobs), percentiles)
-    check_repetitions(repetitions, n_claims)
-    parsed = repeated(parsed, repetitions)
-    sets = _sets(knobs, parsed)
-    plan = make_plan(parsed, states=[FOUND, *(one.state for one in sets)])
-    require(plan)
-    directory = out or default_out("effect")
-    origin = Origin(text, source, tuple(changed), tuple(sys.argv))
-    quiet = _measure(plan, sets, directory, origin, wait=wait)
-    job = _Report(sets, percentiles, n_claims, plan, quiet, as_json=as_json)
-    n_failed = finish(RunDirectory(directory), as_json=as_json, publish=job.publish, show=job.show)
-    if n_failed:
-        print_note(
-            Console(stderr=True),
-            f"{n_failed} trials failed; their trial.json and logs in {directory}/trials say why",
-        )
-
-
-def _measure(
-    plan: Plan, sets: Sequence[KnobSet], directory: Path, origin: Origin, *, wait: bool
-) -> CpuSet:
-    """Run all trials and leave the host as found; give the cores that the sets were applied to."""
-    from taut.trim.effect_run import try_sets
-
-    with interruptible():
-        try:
-            with (
-                closing(TerminalProgress()) as progress,
-                measuring(
-                    plan, directory, False, progress, origin, wait=wait, in_parts=True
-                ) as session,
-            ):
-                try_sets(session.states, sets)
-                session.run(plan)
-                return session.cores.to_quiet
-        except KeyboardInterrupt:
-            raise InterruptedRun(
-                f"interrupted: the host is as it was; what was measured is in {directory}"
-            ) from None
-
-
-class _Report:
-    """Judges the trials once all have run, and writes and prints the result."""
-
-    def __init__(
-        self,
-        sets: Sequence[KnobSet],
-        percentiles: Sequence[str],
-        n_claims: int,
-        plan: Plan,
-        cores: CpuSet,
-        *,
-        as_json: bool,
-    ) -> None:
-        self._sets, self._percentiles, self._n_claims = sets, percentiles, n_claims
-        self._plan, self._cores, self._as_json = plan, cores, as_json
-        self._document: EffectDocument | None = None
-
-    def publish(self, run: RunDirectory, analysis: Analysis) -> None:
-        """Judge, and write effect.json."""
-        from taut.trim.effect import judge
-        from taut.trim.effect_document import as_document
-        from taut.trim.effect_run import read_trials
-
-        trials = read_trials(run, analysis.trials)
-        names = [one.state.name for one in self._sets]
-        lengths = {trial.duration_ns for trial in self._plan.trials}
-        self._document = as_document(
-            judge(trials, names, self._percentiles),
-            self._sets,
-            trials,
-            percentiles=self._percentiles,
-            n_claims=self._n_claims,
-            repetitions=self._plan.spec.repetitions,
-            duration_ns=lengths.pop() if len(lengths) == 1 else None,
-            cores=self._cores,
-        )
-        write_json(run.path / EFFECT_FILE, plain(self._document))
-
-    def show(self, report: Path) -> None:
-        """Print the document, or the words."""
-        assert self._document is not None, "shown when it was published"
-        if self._as_json:
-            json.dump(plain(self._document), sys.stdout)
-            print()
-        else:
-            print_effect(self._document, Console(), report)
-
-
-def _experiment(spec: Path | None, device: str | None) -> tuple[str, str]:
-    """Give the experiment's text, and what messages call it."""
-    if spec is not None:
-        return read_spec_text(spec), str(spec)
-    driver = device or "taut_forward"
-    if driver not in DRIVERS:
-        raise InputError(f"--device: unknown driver {driver!r}{did_you_mean(driver, DRIVERS)}")
-    name = "" if device else '\nname = "eager"'
-    return _DEFAULT.format(driver=f'"{driver}"{name}'), _SOURCE
-
-
-def _overrides(duration: str | None, cores: str | None, own: Sequence[str]) -> list[str]:
-    """Give the options as --set would, so that the manifest has them too."""
-    found = [*_LEAN, *own]
+    changed = [*_LEAN, *(overrides or ())]
     if duration is not None:
-        found.append(f"duration={duration}")
-    return found + core_overrides(cores)
-
-
-def _of_device(spec: Spec, name: str | None) -> Spec:
-    """Keep one device, and the loads it takes."""
-    if name is None:
-        return spec
-    kept = tuple(device for device in spec.device if device.name == name)
-    if not kept:
-        hint = did_you_mean(name, [device.name for device in spec.device])
-        raise InputError(f"--device {name}: the experiment has no such device{hint}")
-    traffic = tuple(traffic for traffic in spec.traffic if traffic.takes(kept[0]))
-    return spec.model_copy(update={"device": kept, "traffic": traffic})
-
-
-def _sets(words: Sequence[str], spec: Spec) -> list[KnobSet]:
-    """Find the sets for the cores and the device of the run; the host must be as found."""
-    if os.geteuid() != 0:
-        raise InputError("effect: changes this host for a while: run as root; nothing was changed")
-    host = Host()
-    leftovers.clean(default_base(), host)
-    if describe_applied(host) is not None:
-        refuse_applied(host)
-    assigned = choose_cores(host, spec)
-    if not assigned.to_quiet:
-        raise InputError("effect: no core is left that taut itself keeps off: it needs two cores")
-    return find_sets(words, host, situation_of(host, assigned, spec), CHECKS)
+        changed.append(f"duration={duration}")
+    changed += core_overrides(cores)
+    measure_effect(
+        knobs, spec, device, changed, repetitions=repetitions, wait=wait, as_json=as_json, out=out
+    )

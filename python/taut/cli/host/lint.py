@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from taut.cli.options import JsonOption
 from taut.core.errors import InputError
 from taut.host.host import Host
 from taut.host.kernel_parameters.command_line import command_line_of_file
@@ -55,7 +56,7 @@ def lint(
     cpus: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=8192, help="Judge it for so many cores.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Find unknown, misspelt, inert, contradictory, deprecated and dangerous parameters.
 

@@ -19,6 +19,7 @@ import typer
 from rich.console import Console
 
 from taut.binaries.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
+from taut.cli.options import JsonOption
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.units import format_ns, parse_duration_ns
@@ -60,7 +61,7 @@ def noise(
         Path | None,
         typer.Option(metavar="DIR", help="Folder for core_N.hgrm and core_N.hlog (HdrHistogram)."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Poll on cores and measure what keeps them from it: kernel, hypervisor, firmware, others."""
     if hdr is not None:

@@ -8,8 +8,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from taut.cli.host.device import CoresOption, DeviceOption, RoleOption
+from taut.cli.host.options import (
+    CoresOption,
+    DeviceOption,
+    OnlyOption,
+    RoleOption,
+    RootOption,
+    WatchOption,
+)
 from taut.cli.host.planning import boot_files_of, plan_for, print_plan
+from taut.cli.options import JsonOption, ProfileOption
 from taut.core.errors import InputError
 from taut.core.files import write_whole
 from taut.host.boot_files import check_forms
@@ -27,23 +35,13 @@ def plan(
     role: RoleOption = None,
     cores: CoresOption = None,
     device: DeviceOption = None,
-    profile: Annotated[
-        str, typer.Option(metavar="PROFILE", help="How far to go: minimal, recommended or extreme.")
-    ] = "recommended",
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Checks or remedies, as R06,K23-now; whatever profile."),
-    ] = None,
-    watch: Annotated[
-        str, typer.Option(metavar="TIME", help="How long to watch counters, 0s: not.")
-    ] = "0s",
+    profile: ProfileOption = "recommended",
+    only: OnlyOption = None,
+    watch: WatchOption = "0s",
     show_all: Annotated[
         bool, typer.Option("--all", help="Also what is left alone, and what is so already.")
     ] = False,
-    root: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
-    ] = Path("/"),
+    root: RootOption = Path("/"),
     boot: Annotated[
         bool, typer.Option("--boot", help="Write boot configuration to --out as well.")
     ] = False,
@@ -58,7 +56,7 @@ def plan(
             help="grub, bls, tuned, systemd or guest; default: what this machine reads.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what would change, now and at boot, in order, with risk, cost and reason."""
     if boot and out is None:

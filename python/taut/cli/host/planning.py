@@ -1,6 +1,5 @@
 """What plan and apply share: options, the audit they rest on, and how a plan is printed."""
 
-import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from taut.cli.host.device import waiting_of
+from taut.cli.host.options import waiting_of
+from taut.cli.host.values import shown
 from taut.core.cpus import format_cpu_list, parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
@@ -21,8 +21,6 @@ from taut.host.plan import Choice, Plan, Step, make_plan
 from taut.host.plan_document import item_text
 from taut.host.situation import Role
 from taut.report.paragraph import INDENT, print_paragraph
-
-_WIDTH = 60
 
 
 def plan_for(
@@ -82,12 +80,6 @@ def parse_profile(name: str) -> Profile:
     return known[name]
 
 
-def need_root(what: str) -> None:
-    """Refuse before anything is written."""
-    if os.geteuid() != 0:
-        raise InputError(f"{what}: needs root; run it with sudo (nothing was written)")
-
-
 def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:
     """Print what would be done, then what is left to people."""
     cores = format_cpu_list(plan.situation.cores) or "none named or found"
@@ -127,14 +119,6 @@ def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:
         print_paragraph(console, f"Note: {note}")
     if not taken:
         print_paragraph(console, "Nothing to change.")
-
-
-def shown(value: str | None) -> str:
-    """Give a value for a table: short, on one line."""
-    if value is None:
-        return "none"
-    words = " ".join(value.split())
-    return words if len(words) <= _WIDTH else f"{words[: _WIDTH - 3]}..."
 
 
 def _own_path() -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from taut.cli.host.planning import need_root, shown
+from taut.cli.host.values import need_root, shown
 from taut.core.errors import TautError
 from taut.host.host import Host
 from taut.host.journal import Journal

@@ -1,12 +1,12 @@
 """`taut host verify`: whether what apply put is still in force."""
 
 import json
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from taut.cli.host.planning import shown
+from taut.cli.host.values import shown
+from taut.cli.options import JsonOption
 from taut.host.host import Host
 from taut.host.verify import Standing, Verification, Verified
 from taut.host.verify import verify as verify_host
@@ -26,7 +26,7 @@ EXAMPLES = ("taut host verify",)
 
 
 def verify(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Read every changed setting again. Exit status 1: not all of them are in force."""
     found = verify_host(Host())

@@ -1,5 +1,6 @@
-"""Options that audit, plan, apply and cmdline share: what the machine is for, what runs there."""
+"""Options that commands of `taut host` share: the machine, what it is for, what runs there."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,6 +27,17 @@ DeviceOption = Annotated[
         metavar="DRIVER",
         help="Driver of what runs on the cores: says whether they poll or sleep; default: poll.",
     ),
+]
+OnlyOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Checks or remedies, as R06,K23-now; whatever profile."),
+]
+RootOption = Annotated[
+    Path,
+    typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
+]
+WatchOption = Annotated[
+    str, typer.Option(metavar="TIME", help="How long to watch counters, 0s: not.")
 ]
 
 

@@ -1,0 +1,77 @@
+"""What `taut reproduce` does with a published experiment, after its options are read."""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from taut.cli.run_job import Publish
+from taut.core.errors import InputError
+from taut.core.files import write_json
+from taut.core.units import parse_duration_ns
+from taut.dut.drivers import DRIVERS
+from taut.experiment.plan import Plan, make_plan
+from taut.experiment.spec import parse_spec
+from taut.experiment.words import did_you_mean
+from taut.records.documents.json_form import plain
+from taut.records.documents.published import PUBLISHED_FILE
+from taut.records.documents.results import Analysis
+from taut.records.rundir import RunDirectory
+from taut.report.paragraph import print_note
+from taut.reproduce import EXPERIMENTS
+from taut.reproduce.experiment import PublishedExperiment
+
+
+def find_experiment(name: str) -> PublishedExperiment:
+    """Give the experiment of this name; InputError: there is none."""
+    if name not in EXPERIMENTS:
+        raise InputError(f"unknown experiment {name!r}{did_you_mean(name, EXPERIMENTS)}")
+    return EXPERIMENTS[name]
+
+
+def publishing(experiment: PublishedExperiment) -> Publish:
+    """Make what adds the published figures to a run, before its report is written."""
+
+    def publish(run: RunDirectory, analysis: Analysis) -> None:
+        sections = experiment.compare(analysis.variants)
+        write_json(run.path / PUBLISHED_FILE, plain([of.document() for of in sections]))
+
+    return publish
+
+
+def plan_here(
+    experiment: PublishedExperiment, overrides: Sequence[str], *, quick: bool
+) -> tuple[str, Plan]:
+    """Give its text and plan, without the devices this machine cannot run: those are said."""
+    missing = missing_devices(experiment)
+    notes = Console(stderr=True)
+    for device, reason in missing.items():
+        print_note(notes, f"without {device}: {reason}")
+    text = experiment.spec_text(quick=quick, without=list(missing))
+    return text, make_plan(parse_spec(text, overrides, source=experiment.name))
+
+
+def match_captures(experiment: PublishedExperiment, folder: Path, out: Path) -> RunDirectory:
+    """Match every pair of a folder; give the run they become."""
+    if experiment.skip_of_captures is None:
+        raise InputError(f"--captures: {experiment.name} has published none; leave it out")
+    # Here, not above: a live run needs neither.
+    from taut.capture.native import MatchOptions
+    from taut.capture.pair_run import analyse_pairs
+    from taut.reproduce.capture_pairs import find_pairs
+
+    options = MatchOptions(skip_ns=parse_duration_ns(experiment.skip_of_captures))
+    say = partial(print_note, Console(stderr=True))
+    return analyse_pairs(find_pairs(folder), out, options, say, command_line=sys.argv)
+
+
+def missing_devices(experiment: PublishedExperiment) -> dict[str, str]:
+    """Say which optional devices this machine cannot run, and the remedy."""
+    found = {}
+    for device, driver in experiment.optional_devices().items():
+        reason = DRIVERS[driver].missing(DRIVERS[driver].options_type())
+        if reason is not None:
+            found[device] = reason
+    return found
