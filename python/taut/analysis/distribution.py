@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +29,8 @@ SCHEMA = pa.schema(
     ]
 )
 _KEYS = SCHEMA.names[:-1]
+
+Integers = npt.NDArray[np.int64]
 
 Counts = dict[tuple[int, bool], dict[str, int]]
 """Counters by (direction, is_cold)."""
@@ -105,6 +109,15 @@ def _merged(parts: Sequence[pa.Table], metric: str) -> pa.Table:
     rows = pa.concat_tables([select_metric(part, metric).drop_columns("metric") for part in parts])
     counted = rows.group_by(keys).aggregate([("n", "sum")]).rename_columns([*keys, "n"])
     return _labelled(metric, counted.sort_by([(key, "ascending") for key in keys]))
+
+
+def add_equal(values: Integers, n: Integers) -> tuple[Integers, Integers]:
+    """Give the distinct values, ascending, and what the counts of each add up to."""
+    # What is sorted in parts is merged, not sorted: several times as fast as numpy.unique.
+    order = np.argsort(values, kind="stable")
+    values, n = values[order], n[order]
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
+    return values[first], np.add.reduceat(n, first)
 
 
 def _derive(engine: Engine, distribution: pa.Table) -> pa.Table:

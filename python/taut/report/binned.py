@@ -115,5 +115,5 @@ def _draw(
     layers: list[alt.Chart] = [area, line]
     if mark_us is not None:
         rule = alt.Chart(alt.InlineData(values=[{"at_us": mark_us}]))
-        layers.append(rule.mark_rule(strokeDash=[4, 3], color="@muted").encode(x="at_us:Q"))
+        layers.append(rule.mark_rule(strokeDash=[4, 3], color="@muted").encode(x=alt.X("at_us:Q")))
     return layered(*layers, height=_HEIGHT)

@@ -5,12 +5,13 @@ and where asked an SVG and a PNG; vega.py draws these.  Figures use Altair throu
 that another library means another version of this file and of figures/, and nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import altair as alt
+from altair.utils.schemapi import disable_debug_mode
 
 from taut.records.documents.json_form import Json, JsonObject
 from taut.report.vega import draw_images, keep_script, script_of
@@ -21,6 +22,9 @@ __all__ = [
     "Mark",
     "alt",
     "as_spec",
+    "at_x",
+    "at_y",
+    "at_y2",
     "colour_scale",
     "column_data",
     "decades",
@@ -38,8 +42,18 @@ Chart = alt.LayerChart | alt.Chart
 Mark: TypeAlias = Mapping[str, str | int | float | bool]
 """One drawn mark: its columns by name; all marks of a chart have the same columns."""
 
+# Places in pixels. Altair does not say that they are functions; for its own, alt.value, it makes a
+# table of all its classes at each call.
+at_x: Callable[[float], alt.XValue] = alt.XValue
+at_y: Callable[[float], alt.YValue] = alt.YValue
+at_y2: Callable[[float], alt.Y2Value] = alt.Y2Value
+
 VEGALITE: str = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 """The version whose specifications these are, as `6.1`."""
+
+# To hold each part and then the whole against Vega-Lite's schema takes as long again as to draw:
+# tests do it (tests/report/figures).
+disable_debug_mode()
 
 _LINEAR_ROOM = 0.05
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
@@ -159,15 +173,16 @@ def _cell(value: object) -> str:
     return text
 
 
-def layered(*layers: alt.Chart, height: int) -> Chart:
+def layered(*layers: Chart, height: int, **properties: Any) -> Chart:
     """Put charts on top of one another."""
-    chart: Chart = alt.LayerChart(layer=list(layers)).properties(height=height)
+    # Not by .properties: each such call copies every layer in it three times.
+    chart: Chart = alt.LayerChart(layer=list(layers), height=height, **properties)
     return chart
 
 
 def as_spec(chart: Chart) -> dict[str, Json]:
     """The Vega-Lite specification, its colours still tokens, as wide as its container."""
-    spec: dict[str, Json] = dict(chart.to_dict())
+    spec: dict[str, Json] = dict(chart.to_dict(validate=False))
     spec["config"] = dict(_CONFIG)
     spec["width"] = "container"
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from taut.analysis.compare import Pair
+from taut.analysis.distribution import add_equal, select_metric
 from taut.analysis.load import LoadKey, load_of, load_words, rows_of
 from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import read_distribution
@@ -60,22 +61,23 @@ class Device:
         return self.row.device.host
 
     @cached_property
-    def _rows(self) -> pa.Table:
-        return pa.concat_tables(read_distribution(self.runs[t.name], t.name) for t in self.trials)
+    def _distributions(self) -> Mapping[str, pa.Table]:
+        """Those of each trial."""
+        return {t.name: read_distribution(self.runs[t.name], t.name) for t in self.trials}
 
-    def counts(self, metric: str, *, with_void: bool = True) -> tuple[Ints, Ints]:
+    def counts(
+        self, metric: str, *, with_void: bool = True, of: TrialResult | None = None
+    ) -> tuple[Ints, Ints]:
         """Count the distinct values of a metric, ascending.
 
-        Repetitions and directions are merged, the warm-up is left out.
+        Repetitions, unless one is asked for, and directions are merged, the warm-up is left out.
         """
-        rows = self._rows
-        keep = (rows["metric"].to_numpy() == metric) & ~rows["is_cold"].to_numpy()
+        chosen = self._distributions.values() if of is None else [self._distributions[of.name]]
+        rows = pa.concat_tables(select_metric(table, metric) for table in chosen)
+        keep = ~rows["is_cold"].to_numpy()
         if not with_void:
             keep &= ~rows["is_void"].to_numpy()
-        values, place = np.unique(rows["value_ns"].to_numpy()[keep], return_inverse=True)
-        n = np.zeros(len(values), np.int64)
-        np.add.at(n, place, rows["n"].to_numpy()[keep])
-        return values, n
+        return add_equal(rows["value_ns"].to_numpy()[keep], rows["n"].to_numpy()[keep])
 
     def worst(self, n: int) -> list[SlowPacket]:
         """List the n slowest packets of the repetition with the slowest one; none if unrecorded."""

@@ -44,6 +44,12 @@ def test_figure_draws_a_small_chart_in_colour_tokens(figure, scene):
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
+def test_figure_says_only_what_vega_lite_knows(figure, scene):
+    # Raises where it does not; taut itself does not look.
+    figure.draw(scene).to_dict(validate=True)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.id)
 def test_figure_writes_svg_and_png(figure, scene, tmp_path):
     write_images({figure.id: as_spec(figure.draw(scene))}, tmp_path)
 

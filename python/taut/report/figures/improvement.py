@@ -62,7 +62,7 @@ class Improvement:
             axis=alt.Axis(title="improvement", labelExpr=_SIGNED),
         )
         bars = base.mark_rule(strokeWidth=2, clip=True).encode(
-            y=alt.Y("low:Q", scale=alt.Scale(domain=[low, high], nice=True)), y2="high:Q"
+            y=alt.Y("low:Q", scale=alt.Scale(domain=[low, high], nice=True)), y2=alt.Y2("high:Q")
         )
         marks = [
             base.transform_filter(alt.datum.claim == claim)
@@ -71,7 +71,7 @@ class Improvement:
             for claim in (_CLAIMED, _OPEN)
         ]
         zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
-        none = zero.mark_rule(color="@muted", strokeDash=[4, 3]).encode(y="zero:Q")
+        none = zero.mark_rule(color="@muted", strokeDash=[4, 3]).encode(y=alt.Y("zero:Q"))
         return layered(none, bars, *marks, height=_HEIGHT)
 
 

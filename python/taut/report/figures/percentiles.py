@@ -56,7 +56,7 @@ class Percentiles:
                     ),
                     legend=None,
                 ),
-                detail="part:N",
+                detail=alt.Detail("part:N"),
                 tooltip=[
                     alt.Tooltip("device:N"),
                     alt.Tooltip("one_in:Q", format=",.1f", title="one packet in"),

@@ -70,10 +70,10 @@ class Repetitions:
                 alt.Tooltip("latency_us:Q", format=",.3f", title="latency (µs)"),
             ],
         )
-        line = base.mark_line(strokeWidth=1, opacity=0.5).encode(x=x, detail="trial:N")
+        line = base.mark_line(strokeWidth=1, opacity=0.5).encode(x=x, detail=alt.Detail("trial:N"))
         heads = alt.Chart(alt.InlineData(values=[{"trial": label} for label in labels]))
         words = heads.mark_text(align="left", fontWeight="bold").encode(
-            x=alt.value(4), y=y, text="trial:N"
+            x=alt.value(4), y=y, text=alt.Text("trial:N")
         )
         return layered(line, points, words, height=19 * len(names))
 

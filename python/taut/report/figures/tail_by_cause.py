@@ -1,7 +1,7 @@
 """The tail of each traced trial, coloured by what made its packets late."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,12 @@ from taut.report.chart import (
     Chart,
     Mark,
     alt,
+    at_x,
+    at_y,
+    at_y2,
     column_data,
     decades,
+    layered,
     time_axis,
     time_scale,
 )
@@ -135,12 +139,8 @@ class TailByCause:
             layers += _word_layers(panel, colour)
             layers.append(_curve_layer(panel, rows, x, colour, (min(times), max(times))))
             layers.append(_bar_layer(panel, x, colour))
-        chart: Chart = (
-            alt.LayerChart(layer=layers)
-            .resolve_scale(y="independent")
-            .properties(height=panels[-1].end - _BELOW)
-        )
-        return chart
+        height = panels[-1].end - _BELOW
+        return layered(*layers, height=height, resolve={"scale": {"y": "independent"}})
 
 
 def _panels(scene: Scene) -> list[_Panel]:
@@ -174,7 +174,7 @@ def _colour(panels: Sequence[_Panel]) -> alt.Color:
 
 def _curve_rows(panel: _Panel) -> list[Mark]:
     """The percentile curve of this trial alone."""
-    counts = replace(panel.device, trials=[panel.trial]).counts("latency")
+    counts = panel.device.counts("latency", of=panel.trial)
     return [
         {"one_in": one_in, "latency_us": latency_us}
         for _, one_in, latency_us in curve_points(*counts)
@@ -187,7 +187,7 @@ def _grid_layer(panel: _Panel, x: alt.X, most: float) -> alt.Chart:
     rules: alt.Chart = (
         alt.Chart(lines)
         .mark_rule(color="@grid")
-        .encode(x=x, y=alt.value(panel.curve[1]), y2=alt.value(panel.bars[0]))
+        .encode(x=x, y=at_y(panel.curve[1]), y2=at_y2(panel.bars[0]))
     )
     return rules
 
@@ -273,10 +273,11 @@ def _bar_layer(panel: _Panel, x: alt.X, colour: alt.Color) -> alt.LayerChart:
         rows = [row for row in _stacked(panel) if row["is_guess"] == is_guess]
         if rows:
             bars = alt.Chart(column_data(rows)).mark_rect(**(_PALE if is_guess else _PLAIN))
-            bars = bars.encode(x=x, x2="until:Q", y=y, y2="high:Q", color=colour, tooltip=tooltip)
+            ends = {"x2": alt.X2("until:Q"), "y2": alt.Y2("high:Q")}
+            bars = bars.encode(x=x, y=y, color=colour, tooltip=tooltip, **ends)
             edge = alt.Stroke("cause:N", scale=colour["scale"], legend=None)
             layers.append(bars.encode(stroke=edge) if is_guess else bars)
-    layers.append(numbers.encode(x=x, y=alt.value(panel.bars[1] - 3), text="n:N"))
+    layers.append(numbers.encode(x=x, y=at_y(panel.bars[1] - 3), text=alt.Text("n:N")))
     found: alt.LayerChart = alt.LayerChart(layer=layers)
     return found
 
@@ -327,16 +328,17 @@ def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
     ]
     name, length = (alt.Chart(alt.InlineData(values=[head])) for head in heads)
     words: dict[str, Any] = {"align": "left", "baseline": "middle", "color": "@ink"}
+    x, text = at_x(_LEFT), alt.Text("text:N")
     return [
-        name.mark_text(**words, fontWeight="bold").encode(x=alt.value(_LEFT), y=at, text="text:N"),
-        length.mark_text(**words).encode(x=alt.value(_LEFT), y=at, text="text:N"),
+        name.mark_text(**words, fontWeight="bold").encode(x=x, y=at, text=text),
+        length.mark_text(**words).encode(x=x, y=at, text=text),
         *(
             of_lines.transform_filter(f"datum.cause && datum.is_guess == {str(is_guess).lower()}")
             .mark_point(shape="square", filled=not is_guess, size=90, opacity=1)
-            .encode(x=alt.value(_LEFT + 6), y=at, color=colour)
+            .encode(x=at_x(_LEFT + 6), y=at, color=colour)
             for is_guess in (False, True)
         ),
-        of_lines.mark_text(**words).encode(x=alt.value(_LEFT + 16), y=at, text="text:N"),
+        of_lines.mark_text(**words).encode(x=at_x(_LEFT + 16), y=at, text=text),
     ]
 
 
