@@ -22,6 +22,9 @@ from waiting import state_of, wait_for
 
 TAUT = (sys.executable, "-m", "taut.cli.main")
 VOID, COLD = PacketFlag.VOID, PacketFlag.COLD
+Window = tuple[int, int]
+STALL_NS = 50_000
+"""A gap as long or longer is longer than a scheduler's tick takes, or sending a batch."""
 NOT_FIRST = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
 
 
@@ -71,16 +74,43 @@ class Trial:
 
         `least_ns`: of gaps that are as long or longer.
         """
+        packets = self.packets
+        return self._touched(thread, packets["sent_ns"], packets["received_ns"], least_ns)
+
+    def _touched(
+        self, thread: str, sent: np.ndarray, received: np.ndarray, least_ns: int
+    ) -> np.ndarray:
         starts, ends = self.gaps(thread)
         is_long = ends - starts >= least_ns
         starts, ends = starts[is_long], ends[is_long]
-        sent, received = self.packets["sent_ns"], self.packets["received_ns"]
         if starts.size == 0:
             return np.zeros(sent.size, bool)
         # Gaps of one thread follow each other: the first that ends after the sending decides.
         first_after = np.searchsorted(ends, sent, side="left")
         at = np.minimum(first_after, starts.size - 1)
         return (first_after < starts.size) & (starts[at] <= received)
+
+    def met_a_stall(self, rows: dict[str, np.ndarray]) -> np.ndarray:
+        """Whether packets explained did not wait for packets alone.
+
+        They are void (also those that left late: the gap was over when they did), or met a stall of
+        either thread, or were slowed.
+        """
+        sent, received = rows["sent_ns"], rows["received_ns"]
+        met = rows["is_void"].astype(bool) | self.was_slowed(sent, received)
+        for thread in ("generator", "forwarder"):
+            met |= self._touched(thread, sent, received, STALL_NS)
+        return met
+
+    def has_other_stall(self, span: Window, stop: Window) -> bool:
+        """Whether either thread stalled in a time, but for what a stop did."""
+
+        def one(starts: np.ndarray, ends: np.ndarray) -> bool:
+            of_stop = (starts < stop[1]) & (ends > stop[0])
+            is_in = (starts < span[1]) & (ends > span[0]) & (ends - starts >= STALL_NS)
+            return bool((is_in & ~of_stop).any())
+
+        return any(one(*self.gaps(thread)) for thread in ("generator", "forwarder"))
 
     def at_ns(self, mono_raw_ns: int) -> int:
         """A reading of CLOCK_MONOTONIC_RAW as time of this trial."""
@@ -196,7 +226,6 @@ def passed(run: Run) -> Run:
     return run
 
 
-Window = tuple[int, int]
 LONG_NS = 1_000_000
 
 

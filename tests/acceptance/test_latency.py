@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from acceptance_run import VOID, Run, Trial, passed, run_taut
+from acceptance_run import STALL_NS, VOID, Run, Trial, passed, run_taut
 
 pytestmark = pytest.mark.acceptance
 
@@ -162,7 +162,7 @@ def calm_latency(trial: Trial) -> np.ndarray:
     Short gaps do not matter here: to send a batch takes long enough to be one, in most batches.
     """
     packets = trial.packets
-    met = trial.touched_by_gap("forwarder", 50_000) | (packets["flags"] & VOID != 0)
+    met = trial.touched_by_gap("forwarder", STALL_NS) | (packets["flags"] & VOID != 0)
     return (packets["received_ns"] - packets["sent_ns"])[~met]
 
 

@@ -23,7 +23,7 @@ name = "eager"
 rates = ["100kpps"]
 """
 STALL_NS = 5_000_000
-N_STALLS = 10
+N_STALLS = 14
 SEND_NS = 20_000
 """What a transmit call may take after the stamp that is taken before it."""
 
