@@ -120,8 +120,9 @@ def test_a_clock_that_cannot_be_used_ends_the_run(tmp_path: Path):
 
 
 def test_a_rate_no_port_takes_is_counted_and_marked(tmp_path: Path):
-    run = passed(run_taut(tmp_path, SPEC, "--set", 'traffic.0.rates=["100Mpps"]'))
+    run = passed(run_taut(tmp_path, SPEC, "--set", 'traffic.0.rates=["100Mpps"]', "--json"))
 
+    assert json.loads(run.stdout)["trials"] == run.results  # one document and nothing else
     result = run.results[0]
     assert result["unsent"] > 0
     assert not result["rate_ok"]
@@ -253,9 +254,3 @@ def test_a_second_run_on_the_same_cores_stops_or_waits_and_names_the_first(tmp_p
     assert not second.path.exists()
     assert f"pid {first.pid}) measures there; waiting for its end" in told
     assert [result["status"] for result in third.results] == ["whole"]
-
-
-def test_json_is_one_document_on_stdout(tmp_path: Path):
-    run = passed(run_taut(tmp_path, SPEC, "--json"))
-
-    assert json.loads(run.stdout)["trials"] == run.results

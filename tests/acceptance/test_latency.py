@@ -5,7 +5,7 @@ import pytest
 
 from acceptance_run import STALL_NS, VOID, Run, Trial, passed, run_taut
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 HEAD = """
 name = "acceptance"
@@ -45,7 +45,6 @@ def under_every_load(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return passed(run_taut(tmp_path_factory.mktemp("loads"), HEAD + FORWARDERS + loads))
 
 
-@pytest.mark.long
 def test_2_waiting_for_a_batch_costs_ten_times_the_median(under_every_load: Run):
     run = under_every_load
     eager, buffered = (
@@ -56,7 +55,6 @@ def test_2_waiting_for_a_batch_costs_ten_times_the_median(under_every_load: Run)
     assert buffered >= 10 * eager
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("load", LOADS)
 def test_2_sums_come_out_under_every_load(under_every_load: Run, load: str):
     results = [result for result in under_every_load.results if result["traffic"] == load]

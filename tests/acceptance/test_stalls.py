@@ -28,6 +28,7 @@ SEND_NS = 20_000
 """What a transmit call may take after the stamp that is taken before it."""
 
 
+@pytest.mark.long
 def test_4_a_stall_of_the_generator_is_blamed_on_it(tmp_path: Path):
     _, trial, windows = with_stops(tmp_path, SPEC, "taut-generate", n=N_STALLS, stop_ns=STALL_NS)
 

@@ -160,7 +160,8 @@ def test_a_dry_run_measures_and_changes_nothing(spec: Path):
     assert left_different(before) == []
 
 
-@pytest.mark.parametrize("attempt", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2))])
+@pytest.mark.long
+@pytest.mark.parametrize("attempt", range(3))
 def test_killed_at_any_moment_it_leaves_nothing(spec: Path, attempt: int):
     before, threads = snapshot(), affinities()
     moment_s = random.Random(attempt).uniform(3, 9)

@@ -27,7 +27,7 @@ def trial(tmp_path):
 
 def test_chunks_do_not_change_a_number(trial, monkeypatch):
     whole = measure(trial / "packets.parquet", 3)
-    monkeypatch.setattr(tables, "CHUNK_PACKETS", 777)
+    monkeypatch.setattr(tables, "CHUNK_PACKETS", 2_777)
     chunked = measure(trial / "packets.parquet", 3)
 
     assert chunked.distribution.equals(whole.distribution)

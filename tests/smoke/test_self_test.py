@@ -111,6 +111,7 @@ def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None
     assert sum(act["missed"] for act in acts) <= 0.2 * felt, acts
 
 
+@pytest.mark.long
 @two_cores
 @pytest.mark.parametrize(
     ("arguments", "programs"),
@@ -119,7 +120,6 @@ def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None
             ["--path", "eager", "--acts", "5000"],
             ["taut-generate", "taut-inject"],
             id="path",
-            marks=pytest.mark.long,
         ),
         pytest.param(["--cause", "stopped", "--acts", "200"], ["taut-inject"], id="cause"),
     ],

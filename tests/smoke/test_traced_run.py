@@ -28,6 +28,8 @@ link = "memif"
 [[traffic]]
 rates = ["10kpps"]
 """
+SHORT = ("--set", "duration=100ms")
+"""Of trials that cannot be traced."""
 
 
 def command(tmp_path: Path, *arguments: str) -> list[str]:
@@ -140,7 +142,7 @@ def test_no_trace_is_in_the_manifest_and_leaves_packets_alone(tmp_path: Path) ->
 def test_a_machine_that_cannot_trace_is_told_of_once_and_measured(
     tmp_path: Path, broken: dict[str, str]
 ) -> None:
-    done, metas = run(tmp_path, "--set", "repetitions=2", **broken, PROBE_TOO="1")
+    done, metas = run(tmp_path, "--set", "repetitions=2", *SHORT, **broken, PROBE_TOO="1")
 
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("no room for a buffer") == 1
@@ -151,7 +153,7 @@ def test_a_machine_that_cannot_trace_is_told_of_once_and_measured(
 def test_a_trace_that_will_not_start_costs_the_trial_nothing_else(
     tmp_path: Path, broken: dict[str, str]
 ) -> None:
-    done, [meta] = run(tmp_path, **broken)
+    done, [meta] = run(tmp_path, *SHORT, **broken)
 
     assert done.returncode == 0, done.stderr
     assert "not traced: taut-trace: no room for a buffer" in done.stderr
