@@ -32,7 +32,7 @@ demo: build ## measure a Linux bridge and DPDK forwarders, as found and trimmed 
 	@bin/taut run examples/demo.toml --images
 
 # The Python tests come last: their last line is the verdict.
-test: build sanitize ## C units, also under sanitizers, Python, seam, smoke, acceptance (15 minutes)
+test: build sanitize ## C units, also under sanitizers, Python, seam, smoke, acceptance (10 minutes)
 	@devtools/setup.sh test
 	@devtools/meson_test $(BUILD)
 	@devtools/test $(PYTEST_ARGS)

@@ -31,6 +31,7 @@ settings.load_profile("taut")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--stage", choices=STAGES, help="only the tests of this stage of make test")
+    parser.addoption("--all", action="store_true", help="with --stage beside: what is long, too")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -63,8 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(NO_ROOT)
     items.sort(key=lambda item: (_is_last(item), not comes_first(item.nodeid)))
     if asked := config.getoption("--stage"):
-        others = [item for item in items if _stage(item) != asked]
-        items[:] = [item for item in items if _stage(item) == asked]
+        takes_long = asked == "long" or config.getoption("--all")
+        kept, others = [], []
+        for item in items:
+            is_left_out = item.get_closest_marker("long") and not takes_long
+            (kept if _stage(item) == asked and not is_left_out else others).append(item)
+        items[:] = kept
         config.hook.pytest_deselected(items=others)
 
 

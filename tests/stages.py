@@ -3,11 +3,14 @@
 Stage `beside` runs on several cores at once: its tests touch nothing but files and servers of their
 own. Stage `alone` follows, one test at a time: what measures this machine or changes it. Stage
 `long` is of the same kind, for what is exhaustive: many repetitions of what a test of the other two
-does a few times, or one proof that takes minutes. Every test is in exactly one of the three.
+does a few times, or one proof that takes minutes. What is exhaustive but touches nothing runs in
+stage `beside` all the same, if --all is given. Every test is in exactly one of the three.
 """
 
 import re
 from collections.abc import Iterable
+
+import pytest
 
 from taut.storage.engines import ENGINES
 
@@ -18,14 +21,20 @@ SERVERS = tuple(name for name, kind in ENGINES.items() if not kind.is_embedded)
 _FIVE_BOOTS = "tests/acceptance/test_guest_boots.py"
 _OF_A_SERVER = re.compile(rf"[\[_-]({'|'.join(SERVERS)})[\]_.-]")
 
+SPARK_AT_LENGTH = pytest.mark.parametrize(
+    "engine_at",
+    [pytest.param(name, marks=pytest.mark.long) if name == "spark" else name for name in ENGINES],
+    indirect=True,
+    scope="session",
+)
+"""Every engine, but Spark only with --all: a query takes it a second, however little there is."""
+
 
 def stage_of(marks: Iterable[str]) -> str:
     """Name the stage of a test that bears these marks."""
     found = set(marks)
-    if "long" in found:
-        return "long"
     if "alone" in found or (found & _TOUCH_THE_MACHINE and "beside" not in found):
-        return "alone"
+        return "long" if "long" in found else "alone"
     return "beside"
 
 

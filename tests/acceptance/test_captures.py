@@ -29,6 +29,7 @@ from made_captures import (
     write_capture,
 )
 from servers import missing_spark
+from stages import SPARK_AT_LENGTH
 from taut.cli.main import run_command
 from taut.core.binaries import find_binary
 from waiting import wait_for
@@ -114,6 +115,7 @@ def in_an_engine(
     return json.loads(capsys.readouterr().out)
 
 
+@SPARK_AT_LENGTH
 def test_every_engine_matches_and_gives_the_known_numbers(
     engine_at: tuple[str, str | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,6 +127,7 @@ def test_every_engine_matches_and_gives_the_known_numbers(
     assert_expected(found, "1s")
 
 
+@SPARK_AT_LENGTH
 def test_every_engine_gives_the_same_of_what_was_matched_natively(
     engine_at: tuple[str, str | None], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -150,7 +153,7 @@ def test_a_taut_of_its_own_brings_its_spark_and_ends_with_it(tmp_path: Path) -> 
     before = write_capture(tmp_path / "in.pcap", pcap_bytes(ingress))
     after = write_capture(tmp_path / "out.pcap", pcap_bytes(egress))
 
-    found = document(before, after, "--no-content", "--engine", "spark", "--match", "engine")
+    found = document(before, after, "--no-content", "--engine", "spark")
 
     assert found == document(before, after, "--no-content")
 

@@ -79,9 +79,22 @@ def assert_agrees(
     assert found.counts == reference.counts(matching, skip_ns)
 
 
-@settings(max_examples=200, deadline=None)
-@given(pair=SMALL_PAIRS, window_ns=st.integers(1, 12), skip_ns=st.integers(0, 30))
+ANY_SMALL_PAIR = given(pair=SMALL_PAIRS, window_ns=st.integers(1, 12), skip_ns=st.integers(0, 30))
+
+
+@settings(max_examples=50, deadline=None)
+@ANY_SMALL_PAIR
 def test_small_pairs(pair: tuple[list[Frame], list[Frame]], window_ns: int, skip_ns: int) -> None:
+    with TemporaryDirectory(prefix="taut-agree-") as folder:
+        assert_agrees(Path(folder), pair, window_ns, skip_ns)
+
+
+@pytest.mark.long
+@settings(max_examples=200, deadline=None)
+@ANY_SMALL_PAIR
+def test_many_small_pairs(
+    pair: tuple[list[Frame], list[Frame]], window_ns: int, skip_ns: int
+) -> None:
     with TemporaryDirectory(prefix="taut-agree-") as folder:
         assert_agrees(Path(folder), pair, window_ns, skip_ns)
 

@@ -23,6 +23,7 @@ from made_captures import (
     shift_clock,
     tangled_pair,
 )
+from stages import SPARK_AT_LENGTH
 from taut.capture.matching import class_counts, match_in_engine
 from taut.core.errors import InputError
 from taut.records.convert import PACKET_SCHEMA
@@ -66,9 +67,21 @@ def engine(engine_at: tuple[str, str | None]) -> Iterator[Engine]:
         yield opened
 
 
-@settings(max_examples=300, deadline=None)
-@given(pair=SMALL_PAIRS, window_ns=st.integers(1, 12), skip_ns=st.integers(0, 30))
+ANY_SMALL_PAIR = given(pair=SMALL_PAIRS, window_ns=st.integers(1, 12), skip_ns=st.integers(0, 30))
+
+
+@settings(max_examples=60, deadline=None)
+@ANY_SMALL_PAIR
 def test_duckdb_agrees_with_the_reference_on_small_pairs(
+    duckdb: Engine, pair: tuple[list[Frame], list[Frame]], window_ns: int, skip_ns: int
+) -> None:
+    assert_agrees(duckdb, *pair, window_ns, skip_ns)
+
+
+@pytest.mark.long
+@settings(max_examples=300, deadline=None)
+@ANY_SMALL_PAIR
+def test_duckdb_agrees_with_the_reference_on_many_small_pairs(
     duckdb: Engine, pair: tuple[list[Frame], list[Frame]], window_ns: int, skip_ns: int
 ) -> None:
     assert_agrees(duckdb, *pair, window_ns, skip_ns)
@@ -86,6 +99,7 @@ def test_duckdb_agrees_with_the_reference_on_tangled_pairs(
     assert_agrees(duckdb, *pair, window_ns, skip_ns=500)
 
 
+@SPARK_AT_LENGTH
 def test_every_engine_agrees_with_the_reference_on_a_tangled_pair(engine: Engine) -> None:
     pair = tangled_pair(1, 1_500, 200)
 
@@ -94,6 +108,7 @@ def test_every_engine_agrees_with_the_reference_on_a_tangled_pair(engine: Engine
     assert all(n > 0 for n in reference.counts(matching, skip_ns=500).values())
 
 
+@SPARK_AT_LENGTH
 def test_planted_faults_are_counted_as_they_were_planted(engine: Engine) -> None:
     pair = planted_pair(WINDOW_NS)
 
@@ -137,6 +152,7 @@ def test_an_egress_clock_behind_the_ingress_clock_gives_negative_latencies(
     assert {row[7] - row[6] for row in matched_rows(duckdb)} == {3175 - 5_000}
 
 
+@SPARK_AT_LENGTH
 @pytest.mark.parametrize(("n_ingress", "n_egress"), [(0, 0), (3, 0), (0, 3)])
 def test_an_empty_side_is_no_fault(engine: Engine, n_ingress: int, n_egress: int) -> None:
     pair = made_pair(3)

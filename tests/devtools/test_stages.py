@@ -18,6 +18,9 @@ from stages import STAGES, comes_first, company_of, may_hold, stage_of
         (("guest",), "alone"),
         (("alone",), "alone"),
         (("smoke", "root", "long"), "long"),
+        (("alone", "long"), "long"),
+        (("long",), "beside"),
+        (("acceptance", "beside", "long"), "beside"),
         (("acceptance", "beside"), "beside"),
     ],
 )

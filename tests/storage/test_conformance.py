@@ -21,6 +21,7 @@ from made_packets import (
     write_packets,
 )
 from made_run import MadeTrial, MadeVariant, make_run
+from stages import SPARK_AT_LENGTH
 from taut.analysis import hdr_export, tables
 from taut.analysis.blocks import count_by_time
 from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
@@ -106,6 +107,7 @@ def measured(packets, engine_at):
         return both(lambda e: measure_packets(e, packets, N_FLOWS), engine_at)
 
 
+@SPARK_AT_LENGTH
 @pytest.mark.parametrize(
     "metric", [m for m in METRICS if m.shape is Shape.DISTRIBUTION], ids=lambda m: m.name
 )
@@ -116,6 +118,7 @@ def test_metric_is_the_same(metric, measured):
     assert got.equals(expected)
 
 
+@SPARK_AT_LENGTH
 def test_every_distribution_and_counter_is_the_same(measured):
     expected, got = measured
 
@@ -124,6 +127,7 @@ def test_every_distribution_and_counter_is_the_same(measured):
     assert got.counts == expected.counts
 
 
+@SPARK_AT_LENGTH
 def test_generators_histogram_is_the_same(run, engine_at):
     histogram = next(run.glob("trials/*device*")) / "histogram.parquet"
 
@@ -132,6 +136,7 @@ def test_generators_histogram_is_the_same(run, engine_at):
     assert got.distribution.equals(expected.distribution)
 
 
+@SPARK_AT_LENGTH
 def test_episodes_are_the_same(packets, engine_at):
     def ask(engine):
         tables.load_packets(engine, packets)
@@ -144,6 +149,7 @@ def test_episodes_are_the_same(packets, engine_at):
     assert any(episode.gaps for episode in expected.worst)
 
 
+@SPARK_AT_LENGTH
 def test_worst_packets_are_the_same(packets, engine_at):
     expected, got = both(lambda e: worst_packets(e, packets, n=500), engine_at)
 
@@ -151,6 +157,7 @@ def test_worst_packets_are_the_same(packets, engine_at):
     assert expected.num_rows > 100
 
 
+@SPARK_AT_LENGTH
 def test_intervals_are_the_same(packets, engine_at):
     def ask(engine):
         tables.load_packets(engine, packets)
@@ -164,6 +171,7 @@ def test_intervals_are_the_same(packets, engine_at):
     assert got == expected
 
 
+@SPARK_AT_LENGTH
 def test_counts_by_block_are_the_same(packets, engine_at):
     def ask(engine):
         tables.load_packets(engine, packets)
@@ -175,6 +183,7 @@ def test_counts_by_block_are_the_same(packets, engine_at):
     assert len(set(expected["block"].to_pylist())) > 1
 
 
+@SPARK_AT_LENGTH
 def test_a_whole_run_is_the_same(run, engine_at):
     def ask(name, url):
         document = analyse_run(RunDirectory(run), name, engine_url=url)
