@@ -53,7 +53,10 @@ def document() -> Iterator[str]:
     yield from members("Ports (both programs)", forward["ports"])
     yield from members("Causes (`taut-inject CAUSE:option=value`)", inject["causes"])
     yield from python_tables()
-    others = [describe(name) for name in ("taut-clock", "taut-match", "taut-noise", "taut-trace")]
+    others = [
+        describe(name)
+        for name in ("taut-clock", "taut-match", "taut-count", "taut-noise", "taut-trace")
+    ]
     for program in (forward, generate, *others, inject):
         yield f"## {program['program']}\n"
         yield f"{program['summary']}.\n"

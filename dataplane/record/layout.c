@@ -129,6 +129,15 @@ static const struct field frame_record[] = {
 	FIELD(frame_record, reserved),
 };
 
+static const struct field time_count_record[] = {
+	FIELD(time_count_record, start_ns),
+	FIELD(time_count_record, value_ns),
+	FIELD(time_count_record, n),
+	FIELD(time_count_record, direction),
+	FIELD(time_count_record, is_void),
+	FIELD(time_count_record, reserved),
+};
+
 static const struct layout layouts[] = {
 	LAYOUT(clock_point, clock_point),
 	LAYOUT(record_file_header, record_file_header),
@@ -138,6 +147,7 @@ static const struct layout layouts[] = {
 	LAYOUT(injection_record, injection_record),
 	LAYOUT(histogram_record, histogram_record),
 	LAYOUT(frame_record, frame_record),
+	LAYOUT(time_count_record, time_count_record),
 };
 
 static const struct constant record_kind[] = {
@@ -147,6 +157,7 @@ static const struct constant record_kind[] = {
 	CONSTANT(RECORD_HISTOGRAM),
 	CONSTANT(RECORD_FRAME),
 	CONSTANT(RECORD_INJECTION),
+	CONSTANT(RECORD_TIME_COUNT),
 };
 
 static const struct constant packet_flag[] = {

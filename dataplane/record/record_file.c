@@ -20,6 +20,8 @@ size_t record_size_of(enum record_kind kind)
 		return sizeof(struct histogram_record);
 	case RECORD_FRAME:
 		return sizeof(struct frame_record);
+	case RECORD_TIME_COUNT:
+		return sizeof(struct time_count_record);
 	}
 	return 0;
 }

@@ -22,6 +22,7 @@ enum record_kind {
 	RECORD_HISTOGRAM = 4,
 	RECORD_FRAME = 5,
 	RECORD_INJECTION = 6,
+	RECORD_TIME_COUNT = 7,
 };
 
 // Written when the file is opened, again with last and n_records when it is closed. A header
@@ -170,6 +171,17 @@ struct histogram_record {
 	uint8_t reserved[3];
 };
 
+// How often packets sent in one step of time took so long (taut-count). Not in ticks: the steps are
+// of nanoseconds.
+struct time_count_record {
+	int64_t start_ns; // of the step
+	int64_t value_ns; // the leading bits of the latency; the others are 0
+	uint64_t n;
+	uint8_t direction;
+	uint8_t is_void;
+	uint8_t reserved[6];
+};
+
 enum histogram_series {
 	SERIES_SERVICE = 0, // received - sent
 	SERIES_INTENT = 1, // received - due
@@ -209,4 +221,5 @@ static_assert(sizeof(struct gap_record) == 24, "read by records/layout.py");
 static_assert(sizeof(struct event_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct injection_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct histogram_record) == 32, "read by records/layout.py");
+static_assert(sizeof(struct time_count_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct frame_record) == 40, "read by records/layout.py");

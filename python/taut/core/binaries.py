@@ -12,6 +12,7 @@ BINARIES = (
     "taut-generate",
     "taut-clock",
     "taut-match",
+    "taut-count",
     "taut-noise",
     "taut-trace",
     "taut-inject",

@@ -20,6 +20,7 @@ class RecordKind(IntEnum):
     HISTOGRAM = 4
     FRAME = 5
     INJECTION = 6
+    TIME_COUNT = 7
 
 
 class PacketFlag(IntFlag):
@@ -221,6 +222,17 @@ FRAME = np.dtype(
     ]
 )
 
+TIME_COUNT = np.dtype(
+    [
+        ("start_ns", "<i8"),
+        ("value_ns", "<i8"),
+        ("n", "<u8"),
+        ("direction", "u1"),
+        ("is_void", "u1"),
+        ("reserved", "V6"),
+    ]
+)
+
 # The C name of each struct: what taut-layout prints and the seam test looks up.
 STRUCTS = {
     "clock_point": CLOCK_POINT,
@@ -231,6 +243,7 @@ STRUCTS = {
     "injection_record": INJECTION,
     "histogram_record": HISTOGRAM,
     "frame_record": FRAME,
+    "time_count_record": TIME_COUNT,
 }
 
 RECORDS = {
@@ -240,4 +253,5 @@ RECORDS = {
     RecordKind.INJECTION: INJECTION,
     RecordKind.HISTOGRAM: HISTOGRAM,
     RecordKind.FRAME: FRAME,
+    RecordKind.TIME_COUNT: TIME_COUNT,
 }

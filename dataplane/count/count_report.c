@@ -1,0 +1,274 @@
+#include "count_report.h"
+
+#include "json_writer.h"
+#include "record_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PATH_LEN = 4096, N_RECORDS = 4096, NS_PER_S = 1000000000 };
+
+// In the order of records/layout.py; poll periods are not a packet's.
+static const enum histogram_series counted_series[] = {
+	SERIES_SERVICE,
+	SERIES_INTENT,
+	SERIES_JITTER,
+	SERIES_DEPARTURE_ERROR,
+	SERIES_INTER_DEPARTURE,
+	SERIES_ARRIVAL_WINDOW,
+	SERIES_IPDV,
+	SERIES_INTER_ARRIVAL,
+};
+
+static const char *const packet_counters[N_PACKET_COUNTERS] = {
+	[COUNT_DUE] = "due",
+	[COUNT_SENT] = "sent",
+	[COUNT_UNSENT] = "unsent",
+	[COUNT_MATCHED] = "matched",
+	[COUNT_LOST] = "lost",
+	[COUNT_VOID] = "void",
+	[COUNT_VOID_MATCHED] = "void_matched",
+	[COUNT_OUT_OF_SEQUENCE] = "out_of_sequence",
+};
+
+static const char *const extra_counters[N_EXTRA_COUNTERS] = {
+	[COUNT_LATE] = "late",
+	[COUNT_DUPLICATES] = "duplicates",
+	[COUNT_ORPHANS] = "orphans",
+};
+
+static int path_of(const char *folder, const char *name, char path[static PATH_LEN])
+{
+	int len = snprintf(path, PATH_LEN, "%s/%s", folder, name);
+
+	return len < 0 || len >= PATH_LEN ? -ENAMETOOLONG : 0;
+}
+
+// A tick of such a file is a nanosecond.
+static struct record_file_header header_in_ns(void)
+{
+	return (struct record_file_header){
+		.n_flows = 1,
+		.nominal_tsc_hz = NS_PER_S,
+		.first = {.tsc = 1},
+		.last = {.tsc = NS_PER_S + 1, .mono_raw_ns = NS_PER_S},
+		.thread = "count",
+	};
+}
+
+static int write_file(const char *folder, const char *name, enum record_kind kind,
+	const struct record_file_header *header, const void *records, size_t n)
+{
+	struct record_file file;
+	char path[PATH_LEN];
+	int err = path_of(folder, name, path);
+
+	if (err == 0)
+		err = record_file_create(&file, path, kind, header);
+	if (err < 0)
+		return err;
+	err = record_file_append(&file, records, n);
+	int close_err = record_file_close(&file, &header->last);
+	return err < 0 ? err : close_err;
+}
+
+struct histogram_output {
+	struct record_file file;
+	struct histogram_record next; // all but value and count
+	struct histogram_record records[N_RECORDS];
+	size_t n;
+};
+
+static int flush(struct histogram_output *out)
+{
+	int err = record_file_append(&out->file, out->records, out->n);
+
+	out->n = 0;
+	return err;
+}
+
+static int give_count(void *context, const struct exact_count *count)
+{
+	struct histogram_output *out = context;
+
+	out->next.value_ticks = count->value;
+	out->next.count = count->n;
+	out->records[out->n++] = out->next;
+	return out->n == N_RECORDS ? flush(out) : 0;
+}
+
+// Direction, void, cold, values ascending: the order distribution.parquet has within a metric.
+static int write_series(const struct packet_counts *counts, enum histogram_series series,
+	struct histogram_output *out)
+{
+	int err = 0;
+
+	for (unsigned int group = 0; err == 0 && group < 8; group++) {
+		bool is_void = group >> 1 & 1;
+		bool is_cold = group & 1;
+		struct exact_counts *values = packet_counts_values(
+			counts, series, (uint8_t)(group >> 2), is_void, is_cold);
+		if (values == NULL)
+			continue;
+		out->next = (struct histogram_record){
+			.width_ticks = 1,
+			.series = (uint16_t)series,
+			.is_void = is_void,
+			.is_cold = is_cold,
+			.direction = (uint8_t)(group >> 2),
+		};
+		err = exact_counts_each(values, give_count, out);
+	}
+	return err;
+}
+
+static int write_histograms(const struct packet_counts *counts, const char *folder)
+{
+	struct record_file_header header = header_in_ns();
+	struct histogram_output *out = calloc(1, sizeof(*out));
+	char path[PATH_LEN];
+
+	if (out == NULL)
+		return -ENOMEM;
+	int err = path_of(folder, "histograms.bin", path);
+	if (err == 0)
+		err = record_file_create(&out->file, path, RECORD_HISTOGRAM, &header);
+	if (err < 0)
+		goto done;
+	for (size_t i = 0; err == 0 && i < sizeof(counted_series) / sizeof(counted_series[0]); i++)
+		err = write_series(counts, counted_series[i], out);
+	if (err == 0)
+		err = flush(out);
+	int close_err = record_file_close(&out->file, &header.last);
+	if (err == 0)
+		err = close_err;
+done:
+	free(out);
+	return err;
+}
+
+// Each direction, warm-up and not, that has any: as the rows of a metric of counts.
+static void print_groups(struct json *json, const struct packet_counts *counts, bool is_extra)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		uint8_t direction = (uint8_t)(i >> 1);
+		bool is_cold = i & 1;
+		const struct group_counts *group = packet_counts_group(counts, direction, is_cold);
+		if ((is_extra ? group->n_extra : group->packets[COUNT_DUE]) == 0)
+			continue;
+		json_object(json, NULL);
+		json_u64(json, "direction", direction);
+		json_bool(json, "is_cold", is_cold);
+		for (int k = 0; is_extra && k < N_EXTRA_COUNTERS; k++)
+			json_u64(json, extra_counters[k], group->extra[k]);
+		for (int k = 0; !is_extra && k < N_PACKET_COUNTERS; k++)
+			json_u64(json, packet_counters[k], group->packets[k]);
+		json_end(json);
+	}
+}
+
+static int write_json(const char *folder, const char *name,
+	void (*print)(struct json *, const void *), const void *what)
+{
+	char path[PATH_LEN];
+	int err = path_of(folder, name, path);
+	FILE *file = err < 0 ? NULL : fopen(path, "we");
+
+	if (file == NULL)
+		return err < 0 ? err : -errno;
+	struct json json = {.out = file};
+	print(&json, what);
+	err = json_done(&json);
+	if (fclose(file) != 0 && err == 0)
+		err = -errno;
+	return err;
+}
+
+static void print_count(struct json *json, const void *what)
+{
+	const struct packet_counts *counts = what;
+	struct time_span span = time_counts_span(packet_counts_by_time(counts));
+
+	json_object(json, NULL);
+	json_array(json, "packets");
+	print_groups(json, counts, false);
+	json_end(json);
+	json_array(json, "extra");
+	print_groups(json, counts, true);
+	json_end(json);
+	if (span.is_any) {
+		json_i64(json, "first_sent_ns", span.first_ns);
+		json_i64(json, "last_sent_ns", span.last_ns);
+	}
+	json_end(json);
+}
+
+int count_report_write(
+	struct packet_counts *counts, const struct record_file_header *header, const char *folder)
+{
+	struct record_file_header in_ns = header_in_ns();
+	const struct time_count_record *by_time;
+	const struct packet_record *worst;
+	size_t n;
+	int err = write_histograms(counts, folder);
+
+	n = time_counts_end(packet_counts_by_time(counts), &by_time);
+	if (err == 0)
+		err = write_file(folder, "times.bin", RECORD_TIME_COUNT, &in_ns, by_time, n);
+	n = worst_packets_end(packet_counts_worst(counts), &worst);
+	if (err == 0)
+		err = write_file(folder, "worst.bin", RECORD_PACKET, header, worst, n);
+	return err == 0 ? write_json(folder, "count.json", print_count, counts) : err;
+}
+
+static void print_episode(struct json *json, const struct episode *episode)
+{
+	json_object(json, NULL);
+	json_u64(json, "direction", episode->direction);
+	if (episode->has_due)
+		json_i64(json, "due_ns", episode->due_ns);
+	json_i64(json, "start_ns", episode->start_ns);
+	json_i64(json, "end_ns", episode->end_ns);
+	json_i64(json, "duration_ns", episode->duration_ns);
+	json_i64(json, "depth_ns", episode->depth_ns);
+	json_u64(json, "first_seq", episode->first_seq);
+	json_u64(json, "packets", episode->packets);
+	json_u64(json, "late", episode->late);
+	json_u64(json, "lost", episode->lost);
+	json_u64(json, "unsent", episode->unsent);
+	json_u64(json, "void_packets", episode->void_packets);
+	json_end(json);
+}
+
+static void print_episodes(struct json *json, const void *what)
+{
+	const struct episodes *episodes = what;
+	const struct episode_totals *totals = episodes_totals(episodes);
+	const struct episode *worst;
+	size_t n_worst = episodes_worst(episodes, &worst);
+
+	json_object(json, NULL);
+	json_object(json, "totals");
+	json_u64(json, "n", totals->n);
+	json_u64(json, "packets", totals->packets);
+	json_u64(json, "lost", totals->lost);
+	json_u64(json, "unsent", totals->unsent);
+	json_u64(json, "touched_by_void", totals->touched_by_void);
+	json_u64(json, "all_void", totals->all_void);
+	json_i64(json, "longest_ns", totals->longest_ns);
+	json_i64(json, "deepest_ns", totals->deepest_ns);
+	json_u64(json, "loss_bursts", totals->loss_bursts);
+	json_u64(json, "longest_loss_burst", totals->longest_loss_burst);
+	json_end(json);
+	json_array(json, "worst");
+	for (size_t i = 0; i < n_worst; i++)
+		print_episode(json, &worst[i]);
+	json_end(json);
+	json_end(json);
+}
+
+int count_report_write_episodes(const struct episodes *episodes, const char *folder)
+{
+	return write_json(folder, "episodes.json", print_episodes, episodes);
+}

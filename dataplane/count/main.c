@@ -1,0 +1,226 @@
+// taut-count: one pass over the records of a trial. It counts every value of every metric exactly
+// and keeps the slowest packets; with --late-above it finds the episodes instead.
+// analysis/native.py asks it for what engines are asked in SQL: the same numbers.
+
+#include "command_line.h"
+#include "count_report.h"
+#include "program.h"
+#include "seq_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct count_options {
+	const char *packets, *out, *late_above;
+	uint64_t flows, worst;
+};
+
+#define OPTION(member) .offset = offsetof(struct count_options, member)
+
+static const struct option_spec options_table[] = {
+	{.name = "packets",
+		.metavar = "PACKETS",
+		.type = OPTION_STRING,
+		OPTION(packets),
+		.default_text = NULL,
+		.help = "packets.bin of taut-generate or taut-match; -: stdin"},
+	{.name = "out",
+		.metavar = "DIR",
+		.type = OPTION_STRING,
+		OPTION(out),
+		.default_text = ".",
+		.help = "folder for the results; made if missing"},
+	{.name = "flows",
+		.type = OPTION_UINT,
+		OPTION(flows),
+		.default_text = "1",
+		.min = 1,
+		.max = UINT64_C(1) << 24,
+		.help = "flows that took turns: jitter is between packets of one"},
+	{.name = "worst",
+		.type = OPTION_UINT,
+		OPTION(worst),
+		.default_text = "5000",
+		.max = UINT64_C(1) << 24,
+		.help = "how many of the slowest packets to keep"},
+	{.name = "late-above",
+		.metavar = "NS",
+		.type = OPTION_STRING,
+		OPTION(late_above),
+		.default_text = "",
+		.help = "find the episodes of packets that took longer, and count nothing else"},
+};
+
+static const char *const positionals[] = {"packets", NULL};
+
+static const char *const examples[] = {
+	"packets.bin --flows 4 --out counted",
+	NULL,
+};
+
+static const struct command_line line = {
+	.program = "taut-count",
+	.summary = "count the records of a trial in one pass",
+	.usage = "PACKETS [OPTIONS]",
+	.examples = examples,
+	.version = TAUT_VERSION,
+	.options = options_table,
+	.n_options = sizeof(options_table) / sizeof(options_table[0]),
+	.positionals = positionals,
+};
+
+static int failed(const char *folder, int err)
+{
+	LOG(ERROR, "%s: results not written: %s", folder, strerror(-err));
+	return EXIT_FAILED;
+}
+
+// What a pass did not count is the input's fault, or this machine's.
+static int stopped(int err, const struct error *error)
+{
+	if (err != -ENOMEM)
+		return program_refuse(error);
+	LOG(ERROR, "%s", error->text);
+	return EXIT_FAILED;
+}
+
+static int count_all(const struct count_options *options, struct packet_reader *reader)
+{
+	struct packet_counts_config config = {options->out, options->flows, options->worst};
+	struct packet_counts *counts = NULL;
+	struct packet_batch batch = {.n = 1};
+	struct error error;
+	int err = packet_counts_create(&config, &counts);
+
+	if (err < 0)
+		error_set(&error, "out of memory");
+	while (err == 0 && batch.n > 0) {
+		err = packet_reader_next(reader, &batch, &error);
+		if (err == 0)
+			err = packet_counts_add(counts, &batch, &error);
+	}
+	if (err == 0)
+		err = packet_counts_end(counts, &error);
+	int status = err < 0 ? stopped(err, &error) : EXIT_DONE;
+	if (err == 0)
+		err = count_report_write(counts, packet_reader_header(reader), options->out);
+	if (err < 0 && status == EXIT_DONE)
+		status = failed(options->out, err);
+	packet_counts_destroy(counts);
+	return status;
+}
+
+struct late_run {
+	struct episodes *episodes;
+	struct seq_order *order[2];
+};
+
+static int take_first(void *context, const struct seq_packet *packet)
+{
+	return episodes_add(context, 0, packet);
+}
+
+static int take_second(void *context, const struct seq_packet *packet)
+{
+	return episodes_add(context, 1, packet);
+}
+
+static int add_batch(struct late_run *run, const struct packet_batch *batch)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < batch->n; i++) {
+		const struct packet *packet = &batch->packets[i];
+		const struct seq_packet in_turn = {packet->seq, packet->due_ns, packet->sent_ns,
+			packet->received_ns, packet->flags};
+		if (packet->flags & EXTRA_FLAGS)
+			continue;
+		if (packet->direction > 1 || packet_refusal(packet) != NULL)
+			return -ERANGE;
+		err = seq_order_add(run->order[packet->direction], &in_turn);
+	}
+	return err;
+}
+
+static int find_all(struct late_run *run, struct packet_reader *reader, struct error *error)
+{
+	struct packet_batch batch = {.n = 1};
+	int err = 0;
+
+	while (err == 0 && batch.n > 0) {
+		err = packet_reader_next(reader, &batch, error);
+		if (err < 0)
+			return err;
+		err = add_batch(run, &batch);
+	}
+	for (int i = 0; err == 0 && i < 2; i++)
+		err = seq_order_end(run->order[i]);
+	if (err == 0)
+		err = episodes_end(run->episodes);
+	if (err < 0)
+		error_set(error, "records: out of order, or damaged: not for one pass");
+	return err;
+}
+
+static int find_episodes(
+	const struct count_options *options, int64_t late_above_ns, struct packet_reader *reader)
+{
+	struct late_run run = {0};
+	struct error error;
+	int err = episodes_create(late_above_ns, &run.episodes);
+
+	if (err == 0)
+		err = seq_order_create(take_first, run.episodes, &run.order[0]);
+	if (err == 0)
+		err = seq_order_create(take_second, run.episodes, &run.order[1]);
+	if (err < 0)
+		error_set(&error, "out of memory");
+	else
+		err = find_all(&run, reader, &error);
+	int status = err < 0 ? stopped(err, &error) : EXIT_DONE;
+	if (err == 0)
+		err = count_report_write_episodes(run.episodes, options->out);
+	if (err < 0 && status == EXIT_DONE)
+		status = failed(options->out, err);
+	seq_order_destroy(run.order[0]);
+	seq_order_destroy(run.order[1]);
+	episodes_destroy(run.episodes);
+	return status;
+}
+
+static int run_count(const struct count_options *options)
+{
+	struct packet_reader *reader;
+	struct error error;
+	char *end;
+	int64_t late_above_ns = strtoll(options->late_above, &end, 10);
+	int status;
+
+	if (*end != '\0') {
+		error_set(&error, "--late-above %s: not a number of nanoseconds",
+			options->late_above);
+		return program_refuse(&error);
+	}
+	if (program_make_out(options->out, &error) < 0 ||
+		packet_reader_open(options->packets, &reader, &error) < 0)
+		return program_refuse(&error);
+	if (options->late_above[0] != '\0')
+		status = find_episodes(options, late_above_ns, reader);
+	else
+		status = count_all(options, reader);
+	packet_reader_close(reader);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct count_options options;
+	struct error error;
+	int n_used;
+
+	program_start(line.program, LOG_LEVEL_WARNING);
+	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
+	int status = err < 0 ? program_refuse(&error) : program_flush();
+	return err == COMMAND_LINE_RUN ? run_count(&options) : status;
+}

@@ -1,0 +1,369 @@
+#include "packet_counts.h"
+
+#include "receipt_order.h"
+#include "seq_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_DIRECTIONS = 2 };
+
+// A packet of a flow, for the next one of it.
+struct flow_packet {
+	uint64_t seq;
+	int64_t latency_ns; // NO_TIME: it did not come
+	bool is_void, is_cold;
+};
+
+// What is counted from one packet to the next, in one direction.
+struct direction {
+	struct packet_counts *counts;
+	uint8_t number;
+	struct seq_order *by_seq;
+	struct receipt_order *by_receipt;
+	struct flow_packet *flows; // the last n_flows packets, next_flow the oldest
+	uint64_t next_flow, n_flow_packets;
+	bool has_sent, has_received; // one came before
+	struct seq_packet sent;
+	struct receipt received;
+};
+
+struct packet_counts {
+	const char *folder;
+	uint64_t n_flows;
+	struct direction directions[N_DIRECTIONS];
+	struct group_counts groups[N_DIRECTIONS][2]; // [cold]
+	struct exact_counts *values[N_SERIES][N_DIRECTIONS][2][2]; // [void][cold]; NULL: none
+	struct time_counts *by_time;
+	struct worst_packets *worst;
+};
+
+static seq_order_give take_in_turn;
+static receipt_order_give take_receipt;
+
+static int create_direction(struct packet_counts *counts, uint8_t number)
+{
+	struct direction *direction = &counts->directions[number];
+
+	direction->counts = counts;
+	direction->number = number;
+	direction->flows = calloc(counts->n_flows, sizeof(*direction->flows));
+	if (direction->flows == NULL)
+		return -ENOMEM;
+	int err = seq_order_create(take_in_turn, direction, &direction->by_seq);
+	return err < 0 ? err
+		       : receipt_order_create(take_receipt, direction, &direction->by_receipt);
+}
+
+int packet_counts_create(const struct packet_counts_config *config, struct packet_counts **out)
+{
+	struct packet_counts *counts = calloc(1, sizeof(*counts));
+
+	if (counts == NULL)
+		return -ENOMEM;
+	counts->folder = config->folder;
+	counts->n_flows = config->n_flows;
+	int err = time_counts_create(&counts->by_time);
+	if (err == 0)
+		err = worst_packets_create(config->n_worst, &counts->worst);
+	for (uint8_t i = 0; err == 0 && i < N_DIRECTIONS; i++)
+		err = create_direction(counts, i);
+	if (err < 0)
+		packet_counts_destroy(counts);
+	else
+		*out = counts;
+	return err;
+}
+
+void packet_counts_destroy(struct packet_counts *counts)
+{
+	struct exact_counts **values;
+
+	if (counts == NULL)
+		return;
+	for (int i = 0; i < N_DIRECTIONS; i++) {
+		seq_order_destroy(counts->directions[i].by_seq);
+		receipt_order_destroy(counts->directions[i].by_receipt);
+		free(counts->directions[i].flows);
+	}
+	values = &counts->values[0][0][0][0];
+	for (size_t i = 0; i < sizeof(counts->values) / sizeof(struct exact_counts *); i++) {
+		if (values[i] != NULL)
+			exact_counts_fini(values[i]);
+		free(values[i]);
+	}
+	time_counts_destroy(counts->by_time);
+	worst_packets_destroy(counts->worst);
+	free(counts);
+}
+
+static int create_values(const struct packet_counts *counts, struct exact_counts **out)
+{
+	struct exact_counts *values = calloc(1, sizeof(*values));
+
+	if (values == NULL)
+		return -ENOMEM;
+	int err = exact_counts_init(values, counts->folder);
+	if (err < 0)
+		free(values);
+	else
+		*out = values;
+	return err;
+}
+
+// Hot path: count end - start of a series. Returns 0, -ENOMEM, or -ERANGE if 64 bits cannot hold
+// it.
+static inline int count_span(struct packet_counts *counts, enum histogram_series series,
+	uint8_t direction, bool is_void, bool is_cold, int64_t start_ns, int64_t end_ns)
+{
+	struct exact_counts **values = &counts->values[series][direction][is_void][is_cold];
+	int64_t span_ns;
+
+	if (__builtin_sub_overflow(end_ns, start_ns, &span_ns))
+		return -ERANGE;
+	if (*values == NULL) {
+		int err = create_values(counts, values);
+		if (err < 0)
+			return err;
+	}
+	exact_counts_add(*values, span_ns);
+	return 0;
+}
+
+// A packet beside the one sent before it.
+static int count_departure(struct direction *direction, const struct seq_packet *packet)
+{
+	const struct seq_packet *before = &direction->sent;
+	uint16_t flags = packet->flags | before->flags;
+	int err = 0;
+
+	if (direction->has_sent && before->sent_ns != NO_TIME && packet->sent_ns != NO_TIME)
+		err = count_span(direction->counts, SERIES_INTER_DEPARTURE, direction->number,
+			flags & PACKET_VOID, flags & PACKET_COLD, before->sent_ns, packet->sent_ns);
+	direction->sent = *packet;
+	direction->has_sent = true;
+	return err;
+}
+
+static int count_pair(struct direction *direction, const struct flow_packet *before,
+	const struct flow_packet *packet)
+{
+	struct packet_counts *counts = direction->counts;
+	bool is_void = before->is_void || packet->is_void;
+	bool is_cold = before->is_cold || packet->is_cold;
+	int64_t low_ns = before->latency_ns;
+	int64_t high_ns = packet->latency_ns;
+	int err = count_span(
+		counts, SERIES_IPDV, direction->number, is_void, is_cold, low_ns, high_ns);
+
+	if (err == 0 && high_ns < low_ns)
+		err = count_span(counts, SERIES_JITTER, direction->number, is_void, is_cold,
+			high_ns, low_ns);
+	else if (err == 0)
+		err = count_span(counts, SERIES_JITTER, direction->number, is_void, is_cold, low_ns,
+			high_ns);
+	return err;
+}
+
+// A packet beside the one before it in its flow, if that one and all between were due.
+static int count_in_flow(struct direction *direction, const struct seq_packet *packet)
+{
+	uint64_t n_flows = direction->counts->n_flows;
+	struct flow_packet *oldest = &direction->flows[direction->next_flow];
+	struct flow_packet next = {
+		.seq = packet->seq,
+		.latency_ns = NO_TIME,
+		.is_void = packet->flags & PACKET_VOID,
+		.is_cold = packet->flags & PACKET_COLD,
+	};
+	int err = 0;
+
+	// Counted before as a latency, so it fits.
+	if (packet->received_ns != NO_TIME)
+		next.latency_ns = packet->received_ns - packet->sent_ns;
+	if (direction->n_flow_packets >= n_flows && oldest->seq + n_flows == packet->seq &&
+		oldest->latency_ns != NO_TIME && next.latency_ns != NO_TIME)
+		err = count_pair(direction, oldest, &next);
+	*oldest = next;
+	direction->n_flow_packets++;
+	if (++direction->next_flow == n_flows)
+		direction->next_flow = 0;
+	return err;
+}
+
+static int take_in_turn(void *context, const struct seq_packet *packet)
+{
+	struct direction *direction = context;
+	int err = count_departure(direction, packet);
+
+	return err < 0 ? err : count_in_flow(direction, packet);
+}
+
+static int take_receipt(void *context, const struct receipt *receipt)
+{
+	struct direction *direction = context;
+	const struct receipt *before = &direction->received;
+	int err = 0;
+
+	if (direction->has_received)
+		err = count_span(direction->counts, SERIES_INTER_ARRIVAL, direction->number,
+			before->is_void || receipt->is_void, before->is_cold || receipt->is_cold,
+			before->received_ns, receipt->received_ns);
+	direction->received = *receipt;
+	direction->has_received = true;
+	return err;
+}
+
+const char *packet_refusal(const struct packet *packet)
+{
+	if (packet->sent_ns == NO_TIME && packet->due_ns == NO_TIME)
+		return "a packet that was neither due nor sent";
+	if (packet->sent_ns == NO_TIME && packet->received_ns != NO_TIME)
+		return "a packet that was received and not sent";
+	return NULL;
+}
+
+// What one packet says by itself.
+static void count_fate(struct group_counts *group, const struct packet *packet)
+{
+	bool is_sent = packet->sent_ns != NO_TIME;
+	bool is_received = packet->received_ns != NO_TIME;
+	bool is_void = packet->flags & PACKET_VOID;
+	uint64_t *n = group->packets;
+
+	n[COUNT_DUE]++;
+	n[COUNT_SENT] += is_sent;
+	n[COUNT_UNSENT] += (packet->flags & PACKET_UNSENT) != 0;
+	n[COUNT_MATCHED] += is_received;
+	n[COUNT_LOST] += is_sent && !is_received;
+	n[COUNT_VOID] += is_void;
+	n[COUNT_VOID_MATCHED] += is_void && is_received;
+	n[COUNT_OUT_OF_SEQUENCE] += (packet->flags & PACKET_OUT_OF_SEQUENCE) != 0;
+}
+
+static int count_received(struct packet_counts *counts, const struct packet *packet,
+	const struct packet_record *record)
+{
+	uint8_t direction = packet->direction;
+	bool is_void = packet->flags & PACKET_VOID;
+	bool is_cold = packet->flags & PACKET_COLD;
+	struct receipt receipt = {packet->received_ns, packet->seq, is_void, is_cold};
+	int err = count_span(counts, SERIES_SERVICE, direction, is_void, is_cold, packet->sent_ns,
+		packet->received_ns);
+
+	if (err == 0 && packet->due_ns != NO_TIME)
+		err = count_span(counts, SERIES_INTENT, direction, is_void, is_cold, packet->due_ns,
+			packet->received_ns);
+	if (err == 0)
+		err = count_span(counts, SERIES_ARRIVAL_WINDOW, direction, is_void, is_cold, 0,
+			packet->arrival_window_ns);
+	if (err == 0 && !is_cold) {
+		int64_t latency_ns = packet->received_ns - packet->sent_ns;
+		worst_packets_add(counts->worst, latency_ns, record);
+		err = time_counts_add(
+			counts->by_time, packet->sent_ns, latency_ns, direction, is_void);
+	}
+	return err < 0 ? err
+		       : receipt_order_add(counts->directions[direction].by_receipt, &receipt);
+}
+
+static int count_packet(struct packet_counts *counts, const struct packet *packet,
+	const struct packet_record *record)
+{
+	bool is_cold = packet->flags & PACKET_COLD;
+	const struct seq_packet in_turn = {
+		packet->seq, packet->due_ns, packet->sent_ns, packet->received_ns, packet->flags};
+	int err = 0;
+
+	if (packet_refusal(packet) != NULL)
+		return -ERANGE;
+	count_fate(&counts->groups[packet->direction][is_cold], packet);
+	if (packet->received_ns != NO_TIME)
+		err = count_received(counts, packet, record);
+	if (err == 0 && packet->sent_ns != NO_TIME && packet->due_ns != NO_TIME)
+		err = count_span(counts, SERIES_DEPARTURE_ERROR, packet->direction,
+			packet->flags & PACKET_VOID, is_cold, packet->due_ns, packet->sent_ns);
+	return err < 0 ? err
+		       : seq_order_add(counts->directions[packet->direction].by_seq, &in_turn);
+}
+
+static int count_extra(struct packet_counts *counts, const struct packet *packet)
+{
+	bool is_cold = packet->flags & PACKET_COLD;
+	struct group_counts *group = &counts->groups[packet->direction][is_cold];
+
+	group->n_extra++;
+	group->extra[COUNT_LATE] += (packet->flags & PACKET_LATE) != 0;
+	group->extra[COUNT_DUPLICATES] += (packet->flags & PACKET_DUPLICATE) != 0;
+	group->extra[COUNT_ORPHANS] += (packet->flags & PACKET_ORPHAN) != 0;
+	// A frame before the device that no packet can be made of has a number among them.
+	if ((packet->flags & (PACKET_AMBIGUOUS | PACKET_TRUNCATED)) && packet->sent_ns != NO_TIME)
+		return seq_order_skip(counts->directions[packet->direction].by_seq, packet->seq);
+	return 0;
+}
+
+static int say(int err, const struct packet *packet, struct error *error)
+{
+	const char *why = packet == NULL ? NULL : packet_refusal(packet);
+
+	if (err == -ERANGE)
+		error_set(error, "records: %s: not for one pass",
+			why != NULL ? why : "out of order, or times too far apart");
+	else if (err < 0)
+		error_set(error, "out of memory");
+	return err;
+}
+
+int packet_counts_add(
+	struct packet_counts *counts, const struct packet_batch *batch, struct error *error)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		const struct packet *packet = &batch->packets[i];
+		if (packet->direction >= N_DIRECTIONS) {
+			error_set(error, "records: direction %u is not known; they are damaged",
+				packet->direction);
+			return -ERANGE;
+		}
+		int err = packet->flags & EXTRA_FLAGS
+				  ? count_extra(counts, packet)
+				  : count_packet(counts, packet, &batch->records[i]);
+		if (err < 0)
+			return say(err, packet, error);
+	}
+	return 0;
+}
+
+int packet_counts_end(struct packet_counts *counts, struct error *error)
+{
+	int err = 0;
+
+	for (int i = 0; err == 0 && i < N_DIRECTIONS; i++) {
+		err = seq_order_end(counts->directions[i].by_seq);
+		if (err == 0)
+			err = receipt_order_end(counts->directions[i].by_receipt);
+	}
+	return say(err, NULL, error);
+}
+
+const struct group_counts *packet_counts_group(
+	const struct packet_counts *counts, uint8_t direction, bool is_cold)
+{
+	return &counts->groups[direction][is_cold];
+}
+
+struct exact_counts *packet_counts_values(const struct packet_counts *counts,
+	enum histogram_series series, uint8_t direction, bool is_void, bool is_cold)
+{
+	return counts->values[series][direction][is_void][is_cold];
+}
+
+struct time_counts *packet_counts_by_time(const struct packet_counts *counts)
+{
+	return counts->by_time;
+}
+
+struct worst_packets *packet_counts_worst(const struct packet_counts *counts)
+{
+	return counts->worst;
+}
