@@ -33,8 +33,22 @@ def main() -> int:
     pairs = [bytes([17 * choice]) + frames_in_and_out(8) for choice in range(16)]
     ends = b"".join(struct.pack("<Bq", 0x20 | op, end) for op, end in ENDS_OF_TIME)
     save(root / "fuzz_results", [*pairs, b"\xc3" + ends])
+    save(root / "fuzz_count", [bytes([i]) + packet_records(12) for i in range(0, 64, 8)])
     save(root / "fuzz_trace", [bytes([i]) + trace_page(i == 0) for i in (0, 1)])
     return 0
+
+
+def packet_records(n: int) -> bytes:
+    """Give packets of both directions, every fifth one lost, and each third one written late."""
+    epoch = 1 << 62
+    records = []
+    for i in range(n):
+        due = epoch + 1000 * i
+        received = 0 if i % 5 == 4 else due + 300 + i
+        # seq, due, sent, received; window, flow, frame length, flags, direction (record_format.h)
+        stamps = struct.pack("<QQQQ", i // 2, due, due + 7, received)
+        records.append((i + 4 * (i % 3 == 0), stamps + struct.pack("<IIHHB3x", 9, 0, 64, 0, i % 2)))
+    return b"".join(record for _, record in sorted(records, key=lambda r: r[0]))
 
 
 # Key 1 in and out, then key 2: from one end of time to the other.
