@@ -23,6 +23,7 @@ from made_run import VARIANTS, make_run
 from taut.cli.help import Context
 from taut.cli.main import TAUT, run_command
 from taut.core.binaries import BINARIES, find_binary
+from taut.records.restore import header_in_ns, restored
 from terminal import WIDTHS
 
 ROOT = Path(__file__).parents[2]
@@ -223,6 +224,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = [replace(v, trial=replace(v.trial, n_packets=2_000, n_cold=100)) for v in VARIANTS[:3]]
     for name in ("first", "second"):
         make_run(folder / "runs" / name, tuple(small), repetitions=1)
+    packets = next(folder.glob("runs/first/trials/*/packets.parquet"))
+    records = b"".join(part.tobytes() for part in restored(packets))
+    (folder / "packets.bin").write_bytes(header_in_ns() + records)
     (folder / "captures").mkdir()
     pair = made_pair(2_000)
     for side, frames in (("pre", pair.ingress), ("post", pair.egress)):

@@ -86,7 +86,7 @@ def count_by_time(engine: Engine) -> TimeCounts:
     [span] = engine.query(_SPAN).to_pylist()
     if span["first_ns"] is None:
         return TimeCounts(_NOTHING, _SECOND_NS)
-    block_ns = block_length_ns(int(span["last_ns"]) - int(span["first_ns"]) + 1)
+    block_ns = _block_ns(int(span["first_ns"]), int(span["last_ns"]))
     select = _BY_TIME.format(step_ns=min(block_ns, _SECOND_NS))
     parts = [_NOTHING]
     for chunk in list(chunks(engine)):
@@ -96,6 +96,17 @@ def count_by_time(engine: Engine) -> TimeCounts:
         parts.append(rows.set_column(3, "value_ns", pa.array(values)))
     open_chunk(engine, None, n_flows=1)
     return TimeCounts(_added_up(pa.concat_tables(parts), _NOTHING.schema.names[:-1]), block_ns)
+
+
+def counted_by_time(rows: pa.Table, first_ns: int | None, last_ns: int | None) -> TimeCounts:
+    """Give counts that taut-count made; first and last are the times of sending, None of none."""
+    if first_ns is None or last_ns is None:
+        return TimeCounts(_NOTHING, _SECOND_NS)
+    return TimeCounts(rows.cast(_NOTHING.schema), _block_ns(first_ns, last_ns))
+
+
+def _block_ns(first_ns: int, last_ns: int) -> int:
+    return block_length_ns(last_ns - first_ns + 1)
 
 
 _NOTHING = pa.schema([("start_ns", pa.int64()), *list(SCHEMA)[1:]]).empty_table()

@@ -63,12 +63,12 @@ def measure_records(engine: Engine, n_flows: int) -> Measured:
             if metric.shape is Shape.COUNTS:
                 _add_counts(counts, engine.query(metric.sql))
             else:
-                parts.append(_labelled(metric.name, engine.query(metric.sql)))
+                parts.append(labelled(metric.name, engine.query(metric.sql)))
     open_chunk(engine, None, n_flows)
     for metric in METRICS:
         if metric.of_whole_trial:
             _add_counts(counts, engine.query(metric.sql))
-    return Measured(_derive(engine, merge(parts)), counts)
+    return Measured(derive(engine, merge(parts)), counts)
 
 
 def measure_capture(engine: Engine, packets: Path, histogram: Path) -> Measured:
@@ -88,11 +88,11 @@ def measure_histogram(engine: Engine, histogram: Path) -> Measured:
     """
     engine.load({"bucket": histogram})
     parts = [
-        _labelled(metric.name, engine.query(_bucket_sql(metric.series)))
+        labelled(metric.name, engine.query(_bucket_sql(metric.series)))
         for metric in METRICS
         if metric.series is not None
     ]
-    return Measured(_derive(engine, merge(parts)), None)
+    return Measured(derive(engine, merge(parts)), None)
 
 
 def merge(parts: Sequence[pa.Table]) -> pa.Table:
@@ -108,7 +108,7 @@ def _merged(parts: Sequence[pa.Table], metric: str) -> pa.Table:
     keys = _KEYS[1:]
     rows = pa.concat_tables([select_metric(part, metric).drop_columns("metric") for part in parts])
     counted = rows.group_by(keys).aggregate([("n", "sum")]).rename_columns([*keys, "n"])
-    return _labelled(metric, counted.sort_by([(key, "ascending") for key in keys]))
+    return labelled(metric, counted.sort_by([(key, "ascending") for key in keys]))
 
 
 def add_equal(values: Integers, n: Integers) -> tuple[Integers, Integers]:
@@ -120,13 +120,17 @@ def add_equal(values: Integers, n: Integers) -> tuple[Integers, Integers]:
     return values[first], np.add.reduceat(n, first)
 
 
-def _derive(engine: Engine, distribution: pa.Table) -> pa.Table:
+def derive(engine: Engine, distribution: pa.Table) -> pa.Table:
+    """Add to the merged distributions of the other metrics those that are computed from them."""
     engine.load({"distribution": distribution})
-    parts = [_labelled(m.name, engine.query(m.sql)) for m in METRICS if m.derived]
-    return merge([distribution, *parts])
+    derived = [labelled(m.name, engine.query(m.sql)) for m in METRICS if m.derived]
+    names = sorted(metric.name for metric in METRICS if metric.shape is Shape.DISTRIBUTION)
+    parts = [distribution, merge(derived)]
+    return pa.concat_tables([select_metric(part, name) for name in names for part in parts])
 
 
-def _labelled(metric: str, rows: pa.Table) -> pa.Table:
+def labelled(metric: str, rows: pa.Table) -> pa.Table:
+    """Give rows of a metric's SELECT as those of a distribution."""
     name = pa.repeat(pa.scalar(metric), rows.num_rows)
     return rows.append_column("metric", name).select(SCHEMA.names).cast(SCHEMA)
 

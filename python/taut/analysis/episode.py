@@ -7,8 +7,11 @@ of its first packet to the receipt of its last.  A device that stops for 5 ms at
 one episode of 5 ms that hits 500 packets.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from taut.records.documents.json_form import parse
 from taut.records.documents.results import EpisodeOfTrial, Episodes, GapOverlap
@@ -34,8 +37,23 @@ def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> Episo
     """Group late packets of table `packet`; say which logged gaps (None: no log) they overlap."""
     engine.define("hit", _HIT.format(threshold_ns=threshold_ns))
     engine.define("island", _ISLAND)
-    total = engine.query(_TOTAL).to_pylist()[0]
-    engine.load({"episode": engine.query(f"{_WORST} LIMIT {WORST}")})
+    totals = engine.query(_TOTAL).to_pylist()[0]
+    worst = engine.query(f"{_WORST} LIMIT {WORST}")
+    return with_gaps(engine, gaps, threshold_ns, totals, worst)
+
+
+def with_gaps(
+    engine: Engine,
+    gaps: Path | None,
+    threshold_ns: int,
+    totals: Mapping[str, int | None],
+    longest: pa.Table,
+) -> Episodes:
+    """Give the episodes that were found, the longest ones with the logged gaps they overlap.
+
+    `longest` has the columns of EPISODE_SCHEMA.
+    """
+    engine.load({"episode": longest})
     rows = engine.query("SELECT * FROM episode ORDER BY start_ns, direction").to_pylist()
     overlaps = _overlaps(engine, gaps)
     worst = [
@@ -53,7 +71,7 @@ def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> Episo
     worst.sort(key=lambda e: (-e.duration_ns, e.start_ns))
     return Episodes(
         threshold_ns=threshold_ns,
-        **{name: int(value or 0) for name, value in total.items()},
+        **{name: int(value or 0) for name, value in totals.items()},
         worst=tuple(worst),
     )
 
@@ -99,6 +117,16 @@ SELECT direction, due_ns, start_ns, end_ns, duration_ns, depth_ns, first_seq, pa
 FROM island
 WHERE late > 0
 ORDER BY duration_ns DESC, start_ns, direction"""
+
+EPISODE_SCHEMA = pa.schema(
+    [
+        (name, pa.int64())
+        for name in (
+            *("direction", "due_ns", "start_ns", "end_ns", "duration_ns", "depth_ns", "first_seq"),
+            *("packets", "late", "lost", "unsent", "void_packets"),
+        )
+    ]
+)
 
 _OVERLAP = """
 SELECT e.direction AS direction, e.first_seq AS first_seq, g.thread AS thread, COUNT(*) AS n,

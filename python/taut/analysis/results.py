@@ -34,14 +34,20 @@ from taut.records.documents.trial import AS_FOUND
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
 
+_SMALL_TABLES = "duckdb"
+"""The engine for what is left where one pass counted the packets, or could not."""
+
 
 def analyse_run(
     run: RunDirectory,
-    engine_name: str = "duckdb",
+    engine_name: str | None = None,
     *,
     engine_url: str | None = None,
 ) -> Analysis:
-    """Analyse every trial, pool repetitions, judge the run; write and return the result."""
+    """Analyse every trial, pool repetitions, judge the run; write and return the result.
+
+    An engine that is named counts all packets; without one taut-count does, in one pass.
+    """
     threshold = Threshold()
     trials = run.trials()
     results = list(_analyse_all(trials, engine_name, engine_url, threshold))
@@ -61,10 +67,10 @@ def analyse_run(
 
 
 def _analyse_all(
-    trials: Sequence[TrialDirectory], engine_name: str, url: str | None, threshold: Threshold
+    trials: Sequence[TrialDirectory], engine_name: str | None, url: str | None, threshold: Threshold
 ) -> Iterator[TrialResult]:
     """Analyse as many trials at once as there are cores; with a server, one after the other."""
-    if engine_kind(engine_name).is_embedded:
+    if engine_name is None or engine_kind(engine_name).is_embedded:
         yield from spread(partial(_analyse_one, engine_name, url, threshold), trials)
         return
     with open_engine(engine_name, url) as engine:
@@ -74,10 +80,10 @@ def _analyse_all(
 
 
 def _analyse_one(
-    engine_name: str, url: str | None, threshold: Threshold, trial: TrialDirectory
+    engine_name: str | None, url: str | None, threshold: Threshold, trial: TrialDirectory
 ) -> TrialResult:
-    with open_engine(engine_name, url) as engine:
-        return analyse_trial(trial, engine, threshold)
+    with open_engine(engine_name or _SMALL_TABLES, url) as engine:
+        return analyse_trial(trial, engine, threshold, in_one_pass=engine_name is None)
 
 
 def read_distribution(run: Path, trial: str) -> pa.Table:

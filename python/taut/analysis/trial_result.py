@@ -23,9 +23,11 @@ from taut.analysis.episode import Threshold, find_episodes
 from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
+from taut.analysis.one_pass import OnePass, count_in_one_pass
 from taut.analysis.reconcile import by_warm_up, failed_sums
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
 from taut.analysis.trial_names import device_of, load_of_trial
+from taut.analysis.worst import WORST, worst_packets
 from taut.capture.clocks import estimate_clocks
 from taut.capture.companions import KEPT_FRAMES
 from taut.capture.native import HEADS
@@ -58,30 +60,41 @@ _EXACT = "exact: every packet"
 
 
 def analyse_trial(
-    trial: TrialDirectory, engine: Engine, threshold: Threshold, *, trust_histograms: bool = True
+    trial: TrialDirectory,
+    engine: Engine,
+    threshold: Threshold,
+    *,
+    trust_histograms: bool = True,
+    in_one_pass: bool = False,
 ) -> TrialResult:
     """Measure one trial; a failed one keeps its place without numbers.
 
     The exact distributions of a capture pair are counted when it is matched; `trust_histograms`
-    takes them from there, otherwise the engine counts them again, packet by packet.
+    takes them from there, otherwise the engine counts them again, packet by packet. `in_one_pass`
+    has taut-count count the packets where it can.
     """
     result = _identity(trial)
     generator = trial.meta.generator
     if not trial.is_whole or generator is None or not generator.counters:
         return result
-    measured = _measure(trial, engine, trust_histograms)
+    passed = _one_pass(trial) if in_one_pass else None
+    measured = _measure(trial, engine, trust_histograms, passed)
     pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
     # Histograms alone do not say when packets were late.
-    times = count_by_time(engine) if measured.counts is not None else None
+    times = None
+    if measured.counts is not None:
+        times = count_by_time(engine) if passed is None else passed.times
     blocks = None if times is None else times.blocks()
-    if blocks is None:
-        (trial.path / BLOCKS).unlink(missing_ok=True)
-    else:
-        pq.write_table(blocks, trial.path / BLOCKS, compression="zstd")
+    slowest = None
+    if measured.counts is not None:
+        slowest = worst_packets(engine, trial.packets) if passed is None else passed.worst
+    _write_or_remove(trial.path / BLOCKS, blocks)
+    _write_or_remove(trial.path / WORST, slowest)
     figures = _figures(generator, measured, blocks)
-    figures = replace(
-        figures, episodes=_episodes(trial, engine, threshold, measured, figures.metrics.latency())
-    )
+    latency = figures.metrics.latency()
+    if measured.counts is not None and latency.p50_ns is not None:
+        late_above_ns = threshold.at(latency.p50_ns)
+        figures = replace(figures, episodes=_episodes(trial, engine, late_above_ns, passed))
     result = replace(
         result,
         offered_pps=figures.offered_pps,
@@ -96,6 +109,14 @@ def analyse_trial(
         result = replace(result, explanation=told)
     _export(trial, measured, times)
     return result
+
+
+def _write_or_remove(path: Path, rows: pa.Table | None) -> None:
+    """Write a table; None: remove what an earlier analysis left there."""
+    if rows is None:
+        path.unlink(missing_ok=True)
+    else:
+        pq.write_table(rows, path, compression="zstd")
 
 
 def _identity(trial: TrialDirectory) -> TrialResult:
@@ -120,13 +141,29 @@ def _distributions() -> list[Metric]:
     return [m for m in METRICS if m.shape is Shape.DISTRIBUTION]
 
 
-def _measure(trial: TrialDirectory, engine: Engine, trust_histograms: bool) -> Measured:
+def _one_pass(trial: TrialDirectory) -> OnePass | None:
+    """Count the packets in one pass; None where an engine has to, or not every one was recorded."""
+    if not _has_every_packet(trial):
+        return None
+    return count_in_one_pass(trial.packets, trial.meta.traffic.flows or 1)
+
+
+def _has_every_packet(trial: TrialDirectory) -> bool:
+    return trial.meta.traffic.record == "all" and trial.packets.is_file()
+
+
+def _measure(
+    trial: TrialDirectory, engine: Engine, trust_histograms: bool, passed: OnePass | None
+) -> Measured:
     """Use every packet when every packet was recorded, else the generator's histograms."""
-    traffic = trial.meta.traffic
     if trial.meta.capture is not None and trust_histograms:
+        if passed is not None:
+            return Measured(measure_histogram(engine, trial.histogram).distribution, passed.counts)
         return measure_capture(engine, trial.packets, trial.histogram)
-    if traffic.record == "all" and trial.packets.is_file():
-        return measure_packets(engine, trial.packets, traffic.flows or 1)
+    if passed is not None:
+        return passed.measured(engine)
+    if _has_every_packet(trial):
+        return measure_packets(engine, trial.packets, trial.meta.traffic.flows or 1)
     return measure_histogram(engine, trial.histogram)
 
 
@@ -249,16 +286,12 @@ def _of_population(found: _Summaries, population: str) -> dict[str, Figures]:
 
 
 def _episodes(
-    trial: TrialDirectory,
-    engine: Engine,
-    threshold: Threshold,
-    measured: Measured,
-    latency: Figures,
-) -> Episodes | None:
-    if measured.counts is None or latency.p50_ns is None:
-        return None
+    trial: TrialDirectory, engine: Engine, late_above_ns: int, passed: OnePass | None
+) -> Episodes:
     gaps = trial.gaps if trial.gaps.is_file() else None
-    return find_episodes(engine, gaps, threshold.at(latency.p50_ns))
+    if passed is not None:
+        return passed.episodes(engine, gaps, late_above_ns)
+    return find_episodes(engine, gaps, late_above_ns)
 
 
 def _warnings(figures: TrialFigures, generator: GeneratorResult) -> list[str]:

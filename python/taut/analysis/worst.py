@@ -3,11 +3,26 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from taut.analysis.tables import load_packets
 from taut.storage.engine import Engine
+from taut.storage.engines import open_engine
+
+WORST = "worst.parquet"
+"""In a trial's folder once it is analysed, where every packet was recorded."""
 
 N_WORST = 5000
+
+SCHEMA = pa.schema(
+    [
+        ("seq", pa.int64()),
+        ("direction", pa.int32()),
+        ("sent_ns", pa.int64()),
+        ("latency_ns", pa.int64()),
+        ("is_void", pa.bool_()),
+    ]
+)
 
 _WORST = """
 SELECT seq, direction, sent_ns, received_ns - sent_ns AS latency_ns, is_void
@@ -19,4 +34,12 @@ ORDER BY received_ns - sent_ns DESC, seq, direction"""
 def worst_packets(engine: Engine, packets: Path, n: int = N_WORST) -> pa.Table:
     """Return the n packets with the highest service latency, slowest first."""
     load_packets(engine, packets)
-    return engine.query(f"{_WORST} LIMIT {n}")
+    return engine.query(f"{_WORST} LIMIT {n}").cast(SCHEMA)
+
+
+def read_worst(trial: Path, n: int) -> pa.Table:
+    """Read the n slowest packets of an analysed trial; an older analysis left all packets only."""
+    if n <= N_WORST and (trial / WORST).is_file():
+        return pq.read_table(trial / WORST).slice(0, n)
+    with open_engine("duckdb") as engine:
+        return worst_packets(engine, trial / "packets.parquet", n)

@@ -37,8 +37,8 @@ _EngineOption = Annotated[
     str | None,
     typer.Option(
         metavar="ENGINE",
-        help="Analyse again, by this SQL engine: duckdb, postgres or spark (default: duckdb, "
-        "where there is something to analyse).",
+        help="Analyse again, by this SQL engine: duckdb, postgres or spark (default: in one pass, "
+        "without any, where there is something to analyse).",
     ),
 ]
 
@@ -75,7 +75,7 @@ def report(
             n_trials = len(run.some_trials())
             with notes.status(f"analysing {path}: {n_trials} trials"), stage("analysis"):
                 of = (
-                    analyse_run(run, engine or "duckdb", engine_url=engine_url)
+                    analyse_run(run, engine, engine_url=engine_url)
                     if is_new
                     else read_analysis(run)
                 )

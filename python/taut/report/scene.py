@@ -15,13 +15,12 @@ from taut.analysis.distribution import add_equal, select_metric
 from taut.analysis.load import LoadKey, load_of, load_words, rows_of
 from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import read_distribution
-from taut.analysis.worst import worst_packets
+from taut.analysis.worst import read_worst
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.trial import AS_FOUND
 from taut.report.palette import colour_devices, shade
 from taut.report.run_names import run_names
-from taut.storage.engines import open_engine
 
 Ints = npt.NDArray[np.int64]
 
@@ -82,11 +81,10 @@ class Device:
     def worst(self, n: int) -> list[SlowPacket]:
         """List the n slowest packets of the repetition with the slowest one; none if unrecorded."""
         trial = max(self.trials, key=lambda t: t.latency().max_ns or 0)
-        packets = self.runs[trial.name] / "trials" / trial.name / "packets.parquet"
-        if not packets.is_file() or not trial.measured.every_packet:
+        folder = self.runs[trial.name] / "trials" / trial.name
+        if not (folder / "packets.parquet").is_file() or not trial.measured.every_packet:
             return []
-        with open_engine("duckdb") as engine:
-            rows = worst_packets(engine, packets, n).to_pylist()
+        rows = read_worst(folder, n).to_pylist()
         return [SlowPacket(row["sent_ns"], row["latency_ns"], bool(row["is_void"])) for row in rows]
 
 

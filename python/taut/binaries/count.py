@@ -1,0 +1,73 @@
+"""taut-count: one pass over the records of a trial, from packets.bin or through a pipe."""
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from taut.core.binaries import find_binary
+from taut.core.errors import InputError, TautError
+from taut.records.raw_file import Records
+from taut.records.restore import header_in_ns
+
+PROGRAM = "taut-count"
+HISTOGRAMS, TIMES, WORST = "histograms.bin", "times.bin", "worst.bin"
+
+_PIPE_BYTES = 1 << 20
+_REFUSED = 2
+
+
+def count(
+    packets: Path | Iterable[Records],
+    folder: Path,
+    *,
+    n_flows: int = 1,
+    late_above_ns: int | None = None,
+) -> None:
+    """Count a packets.bin, or records with a nanosecond a tick, into files in `folder`.
+
+    With `late_above_ns` only episodes.json is written, of packets that took longer. InputError:
+    one pass cannot count these records.
+    """
+    argv = [str(find_binary(PROGRAM)), "--out", str(folder), "--flows", str(n_flows)]
+    if late_above_ns is not None:
+        argv.append(f"--late-above={late_above_ns}")
+    argv += ["--packets", str(packets) if isinstance(packets, Path) else "-"]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+    ) as process:
+        try:
+            if not isinstance(packets, Path):
+                _feed(process, packets)
+            _, said = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode == 0:
+        return
+    lines = said.decode(errors="replace").splitlines() or ["failed without a word"]
+    words = lines[-1].removeprefix(f"{PROGRAM}: ").removeprefix("error: ")
+    if process.returncode == _REFUSED:
+        raise InputError(words)
+    raise TautError(f"{PROGRAM}: {words}")
+
+
+def _feed(process: subprocess.Popen[bytes], records: Iterable[Records]) -> None:
+    pipe = process.stdin
+    assert pipe is not None
+    with suppress(OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    # Why it stopped reading it says itself.
+    with suppress(BrokenPipeError):
+        _write(pipe.fileno(), memoryview(header_in_ns()))
+        for part in records:
+            _write(pipe.fileno(), part.view(np.uint8).data)
+
+
+def _write(pipe: int, data: memoryview) -> None:
+    while data:
+        data = data[os.write(pipe, data) :]
