@@ -71,6 +71,20 @@ def test_fast_packets_are_named(stream, n_planted):
     assert -1100 < only.shift_ns < -900
 
 
+def test_one_of_more_values_that_come_again_than_are_looked_at_one_by_one_is_found(stream):
+    rng = np.random.default_rng(5)
+    values = rng.permutation(np.repeat(rng.integers(0, 1 << 32, N // 2, np.uint32), 2))
+    stream.rows[:, 54:58] = values.view(np.uint8).reshape(N, 4)
+    packets = stream.pick(4)
+    stream.write(packets, 54, b"\xde\xad\xbe\xef")
+    stream.delay(packets, 20_000)
+
+    (only,) = stream.search().classes
+
+    assert (only.field, only.value) == ("payload bytes 12-15", "0xdeadbeef")
+    assert [p.position for p in only.packets] == packets.tolist()
+
+
 @pytest.mark.parametrize("n_planted", [4, 50])
 def test_the_length_on_the_wire_is_a_field(stream, n_planted):
     packets = stream.pick(n_planted)

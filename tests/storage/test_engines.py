@@ -1,5 +1,7 @@
 """What every engine must do; a new engine is tested by being in the table."""
 
+import os
+import subprocess
 import sys
 from decimal import Decimal
 
@@ -175,3 +177,30 @@ def test_a_missing_extra_says_how_to_get_it(name, package, monkeypatch):
 
     with pytest.raises(MissingToolError, match=rf"pip install taut\[{name}\]"):
         open_engine(name)
+
+
+def test_a_java_that_does_not_start_says_why_in_one_line(tmp_path):
+    """In a process of its own: Java is started once in each."""
+    pytest.importorskip("pyspark")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'at org.Spark' >&2\necho 'Caused by: too old' >&2\nexit 1\n")
+    java.chmod(0o755)
+    code = """
+from taut.core.errors import MissingToolError
+from taut.storage.engines import open_engine
+try:
+    open_engine("spark")
+except MissingToolError as error:
+    print(error)
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "JAVA_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "engine spark: Java did not start (too old); it needs Java 17 or newer\n"
