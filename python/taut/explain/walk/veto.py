@@ -24,9 +24,6 @@ class Vetoed:
     time_ns: int = 0
     """The time that was cut off the stalls."""
 
-    def __add__(self, other: "Vetoed") -> "Vetoed":
-        return Vetoed(self.n + other.n, self.time_ns + other.time_ns)
-
 
 # While one of these has the core, the thread does not run at all. An interrupt that begins after a
 # packet came out is a new one; a turn of another thread is the one that had ended.
