@@ -61,7 +61,9 @@ class Cause:
     seen_by: str
     """Which recorded events or logs show it, for docs/reference.md."""
     colour: tuple[str, str]
-    """In every report, for the light and the dark theme. The hue says the kind: its file has it."""
+    """In every report, for the light and the dark theme; no other cause has it. The hue says the
+    kind: its file has it. 3:1 or more against the page (tests/report/test_palette.py).
+    """
     noun: str = ""
     """Who had the core, as a sentence names it: "another thread"; empty: the title does."""
     did: str = ""
