@@ -93,7 +93,18 @@ def test_what_is_printed_is_read_back_within_its_digits(number: int) -> None:
 
 @pytest.mark.parametrize(
     ("ns", "text"),
-    [(0, "0 ns"), (999, "999 ns"), (1234, "1.23 µs"), (56_100, "56.1 µs"), (5_000_000, "5 ms")],
+    [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1234, "1.23 µs"),
+        (9_996, "10.0 µs"),
+        (56_100, "56.1 µs"),
+        (99_960, "100 µs"),
+        (999_499, "999 µs"),
+        (999_500, "1.00 ms"),
+        (999_986, "1.00 ms"),
+        (5_000_000, "5 ms"),
+    ],
 )
 def test_durations_are_written_with_three_digits(ns: int, text: str) -> None:
     assert format_ns(ns) == text

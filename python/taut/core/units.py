@@ -130,7 +130,8 @@ def _parts(text: str) -> tuple[str, str, Literal["pps", "bps"]]:
 def format_ns(ns: float) -> str:
     """Write a duration with three digits and the unit that fits: `1.23 µs`."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if abs(ns) >= size:
+        # What would be rounded up to 1000 of a unit is one of the next.
+        if abs(ns) >= 0.9995 * size:
             return f"{_three_digits(ns / size)} {unit}"
     return f"{_three_digits(ns)} ns"
 
@@ -138,6 +139,5 @@ def format_ns(ns: float) -> str:
 def _three_digits(value: float) -> str:
     if value == int(value) and abs(value) < 1000:
         return str(int(value))
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{decimals}f}"
