@@ -14,7 +14,10 @@ _TIMEOUT_S = 60
 
 
 def read_clock(cores: Sequence[int] = ()) -> ClockReading:
-    """Run taut-clock on cores and give what it measured; `usable` may be false."""
+    """Run taut-clock on cores and give what it measured; `usable` may be false.
+
+    TautError: it failed, also after a part of its answer, as where a core went offline meanwhile.
+    """
     command = [str(find_binary(_PROGRAM))]
     if cores:
         # The runner is pinned and an isolated core is in no inherited mask: widen the mask first.
@@ -27,7 +30,7 @@ def read_clock(cores: Sequence[int] = ()) -> ClockReading:
     except subprocess.TimeoutExpired:
         raise TautError(f"{_PROGRAM}: no answer in {_TIMEOUT_S} s; run it by hand") from None
     document = read_object(ended.stdout)
-    if document is None:
+    if document is None or ended.returncode:
         said = ended.stderr.strip().splitlines()[-1:] or [f"exit status {ended.returncode}"]
-        raise TautError(f"{_PROGRAM}: no answer ({said[0]}); run {' '.join(command)}")
+        raise TautError(f"{_PROGRAM}: no whole answer ({said[0]}); run {' '.join(command)}")
     return parse(ClockReading, document, _PROGRAM)
