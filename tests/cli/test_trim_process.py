@@ -1,10 +1,18 @@
 """What `taut trim --pid` refuses, in one line, before anything is measured."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from taut.cli.main import run_command
+from taut.cli.trim_process import Kept
+from taut.records.documents.manifest import ProcessOfRun
+from taut.records.documents.trim import TRIM_FILE, WINDOWS_FILE, WindowsOfTrim
+from taut.report.trim import read_trim
 
 SPEC = "examples/first-look.toml"
+PROCESS = ProcessOfRun(4242, "testpmd", "testpmd -l 1", ())
 
 
 @pytest.mark.parametrize(
@@ -37,3 +45,18 @@ def test_a_budget_that_can_show_nothing_is_refused(capsys: pytest.CaptureFixture
     err = capsys.readouterr().err
     assert "--budget 5s: too small to show anything" in err
     assert "--window 500ms" in err
+
+
+def test_what_an_interrupt_leaves_is_no_damaged_trim(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, WindowsOfTrim(PROCESS, 1, 10**9, ()))
+
+    kept.so_far([])
+
+    assert read_trim(tmp_path) is None
+    assert json.loads((tmp_path / WINDOWS_FILE).read_text())["windows"] == []
+
+    whole = kept.whole({"sentence": "done"})
+
+    assert [path.name for path in tmp_path.iterdir()] == [TRIM_FILE]
+    assert json.loads((tmp_path / TRIM_FILE).read_text()) == whole
+    assert (whole["sentence"], whole["window_ns"]) == ("done", 10**9)

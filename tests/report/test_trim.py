@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,7 @@ from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.paired import paired_ratio
 from taut.analysis.results import analyse_run
 from taut.core.errors import InputError
-from taut.records.documents.json_form import plain_object
+from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.trim import TRIM_FILE
 from taut.records.rundir import RunDirectory
 from taut.report import html
@@ -253,3 +254,23 @@ def test_nothing_of_the_section_lies_over_anything_or_is_cut_or_pale(analysed, t
     wrong = wrong_in(tmp_path / "report.html", tmp_path)
 
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_was_not_confirmed_is_not_what_is_kept() -> None:
+    groups = {"preemption": [1.0, 0.8, 1.2, 0.9, 1.1, 0.7, 1.3], "": UNKNOWN}
+    found = made(SHORTER, groups)
+    found.confirmed = compared("kept", UNKNOWN)
+
+    def names() -> list[str]:
+        trim = parse(report.Trim, document_of(found), "made")
+        return [shown.name for shown in report.effects(trim)]
+
+    assert "what is kept / as found" in names()
+
+    found.decided = [
+        replace(d, decision=Decision.KEPT_WHOLE) if d.candidate.remedy == "R06-now" else d
+        for d in found.decided
+    ]
+
+    assert "what would be left / as found" in names()
+    assert "what is kept / as found" not in names()

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -18,8 +18,8 @@ from taut.core.errors import InterruptedRun
 from taut.core.files import write_json
 from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
-from taut.records.documents.json_form import Json, JsonObject, plain, plain_object
-from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WindowsOfTrim
+from taut.records.documents.json_form import JsonObject, plain_object
+from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WINDOWS_FILE, WindowsOfTrim
 from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.trim.looks import LEAST_PAIRS
 from taut.trim.stalls import (
@@ -53,13 +53,7 @@ def trim_process(
     folder = out or default_out(f"trim-pid-{pid}")
     seed = new_seed()
 
-    document: dict[str, Json] = {}
-
-    def stored(windows: Sequence[Window]) -> None:
-        parts = tuple(window.document() for window in windows)
-        so_far = WindowsOfTrim(process.document(), seed, window_ns, parts)
-        document.update({**plain_object(so_far), **job.plain()})
-        write_json(folder / TRIM_FILE, plain(document))
+    kept = Kept(folder, WindowsOfTrim(process.document(), seed, window_ns, ()))
 
     with interruptible():
         try:
@@ -69,7 +63,7 @@ def trim_process(
                     process, folder, progress, seed=seed, command_line=tuple(sys.argv), wait=wait
                 ) as watch,
             ):
-                bench = StallsBench(watch, window_ns, seed, stored)
+                bench = StallsBench(watch, window_ns, seed, kept.so_far)
                 job.measure(
                     bench,
                     lambda: situation_of(watch.host, process),
@@ -86,16 +80,36 @@ def trim_process(
     try:
         job.put_in_force()
     finally:
-        stored(bench.windows)
-    _print(job, document, folder / TRIM_FILE)
-
-
-def _print(job: Job, document: JsonObject, file: Path) -> None:
+        document = kept.whole(job.plain())
     if job.as_json:
-        json.dump(plain(document), sys.stdout)
+        json.dump(document, sys.stdout)
         print()
     else:
-        print_trim(job.document, Console(), file, is_dry=job.dry_run)
+        print_trim(job.document, Console(), folder / TRIM_FILE, is_dry=job.dry_run)
+
+
+@dataclass
+class Kept:
+    """What stands in the folder: windows.json while the process is watched, at the end trim.json.
+
+    So what an interrupt leaves is no trim that lacks its result.
+    """
+
+    folder: Path
+    windows: WindowsOfTrim
+
+    def so_far(self, windows: Sequence[Window]) -> None:
+        """Write all windows so far."""
+        parts = tuple(window.document() for window in windows)
+        self.windows = replace(self.windows, windows=parts)
+        write_json(self.folder / WINDOWS_FILE, plain_object(self.windows))
+
+    def whole(self, result: JsonObject) -> JsonObject:
+        """Write windows and result as one document, and give it."""
+        document = {**plain_object(self.windows), **result}
+        write_json(self.folder / TRIM_FILE, document)
+        (self.folder / WINDOWS_FILE).unlink(missing_ok=True)
+        return document
 
 
 def _told_by_stalls(job: Job, bench: StallsBench, left_out: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from taut.core.errors import InputError
 from taut.explain.causes import title_of
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.trim import (
+    PART_OF_ALL,
     TRIM_FILE,
     TRIM_FORMAT,
     CauseOfTrim,
@@ -67,6 +68,12 @@ class Trim(TrimDocument):
     def tone(self) -> str:
         """Give the class of the headline: good, bad, or neutral, as is what was not shown."""
         return _TONES.get(self.verdict, "neutral") if self.effect else "neutral"
+
+    @property
+    def confirmed_state(self) -> str:
+        """Name the state that `confirmed` is about: all is kept where less was not confirmed."""
+        is_all_kept = any(r.decision == PART_OF_ALL and r.without_it for r in self.remedies)
+        return "what would be left" if is_all_kept else "what is kept"
 
     @property
     def is_traced(self) -> bool:
@@ -155,7 +162,7 @@ def effects(trim: Trim) -> list[Shown]:
     named = [
         ("trimmed / as found", trim.effect),
         ("the same, with packets the generator was late with", trim.effect_with_void),
-        ("what is kept / as found", trim.confirmed),
+        (f"{trim.confirmed_state} / as found", trim.confirmed),
         *((f"without {_those(group)} / trimmed", group.without_it) for group in groups(trim, NOW)),
     ]
     found = [(name, effect) for name, effect in named if effect is not None]

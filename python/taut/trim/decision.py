@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from taut.records.documents.trim import PairedRatio
+from taut.records.documents.trim import PART_OF_ALL, PairedRatio
 from taut.trim.candidates import Candidate, When
 
 
@@ -20,7 +20,7 @@ class Decision(StrEnum):
     """What became of one remedy; the text stands in trim.json and the report."""
 
     KEPT_SHOWN = "kept: shown to help"
-    KEPT_WHOLE = "kept: part of what was shown to help; its own share was not measured"
+    KEPT_WHOLE = PART_OF_ALL
     KEPT_FREE = "kept: costs nothing and is predicted to help"
     PUT_BACK = "put back: nothing was shown"
     HARMED = "put back: it made the tail longer"

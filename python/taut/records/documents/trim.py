@@ -12,6 +12,12 @@ from taut.records.documents.manifest import ProcessOfRun
 from taut.records.documents.trial import InForce
 
 TRIM_FILE = "trim.json"
+WINDOWS_FILE = "windows.json"
+"""WindowsOfTrim: while a process is watched, and where that was interrupted; then trim.json."""
+
+PART_OF_ALL = "kept: part of what was shown to help; its own share was not measured"
+"""A decision; where the remedy's own share was measured, the rest did not hold without it."""
+
 TRIM_FORMAT = 1
 BY_STALLS = "stalls"
 
@@ -153,7 +159,7 @@ class TrimDocument:
 
 @dataclass(frozen=True)
 class WindowsOfTrim:
-    """trim.json of a process that is still watched: the windows so far."""
+    """The windows so far of a process that is watched; trim.json has them with the result."""
 
     process: ProcessOfRun
     seed: int
