@@ -5,6 +5,7 @@ and tests/testbed/test_core_locks.py.
 """
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ CHANGED = {
     "bracket": ('"10kpps"]', '"10kpps"'),
     "nothing": (SPEC, ""),
     "card": ('"taut_forward"', f'"taut_forward"\nlink = "pci"\n{CARDS}'),
+    "cable": ('"taut_forward"', '"taut_forward"\nlink = "pci"\n[links.pci]\ngenerator = 1'),
     "core": ("floor = false", "floor = false\n[cores]\ngenerator = 999"),
 }
 RATE = "not a number with a unit; write 100kpps"
@@ -53,6 +55,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "latin.toml").write_bytes(b'name = "\xe9"\n')
     (folder / "no-run").mkdir()
     (folder / "text.pcap").write_text("no capture")
+    (folder / "ports.toml").write_text("ports = 1\n")
+    (folder / "no-port.toml").write_text("ports = []\n")
     write_capture(folder / "ok.pcap", pcap_bytes(made_pair(10).ingress))
     make_run(folder / "old", (MadeVariant("eager", "taut_forward", MadeTrial(2_000)),), (1e5,), 1)
     return folder
@@ -105,6 +109,60 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("trim ok.toml --cores 1,2,3", "--cores 1,2,3: name the device's core, or the device's"),
         ("completion tcsh", "no shell 'tcsh'; there are bash, zsh, fish"),
         ("forward nowhere.toml", "nowhere.toml: No such file or directory; give a TOML file"),
+        ("run", "run: missing argument 'SPEC'; see `taut run -h`"),
+        ("run ok.toml --out", "run: option '--out' requires an argument; see `taut run -h`"),
+        ("run ok.toml --out ''", "--out '': names nothing; write a name, or leave it out"),
+        ("run ''", "SPEC '': names nothing; write a name"),
+        ("run \udcff.toml", ".toml: no such file; examples/ has experiments"),
+        ("report \udcff", "'\\udcff': not UTF-8, so no Parquet file can be there; name another"),
+        ("analyze ok.pcap ok.pcap --json --parquet \udcff", "not UTF-8, so no Parquet file can"),
+        ("run ok.toml ok.toml", "run: got unexpected extra argument (ok.toml); see `taut run -h`"),
+        ("run ok.toml --no-json", "did you mean one of '--json', '--no-report'? see `taut run -h`"),
+        ("run ok.toml --json=yes", "run: option '--json' does not take a value; see"),
+        ("run ok.toml --engine duckdb", "run: no such option '--engine'; see `taut run -h`"),
+        ("run ok.toml --only ''", "--only '': names no trial; --dry-run lists them"),
+        ("run ok.toml --set a=", "a: unknown key; known are cores, "),
+        ("run ok.toml --set duration=2s,3s", "duration '2s,3s': not a number with a unit; write"),
+        ("run ok.toml --set traffic=", "traffic: '': a list is wanted, in brackets: [...]"),
+        ("run ok.toml --set traffic.constant.rates=[]", "at least 1 wanted, got 0"),
+        ("run ok.toml --trace tail --no-trace", "--trace and --no-trace: one of them"),
+        ("run cable.toml", "link pci: generator: 2 PCI addresses wanted, got 1"),
+        ("quick --out ''", "--out '': names nothing"),
+        ("quick now", "quick: got unexpected extra argument (now); see `taut quick -h`"),
+        ("init ''", "init '': no name of an experiment; small letters, digits, _, . and -"),
+        ("init My", "init 'My': no name of an experiment; small letters"),
+        ("init ok.toml/x", "ok.toml/x.toml: cannot be written: Not a directory; name one that can"),
+        ("reproduce hipnet21 --captures ok.pcap", "ok.pcap: no such folder; give one that holds"),
+        ("analyze ok.pcap", "analyze: missing argument 'EGRESS'; see `taut analyze -h`"),
+        ("analyze ok.pcap ok.pcap --skip 1", "duration '1': not a number with a unit; write 10s"),
+        ("analyze ok.pcap ok.pcap --engine mysql", "engine mysql: not known; choose one of"),
+        ("analyze ok.pcap ok.pcap --engine-url x", "duckdb: runs inside taut and takes no URL"),
+        ("analyze ok.pcap ok.pcap --name a/b", "--name 'a/b': it names folders, too"),
+        ("analyze ok.pcap ok.pcap --name ''", "--name '': it names folders, too"),
+        ("analyze ok.pcap ok.pcap --parquet no-run --json", "--parquet no-run: a folder; name a f"),
+        ("analyze - - --json", "analyze: only one of the captures can be read from stdin"),
+        ("report", "report: missing argument 'RUN...'; see `taut report -h`"),
+        ("report old --out no-run", "--out no-run: a folder; name a file"),
+        ("report old --out ''", "--out '': names nothing"),
+        ("report ok.toml", "ok.toml: no such run directory; give one that `taut run` wrote"),
+        ("compare old", "compare: missing argument 'RUN_B'; see `taut compare -h`"),
+        ("compare old no-run --out no-run", "--out no-run: a folder; name a file"),
+        ("runs ''", "DIR '': names nothing; write a name, or leave it out"),
+        ("explain old --over 99.9", "--over 99.9: duration '99.9': not a number with a unit; "),
+        ("explain old --perfetto no-run", "--perfetto no-run: a folder; name a file"),
+        ("explain old --cores 1", "--cores: goes with a process or --self-test, not with a run"),
+        ("explain old --cause timer", "--cause: goes with --self-test, not with a run"),
+        ("explain 999999999 --trial x", "--trial: goes with a run, not with a process"),
+        ("explain --self-test --over p99", "--over: goes with a run, not with --self-test"),
+        ("explain old --self-test", "--self-test: makes its own runs; leave the run or process"),
+        ("doctor --clean=yes", "doctor: option '--clean' does not take a value; see"),
+        ("host audit --root nowhere", "--root nowhere: no such folder; name one that holds"),
+        ("host lint --file no-run", "--file no-run: a folder; name a file"),
+        ("host plan --out x", "taut host plan --out: holds boot configuration; add --boot"),
+        ("host hold --seconds -1", "invalid value for '--seconds': -1.0 is not in the range"),
+        ("trim --pid -1", "trim: invalid value for '--pid': -1 is not in the range"),
+        ("forward ports.toml", "ports.toml: ports: 1: a list is wanted, in brackets"),
+        ("forward no-port.toml", "no-port.toml: ports: at least 1 wanted, got 0"),
     ],
 )
 def test_a_mistake_is_answered_in_one_line(
@@ -115,10 +173,11 @@ def test_a_mistake_is_answered_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("sys.argv", ["taut", *line.split()])
+    words = shlex.split(line)
+    monkeypatch.setattr("sys.argv", ["taut", *words])
     before = sorted(folder.rglob("*"))
 
-    assert run_command(line.split()) == 2
+    assert run_command(words) == 2
 
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
@@ -133,6 +192,8 @@ def test_a_mistake_is_answered_in_one_line(
     ("line", "said"),
     [
         ("run ok.toml --out old", "old: not empty; give another --out, or complete it: taut run"),
+        ("run ok.toml --out \udcff/x", "not UTF-8, so no Parquet file can be there; name"),
+        ("analyze ok.pcap ok.pcap --out \udcff/x", "not UTF-8, so no Parquet file can be"),
         ("run ok.toml --out text.pcap", "text.pcap: not a folder; give another --out"),
         (
             "run ok.toml --out new --set cores.device=999",

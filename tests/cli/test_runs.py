@@ -37,6 +37,21 @@ def test_every_run_says_what_was_found(folder: Path, capsys: pytest.CaptureFixtu
     assert found["damaged"]["outcome"].startswith("damaged: ")
 
 
+@pytest.mark.parametrize("file", ["manifest.json", "trials/*/trial.json"])
+def test_a_time_that_is_none_is_damage(
+    file: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [path] = (folder / "raw").glob(file)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"started_utc": "yesterday"}))
+
+    assert run_command(["runs", str(folder), "--json"]) == 0
+
+    found = {Path(run["run"]).name: run for run in json.loads(capsys.readouterr().out)["runs"]}
+    why = f"damaged: {path}: started_utc: 'yesterday' is no time; the file is damaged"
+    assert found["raw"]["outcome"] == why
+    assert found["cut"]["outcome"] == "incomplete: 1 of 2 trials"
+
+
 def test_a_path_is_in_one_piece_at_any_width(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

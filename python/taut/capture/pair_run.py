@@ -56,6 +56,8 @@ def analyse_pairs(
     A trial appears under its name when it is whole; a new directory that got none is removed.
     """
     run = RunDirectory(out)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: not a folder; give --out a new directory")
     if out.exists() and any(out.iterdir()):
         raise InputError(f"{out}: not empty; give --out a new directory")
     run.trials_path.mkdir(parents=True)

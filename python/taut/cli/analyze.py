@@ -13,8 +13,10 @@ from taut.capture.native import MatchOptions
 from taut.cli.capture_job import CaptureJob, Remove
 from taut.cli.options import DetailsOption, EngineUrlOption, JsonOption, run_directory_option
 from taut.core.errors import InputError
+from taut.core.files import refuse_odd_bytes
 from taut.core.units import parse_duration_ns
 from taut.records.documents.json_form import plain
+from taut.storage.engines import engine_kind
 
 CONTENT_FILE_BYTES = 400_000_000
 """Larger ingress files are searched by content only on request: it takes longest of all."""
@@ -119,6 +121,10 @@ def analyze(
     A table, a report and a run directory like that of `taut run`; docs/matching.md defines lost,
     duplicate, ambiguous and the other classes.
     """
+    engine_kind(engine, engine_url)
+    _check_name(name)
+    if str(ingress) == str(egress) == "-":
+        raise InputError("analyze: only one of the captures can be read from stdin; name a file")
     options = MatchOptions(
         key=key,
         window_ns=parse_duration_ns(window),
@@ -149,6 +155,11 @@ def analyze(
         print()
 
 
+def _check_name(name: str) -> None:
+    if not name.strip() or "/" in name or name.startswith("."):
+        raise InputError(f"--name {name!r}: it names folders, too: leave out /, and a . in front")
+
+
 def _signed_ns(text: str) -> int:
     sign = -1 if text.startswith("-") else 1
     return sign * parse_duration_ns(text.removeprefix("-").removeprefix("+"))
@@ -157,6 +168,7 @@ def _signed_ns(text: str) -> int:
 def _check_parquet(parquet: Path, *, is_alone: bool) -> None:
     if not is_alone:
         raise InputError("--parquet: goes with --json; a run directory (--out) has packets.parquet")
+    refuse_odd_bytes(parquet)
     if not parquet.absolute().parent.is_dir():
         raise InputError(f"--parquet {parquet}: no such folder; make it first")
 

@@ -1,5 +1,7 @@
 """One command of the tree, made of its module: the function, its options, its examples."""
 
+import os
+from pathlib import Path
 from types import ModuleType
 
 import click
@@ -10,6 +12,7 @@ from typer.core import TyperArgument, TyperCommand
 from typer.utils import get_params_from_function
 
 from taut.cli.help import SETTINGS, Context, write_examples
+from taut.core.errors import InputError
 
 # Else Typer loads all of Rich, to escape a bracket of a help that Rich does not print: 60 ms.
 typer.core.HAS_RICH = False
@@ -22,6 +25,14 @@ class Command(TyperCommand):
     examples: tuple[str, ...] = ()
     program: str | None = None
     """The program of taut that replaces this process; its options are completed. None: none."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read arguments; a mistake in them is always one of this command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def format_arguments(self, _: click.Context, __: click.HelpFormatter) -> None:
         """Write nothing: format_options does it, the only one that older versions of Click call."""
@@ -61,6 +72,35 @@ class Command(TyperCommand):
         ]
 
 
+class PathName(click.Path):
+    """A path of the command line, as far as its name goes; who reads the file reports the rest."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,  # noqa: ARG002 - the signature is Click's
+    ) -> str:
+        """InputError: an empty name, or a folder where an option wants a FILE."""
+        name = os.fspath(value)
+        said = "" if param is None else _name_of(param)
+        if not name:
+            raise InputError(f"{said}'': names nothing; write a name, or leave it out")
+        if isinstance(param, click.Option) and param.metavar == "FILE" and Path(name).is_dir():
+            raise InputError(f"{said}{name}: a folder; name a file")
+        return name
+
+
+def _name_of(param: click.Parameter) -> str:
+    """Name an option or an argument before its value."""
+    if isinstance(param, click.Option):
+        return f"{param.opts[0]} "
+    return f"{(param.metavar or param.name or '').strip('[].').upper()} "
+
+
 def make_command(module: ModuleType, name: str) -> Command:
     """Make the command `name` of its module; EXAMPLES there are the help's."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -77,7 +117,7 @@ def make_command(module: ModuleType, name: str) -> Command:
             param.help = infos[param.name or ""].default.help
         if isinstance(param.type, click.Path):
             # Typer's own path type completes nothing. Whoever reads the file reports what is wrong.
-            param.type = click.Path(readable=False)
+            param.type = PathName()
     command.examples = getattr(module, "EXAMPLES", ())
     command.program = getattr(module, "PROGRAM", None)
     return command

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from click.core import ParameterSource
 
 from taut.cli.options import DetailsOption, JsonOption, TimingsOption
 from taut.core.cpus import cpuset_cores, parse_cpu_list
@@ -11,6 +12,7 @@ from taut.core.errors import InputError
 from taut.core.timings import stage, timed
 from taut.core.units import parse_duration_ns
 
+_GIVEN = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
 _TRACED, _SELF_TEST = "10s", "120s"
 
 EXAMPLES = (
@@ -73,7 +75,17 @@ _PathsOption = Annotated[
 ]
 
 
+_RUN, _PROCESS, _TEST = "a run", "a process", "--self-test"
+# What only some subjects take, by parameter.
+_TAKEN_BY = {
+    **dict.fromkeys(("trial", "over", "perfetto"), _RUN),
+    **dict.fromkeys(("cores", "duration"), f"{_PROCESS} or {_TEST}"),
+    **dict.fromkeys(("acts", "causes", "paths"), _TEST),
+}
+
+
 def explain(
+    ctx: typer.Context,
     run: _RunArgument = None,
     trial: _TrialOption = "*",
     over: _OverOption = "p99.9",
@@ -95,6 +107,8 @@ def explain(
     explained has a line that says why, and the others are explained all the same. Of a process
     that keeps no log of its gaps, stalls come from the kernel's events alone.
     """
+    is_process = run is not None and run.name.isdigit() and not run.exists()
+    _check_subject(ctx, _TEST if test else _PROCESS if is_process else _RUN)
     if test:
         # Here and below, not above: `-h` needs none of it.
         from taut.cli.self_test import print_self_test
@@ -109,9 +123,20 @@ def explain(
         with stage("libraries"):
             from taut.cli import explain_job
 
-        if run.name.isdigit() and not run.exists():
+        if is_process:
             duration_ns = parse_duration_ns(duration or _TRACED)
             found = explain_job.of_process(int(run.name), cores, duration_ns)
         else:
             found = explain_job.of_trials(run, trial, over, perfetto)
         explain_job.print_found(run, found, as_json=as_json, details=details)
+
+
+def _check_subject(ctx: typer.Context, subject: str) -> None:
+    """InputError: an option of another subject was given, or a run or process to the self-test."""
+    given = [p for p in ctx.command.params if ctx.get_parameter_source(p.name or "") in _GIVEN]
+    for param in given:
+        taken_by = _TAKEN_BY.get(param.name or "", subject)
+        if subject not in taken_by:
+            raise InputError(f"{param.opts[0]}: goes with {taken_by}, not with {subject}")
+    if subject == _TEST and any(param.name == "run" for param in given):
+        raise InputError("--self-test: makes its own runs; leave the run or process out")

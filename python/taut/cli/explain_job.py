@@ -58,7 +58,12 @@ def of_process(pid: int, cores: str | None, duration_ns: int) -> Iterable[Found]
 
 def of_trials(run: Path, pattern: str, over: str, perfetto: Path | None) -> Iterable[Found]:
     """One at a time: each holds its events, hundreds of megabytes in a long trial."""
-    parse_over(over)
+    try:
+        parse_over(over)
+    except InputError as error:
+        if over.startswith("p"):
+            raise
+        raise InputError(f"--over {over}: {error}; a percentile is said p99.9") from None
     options, trials = Options(over=over), _trials(run, pattern)
     if perfetto is not None and len(trials) > 1:
         raise InputError(f"--perfetto: of one trial, not {len(trials)}; name it with --trial")

@@ -75,7 +75,12 @@ def init(
     from taut.experiment.spec import parse_spec
 
     text = EXPERIMENT.format(name=path.stem, file=path)
-    parse_spec(text, source=str(path))
+    try:
+        parse_spec(text)
+    except InputError:
+        raise InputError(
+            f"init {name!r}: no name of an experiment; small letters, digits, _, . and -: my-bridge"
+        ) from None
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -5,6 +5,7 @@ scientific libraries.
 """
 
 import errno
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -60,6 +61,10 @@ _REMEDIES = {
     errno.EROFS: "name another place",
     errno.ENOSPC: "make room, or name another place",
     errno.EDQUOT: "make room, or name another place",
+    errno.ENOTDIR: "name another place",
+    errno.EISDIR: "name another place",
+    errno.EEXIST: "name another place",
+    errno.ENAMETOOLONG: "give a shorter name",
 }
 
 
@@ -128,7 +133,8 @@ def run_command(arguments: list[str]) -> int:
 
 def _usage_words(error: click.ClickException) -> str:
     """Say which command was called wrongly, and where it says how it is called."""
-    message = error.format_message().replace(". Did", "; did").rstrip(".")
+    message = error.format_message().rstrip(".")
+    message = re.sub(r"\. \(?Did you mean( one of)?:?(.*?)\?\)?$", r"; did you mean\1\2?", message)
     ctx = getattr(error, "ctx", None)
     if ctx is None:
         return message

@@ -77,11 +77,11 @@ def runs(
 def find_runs(folder: Path) -> Iterator[Found]:
     """Read what every run directory in a folder says of itself."""
     for manifest in sorted(folder.glob("*/manifest.json")):
-        run = RunDirectory(manifest.parent)
+        path = manifest.parent
         try:
-            yield _found(run)
+            yield _found(RunDirectory(path))
         except InputError as error:
-            yield Found(str(run.path), "", run.path.name, (), 0, 0, None, damage=str(error))
+            yield Found(str(path), "", path.name, (), 0, 0, None, damage=str(error))
 
 
 def _found(run: RunDirectory) -> Found:

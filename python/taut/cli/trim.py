@@ -31,7 +31,9 @@ _SpecArgument = Annotated[
 _PidOption = Annotated[
     int | None,
     typer.Option(
-        metavar="PID", help="Instead: a program that polls, not loaded, judged by its stalls."
+        min=1,
+        metavar="PID",
+        help="Instead: a program that polls, not loaded, judged by its stalls.",
     ),
 ]
 _TargetOption = Annotated[

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+from taut.core.errors import InputError
+
 
 def write_json(path: Path, document: object) -> None:
     """Write a JSON document so that a crash leaves the old file or the new one, never a half.
@@ -26,3 +28,13 @@ def write_whole(path: Path, text: str) -> None:
         error.filename = str(path)  # Python does not name the file when the disk is full
         raise
     temporary.replace(path)
+
+
+def refuse_odd_bytes(path: Path) -> None:
+    """InputError: the path is no UTF-8. Only pyarrow minds, which takes no other for Parquet."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{str(path)!r}: not UTF-8, so no Parquet file can be there; name another"
+        ) from None

@@ -88,6 +88,8 @@ class Plan:
 
     def only(self, pattern: str) -> "Plan":
         """Keep the trials whose name holds a match; their names and seeds stay."""
+        if not pattern:
+            raise InputError("--only '': names no trial; --dry-run lists them")
         kept = tuple(t for t in self.trials if fnmatchcase(t.name, f"*{pattern}*"))
         if not kept:
             raise InputError(

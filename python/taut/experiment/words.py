@@ -97,6 +97,10 @@ def _reason(error: ErrorDetails, model: type[BaseModel] | None) -> str:
         return "missing; it has no default, so write it"
     if kind == "value_error":
         return str(context["error"])
+    if kind == "tuple_type":
+        return f"{error['input']!r}: a list is wanted, in brackets: [...]"
+    if kind == "too_short":
+        return f"at least {context['min_length']} wanted, got {context['actual_length']}"
     if kind == "string_pattern_mismatch":
         return (
             f"{error['input']!r} is no name here; small letters, digits, _ and . (an experiment's "

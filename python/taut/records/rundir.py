@@ -5,9 +5,11 @@ A trial under a temporary name (`.tmp-...`) does not count: its run died or stil
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from taut.core.errors import InputError
+from taut.core.files import refuse_odd_bytes
 from taut.records.documents.json_form import read_document
 from taut.records.documents.manifest import MANIFEST_FILE, Manifest
 from taut.records.documents.trial import AS_FOUND as AS_FOUND
@@ -58,9 +60,15 @@ class RunDirectory:
 
     path: Path
 
+    def __post_init__(self) -> None:
+        refuse_odd_bytes(self.path)
+
     def manifest(self) -> Manifest:
         """Give manifest.json as it is now; InputError: there is none, or it is damaged."""
-        return read_document(Manifest, self.path / MANIFEST_FILE)
+        path = self.path / MANIFEST_FILE
+        manifest = read_document(Manifest, path)
+        _check_time(manifest.started_utc, path)
+        return manifest
 
     def manifest_or_none(self) -> Manifest | None:
         """Give manifest.json; None of a run that has none."""
@@ -80,9 +88,7 @@ class RunDirectory:
             for path in self.trials_path.glob("*")
             if not path.name.startswith(TEMPORARY_PREFIX) and (path / TRIAL_FILE).is_file()
         )
-        return [
-            TrialDirectory(path, read_document(TrialDocument, path / TRIAL_FILE)) for path in found
-        ]
+        return [TrialDirectory(path, _read_trial(path / TRIAL_FILE)) for path in found]
 
     def some_trials(self) -> list[TrialDirectory]:
         """Give the trials; InputError: there is none, so it is no run directory."""
@@ -92,3 +98,19 @@ class RunDirectory:
                 f"{self.path}: no trials; give a run directory of `taut run` or `taut analyze`"
             )
         return found
+
+
+def _read_trial(path: Path) -> TrialDocument:
+    trial = read_document(TrialDocument, path)
+    _check_time(trial.started_utc, path)
+    return trial
+
+
+def _check_time(started_utc: str | None, path: Path) -> None:
+    """InputError: a time that is there is none. Older documents have none."""
+    try:
+        datetime.fromisoformat(started_utc or "2000-01-01")
+    except ValueError:
+        raise InputError(
+            f"{path}: started_utc: {started_utc!r} is no time; the file is damaged"
+        ) from None

@@ -40,6 +40,7 @@ def never_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (["R24", "--duration", "100us"], "too few for any percentile"),
         (["R24", "--cores", ""], "name the device's core"),
         (["R24", "--cores", "0,1,2"], "name the device's core"),
+        (["R24", "--device", ""], "unknown driver ''"),
         (["R24", "--device", "nothing"], "unknown driver 'nothing'"),
         (["R24", "--device", "command"], "argv: missing"),
         (["R24", "--device", "loopback"], "no device but the loopback"),

@@ -164,7 +164,7 @@ def _experiment(spec: Path | None, device: str | None) -> tuple[str, str]:
     """Give the experiment's text, and what messages call it."""
     if spec is not None:
         return read_spec_text(spec), str(spec)
-    driver = device or "taut_forward"
+    driver = "taut_forward" if device is None else device
     if driver not in DRIVERS:
         raise InputError(f"--device: unknown driver {driver!r}{did_you_mean(driver, DRIVERS)}")
     name = "" if device else '\nname = "eager"'

@@ -15,7 +15,8 @@ def hold(
         int, typer.Option(metavar="N", help="Microseconds; 0 keeps every core polling.")
     ] = 0,
     seconds: Annotated[
-        float | None, typer.Option(metavar="N", help="How long; default: until it is told to end.")
+        float | None,
+        typer.Option(min=0, metavar="N", help="How long; default: until it is told to end."),
     ] = None,
     wait_for_go: Annotated[bool, typer.Option("--wait-for-go", hidden=True)] = False,
 ) -> None:

@@ -32,9 +32,22 @@ OnlyOption = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Checks or remedies, as R06,K23-now; whatever profile."),
 ]
+
+
+def _check_folder(root: Path) -> Path:
+    """InputError: it is none; every check of it would be unknown."""
+    if not root.is_dir():
+        raise InputError(f"--root {root}: no such folder; name one that holds proc, sys and etc")
+    return root
+
+
 RootOption = Annotated[
     Path,
-    typer.Option(metavar="DIR", help="A folder with a copied machine's /proc, /sys and /etc."),
+    typer.Option(
+        metavar="DIR",
+        help="A folder with a copied machine's /proc, /sys and /etc.",
+        callback=_check_folder,
+    ),
 ]
 WatchOption = Annotated[
     str, typer.Option(metavar="TIME", help="How long to watch counters, 0s: not.")

@@ -61,6 +61,8 @@ def plan(
     """Say what would change, now and at boot, in order, with risk, cost and reason."""
     if boot and out is None:
         raise InputError("taut host plan --boot: say where to write, with --out DIR")
+    if out is not None and not boot:
+        raise InputError("taut host plan --out: holds boot configuration; add --boot")
     check_forms(form or [])
     host = Host(root)
     found = plan_for(

@@ -10,11 +10,9 @@ from taut.core.errors import InputError, MissingToolError
 from taut.storage.engine import Engine
 
 
-def _duckdb(url: str | None) -> Engine:
+def _duckdb(_: str | None) -> Engine:
     from taut.storage.engines.duckdb import DuckdbEngine
 
-    if url is not None:
-        raise InputError("engine duckdb: runs inside taut and takes no URL; leave it out")
     return DuckdbEngine()
 
 
@@ -45,16 +43,18 @@ ENGINES: Mapping[str, EngineKind] = {
 }
 
 
-def engine_kind(name: str) -> EngineKind:
-    """Return the kind of that name, or say which there are."""
+def engine_kind(name: str, url: str | None = None) -> EngineKind:
+    """Return the kind of that name; InputError: there is none, or it takes no URL."""
     if name not in ENGINES:
         raise InputError(f"engine {name}: not known; choose one of {', '.join(ENGINES)}")
+    if ENGINES[name].is_embedded and url is not None:
+        raise InputError(f"engine {name}: runs inside taut and takes no URL; leave it out")
     return ENGINES[name]
 
 
 def open_engine(name: str, url: str | None = None) -> Engine:
     """Open the engine of that name: at the URL of its server, or where it is by default."""
-    kind = engine_kind(name)
+    kind = engine_kind(name, url)
     try:
         return kind.open(url)
     except ModuleNotFoundError as error:

@@ -65,15 +65,19 @@ class PciLinkKind:
 
 def addresses(options: LinkOptions, side: str, n: int, devices: Path = _DEVICES) -> list[str]:
     """Check n PCI addresses of one side of the options."""
-    for key in options:
+    wired: dict[str, Sequence[object]] = {}
+    for key, value in options.items():
         if key not in {"generator", "device"}:
             raise InputError(f"link pci: unknown option {key!r}; it has generator and device")
-    value = options.get(side)
-    if not isinstance(value, list | tuple) or len(value) < n:
-        raise InputError(f"link pci: {side}: {n} PCI addresses wanted, got {value!r}")
-    for address in value:
+        if not isinstance(value, list | tuple):
+            raise InputError(f"link pci: {key}: {n} PCI addresses wanted, got {value!r}")
+        wired[key] = value
+    found = wired.get(side, ())
+    if len(found) < n:
+        raise InputError(f"link pci: {side}: {n} PCI addresses wanted, got {list(found)}")
+    for address in found:
         if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
             raise InputError(f"link pci: {address!r} is no PCI address; write 0000:3b:00.0")
         if not (devices / address).exists():
             raise InputError(f"link pci: {address}: no such device; `lspci -D` lists them")
-    return [str(address) for address in value[:n]]
+    return [str(address) for address in found[:n]]
