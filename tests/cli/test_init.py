@@ -41,7 +41,7 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path, monkeypatch, capsys
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("no such/folder", "cannot be written"), ("a b", "is no name here")],
+    [("no such/folder", "cannot be written"), ("a b", "no name of an experiment")],
 )
 def test_a_name_that_cannot_be_is_one_line(name: str, words: str, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

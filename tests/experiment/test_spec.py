@@ -194,7 +194,7 @@ def test_commas_make_a_list_only_where_the_experiment_has_one():
 
 
 def test_what_only_looks_like_a_list_is_text():
-    assert "input should be" in line_of(GOOD, """traffic.0.rates=[a,"b,c"]""")
+    assert "a list is wanted" in line_of(GOOD, """traffic.0.rates=[a,"b,c"]""")
 
 
 def commands() -> list[str]:

@@ -47,22 +47,23 @@ _DurationOption = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help=f"Of a process ({_TRACED}); of the self-test, each cause at most ({_SELF_TEST}).",
+        help=f"How long: a process ({_TRACED}), "
+        f"each cause in the self-test ({_SELF_TEST} at most).",
     ),
 ]
 _TestOption = Annotated[
     bool,
     typer.Option(
         "--self-test",
-        help="Make every cause on a core (--cores) and disturb every packet path; hold explain "
-        "to it.",
+        help="Disturb a core (--cores) and every packet path on purpose, and check what explain "
+        "says of it.",
     ),
 ]
 _ActsOption = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Of the self-test: felt of each cause, at least; on a path 40 at most.",
+        help="Of the self-test: at least so many acts felt of each cause; on a path at most 40.",
     ),
 ]
 _CausesOption = Annotated[

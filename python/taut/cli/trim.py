@@ -31,9 +31,8 @@ _SpecArgument = Annotated[
 _PidOption = Annotated[
     int | None,
     typer.Option(
-        min=1,
         metavar="PID",
-        help="Instead: a program that polls, not loaded, judged by its stalls.",
+        help="Instead of an experiment: a program that polls, not loaded, judged by its stalls.",
     ),
 ]
 _TargetOption = Annotated[
@@ -56,7 +55,9 @@ _CoresOption = Annotated[
 ]
 _WindowOption = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help=f"Of a process: how long to watch at a time; {_WINDOW}."),
+    typer.Option(
+        metavar="TIME", help=f"Of a process: how long to watch at a time; default: {_WINDOW}."
+    ),
 ]
 _KeepOption = Annotated[
     bool, typer.Option("--keep", help="Leave what is shown to help in force at the end.")
@@ -121,6 +122,8 @@ def _check_together(
     """InputError: nothing to trim for, or both, or an option of the other one."""
     if (spec is None) == (pid is None):
         raise InputError("trim: name an experiment, or a process with --pid: one of them")
+    if pid is not None and pid < 1:
+        raise InputError(f"--pid {pid}: no process; `pgrep -l NAME` finds it")
     if pid is None:
         if window is not None:
             raise InputError("--window: of a process (--pid); an experiment has its own duration")

@@ -50,7 +50,7 @@ RootOption = Annotated[
     ),
 ]
 WatchOption = Annotated[
-    str, typer.Option(metavar="TIME", help="How long to watch counters, 0s: not.")
+    str, typer.Option(metavar="TIME", help="How long to watch counters; 0s: not at all.")
 ]
 
 
