@@ -83,9 +83,14 @@ def report(
         with notes.status("drawing figures"):
             written = write_html(analysed, out or runs[0] / "report.html", images=images)
         if as_json:
-            documents = [{"run": str(run.path)} | plain_object(of) for run, of in analysed]
-            document = {"report": str(written), "runs": documents}
-            json.dump(document | timings_key(), sys.stdout)
+            json.dump(
+                {
+                    "report": str(written),
+                    "runs": [{"run": str(run.path)} | plain_object(of) for run, of in analysed],
+                }
+                | timings_key(),
+                sys.stdout,
+            )
             sys.stdout.write("\n")
             return
         with stage("table"):

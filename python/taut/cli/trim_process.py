@@ -18,7 +18,7 @@ from taut.core.errors import InterruptedRun
 from taut.core.files import write_json
 from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
-from taut.records.documents.json_form import JsonObject, plain_object
+from taut.records.documents.json_form import JsonObject, plain, plain_object
 from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WINDOWS_FILE, WindowsOfTrim
 from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.trim.looks import LEAST_PAIRS
@@ -82,7 +82,7 @@ def trim_process(
     finally:
         document = kept.whole(job.plain())
     if job.as_json:
-        json.dump(document, sys.stdout)
+        json.dump(plain(document), sys.stdout)
         print()
     else:
         print_trim(job.document, Console(), folder / TRIM_FILE, is_dry=job.dry_run)
@@ -107,7 +107,7 @@ class Kept:
     def whole(self, result: JsonObject) -> JsonObject:
         """Write windows and result as one document, and give it."""
         document = {**plain_object(self.windows), **result}
-        write_json(self.folder / TRIM_FILE, document)
+        write_json(self.folder / TRIM_FILE, plain(document))
         (self.folder / WINDOWS_FILE).unlink(missing_ok=True)
         return document
 
