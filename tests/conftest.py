@@ -65,7 +65,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (_is_last(item), not comes_first(item.nodeid)))
     if asked := config.getoption("--stage"):
         takes_long = asked == "long" or config.getoption("--all")
-        kept, others = [], []
+        kept: list[pytest.Item] = []
+        others: list[pytest.Item] = []
         for item in items:
             is_left_out = item.get_closest_marker("long") and not takes_long
             (kept if _stage(item) == asked and not is_left_out else others).append(item)
