@@ -17,6 +17,7 @@ import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
 from taut.analysis.blocks import FINE_BITS, TimeCounts, rounded_down
+from taut.analysis.distribution import add_equal
 
 SIGNIFICANT_DIGITS = 3
 _INTERVAL_NS = 1_000_000_000
@@ -93,10 +94,7 @@ def _add(into: Counts | None, counts: Counts) -> Counts:
     values, n = rounded_down(values[kept], FINE_BITS), n[kept]
     if into is not None:
         values, n = np.concatenate([into[0], values]), np.concatenate([into[1], n])
-    unique, place = np.unique(values, return_inverse=True)
-    sums = np.zeros(len(unique), np.int64)
-    np.add.at(sums, place, n)
-    return unique, sums
+    return add_equal(values, n)
 
 
 def _histogram(counts: Counts) -> HdrHistogram:

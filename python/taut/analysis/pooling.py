@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from taut.analysis.distribution import merge
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary, selections, summarise
 from taut.records.documents.results import Metrics, TrialResult, Variant, WarmCounts, WarmUp
 
@@ -38,7 +37,7 @@ def pool(
     """
     first, n = results[0], len(results)
     trials = [result.measured for result in results]
-    summaries = _summaries(merge(distributions), blocks)
+    summaries = _summaries(distributions, blocks)
     latency = summaries["latency"]
     warm = _warm_counts([t.warm for t in trials])
     loss_ratio = _share(warm.lost, warm.sent)
@@ -95,8 +94,12 @@ def _warm_counts(counts: Sequence[WarmCounts]) -> WarmCounts:
     )
 
 
-def _summaries(distribution: pa.Table, blocks: pa.Table | None) -> dict[str, dict[str, Summary]]:
+def _summaries(
+    distributions: Sequence[pa.Table], blocks: pa.Table | None
+) -> dict[str, dict[str, Summary]]:
     """Summarise each metric that variants have; latency alone has intervals."""
+    # One after the other will do: a value may have a count in each.
+    distribution = pa.concat_tables(distributions)
     return {
         metric: summarise(
             distribution,

@@ -88,8 +88,12 @@ def _analyse_one(
 
 def read_distribution(run: Path, trial: str) -> pa.Table:
     """The exact distributions of a trial that has been analysed."""
-    # A name a row takes twice as long to read as the rest of them.
-    return pq.read_table(run / "trials" / trial / DISTRIBUTION, read_dictionary=["metric"])
+    return _read(run / "trials" / trial / DISTRIBUTION)
+
+
+def _read(path: Path) -> pa.Table:
+    # A name a row takes twice as long to read as all the rest.
+    return pq.read_table(path, read_dictionary=["metric"])
 
 
 def is_measured(result: TrialResult) -> bool:
@@ -107,7 +111,7 @@ def _pool_variants(
     rows = [
         pool(
             [result for _, result in members],
-            [pq.read_table(trial.path / DISTRIBUTION) for trial, _ in members],
+            [_read(trial.path / DISTRIBUTION) for trial, _ in members],
             read_blocks([trial.path for trial, _ in members]),
         )
         for members in groups.values()
