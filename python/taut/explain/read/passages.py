@@ -81,6 +81,12 @@ class Passages:
         n = np.zeros(len(start), np.int64)
         first, after = np.full(len(start), AFTER_ALL), np.full(len(start), AFTER_ALL)
         before = np.full(len(start), BEFORE_ALL)
+        nearby = _Nearby(start, end)
+        # Of batches that are over before a stretch, or begin after it, only this is to be known.
+        last_back, next_back = (
+            np.full(len(start) + 1, BEFORE_ALL),
+            np.full(len(start) + 1, AFTER_ALL),
+        )
         for sent, received, absent in self._rows() if len(start) else ():
             # Behind a kernel's queue it may have been through the device before the stretch began.
             left = np.where(absent == BEFORE_ALL, sent, absent) if self.is_shared else sent
@@ -88,14 +94,20 @@ class Passages:
             back = received[order]
             # The least of all later stamps: packets out of order then prove less, never more.
             left = np.minimum.accumulate(left[order][::-1])[::-1]
-            low = np.searchsorted(left, start + MARGIN_NS, "left")
-            high = np.searchsorted(back, end - MARGIN_NS, "right")
-            n += np.maximum(high - low, 0)
-            first = np.minimum(first, np.where(high > low, _at(back, low, AFTER_ALL), AFTER_ALL))
-            until = np.searchsorted(back, start, "right") - 1
-            before = np.maximum(before, np.where(until >= 0, back[until], BEFORE_ALL))
-            since = np.searchsorted(back, end, "left")
-            after = np.minimum(after, _at(back, since, AFTER_ALL))
+            near = nearby.to(back[0], max(back[-1], left[-1]))
+            last_back[near.stop] = max(last_back[near.stop], back[-1])
+            next_back[near.start] = min(next_back[near.start], back[0])
+            low = np.searchsorted(left, start[near] + MARGIN_NS, "left")
+            high = np.searchsorted(back, end[near] - MARGIN_NS, "right")
+            n[near] += np.maximum(high - low, 0)
+            passed = np.where(high > low, _at(back, low, AFTER_ALL), AFTER_ALL)
+            first[near] = np.minimum(first[near], passed)
+            until = np.searchsorted(back, start[near], "right") - 1
+            before[near] = np.maximum(before[near], np.where(until >= 0, back[until], BEFORE_ALL))
+            since = np.searchsorted(back, end[near], "left")
+            after[near] = np.minimum(after[near], _at(back, since, AFTER_ALL))
+        before = np.maximum(before, np.maximum.accumulate(last_back)[:-1])
+        after = np.minimum(after, np.minimum.accumulate(next_back[::-1])[::-1][1:])
         return Passed(n, first, before, after)
 
     def silences(self, least_ns: int) -> Stretches:
@@ -116,17 +128,22 @@ class Passages:
         """Say when the generator sent and received inside stretches, as for `inside`."""
         received, least = np.full(len(start), AFTER_ALL), np.full(len(start), AFTER_ALL)
         most = np.full(len(start), BEFORE_ALL)
-        inner, outer = start + _STAMPS_NS, end - _STAMPS_NS
+        nearby = _Nearby(start, end)
         for sent, back, _ in self._rows() if len(start) else ():
             stamps = np.sort(back)
+            near = nearby.to(stamps[0], stamps[-1])
+            inner, outer = start[near] + _STAMPS_NS, end[near] - _STAMPS_NS
             first = _at(stamps, np.searchsorted(stamps, inner, "right"), AFTER_ALL)
-            received = np.minimum(received, np.where(first < outer, first, AFTER_ALL))
+            first = np.where(first < outer, first, AFTER_ALL)
+            received[near] = np.minimum(received[near], first)
             stamps = np.sort(sent)
+            near = nearby.to(stamps[0], stamps[-1])
+            inner, outer = start[near] + _STAMPS_NS, end[near] - _STAMPS_NS
             first = _at(stamps, np.searchsorted(stamps, inner, "right"), AFTER_ALL)
-            least = np.minimum(least, np.where(first < outer, first, AFTER_ALL))
+            least[near] = np.minimum(least[near], np.where(first < outer, first, AFTER_ALL))
             until = np.searchsorted(stamps, outer, "left") - 1
             last = np.where(until >= 0, stamps[until], BEFORE_ALL)
-            most = np.maximum(most, np.where(last > inner, last, BEFORE_ALL))
+            most[near] = np.maximum(most[near], np.where(last > inner, last, BEFORE_ALL))
         is_twice = (least < AFTER_ALL) & (most > least + _STAMPS_NS)
         return Stamps(received, np.where(is_twice, most, AFTER_ALL))
 
@@ -136,6 +153,23 @@ class Passages:
                 rows = _came_back(batch)
                 if len(rows[0]):
                     yield rows
+
+
+class _Nearby:
+    """Which stretches a batch of packets lies in or near: all of them each time is quadratic."""
+
+    def __init__(self, start: Ints, end: Ints) -> None:
+        self._latest_end = np.maximum.accumulate(end)
+        self._least_start = np.minimum.accumulate(start[::-1])[::-1]
+
+    def to(self, first_ns: int, last_ns: int) -> slice:
+        """Leave out those that end before `first_ns`, in front, and begin after `last_ns`, behind.
+
+        The slice's ends lie between 0 and the number of stretches, its start not behind its stop.
+        """
+        low = int(np.searchsorted(self._latest_end, first_ns, "left"))
+        high = int(np.searchsorted(self._least_start, last_ns, "right"))
+        return slice(low, max(low, high))
 
 
 def _came_back(batch: pa.RecordBatch) -> _Rows:

@@ -1,0 +1,45 @@
+"""What packets say of stretches of time, read batch by batch."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from taut.explain.read import passages
+from taut.explain.read.passages import Passages
+
+TRIAL_NS = 100_000
+
+
+@pytest.fixture
+def packets(tmp_path):
+    """Three hundred packets in order, some of them lost: what one batch shows of it, others do."""
+    random = np.random.default_rng(1)
+    sent = np.sort(random.integers(0, TRIAL_NS, 300))
+    received = np.maximum.accumulate(sent + random.integers(0, TRIAL_NS // 50, 300))
+    columns = {
+        "flags": np.zeros(300, np.uint16),
+        "sent_ns": sent,
+        "received_ns": pa.array(received, mask=random.random(300) < 0.1),
+        "arrival_window_ns": np.full(300, 100, np.uint32),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "packets.parquet")
+    return tmp_path / "packets.parquet"
+
+
+@pytest.mark.parametrize("link", ["memif", "veth"])
+def test_batches_say_together_what_one_would(packets, link, monkeypatch):
+    edges = np.sort(np.random.default_rng(2).integers(-TRIAL_NS, 2 * TRIAL_NS, 120))
+    stretches = edges[::2], edges[1::2]
+    at_once = Passages(packets, link)
+    whole = [
+        *vars(at_once.inside(*stretches)).values(),
+        *vars(at_once.stamped(*stretches)).values(),
+    ]
+    assert whole[0].any()
+
+    monkeypatch.setattr(passages, "_BATCH", 7)
+    cut = [*vars(at_once.inside(*stretches)).values(), *vars(at_once.stamped(*stretches)).values()]
+
+    for one, other in zip(whole, cut, strict=True):
+        np.testing.assert_array_equal(one, other)
