@@ -21,9 +21,15 @@ SENT_WITHIN_NS = 10_000
 """A core that does not poll is sent an interrupt within this time of a call queued for it."""
 
 _DELIVERIES = ("rps_trigger_softirq",)  # net/core/dev.c
+_WAKE_CALL = "sched_ttwu_pending"  # kernel/sched/core.c
 
-_BY_WHO_RUNS = ("switch", "softirq_entry", "vector_entry", "irq_entry")
-"""Events noted by the thread that has the core; a switch by the one that leaves."""
+_BY_WHO_RUNS = (
+    *("switch", "softirq_entry", "softirq_exit"),
+    *("vector_entry", "vector_exit", "irq_entry", "irq_exit"),
+)
+"""Events noted by the thread that has the core; a switch by the one that leaves.
+
+Others are not: tlb_flush is noted by the thread before, once it has been switched away from."""
 
 _LOW = 0xFFFF_FFFF
 _BLOCKED = 0xFF
@@ -74,7 +80,7 @@ class Layers:
 def layers_of(events: Events, core: int, names: Names) -> Layers:
     """Take one core's contexts out of the events."""
     own = events.cpu == core
-    turns, who = _turns(events, own)
+    turns, who = _turns(events, core)
     return Layers(
         _nmis(events, own),
         # A core's own part of a call to all cores has no csd: the running thread keeps running.
@@ -83,7 +89,7 @@ def layers_of(events: Events, core: int, names: Names) -> Layers:
         _pairs(events, own, ("softirq_entry",), ("softirq_exit",)),
         turns,
         who,
-        _waits(events, core, names),
+        _waits(events, core, names, turns, who),
     )
 
 
@@ -102,6 +108,25 @@ def is_delivery(events: Events, names: Names) -> Mask:
     known = [at for at in names.notes.functions if names.function(at) in _DELIVERIES]
     calls = events.of("call_queue", "call_entry", "call_exit")
     marked: Mask = calls & np.isin(events.arg1, np.array(known, np.uint64))
+    return marked
+
+
+def is_wake_call(events: Events, core: int, names: Names, thread: int) -> Mask:
+    """Mark the calls by which other cores have this one wake a thread.
+
+    Each thread has a csd of its own for that: it is known by the wake-ups inside the calls.
+    """
+    known = [at for at in names.notes.functions if names.function(at) == _WAKE_CALL]
+    calls = events.of("call_queue", "call_entry", "call_exit")
+    calls &= np.isin(events.arg1, np.array(known, np.uint64))
+    entries = np.flatnonzero(calls & events.of("call_entry") & (events.cpu == core))
+    wakes = np.flatnonzero(events.of("wakeup") & (events.cpu == core))
+    then = np.searchsorted(wakes, entries)
+    entries, then = entries[then < len(wakes)], then[then < len(wakes)]
+    csds, at = np.unique(events.arg0[entries], return_inverse=True)
+    is_its = (events.arg0[wakes[then]] & np.uint64(_LOW)) == thread
+    share = np.bincount(at, is_its, len(csds)) / np.maximum(np.bincount(at, minlength=len(csds)), 1)
+    marked: Mask = calls & np.isin(events.arg0, csds[share > 0.5])
     return marked
 
 
@@ -142,24 +167,65 @@ def _nmis(events: Events, own: Mask) -> Layer:
     return Layer(start, end, rows)
 
 
-def _turns(events: Events, own: Mask) -> tuple[Layer, Ints]:
-    """Give the turns of threads and each one's thread; the first is of who leaves at its end."""
-    rows = np.flatnonzero(own & events.of(*_BY_WHO_RUNS))
+def _turns(events: Events, core: int) -> tuple[Layer, Ints]:
+    """Give the turns of threads and each one's thread; the first is of who leaves at its end.
+
+    Every event says who has the core. Where that is not who was switched to, a switch was not
+    recorded: some guests record none that the idle task makes.
+    """
+    rows = np.flatnonzero((events.cpu == core) & events.of(*_BY_WHO_RUNS))
     if not len(rows):
         nothing = np.empty(0, np.int64)
         return Layer(nothing, nothing, nothing), nothing
-    switches = rows[events.kind[rows] == KIND["switch"]]
-    first = events.thread[rows[:1]].astype(np.int64)
-    following = (events.arg1[switches] & np.uint64(_LOW)).astype(np.int64)
-    times = events.time_ns[switches]
-    ends = np.append(times, events.time_ns[-1] + 1)
-    starts = np.append(events.time_ns[:1] - 1, times)
-    return Layer(starts, ends, np.append(rows[:1], switches)), np.append(first, following)
+    is_switch = events.kind[rows] == KIND["switch"]
+    noter = events.thread[rows].astype(np.int64)
+    following = np.where(is_switch, events.arg1[rows] & np.uint64(_LOW), noter).astype(np.int64)
+    unseen = np.flatnonzero(noter[1:] != following[:-1]) + 1
+    if not is_switch.any():
+        unseen = unseen[:0]
+    times = events.time_ns[rows]
+    began = _began(events, core, rows[unseen], rows[unseen - 1], noter[unseen])
+    start = np.concatenate([times[:1] - 1, times[is_switch], began])
+    who = np.concatenate([noter[:1], following[is_switch], noter[unseen]])
+    row = np.concatenate([rows[:1], rows[is_switch], rows[unseen]])
+    # What was not recorded came before the event that shows it.
+    order = np.argsort(np.concatenate([[-1], np.flatnonzero(is_switch), unseen - 0.5]))
+    start, who, row = start[order], who[order], row[order]
+    return Layer(start, np.append(start[1:], events.time_ns[-1] + 1), row), who
 
 
-def _waits(events: Events, core: int, names: Names) -> Layer:
+def _began(events: Events, core: int, seen: Ints, before: Ints, who: Ints) -> Ints:
+    """Give when threads got the core that nothing shows to get it; rows of events, and threads.
+
+    At the last event of the thread before, or when the new one was ready if that was later. If
+    nothing says when it was ready, it has the core from its own first event on.
+    """
+    switch = events.of("switch") & (events.cpu == core)
+    rows = np.flatnonzero(switch | (events.of("wakeup") & (events.arg1 == core)))
+    thread = (events.arg0[rows] & np.uint64(_LOW)).astype(np.int64)
+    is_ready = ~switch[rows] | _is_put_off(events)[rows]
+    began: Ints = events.time_ns[seen]
+    for one in np.unique(who).tolist():
+        of_one, its = thread == one, np.flatnonzero(who == one)
+        last = np.searchsorted(rows[of_one], seen[its]) - 1
+        known = (last >= 0) & np.append(is_ready[of_one], False)[last]
+        since = events.time_ns[rows[of_one][last[known]]]
+        began[its[known]] = np.maximum(events.time_ns[before[its[known]]], since)
+    return began
+
+
+def _is_put_off(events: Events) -> Mask:
+    """Mark the switches away from a thread that wanted to run on."""
+    put_off: Mask = ((events.arg0 >> np.uint64(32)) & np.uint64(_BLOCKED)) == 0
+    return put_off
+
+
+def _waits(events: Events, core: int, names: Names, turns: Layer, who: Ints) -> Layer:
     """Give the waits of network threads: from wake-up, or losing the core, until they have it."""
-    found = [_waits_of(events, core, int(thread)) for thread in network_threads(names, core)]
+    found = [
+        _waits_of(events, core, names, int(thread), turns.start_ns[who == thread])
+        for thread in network_threads(names, core)
+    ]
     if not found:
         return Layer(*(np.empty(0, np.int64) for _ in range(3)))
     start, end, row = (np.concatenate(columns) for columns in zip(*found, strict=True))
@@ -172,17 +238,18 @@ def _waits(events: Events, core: int, names: Names) -> Layer:
     return Layer(start[kept], end[kept], row[kept])
 
 
-def _waits_of(events: Events, core: int, thread: int) -> tuple[Ints, Ints, Ints]:
-    switch = events.of("switch") & (events.cpu == core)
+def _waits_of(
+    events: Events, core: int, names: Names, thread: int, runs: Ints
+) -> tuple[Ints, Ints, Ints]:
     # What wakes a thread names it where a switch names the one before.
-    previous, state = events.arg0 & np.uint64(_LOW), events.arg0 >> np.uint64(32)
-    put_off = switch & (previous == thread) & ((state & np.uint64(_BLOCKED)) == 0)
-    woken = events.of("wakeup") & (previous == thread) & (events.arg1 == core)
-    runs = np.flatnonzero(switch & ((events.arg1 & np.uint64(_LOW)) == thread))
-    begins = np.flatnonzero(put_off | woken)
-    then = np.searchsorted(runs, begins)
+    is_its = (events.arg0 & np.uint64(_LOW)) == thread
+    put_off = events.of("switch") & (events.cpu == core) & _is_put_off(events)
+    woken = events.of("wakeup") & (events.arg1 == core)
+    called = is_wake_call(events, core, names, thread) & events.of("call_queue")
+    begins = np.flatnonzero(is_its & (put_off | woken) | called)
+    then = np.searchsorted(runs, events.time_ns[begins])
     begins, then = begins[then < len(runs)], then[then < len(runs)]
     # A thread woken twice before it ran waited once.
     _, first = np.unique(then, return_index=True)
     begins, then = begins[first], then[first]
-    return events.time_ns[begins], events.time_ns[runs[then]], begins
+    return events.time_ns[begins], runs[then], begins

@@ -15,7 +15,7 @@ from taut.explain.read.events import Events
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Stretches, merged
-from taut.explain.walk.layers import Layer, is_delivery, network_threads
+from taut.explain.walk.layers import Layer, is_delivery, is_wake_call, network_threads
 
 _BATCH = 1 << 18
 _BEHIND_NS = 50_000
@@ -177,6 +177,8 @@ def told_of_packets(events: Events, core: int, names: Names) -> Ints:
     queued = events.of("call_queue") & delivery & to_core
     threads = network_threads(names, core)
     woken = events.of("wakeup") & np.isin(events.arg0, threads) & (events.arg1 == core)
+    for thread in threads:
+        woken |= is_wake_call(events, core, names, int(thread)) & events.of("call_queue")
     has_napi = any(names.comm(int(thread)).startswith("napi/") for thread in threads)
     if not queued.any() and not has_napi:
         # Kernels before 6.5 do not say when: a packet's own sending stands in.
