@@ -58,6 +58,24 @@ def extra(seq: int, flags: int, received_ns: int = 99_000) -> dict[str, int | No
     return packet(seq, flags=flags) | {"sent_ns": None, "received_ns": received_ns}
 
 
+# What made runs do not have: stamps before the start, both directions, captures without a due
+# time, negative latencies, overtaking, episodes of equal length, numbers beyond 63 bits.
+HARD = [
+    *(packet(s, 1000 - 300 * s, flags=COLD, gap_ns=-(10**9)) for s in range(5)),
+    *(packet(s, 1000 + 7 * (s % 13), direction=s % 2, n_flows=2) for s in range(5, 300)),
+    *(packet(s, 90_000, flags=VOID * (s % 3 == 0)) for s in range(300, 305)),
+    *(packet(s, 90_000, direction=1) for s in range(310, 315)),
+    packet(320, None),
+    packet(321, None, flags=UNSENT),
+    packet(322, 400_000, flags=OUT_OF_SEQUENCE),
+    *(packet(s, -50) | {"due_ns": None} for s in range(330, 340)),
+    packet(341, 2**40),
+    extra(5, LATE),
+    extra(6, DUPLICATE | COLD),
+    extra(0, ORPHAN, received_ns=1) | {"seq": 2**64 - 1},
+]
+
+
 def write_packets(path: Path, rows: list[dict[str, int | None]]) -> Path:
     """Write the rows as the records package would."""
     pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from made_packets import (
     COLD,
     DUPLICATE,
+    HARD,
     LATE,
     ORPHAN,
     OUT_OF_SEQUENCE,
@@ -38,20 +39,6 @@ from taut.records.rundir import RunDirectory
 from taut.storage.engines import open_engine
 
 LATE_ABOVE_NS = 21_000
-HARD = [
-    *(packet(s, 1000 - 300 * s, flags=COLD, gap_ns=-(10**9)) for s in range(5)),
-    *(packet(s, 1000 + 7 * (s % 13), direction=s % 2, n_flows=2) for s in range(5, 300)),
-    *(packet(s, 90_000, flags=VOID * (s % 3 == 0)) for s in range(300, 305)),
-    *(packet(s, 90_000, direction=1) for s in range(310, 315)),
-    packet(320, None),
-    packet(321, None, flags=UNSENT),
-    packet(322, 400_000, flags=OUT_OF_SEQUENCE),
-    *(packet(s, -50) | {"due_ns": None} for s in range(330, 340)),
-    packet(341, 2**40),
-    extra(5, LATE),
-    extra(6, DUPLICATE | COLD),
-    extra(0, ORPHAN, received_ns=1) | {"seq": 2**64 - 1},
-]
 
 
 def numbers(engine, passed, packets, n_flows):

@@ -8,15 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from made_packets import (
-    COLD,
-    DUPLICATE,
-    LATE,
-    ORPHAN,
-    OUT_OF_SEQUENCE,
-    UNSENT,
-    VOID,
-    extra,
-    packet,
+    HARD,
     write_gaps,
     write_packets,
 )
@@ -52,22 +44,6 @@ RUN = (
         ),
     ),
 )
-# What made runs do not have: stamps before the start, both directions, captures without a due
-# time, negative latencies, overtaking, episodes of equal length, numbers beyond 63 bits.
-ROWS = [
-    *(packet(s, 1000 - 300 * s, flags=COLD, gap_ns=-(10**9)) for s in range(5)),
-    *(packet(s, 1000 + 7 * (s % 13), direction=s % 2, n_flows=2) for s in range(5, 300)),
-    *(packet(s, 90_000, flags=VOID * (s % 3 == 0)) for s in range(300, 305)),
-    *(packet(s, 90_000, direction=1) for s in range(310, 315)),
-    packet(320, None),
-    packet(321, None, flags=UNSENT),
-    packet(322, 400_000, flags=OUT_OF_SEQUENCE),
-    *(packet(s, -50) | {"due_ns": None} for s in range(330, 340)),
-    packet(341, 2**40),
-    extra(5, LATE),
-    extra(6, DUPLICATE | COLD),
-    extra(0, ORPHAN, received_ns=1) | {"seq": 2**64 - 1},
-]
 GAPS = [(3_000_000, 3_050_000, "forwarder"), (3_040_000, 3_060_000, "generator"), (0, 1, "x")]
 
 
@@ -76,7 +52,7 @@ def hard(tmp_path_factory):
     """A trial written by hand, with gaps."""
     folder = tmp_path_factory.mktemp("hard")
     write_gaps(folder / "gaps.parquet", GAPS)
-    return write_packets(folder / "packets.parquet", ROWS)
+    return write_packets(folder / "packets.parquet", HARD)
 
 
 @pytest.fixture(scope="module")
