@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from taut.core.binaries import find_binary
@@ -19,6 +21,9 @@ from taut.host.host import Host
 from taut.records.convert import convert_events
 
 _PROGRAM = "taut-trace"
+_N_LOOKS = 10
+_LOOK_S = 0.01
+"""How often, and how far apart, threads that share a core are looked at."""
 
 
 def threads_on(host: Host, pid: int, cores: CpuSet | None) -> dict[int, int]:
@@ -66,19 +71,34 @@ def explain_window(
 
 
 def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
-    """Give by core the thread that may run there only; of several, the one that ran longest."""
+    """Give by core the thread that may run there only; of several, the one that polls."""
     names = host.names(f"/proc/{pid}/task")
     if not names:
         raise InputError(f"process {pid}: there is none; `pgrep -l NAME` finds it")
-    found: dict[int, tuple[int, int]] = {}
-    for thread in map(int, names):
-        folder = f"/proc/{pid}/task/{thread}"
-        allowed = parse_cpu_list(host.fields(f"{folder}/status").get("Cpus_allowed_list", ""))
-        if len(allowed) != 1:
-            continue
-        ran_ns = int((host.read(f"{folder}/schedstat") or "0").split()[0])
-        found[allowed[0]] = max(found.get(allowed[0], (-1, 0)), (ran_ns, thread))
-    return {core: thread for core, (_, thread) in sorted(found.items())}
+    pinned: dict[int, list[str]] = defaultdict(list)
+    for thread in names:
+        status = host.fields(f"/proc/{pid}/task/{thread}/status")
+        allowed = parse_cpu_list(status.get("Cpus_allowed_list", ""))
+        if len(allowed) == 1:
+            pinned[allowed[0]].append(f"/proc/{pid}/task/{thread}")
+    return {core: int(Path(_polling(host, pinned[core])).name) for core in sorted(pinned)}
+
+
+def _polling(host: Host, threads: Sequence[str]) -> str:
+    """Give, of threads on one core, the one most often ready to run; of equals, the busiest so far.
+
+    What a thread has run until now does not tell alone: DPDK's main thread sets everything up on
+    its core and then sleeps, while the worker there has only begun.
+    """
+    if len(threads) == 1:
+        return threads[0]
+    ready: Counter[str] = Counter()
+    for _ in range(_N_LOOKS):
+        time.sleep(_LOOK_S)
+        states = {thread: host.fields(f"{thread}/status").get("State", "") for thread in threads}
+        ready.update(thread for thread in threads if states[thread].startswith("R"))
+    ran = {t: int((host.read(f"{t}/schedstat") or "0").split()[0]) for t in threads}
+    return max(threads, key=lambda t: (ready[t], ran[t], int(Path(t).name)))
 
 
 @stage("tracing")
