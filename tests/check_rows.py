@@ -14,6 +14,7 @@ import pytest
 from host_tree import BARE_METAL, POLL, judge, remedied, tree
 from taut.host.check import Finding, Remedy, State
 from taut.host.checks import CHECKS
+from taut.host.plan import check_names
 from taut.host.plan_document import item_text
 from taut.host.situation import Role, Situation
 from taut.host.table import Check
@@ -67,6 +68,7 @@ class Row:
         if self.remedies is not None:
             ids = [remedy.id.partition("-")[2] for remedy in proposed]
             assert " ".join(ids) == self.remedies
+        check_names(CHECKS, [remedy.id for remedy in proposed])
         told = "\n".join(line for remedy in proposed for line in _told(remedy))
         for words in self.does:
             assert words in told, told

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from click.core import ParameterSource
 
-from taut.cli.options import DetailsOption, JsonOption, TimingsOption
-from taut.core.cpus import cpuset_cores, parse_cpu_list
+from taut.cli.options import DetailsOption, JsonOption, TimingsOption, parse_cores
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError
 from taut.core.timings import stage, timed
 from taut.core.units import parse_duration_ns
@@ -114,7 +114,7 @@ def explain(
         # Here and below, not above: `-h` needs none of it.
         from taut.cli.self_test import print_self_test
 
-        core = parse_cpu_list(cores)[0] if cores else max(cpuset_cores())
+        core = (parse_cores(cores) or cpuset_cores()[-1:])[0]
         most_ns = parse_duration_ns(duration or _SELF_TEST)
         print_self_test(core, acts, most_ns, causes or (), paths or (), as_json)
         return

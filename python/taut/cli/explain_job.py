@@ -13,8 +13,8 @@ from rich.console import Console
 
 from taut.analysis.load import share_words
 from taut.analysis.trial_names import headings, trial_of
+from taut.cli.options import parse_cores
 from taut.cli.timings import print_timings, timings_key
-from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.experiment.interrupt import interruptible
@@ -51,7 +51,7 @@ Found: TypeAlias = Explanation | _NotExplained
 
 def of_process(pid: int, cores: str | None, duration_ns: int) -> Iterable[Found]:
     """Trace a process for a while; give one explanation for each core it polls on."""
-    threads = threads_on(Host(), pid, None if cores is None else parse_cpu_list(cores))
+    threads = threads_on(Host(), pid, parse_cores(cores))
     with Console(stderr=True).status(f"tracing process {pid}"), interruptible():
         return explain_window(threads, duration_ns)
 

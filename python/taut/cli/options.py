@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from typer.models import OptionInfo
 
-from taut.core.cpus import parse_cpu_list
+from taut.core.cpus import CpuSet, parse_cpu_list
 from taut.core.credentials import refuse_password
 from taut.core.errors import InputError
 
@@ -89,6 +89,17 @@ def default_out(name: str) -> Path:
     while out.exists():
         out, n = Path("runs") / f"{stem}-{n}", n + 1
     return out
+
+
+def parse_cores(cores: str | None) -> CpuSet | None:
+    """Read --cores; None: it was not given. InputError: an empty text, or no list of cores."""
+    if cores is None:
+        return None
+    if not cores.strip():
+        raise InputError(
+            f"--cores {cores!r}: names no core; write a list like 2-3, or leave it out"
+        )
+    return parse_cpu_list(cores)
 
 
 def core_overrides(cores: str | None) -> list[str]:

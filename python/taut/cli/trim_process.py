@@ -9,11 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from taut.cli.options import default_out
+from taut.cli.options import default_out, parse_cores
 from taut.cli.progress import TerminalProgress
 from taut.cli.trim_job import Job
 from taut.cli.trim_words import print_trim
-from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InterruptedRun
 from taut.core.files import write_json
 from taut.experiment.interrupt import interruptible
@@ -47,7 +46,7 @@ def trim_process(
     host = Host()
     least_s = scouting_seconds(window_ns) + LEAST_PAIRS * seconds_of(window_ns, 2)
     job.check(budget, least_s, "--window 500ms")
-    process = find_process(host, pid, None if cores is None else parse_cpu_list(cores))
+    process = find_process(host, pid, parse_cores(cores))
     left_out = never_tried(host)
     job.request = replace(job.request, without=tuple(left_out))
     folder = out or default_out(f"trim-pid-{pid}")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError
@@ -20,6 +21,7 @@ _ISOLATED = (
     "/sys/fs/cgroup/cpuset.cpus.isolated",
     "/sys/devices/system/cpu/nohz_full",
 )
+_NET = "/sys/class/net"
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,17 @@ def find_situation(
     interfaces: Sequence[str] | None = None,
     waiting: frozenset[Waiting] = POLLS_ONLY,
 ) -> Situation:
-    """Find out what the caller left open; InputError for cores that cannot poll."""
+    """Find out what the caller left open.
+
+    InputError: cores that cannot poll, or an interface that is not there.
+    """
     machine = read_machine(host)
     online = host.online_cores()
     polling = find_polling(host)
     if cores is not None:
         check_cores(cores, online)
+    for name in interfaces or ():
+        _check_interface(name, host)
     return Situation(
         role=role or find_role(host, machine),
         machine=machine,
@@ -206,10 +213,18 @@ def _poll_cores(host: Host, online: CpuSet, polled: CpuSet) -> CpuSet:
     return polled if set(polled) != set(online) else ()
 
 
+def _check_interface(name: str, host: Host) -> None:
+    known = host.names(_NET)
+    if name in known:
+        return
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"`ls {_NET}` lists them"
+    raise InputError(f"--interface {name or repr(name)}: no such network interface; {hint}")
+
+
 def _interfaces(host: Host) -> tuple[str, ...]:
     """Give the network interfaces of devices, without bridges and veth."""
-    folder = "/sys/class/net"
-    return tuple(name for name in host.names(folder) if host.is_there(f"{folder}/{name}/device"))
+    return tuple(name for name in host.names(_NET) if host.is_there(f"{_NET}/{name}/device"))
 
 
 def _contents(host: Host, situation: Situation, patterns: Sequence[str]) -> Mapping[str, str]:

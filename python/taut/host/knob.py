@@ -131,9 +131,9 @@ def find_knob(word: str, host: Host, situation: Situation, checks: Sequence[Chec
     if "=" in word:
         return _file(word, host)
     by_id = {check.id: check for check in checks}
-    check_id, _, part = word.partition("-")
+    check_id, dash, _ = word.partition("-")
     if check_id in by_id:
-        return _remedy(by_id[check_id], word if part else "", host, situation)
+        return _remedy(by_id[check_id], word if dash else "", host, situation)
     near = get_close_matches(word, by_id, n=1)
     hint = f"did you mean {near[0]}?" if near else "`taut host audit --all` lists the checks"
     raise InputError(f"knob {word!r}: no check's or remedy's id, KEY=VALUE or cpuset; {hint}")

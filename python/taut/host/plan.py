@@ -20,6 +20,9 @@ from taut.host.settings.file import FileSetting
 from taut.host.situation import Situation
 from taut.host.table import Check
 
+_REMEDY = re.compile(r"(now|boot|by-hand)(-\d)?")
+"""What follows the check in a remedy's id."""
+
 
 class Choice(StrEnum):
     """What a plan does with a remedy."""
@@ -194,11 +197,15 @@ def _in_order(pairs: Iterable[tuple[Row, Remedy]]) -> list[tuple[Row, Remedy]]:
 
 
 def check_names(checks: Iterable[Check], only: Iterable[str]) -> None:
-    """Raise InputError for a name that is neither a check's nor a remedy's id."""
+    """Raise InputError for a name that is neither a check's nor a remedy's id.
+
+    Which remedies a check has depends on the host: any of its that could be one passes.
+    """
     known = {check.id for check in checks}
     for name in only:
-        if name.partition("-")[0] not in known:
-            near = get_close_matches(name, known, n=1)
+        check, _, remedy = name.partition("-")
+        if check not in known or not (name == check or _REMEDY.fullmatch(remedy)):
+            near = [check] if check in known else get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else "`taut host audit` lists them"
             raise InputError(f"--only {name}: no such check or remedy; {hint}")
 

@@ -15,8 +15,8 @@ from taut.cli.host.options import (
     WatchOption,
     waiting_of,
 )
-from taut.cli.options import JsonOption
-from taut.core.cpus import format_cpu_list, parse_cpu_list
+from taut.cli.options import JsonOption, parse_cores
+from taut.core.cpus import format_cpu_list
 from taut.core.units import parse_duration_ns
 from taut.host.audit import Audit, Row, as_document, find_situation, run_audit
 from taut.host.check import Severity, State
@@ -73,7 +73,7 @@ def audit(
     situation = find_situation(
         host,
         role,
-        None if cores is None else parse_cpu_list(cores),
+        parse_cores(cores),
         interface or None,
         waiting_of(device),
     )

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from taut.cli.host.options import CoresOption, DeviceOption, RoleOption, RootOption, waiting_of
 from taut.cli.host.planning import parse_profile
-from taut.cli.options import JsonOption, ProfileOption
-from taut.core.cpus import format_cpu_list, parse_cpu_list
+from taut.cli.options import JsonOption, ProfileOption, parse_cores
+from taut.core.cpus import format_cpu_list
 from taut.core.errors import InputError
 from taut.host.audit import find_situation
 from taut.host.boot.choose import choose_wishes
@@ -40,8 +40,7 @@ def cmdline(
     """
     chosen = parse_profile(profile)
     host = Host(root)
-    named = None if cores is None else parse_cpu_list(cores)
-    situation = find_situation(host, role, named, waiting=waiting_of(device))
+    situation = find_situation(host, role, parse_cores(cores), waiting=waiting_of(device))
     if situation.role in POLLING and not situation.cores:
         raise InputError("no core polls here, and none is isolated; name some with --cores")
     wishes = choose_wishes(CHECKS, host, situation, chosen)

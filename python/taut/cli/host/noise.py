@@ -19,8 +19,8 @@ import typer
 from rich.console import Console
 
 from taut.binaries.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
-from taut.cli.options import JsonOption
-from taut.core.cpus import format_cpu_list, parse_cpu_list
+from taut.cli.options import JsonOption, parse_cores
+from taut.core.cpus import format_cpu_list
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.units import format_ns, parse_duration_ns
 from taut.records.documents.json_form import plain
@@ -71,7 +71,7 @@ def noise(
         request = NoiseRequest(
             duration_ns=parse_duration_ns(duration),
             threshold_ns=parse_duration_ns(threshold),
-            cores=parse_cpu_list(cores) if cores is not None else (),
+            cores=parse_cores(cores) or (),
             priority=priority,
             out=Path(folder) if folder is not None else None,
         )

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from taut.cli.host.options import waiting_of
 from taut.cli.host.values import shown
-from taut.core.cpus import format_cpu_list, parse_cpu_list
+from taut.cli.options import parse_cores
+from taut.core.cpus import format_cpu_list
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.host.audit import find_situation, run_audit
@@ -38,7 +39,7 @@ def plan_for(
     situation = find_situation(
         host,
         role,
-        None if cores is None else parse_cpu_list(cores),
+        parse_cores(cores),
         waiting=waiting_of(device),
     )
     audit = run_audit(
