@@ -199,7 +199,9 @@ def test_a_mistake_is_answered_in_one_line(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("run ok.toml --out old", "old: not empty; give another --out, or complete it: taut run"),
+        ("run ok.toml --out old", "old: not empty; give another --out, or complete it: --resume"),
+        ("quick --out old", "old: not empty; give another --out, or leave it out"),
+        ("trim ok.toml --out old --dry-run", "old: not empty; give another --out, or leave it out"),
         ("run ok.toml --out \udcff/x", "not UTF-8, so no Parquet file can be there; name"),
         ("analyze ok.pcap ok.pcap --out \udcff/x", "not UTF-8, so no Parquet file can be"),
         ("run ok.toml --out text.pcap", "text.pcap: not a folder; give another --out"),

@@ -171,6 +171,8 @@ def test_another_experiment_is_not_mixed_in(go, tmp_path: Path):
         open_run(other, run.path, resume=True)
     with pytest.raises(InputError, match="not empty; give another --out, or complete it"):
         open_run(other, run.path, resume=False)
+    with pytest.raises(InputError, match="not empty; give another --out, or leave it out"):
+        open_run(other, run.path, resume=None)
 
 
 def test_a_run_killed_before_its_manifest_can_be_resumed(plan: Plan, tmp_path: Path):

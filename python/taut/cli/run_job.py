@@ -80,7 +80,7 @@ def run_and_report(
     out: Path,
     origin: Origin,
     *,
-    resume: bool = False,
+    resume: bool | None = None,
     wait: bool = False,
     as_json: bool = False,
     details: bool = False,
@@ -91,8 +91,9 @@ def run_and_report(
 ) -> None:
     """Run, analyse, report; an interrupted run is reported as far as it came.
 
-    Without `draw` no report.html is made; with `images` its figures are files, too. Who has a
-    `show` of its own says there what its repetitions are too few for.
+    `resume`: whether to complete a run that is there; None: the command has no --resume. Without
+    `draw` no report.html is made; with `images` its figures are files, too. Who has a `show` of its
+    own says there what its repetitions are too few for.
     """
     with stage("requirements"):
         require(plan)
@@ -112,9 +113,8 @@ def run_and_report(
             images=images,
         )
     if interrupted:
-        raise InterruptedRun(
-            f"interrupted; whole trials are kept, complete them: --out {out} --resume"
-        )
+        how = f"in {out}" if resume is None else f"complete them: --out {out} --resume"
+        raise InterruptedRun(f"interrupted; whole trials are kept, {how}")
     if n_failed:
         raise TautError(
             f"{n_failed} trials failed; their trial.json and logs in {out}/trials say why"
@@ -180,7 +180,7 @@ def _keep_calibration(run: RunDirectory, analysis: Analysis) -> None:
 
 
 def _measured(
-    plan: Plan, out: Path, origin: Origin, note: str | None, *, resume: bool, wait: bool
+    plan: Plan, out: Path, origin: Origin, note: str | None, *, resume: bool | None, wait: bool
 ) -> bool:
     """Run the plan; False when it was interrupted."""
     with closing(TerminalProgress(first=note)) as progress:

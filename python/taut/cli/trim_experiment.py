@@ -51,7 +51,7 @@ def trim_experiment(
             with (
                 closing(TerminalProgress(is_part=True)) as progress,
                 measuring(
-                    plan, directory, False, progress, origin, wait=wait, in_parts=True
+                    plan, directory, None, progress, origin, wait=wait, in_parts=True
                 ) as session,
             ):
                 job.measure(

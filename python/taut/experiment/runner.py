@@ -40,7 +40,7 @@ from taut.testbed.scope import RunScope
 def run_plan(
     plan: Plan,
     out: Path,
-    resume: bool = False,
+    resume: bool | None = None,
     progress: Progress | None = None,
     origin: Origin = NO_ORIGIN,
     *,
@@ -48,7 +48,8 @@ def run_plan(
 ) -> RunDirectory:
     """Run every trial that is missing in `out`; after InterruptedRun, `out` has whole trials only.
 
-    `wait`: wait for another measurement on the same cores instead of raising InputError.
+    `resume`: see open_run. `wait`: wait for another measurement on the same cores instead of
+    raising InputError.
     """
     with measuring(plan, out, resume, progress, origin, wait=wait) as session:
         session.run(plan)
@@ -124,7 +125,7 @@ class Session:
 def measuring(
     plan: Plan,
     out: Path,
-    resume: bool = False,
+    resume: bool | None = None,
     progress: Progress | None = None,
     origin: Origin = NO_ORIGIN,
     *,
@@ -208,16 +209,18 @@ def situation_of(host: Host, cores: Cores, spec: Spec) -> Situation:
     return find_situation(host, cores=cores.to_quiet, waiting=waiting_of(spec))
 
 
-def open_run(plan: Plan, out: Path, resume: bool) -> RunDirectory:
-    """Make the run directory, or take the one to resume; never mix two experiments in one."""
+def open_run(plan: Plan, out: Path, resume: bool | None) -> RunDirectory:
+    """Make the run directory, or take the one to resume; never mix two experiments in one.
+
+    `resume`: None where the command completes no run, and so must not advise it.
+    """
     run = RunDirectory(out)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: not a folder; give another --out")
     if _holds_a_run(run):
         if not resume:
-            raise InputError(
-                f"{out}: not empty; give another --out, or complete it: taut run ... --resume"
-            )
+            other = "leave it out" if resume is None else "complete it: --resume"
+            raise InputError(f"{out}: not empty; give another --out, or {other}")
         if run.manifest().spec.hash != spec_hash(plan.spec):
             raise InputError(
                 f"{out}: holds another experiment than this one; resume with the same file, --set "

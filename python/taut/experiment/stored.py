@@ -97,8 +97,8 @@ def _finish(temporary: Path, final: Path, document: TrialDocument) -> None:
         temporary.rename(final)
     except OSError as error:
         raise TautError(
-            f"{final.parent}: trial {final.name} cannot be stored: {_words_of(error)}; make room "
-            "and complete the run with --resume"
+            f"{final.parent}: trial {final.name} cannot be stored: {_words_of(error)}; make room, "
+            "then measure again (taut run and taut reproduce complete it with --resume)"
         ) from None
 
 

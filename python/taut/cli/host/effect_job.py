@@ -104,7 +104,7 @@ def _measure(
             with (
                 closing(TerminalProgress()) as progress,
                 measuring(
-                    plan, directory, False, progress, origin, wait=wait, in_parts=True
+                    plan, directory, None, progress, origin, wait=wait, in_parts=True
                 ) as session,
             ):
                 try_sets(session.states, sets)
