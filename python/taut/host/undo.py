@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from taut.host.host import Host
-from taut.host.inheriting import InheritingThread, find_inheriting
+from taut.host.inheriting import InheritingThread, give_back
 from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Contents, Entry
 from taut.host.setting import HALF_MADE, Setting
@@ -48,8 +48,10 @@ class UndoReport:
     """Threads and devices that are no longer there."""
     strangers: list[Touched] = field(default_factory=list)
     """Changed by somebody else: nothing was written, unless forced."""
-    inheriting: list[InheritingThread] = field(default_factory=list)
-    """Threads that were started since by threads that apply moved, and inherited their cores."""
+    widened: Sequence[InheritingThread] = ()
+    """Threads started since by threads that apply moved: they have the cores of before as well."""
+    inheriting: Sequence[InheritingThread] = ()
+    """Such threads with a single core, which they may have chosen: they keep it."""
     elsewhere: list[IrqPlacement] = field(default_factory=list)
     """Interrupts with their old masks still served by another core: they have not fired since."""
     failed: list[Touched] = field(default_factory=list)
@@ -96,7 +98,7 @@ def undo(
     for entry in ours:
         _restore(host, writer, journal, entry, report)
     _bring_back(host, writer, ours, report)
-    report.inheriting = find_inheriting(host, ours)
+    report.widened, report.inheriting = give_back(host, writer, ours)
     _verify(host, writer, ours, report)
     if others:
         _leave(journal, contents, others, report)

@@ -13,7 +13,7 @@ from taut.host.host import Host
 from taut.host.inheriting import InheritingThread
 from taut.host.journal import Journal
 from taut.host.setting import Change
-from taut.host.settings import FileSetting, PlacedFile
+from taut.host.settings import FileSetting, PlacedFile, ThreadAffinity
 from taut.host.undo import Touched, UndoReport
 from terminal import Terminal
 
@@ -162,6 +162,10 @@ def test_no_word_of_a_verification_is_broken(host: Host, terminal: Terminal) -> 
     terminal.assert_no_word_is_broken(lambda: run_command(["host", "verify"]))
 
 
+def started(thread: int, cores: str) -> InheritingThread:
+    return InheritingThread(ThreadAffinity(thread, "worker", 7), cores, "0-3")
+
+
 def test_no_word_of_what_apply_and_undo_did_is_broken(terminal: Terminal) -> None:
     wish = Wish("R99-now", Change(LONG, "on"))
     results = [Result(wish, "auto", "on " * 20, outcome, "said so") for outcome in Outcome]
@@ -171,7 +175,8 @@ def test_no_word_of_what_apply_and_undo_did_is_broken(terminal: Terminal) -> Non
         by_reboot=touched,
         gone=[LONG],
         strangers=touched,
-        inheriting=[InheritingThread(thread, "worker", "0-1") for thread in range(40_000, 40_012)],
+        widened=[started(40_000, "0-1")],
+        inheriting=[started(thread, "0") for thread in range(40_000, 40_012)],
         failed=touched,
         complaints=["line 7 of the journal is corrupt"],
     )

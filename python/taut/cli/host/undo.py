@@ -9,6 +9,7 @@ from rich.console import Console
 from taut.cli.host.values import need_root, shown
 from taut.core.errors import TautError
 from taut.host.host import Host
+from taut.host.inheriting import InheritingThread
 from taut.host.journal import Journal
 from taut.host.settings.placed_file import PlacedFile
 from taut.host.undo import Touched, UndoReport
@@ -71,13 +72,19 @@ def print_undo(console: Console, report: UndoReport) -> None:
     _print_touched(console, "Not put back", "still", report.failed)
     for setting in report.gone:
         print_paragraph(console, f"{setting.name}: no longer there, nothing to put back")
-    if n := len(report.inheriting):
-        names = " ".join(str(one.thread) for one in report.inheriting[:_N_SHOWN])
-        more = " ..." if n > _N_SHOWN else ""
+    if report.widened:
         print_paragraph(
             console,
-            f"{n} threads were started since and inherited cores from threads that "
-            f"apply had moved; they keep them: {names}{more} (taskset changes it)",
+            f"{_threads(report.widened)} started since had inherited their cores from threads "
+            "that apply had moved; they may run where those may again",
+        )
+    if report.inheriting:
+        before = report.inheriting[0].before
+        print_paragraph(
+            console,
+            f"{_threads(report.inheriting)} started since may have chosen their one core, or "
+            "inherited it from threads that apply had moved; they keep it, and `taskset -cp "
+            f"{before} THREAD` changes that",
         )
     for interrupt in report.elsewhere:
         print_paragraph(
@@ -96,6 +103,13 @@ def print_undo(console: Console, report: UndoReport) -> None:
         print_paragraph(console, f"The journal is put aside: {report.archive}")
     elif report.complaints:
         print_paragraph(console, "The journal stays where it is; undo --force puts it aside.")
+
+
+def _threads(ones: Sequence[InheritingThread]) -> str:
+    """Count threads and name the first: `2 threads (100 101)`."""
+    names = " ".join(str(one.setting.thread) for one in ones[:_N_SHOWN])
+    more = " ..." if len(ones) > _N_SHOWN else ""
+    return f"{len(ones)} thread{'s'[: len(ones) > 1]} ({names}{more})"
 
 
 def _print_touched(console: Console, title: str, now: str, ones: Sequence[Touched]) -> None:
