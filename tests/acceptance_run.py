@@ -2,12 +2,10 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 
 from taut.records.layout import PacketFlag
-from waiting import state_of, wait_for
+from waiting import wait_for
 
 TAUT = (sys.executable, "-m", "taut.cli.main")
 VOID, COLD = PacketFlag.VOID, PacketFlag.COLD
@@ -226,84 +225,12 @@ def passed(run: Run) -> Run:
     return run
 
 
-LONG_NS = 1_000_000
-
-
-def with_stops(
-    folder: Path,
-    spec: str,
-    program: str,
-    *arguments: str,
-    n: int,
-    stop_ns: int = 5_000_000,
-) -> tuple[Run, Trial, list[Window]]:
-    """Stop a program of a run again and again; give when, in the trial's time.
-
-    Generator, device and who stops them go before all others on the machine.
-    """
-    with started(folder, spec, *arguments) as taut:
-        pid = in_a_trial(folder / "run", taut, program)
-        time.sleep(1)  # warm-up
-        stops = []
-        # Beside other programs the trial may be over before the last stop.
-        with on_the_core_of(pid), suppress(ProcessLookupError, FileNotFoundError):
-            lift_generator_and_device(taut.pid)
-            for _ in range(n):
-                stops.append(stop_for(pid, stop_ns))
-                time.sleep(0.2)
-        run = passed(finished(folder, taut))
-    trial = run.trials[0]
-    windows = [(trial.at_ns(start), trial.at_ns(end)) for start, end in stops]
-    last_ns = int(trial.packets["due_ns"].max())
-    inside = [w for w in windows if w[0] > 600_000_000 and w[1] < last_ns - 50_000_000]
-    assert inside, f"none of {len(windows)} stops lies in the trial"
-    return run, trial, inside
-
-
-BESIDE_NS = 1_000_000
-
-
-def calm_stop(trial: Trial, window: Window, stopped: str) -> int | None:
-    """How long the stopped thread stood by its own log; None where another stall is beside.
-
-    The machine stalls generator and device, too. What both logged within a millisecond of a stop is
-    the noise: a stop without any is the planted one alone.
-    """
-    start, end = window
-    starts, ends = trial.gaps(stopped)
-    stood = (starts < end) & (ends > start)
-    if stood.sum() != 1:
-        return None
-    [began], [ended] = starts[stood], ends[stood]
-    # It went on, or began, without the stop: somebody else's stall is in the same gap.
-    if began < start - BESIDE_NS or ended > end + BESIDE_NS:
-        return None
-    beside = (starts < ended + BESIDE_NS) & (ends > began - BESIDE_NS) & ~stood
-    if (ends - starts)[beside].sum() > 100_000:
-        return None
-    starts, ends = trial.gaps("generator" if stopped == "forwarder" else "forwarder")
-    # A generator that stalled sends twice as much for as long as it stalled.
-    beside = (starts < ended + BESIDE_NS) & (ends + (ends - starts) > began - BESIDE_NS)
-    return int(ended - began) if (ends - starts)[beside].max(initial=0) <= 200_000 else None
-
-
-@contextmanager
-def on_the_core_of(pid: int) -> Iterator[None]:
-    """Disturb, by waking up, only the program that is stopped anyhow."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, os.sched_getaffinity(pid))
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def lift_generator_and_device(taut: int) -> None:
-    """Give generator and device a real-time priority, below that of who stops them."""
-    for name in ("taut-forward", "taut-generate"):
-        for thread in Path(f"/proc/{child_of(taut, name)}/task").iterdir():
-            if (thread / "comm").read_text().strip() != "taut-writer":
-                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(5))
+def explained(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Skip where the kernel cannot be traced."""
+    if done.returncode == 2 and "tracefs" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 @contextmanager
@@ -317,24 +244,6 @@ def real_time_priority() -> Iterator[None]:
         yield
     finally:
         os.sched_setscheduler(0, *before)
-
-
-def stop_for(pid: int, ns: int) -> Window:
-    """Stop a process; the times are those at which it surely stood."""
-    os.kill(pid, signal.SIGSTOP)
-    # It shares the core with this process, as a rule: it stands from here on.
-    start = mono_raw_ns()
-    # Asleep, not spinning: it stops only when it has its core once more.
-    while (state := state_of(pid)) != "T":
-        if state in "XZ":
-            raise ProcessLookupError(f"process {pid} has ended")
-        time.sleep(0.0001)
-    if mono_raw_ns() - start > LONG_NS:
-        start = mono_raw_ns()  # others had the core
-    time.sleep(ns / 1e9)
-    end = mono_raw_ns()
-    os.kill(pid, signal.SIGCONT)
-    return start, end
 
 
 def in_a_trial(run: Path, taut: subprocess.Popen[str], program: str) -> int:
@@ -387,7 +296,3 @@ def _processes() -> dict[int, tuple[str, int]]:
             name, rest = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :]
             found[int(entry.name)] = (name, int(rest.split()[1]))
     return found
-
-
-def mono_raw_ns() -> int:
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)

@@ -90,7 +90,7 @@ class Kernel:
     modules: tuple[Path, ...]
     """In the order they are loaded: a disk's."""
     filesystem: tuple[Path, ...]
-    """After these: ext4's."""
+    """Those of ext4, which are loaded after `modules`."""
 
 
 @dataclass(frozen=True)

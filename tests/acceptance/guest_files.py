@@ -44,7 +44,7 @@ def put_init(root: Path, text: str, modules: Sequence[Path]) -> None:
 
 
 def put_script(file: Path, text: str) -> None:
-    """Write a program."""
+    """Write a text as a program: a folder for it, and the right to execute it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     file.chmod(0o755)

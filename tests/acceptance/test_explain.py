@@ -1,4 +1,4 @@
-"""Acceptance 3, 4, 5, 6 and 10 of explain: causes made on purpose, on real runs, are named."""
+"""Acceptance 3, 4, 5 and 6 of explain: causes made on purpose, on real runs, are named."""
 
 import json
 import os
@@ -14,23 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from acceptance_run import (
-    TAUT,
-    VOID,
-    Run,
-    Trial,
-    calm_stop,
-    passed,
-    run_taut,
-    with_stops,
-)
-from foreign_program import HOG, polling_testpmd, running
+from acceptance_run import TAUT, VOID, Run, Trial, explained, passed, run_taut
+from foreign_program import running
+from stops import calm_stop, with_stops
 from taut.analysis.load import share_words
 from taut.core.binaries import find_binary
 from taut.explain import Explanation, Options, explain_gaps, explain_trial
 from taut.explain.read.events import no_events, read_events, read_notes
 from taut.records.convert import convert_events, convert_trial
-from waiting import least_ran, name_of, ran_by_thread, wait_for, wait_until_ran, watched
+from waiting import ran_by_thread, wait_for, wait_until_ran
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.root]
 
@@ -81,14 +73,6 @@ def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
     return explained(subprocess.run([*TAUT, "explain", *arguments], capture_output=True, text=True))
 
 
-def explained(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    """Skip where the kernel cannot be traced."""
-    if done.returncode == 2 and "tracefs" in done.stderr:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 def trials_under(run: Run, load: str, device: str) -> list[Trial]:
     """The trials of a device under a load; there may be a later one."""
     of_device = [trial for trial in run.trials if trial.meta["dut"]["name"] == device]
@@ -96,7 +80,7 @@ def trials_under(run: Run, load: str, device: str) -> list[Trial]:
 
 
 def under(run: Run, load: str, device: str) -> Trial:
-    """The only one."""
+    """The one trial of a device under a load that has no later one; else an error."""
     [found] = trials_under(run, load, device)
     return found
 
@@ -349,44 +333,3 @@ def test_6_where_events_were_lost_nothing_is_hardware(tmp_path: Path):
     assert in_a_hole.sum() > 10
     assert set(cause[in_a_hole]) == {"trace-lost"}
     assert "trace-lost" not in set(cause[~in_a_hole])
-
-
-# 10. Another DPDK program, by its number.
-
-
-FIFO = "import os\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))\n"
-
-
-@pytest.mark.parametrize(
-    ("cause", "hog"),
-    [
-        pytest.param("preemption", HOG.format(work_s=60, sleep_s=0), id="fair"),
-        pytest.param(
-            "fifo-preemption",
-            FIFO + HOG.format(work_s=0.002, sleep_s=0.008),
-            id="fifo",
-            marks=pytest.mark.long,
-        ),
-    ],
-)
-def test_10_a_hog_on_the_core_of_a_testpmd_is_found(tmp_path: Path, cause: str, hog: str):
-    with (
-        polling_testpmd(tmp_path, CORE) as pid,
-        running([sys.executable, "-c", hog], CORE) as process,
-    ):
-        wait_for("the hog", lambda: name_of(process.pid) == "taut-hog")
-        argv = [*TAUT, "explain", str(pid), "--cores", str(CORE), "--duration", "3s", "--json"]
-        done, looks = watched(argv, process.pid, pid)
-
-    [found] = json.loads(explained(done).stdout)["trials"]
-    spans = least_ran(looks, 3)
-    name, rows = f'"taut-hog"/{process.pid}', found["gaps"]
-    told_s = sum(row["by"].get(name, 0) for row in rows) / 1e9
-    assert told_s >= 0.9 * min(had_s for had_s, _ in spans) > 0, (spans, rows)
-    [row] = [row for row in rows if row["cause"] == cause]
-    assert name in row["by"]
-    # The noise, as the kernel counts it: what neither the hog nor testpmd had of the core.
-    if all(had_s > 3 - had_s - polled_s for had_s, polled_s in spans):
-        assert row == rows[0]
-        assert next(iter(row["by"])) == name
-        assert row["by"][name] >= 0.5 * row["total_ns"]

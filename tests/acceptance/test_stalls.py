@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acceptance_run import VOID, calm_stop, with_stops
+from acceptance_run import VOID
+from stops import calm_stop, with_stops
 
 # Generator and device go before all other programs while they are stopped: that takes root.
 pytestmark = [pytest.mark.acceptance, pytest.mark.root]

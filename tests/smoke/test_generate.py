@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acceptance_run import stop_for
 from generator_run import (
     LOOP,
     QUICK,
@@ -22,6 +21,7 @@ from generator_run import (
     start,
     wait_until_sending,
 )
+from stops import stop_for
 from taut.core.binaries import find_binary
 from taut.records import layout
 from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult

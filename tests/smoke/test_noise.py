@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acceptance_run import stop_for
+from stops import stop_for
 from taut.binaries.noise import read_periods
 from taut.core.binaries import find_binary
 from taut.records.layout import GAP_THREADS, RecordKind

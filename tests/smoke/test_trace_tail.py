@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import generator_run
-from acceptance_run import stop_for
+from stops import stop_for
 from taut.core.binaries import find_binary
 from taut.records.layout import EVENT, EVENT_KINDS, PacketFlag
 from waiting import wait_until_ran
