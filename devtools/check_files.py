@@ -86,9 +86,8 @@ WITHOUT_TYPE = {
 }
 
 
-# A docstring of so few words repeats the name it stands under.
+# A docstring of so few words, or a string below a field, repeats the name it stands under.
 PADDING_WORDS = 3
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def main() -> int:
@@ -295,7 +294,19 @@ def json_by_hand(sources: Sources) -> Iterator[str]:
                 yield f"{where}: JSON printed by hand; see base/json_writer.h"
 
 
+def padding(sources: Sources) -> Iterator[str]:
+    """What documents a name says more than the name, or is left out."""
+    for path, text in sources.items():
+        if path.suffix != ".py":
+            continue
+        for node in ast.walk(parsed(text)):
+            match node:
+                case ast.Expr(ast.Constant(str(words))) if len(words.split()) <= PADDING_WORDS:
+                    yield f"{path}:{node.lineno}: {words!r}: says no more than its name; leave out"
+
+
 RULES: tuple[Rule, ...] = (
+    padding,
     lengths,
     todos,
     addresses,

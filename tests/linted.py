@@ -60,7 +60,7 @@ DEBIAN_12 = KernelFacts(
 
 
 def found(text: str, facts: KernelFacts = ANY) -> dict[str, list[Problem]]:
-    """Problems by parameter."""
+    """Lint a text; give its problems by the parameter they are about, in the order of lint."""
     by_parameter: dict[str, list[Problem]] = {}
     for problem in lint_command_line(text, facts):
         by_parameter.setdefault(problem.parameter, []).append(problem)

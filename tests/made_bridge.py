@@ -47,7 +47,7 @@ class Bridge(MadeTrace):
         return self.add(t + 300, "vector_exit", CALL_SINGLE, 0xFB, thread=thread)
 
     def run(self, start, end, work=2, thread=0):
-        """The network softirq."""
+        """The network softirq runs once and handles `work` packets, in an idle core or a thread."""
         self.add(start, "softirq_entry", NET_RX, thread=thread)
         self.add(end - 50, "napi_poll", work | 64 << 32, 0xAB, thread=thread)
         return self.add(end, "softirq_exit", NET_RX, thread=thread)

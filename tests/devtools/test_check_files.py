@@ -87,6 +87,10 @@ PLANTED: dict[str, list[tuple[dict[str, str], str]]] = {
             "heap.h:1: struct heap: define it in heap.c",
         ),
     ],
+    "padding": [
+        ({"tests/a.py": '"""Of a."""\n'}, "a.py:1: 'Of a.': says no more than its name"),
+        ({"bench/a.py": 'class A:\n    n: int\n    """Its number."""\n'}, "bench/a.py:3: 'Its nu"),
+    ],
     "json_by_hand": [
         (
             {"dataplane/nf/x.c": '\tfprintf(out,\n\t",\\"rx\\":%lu", n);'},
@@ -97,6 +101,7 @@ PLANTED: dict[str, list[tuple[dict[str, str], str]]] = {
 
 CLEAN: list[dict[str, str]] = [
     {"bench/a.py": "\n" * 400, "docs/a.md": "\n" * 401},
+    {"bench/a.py": '"""What a is for."""\nN = 3\n"""None: nobody has one."""'},
     {"bench/a.py": f"# {TASK}(#12): later", "docs/a.md": f"{TASK} https://x"},
     {"python/taut/cli/x.py": "console.print()", "tests/cli/x.py": "console.print(words)"},
     {"python/taut/x.py": 'if story.cause == causes.TIMER.id or story.cause == "": pass'},

@@ -33,7 +33,7 @@ class InjectRequest:
     core: int
     out: Path
     per_s: int
-    """Acts a second."""
+    """How many acts are begun each second, victim running or not."""
     duration_ns: int
     threshold_ns: int | None = None
     """Of the poller's gaps; None: as taut-inject has it."""
@@ -61,7 +61,7 @@ class Injected:
     victim_thread: int
     was_interrupted: bool
     document: InjectDocument
-    """inject.json, whole."""
+    """All of inject.json, of which the fields above are parts."""
 
 
 def inject(request: InjectRequest, started: Callable[[int], None] | None = None) -> Injected:

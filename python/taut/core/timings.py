@@ -60,7 +60,7 @@ class Timings:
 
 
 _TIMINGS: ContextVar[Timings | None] = ContextVar("timings", default=None)
-"""None: nobody asked."""
+"""What `stage` adds to; None where nobody asked for timings, and `stage` then costs nothing."""
 
 
 @contextmanager

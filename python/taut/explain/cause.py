@@ -35,7 +35,7 @@ class Injector:
     options: str = ""
     """As taut-inject takes them after the name: `length=5ms`; empty: its defaults."""
     per_s: int = 100
-    """Acts a second."""
+    """How many acts are begun each second; the self-test lasts accordingly."""
     mark: str = ""
     """The kernel's name for what taut-inject sets off, as it stands in a gap's details; empty: the
     details do not show that taut-inject made it.

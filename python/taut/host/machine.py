@@ -23,7 +23,7 @@ class Machine:
     kernel: tuple[int, int]
     """Major and minor version."""
     is_realtime: bool
-    """PREEMPT_RT."""
+    """Whether the kernel runs as PREEMPT_RT, and not only could."""
     hypervisor: str | None
     container: str | None
     """Name of the container runtime; None: not in a container."""

@@ -26,7 +26,7 @@ class Rule:
     path: str
     others: Sequence[str]
     interrupts: bool = False
-    """Interrupts move too."""
+    """Whether the masks of interrupts, which no pattern names, may change as well."""
 
 
 RULES = (

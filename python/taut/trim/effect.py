@@ -37,9 +37,9 @@ class Scale(StrEnum):
     """How off and on are compared."""
 
     RATIO = "ratio"
-    """on / off."""
+    """The value with the knobs on, divided by that with them off."""
     DIFFERENCE = "difference"
-    """on - off."""
+    """The value with the knobs on, less that with them off."""
 
 
 @dataclass(frozen=True)

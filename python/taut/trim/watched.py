@@ -82,7 +82,7 @@ class Watch:
     host: Host
     states: HostStates
     folder: Path
-    """The run directory."""
+    """Where the windows and trim.json go: not emptied, and not removed at the end."""
     scratch: Path
     """The folder for what is removed at the end."""
     environment: Mapping[str, str]

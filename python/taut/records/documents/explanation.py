@@ -248,7 +248,7 @@ class CountersMoved:
     """How far counters of a thread's core moved during the trace; None: not read."""
 
     steal: int | None = None
-    """Jiffies."""
+    """Time that the hypervisor took, in jiffies (USER_HZ, as /proc/stat counts)."""
     smi: int | None = None
 
 

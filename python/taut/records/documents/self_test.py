@@ -93,7 +93,7 @@ class SelfTestDocument:
     core: int
     kernel: str
     load_average: tuple[float, float]
-    """Before and after."""
+    """Over one minute: before the first part, and after the last."""
     least_ns: int
     """Shorter gaps do not count."""
     control: ControlOfCauses
