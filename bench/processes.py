@@ -40,13 +40,21 @@ def run_process(command: Sequence[str], folder: Path, *, sampled: bool = False) 
 def _sampled_peak_kib(process: subprocess.Popen[bytes]) -> int:
     peaks: dict[int, int] = {}
     while process.poll() is None:
-        for pid in tree(process.pid):
-            status = _read(Path(f"/proc/{pid}/status"))
-            line = next((row for row in status.splitlines() if row.startswith("VmHWM")), None)
-            if line is not None:
-                peaks[pid] = max(peaks.get(pid, 0), int(line.split()[1]))
+        for pid, peak_kib in peaks_kib(process.pid).items():
+            peaks[pid] = max(peaks.get(pid, 0), peak_kib)
         time.sleep(SAMPLE_S)
     return sum(peaks.values())
+
+
+def peaks_kib(pid: int) -> dict[int, int]:
+    """Give the peak resident memory so far of a process and of each below it, by its number."""
+    found = {}
+    for each in tree(pid):
+        status = _read(Path(f"/proc/{each}/status"))
+        line = next((row for row in status.splitlines() if row.startswith("VmHWM")), None)
+        if line is not None:
+            found[each] = int(line.split()[1])
+    return found
 
 
 def tree(pid: int) -> Iterator[int]:
