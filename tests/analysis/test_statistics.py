@@ -6,6 +6,7 @@ from math import comb, sqrt
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import binom
 
 from taut.analysis.statistics import EMPTY, selections, summarise, summary_of
 from taut.core.percentiles import PERCENTILES, percentile_rank
@@ -69,6 +70,18 @@ def test_the_interval_of_a_median_has_the_ranks_that_a_fair_coin_gives():
     main = summaries(distribution(range(1, n + 1)))["main"]
 
     assert main.intervals["p50"] == (low, high + 1) == (13, 27)
+
+
+@pytest.mark.parametrize("n", [1, 2, 39, 1000, 20_001, 1_000_000])
+def test_interval_has_the_ranks_of_the_binomial_distribution(n: int):
+    ranks = np.arange(1, n + 1)
+
+    got = summary_of(ranks, np.ones(n, np.int64)).intervals
+
+    for name, (over, under) in PERCENTILES.items():
+        low, high = (int(k) for k in binom.ppf([0.025, 0.975], n, over / under))
+        expected = (low if low >= 1 else None, high + 1 if high < n else None)
+        assert got[name] == expected, name
 
 
 def test_interval_has_no_upper_end_where_packets_do_not_reach():
@@ -139,11 +152,17 @@ def test_order_and_repeated_values_do_not_matter():
     assert got == summary_of(np.sort(np.repeat(values, n)), np.ones(n.sum(), np.int64))
 
 
-def test_without_intervals_neither_scipy_nor_pyarrow_is_imported():
+@pytest.mark.parametrize(
+    ("intervals", "unwanted"),
+    [(False, ("scipy", "pyarrow", "duckdb")), (True, ("scipy.stats", "pyarrow", "duckdb"))],
+)
+def test_what_takes_long_to_import_is_not_where_it_is_not_needed(
+    intervals: bool, unwanted: tuple[str, ...]
+):
     code = (
         "import sys, numpy; from taut.analysis.statistics import summary_of; "
-        "summary_of(numpy.array([1]), numpy.array([1]), intervals=False); "
-        "sys.exit(bool({'scipy', 'pyarrow', 'duckdb'} & set(sys.modules)))"
+        f"summary_of(numpy.array([1]), numpy.array([1]), intervals={intervals}); "
+        f"sys.exit(bool({set(unwanted)} & set(sys.modules)))"
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

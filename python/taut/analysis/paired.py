@@ -13,6 +13,7 @@ from math import exp
 from statistics import median
 
 import numpy as np
+import numpy.typing as npt
 
 from taut.records.documents.trim import PairedRatio
 
@@ -69,14 +70,10 @@ def signed_rank_p(differences: Sequence[float]) -> float:
 
     Pairs without any difference say nothing and are left out; 1 where none is left.
     """
-    # Here, not above: half a second for one number at the end of a run.
-    from scipy.stats import rankdata
-
     values = np.array([d for d in differences if d != 0])
     if values.size == 0:
         return 1.0
-    # Mean ranks are halves: twice them are whole, and sums of signs can be counted.
-    doubled = np.rint(2 * rankdata(np.abs(values))).astype(int)
+    doubled = doubled_ranks(np.abs(values))
     ways = np.ones(1, dtype=object)
     for rank in doubled:
         longer = np.zeros(ways.size + rank, dtype=object)
@@ -87,6 +84,13 @@ def signed_rank_p(differences: Sequence[float]) -> float:
     least = min(positive, int(doubled.sum()) - positive)
     n_ways = int(ways[: least + 1].sum())
     return min(1.0, 2 * n_ways / (1 << int(values.size)))
+
+
+def doubled_ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Give twice the rank of each value: those that are equal share their mean rank, a half."""
+    _, at, n = np.unique(values, return_inverse=True, return_counts=True)
+    doubled: npt.NDArray[np.int64] = (2 * np.cumsum(n) - n + 1)[at]
+    return doubled
 
 
 def _cut(n: int, error: float) -> int | None:

@@ -11,6 +11,7 @@ and in whatever order they come, the numbers are the same to the last digit.  No
 imported before it is needed: `taut analyze --json` is done before scipy would have started.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
@@ -219,15 +220,22 @@ def _interval_ranks(n: int, rests_on: Mapping[str, Support]) -> dict[str, tuple[
     if rests_on:
         ranks = {name: support.interval_ranks for name, support in rests_on.items()}
         return {name: (low, n + 1 if high is None else high) for name, (low, high) in ranks.items()}
-    from scipy.stats import binom
-
     tail = (1 - CONFIDENCE) / 2
-    shares = [over / under for over, under in PERCENTILES.values()]
-    lows, highs = (binom.ppf(quantile, n, shares) for quantile in (tail, 1 - tail))
     return {
-        name: (int(low), int(high) + 1)
-        for name, low, high in zip(PERCENTILES, lows, highs, strict=True)
+        name: (
+            _binomial_quantile(tail, n, over / under),
+            _binomial_quantile(1 - tail, n, over / under) + 1,
+        )
+        for name, (over, under) in PERCENTILES.items()
     }
+
+
+def _binomial_quantile(probability: float, n: int, share: float) -> int:
+    """Give the least k for which at most k of n are of this share with that probability."""
+    # scipy.stats, which has it, takes half a second to be imported.
+    from scipy.special import betaincc
+
+    return bisect_left(range(n), probability, key=lambda k: float(betaincc(k + 1, n - k, share)))
 
 
 def _moments(values: Integers, n: Integers, total: int) -> tuple[float, float]:

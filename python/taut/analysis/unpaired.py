@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from taut.analysis.paired import Interval
+from taut.analysis.paired import Interval, doubled_ranks
 
 
 def rank_sum_p(first: Sequence[float], second: Sequence[float]) -> float:
@@ -23,13 +23,9 @@ def rank_sum_p(first: Sequence[float], second: Sequence[float]) -> float:
 
     scipy's exact Mann-Whitney test takes all values as different. ValueError: a side is empty.
     """
-    # Here, not above: half a second for one number at the end of a run.
-    from scipy.stats import rankdata
-
     if not first or not second:
         raise ValueError("a side without runs has no rank")
-    # Mean ranks are halves: twice them are whole, and sums of choices can be counted.
-    doubled = np.rint(2 * rankdata([*first, *second])).astype(np.int64)
+    doubled = doubled_ranks(np.array([*first, *second]))
     ways = _ways(doubled, len(first))
     own = int(doubled[: len(first)].sum())
     below, above = float(ways[: own + 1].sum()), float(ways[own:].sum())
