@@ -1,4 +1,4 @@
-"""Spread independent work over processes that never outlive the one that started them.
+"""Spread independent work over this process and others that never outlive it.
 
 Processes and pipes only: a process pool has named semaphores in /dev/shm, which nobody removes when
 all processes are killed at once.
@@ -8,11 +8,15 @@ import ctypes
 import multiprocessing
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from contextvars import Context
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -24,70 +28,86 @@ _WORTH_PROCESSES = 3
 
 
 def spread(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield the results in the order of the items; `work` must be a function at module level."""
-    n_processes = min(len(os.sched_getaffinity(0)), len(items))
-    if n_processes < 2 or len(items) <= _WORTH_PROCESSES:
+    """Yield the results in the order of the items; `work` must be a function at module level.
+
+    This process works, too, while the others still import what the work needs.
+    """
+    n_helpers = min(len(os.sched_getaffinity(0)), len(items)) - 1
+    if n_helpers < 1 or len(items) <= _WORTH_PROCESSES:
         yield from map(work, items)
         return
-    workers = [_start(work) for _ in range(n_processes)]
+    jobs: list[_Job[Item, Result]] = [_Job(item) for item in items]
+    todo = deque(jobs)
+    helpers = [_start(work) for _ in range(n_helpers)]
     try:
-        yield from _in_order(workers, items)
+        for helper in helpers:
+            Thread(target=_do_all, args=(helper.result_of, todo), daemon=True).start()
+        for job in jobs:
+            # The context of none: stages are not timed here either (timings.py).
+            while not job.result.done() and Context().run(_do_next, work, todo):
+                pass
+            yield job.result.result()
     finally:
-        for worker in workers:
-            worker.pipe.close()
-            worker.process.kill()
-            worker.process.join()
+        todo.clear()
+        for helper in helpers:
+            helper.process.kill()
+            helper.process.join()
 
 
 @dataclass(frozen=True)
-class _Worker(Generic[Item, Result]):
+class _Job(Generic[Item, Result]):
+    """An item, and what becomes of it."""
+
+    item: Item
+    result: Future[Result] = field(default_factory=Future)
+
+
+def _do_next(work: Callable[[Item], Result], todo: deque[_Job[Item, Result]]) -> bool:
+    """Do the first job that nobody has begun; False: there is none."""
+    try:
+        job = todo.popleft()
+    except IndexError:
+        return False
+    try:
+        job.result.set_result(work(job.item))
+    except Exception as error:  # noqa: BLE001 - it is raised where the result is wanted
+        job.result.set_exception(error)
+    return True
+
+
+def _do_all(work: Callable[[Item], Result], todo: deque[_Job[Item, Result]]) -> None:
+    while _do_next(work, todo):
+        pass
+
+
+@dataclass(frozen=True)
+class _Helper(Generic[Item, Result]):
     """A process that does the work of one item after another."""
 
     process: BaseProcess
     pipe: Connection
 
-    def give_next(self, todo: Iterator[tuple[int, Item]]) -> bool:
-        """Send it an item with its place; False: none is left."""
-        job = next(todo, None)
-        if job is not None:
-            self.pipe.send(job)
-        return job is not None
-
-    def result(self) -> tuple[int, Result]:
-        """Receive what it made of an item, and the item's place; raises what the work raised."""
+    def result_of(self, item: Item) -> Result:
+        """Wait for what it makes of an item; raises what the work raised."""
         try:
-            index, is_error, value = self.pipe.recv()
-        except EOFError:
+            self.pipe.send(item)
+            is_error, value = self.pipe.recv()
+        except (EOFError, ConnectionError):
             raise RuntimeError("a worker process died; memory may be too small") from None
         if is_error:
             raise value
-        return index, value
+        result: Result = value
+        return result
 
 
-def _start(work: Callable[[Item], Result]) -> _Worker[Item, Result]:
+def _start(work: Callable[[Item], Result]) -> _Helper[Item, Result]:
     # Spawned, not forked: a fork would copy the threads' locks of the libraries in use.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, work, os.getpid()), daemon=True)
     process.start()
     theirs.close()
-    return _Worker(process, ours)
-
-
-def _in_order(workers: Sequence[_Worker[Item, Result]], items: Sequence[Item]) -> Iterator[Result]:
-    """Keep every worker busy; hold back results that came before their turn."""
-    todo = iter(enumerate(items))
-    results: dict[int, Result] = {}
-    busy = [worker for worker in workers if worker.give_next(todo)]
-    for index in range(len(items)):
-        while index not in results:
-            ready = wait([worker.pipe for worker in busy])
-            for worker in [worker for worker in busy if worker.pipe in ready]:
-                done, value = worker.result()
-                results[done] = value
-                if not worker.give_next(todo):
-                    busy.remove(worker)
-        yield results.pop(index)
+    return _Helper(process, ours)
 
 
 def _serve(pipe: Connection, work: Callable[[Item], object], parent: int) -> None:
@@ -98,9 +118,9 @@ def _serve(pipe: Connection, work: Callable[[Item], object], parent: int) -> Non
         os._exit(1)
     with suppress(EOFError, BrokenPipeError):
         while True:
-            index, item = pipe.recv()
+            item = pipe.recv()
             try:
-                answer = (index, False, work(item))
+                answer = (False, work(item))
             except Exception as error:  # noqa: BLE001 - it is raised in the parent
-                answer = (index, True, error)
+                answer = (True, error)
             pipe.send(answer)
