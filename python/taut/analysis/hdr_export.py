@@ -8,7 +8,9 @@ imports the hdrh package.
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from io import BytesIO
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +102,32 @@ def _add(into: Counts | None, counts: Counts) -> Counts:
 def _histogram(counts: Counts) -> HdrHistogram:
     values, n = counts
     highest = max(int(values[-1]) if len(values) else 0, 2)
-    histogram = HdrHistogram(1, highest, SIGNIFICANT_DIGITS)
+    histogram = _Histogram(1, highest, SIGNIFICANT_DIGITS)
     for value, count in zip(values.tolist(), n.tolist(), strict=True):
         histogram.record_value(value, count)
     return histogram
+
+
+class _Histogram(HdrHistogram):  # type: ignore[misc]  # the package has no types
+    """A histogram that has its mean and deviation from the buckets that are not empty.
+
+    The package visits all buckets three times for them, in Python: a tenth of an analysis.
+    """
+
+    @cached_property
+    def _recorded(self) -> list[tuple[int, int]]:
+        """The middle of each bucket that is not empty, and its count; nothing is added later."""
+        counts = np.ctypeslib.as_array(self.counts)
+        indices = np.flatnonzero(counts)
+        values = map(self.get_value_from_index, indices.tolist())
+        middles = map(self._hdr_median_equiv_value, values)
+        return list(zip(middles, counts[indices].tolist(), strict=True))
+
+    def get_mean_value(self) -> float:
+        total = sum(middle * n for middle, n in self._recorded)
+        return float(total) / self.total_count if self.total_count else 0.0
+
+    def get_stddev(self) -> float:
+        mean = self.get_mean_value()
+        squares = sum((middle - mean) * (middle - mean) * n for middle, n in self._recorded)
+        return sqrt(squares / self.total_count) if self.total_count else 0.0
