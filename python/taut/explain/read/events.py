@@ -10,13 +10,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.explain.arrays import Ints, Mask, Numbers
+from taut.explain.read.batches import read_batches
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trace import TRACE_FILE, CountersAround, CountersRead, TraceDocument
 from taut.records.layout import EVENT_KINDS
 
 EVENTS = "events.parquet"
 
-_BATCH = 1 << 18
+_BATCH = 1 << 16
 KIND = {name: code for code, name in enumerate(EVENT_KINDS) if name is not None}
 
 
@@ -47,7 +48,10 @@ class Events:
 
     def of(self, *kinds: str) -> Mask:
         """Mark the rows of some kinds."""
-        return np.isin(self.kind, [KIND[kind] for kind in kinds])
+        wanted = np.zeros(1 << 8, bool)
+        wanted[[KIND[kind] for kind in kinds]] = True
+        marked: Mask = wanted[self.kind]
+        return marked
 
 
 @dataclass(frozen=True)
@@ -118,9 +122,9 @@ def read_events(trial: Path) -> Events | None:
     path = trial / EVENTS
     if not path.is_file():
         return None
-    with pq.ParquetFile(path, read_dictionary=["kind"]) as file:
-        columns = [name for name, _ in _TYPES]
-        return events_of(file.iter_batches(_BATCH, columns=columns), file.metadata.num_rows)
+    columns = [name for name, _ in _TYPES]
+    batches = read_batches(path, columns, _BATCH, dictionaries=["kind"])
+    return events_of(batches, pq.read_metadata(path).num_rows)
 
 
 def read_notes(trial: Path) -> TraceNotes:

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.explain.arrays import Ints, Mask, Numbers
+from taut.explain.read.batches import read_batches
 from taut.explain.read.spans import Stretches, overlaps
 from taut.records.convert import GAP_SCHEMA
 
@@ -92,9 +92,8 @@ def read_gaps(path: Path, explainable: Explainable) -> Gaps:
 def _batches(path: Path) -> Iterator[pa.Table]:
     if not path.is_file():
         return
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(_BATCH, columns=GAP_SCHEMA.names):
-            yield pa.Table.from_batches([batch]).cast(GAP_SCHEMA)
+    for batch in read_batches(path, GAP_SCHEMA.names, _BATCH):
+        yield pa.Table.from_batches([batch]).cast(GAP_SCHEMA)
 
 
 def _lengths(table: pa.Table) -> Ints:

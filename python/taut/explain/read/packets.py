@@ -1,7 +1,8 @@
-"""The packets of the tail, read from a trial's packets in two passes.
+"""The packets of the tail, read from a trial's packets in passes.
 
-The first pass keeps one latency a packet (4 bytes), for the threshold.  The second keeps the rows
-above it, and how full the device was when each of them was sent.
+The first counts latencies, for the threshold; where those near it share a place in the table of
+counts (ranks.py), another one tells them apart.  The last keeps the rows above the threshold, and
+how full the device was when each of them was sent.  Of other packets nothing stays in memory.
 """
 
 import re
@@ -13,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, is_supported, percentile_rank
 from taut.core.timings import stage
 from taut.core.units import parse_duration_ns
-from taut.explain.arrays import Ints, Mask, Numbers
+from taut.explain.arrays import Ints, Mask, in_order, is_in_order
+from taut.explain.read.batches import read_batches
+from taut.explain.read.ranks import LatencyTable
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 
 NEVER = -1
@@ -27,9 +29,11 @@ NEVER = -1
 
 _BATCH = 1 << 18
 _CONTEXT = 1 << 16  # packets before a batch that may still be in the device when it begins
+_LOW = (1, 100)
 _PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)")
 _OVERLOAD_LOSS = 0.01
 _OVERLOAD_QUEUE = 64  # packets: two bursts of 32, what DPDK's forwarders take at once
+_STAMPS = ["flags", "sent_ns", "received_ns"]
 _COLUMNS = ["seq", "direction", "flags", "due_ns", "sent_ns", "received_ns", "arrival_window_ns"]
 
 
@@ -100,27 +104,31 @@ class Tail:
 @stage("reading packets")
 def read_normal(packets: Path, over: str) -> Normal:
     """Find the threshold: a percentile such as p99.9, or a time such as 25us."""
-    latencies, first, last, directions, n_void, n_gone = [], None, 0, set(), 0, 0
-    for rows in _batches(packets, ["direction", "flags", "sent_ns", "received_ns"]):
+    table, first, last, directions, n_void, n_gone = LatencyTable(), None, 0, set(), 0, 0
+    for rows in _batches(packets, ["direction", *_STAMPS]):
         own = _ours(rows)
-        n_void += int(np.count_nonzero(own & ((rows["flags"] & int(PacketFlag.VOID)) != 0)))
-        ours = own & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+        n_void += int(np.count_nonzero(own & _is_void(rows)))
+        ours = own & _came_back(rows)
         n_gone += int(np.count_nonzero(own & ~ours))
         sent = rows["sent_ns"][ours]
         if not len(sent):
             continue
-        directions |= set(np.unique(rows["direction"][ours]).tolist())
+        directions |= set(np.flatnonzero(np.bincount(rows["direction"][ours])).tolist())
         first = int(sent[0]) if first is None else first
         last = int(sent[-1])
-        latency = rows["received_ns"][ours] - sent
-        latencies.append(np.clip(latency, 0, np.iinfo(np.int32).max).astype(np.int32))
-    if not latencies:
+        table.add(rows["received_ns"][ours] - sent)
+    n = len(table)
+    if not n:
         raise InputError(f"{packets.parent.name}: no packet came back; no latency to explain")
-    every = np.concatenate(latencies)
-    low, p50 = np.quantile(every, [0.01, 0.5], method="inverted_cdf")
-    interval = (last - (first or 0)) * len(directions) // max(len(every), 1)
-    threshold = _threshold(every, over)
-    return Normal(len(every), int(low), int(p50), threshold, over, interval, n_void, n_gone)
+    share = parse_over(over)
+    fractions = [_LOW, PERCENTILES["p50"]]
+    fractions += [] if isinstance(share, int) else [share.as_integer_ratio()]
+    # By rank, as everywhere: a share in floating point may be off by a packet.
+    ranks = [percentile_rank(n, fraction) for fraction in fractions]
+    low, p50, *above = table.at(ranks, lambda: _latencies(packets))
+    threshold = share if isinstance(share, int) else above[0]
+    interval = (last - (first or 0)) * len(directions) // n
+    return Normal(n, low, p50, threshold, over, interval, n_void, n_gone)
 
 
 def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
@@ -128,17 +136,22 @@ def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
 
     None: fewer packets lie above it than support it (percentiles.SUPPORT).
     """
-    latencies = []
-    for rows in _batches(packets, ["flags", "sent_ns", "received_ns"]):
-        keep = _ours(rows) & (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
-        if not with_void:
-            keep &= (rows["flags"] & int(PacketFlag.VOID)) == 0
-        latencies.append(rows["received_ns"][keep] - rows["sent_ns"][keep])
-    every = np.concatenate(latencies) if latencies else np.empty(0, np.int64)
-    if not is_supported(len(every), name):
+    table = LatencyTable()
+    for latencies in _latencies(packets, with_void=with_void):
+        table.add(latencies)
+    if not is_supported(len(table), name):
         return None
-    rank = percentile_rank(len(every), PERCENTILES[name])
-    return int(np.partition(every, rank - 1)[rank - 1])
+    rank = percentile_rank(len(table), PERCENTILES[name])
+    return table.at([rank], lambda: _latencies(packets, with_void=with_void))[0]
+
+
+def _latencies(packets: Path, *, with_void: bool = True) -> Iterator[Ints]:
+    """Read the service latency of each packet that came back."""
+    for rows in _batches(packets, _STAMPS):
+        ours = _ours(rows) & _came_back(rows)
+        if not with_void:
+            ours &= ~_is_void(rows)
+        yield rows["received_ns"][ours] - rows["sent_ns"][ours]
 
 
 def parse_over(over: str) -> Fraction | int:
@@ -153,15 +166,6 @@ def parse_over(over: str) -> Fraction | int:
     if not 0 < share < 1:
         raise InputError(f"--over {over}: not a percentile; say p99.9, or a time such as 25us")
     return share
-
-
-def _threshold(latencies: Numbers, over: str) -> int:
-    share = parse_over(over)
-    if isinstance(share, int):
-        return share
-    # By rank, as everywhere: a share in floating point may be off by a packet.
-    rank = percentile_rank(len(latencies), share.as_integer_ratio()) - 1
-    return int(np.partition(latencies, rank)[rank])
 
 
 @stage("reading packets")
@@ -188,7 +192,7 @@ _FLIGHT = ("direction", "seq", "sent_ns", "received_ns")
 
 
 def _joined(before: _Rows | None, rows: _Rows) -> _Rows:
-    back = (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+    back = _came_back(rows)
     now = {name: rows[name][back] for name in _FLIGHT}
     if before is None:
         return now
@@ -206,7 +210,7 @@ def _hits(
     for direction in np.unique(hit["direction"]):
         same, ours = hit["direction"] == direction, context["direction"] == direction
         departures, seq = _in_order(context, ours)
-        arrivals = np.sort(context["received_ns"][ours])
+        arrivals = in_order(context["received_ns"][ours])
         at = _position(departures, seq, sent[same], hit["seq"][same])
         in_flight[same] = at - np.searchsorted(arrivals, sent[same], "right")
         recent[same] = at - np.searchsorted(departures, (sent - latency)[same], "left")
@@ -232,8 +236,10 @@ def _hits(
 def _in_order(context: _Rows, chosen: Mask) -> tuple[Ints, Ints]:
     """Give sending times and sequence numbers of the chosen packets, in the order of sending."""
     sent, seq = context["sent_ns"][chosen], context["seq"][chosen]
+    if is_in_order(seq) and is_in_order(sent):
+        return sent, seq
     order = np.argsort(seq, kind="stable")  # nearly sorted: cheap
-    if not np.all(np.diff(sent[order]) >= 0):
+    if not is_in_order(sent[order]):
         order = np.lexsort((seq, sent))
     return sent[order], seq[order]
 
@@ -254,14 +260,23 @@ def _ours(rows: _Rows) -> Mask:
     return ours
 
 
+def _came_back(rows: _Rows) -> Mask:
+    came: Mask = (rows["received_ns"] != NEVER) & (rows["sent_ns"] != NEVER)
+    return came
+
+
+def _is_void(rows: _Rows) -> Mask:
+    void: Mask = (rows["flags"] & int(PacketFlag.VOID)) != 0
+    return void
+
+
 def _batches(packets: Path, columns: list[str]) -> Iterator[_Rows]:
-    with pq.ParquetFile(packets) as file:
-        for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
-            yield {name: _column(batch.column(name)) for name in columns}
+    for batch in read_batches(packets, columns, _BATCH):
+        yield {name: _column(batch.column(name)) for name in columns}
 
 
 def _column(values: pa.Array) -> Ints:
     if values.null_count:
         values = values.fill_null(pa.scalar(NEVER, values.type))
-    column: Ints = values.to_numpy(zero_copy_only=False).astype(np.int64)
+    column: Ints = values.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return column

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, in_order, is_in_order
+from taut.explain.read.batches import read_batches
 from taut.explain.read.spans import Stretches
 from taut.records.layout import PacketFlag
 
@@ -28,7 +28,7 @@ _WINDOW_MOST_NS = 1_000_000_000
 _SHARED = frozenset({"memif", "ring", "null"})
 """Links in shared memory: the generator's next poll finds what the device let out."""
 
-_BATCH = 1 << 18
+_BATCH = 1 << 16
 _EXTRA = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
 _COLUMNS = ["flags", "sent_ns", "received_ns", "arrival_window_ns"]
 _Rows = tuple[Ints, Ints, Ints]
@@ -90,10 +90,12 @@ class Passages:
         for sent, received, absent in self._rows() if len(start) else ():
             # Behind a kernel's queue it may have been through the device before the stretch began.
             left = np.where(absent == BEFORE_ALL, sent, absent) if self.is_shared else sent
-            order = np.argsort(received, kind="stable")
-            back = received[order]
+            back = received
+            if not is_in_order(back):
+                order = np.argsort(back, kind="stable")
+                back, left = back[order], left[order]
             # The least of all later stamps: packets out of order then prove less, never more.
-            left = np.minimum.accumulate(left[order][::-1])[::-1]
+            left = np.minimum.accumulate(left[::-1])[::-1]
             near = nearby.to(back[0], max(back[-1], left[-1]))
             last_back[near.stop] = max(last_back[near.stop], back[-1])
             next_back[near.start] = min(next_back[near.start], back[0])
@@ -114,7 +116,7 @@ class Passages:
         """Give the stretches of `least_ns` or more in which no packet came back, in order."""
         starts, ends, last = [], [], None
         for _, received, _ in self._rows():
-            back = np.sort(received)
+            back = in_order(received)
             if last is not None:
                 back = np.append(last, back[back > last])
             at = np.flatnonzero(np.diff(back) >= least_ns)
@@ -130,13 +132,13 @@ class Passages:
         most = np.full(len(start), BEFORE_ALL)
         nearby = _Nearby(start, end)
         for sent, back, _ in self._rows() if len(start) else ():
-            stamps = np.sort(back)
+            stamps = in_order(back)
             near = nearby.to(stamps[0], stamps[-1])
             inner, outer = start[near] + _STAMPS_NS, end[near] - _STAMPS_NS
             first = _at(stamps, np.searchsorted(stamps, inner, "right"), AFTER_ALL)
             first = np.where(first < outer, first, AFTER_ALL)
             received[near] = np.minimum(received[near], first)
-            stamps = np.sort(sent)
+            stamps = in_order(sent)
             near = nearby.to(stamps[0], stamps[-1])
             inner, outer = start[near] + _STAMPS_NS, end[near] - _STAMPS_NS
             first = _at(stamps, np.searchsorted(stamps, inner, "right"), AFTER_ALL)
@@ -148,11 +150,10 @@ class Passages:
         return Stamps(received, np.where(is_twice, most, AFTER_ALL))
 
     def _rows(self) -> Iterator[_Rows]:
-        with pq.ParquetFile(self.packets) as file:
-            for batch in file.iter_batches(_BATCH, columns=_COLUMNS):
-                rows = _came_back(batch)
-                if len(rows[0]):
-                    yield rows
+        for batch in read_batches(self.packets, _COLUMNS, _BATCH):
+            rows = _came_back(batch)
+            if len(rows[0]):
+                yield rows
 
 
 class _Nearby:
@@ -185,7 +186,7 @@ def _column(values: pa.Array) -> Ints:
         values = values.fill_null(
             pa.scalar(AFTER_ALL if values.type == pa.int64() else 0, values.type)
         )
-    column: Ints = values.to_numpy(zero_copy_only=False).astype(np.int64)
+    column: Ints = values.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return column
 
 

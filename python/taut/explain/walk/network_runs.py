@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from taut.explain.arrays import AFTER_ALL, Ints, Mask, interval_holding
+from taut.explain.read.batches import read_batches
 from taut.explain.read.events import Events
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail
@@ -70,19 +70,18 @@ def carry(packets: Path, runs: Layer, within: Stretches) -> Carried:
     n = np.zeros(len(runs), np.int64)
     outs = [np.empty(0, np.int64)]
     columns = ["sent_ns", "received_ns", "arrival_window_ns"]
-    with pq.ParquetFile(packets) as file:
-        for batch in file.iter_batches(_BATCH, columns=columns):
-            whole = batch.filter(
-                batch.column("sent_ns").is_valid().to_numpy(zero_copy_only=False)
-                & batch.column("received_ns").is_valid().to_numpy(zero_copy_only=False)
-            )
-            sent, received, window = (
-                whole.column(name).fill_null(0).to_numpy().astype(np.int64) for name in columns
-            )
-            run = run_of(runs, sent, received, window)
-            n += np.bincount(run[run >= 0], minlength=len(n))
-            out = _left(runs, run, received)
-            outs.append(out[_inside(out, *within)])
+    for batch in read_batches(packets, columns, _BATCH):
+        whole = batch.filter(
+            batch.column("sent_ns").is_valid().to_numpy(zero_copy_only=False)
+            & batch.column("received_ns").is_valid().to_numpy(zero_copy_only=False)
+        )
+        sent, received, window = (
+            whole.column(name).fill_null(0).to_numpy().astype(np.int64) for name in columns
+        )
+        run = run_of(runs, sent, received, window)
+        n += np.bincount(run[run >= 0], minlength=len(n))
+        out = _left(runs, run, received)
+        outs.append(out[_inside(out, *within)])
     return Carried(n, np.unique(np.concatenate(outs)))
 
 

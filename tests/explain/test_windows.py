@@ -1,0 +1,102 @@
+"""A trial is read in windows: what they are changes nothing, and memory does not follow length."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from made_packets import HARD
+from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
+from made_trace import FLUSH, HOG, POLLER, PREEMPTED, MadeTrace, held, normal, paused, write_trial
+from taut.explain import Options, as_document, explain_trial
+from taut.explain.read import events, gaps, packets, passages
+from taut.explain.walk import timeline
+from taut.records.documents.json_form import plain
+
+MS = 1_000_000
+
+
+def read_in_windows_of(monkeypatch, n):
+    for module in (events, gaps, packets, passages):
+        monkeypatch.setattr(module, "_BATCH", n)
+    monkeypatch.setattr(timeline, "_CHUNK", n)
+
+
+def everything(trial, over):
+    found = explain_trial(trial, Options(over=over))
+    return plain(as_document(found)), found.packets, found.episodes, found.gaps
+
+
+def disturbed(tmp_path):
+    """Stalls of the device and of the generator, losses, and packets out of order."""
+    rng = np.random.default_rng(3)
+    rows, trace, logged = normal(5_000), MadeTrace(), []
+    for start in range(2 * MS, 48 * MS, 2 * MS):
+        end = start + int(rng.integers(20_000, 900_000))
+        if start % (6 * MS):
+            rows = held(rows, start, end)
+            logged.append((start, end, "forwarder"))
+            trace.switch(start + 100, POLLER, HOG, PREEMPTED).switch(end - 100, HOG, POLLER)
+            trace.call(end + 300, end + 2_300, FLUSH, sent_at=end + 100)
+            logged.append((end + 200, end + 2_500, "forwarder"))
+        else:
+            rows = paused(rows, start, end)
+            logged.append((start, end, "generator"))
+    for row in rows[::101]:
+        row["received_ns"] = None
+    rows[1_000], rows[1_001], rows[3_000], rows[2_990] = (
+        rows[1_001],
+        rows[1_000],
+        rows[2_990],
+        rows[3_000],
+    )
+    return write_trial(tmp_path, rows, logged, trace)
+
+
+def made_with_hard_rows(tmp_path):
+    return write_trial(tmp_path, HARD, [(3_000_000, 3_090_000, "forwarder")], MadeTrace())
+
+
+@pytest.mark.parametrize("make", [disturbed, made_with_hard_rows])
+@pytest.mark.parametrize("over", ["p50", "p99", "9us"])
+@pytest.mark.parametrize("n", [97, 1_000])
+def test_windows_say_together_what_one_would(tmp_path, monkeypatch, make, over, n):
+    trial = make(tmp_path)
+    whole = everything(trial, over)
+    assert whole[0]["tail_packets"] > 0
+
+    read_in_windows_of(monkeypatch, n)
+
+    assert everything(trial, over) == whole
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_of_made_runs_too(tmp_path, monkeypatch, variant):
+    [trial] = (make_run(tmp_path, (variant,), repetitions=1) / "trials").iterdir()
+    whole = everything(trial, "p99.9")
+
+    read_in_windows_of(monkeypatch, 5_000)
+
+    assert everything(trial, "p99.9") == whole
+
+
+def test_ten_times_the_packets_take_the_same_memory(tmp_path, monkeypatch):
+    read_in_windows_of(monkeypatch, 1 << 12)
+    n = 20_000
+    short, long = (_peak_bytes(tmp_path / str(times), times * n) for times in (1, 10))
+
+    # An array of one value a packet has four bytes or more for each; the tail is 1 in 1,000.
+    assert long - short < 9 * n
+
+
+def _peak_bytes(folder, n_packets):
+    made = MadeTrial(n_packets, device_stall=None, generator_gap=None, n_lost=0)
+    run = make_run(folder, (MadeVariant("eager", "taut_forward", made),), repetitions=1)
+    [trial] = (run / "trials").iterdir()
+    explain_trial(trial)
+    tracemalloc.start()
+    try:
+        explain_trial(trial)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
