@@ -11,7 +11,7 @@ from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
 from taut.explain.read.senders import Senders, join_senders
 from taut.explain.read.spans import spans_of
-from taut.explain.tell.gaps import gap_table, gap_totals, worst_gaps
+from taut.explain.tell.gaps import gap_totals, worst_gaps
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.contexts import Watched
@@ -97,7 +97,6 @@ def _without_packets(
         counters={str(core): CountersMoved(facts.steal, facts.smi)},
         missing=source.notes.missing,
         notes=words,
-        gaps=gap_table(source.verdicts),
         packets=None,
         episodes=None,
         source=source,

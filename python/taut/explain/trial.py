@@ -39,7 +39,7 @@ from taut.explain.tell.episodes import (
     judge_packets,
     packet_table,
 )
-from taut.explain.tell.gaps import gap_table, gap_totals, with_rest, worst_gaps
+from taut.explain.tell.gaps import gap_totals, with_rest, worst_gaps
 from taut.explain.tell.offenders import offenders_of
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.tell.stories import tell_episodes
@@ -121,7 +121,6 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         missing=threads.notes.missing,
         notes=(*threads.words, *conditions(normal, trace.events)),
         vetoed=replace(threads.vetoed, packets=blame.n_vetoed),
-        gaps=gap_table(verdicts),
         packets=packet_table(judged),
         episodes=episode_table(judged),
         source=Source(trial, threads.events, threads.notes, tuple(verdicts)),

@@ -20,7 +20,7 @@ from taut.explain.arrays import Ints, Mask
 from taut.explain.cause import Cause
 from taut.explain.causes import BY_ID, CAUSES, NUMBER
 from taut.explain.read.spans import Spans
-from taut.explain.tell.gaps import MEASURER
+from taut.explain.tell.gap_table import MEASURER
 from taut.explain.tell.result import Explanation
 from taut.records.layout import PacketFlag
 from taut.self_test.acts import AFTER_NS, SLACK_NS, Acts, held_of

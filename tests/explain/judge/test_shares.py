@@ -24,7 +24,8 @@ from taut.explain.read.facts import Facts, facts_of
 from taut.explain.read.names import Names
 from taut.explain.read.senders import Senders, join_senders
 from taut.explain.read.spans import spans_of
-from taut.explain.tell.gaps import gap_table, shares_of, tell_gap
+from taut.explain.tell.gap_table import gap_table
+from taut.explain.tell.gaps import shares_of, tell_gap
 from taut.explain.walk.calibrate import LEAST_SAMPLES, Calibration, EntryCost, calibrate
 from taut.explain.walk.contexts import Watched
 from taut.explain.walk.timeline import build_timeline

@@ -38,7 +38,7 @@ def share_out(spans: Spans, segments: Segments, calibration: Calibration) -> Sha
     n = len(spans)
     net_visit = np.zeros(len(segments.visit_span), np.int64)
     np.add.at(net_visit, segments.visit, segments.length_ns)
-    key = segments.visit_span * N_CAUSES + segments.visit_cause
+    key = segments.visit_span.astype(np.int64) * N_CAUSES + segments.visit_cause
     rows, of_row = np.unique(key, return_inverse=True)
     gap, cause = rows // N_CAUSES, rows % N_CAUSES
 

@@ -17,7 +17,7 @@ from taut.explain.judge.blame import Relation
 from taut.explain.judge.verdicts import D, GapVerdicts
 from taut.explain.read.gaps import Rest
 from taut.explain.tell.episodes import JudgedTail
-from taut.explain.tell.gaps import MEASURER
+from taut.explain.tell.gap_table import MEASURER
 from taut.records.documents.explanation import Offender
 
 DEVICE_CORE, GENERATOR_CORE, NO_CORE = "device", "generator", "none"

@@ -10,6 +10,7 @@ from taut.explain.causes import BY_ID
 from taut.explain.grades import count_guesses, title_words
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
+from taut.explain.tell.gap_table import gap_table
 from taut.explain.walk.calibrate import Calibration
 from taut.records.documents.explanation import CountersMoved, Offender, VetoCounts
 
@@ -152,7 +153,6 @@ class Explanation:
     counters: Mapping[str, CountersMoved]  # by thread
     missing: tuple[tuple[str, str], ...]  # events the kernel lacks, and what that costs
     notes: tuple[str, ...]
-    gaps: pa.Table = field(repr=False)  # every gap that was judged: GAP_COLUMNS in verdicts.py
     packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
     episodes: pa.Table | None = field(repr=False)
     source: Source = field(repr=False)
@@ -160,6 +160,11 @@ class Explanation:
     offenders: tuple[Offender, ...] = ()
     heading: str = ""
     """The trial's name for people: device, load, repetition."""
+
+    @property
+    def gaps(self) -> pa.Table:
+        """Every gap that was judged, with GAP_COLUMNS; made anew each time it is asked for."""
+        return gap_table(self.source.verdicts)
 
     def share_of(self, cause: str) -> float:
         """The share of the tail that has this verdict."""

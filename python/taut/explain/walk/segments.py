@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask
+from taut.explain.arrays import Ints, Mask, Numbers
 from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES, NUMBER
 from taut.records.layout import EVENT_VECTORS
@@ -33,23 +33,24 @@ class Segments:
     """Stretches of time that the thread did not have; each belongs to its innermost context.
 
     `visit` is the interval that a segment is a part of: an interrupt that was itself interrupted
-    is one visit with several segments.
+    is one visit with several segments. Indices may be of fewer than 64 bits: a product of them may
+    not fit.
     """
 
-    span: Ints
+    span: Numbers
     start_ns: Ints
     end_ns: Ints
-    visit: Ints
-    visit_span: Ints
-    visit_cause: Ints  # position in CAUSES
-    visit_class: Ints  # position in ENTRY_CLASSES; "none": it adds no cost of its own
-    visit_detail: Ints  # position in `details`
-    visit_by: Ints  # thread that caused it, -1: not known
+    visit: Numbers
+    visit_span: Numbers
+    visit_cause: Numbers  # position in CAUSES
+    visit_class: Numbers  # position in ENTRY_CLASSES; "none": it adds no cost of its own
+    visit_detail: Numbers  # position in `details`
+    visit_by: Numbers  # thread that caused it, -1: not known
     visit_joined: Mask  # its sender is known
     details: tuple[str, ...]
 
     @property
-    def cause(self) -> Ints:
+    def cause(self) -> Numbers:
         """The cause of each segment."""
         return self.visit_cause[self.visit]
 
@@ -60,11 +61,11 @@ class Segments:
 
 
 class SegmentLists:
-    """Grows while the timeline is walked: 64-bit arrays, no objects."""
+    """Grows while the timeline is walked: arrays as narrow as their values, no objects."""
 
     def __init__(self) -> None:
-        self.segments = [array("q") for _ in range(4)]
-        self.visits = [array("q") for _ in range(6)]
+        self.segments = [array(kind) for kind in "iqqi"]
+        self.visits = [array(kind) for kind in "iBBiqB"]
         self.details: dict[str, int] = {"": 0}
 
     def add(self, span: int, start_ns: int, end_ns: int, visit: int) -> None:
@@ -88,11 +89,9 @@ class SegmentLists:
             column[visit] = value
 
     def freeze(self) -> Segments:
-        """Give what was added."""
-        span, start, end, visit = (np.array(column, np.int64) for column in self.segments)
-        visit_span, cause, entry, detail, by, joined = (
-            np.array(column, np.int64) for column in self.visits
-        )
+        """Give what was added, without a copy of it."""
+        span, start, end, visit = map(np.asarray, self.segments)
+        visit_span, cause, entry, detail, by, joined = map(np.asarray, self.visits)
         return Segments(
             span,
             start,
