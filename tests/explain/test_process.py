@@ -7,6 +7,9 @@ from made_trace import (
     OTHER_CORE,
     POLLER,
     PREEMPTED,
+    RUNNABLE,
+    SLEEPS,
+    STOPPED,
     TELEMETRY,
     MadeTrace,
     gap_rows,
@@ -14,6 +17,8 @@ from made_trace import (
 )
 from taut.explain import Options, as_document, explain_events, explain_gaps
 from taut.explain.walk.calibrate import Calibration, EntryCost
+
+MS, US = 1_000_000, 1_000
 
 
 def hogged(n=10):
@@ -85,6 +90,58 @@ def test_no_events_of_the_core_is_no_stall():
     trace = MadeTrace().vector(1, 2, cpu=OTHER_CORE)
 
     assert explain_events(trace.events(), CORE, POLLER, notes()).gaps.num_rows == 0
+
+
+def beside_a_sleeper():
+    """Ten milliseconds of a core that another thread has: the watched one is never seen."""
+    trace = MadeTrace()
+    for t in range(0, 10 * MS + 1, MS):
+        trace.vector(t, t + US, thread=HOG)
+    return trace
+
+
+@pytest.mark.parametrize("looks", [(SLEEPS, SLEEPS), (SLEEPS, RUNNABLE), (RUNNABLE, SLEEPS)])
+def test_a_thread_that_slept_throughout_was_not_held_up(looks):
+    found = explain_events(beside_a_sleeper().events(), CORE, POLLER, notes(), looks=looks)
+
+    assert (found.gap_totals, found.gaps.num_rows) == ((), 0)
+    assert found.notes[1:] == ("it slept all the time: nobody held it up",)
+
+
+def test_a_thread_that_was_to_run_throughout_and_never_did_was_held_up():
+    found = explain_events(beside_a_sleeper().events(), CORE, POLLER, notes())
+
+    assert [(t.cause, t.total_ns) for t in found.gap_totals] == [("preemption", 10 * MS + US)]
+    assert len(found.notes) == 1
+
+
+def test_a_sleeper_that_is_woken_and_gets_no_core_is_held_up_from_then_on():
+    trace = beside_a_sleeper().add(3 * MS + 50 * US, "wakeup", POLLER, CORE, thread=HOG)
+
+    looks = (SLEEPS, RUNNABLE)
+    found = explain_events(trace.events(), CORE, POLLER, notes(), looks=looks)
+
+    stalls = [(g["start_ns"], g["end_ns"], g["cause"]) for g in found.gaps.to_pylist()]
+    assert stalls == [(3 * MS + 50 * US, 10 * MS + US, "preemption")]
+    assert len(found.notes) == 1
+
+
+def test_a_thread_that_was_stopped_throughout_was_stopped():
+    found = explain_events(
+        beside_a_sleeper().events(), CORE, POLLER, notes(), looks=(STOPPED, STOPPED)
+    )
+
+    assert {total.cause for total in found.gap_totals} == {"stopped"}
+
+
+def test_a_thread_that_slept_until_it_was_first_seen_was_not_held_up_before():
+    trace = MadeTrace().vector(0, US, thread=0).switch(MS, 0, HOG).switch(5 * MS, HOG, POLLER)
+    trace.vector(6 * MS, 6 * MS + US).switch(7 * MS, POLLER, HOG, SLEEPS)
+    trace.switch(9 * MS, HOG, 0).vector(10 * MS, 10 * MS + US, thread=0)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes(), looks=(SLEEPS, SLEEPS))
+
+    assert found.gaps["start_ns"].to_pylist() == [6 * MS]
 
 
 def test_logged_gaps_without_packets_have_their_verdicts_and_senders():

@@ -16,6 +16,7 @@ from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import find_thread, find_workers
+from taut.explain.walk.running import ASLEEP
 from taut.explain.walk.timeline import build_timeline
 from taut.records.documents.explanation import CountersMoved
 
@@ -28,18 +29,29 @@ def explain_events(
     notes: TraceNotes | None = None,
     calibration: Calibration | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
+    looks: tuple[int, int] = (0, 0),
 ) -> Explanation:
-    """Explain when a thread without a log lost its core; gaps without events stay unseen."""
+    """Explain when a thread without a log lost its core; gaps without events stay unseen.
+
+    `looks` are the thread's states right before and right after the trace (running.state_of): of a
+    thread that never had its core the events do not say whether it wanted to.
+    """
     notes = notes or TraceNotes()
     senders = join_senders(events)
     calibration = calibration or Calibration()
-    watched = Watched(core, thread, sleeps=_sleeps(events, core, thread))
+    found = find_workers(events, core, {thread})
+    # What slept at either look and never had its core slept in between, until it was woken.
+    before = looks[0] if found is not None else looks[0] or looks[1]
+    sleeps = found.sleep if found is not None else bool(before & ASLEEP)
+    watched = Watched(core, thread, sleeps=sleeps, before=before)
     verdicts = judge_stalls(events, watched, notes, senders, calibration, options.is_guest)
     taker = "firmware" if options.is_guest is False else "a hypervisor or firmware"
-    words = f"stalls from kernel events alone: what {taker} took is not seen"
+    words = [f"stalls from kernel events alone: what {taker} took is not seen"]
+    if found is None and sleeps and not len(verdicts.spans):
+        words.append("it slept all the time: nobody held it up")
     name = Names(notes).thread(thread)
     source = Source(None, events, notes, (verdicts,))
-    return _without_packets(name, source, senders, calibration, options.n_worst, words)
+    return _without_packets(name, source, senders, calibration, options.n_worst, *words)
 
 
 def explain_gaps(
@@ -101,8 +113,3 @@ def _without_packets(
         episodes=None,
         source=source,
     )
-
-
-def _sleeps(events: Events, core: int, thread: int) -> bool:
-    found = find_workers(events, core, {thread})
-    return found is not None and found.sleep

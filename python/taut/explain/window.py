@@ -16,6 +16,7 @@ from taut.core.timings import stage
 from taut.explain.process import explain_events
 from taut.explain.read.events import read_events, read_notes
 from taut.explain.tell.result import Explanation, Options
+from taut.explain.walk.running import state_of
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
 from taut.records.convert import convert_events
@@ -57,17 +58,30 @@ def explain_window(
     temporary one) until they are read. TautError: it failed. KeyboardInterrupt passes after the
     tracer has ended.
     """
+    host = Host()
     with tempfile.TemporaryDirectory(prefix="taut-explain-", dir=within) as folder:
+        before = _states(host, threads)
         _trace(threads, Path(folder), duration_ns, environment or {})
+        after = _states(host, threads)
         convert_events(Path(folder), Path(folder))
         events, notes = read_events(Path(folder)), read_notes(Path(folder))
     if events is None:
         raise TautError(f"{_PROGRAM}: ended without events")
-    options = Options(is_guest=hypervisor(Host()) is not None)
+    options = Options(is_guest=hypervisor(host) is not None)
     return [
-        explain_events(events, core, thread, notes, options=options)
+        explain_events(
+            events, core, thread, notes, options=options, looks=(before[core], after[core])
+        )
         for core, thread in threads.items()
     ]
+
+
+def _states(host: Host, threads: Mapping[int, int]) -> dict[int, int]:
+    """Give by core in which state its thread is."""
+    return {
+        core: state_of(host.fields(f"/proc/{thread}/status").get("State", ""))
+        for core, thread in threads.items()
+    }
 
 
 def _pinned_threads(host: Host, pid: int) -> dict[int, int]:

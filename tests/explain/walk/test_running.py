@@ -1,11 +1,46 @@
 """Why a thread is off its core: what is left of throttling where another takes the core."""
 
+import signal
+import subprocess
+
 import pytest
 
-from made_trace import CORE, HOG, POLLER, PREEMPTED, RUNNABLE, MadeTrace, gap_rows, notes
+from made_trace import (
+    CORE,
+    HOG,
+    POLLER,
+    PREEMPTED,
+    RUNNABLE,
+    SLEEPS,
+    STOPPED,
+    MadeTrace,
+    gap_rows,
+    notes,
+)
 from taut.explain import explain_events, explain_gaps
+from taut.explain.walk.running import state_of
+from taut.host.host import Host
+from waiting import wait_for
 
 US = 1_000
+
+
+@pytest.mark.parametrize(("signal_sent", "state"), [(signal.SIGSTOP, STOPPED), (None, SLEEPS)])
+def test_a_state_of_proc_is_one_of_sched_switch(signal_sent, state):
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            if signal_sent is not None:
+                child.send_signal(signal_sent)
+
+            status = f"/proc/{child.pid}/status"
+            wait_for(
+                f"state {state:#x}",
+                lambda: state_of(Host().fields(status).get("State", "")) == state,
+            )
+        finally:
+            child.kill()
+    assert state_of(Host().fields("/proc/self/status")["State"]) == RUNNABLE
+    assert state_of("") == RUNNABLE
 
 
 def verdict(trace: MadeTrace, throttled_us: int) -> tuple[str, str]:

@@ -34,6 +34,8 @@ class Watched:
     """Other threads of the same device: while one of them has the core, the device has it."""
     sleeps: bool = False
     """Whether it sleeps until packets come: while asleep, nobody holds it up."""
+    before: int = 0
+    """Its state when the trace began, as sched_switch has it; 0: it ran, or was to run."""
     calls_are_work: bool = False
     """Whether its packets go through the kernel: a system call is then its own work."""
 

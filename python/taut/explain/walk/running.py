@@ -13,11 +13,31 @@ ASLEEP = 0x01 | 0x02 | 0x40 | 0x80
 # the kernel is different: from 6.18 on the kernel throttles a thread by work it does itself there.
 _IN_KERNEL = 0x100
 
+# /proc/PID/status names the same states by letters (fs/proc/array.c); I sleeps as D does.
+_OF_LETTER = {
+    "S": 0x01,
+    "D": 0x02,
+    "I": 0x02,
+    "T": 0x04,
+    "t": 0x08,
+    "X": 0x10,
+    "Z": 0x20,
+    "P": 0x40,
+}
+
 _ORDINARY = 120
 
 IDLE_WORDS = "its core idled though it was fit to run, and no quota of its was used up"
 GONE_WORDS = "it had ended"
 SLEPT_WORDS = "it slept, and no system call of it was recorded"
+
+
+def state_of(words: str) -> int:
+    """Give what sched_switch calls a thread's State in /proc: `S (sleeping)` is 1; 0: it may run.
+
+    Of a thread that is not there, or in a state that is not known, it is taken that it may run.
+    """
+    return _OF_LETTER.get(words[:1], 0)
 
 
 class OffCore:

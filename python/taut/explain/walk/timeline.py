@@ -65,6 +65,7 @@ class _Walk:
         self.contexts = Contexts(watched, self._off)
         self._open = self.contexts.open
         self._threads = watched.threads
+        self._before = watched.before  # 0 as soon as the thread is seen or woken
         named: dict[str, Callable[[int, int, int], None]] = {
             "irq_entry": self._irq_entry,
             "irq_exit": self._interrupt_exit,
@@ -104,12 +105,13 @@ class _Walk:
     def _resync(self, t: int, thread: int) -> None:
         """Correct who runs, after a lost switch, by the thread that the event names."""
         if thread in self._threads:
+            self._before = 0
             if self._off.is_off:
                 self.contexts.pop(TASK, t)
                 self._off.back()
         elif not self._off.is_off:
             self.contexts.pop(TASK, t)
-            self._off.leave(0)
+            self._off.leave(self._before)
             self._run(t, thread, None)
 
     # Interrupts.
@@ -221,6 +223,7 @@ class _Walk:
         if priority > 1 << 31:  # deadline threads have -1
             priority -= 1 << 32
         if thread in self._threads:
+            self._before = 0
             self.contexts.pop(TASK, t)
             self._off.back()
             return
@@ -238,7 +241,10 @@ class _Walk:
             self.contexts.pop(FAULT, t)
 
     def _wakeup(self, t: int, thread: int, _: int) -> None:
-        if thread & _LOW in self._threads and self._off.wake():
+        if thread & _LOW not in self._threads:
+            return
+        self._before = 0
+        if self._off.wake():
             self.contexts.pop(TASK, t)
             self._run(t, self._off.thread, self._off.priority)
 
