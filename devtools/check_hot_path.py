@@ -35,6 +35,8 @@ ALLOWED = {
     "memset": "libc, no call into the kernel",
     "__stack_chk_fail": "never returns; only after memory corruption",
     "rte_pktmbuf_free_bulk": "back to the pool's per-core cache",
+    "rte_fib_lookup_bulk": "reads the table of routes",
+    "rte_fib6_lookup_bulk": "reads the table of routes",
     "rte_eth_call_rx_callbacks": "DPDK's inline receive: only where a callback is installed",
     "rte_eth_call_tx_callbacks": "DPDK's inline transmit: only where a callback is installed",
 }

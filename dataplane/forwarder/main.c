@@ -41,13 +41,15 @@ static unsigned int pool_size(const struct config *config)
 	       options->ports.n * BURST_MAX + POOL_SPARE;
 }
 
-static int start_eal(struct forwarder *forwarder, char *program, struct error *error)
+static int start_eal(
+	struct forwarder *forwarder, uint64_t tables_bytes, char *program, struct error *error)
 {
 	struct config *config = &forwarder->config;
 	const struct eal_config eal = {
 		.program = program,
 		.core = config->options.core,
 		.memory_mb = pool_memory_mb(pool_size(config)),
+		.tables_mb = (unsigned int)((tables_bytes + (1 << 20) - 1) >> 20),
 		.ports = config->specs,
 		.n_ports = config->options.ports.n,
 		.extra = config->eal_options,
@@ -209,14 +211,19 @@ int main(int argc, char **argv)
 {
 	static struct forwarder forwarder;
 	struct error error = {0};
+	uint64_t tables_bytes = 0;
 
 	program_start("taut-forward", LOG_LEVEL_INFO);
 	int err = config_parse(&forwarder.config, argc, argv, &error);
 	if (err == COMMAND_LINE_DONE)
 		return program_flush();
+	const struct options *options = &forwarder.config.options;
+	if (err == 0)
+		err = pipeline_memory(options->nfs.items, options->nfs.n,
+			(uint16_t)options->ports.n, &tables_bytes, &error);
 	if (err < 0)
 		return program_refuse(&error);
-	err = start_eal(&forwarder, argv[0], &error);
+	err = start_eal(&forwarder, tables_bytes, argv[0], &error);
 	if (err < 0) {
 		LOG(ERROR, "%s", error.text);
 		return err == -EINVAL ? EXIT_BAD_INPUT : EXIT_FAILED; // EAL options of the user's

@@ -10,31 +10,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int stage_init(struct pipeline_stage *stage, const char *text, const struct nf_env *env,
-	struct error *error)
+// Find the function that a text names and parse its options, which the caller frees. Returns 0 or
+// -errno with one line in error; then nothing stays allocated.
+static int parse(const char *text, const struct nf_ops **ops, void **options, struct error *error)
 {
 	char name[64];
 	const char *values = strchr(text, ':');
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ":"), text);
-	stage->ops = nf_find(name);
-	if (stage->ops == NULL) {
+	*ops = nf_find(name);
+	if (*ops == NULL) {
 		error_set(error, "--nf %s: no such network function; --describe lists them", name);
 		return -EINVAL;
 	}
-	const struct nf_ops *ops = stage->ops;
-	void *options = calloc(1, RTE_MAX(ops->options_size, (size_t)1));
-	// One line of its own even for a function without state: neighbours never share it.
-	stage->state =
-		rte_zmalloc(ops->name, RTE_MAX(ops->state_size, (size_t)1), RTE_CACHE_LINE_SIZE);
-	int err = -ENOMEM;
-	if (options != NULL && stage->state != NULL)
-		err = option_parse_list(ops->name, ops->options, ops->n_options,
-			values != NULL ? values + 1 : NULL, options, error);
-	else
+	*options = calloc(1, RTE_MAX((*ops)->options_size, (size_t)1));
+	if (*options == NULL) {
 		error_set(error, "--nf %s: out of memory", name);
-	if (err == 0 && ops->init != NULL)
-		err = ops->init(stage->state, options, env, error);
+		return -ENOMEM;
+	}
+	int err = option_parse_list((*ops)->name, (*ops)->options, (*ops)->n_options,
+		values != NULL ? values + 1 : NULL, *options, error);
+	if (err < 0)
+		free(*options);
+	return err;
+}
+
+int pipeline_memory(
+	const char *const *texts, size_t n, uint16_t n_ports, uint64_t *bytes, struct error *error)
+{
+	const struct nf_ops *ops;
+	void *options;
+	int err = 0;
+
+	*bytes = 0;
+	for (size_t i = 0; err == 0 && i < n; i++) {
+		err = parse(texts[i], &ops, &options, error);
+		if (err < 0)
+			break;
+		if (ops->memory != NULL)
+			err = ops->memory(options, n_ports, bytes, error);
+		free(options);
+	}
+	return err;
+}
+
+static int stage_init(struct pipeline_stage *stage, const char *text, const struct nf_env *env,
+	struct error *error)
+{
+	void *options;
+	int err = parse(text, &stage->ops, &options, error);
+
+	if (err < 0)
+		return err;
+	// One line of its own even for a function without state: neighbours never share it.
+	stage->state = rte_zmalloc(
+		stage->ops->name, RTE_MAX(stage->ops->state_size, (size_t)1), RTE_CACHE_LINE_SIZE);
+	if (stage->state == NULL) {
+		error_set(error, "--nf %s: out of memory", stage->ops->name);
+		err = -ENOMEM;
+	}
+	if (err == 0 && stage->ops->init != NULL)
+		err = stage->ops->init(stage->state, options, env, error);
 	free(options);
 	if (err < 0) {
 		rte_free(stage->state);

@@ -25,6 +25,11 @@ struct pipeline {
 	uint16_t n_holders; // stages with a release op
 };
 
+// Bytes of DPDK's memory that the functions' tables are going to take: before EAL starts. Returns 0
+// or -errno with one line in error.
+int pipeline_memory(
+	const char *const *texts, size_t n, uint16_t n_ports, uint64_t *bytes, struct error *error);
+
 // texts: "NAME" or "NAME:key=value,...". Returns 0 or -errno with one line in error; on failure
 // nothing stays allocated.
 int pipeline_init(struct pipeline *pipeline, const char *const *texts, size_t n,

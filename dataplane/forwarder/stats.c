@@ -38,6 +38,8 @@ static void print_nfs(struct json *json, const struct config *config, const stru
 		json_u64(json, "in", stage->n_in);
 		json_u64(json, "dropped", stage->n_dropped + n_overflown);
 		json_u64(json, "held", stage->n_held - stage->n_released - n_overflown);
+		if (stage->ops->report != NULL)
+			stage->ops->report(stage->state, json);
 		json_end(json);
 	}
 	json_end(json);

@@ -4,6 +4,7 @@
 // A network function sees packets and its own state, never ports, cores or other functions.
 
 #include "error.h"
+#include "json_writer.h"
 #include "option_spec.h"
 
 #include <rte_mbuf.h>
@@ -41,6 +42,10 @@ struct nf_ops {
 	const char *name, *summary;
 	const struct option_spec *options; // data: parsing, help, defaults, --describe
 	size_t n_options, options_size, state_size; // state: per worker, zeroed, cache-line aligned
+	// Add to bytes what init is going to take of DPDK's memory beside state: EAL is told when it
+	// starts. Returns 0 or -errno with one line in error; NULL: next to nothing.
+	int (*memory)(
+		const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error);
 	// Returns 0 or -errno; on failure error holds one line and nothing stays allocated. NULL:
 	// there is nothing to do.
 	int (*init)(
@@ -56,6 +61,8 @@ struct nf_ops {
 	uint16_t (*release)(void *state, struct rte_mbuf **out, uint16_t max, uint64_t now_tsc);
 	// Only beside release: packets it could not hold and freed, since the start.
 	uint64_t (*n_dropped)(const void *state);
+	// Counters of its own as members of the object that is open, after the run. NULL: none.
+	void (*report)(const void *state, struct json *json);
 	void (*fini)(void *state); // frees what is still held; NULL: nothing to do
 };
 

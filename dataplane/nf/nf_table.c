@@ -11,12 +11,14 @@ extern const struct nf_ops nf_null;
 extern const struct nf_ops nf_mac_swap;
 extern const struct nf_ops nf_bridge;
 extern const struct nf_ops nf_delay;
+extern const struct nf_ops nf_router;
 
 const struct nf_ops *const nf_table[] = {
 	&nf_null,
 	&nf_mac_swap,
 	&nf_bridge,
 	&nf_delay,
+	&nf_router,
 };
 
 const size_t nf_table_size = RTE_DIM(nf_table);

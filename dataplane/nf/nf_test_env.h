@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	TEST_POOL_SIZE = 511,
@@ -28,7 +29,7 @@ static inline void test_env_start(char *program)
 {
 	char prefix[32];
 	char *argv[] = {program, (char *)"--no-huge", (char *)"--no-shconf", (char *)"--no-pci",
-		(char *)"--no-telemetry", (char *)"-m", (char *)"32",
+		(char *)"--no-telemetry", (char *)"-m", (char *)"256",
 		(char *)"--log-level=*:critical", (char *)"--file-prefix", prefix};
 
 	snprintf(prefix, sizeof(prefix), "taut-test-%d", (int)getpid());

@@ -89,7 +89,7 @@ static bool has_extra(const struct eal_config *config, const char *option)
 
 static bool choose_hugepages(const struct eal_config *config)
 {
-	unsigned int wanted = config->memory_mb / HUGEPAGE_MB;
+	unsigned int wanted = (config->memory_mb + config->tables_mb) / HUGEPAGE_MB;
 	unsigned int available = free_hugepages();
 
 	if (has_extra(config, "--no-huge"))
@@ -157,7 +157,8 @@ static void add_memory(
 	add(arguments, eal->hugepages ? "--in-memory" : "--no-shconf");
 	add(arguments, "-m");
 	// EAL lets no mbuf cross a page: on pages of 4 kB each takes a whole one.
-	add(arguments, "%u", eal->hugepages ? config->memory_mb : 2 * config->memory_mb);
+	add(arguments, "%u",
+		(eal->hugepages ? config->memory_mb : 2 * config->memory_mb) + config->tables_mb);
 	add(arguments, "--file-prefix");
 	if (run != NULL && *run != '\0')
 		add(arguments, "taut-%.8s-%d", run, (int)getpid());

@@ -12,6 +12,7 @@ struct eal_config {
 	const char *program; // argv[0]
 	int core; // -1: the last one this process may use
 	unsigned int memory_mb; // pool_memory_mb
+	unsigned int tables_mb; // beside it, for no packets
 	const struct port_spec *ports; // its PCI devices are probed, no others
 	size_t n_ports;
 	char *const *extra; // EAL options of the user's, passed on last
