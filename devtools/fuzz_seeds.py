@@ -13,6 +13,20 @@ UDP_FRAME = bytes.fromhex(
 ) + bytes(range(58))
 VLAN_FRAME = UDP_FRAME[:12] + bytes.fromhex("8100000a") + UDP_FRAME[12:]
 IPV6_FRAME = UDP_FRAME[:12] + bytes.fromhex("86dd6000000000141140") + bytes(32) + UDP_FRAME[34:]
+# Addresses, neighbours, routes.
+ROUTER_FILES = b"""192.0.2.254/24 dev 0
+2001:db8::ff/64 dev 1
+dev 0 address 02:00:00:00:0a:00
+\xff192.0.2.1 dev 0 lladdr 02:00:00:00:00:01 REACHABLE
+2001:db8::1 dev 1 lladdr 02:00:00:00:00:02 router nud permanent
+\xffdefault via 192.0.2.1 dev 0 proto static metric 100 # all else
+10.0.0.0/8 via 192.0.2.1 src 192.0.2.254
+blackhole 10.1.0.0/16
+unreachable 10.2.0.0/15 metric 7
+prohibit 2001:db8:a::/48
+2001:db8:b::/48 via 2001:db8::1 dev 1 pref medium
+198.51.100.7 dev 2 scope link
+"""
 SHORT = bytes(range(14))  # in a small file a mutation often hits a length
 FRAMES = [UDP_FRAME, VLAN_FRAME, IPV6_FRAME, UDP_FRAME[:60]]
 
@@ -34,6 +48,7 @@ def main() -> int:
     ends = b"".join(struct.pack("<Bq", 0x20 | op, end) for op, end in ENDS_OF_TIME)
     save(root / "fuzz_results", [*pairs, b"\xc3" + ends])
     save(root / "fuzz_count", [bytes([i]) + packet_records(12) for i in range(0, 64, 8)])
+    save(root / "fuzz_routing", [ROUTER_FILES, ROUTER_FILES.split(b"\xff")[2]])
     save(root / "fuzz_trace", [bytes([i]) + trace_page(i == 0) for i in (0, 1)])
     return 0
 

@@ -83,7 +83,8 @@ static inline struct rte_mbuf *test_frame(uint16_t type, uint16_t len)
 	struct rte_mbuf *pkt = rte_pktmbuf_alloc(test_pool);
 
 	assert_non_null(pkt);
-	struct rte_ether_hdr *ether = (struct rte_ether_hdr *)rte_pktmbuf_append(pkt, len);
+	assert_non_null(rte_pktmbuf_append(pkt, len));
+	struct rte_ether_hdr *ether = rte_pktmbuf_mtod(pkt, struct rte_ether_hdr *);
 	memset(ether, 0, len);
 	ether->dst_addr = test_mac;
 	ether->src_addr = (struct rte_ether_addr){{2, 0, 0, 0, 0, 1}};
