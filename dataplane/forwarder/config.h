@@ -7,6 +7,7 @@
 #include "port.h"
 #include "transmit.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ struct options {
 	struct option_list ports, nfs;
 	const char *transmit, *gaps, *stats; // gaps, stats "": none
 	int core, writer_core; // -1: the program chooses
+	bool tables; // print the memory of the tables and end
 	uint64_t burst, hold;
 	uint64_t duration_ns; // 0: until a signal
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // 0: as the ports allow

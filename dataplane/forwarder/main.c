@@ -41,15 +41,27 @@ static unsigned int pool_size(const struct config *config)
 	       options->ports.n * BURST_MAX + POOL_SPARE;
 }
 
+// What network functions read from files is read before EAL starts: a mistake in it is told at
+// once, and EAL asked for as much memory as their tables take.
+static int read_tables(const struct options *options, unsigned int *mb, struct error *error)
+{
+	uint64_t bytes;
+	int err = pipeline_memory(
+		options->nfs.items, options->nfs.n, (uint16_t)options->ports.n, &bytes, error);
+
+	*mb = err == 0 ? (unsigned int)((bytes + (1 << 20) - 1) >> 20) : 0;
+	return err;
+}
+
 static int start_eal(
-	struct forwarder *forwarder, uint64_t tables_bytes, char *program, struct error *error)
+	struct forwarder *forwarder, unsigned int tables_mb, char *program, struct error *error)
 {
 	struct config *config = &forwarder->config;
 	const struct eal_config eal = {
 		.program = program,
 		.core = config->options.core,
 		.memory_mb = pool_memory_mb(pool_size(config)),
-		.tables_mb = (unsigned int)((tables_bytes + (1 << 20) - 1) >> 20),
+		.tables_mb = tables_mb,
 		.ports = config->specs,
 		.n_ports = config->options.ports.n,
 		.extra = config->eal_options,
@@ -211,19 +223,21 @@ int main(int argc, char **argv)
 {
 	static struct forwarder forwarder;
 	struct error error = {0};
-	uint64_t tables_bytes = 0;
+	unsigned int tables_mb = 0;
 
 	program_start("taut-forward", LOG_LEVEL_INFO);
 	int err = config_parse(&forwarder.config, argc, argv, &error);
 	if (err == COMMAND_LINE_DONE)
 		return program_flush();
-	const struct options *options = &forwarder.config.options;
 	if (err == 0)
-		err = pipeline_memory(options->nfs.items, options->nfs.n,
-			(uint16_t)options->ports.n, &tables_bytes, &error);
+		err = read_tables(&forwarder.config.options, &tables_mb, &error);
 	if (err < 0)
 		return program_refuse(&error);
-	err = start_eal(&forwarder, tables_bytes, argv[0], &error);
+	if (forwarder.config.options.tables) {
+		printf("%u\n", tables_mb);
+		return program_flush();
+	}
+	err = start_eal(&forwarder, tables_mb, argv[0], &error);
 	if (err < 0) {
 		LOG(ERROR, "%s", error.text);
 		return err == -EINVAL ? EXIT_BAD_INPUT : EXIT_FAILED; // EAL options of the user's

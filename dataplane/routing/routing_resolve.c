@@ -194,6 +194,7 @@ static int sort_neighbours(const struct resolver *resolver)
 static int add_stations(const struct resolver *resolver)
 {
 	struct routing *routing = resolver->routing;
+	const size_t n_before = routing->n_routes;
 	int err = 0;
 
 	for (size_t i = 0; i < routing->n_neighbours; i++) {
@@ -230,7 +231,7 @@ static int add_stations(const struct resolver *resolver)
 		if (neighbour->is_station)
 			err = routing_add_route(routing, &route, resolver->error);
 	}
-	return err == 0 ? sort_routes(resolver) : err;
+	return err == 0 && routing->n_routes > n_before ? sort_routes(resolver) : err;
 }
 
 static int fail_at_via(const struct resolver *resolver, const struct route *route, const char *what)

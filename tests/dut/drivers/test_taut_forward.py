@@ -141,3 +141,15 @@ def test_words_the_program_knows_pass() -> None:
 
 def test_its_device_polls() -> None:
     assert TautForwardDriver().waits(TautForwardOptions()) is Waiting.POLLS
+
+
+def test_memory_of_tables_is_reserved_and_a_file_that_is_wrong_is_told(tmp_path: Path) -> None:
+    routes, driver = tmp_path / "routes", TautForwardDriver()
+    options = TautForwardOptions(nf=(f"router:routes={routes}",))
+    routes.write_text("blackhole 10.0.0.0/8\n")
+
+    assert driver.missing(options) is None
+    # The first level of rte_fib alone is 32 MB.
+    assert driver.hugepages(options) >= driver.hugepages(TautForwardOptions()) + 16
+    routes.write_text("blackhole 10.0.0.0/8\nblackhole 10.0.0.1/8\n")
+    assert f"{routes}:2:11: 10.0.0.1/8: bits behind the prefix" in str(driver.missing(options))

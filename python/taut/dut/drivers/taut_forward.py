@@ -1,6 +1,7 @@
 """taut_forward: taut's own forwarder, a chain of network functions on one core."""
 
 import os
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -80,17 +81,20 @@ class TautForwardDriver:
     options_type: type[DriverOptions] = TautForwardOptions
 
     def missing(self, options: DriverOptions) -> str | None:
-        """The program, when it is not built, or a network function it does not have."""
+        """The program, when it is not built, or what it refuses of a network function."""
         if find_binary_or_none(_PROGRAM) is None:
             return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
-        return refused(cast(TautForwardOptions, options), _described())
+        given = cast(TautForwardOptions, options)
+        return refused(given, _described()) or _tables_of(given.nf)[1]
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
         return taut_version()
 
-    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        return HUGEPAGES
+    def hugepages(self, options: DriverOptions) -> int:
+        """For packets, and for what the tables of network functions take beside."""
+        tables_mb, _ = _tables_of(cast(TautForwardOptions, options).nf)
+        return HUGEPAGES + (tables_mb + 1) // 2
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
         """It polls: its worker is a loop over its ports."""
@@ -145,6 +149,16 @@ def refused(options: TautForwardOptions, described: Described) -> str | None:
                 wanted = f"known are {', '.join(known)}" if known else "it has none"
                 return f"{_PROGRAM}: {option} {name}: unknown key {key!r}; {wanted}"
     return None
+
+
+def _tables_of(nf: Sequence[str]) -> tuple[int, str | None]:
+    """Ask the program how many MB its tables take; 0 and its own line where it refuses a file."""
+    if not nf:
+        return 0, None
+    ports = [f"--port=null:{i}" for i in range(TautForwardDriver.n_links)]
+    command = [str(find_binary(_PROGRAM)), "--tables", *ports, *(f"--nf={word}" for word in nf)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (int(done.stdout), None) if done.returncode == 0 else (0, done.stderr.strip())
 
 
 @cache
