@@ -42,10 +42,9 @@ struct nf_ops {
 	const char *name, *summary;
 	const struct option_spec *options; // data: parsing, help, defaults, --describe
 	size_t n_options, options_size, state_size; // state: per worker, zeroed, cache-line aligned
-	// Add to bytes what init is going to take of DPDK's memory beside state: EAL is told when it
-	// starts. Returns 0 or -errno with one line in error; NULL: next to nothing.
-	int (*memory)(
-		const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error);
+	// Add to bytes what init is going to take of DPDK's memory beside state: EAL is told when
+	// it starts. Returns 0 or -errno with one line in error; NULL: next to nothing.
+	int (*memory)(const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error);
 	// Returns 0 or -errno; on failure error holds one line and nothing stays allocated. NULL:
 	// there is nothing to do.
 	int (*init)(

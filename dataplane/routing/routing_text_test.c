@@ -50,7 +50,6 @@ static void refuse(
 	if (strstr(test_error.text, row->error) != test_error.text)
 		fail_msg("%s\nis told as: %s\nwanted:     %s", row->text, test_error.text,
 			row->error);
-	assert_non_null(strstr(test_error.text, row->error));
 	routing_free(&test_routing);
 }
 
