@@ -4,7 +4,6 @@
 // A network function sees packets and its own state, never ports, cores or other functions.
 
 #include "error.h"
-#include "json_writer.h"
 #include "option_spec.h"
 
 #include <rte_mbuf.h>

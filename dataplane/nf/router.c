@@ -2,6 +2,7 @@
 // neighbours, TTL, and the answers of RFC 1812 and RFC 4443. What it does not do, docs/router.md
 // says.
 
+#include "json_writer.h"
 #include "nf.h"
 #include "router_state.h"
 
