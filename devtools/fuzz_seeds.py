@@ -28,6 +28,18 @@ prohibit 2001:db8:a::/48
 198.51.100.7 dev 2 scope link
 """
 SHORT = bytes(range(14))  # in a small file a mutation often hits a length
+RULE_LINES = [
+    'iifname "port0" ip saddr { 10.0.0.0/8, 192.0.2.1-192.0.2.9 } ip daddr != 10.1.2.3 accept',
+    "ip6 saddr 2001:db8::/32 ip6 daddr != ::1 tcp dport { 22, 80-443 } counter drop",
+    "tcp flags syn / fin,syn,rst,ack ct state new,established accept comment \"two words\"",
+    "meta nfproto ipv6 meta l4proto { tcp, 17 } th sport != 1024-65535 drop",
+    "icmp type { echo-request, 0 } ct state { related, invalid } accept",
+    "icmpv6 type nd-neighbor-solicit ct state untracked accept",
+]
+RULES = (
+    "add table inet t\nadd chain inet t c { type filter hook forward priority 0; policy drop; }\n"
+    + "".join(f"add rule inet t c {line}\n" for line in RULE_LINES)
+)
 FRAMES = [UDP_FRAME, VLAN_FRAME, IPV6_FRAME, UDP_FRAME[:60]]
 
 
@@ -50,6 +62,7 @@ def main() -> int:
     save(root / "fuzz_count", [bytes([i]) + packet_records(12) for i in range(0, 64, 8)])
     save(root / "fuzz_routing", [ROUTER_FILES, ROUTER_FILES.split(b"\xff")[2]])
     save(root / "fuzz_trace", [bytes([i]) + trace_page(i == 0) for i in (0, 1)])
+    save(root / "fuzz_rules", [RULES.encode(), *(f"{line}\n".encode() for line in RULE_LINES)])
     return 0
 
 
