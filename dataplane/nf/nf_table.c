@@ -12,6 +12,7 @@ extern const struct nf_ops nf_mac_swap;
 extern const struct nf_ops nf_bridge;
 extern const struct nf_ops nf_delay;
 extern const struct nf_ops nf_router;
+extern const struct nf_ops nf_firewall;
 
 const struct nf_ops *const nf_table[] = {
 	&nf_null,
@@ -19,6 +20,7 @@ const struct nf_ops *const nf_table[] = {
 	&nf_bridge,
 	&nf_delay,
 	&nf_router,
+	&nf_firewall,
 };
 
 const size_t nf_table_size = RTE_DIM(nf_table);
