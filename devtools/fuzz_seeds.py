@@ -31,7 +31,7 @@ SHORT = bytes(range(14))  # in a small file a mutation often hits a length
 RULE_LINES = [
     'iifname "port0" ip saddr { 10.0.0.0/8, 192.0.2.1-192.0.2.9 } ip daddr != 10.1.2.3 accept',
     "ip6 saddr 2001:db8::/32 ip6 daddr != ::1 tcp dport { 22, 80-443 } counter drop",
-    "tcp flags syn / fin,syn,rst,ack ct state new,established accept comment \"two words\"",
+    'tcp flags syn / fin,syn,rst,ack ct state new,established accept comment "two words"',
     "meta nfproto ipv6 meta l4proto { tcp, 17 } th sport != 1024-65535 drop",
     "icmp type { echo-request, 0 } ct state { related, invalid } accept",
     "icmpv6 type nd-neighbor-solicit ct state untracked accept",

@@ -115,7 +115,8 @@ static int narrow_to(
 	return narrow(reader, at, field, &wanted);
 }
 
-// tcp flags FLAGS / FLAGS: those on the left are set, of those on the right no others.
+// tcp flags FLAGS / FLAGS: those on the left are set, of those on the right no others. Or one flag,
+// which is set; nftables has no mask of one.
 static int read_tcp_flags(struct reader *reader, struct rule *rule)
 {
 	uint8_t set, mask;
@@ -125,12 +126,17 @@ static int read_tcp_flags(struct reader *reader, struct rule *rule)
 	int err = value_read_flags(reader, &set);
 	if (err < 0)
 		return err;
-	if (!reader_took(reader, "/"))
+	mask = set;
+	bool has_mask = reader_took(reader, "/"), is_one = (set & (set - 1)) == 0;
+	if (!has_mask && !is_one)
 		return READER_FAIL(reader, "/ and a mask wanted, as in: tcp flags syn / "
 					   "fin,syn,rst,ack");
-	err = value_read_flags(reader, &mask);
+	if (has_mask)
+		err = value_read_flags(reader, &mask);
 	if (err < 0)
 		return err;
+	if (has_mask && (mask & (mask - 1)) == 0)
+		return READER_FAIL(reader, "a mask of one flag; write that flag alone");
 	if ((set & ~mask) != 0)
 		return READER_FAIL(reader, "a flag to be set is not in the mask: no packet fits; "
 					   "add it to the mask");
