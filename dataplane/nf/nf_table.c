@@ -8,6 +8,7 @@
 #include <string.h>
 
 extern const struct nf_ops nf_null;
+extern const struct nf_ops nf_skeleton;
 extern const struct nf_ops nf_mac_swap;
 extern const struct nf_ops nf_bridge;
 extern const struct nf_ops nf_delay;
@@ -16,6 +17,7 @@ extern const struct nf_ops nf_firewall;
 
 const struct nf_ops *const nf_table[] = {
 	&nf_null,
+	&nf_skeleton,
 	&nf_mac_swap,
 	&nf_bridge,
 	&nf_delay,

@@ -223,7 +223,7 @@ def test_description_names_everything_there_is() -> None:
     document = json.loads(run("--describe").stdout)
 
     assert {nf["name"] for nf in document["network_functions"]} >= {
-        *("null", "mac_swap", "bridge", "delay")
+        *("null", "skeleton", "mac_swap", "bridge", "delay")
     }
     assert [policy["name"] for policy in document["transmit"]] == ["eager", "single", "buffered"]
     assert {port["name"] for port in document["ports"]} == {
