@@ -57,15 +57,19 @@ def runtime_folders() -> Iterator[Path]:
     return (folder for base in bases for folder in base.glob(f"taut-{os.environ['TAUT_RUN']}-*"))
 
 
-def generate(out: Path, tx: str, rx: str, *arguments: str) -> dict[str, dict[str, float]]:
-    """Send through ports and give the generator's summary."""
+def generate(
+    out: Path, tx: str, rx: str, *arguments: str, deadline: str = "20s"
+) -> dict[str, dict[str, float]]:
+    """Send through ports and give the generator's summary.
+
+    A device that stands still for seconds has the packets back late; one that drops them, never.
+    """
     subprocess.run(
         [
             str(find_binary("taut-generate")),
             *("--tx", tx, "--rx", rx, "--rate", "20kpps", "--frame", "64"),
             *("--duration", "500ms", "--warm-up", "0s", "--out", str(out), *arguments),
-            # A device that stands still for seconds has them back late.
-            *("--deadline", "20s"),
+            *("--deadline", deadline),
         ],
         check=True,
         capture_output=True,

@@ -5,6 +5,7 @@
 // same in every program.
 
 #include "error.h"
+#include "json_writer.h"
 #include "option_spec.h"
 
 #include <stddef.h>

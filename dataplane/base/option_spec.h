@@ -4,11 +4,14 @@
 // these; parsing, help, defaults and --describe all come from it. Nothing here allocates
 // except the copies of strings (OPTION_STRING, OPTION_LIST), which live as long as the process.
 
+// The table itself is public, too: network functions of one's own have one (nf/nf.h).
+
 #include "error.h"
-#include "json_writer.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+struct json; // json_writer.h
 
 enum option_type {
 	OPTION_FLAG, // bool

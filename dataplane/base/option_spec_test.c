@@ -1,5 +1,6 @@
 #include "cpu_list.h"
 #include "error.h"
+#include "json_writer.h"
 #include "option_spec.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 // understood. What a text means is option_spec.c's, and in tests/data/grammar.txt.
 
 #include "cpu_list.h"
+#include "json_writer.h"
 #include "option_spec.h"
 
 #include <inttypes.h>

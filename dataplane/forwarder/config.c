@@ -3,12 +3,14 @@
 #include "command_line.h"
 #include "cpu_list.h"
 #include "eal.h"
+#include "nf_load.h"
 #include "nf_table.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,7 +26,8 @@ const struct option_spec forwarder_options[] = {
 		.metavar = "NF",
 		.type = OPTION_LIST,
 		OPTION(nfs),
-		.help = "NAME[:key=value,...], once a network function, in order; none: a wire"},
+		.help = "NAME[:key=value,...] or FILE.so[:...], once a network function, in order; "
+			"none: a wire"},
 	{.name = "transmit",
 		.metavar = "POLICY",
 		.type = OPTION_STRING,
@@ -86,6 +89,11 @@ const struct option_spec forwarder_options[] = {
 		OPTION(gap_per_packet_ns),
 		.default_text = "0ns",
 		.help = "each packet handled may take this much more; 0ns: as the ports allow"},
+	{.name = "check",
+		.type = OPTION_FLAG,
+		OPTION(check),
+		.default_text = "off",
+		.help = "say what is wrong with all of this, if anything is, and stop"},
 };
 const size_t n_forwarder_options = sizeof(forwarder_options) / sizeof(forwarder_options[0]);
 
@@ -192,6 +200,20 @@ static int parse_ports(struct config *config, struct error *error)
 	return port_specs_check(config->specs, n, error);
 }
 
+// The worker's pipeline does it again, with memory that EAL gives: here a mistake costs no time.
+static int check_nfs(const struct option_list *nfs, struct error *error)
+{
+	for (size_t i = 0; i < nfs->n; i++) {
+		const struct nf_ops *ops;
+		void *options;
+		int err = nf_open(nfs->items[i], &ops, &options, error);
+		if (err < 0)
+			return err;
+		free(options);
+	}
+	return 0;
+}
+
 static int decode(struct config *config, struct error *error)
 {
 	const struct options *options = &config->options;
@@ -203,6 +225,8 @@ static int decode(struct config *config, struct error *error)
 		err = check_output("stats", options->stats, error);
 	if (err == 0)
 		err = parse_ports(config, error);
+	if (err == 0)
+		err = check_nfs(&options->nfs, error);
 	if (err < 0)
 		return err;
 	struct port_gap_limits limits = port_gap_limits(config->specs, options->ports.n);
@@ -224,5 +248,5 @@ int config_parse(struct config *config, int argc, char *const *argv, struct erro
 	int err = decode(config, error);
 	config->eal_options = argv + n_used;
 	config->n_eal_options = argc - n_used;
-	return err;
+	return err == 0 && config->options.check ? COMMAND_LINE_DONE : err;
 }

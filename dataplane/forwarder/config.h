@@ -19,6 +19,7 @@ struct options {
 	uint64_t burst, hold;
 	uint64_t duration_ns; // 0: until a signal
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // 0: as the ports allow
+	bool check;
 };
 
 struct config {
@@ -33,5 +34,6 @@ struct config {
 extern const struct option_spec forwarder_options[];
 extern const size_t n_forwarder_options;
 
-// Returns a command_line_result, or a negative errno with one line in error.
+// Returns a command_line_result, or a negative errno with one line in error. COMMAND_LINE_DONE is
+// also --check's answer where nothing is wrong.
 int config_parse(struct config *config, int argc, char *const *argv, struct error *error);

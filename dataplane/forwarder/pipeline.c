@@ -1,50 +1,24 @@
 #include "pipeline.h"
 
-#include "nf_table.h"
+#include "nf_load.h"
 
 #include <rte_common.h>
 #include <rte_malloc.h>
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// Find the function that a text names and parse its options, which the caller frees. Returns 0 or
-// -errno with one line in error; then nothing stays allocated.
-static int parse(const char *text, const struct nf_ops **ops, void **options, struct error *error)
-{
-	char name[64];
-	const char *values = strchr(text, ':');
-
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ":"), text);
-	*ops = nf_find(name);
-	if (*ops == NULL) {
-		error_set(error, "--nf %s: no such network function; --describe lists them", name);
-		return -EINVAL;
-	}
-	*options = calloc(1, RTE_MAX((*ops)->options_size, (size_t)1));
-	if (*options == NULL) {
-		error_set(error, "--nf %s: out of memory", name);
-		return -ENOMEM;
-	}
-	int err = option_parse_list((*ops)->name, (*ops)->options, (*ops)->n_options,
-		values != NULL ? values + 1 : NULL, *options, error);
-	if (err < 0)
-		free(*options);
-	return err;
-}
 
 int pipeline_memory(
 	const char *const *texts, size_t n, uint16_t n_ports, uint64_t *bytes, struct error *error)
 {
-	const struct nf_ops *ops;
-	void *options;
 	int err = 0;
 
 	*bytes = 0;
 	for (size_t i = 0; err == 0 && i < n; i++) {
-		err = parse(texts[i], &ops, &options, error);
+		const struct nf_ops *ops;
+		void *options;
+		err = nf_open(texts[i], &ops, &options, error);
 		if (err < 0)
 			break;
 		if (ops->memory != NULL)
@@ -58,19 +32,20 @@ static int stage_init(struct pipeline_stage *stage, const char *text, const stru
 	struct error *error)
 {
 	void *options;
-	int err = parse(text, &stage->ops, &options, error);
+	int err = nf_open(text, &stage->ops, &options, error);
 
 	if (err < 0)
 		return err;
+	const struct nf_ops *ops = stage->ops;
 	// One line of its own even for a function without state: neighbours never share it.
-	stage->state = rte_zmalloc(
-		stage->ops->name, RTE_MAX(stage->ops->state_size, (size_t)1), RTE_CACHE_LINE_SIZE);
+	stage->state =
+		rte_zmalloc(ops->name, RTE_MAX(ops->state_size, (size_t)1), RTE_CACHE_LINE_SIZE);
 	if (stage->state == NULL) {
-		error_set(error, "--nf %s: out of memory", stage->ops->name);
+		error_set(error, "--nf %s: out of memory", ops->name);
 		err = -ENOMEM;
+	} else if (ops->init != NULL) {
+		err = ops->init(stage->state, options, env, error);
 	}
-	if (err == 0 && stage->ops->init != NULL)
-		err = stage->ops->init(stage->state, options, env, error);
 	free(options);
 	if (err < 0) {
 		rte_free(stage->state);

@@ -30,7 +30,7 @@ struct pipeline {
 int pipeline_memory(
 	const char *const *texts, size_t n, uint16_t n_ports, uint64_t *bytes, struct error *error);
 
-// texts: "NAME" or "NAME:key=value,...". Returns 0 or -errno with one line in error; on failure
+// texts: as nf_open takes them. Returns 0 or -errno with one line in error; on failure
 // nothing stays allocated.
 int pipeline_init(struct pipeline *pipeline, const char *const *texts, size_t n,
 	const struct nf_env *env, struct error *error);

@@ -1,3 +1,4 @@
+#include "json_writer.h"
 #include "port_kind.h"
 
 #include <errno.h>

@@ -19,6 +19,13 @@ def test_a_file_becomes_arguments(tmp_path: Path) -> None:
     )
 
 
+def test_a_shared_object_lies_beside_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "f.toml"
+    path.write_text('ports = ["ring:a"]\nnf = ["./mine.so:port=5"]\n')
+
+    assert read_config(path).nf == (f"{tmp_path}/mine.so:port=5",)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

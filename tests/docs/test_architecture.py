@@ -11,7 +11,7 @@ from check_files import MAY_INCLUDE
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "architecture.md").read_text()
 HALVES = (ROOT / "dataplane", ROOT / "python" / "taut")
-FOLDERS = ("dataplane", "python", "devtools", "tests", "bench", "examples", "docs")
+FOLDERS = ("dataplane", "python", "devtools", "tests", "bench", "include", "examples", "docs")
 FENCED = re.compile(r"^```\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
 # `driver.py`, `host/checks/`, `dataplane/nf/*.c`; of the tree also `boot/`.

@@ -197,6 +197,14 @@ def test_what_only_looks_like_a_list_is_text():
     assert "a list is wanted" in line_of(GOOD, """traffic.0.rates=[a,"b,c"]""")
 
 
+def test_a_network_function_of_one_s_own_is_seen_from_the_experiment_s_folder():
+    overrides = ['device.buffered.options.nf=["./mine.so:port=5", "null"]']
+
+    spec = parse_spec(GOOD, overrides, source="/home/me/mine.toml")
+
+    assert spec.device[1].options["nf"] == ["/home/me/mine.so:port=5", "null"]
+
+
 def commands() -> list[str]:
     """The runs of examples/ that files and pages name."""
     pattern = re.compile(r"taut run (examples/[^`#\n]*)")

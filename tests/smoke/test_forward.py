@@ -135,6 +135,7 @@ def test_socket_of_a_running_forwarder_is_in_use(run_dir: Path) -> None:
         (["--port", "memif:x,size=3"], ["size: no such option", "rsize"]),
         (["--port", "memif:/nonexistent/x.sock"], ["folder /nonexistent", "make it"]),
         (["--port", "ring:a", "--nf", "nope"], ["--nf nope: no such network function"]),
+        (["--port", "ring:a", "--nf", "./nope.so"], ["--nf ./nope.so: No such file"]),
         (["--port", "ring:a", "--nf", "delay:time=5"], ["time=5", "its unit"]),
         (["--port", "ring:a", "--nf", "delay:capacity=9999"], ["capacity 9999", "--hold"]),
         (["--port", "ring:a", "--nf", "delay", "--hold", "0"], ["capacity 0", "--hold"]),
@@ -230,6 +231,15 @@ def test_description_names_everything_there_is() -> None:
         *("memif", "veth", "xdp", "ring", "null", "pci")
     }
     assert {option["name"] for option in document["options"]} >= {"port", "nf", "burst"}
+
+
+@pytest.mark.beside
+def test_check_says_what_is_wrong_and_nothing_where_nothing_is() -> None:
+    good = run("--port", "ring:a", "--nf", "delay:time=5us", "--check")
+    bad = run("--port", "ring:a", "--nf", "delay:time=5", "--check")
+
+    assert (good.returncode, good.stdout, good.stderr) == (0, "", "")
+    assert_one_line(bad, "time=5", "its unit")
 
 
 def test_version_and_help_need_no_ports() -> None:

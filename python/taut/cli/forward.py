@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taut.cli.exec_program import ANY_ARGUMENTS, arguments_after, exec_program
 from taut.core.errors import InputError
+from taut.dut.nf_object import seen_from
 from taut.experiment.words import explain
 
 # The command is made with these.
@@ -48,15 +49,17 @@ def forward() -> None:
 
 
 def read_config(path: Path) -> ForwardConfig:
-    """Read and validate a forwarder's TOML file."""
+    """Read and validate a forwarder's TOML file; shared objects that it names are beside it."""
     try:
-        return ForwardConfig.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        config = ForwardConfig.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; give a TOML file") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: no TOML: {error}") from None
     except ValidationError as error:
         raise InputError(f"{path}: {explain(error, ForwardConfig)}") from None
+    found = tuple(seen_from(path.parent, word) for word in config.nf)
+    return config.model_copy(update={"nf": found})
 
 
 def to_arguments(config: ForwardConfig) -> list[str]:

@@ -58,6 +58,7 @@ import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from itertools import product
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -67,6 +68,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
@@ -185,13 +187,16 @@ class DeviceSpec(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, data: object) -> object:
+    def _fill_in(cls, data: object, info: ValidationInfo) -> object:
         if not isinstance(data, dict) or not isinstance(data.get("driver"), str):
             return data
         driver = data["driver"]
         if driver not in DRIVERS:
             raise ValueError(f"unknown driver {driver!r}{did_you_mean(driver, DRIVERS)}")
-        return {"name": driver, "link": DRIVERS[driver].link_kinds[0], **data}
+        filled = {"name": driver, "link": DRIVERS[driver].link_kinds[0], **data}
+        if isinstance(info.context, Path) and isinstance(options := data.get("options"), dict):
+            filled["options"] = DRIVERS[driver].options_type.seen_from(info.context, options)
+        return filled
 
     @model_validator(mode="after")
     def _fits_its_driver(self) -> Self:

@@ -39,7 +39,7 @@ def read_spec_text(path: Path) -> str:
 
 
 def parse_spec(text: str, overrides: Sequence[str] = (), source: str = "experiment") -> Spec:
-    """Turn text into a Spec; `source` names it in messages."""
+    """Turn text into a Spec; `source`, its file, names it in messages, and files are beside it."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -47,7 +47,7 @@ def parse_spec(text: str, overrides: Sequence[str] = (), source: str = "experime
     for override in overrides:
         apply_override(document, override)
     try:
-        return Spec.model_validate(document)
+        return Spec.model_validate(document, context=Path(source).parent)
     except ValidationError as error:
         loc = error.errors(include_url=False)[0]["loc"]
         # The refused value may come from an override, so the file has no position for it.

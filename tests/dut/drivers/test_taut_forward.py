@@ -12,6 +12,7 @@ from taut.dut.drivers.taut_forward import (
     TautForwardOptions,
     _argv,
     _asked_of,
+    _described,
     _read_stats,
     _writer_core,
     refused,
@@ -139,11 +140,51 @@ def test_words_the_program_knows_pass() -> None:
     assert refused(options, _DESCRIBED) is None
 
 
+def test_a_shared_object_is_no_unknown_name() -> None:
+    options = TautForwardOptions(nf=("./mine.so:port=5",))
+
+    assert refused(options, _DESCRIBED) is None
+
+
+def says(tmp_path: Path, script: str) -> str | None:
+    """What is missing where the program, asked for a shared object, answers so."""
+    described = json.dumps({"network_functions": [], "transmit": [{"name": "eager"}]})
+    forward = f"case $1 in --describe) echo '{described}';; *) {script};; esac"
+    (tmp_path / "taut-forward").write_text(f"#!/bin/sh\n{forward}\n")
+    _described.cache_clear()
+    try:
+        return TautForwardDriver().missing(TautForwardOptions(nf=("./mine.so:port=5",)))
+    finally:
+        _described.cache_clear()
+
+
+def test_the_program_is_asked_whether_it_loads_a_shared_object(tmp_path: Path) -> None:
+    assert says(tmp_path, 'echo "$@" >&2; exit 2') == "--port null:x --nf ./mine.so:port=5 --check"
+    assert says(tmp_path, "echo 0") is None
+
+
+def test_a_shared_object_that_kills_the_program_is_named(tmp_path: Path) -> None:
+    assert "nf ./mine.so:port=5: it died" in str(says(tmp_path, "kill -SEGV $$"))
+
+
+def test_shared_objects_are_seen_from_the_folder_of_the_experiment() -> None:
+    given = {"nf": ["./mine.so", "null"], "burst": 8}
+
+    assert TautForwardOptions.seen_from(Path("/x"), given) == {
+        "nf": ["/x/mine.so", "null"],
+        "burst": 8,
+    }
+    assert TautForwardOptions.seen_from(Path("/x"), {"nf": 5}) == {"nf": 5}
+
+
 def test_its_device_polls() -> None:
     assert TautForwardDriver().waits(TautForwardOptions()) is Waiting.POLLS
 
 
-def test_memory_of_tables_is_reserved_and_a_file_that_is_wrong_is_told(tmp_path: Path) -> None:
+def test_memory_of_tables_is_reserved_and_a_file_that_is_wrong_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TAUT_BIN_DIR")
     routes, driver = tmp_path / "routes", TautForwardDriver()
     options = TautForwardOptions(nf=(f"router:routes={routes}",))
     routes.write_text("blackhole 10.0.0.0/8\n")

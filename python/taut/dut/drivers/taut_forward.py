@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -12,13 +12,14 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from taut.binaries.describe import describe
 from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
-from taut.core.binaries import find_binary, find_binary_or_none
+from taut.core.binaries import find_binary, find_binary_or_none, sha256_of
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.core.version import taut_version
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
 from taut.dut.driver import DriverOptions
+from taut.dut.nf_object import object_of, seen_from
 from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import parse_transmit, spell_transmit
 from taut.host.situation import Waiting
@@ -35,7 +36,11 @@ _PROGRAM = "taut-forward"
 class TautForwardOptions(DriverOptions):
     """Options of taut-forward; `taut-forward --describe` lists the network functions."""
 
-    nf: tuple[str, ...] = Field((), description="network functions in order: NAME[:key=value,...]")
+    nf: tuple[str, ...] = Field(
+        (),
+        description="network functions in order: NAME[:key=value,...], or FILE.so[:...] for one of"
+        " your own, relative to the experiment's file",
+    )
     transmit: str = Field(
         "eager",
         description="eager, single, or buffered[:PACKETS,DRAIN] as DPDK's l2fwd (32,100us);"
@@ -58,6 +63,15 @@ class TautForwardOptions(DriverOptions):
         """Whether it buffers without a timer: a batch then waits until it is full."""
         held = parse_transmit(self.transmit)
         return held is not None and held.drain_ns is None
+
+    @classmethod
+    def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
+        """Give the shared objects of `nf` with their whole paths."""
+        words = options.get("nf")
+        if not isinstance(words, list | tuple):
+            return dict(options)
+        found = [seen_from(folder, word) if isinstance(word, str) else word for word in words]
+        return {**options, "nf": found}
 
     @field_validator("transmit", "gap_threshold")
     @classmethod
@@ -84,8 +98,8 @@ class TautForwardDriver:
         """The program, when it is not built, or what it refuses of a network function."""
         if find_binary_or_none(_PROGRAM) is None:
             return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
-        given = cast(TautForwardOptions, options)
-        return refused(given, _described()) or _tables_of(given.nf)[1]
+        asked = cast(TautForwardOptions, options)
+        return refused(asked, _described()) or _not_loaded(asked) or _tables_of(asked.nf)[1]
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
@@ -125,6 +139,7 @@ class TautForwardDriver:
             dut = ProcessDut(
                 process,
                 path=PATH_WORDS[links[0].kind],
+                notes=_notes(given),
                 gaps_file=gaps,
                 read_stats=lambda: _read_stats(stats, asked, given),
             )
@@ -134,7 +149,8 @@ class TautForwardDriver:
 
 def refused(options: TautForwardOptions, described: Described) -> str | None:
     """Say which word of the options the program does not know; None: it knows them all."""
-    asked = [("nf", described.network_functions, word) for word in options.nf]
+    own = (word for word in options.nf if object_of(word) is None)
+    asked = [("nf", described.network_functions, word) for word in own]
     for option, family, word in [*asked, ("transmit", described.transmit, options.transmit)]:
         name, _, values = word.partition(":")
         members = {member.name: member for member in family}
@@ -159,6 +175,26 @@ def _tables_of(nf: Sequence[str]) -> tuple[int, str | None]:
     command = [str(find_binary(_PROGRAM)), "--tables", *ports, *(f"--nf={word}" for word in nf)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return (int(done.stdout), None) if done.returncode == 0 else (0, done.stderr.strip())
+
+
+def _not_loaded(options: TautForwardOptions) -> str | None:
+    """Say why the program refuses a shared object of `nf`, or its options; None: it takes them."""
+    words = [word for word in options.nf if object_of(word) is not None]
+    if not words:
+        return None
+    asked: Asked = {"port": "null:x", "nf": tuple(words), "check": True}
+    argv = [str(find_binary(_PROGRAM)), *to_arguments(asked)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    said = done.stderr.splitlines()
+    return said[-1] if said else f"{_PROGRAM}: nf {words[0]}: it died when it loaded that"
+
+
+def _notes(options: TautForwardOptions) -> list[str]:
+    """Name the builds of shared objects: unlike the program, they are in no manifest."""
+    found = (path for word in options.nf if (path := object_of(word)) is not None)
+    return [f"{path.name}: SHA-256 {sha256_of(path)}" for path in found]
 
 
 @cache

@@ -1,0 +1,1 @@
+../../dataplane/nf/nf.h

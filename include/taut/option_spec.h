@@ -1,0 +1,1 @@
+../../dataplane/base/option_spec.h
