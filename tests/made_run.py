@@ -7,7 +7,7 @@ a warm-up (cold packets).
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class MadeTrial:
     generator_gap: tuple[int, int] | None = (150_000_000, 150_200_000)
     arrival_window_ns: int = 60
     seed: int = 1
+    back: "MadeTrial | None" = None  # at the same rate and time, the other way
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,17 @@ def make_packets(made: MadeTrial) -> np.ndarray:
     return np.concatenate([packets, duplicates, orphans])
 
 
+def packets_by_direction(made: MadeTrial) -> list[np.ndarray]:
+    """Packet records of each direction that is loaded."""
+    if made.back is None:
+        return [make_packets(made)]
+    back = make_packets(replace(made.back, rate_pps=made.rate_pps, seed=made.seed + 500))
+    back["direction"] = 1
+    return [make_packets(made), back]
+
+
 def make_histograms(packets: np.ndarray, n_flows: int = 1) -> np.ndarray:
-    """Histogram records that agree with the packet records exactly (one tick a bucket)."""
+    """Histogram records of one direction that agree exactly with its packets (a tick a bucket)."""
     first = packets["flags"] & (PacketFlag.DUPLICATE | PacketFlag.LATE | PacketFlag.ORPHAN) == 0
     matched = packets[first & (packets["received_tsc"] != 0) & (packets["sent_tsc"] != 0)]
     sent = packets[first & (packets["sent_tsc"] != 0)]
@@ -162,7 +172,7 @@ def make_histograms(packets: np.ndarray, n_flows: int = 1) -> np.ndarray:
         keys = np.stack([void, cold, values.astype(np.int64)])
         distinct, counts = np.unique(keys, axis=1, return_counts=True)
         part = np.zeros(len(counts), HISTOGRAM)
-        part["series"] = SERIES.index(name)
+        part["series"], part["direction"] = SERIES.index(name), packets["direction"][0]
         part["is_void"], part["is_cold"] = distinct[0], distinct[1]
         part["value_ticks"], part["width_ticks"], part["count"] = distinct[2], 1, counts
         rows.append(part)
@@ -186,15 +196,16 @@ def write_raw(path: Path, kind: RecordKind, records: np.ndarray, **header: Any) 
 def make_raw_trial(folder: Path, made: MadeTrial = MadeTrial()) -> dict[str, Any]:
     """Write the record files and generator.json of one trial; give the parsed generator.json."""
     folder.mkdir(parents=True, exist_ok=True)
-    packets = make_packets(made)
+    directions = packets_by_direction(made)
+    packets = np.concatenate(directions)
     gaps = np.zeros(int(made.generator_gap is not None), GAP)
     if made.generator_gap is not None:
         gaps["start_tsc"], gaps["end_tsc"] = _tsc(np.array(made.generator_gap))
     write_raw(folder / "packets.bin", RecordKind.PACKET, packets, n_flows=made.n_flows)
     write_raw(folder / "gaps.bin", RecordKind.GAP, gaps)
-    histograms = make_histograms(packets, made.n_flows)
+    histograms = np.concatenate([make_histograms(one, made.n_flows) for one in directions])
     write_raw(folder / "histograms.bin", RecordKind.HISTOGRAM, histograms)
-    document = _generator_json(made, packets, gaps)
+    document = _generator_json(made, directions, gaps)
     (folder / "generator.json").write_text(json.dumps(document, indent=1))
     return document
 
@@ -288,7 +299,7 @@ def _trial_meta(
             "options": {},
             "frame": str(made.frame_len),
             "flows": made.n_flows,
-            "both": False,
+            "both": made.back is not None,
             "rate": rate,
             "offered_pps": made.rate_pps,
             "duration_ns": round(made.n_packets / made.rate_pps * 1e9),
@@ -306,7 +317,8 @@ def _trial_meta(
     return run / "trials" / name, meta
 
 
-def _generator_json(made: MadeTrial, packets: np.ndarray, gaps: np.ndarray) -> dict[str, Any]:
+def _generator_json(made: MadeTrial, ways: list[np.ndarray], gaps: np.ndarray) -> dict[str, Any]:
+    packets = np.concatenate(ways)
     counters = _counters(packets)
     gap_ns = [int(ticks / TICKS_PER_NS) for ticks in gaps["end_tsc"] - gaps["start_tsc"]]
     return {
@@ -322,15 +334,15 @@ def _generator_json(made: MadeTrial, packets: np.ndarray, gaps: np.ndarray) -> d
             "last": {"tsc": EPOCH_TSC + 9 * TSC_HZ, "mono_raw_ns": 11 * 10**9, "width_ticks": 50},
         },
         "asked": {},
-        "offered_pps": made.rate_pps,
-        "achieved_pps": made.rate_pps * counters["sent"] / counters["due"],
+        "offered_pps": made.rate_pps * len(ways),
+        "achieved_pps": made.rate_pps * len(ways) * counters["sent"] / counters["due"],
         "duration_ns": round(made.n_packets / made.rate_pps * 1e9),
         "stop": "count",
         "flows": made.n_flows,
         "frames": [{"len": made.frame_len, "share": 1.0}],
         "memory": "hugepages",
         "counters": counters,
-        "directions": [counters],
+        "directions": [_counters(one) for one in ways],
         "gaps": {
             "n": len(gaps),
             "total_ns": sum(gap_ns),

@@ -1,5 +1,6 @@
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -7,6 +8,7 @@ from rich.console import Console
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.results import analyse_run
 from taut.records.rundir import RunDirectory
+from taut.report.html import write_html
 from taut.report.table import print_results
 
 
@@ -75,6 +77,34 @@ def test_what_the_warm_up_lost_stands_in_its_own_row_and_what_can_hide_below(tmp
     assert lines[at].split()[1:3] == ["3,000", "0"]
     assert lines[at + 1].split()[:5] == ["its", "warm-up", "990", "10", "(1"]
     assert any(line.endswith("pass as its ports' work: 850 ns over memif.") for line in lines)
+
+
+def test_each_direction_of_two_has_its_row_below_both(tmp_path):
+    back = MadeTrial(n_packets=2_000, n_cold=500, n_lost=7, base_ns=5_000, generator_gap=None)
+    there = replace(back, n_lost=0, base_ns=900, back=back)
+    run = RunDirectory(make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", there),)))
+    analysed = run, analyse_run(run)
+
+    lines = printed(analysed, 160).splitlines()
+
+    at = next(i for i, line in enumerate(lines) if line.startswith("eager"))
+    both, first, second = (line.split() for line in lines[at : at + 3])
+    assert both[1:3] == ["5,986", "14"]
+    assert first[:4] == ["direction", "0", "3,000", "0"]
+    assert second[:4] == ["direction", "1", "2,986", "14"]
+    [row] = analysed[1].variants
+    assert [way.lost for way in row.directions] == [0, 14]
+    assert sum(way.latency.n for way in row.directions) == row.latency.n
+    p50s = [way.latency.p50_ns for way in row.directions]
+    assert p50s[0] < row.latency.p50_ns < p50s[1]
+    assert 5_000 < p50s[1] < 5_400
+    page = write_html([analysed], tmp_path / "report.html").read_text()
+    assert '<th scope="row">eager, direction 1</th><td class="num">2,986</td>' in page
+
+
+def test_one_direction_alone_has_no_row_of_its_own(analysed):
+    assert "direction 0" not in printed(analysed, 160)
+    assert all(row.directions is None for row in analysed[1].variants)
 
 
 def test_states_of_a_host_fit_80_columns_and_warnings_keep_them_apart(tmp_path):

@@ -4,12 +4,22 @@ Distributions are merged (n added up), never percentiles averaged.  Repetitions 
 flagged, since a merged curve of two bands describes neither.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from taut.analysis.reconcile import by_warm_up
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary, selections, summarise
-from taut.records.documents.results import Metrics, TrialResult, Variant, WarmCounts, WarmUp
+from taut.records.documents.generator import Counters
+from taut.records.documents.results import (
+    DirectionOfVariant,
+    Metrics,
+    TrialFigures,
+    TrialResult,
+    Variant,
+    WarmCounts,
+    WarmUp,
+)
 
 BAND = 0.20
 """Medians further apart than this, and than their confidence intervals, are two bands."""
@@ -37,7 +47,8 @@ def pool(
     """
     first, n = results[0], len(results)
     trials = [result.measured for result in results]
-    summaries = _summaries(distributions, blocks)
+    by_direction = _by_direction(trials)
+    summaries = _summaries(distributions, blocks, len(by_direction))
     latency = summaries["latency"]
     warm = _warm_counts([t.warm for t in trials])
     loss_ratio = _share(warm.lost, warm.sent)
@@ -76,6 +87,39 @@ def pool(
         warm_up=_warm_up(results, latency[COLD]),
         p50_of_repetitions=tuple(result.latency().p50_ns for result in results),
         two_bands=has_two_bands(results),
+        directions=_directions(by_direction, latency) or None,
+    )
+
+
+def _by_direction(trials: Sequence[TrialFigures]) -> list[tuple[Counters, ...]]:
+    """Give what the trials counted of each direction; empty where packets went one way alone."""
+    found = list(zip(*(t.directions for t in trials), strict=False))
+    return found if len(found) > 1 else []
+
+
+def _directions(
+    by_direction: Sequence[Sequence[Counters]], latency: Mapping[str, Summary]
+) -> tuple[DirectionOfVariant, ...]:
+    """Make the row of each direction."""
+    return tuple(
+        _direction(i, counters, latency[f"{MAIN}_{i}"]) for i, counters in enumerate(by_direction)
+    )
+
+
+def _direction(number: int, counters: Sequence[Counters], latency: Summary) -> DirectionOfVariant:
+    """Make the row of one direction from what the trials counted of it."""
+    warm = _warm_counts([by_warm_up(one, None)[0] for one in counters])
+    return DirectionOfVariant(
+        direction=number,
+        due=warm.due,
+        sent=warm.sent,
+        unsent=warm.unsent,
+        matched=warm.matched,
+        lost=warm.lost,
+        void=warm.void,
+        latency=latency.figures(),
+        doubt=latency.doubt(),
+        loss_ratio_at_most=latency.failed_at_most(_share(warm.lost, warm.sent)),
     )
 
 
@@ -95,16 +139,16 @@ def _warm_counts(counts: Sequence[WarmCounts]) -> WarmCounts:
 
 
 def _summaries(
-    distributions: Sequence[pa.Table], blocks: pa.Table | None
+    distributions: Sequence[pa.Table], blocks: pa.Table | None, n_directions: int
 ) -> dict[str, dict[str, Summary]]:
-    """Summarise each metric that variants have; latency alone has intervals."""
+    """Summarise each metric that variants have; latency alone has intervals and directions."""
     # One after the other will do: a value may have a count in each.
     distribution = pa.concat_tables(distributions)
     return {
         metric: summarise(
             distribution,
             metric,
-            selections([0]),
+            selections(range(n_directions if metric == "latency" else 0)),
             intervals=metric == "latency",
             blocks=blocks if metric == "latency" else None,
         )

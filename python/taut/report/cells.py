@@ -7,14 +7,14 @@ from taut.analysis.load import share_words
 from taut.core.percentiles import SUPPORT
 from taut.core.units import format_ns
 from taut.records.documents.figures import Doubt, Figures
-from taut.records.documents.results import WITHOUT_VOID, Variant, WarmUp
+from taut.records.documents.results import WITHOUT_VOID, DirectionOfVariant, Variant, WarmUp
 
 UNSUPPORTED_MARK = "*"
 NOTHING = "–"
 
 
 class Row(Protocol):
-    """A variant, or its warm-up."""
+    """A variant, one of its directions, or its warm-up."""
 
     @property
     def latency(self) -> Figures:
@@ -93,7 +93,7 @@ def without_void(row: Variant) -> Cell:
     return Cell(time(value) + mark, dim=not is_known, note=f"of {count(latency.n)} packets")
 
 
-def lost(row: Variant | WarmUp) -> Cell:
+def lost(row: Variant | DirectionOfVariant | WarmUp) -> Cell:
     """How many packets were sent and never came back, and what could not be sent."""
     words = count(row.lost)
     if row.lost and row.sent:

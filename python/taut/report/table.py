@@ -11,7 +11,7 @@ from taut.analysis.load import frame_words, loads_in_order, rate_words
 from taut.analysis.pairing import AnalysedRun
 from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.records.documents.load import Load
-from taut.records.documents.results import TrialResult
+from taut.records.documents.results import DirectionOfVariant, TrialResult
 from taut.report import cells
 from taut.report.captures import (
     CONTENT_COLUMNS,
@@ -128,9 +128,26 @@ def _print_table(
         rows.append([Text(_load(group[0].row.load), "bold")])
         for device in group:
             rows.append([_text(column.cell(device), device) for column in columns])
-            if cells.has_losses(device.row.warm_up):
-                rows.append(_warm_up(device, columns))
+            rows += _below(device, columns)
     print_columns(console, [words(first), *map(numbers, rest)], rows)
+
+
+def _below(device: Device, columns: Sequence[Column]) -> list[list[Text]]:
+    """Give the rows below a device's own: each direction of two, a warm-up with losses."""
+    rows = [_direction(device, way, columns) for way in device.row.directions or ()]
+    return [*rows, _warm_up(device, columns)] if cells.has_losses(device.row.warm_up) else rows
+
+
+def _direction(device: Device, way: DirectionOfVariant, columns: Sequence[Column]) -> list[Text]:
+    """What went one way: it is in the device's own row, too."""
+    told = {
+        "device": Cell(f"  direction {way.direction}"),
+        "packets": Cell(cells.count(way.latency.n)),
+        "lost": cells.lost(way),
+        **{name: cells.percentile(way, name) for name in PERCENTILES},
+        "max": Cell(cells.time(way.latency.max_ns)),
+    }
+    return [_text(told.get(column.title, Cell("")), device) for column in columns]
 
 
 def _warm_up(device: Device, columns: Sequence[Column]) -> list[Text]:
@@ -168,10 +185,8 @@ def _fitting(devices: Sequence[Device], width: int, wanted: Sequence[Column]) ->
 
 
 def _texts(column: Column, device: Device) -> list[str]:
-    """What stands in a column of a device: its own row, and that of its warm-up."""
-    has_two = cells.has_losses(device.row.warm_up)
-    more = [text.plain for text in _warm_up(device, [column])] if has_two else []
-    return [column.cell(device).text, *more]
+    """What stands in a column of a device: in its own row and those below it."""
+    return [column.cell(device).text, *(row[0].plain for row in _below(device, [column]))]
 
 
 def _text(cell: Cell, device: Device) -> Text:

@@ -228,6 +228,23 @@ class WarmUp:
 
 
 @dataclass(frozen=True)
+class DirectionOfVariant:
+    """What went one way, in a variant that loads both: packets due after the warm-up."""
+
+    direction: int
+    """0: from the first port to the second; 1: back."""
+    due: int
+    sent: int
+    unsent: int
+    matched: int
+    lost: int
+    void: int
+    latency: Figures = field(metadata={"key": "latency_ns"})
+    doubt: Doubt = field(metadata=INLINE)
+    loss_ratio_at_most: float | None
+
+
+@dataclass(frozen=True)
 class Variant:
     """One device under one load in one state of the host, its repetitions pooled."""
 
@@ -265,6 +282,8 @@ class Variant:
     two_bands: bool
     """Whether medians of its repetitions differ more than chance explains (has_two_bands)."""
     floor: Figures | None = field(default=None, metadata={"key": "floor_ns"})
+    directions: tuple[DirectionOfVariant, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """Each by itself, where both were loaded."""
 
     @property
     def latency(self) -> Figures:
