@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,21 @@ static int parse_duration(const char *text, uint64_t *out)
 	return -EINVAL;
 }
 
+// A duration behind its sign, if it has one.
+static int parse_signed_duration(const char *text, int64_t *out)
+{
+	uint64_t ns;
+
+	text += strspn(text, " ");
+	bool has_sign = *text == '-' || *text == '+';
+	bool is_negative = *text == '-';
+	text += has_sign;
+	if ((has_sign && *text == ' ') || parse_duration(text, &ns) < 0)
+		return -EINVAL;
+	*out = is_negative ? -(int64_t)ns : (int64_t)ns;
+	return 0;
+}
+
 static int parse_flag(const char *text, bool *out)
 {
 	static const char *const yes[] = {"", "on", "yes", "true", "1"};
@@ -177,6 +193,15 @@ static int parse_double(const char *text, double *out)
 static bool is_left_to_the_program(const struct option_spec *spec, const char *text)
 {
 	return *text == '\0' && spec->default_text != NULL && *spec->default_text == '\0';
+}
+
+static int parse_span(
+	const struct option_spec *spec, const char *text, int64_t *out, struct error *error)
+{
+	*out = INT64_MIN;
+	if (is_left_to_the_program(spec, text) || parse_signed_duration(text, out) == 0)
+		return 0;
+	return complain(error, "a duration with its unit is needed, as 100us, -1.5ms, 50ns");
 }
 
 static int parse_core(
@@ -258,6 +283,8 @@ static int parse_typed(
 		return parse_core(spec, text, at, error);
 	case OPTION_CPUS:
 		return parse_cpus(spec, text, at, error);
+	case OPTION_SIGNED_DURATION:
+		return parse_span(spec, text, at, error);
 	case OPTION_SIZE:
 		return parse_size(spec, text, at, error);
 	}

@@ -23,6 +23,8 @@ enum option_type {
 	OPTION_LIST, // struct option_list: may be given several times; never required
 	OPTION_CORE, // int; -1 for "", which only a default of "" allows: the program chooses
 	OPTION_CPUS, // cpu_set_t, of "0-3,7"; empty for "", likewise
+	// int64_t, ns: a duration, with - in front below zero: "-1.5us"; INT64_MIN for "", likewise
+	OPTION_SIGNED_DURATION,
 	OPTION_SIZE, // uint64_t, bytes: "8MB" "8 MiB" "512KB" or a bare number, powers of 1024
 };
 

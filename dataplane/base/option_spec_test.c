@@ -105,6 +105,23 @@ static void test_durations_are_those_of_the_grammar(void **state)
 	grammar_cases("duration", check_duration);
 }
 
+static void check_signed_duration(const char *text, const char *meaning)
+{
+	const struct option_spec spec = {.name = "offset", .type = OPTION_SIGNED_DURATION};
+	int64_t ns = 7;
+	int err = option_parse_value("thing", &spec, text, &ns, &error);
+
+	if (err != (meaning == NULL ? -EINVAL : 0))
+		fail_msg("\"%s\": %d", text, err);
+	if (meaning != NULL)
+		assert_true(ns == strtoll(meaning, NULL, 10));
+}
+
+static void test_signed_durations_are_those_of_the_grammar(void **state)
+{
+	grammar_cases("signed_duration", check_signed_duration);
+}
+
 static void test_bad_input_names_owner_key_and_what_is_accepted(void **state)
 {
 	assert_refused("size=65", "thing: size=65: accepted are 1 to 64");
@@ -167,6 +184,7 @@ struct placed {
 	int core;
 	cpu_set_t cpus;
 	uint64_t bytes;
+	int64_t offset_ns, above_ns;
 };
 
 static int place(const struct option_spec *spec, const char *text, struct placed *out)
@@ -290,6 +308,10 @@ static void test_values_are_written_in_one_form(void **state)
 		{"core", OPTION_CORE, offsetof(struct placed, core), "", "", NULL, 0, 0},
 		{"cores", OPTION_CPUS, offsetof(struct placed, cpus), "", "", NULL, 0, 0},
 		{"buffer", OPTION_SIZE, offsetof(struct placed, bytes), "8 MiB", "", NULL, 0, 0},
+		{"offset", OPTION_SIGNED_DURATION, offsetof(struct placed, offset_ns), "-1.5 us",
+			"", NULL, 0, 0},
+		{"above", OPTION_SIGNED_DURATION, offsetof(struct placed, above_ns), "", "", NULL,
+			0, 0},
 	};
 	struct options options;
 	struct placed out;
@@ -298,8 +320,10 @@ static void test_values_are_written_in_one_form(void **state)
 	assert_values(specs, N_SPECS, &options,
 		"{\"fast\":true,\"size\":\"64\",\"time\":\"1500000ns\",\"name\":\"x\","
 		"\"mode\":\"slow\",\"share\":\"0.5\",\"item\":[\"p\",\"q\"]}");
-	option_defaults(places, 3, &out);
-	assert_values(places, 3, &out, "{\"core\":null,\"cores\":null,\"buffer\":\"8388608\"}");
+	option_defaults(places, 5, &out);
+	assert_values(places, 5, &out,
+		"{\"core\":null,\"cores\":null,\"buffer\":\"8388608\","
+		"\"offset\":\"-1500ns\",\"above\":null}");
 	assert_int_equal(place(&places[0], "007", &out), 0);
 	assert_int_equal(place(&places[1], "3, 0-1,2", &out), 0);
 	assert_values(places, 2, &out, "{\"core\":\"7\",\"cores\":\"0-3\"}");
@@ -311,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_no_text_gives_the_defaults),
 		cmocka_unit_test(test_every_type_is_parsed),
 		cmocka_unit_test(test_durations_are_those_of_the_grammar),
+		cmocka_unit_test(test_signed_durations_are_those_of_the_grammar),
 		cmocka_unit_test(test_bad_input_names_owner_key_and_what_is_accepted),
 		cmocka_unit_test(test_unknown_key_of_an_owner_without_options_is_refused),
 		cmocka_unit_test(test_required_option_left_out_is_refused),

@@ -21,6 +21,7 @@ static const char *const type_names[] = {
 	[OPTION_LIST] = "list",
 	[OPTION_CORE] = "core",
 	[OPTION_CPUS] = "cpus",
+	[OPTION_SIGNED_DURATION] = "signed duration",
 	[OPTION_SIZE] = "size",
 };
 
@@ -34,6 +35,7 @@ static const char *const type_metavars[] = {
 	[OPTION_LIST] = "ITEM",
 	[OPTION_CORE] = "CPU",
 	[OPTION_CPUS] = "CPUS",
+	[OPTION_SIGNED_DURATION] = "TIME",
 	[OPTION_SIZE] = "SIZE",
 };
 
@@ -104,6 +106,14 @@ static void print_cpus(struct json *json, const char *name, const cpu_set_t *cpu
 		json, name, CPU_COUNT(cpus) > 0 ? cpu_list_format(cpus, text, sizeof(text)) : NULL);
 }
 
+static void print_span(struct json *json, const char *name, int64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64 "ns", ns);
+	json_text(json, name, ns != INT64_MIN ? text : NULL);
+}
+
 static void print_list(struct json *json, const char *name, const struct option_list *list)
 {
 	json_array(json, name);
@@ -125,6 +135,9 @@ static void print_value(struct json *json, const struct option_spec *spec, const
 		return;
 	case OPTION_DURATION:
 		print_number(json, spec->name, *(const uint64_t *)at, "ns");
+		return;
+	case OPTION_SIGNED_DURATION:
+		print_span(json, spec->name, *(const int64_t *)at);
 		return;
 	case OPTION_STRING:
 		json_text(json, spec->name, *(const char *const *)at);

@@ -24,8 +24,9 @@ enum {
 };
 
 struct match_options {
-	const char *ingress, *egress, *key, *out, *egress_offset;
+	const char *ingress, *egress, *key, *out;
 	uint64_t window_ns, skip_ns;
+	int64_t egress_offset_ns;
 	double egress_drift_ppb;
 	bool packets, keys, heads, progress;
 };
@@ -87,11 +88,10 @@ static const struct option_spec options_table[] = {
 		.default_text = "off",
 		.help = "write ingress_heads.bin: the first 128 bytes of every frame"},
 	{.name = "egress-offset",
-		.metavar = "NS",
-		.type = OPTION_STRING,
-		OPTION(egress_offset),
-		.default_text = "0",
-		.help = "nanoseconds to take off egress time stamps"},
+		.type = OPTION_SIGNED_DURATION,
+		OPTION(egress_offset_ns),
+		.default_text = "0ns",
+		.help = "what to take off egress time stamps; -3ms adds 3 ms"},
 	{.name = "egress-drift",
 		.metavar = "NS",
 		.type = OPTION_DOUBLE,
@@ -272,15 +272,9 @@ static int open_side(struct run *run, bool is_ingress, struct side *side, struct
 static int run_open(struct run *run, struct error *error)
 {
 	struct match_config config = {.window_ns = (int64_t)run->options.window_ns};
-	char *end;
 
-	run->correction.offset_ns = strtoll(run->options.egress_offset, &end, 10);
+	run->correction.offset_ns = run->options.egress_offset_ns;
 	run->correction.drift_ppb = run->options.egress_drift_ppb;
-	if (*end != '\0' || end == run->options.egress_offset) {
-		error_set(error, "--egress-offset %s: not a number of nanoseconds",
-			run->options.egress_offset);
-		return -EINVAL;
-	}
 	int err = key_spec_parse(run->options.key, &run->key, error);
 	if (err < 0)
 		return err;

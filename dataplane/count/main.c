@@ -12,8 +12,9 @@
 #include <string.h>
 
 struct count_options {
-	const char *packets, *out, *late_above;
+	const char *packets, *out;
 	uint64_t flows, worst;
+	int64_t late_above_ns; // INT64_MIN: everything is counted
 };
 
 #define OPTION(member) .offset = offsetof(struct count_options, member)
@@ -45,9 +46,8 @@ static const struct option_spec options_table[] = {
 		.max = UINT64_C(1) << 24,
 		.help = "how many of the slowest packets to keep"},
 	{.name = "late-above",
-		.metavar = "NS",
-		.type = OPTION_STRING,
-		OPTION(late_above),
+		.type = OPTION_SIGNED_DURATION,
+		OPTION(late_above_ns),
 		.default_text = "",
 		.help = "find the episodes of packets that took longer, and count nothing else"},
 };
@@ -163,12 +163,11 @@ static int find_all(struct late_run *run, struct packet_reader *reader, struct e
 	return err;
 }
 
-static int find_episodes(
-	const struct count_options *options, int64_t late_above_ns, struct packet_reader *reader)
+static int find_episodes(const struct count_options *options, struct packet_reader *reader)
 {
 	struct late_run run = {0};
 	struct error error;
-	int err = episodes_create(late_above_ns, &run.episodes);
+	int err = episodes_create(options->late_above_ns, &run.episodes);
 
 	if (err == 0)
 		err = seq_order_create(take_first, run.episodes, &run.order[0]);
@@ -193,20 +192,13 @@ static int run_count(const struct count_options *options)
 {
 	struct packet_reader *reader;
 	struct error error;
-	char *end;
-	int64_t late_above_ns = strtoll(options->late_above, &end, 10);
 	int status;
 
-	if (*end != '\0') {
-		error_set(&error, "--late-above %s: not a number of nanoseconds",
-			options->late_above);
-		return program_refuse(&error);
-	}
 	if (program_make_out(options->out, &error) < 0 ||
 		packet_reader_open(options->packets, &reader, &error) < 0)
 		return program_refuse(&error);
-	if (options->late_above[0] != '\0')
-		status = find_episodes(options, late_above_ns, reader);
+	if (options->late_above_ns != INT64_MIN)
+		status = find_episodes(options, reader);
 	else
 		status = count_all(options, reader);
 	packet_reader_close(reader);

@@ -18,6 +18,7 @@ from taut.core.units import (
     offered_pps,
     parse_duration_ns,
     parse_rate,
+    parse_signed_duration_ns,
     spell_rate,
 )
 
@@ -29,6 +30,15 @@ def test_durations_are_read_as_the_data_plane_reads_them(text: str, ns: str | No
             parse_duration_ns(text)
     else:
         assert parse_duration_ns(text) == int(ns)
+
+
+@pytest.mark.parametrize(("text", "ns"), cases("signed_duration"))
+def test_signed_durations_are_read_as_the_data_plane_reads_them(text: str, ns: str | None) -> None:
+    if ns is None:
+        with pytest.raises(InputError, match="duration"):
+            parse_signed_duration_ns(text)
+    else:
+        assert parse_signed_duration_ns(text) == int(ns)
 
 
 @pytest.mark.parametrize(("text", "meaning"), cases("rate"))

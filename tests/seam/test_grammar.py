@@ -1,5 +1,6 @@
-"""What an experiment may say of a device is what taut-forward takes."""
+"""What Python hands to taut's programs, or lets people hand to them, they take."""
 
+import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from grammar import cases
+from taut.core.binaries import find_binary_or_none
 from taut.core.units import parse_duration_ns
 from taut.dut.drivers.taut_forward import TautForwardOptions, refused
 from taut.dut.transmit import AS_L2FWD
@@ -37,3 +39,23 @@ def test_the_defaults_of_a_buffer_are_the_program_s(described: Described) -> Non
     defaults = {option.name: str(option.others["default"]) for option in buffered.options}
 
     assert Holds(int(defaults["packets"]), parse_duration_ns(defaults["drain"])) == AS_L2FWD
+
+
+@pytest.mark.parametrize(
+    ("program", "option"), [("taut-match", "--egress-offset"), ("taut-count", "--late-above")]
+)
+@pytest.mark.parametrize("text", ["9223372036854775808ns", "-99999999999999999999ns", "100"])
+def test_what_64_bits_do_not_hold_is_refused_in_one_line(
+    program: str, option: str, text: str
+) -> None:
+    path = find_binary_or_none(program)
+    if path is None:
+        pytest.skip(f"{program} is not built; run `make build`")
+
+    done = subprocess.run([path, option, text], capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"{program}: error: {option} {text}: a duration with its unit is needed, as 100us, "
+        "-1.5ms, 50ns"
+    ]

@@ -35,7 +35,7 @@ def count(
     """
     argv = [str(find_binary(PROGRAM)), "--out", str(folder), "--flows", str(n_flows)]
     if late_above_ns is not None:
-        argv.append(f"--late-above={late_above_ns}")
+        argv.append(f"--late-above={late_above_ns}ns")
     argv += ["--packets", str(packets) if isinstance(packets, Path) else "-"]
     with subprocess.Popen(
         argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0

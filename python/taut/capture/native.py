@@ -73,7 +73,7 @@ def run_match(
         *("--ingress", str(ingress), "--egress", str(egress), "--out", str(folder)),
         *("--key", options.key),
         *("--window", f"{options.window_ns}ns", "--skip", f"{options.skip_ns}ns"),
-        *("--egress-offset", str(options.egress_offset_ns)),
+        *("--egress-offset", f"{options.egress_offset_ns}ns"),
         f"--egress-drift={options.egress_drift_ppb!r}",
         *(f"--{name}" for name in write),
         *(["--progress"] if progress else []),

@@ -14,7 +14,7 @@ from taut.cli.capture_job import CaptureJob, Remove
 from taut.cli.options import DetailsOption, EngineUrlOption, JsonOption, run_directory_option
 from taut.core.errors import InputError
 from taut.core.files import refuse_odd_bytes
-from taut.core.units import parse_duration_ns
+from taut.core.units import parse_duration_ns, parse_signed_duration_ns
 from taut.records.documents.json_form import plain
 from taut.storage.engines import engine_kind
 
@@ -129,7 +129,7 @@ def analyze(
         key=key,
         window_ns=parse_duration_ns(window),
         skip_ns=parse_duration_ns(skip),
-        egress_offset_ns=_signed_ns(offset),
+        egress_offset_ns=parse_signed_duration_ns(offset),
     )
     if match is MatchIn.ENGINE and (out is not None or not as_json):
         raise InputError("--match engine: gives a document, no run directory; use it with --json")
@@ -158,11 +158,6 @@ def analyze(
 def _check_name(name: str) -> None:
     if not name.strip() or "/" in name or name.startswith("."):
         raise InputError(f"--name {name!r}: it names folders, too: leave out /, and a . in front")
-
-
-def _signed_ns(text: str) -> int:
-    sign = -1 if text.startswith("-") else 1
-    return sign * parse_duration_ns(text.removeprefix("-").removeprefix("+"))
 
 
 def _check_parquet(parquet: Path, *, is_alone: bool) -> None:

@@ -79,6 +79,15 @@ def parse_duration_ns(text: str) -> int:
     return int(ns)
 
 
+def parse_signed_duration_ns(text: str) -> int:
+    """Turn `-1.5us` into nanoseconds: a duration, behind its sign if it has one."""
+    text = text.strip(" ")
+    unsigned = text[1:] if text[:1] in ("-", "+") else text
+    if unsigned[:1] in (" ", "-"):
+        raise InputError(f"duration {text!r}: not a sign and a duration; write 100us or -100us")
+    return (-1 if text.startswith("-") else 1) * parse_duration_ns(unsigned)
+
+
 def parse_rate(text: str) -> Rate:
     """Turn `100kpps`, `100 kpkt/s` or `50Mbps` into a Rate; InputError where it is no rate."""
     number, prefix, unit = _parts(text)
