@@ -8,6 +8,7 @@
 #include "error.h"
 #include "key.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,7 @@ struct frame_batch {
 	int64_t ts_ns[FRAME_BATCH];
 	int64_t clock_ns[FRAME_BATCH];
 	uint64_t hash[FRAME_BATCH];
-	uint32_t wire_len[FRAME_BATCH];
+	uint16_t frame_len[FRAME_BATCH]; // on the wire; of a longer one 65535
 	uint8_t is_truncated[FRAME_BATCH];
 	uint8_t *keys; // FRAME_BATCH * stride
 };
@@ -34,6 +35,7 @@ struct frame_stream_config {
 	const char *path;
 	const struct key_spec *key;
 	uint64_t seed; // of the hashes
+	bool hashes; // fill them in
 	struct frame_correction correction;
 	const char *keys_path; // write frame records with keys here; NULL: not
 	const char *heads_path; // write frame records with the first HEAD_BYTES here; NULL: not

@@ -1,5 +1,7 @@
 #include "keyed_ring.h"
 
+#include "huge_alloc.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,13 +11,16 @@ static int allocate(struct keyed_ring *ring, uint64_t capacity)
 {
 	ring->mask = capacity - 1;
 	ring->head_mask = 4 * capacity - 1;
-	ring->keys = malloc(capacity * ring->stride);
-	ring->links = calloc(capacity, sizeof(*ring->links));
-	ring->heads = calloc(4 * capacity, sizeof(*ring->heads));
-	if (ring->keys != NULL && ring->links != NULL && ring->heads != NULL)
-		return 0;
-	keyed_ring_fini(ring);
-	return -ENOMEM;
+	ring->keys = huge_alloc(capacity * ring->stride);
+	ring->links = huge_alloc(capacity * sizeof(*ring->links));
+	ring->heads = huge_alloc(4 * capacity * sizeof(*ring->heads));
+	if (ring->keys == NULL || ring->links == NULL || ring->heads == NULL) {
+		keyed_ring_fini(ring);
+		return -ENOMEM;
+	}
+	memset(ring->links, 0, capacity * sizeof(*ring->links));
+	memset(ring->heads, 0, 4 * capacity * sizeof(*ring->heads));
+	return 0;
 }
 
 int keyed_ring_init(struct keyed_ring *ring, uint32_t stride, uint64_t seed)

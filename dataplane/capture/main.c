@@ -162,7 +162,7 @@ static struct match_frame frame_of(const struct side *side, uint32_t stride)
 		.clock_ns = batch->clock_ns[i],
 		.key = batch->is_truncated[i] ? NULL : batch->keys + (size_t)i * stride,
 		.hash = batch->hash[i],
-		.wire_len = batch->wire_len[i],
+		.frame_len = batch->frame_len[i],
 	};
 }
 
@@ -261,6 +261,7 @@ static int open_side(struct run *run, bool is_ingress, struct side *side, struct
 		.path = is_ingress ? options->ingress : options->egress,
 		.key = &run->key,
 		.seed = run->seed,
+		.hashes = is_ingress,
 		.keys_path = options->keys ? keys : NULL,
 		.heads_path = options->heads && is_ingress ? heads : NULL,
 	};

@@ -25,8 +25,8 @@ struct match_frame {
 	int64_t ts_ns;
 	int64_t clock_ns; // never below the one fed before, on either side
 	const uint8_t *key; // NULL: truncated
-	uint64_t hash; // key_hash of key; unused without
-	uint32_t wire_len;
+	uint64_t hash; // ingress: key_hash of key; unused without. Egress frames mostly need none
+	uint16_t frame_len;
 };
 
 enum match_class {
@@ -44,7 +44,7 @@ struct match_ingress {
 	uint64_t pos;
 	int64_t ts_ns;
 	int64_t egress_ts_ns; // MATCH_MATCHED
-	uint32_t wire_len;
+	uint16_t frame_len;
 	enum match_class class;
 	bool is_out_of_sequence; // MATCH_MATCHED: RFC 4737
 };
@@ -56,7 +56,7 @@ struct match_egress {
 	uint64_t ingress_pos;
 	int64_t ts_ns;
 	int64_t ingress_ts_ns; // MATCH_MATCHED
-	uint32_t wire_len;
+	uint16_t frame_len;
 	enum match_class class;
 };
 

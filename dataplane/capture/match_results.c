@@ -103,11 +103,6 @@ static struct packet_record *next_record(struct match_results *results)
 	return &results->records[results->n_records++];
 }
 
-static uint16_t frame_len(uint32_t wire_len)
-{
-	return wire_len < UINT16_MAX ? (uint16_t)wire_len : UINT16_MAX;
-}
-
 static void record_ingress(
 	struct match_results *results, const struct match_ingress *frame, bool is_cold)
 {
@@ -122,7 +117,7 @@ static void record_ingress(
 		.received_tsc = frame->class == MATCH_MATCHED
 					? (uint64_t)frame->egress_ts_ns + tick_bias
 					: 0,
-		.frame_len = frame_len(frame->wire_len),
+		.frame_len = frame->frame_len,
 		.flags = flags,
 	};
 }
@@ -144,6 +139,17 @@ static void envelope_widen(struct envelope *envelope)
 	memset(&envelope->bins[ENVELOPE_BINS / 2], 0, sizeof(envelope->bins) / 2);
 	envelope->width_ns *= 2;
 	envelope->n = (envelope->n + 1) / 2;
+	envelope->bin = 0;
+	envelope->bin_ns = 0;
+}
+
+// Not inlined: it divides, which takes as long as the rest of a packet.
+__attribute__((noinline)) static void envelope_seek(struct envelope *envelope, uint64_t since)
+{
+	while (since / (uint64_t)envelope->width_ns >= ENVELOPE_BINS)
+		envelope_widen(envelope);
+	envelope->bin = (uint32_t)(since / (uint64_t)envelope->width_ns);
+	envelope->bin_ns = envelope->bin * (uint64_t)envelope->width_ns;
 }
 
 static void envelope_add(struct envelope *envelope, int64_t at_ns, int64_t latency_ns)
@@ -151,9 +157,9 @@ static void envelope_add(struct envelope *envelope, int64_t at_ns, int64_t laten
 	// Time that ran backwards to before the first frame counts for the first bin.
 	uint64_t since = at_ns > 0 ? (uint64_t)at_ns : 0;
 
-	while (since / (uint64_t)envelope->width_ns >= ENVELOPE_BINS)
-		envelope_widen(envelope);
-	uint32_t i = (uint32_t)(since / (uint64_t)envelope->width_ns);
+	if (since - envelope->bin_ns >= (uint64_t)envelope->width_ns)
+		envelope_seek(envelope, since);
+	uint32_t i = envelope->bin;
 	if (envelope->bins[i].n++ == 0 || latency_ns < envelope->bins[i].least_ns) {
 		envelope->bins[i].least_ns = latency_ns;
 		envelope->bins[i].at_ns = at_ns;
@@ -233,7 +239,7 @@ static void record_egress(struct match_results *results, const struct match_egre
 	*next_record(results) = (struct packet_record){
 		.seq = frame->ingress_pos,
 		.received_tsc = (uint64_t)frame->ts_ns + tick_bias,
-		.frame_len = frame_len(frame->wire_len),
+		.frame_len = frame->frame_len,
 		.flags = (uint16_t)(flags[frame->class] | (is_cold ? PACKET_COLD : 0)),
 	};
 }

@@ -25,6 +25,8 @@ enum capture_series {
 struct envelope {
 	int64_t width_ns; // of a bin; doubles when the bins do not suffice
 	uint32_t n; // bins up to the last one used
+	uint32_t bin; // of the packet before, and where it begins: packets mostly share it
+	uint64_t bin_ns;
 	struct {
 		int64_t least_ns, at_ns; // at: of that packet, from the first ingress time stamp
 		uint64_t n; // packets in the bin; 0: the others mean nothing

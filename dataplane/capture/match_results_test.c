@@ -20,13 +20,13 @@ static void matched(
 	struct match_ingress ingress = {.pos = pos,
 		.ts_ns = sent_ns,
 		.egress_ts_ns = received_ns,
-		.wire_len = 64,
+		.frame_len = 64,
 		.class = MATCH_MATCHED};
 	struct match_egress egress = {.pos = pos,
 		.ingress_pos = pos,
 		.ts_ns = received_ns,
 		.ingress_ts_ns = sent_ns,
-		.wire_len = 64,
+		.frame_len = 64,
 		.class = MATCH_MATCHED};
 
 	sink->egress(sink->context, &egress);

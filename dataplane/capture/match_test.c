@@ -62,7 +62,7 @@ static void feed(struct scenario *s, bool is_ingress, int64_t at_ns, uint32_t id
 		.clock_ns = at_ns,
 		.key = id == 0 ? NULL : key,
 		.hash = key_hash(key, STRIDE, SEED),
-		.wire_len = 64};
+		.frame_len = 64};
 	assert_int_equal(is_ingress ? match_feed_ingress(s->match, &frame)
 				    : match_feed_egress(s->match, &frame),
 		0);

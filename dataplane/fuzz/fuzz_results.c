@@ -226,8 +226,8 @@ static void feed(struct match *match, const uint8_t *at, const uint8_t *end)
 		struct match_frame frame = {.ts_ns = last_ns,
 			.clock_ns = clock_ns,
 			.key = key[0] == 0 ? NULL : key,
-			.hash = key_hash(key, STRIDE, 0),
-			.wire_len = choice};
+			.hash = is_egress ? 0 : key_hash(key, STRIDE, 0),
+			.frame_len = choice};
 		must((is_egress ? match_feed_egress(match, &frame)
 				: match_feed_ingress(match, &frame)) == 0,
 			"memory");
