@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -46,6 +48,20 @@ def test_results_json_has_its_format_and_the_promised_keys(analysed):
         assert set(trial) >= PROMISED
         if trial["status"] == "whole":
             assert set(trial["latency_ns"]) >= LATENCY_KEYS
+
+
+def test_an_analysis_loads_no_library_that_two_runs_a_side_do_not_need(analysed):
+    run, _ = analysed
+    code = (
+        "import sys; from pathlib import Path; from taut.analysis.results import analyse_run;"
+        "from taut.records.rundir import RunDirectory\n"
+        f"if __name__ == '__main__': analyse_run(RunDirectory(Path({str(run)!r})));"
+        "print([name for name in ('scipy.stats', 'altair', 'jinja2') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
 
 
 def test_every_sum_reconciles(analysed):

@@ -108,3 +108,20 @@ def test_help_loads_no_heavy_library(command: str, unwanted: tuple[str, ...]):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("taut.cli.run_job", ("scipy", "duckdb", "altair", "jinja2", "pyroute2")),
+        ("taut.analysis.results", ("scipy", "duckdb", "altair", "jinja2", "pyroute2", "rich")),
+    ],
+)
+def test_work_loads_what_it_needs_when_it_needs_it(module: str, unwanted: tuple[str, ...]):
+    code = (
+        f"import sys; import {module};print([name for name in {unwanted} if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert done.stdout.splitlines() == ["[]"], done.stderr

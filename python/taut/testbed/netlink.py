@@ -1,6 +1,7 @@
 """The one file that speaks netlink (pyroute2): namespaces, links, bridges.
 
 A name of a namespace is always one of /run/netns; None means the namespace of this process.
+pyroute2 takes 0.1 s to be imported, and a run over shared memory needs none of it.
 """
 
 import array
@@ -11,10 +12,10 @@ import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pyroute2 import IPRoute, netns
-from pyroute2.netlink.exceptions import NetlinkError
+if TYPE_CHECKING:
+    from pyroute2 import IPRoute
 
 NETNS_FOLDER = Path("/run/netns")
 
@@ -36,6 +37,8 @@ def namespaces() -> list[str]:
 
 def create_namespace(name: str) -> None:
     """Make a namespace without IPv6: its neighbour discovery would send frames of its own."""
+    from pyroute2 import netns
+
     netns.create(name)
     inside(name, _disable_ipv6)
 
@@ -44,21 +47,34 @@ def remove_namespace(name: str) -> None:
     """Remove a namespace; the links in it go when its last process is gone."""
     if name not in namespaces():
         return
+    from pyroute2 import netns
+
     for link in links(name):
         if link != "lo":
             remove_link(link, name)
     netns.remove(name)
 
 
+def _opened(namespace: str | None) -> "IPRoute":
+    """Open a netlink socket in a namespace."""
+    from pyroute2 import IPRoute
+
+    return IPRoute(netns=namespace)
+
+
 def links(namespace: str | None = None) -> list[str]:
     """Names of all links of a namespace."""
-    with IPRoute(netns=namespace) as ip:
+    if namespace is None:
+        return [name for _, name in socket.if_nameindex()]
+    with _opened(namespace) as ip:
         return [link.get("ifname") for link in ip.get_links()]
 
 
 def remove_link(name: str, namespace: str | None = None) -> None:
     """Remove a link; one that is gone, or cannot go, is no error."""
-    with IPRoute(netns=namespace) as ip:
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    with _opened(namespace) as ip:
         for index in ip.link_lookup(ifname=name):
             try:
                 ip.link("del", index=index)
@@ -70,11 +86,11 @@ def remove_link(name: str, namespace: str | None = None) -> None:
 
 def add_veth(name: str, namespace: str, peer: str, peer_namespace: str) -> None:
     """Make a veth pair, each end in its namespace, up, without ARP and without offloads."""
-    with IPRoute(netns=namespace) as ip:
+    with _opened(namespace) as ip:
         ip.link("add", ifname=name, kind="veth", peer={"ifname": peer, "net_ns_fd": peer_namespace})
     for end, where in ((name, namespace), (peer, peer_namespace)):
         inside(where, lambda end=end: set_offloads(end, on=False))  # type: ignore[misc]
-        with IPRoute(netns=where) as ip:
+        with _opened(where) as ip:
             index = ip.link_lookup(ifname=end)[0]
             ip.link("set", index=index, arp=False, promiscuity=1, state="up")
 
@@ -85,7 +101,7 @@ def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
     The forwarding entries are static: with learning, the first packets of a run, and all of a
     one-way run, would be flooded, which is another code path than the one to be measured.
     """
-    with IPRoute(netns=namespace) as ip:
+    with _opened(namespace) as ip:
         ip.link(
             "add",
             ifname=name,
@@ -104,7 +120,7 @@ def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
 
 def link_counters(name: str, namespace: str | None = None) -> dict[str, int]:
     """Packets received, sent and dropped by a link; empty when it is gone."""
-    with IPRoute(netns=namespace) as ip:
+    with _opened(namespace) as ip:
         for index in ip.link_lookup(ifname=name):
             counters = ip.get_links(index)[0].get("stats64")
             names = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped")
@@ -128,6 +144,8 @@ def set_offloads(ifname: str, *, on: bool, names: Sequence[str] = tuple(_OFFLOAD
 
 def inside(namespace: str, function: Callable[[], T]) -> T:
     """Call a function in a network namespace, in a thread of its own that ends there."""
+    from pyroute2 import netns
+
     results: list[T] = []
     errors: list[BaseException] = []
 
