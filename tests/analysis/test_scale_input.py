@@ -42,7 +42,7 @@ def test_what_is_no_whole_number_of_blocks_is_refused(tmp_path: Path) -> None:
         scale_input.make_scaled_run(tmp_path / "run", scale_input.BLOCK + 1)
 
 
-def test_the_last_point_of_a_size_is_shown_and_what_is_missing_is_a_dash() -> None:
+def test_the_fastest_point_of_a_size_is_shown_and_what_is_missing_is_a_dash() -> None:
     points = [
         scale.Point("report", 1_000, 9.0, 90.0),
         scale.Point("duckdb", 10_000, 2.04, 200.4),
