@@ -13,6 +13,7 @@ enum exit_status {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
 	EXIT_BAD_INPUT = 2, // what the caller can mend: arguments, rights, files
+	EXIT_UNMET = 3, // a requirement is not met: nothing is broken, but this is not the program
 	EXIT_INTERRUPTED = 130, // ended by a signal before what was asked for was done
 };
 

@@ -1,9 +1,10 @@
 #include "count_report.h"
 
+#include "histogram.h"
 #include "json_writer.h"
-#include "record_file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,15 +58,33 @@ static struct record_file_header header_in_ns(void)
 	};
 }
 
-static int write_file(const char *folder, const char *name, enum record_kind kind,
-	const struct record_file_header *header, const void *records, size_t n)
+static int create(const char *folder, const char *name, enum record_kind kind,
+	const struct record_file_header *header, struct record_file *file)
 {
-	struct record_file file;
 	char path[PATH_LEN];
 	int err = path_of(folder, name, path);
 
-	if (err == 0)
-		err = record_file_create(&file, path, kind, header);
+	return err == 0 ? record_file_create(file, path, kind, header) : err;
+}
+
+int count_report_open_times(const char *folder, struct record_file *times)
+{
+	struct record_file_header header = header_in_ns();
+
+	return create(folder, "times.bin", RECORD_TIME_COUNT, &header, times);
+}
+
+int count_report_times(void *context, const struct time_count_record *records, size_t n)
+{
+	return record_file_append(context, records, n);
+}
+
+static int write_worst(const char *folder, const struct record_file_header *header,
+	const struct packet_record *records, size_t n)
+{
+	struct record_file file;
+	int err = create(folder, "worst.bin", RECORD_PACKET, header, &file);
+
 	if (err < 0)
 		return err;
 	err = record_file_append(&file, records, n);
@@ -75,7 +94,8 @@ static int write_file(const char *folder, const char *name, enum record_kind kin
 
 struct histogram_output {
 	struct record_file file;
-	struct histogram_record next; // all but value and count
+	struct histogram_record next; // all but value, width and count
+	bool is_coarse;
 	struct histogram_record records[N_RECORDS];
 	size_t n;
 };
@@ -88,11 +108,12 @@ static int flush(struct histogram_output *out)
 	return err;
 }
 
-static int give_count(void *context, const struct exact_count *count)
+static int give_count(void *context, const struct value_count *count)
 {
 	struct histogram_output *out = context;
 
 	out->next.value_ticks = count->value;
+	out->next.width_ticks = out->is_coarse ? value_counts_width(count->value) : 1;
 	out->next.count = count->n;
 	out->records[out->n++] = out->next;
 	return out->n == N_RECORDS ? flush(out) : 0;
@@ -107,18 +128,18 @@ static int write_series(const struct packet_counts *counts, enum histogram_serie
 	for (unsigned int group = 0; err == 0 && group < 8; group++) {
 		bool is_void = group >> 1 & 1;
 		bool is_cold = group & 1;
-		struct exact_counts *values = packet_counts_values(
+		const struct value_counts *values = packet_counts_values(
 			counts, series, (uint8_t)(group >> 2), is_void, is_cold);
 		if (values == NULL)
 			continue;
 		out->next = (struct histogram_record){
-			.width_ticks = 1,
 			.series = (uint16_t)series,
 			.is_void = is_void,
 			.is_cold = is_cold,
 			.direction = (uint8_t)(group >> 2),
 		};
-		err = exact_counts_each(values, give_count, out);
+		out->is_coarse = values->is_coarse;
+		err = value_counts_each(values, give_count, out);
 	}
 	return err;
 }
@@ -127,13 +148,10 @@ static int write_histograms(const struct packet_counts *counts, const char *fold
 {
 	struct record_file_header header = header_in_ns();
 	struct histogram_output *out = calloc(1, sizeof(*out));
-	char path[PATH_LEN];
 
 	if (out == NULL)
 		return -ENOMEM;
-	int err = path_of(folder, "histograms.bin", path);
-	if (err == 0)
-		err = record_file_create(&out->file, path, RECORD_HISTOGRAM, &header);
+	int err = create(folder, "histograms.bin", RECORD_HISTOGRAM, &header, &out->file);
 	if (err < 0)
 		goto done;
 	for (size_t i = 0; err == 0 && i < sizeof(counted_series) / sizeof(counted_series[0]); i++)
@@ -197,6 +215,11 @@ static void print_count(struct json *json, const void *what)
 	json_array(json, "extra");
 	print_groups(json, counts, true);
 	json_end(json);
+	json_u64(json, "exact_values_most", VALUE_COUNTS_MOST);
+	json_object(json, "histogram_resolution");
+	json_u64(json, "exact_below_ns", UINT64_C(1) << HISTOGRAM_EXACT_BITS);
+	json_double(json, "relative_above", ldexp(1, -HISTOGRAM_SUB_BITS), 3);
+	json_end(json);
 	if (span.is_any) {
 		json_i64(json, "first_sent_ns", span.first_ns);
 		json_i64(json, "last_sent_ns", span.last_ns);
@@ -207,18 +230,12 @@ static void print_count(struct json *json, const void *what)
 int count_report_write(
 	struct packet_counts *counts, const struct record_file_header *header, const char *folder)
 {
-	struct record_file_header in_ns = header_in_ns();
-	const struct time_count_record *by_time;
 	const struct packet_record *worst;
-	size_t n;
+	size_t n = worst_packets_end(packet_counts_worst(counts), &worst);
 	int err = write_histograms(counts, folder);
 
-	n = time_counts_end(packet_counts_by_time(counts), &by_time);
 	if (err == 0)
-		err = write_file(folder, "times.bin", RECORD_TIME_COUNT, &in_ns, by_time, n);
-	n = worst_packets_end(packet_counts_worst(counts), &worst);
-	if (err == 0)
-		err = write_file(folder, "worst.bin", RECORD_PACKET, header, worst, n);
+		err = write_worst(folder, header, worst, n);
 	return err == 0 ? write_json(folder, "count.json", print_count, counts) : err;
 }
 

@@ -5,8 +5,14 @@
 
 #include "episodes.h"
 #include "packet_counts.h"
+#include "record_file.h"
 
-// Both return 0 or the first -errno.
+// All return 0 or the first -errno.
+
+// Create times.bin; count_report_times, with it as context, appends what is given to it.
+int count_report_open_times(const char *folder, struct record_file *times);
+time_counts_give count_report_times;
+
 int count_report_write(
 	struct packet_counts *counts, const struct record_file_header *header, const char *folder);
 int count_report_write_episodes(const struct episodes *episodes, const char *folder);

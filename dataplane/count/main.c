@@ -1,6 +1,7 @@
 // taut-count: one pass over the records of a trial. It counts every value of every metric exactly
 // and keeps the slowest packets; with --late-above it finds the episodes instead.
-// analysis/native.py asks it for what engines are asked in SQL: the same numbers.
+// analysis/one_pass.py asks it for what engines are asked in SQL: the same numbers. Status
+// EXIT_UNMET: it is not for one pass, an engine has to count.
 
 #include "command_line.h"
 #include "count_report.h"
@@ -76,33 +77,52 @@ static int failed(const char *folder, int err)
 	return EXIT_FAILED;
 }
 
-// What a pass did not count is the input's fault, or this machine's.
+// Records that one pass cannot count are for an engine; the rest is the file's fault, or this
+// machine's, and an engine would fare no better.
 static int stopped(int err, const struct error *error)
 {
-	if (err != -ENOMEM)
+	if (err == -EINVAL)
 		return program_refuse(error);
 	LOG(ERROR, "%s", error->text);
-	return EXIT_FAILED;
+	return err == -ERANGE ? EXIT_UNMET : EXIT_FAILED;
+}
+
+static int count_packets(
+	struct packet_counts *counts, struct packet_reader *reader, struct error *error)
+{
+	struct packet_batch batch = {.n = 1};
+	int err = 0;
+
+	while (err == 0 && batch.n > 0) {
+		err = packet_reader_next(reader, &batch, error);
+		if (err == 0)
+			err = packet_counts_add(counts, &batch, error);
+	}
+	return err < 0 ? err : packet_counts_end(counts, error);
 }
 
 static int count_all(const struct count_options *options, struct packet_reader *reader)
 {
-	struct packet_counts_config config = {options->out, options->flows, options->worst};
+	struct record_file times;
+	struct packet_counts_config config = {
+		options->flows, options->worst, count_report_times, &times};
 	struct packet_counts *counts = NULL;
-	struct packet_batch batch = {.n = 1};
 	struct error error;
-	int err = packet_counts_create(&config, &counts);
+	int err = count_report_open_times(options->out, &times);
 
 	if (err < 0)
+		return failed(options->out, err);
+	err = packet_counts_create(&config, &counts);
+	if (err < 0)
 		error_set(&error, "out of memory");
-	while (err == 0 && batch.n > 0) {
-		err = packet_reader_next(reader, &batch, &error);
-		if (err == 0)
-			err = packet_counts_add(counts, &batch, &error);
-	}
-	if (err == 0)
-		err = packet_counts_end(counts, &error);
+	else
+		err = count_packets(counts, reader, &error);
 	int status = err < 0 ? stopped(err, &error) : EXIT_DONE;
+	if (err == 0)
+		err = time_counts_end(packet_counts_by_time(counts));
+	int close_err = record_file_close(&times, &times.header.last);
+	if (err == 0)
+		err = close_err;
 	if (err == 0)
 		err = count_report_write(counts, packet_reader_header(reader), options->out);
 	if (err < 0 && status == EXIT_DONE)
@@ -159,7 +179,9 @@ static int find_all(struct late_run *run, struct packet_reader *reader, struct e
 	if (err == 0)
 		err = episodes_end(run->episodes);
 	if (err < 0)
-		error_set(error, "records: out of order, or damaged: not for one pass");
+		error_set(error, err == -ENOMEM
+					 ? "out of memory"
+					 : "records: out of order, or damaged: not for one pass");
 	return err;
 }
 

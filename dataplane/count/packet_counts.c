@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_DIRECTIONS = 2 };
+enum { N_DIRECTIONS = 2, N_TABLES = N_SERIES * N_DIRECTIONS * 2 * 2 };
 
 // A packet of a flow, for the next one of it.
 struct flow_packet {
@@ -30,11 +30,10 @@ struct direction {
 };
 
 struct packet_counts {
-	const char *folder;
 	uint64_t n_flows;
 	struct direction directions[N_DIRECTIONS];
 	struct group_counts groups[N_DIRECTIONS][2]; // [cold]
-	struct exact_counts *values[N_SERIES][N_DIRECTIONS][2][2]; // [void][cold]; NULL: none
+	struct value_counts *values[N_SERIES][N_DIRECTIONS][2][2]; // [void][cold]; NULL: none
 	struct time_counts *by_time;
 	struct worst_packets *worst;
 };
@@ -62,9 +61,8 @@ int packet_counts_create(const struct packet_counts_config *config, struct packe
 
 	if (counts == NULL)
 		return -ENOMEM;
-	counts->folder = config->folder;
 	counts->n_flows = config->n_flows;
-	int err = time_counts_create(&counts->by_time);
+	int err = time_counts_create(config->give_times, config->context, &counts->by_time);
 	if (err == 0)
 		err = worst_packets_create(config->n_worst, &counts->worst);
 	for (uint8_t i = 0; err == 0 && i < N_DIRECTIONS; i++)
@@ -78,7 +76,7 @@ int packet_counts_create(const struct packet_counts_config *config, struct packe
 
 void packet_counts_destroy(struct packet_counts *counts)
 {
-	struct exact_counts **values;
+	struct value_counts **values;
 
 	if (counts == NULL)
 		return;
@@ -88,9 +86,9 @@ void packet_counts_destroy(struct packet_counts *counts)
 		free(counts->directions[i].flows);
 	}
 	values = &counts->values[0][0][0][0];
-	for (size_t i = 0; i < sizeof(counts->values) / sizeof(struct exact_counts *); i++) {
+	for (size_t i = 0; i < N_TABLES; i++) {
 		if (values[i] != NULL)
-			exact_counts_fini(values[i]);
+			value_counts_fini(values[i]);
 		free(values[i]);
 	}
 	time_counts_destroy(counts->by_time);
@@ -98,13 +96,13 @@ void packet_counts_destroy(struct packet_counts *counts)
 	free(counts);
 }
 
-static int create_values(const struct packet_counts *counts, struct exact_counts **out)
+static int create_values(struct value_counts **out)
 {
-	struct exact_counts *values = calloc(1, sizeof(*values));
+	struct value_counts *values = calloc(1, sizeof(*values));
 
 	if (values == NULL)
 		return -ENOMEM;
-	int err = exact_counts_init(values, counts->folder);
+	int err = value_counts_init(values);
 	if (err < 0)
 		free(values);
 	else
@@ -117,17 +115,17 @@ static int create_values(const struct packet_counts *counts, struct exact_counts
 static inline int count_span(struct packet_counts *counts, enum histogram_series series,
 	uint8_t direction, bool is_void, bool is_cold, int64_t start_ns, int64_t end_ns)
 {
-	struct exact_counts **values = &counts->values[series][direction][is_void][is_cold];
+	struct value_counts **values = &counts->values[series][direction][is_void][is_cold];
 	int64_t span_ns;
 
 	if (__builtin_sub_overflow(end_ns, start_ns, &span_ns))
 		return -ERANGE;
 	if (*values == NULL) {
-		int err = create_values(counts, values);
+		int err = create_values(values);
 		if (err < 0)
 			return err;
 	}
-	exact_counts_add(*values, span_ns);
+	value_counts_add(*values, span_ns);
 	return 0;
 }
 
@@ -311,7 +309,7 @@ static int say(int err, const struct packet *packet, struct error *error)
 		error_set(error, "records: %s: not for one pass",
 			why != NULL ? why : "out of order, or times too far apart");
 	else if (err < 0)
-		error_set(error, "out of memory");
+		error_set(error, "results not kept: %s", strerror(-err));
 	return err;
 }
 
@@ -334,6 +332,17 @@ int packet_counts_add(
 	return 0;
 }
 
+static int end_values(struct packet_counts *counts)
+{
+	struct value_counts **values = &counts->values[0][0][0][0];
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < N_TABLES; i++)
+		if (values[i] != NULL)
+			err = value_counts_end(values[i]);
+	return err;
+}
+
 int packet_counts_end(struct packet_counts *counts, struct error *error)
 {
 	int err = 0;
@@ -343,6 +352,8 @@ int packet_counts_end(struct packet_counts *counts, struct error *error)
 		if (err == 0)
 			err = receipt_order_end(counts->directions[i].by_receipt);
 	}
+	if (err == 0)
+		err = end_values(counts);
 	return say(err, NULL, error);
 }
 
@@ -352,7 +363,7 @@ const struct group_counts *packet_counts_group(
 	return &counts->groups[direction][is_cold];
 }
 
-struct exact_counts *packet_counts_values(const struct packet_counts *counts,
+const struct value_counts *packet_counts_values(const struct packet_counts *counts,
 	enum histogram_series series, uint8_t direction, bool is_void, bool is_cold)
 {
 	return counts->values[series][direction][is_void][is_cold];

@@ -3,9 +3,9 @@
 // One pass over the records of a trial: the exact counts that every metric of analysis/metrics.py
 // starts from, those by time, and the slowest packets.
 
-#include "exact_counts.h"
 #include "packet_reader.h"
 #include "time_counts.h"
+#include "value_counts.h"
 #include "worst_packets.h"
 
 #include <stdbool.h>
@@ -40,14 +40,15 @@ struct group_counts {
 };
 
 struct packet_counts_config {
-	const char *folder; // for temporary files
 	uint64_t n_flows; // a packet's flow has the number n_flows before it
 	uint64_t n_worst;
+	time_counts_give *give_times; // what by_time gives away
+	void *context;
 };
 
 struct packet_counts;
 
-// Returns 0 or -ENOMEM. folder has to outlive the counts.
+// Returns 0 or -ENOMEM.
 int packet_counts_create(const struct packet_counts_config *config, struct packet_counts **out);
 void packet_counts_destroy(struct packet_counts *counts);
 
@@ -56,13 +57,13 @@ void packet_counts_destroy(struct packet_counts *counts);
 int packet_counts_add(
 	struct packet_counts *counts, const struct packet_batch *batch, struct error *error);
 
-// End the counting. Returns as packet_counts_add.
+// End the counting, but that by time. Returns as packet_counts_add.
 int packet_counts_end(struct packet_counts *counts, struct error *error);
 
 // What was found, after the end. A distribution without values is NULL.
 const struct group_counts *packet_counts_group(
 	const struct packet_counts *counts, uint8_t direction, bool is_cold);
-struct exact_counts *packet_counts_values(const struct packet_counts *counts,
+const struct value_counts *packet_counts_values(const struct packet_counts *counts,
 	enum histogram_series series, uint8_t direction, bool is_void, bool is_cold);
 struct time_counts *packet_counts_by_time(const struct packet_counts *counts);
 struct worst_packets *packet_counts_worst(const struct packet_counts *counts);

@@ -169,7 +169,7 @@ static uint64_t n_of(const struct wanted *wanted, bool is_any, int64_t value)
 	return n;
 }
 
-static int check_value(void *context, const struct exact_count *count)
+static int check_value(void *context, const struct value_count *count)
 {
 	struct wanted *wanted = context;
 
@@ -180,7 +180,7 @@ static int check_value(void *context, const struct exact_count *count)
 
 static struct packet_counts *counted(const struct made *made, struct error *error)
 {
-	const struct packet_counts_config config = {"/tmp", N_FLOWS, N_WORST};
+	const struct packet_counts_config config = {N_FLOWS, N_WORST};
 	const struct packet_batch batch = {made->packets, made->records, N};
 	struct packet_counts *counts;
 
@@ -205,11 +205,11 @@ static void test_every_series_is_as_it_is_defined(void **state)
 				.flags = (uint16_t)((i & 2 ? PACKET_VOID : 0) |
 						    (i & 4 ? PACKET_COLD : 0)),
 			};
-			struct exact_counts *values = packet_counts_values(
+			const struct value_counts *values = packet_counts_values(
 				counts, wanted.series, wanted.direction, i & 2, i & 4);
 			if (values != NULL)
 				assert_int_equal(
-					exact_counts_each(values, check_value, &wanted), 0);
+					value_counts_each(values, check_value, &wanted), 0);
 			assert_int_equal(wanted.n_seen, n_of(&wanted, true, 0));
 		}
 		packet_counts_destroy(counts);
@@ -260,7 +260,7 @@ static void test_each_record_has_its_counters(void **state)
 		{77, no, no, 99, 0, PACKET_ORPHAN | PACKET_COLD, 1},
 	};
 	const struct packet_record records[6] = {{0}};
-	const struct packet_counts_config config = {"/tmp", 1, 1};
+	const struct packet_counts_config config = {1, 1};
 	const struct packet_batch batch = {packets, records, 6};
 	const uint64_t expected[N_PACKET_COUNTERS] = {3, 2, 1, 1, 1, 2, 1, 1};
 	struct packet_counts *counts;
@@ -281,7 +281,7 @@ static void test_each_record_has_its_counters(void **state)
 static void check_refused(struct packet packet)
 {
 	const struct packet_record record = {0};
-	const struct packet_counts_config config = {"/tmp", 1, 1};
+	const struct packet_counts_config config = {1, 1};
 	const struct packet_batch batch = {&packet, &record, 1};
 	struct packet_counts *counts;
 	struct error error;

@@ -2,8 +2,10 @@
 
 // Latencies counted by the time of sending, as analysis/blocks.py wants them: in steps of a block
 // of the trial, or of a second if that is shorter, with the leading TIME_COUNTS_BITS bits of each
-// value. How long a block is is known only at the end: until then steps are a power of ten, and ten
-// become one whenever the trial has grown long enough.
+// value; the greatest of a step has a record of its own, with TIME_COUNTS_MOST_BITS. How long a
+// block is is known only at the end: until then steps are a power of ten, and ten become one
+// whenever the trial has grown long enough. Memory does not grow with the trial: once a step is a
+// second, those that are over are given away.
 
 #include "record_format.h"
 
@@ -12,17 +14,23 @@
 #include <stdint.h>
 
 enum {
-	TIME_COUNTS_BITS = 15,
+	TIME_COUNTS_BITS = 11,
+	TIME_COUNTS_MOST_BITS = 15,
 	TIME_COUNTS_LEAST_BLOCKS = 20, // of a trial; at most two and a half times as many
 };
 
+// Returns 0 to go on; anything else ends the counting, which returns it.
+typedef int time_counts_give(void *context, const struct time_count_record *records, size_t n);
+
 struct time_counts;
 
-// Returns 0 or -ENOMEM.
-int time_counts_create(struct time_counts **out);
+// give is called with counts, those of a step in no order; to a step that a packet comes late to
+// others are added behind those of later ones. Returns 0 or -ENOMEM.
+int time_counts_create(time_counts_give *give, void *context, struct time_counts **out);
 void time_counts_destroy(struct time_counts *counts);
 
-// Returns 0, -ENOMEM, or -ERANGE for a time at the very end of 64 bits.
+// Returns 0, -ENOMEM, -ERANGE for a time at the very end of 64 bits or a latency of a hundred days,
+// or what give returned.
 int time_counts_add(struct time_counts *counts, int64_t sent_ns, int64_t latency_ns,
 	uint8_t direction, bool is_void);
 
@@ -33,6 +41,5 @@ struct time_span {
 
 struct time_span time_counts_span(const struct time_counts *counts);
 
-// End the counting: the counts in the order of start, direction, void, value; they are freed with
-// the rest. Returns how many.
-size_t time_counts_end(struct time_counts *counts, const struct time_count_record **records);
+// Give what was not given. Returns 0 or what give returned.
+int time_counts_end(struct time_counts *counts);

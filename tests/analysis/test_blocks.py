@@ -40,7 +40,7 @@ def test_blocks_count_every_packet_but_the_warm_up_by_its_time_of_sending(tmp_pa
     with open_engine("duckdb") as engine:
         load_packets(engine, path)
         counted = count_by_time(engine)
-    blocks = counted.blocks()
+    blocks = counted.blocks
 
     assert counted.block_ns == 1_000_000
     assert blocks.schema.equals(SCHEMA)
@@ -58,7 +58,7 @@ def test_nothing_received_is_no_block(tmp_path):
 
     with open_engine("duckdb") as engine:
         load_packets(engine, path)
-        assert count_by_time(engine).blocks().num_rows == 0
+        assert count_by_time(engine).blocks.num_rows == 0
 
 
 def made(blocks):

@@ -3,6 +3,7 @@
 import shutil
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -26,15 +27,17 @@ from made_run import EPOCH_TSC, TSC_HZ, MadeTrial, MadeVariant, make_run, write_
 from taut.analysis import one_pass
 from taut.analysis.blocks import BLOCKS, count_by_time
 from taut.analysis.distribution import measure_packets
-from taut.analysis.episode import find_episodes
+from taut.analysis.episode import Threshold, find_episodes
 from taut.analysis.one_pass import count_in_one_pass
 from taut.analysis.results import analyse_run
 from taut.analysis.worst import WORST, worst_packets
 from taut.binaries.count import count
+from taut.core.errors import InputError, TautError
 from taut.records.clock import ClockFit
-from taut.records.convert import convert_trial
+from taut.records.convert import PACKET_SCHEMA, convert_trial, write_parquet
 from taut.records.documents.results import RESULTS_FILE, SUMMARY_FILE
 from taut.records.layout import CLOCK_POINT, PACKET, RecordKind
+from taut.records.restore import NotForOnePassError
 from taut.records.rundir import RunDirectory
 from taut.storage.engines import open_engine
 
@@ -52,12 +55,13 @@ def numbers(engine, passed, packets, n_flows):
     else:
         measured, times = passed.measured(engine), passed.times
         episodes, slowest = passed.episodes(engine, gaps, LATE_ABOVE_NS), passed.worst
-    rows = [table.to_pydict() for table in (measured.distribution, times.rows, slowest)]
-    return rows, measured.counts, times.block_ns, episodes
+    rows = [table.to_pydict() for table in (measured.distribution, times.blocks, slowest)]
+    seconds = {s: [column.tolist() for column in of] for s, of in times.seconds.items()}
+    return rows, measured.counts, measured.not_exact, seconds, times.block_ns, episodes
 
 
 def assert_the_same(packets, n_flows=1):
-    passed = count_in_one_pass(packets, n_flows)
+    passed = count_in_one_pass(packets, n_flows, Threshold())
     assert passed is not None
     with open_engine("duckdb") as engine:
         assert numbers(engine, passed, packets, n_flows) == numbers(engine, None, packets, n_flows)
@@ -166,11 +170,11 @@ def assert_reads_the_same_in_place(folder, n_flows):
 
 @settings(max_examples=50, deadline=None)
 @given(
-    ticks=st.lists(st.integers(-(2**52), 2**52), min_size=1, max_size=50),
+    ticks=st.lists(st.integers(-(2**43), 2**43), min_size=1, max_size=50),
     ns_per_tick=st.tuples(st.integers(10**6, 10**9), st.integers(10**6, 10**9)),
 )
 def test_ticks_become_the_same_nanoseconds(tmp_path_factory, ticks, ns_per_tick):
-    """Halves to even, beyond 2^53 as doubles have it: what numpy makes of them."""
+    """Halves to even: what numpy makes of them, up to the hundred days that it counts."""
     elapsed_ns, elapsed_ticks = ns_per_tick
     folder = tmp_path_factory.mktemp("ticks")
     records = np.zeros(len(ticks), PACKET)
@@ -184,9 +188,7 @@ def test_ticks_become_the_same_nanoseconds(tmp_path_factory, ticks, ns_per_tick)
     count(folder / "packets.bin", folder / "out")
 
     fit = ClockFit(EPOCH_TSC, elapsed_ns / elapsed_ticks)
-    counted = one_pass._distributions(
-        one_pass._all(folder / "out/histograms.bin", RecordKind.HISTOGRAM)
-    )
+    counted, _ = one_pass._distributions(folder / "out/histograms.bin")
     latency = one_pass.distribution.select_metric(counted, "latency")
     got = np.repeat(latency["value_ns"].to_numpy(), latency["n"].to_numpy())
     known = records["received_tsc"] != 0
@@ -246,10 +248,55 @@ def test_every_number_and_file_of_a_run(tmp_path):
     ids=["twice", "out of order", "centuries", "window", "direction", "never"],
 )
 def test_what_one_pass_cannot_count_is_left_to_an_engine(tmp_path, rows):
-    assert count_in_one_pass(write_packets(tmp_path / "p.parquet", rows), 1) is None
+    assert count_in_one_pass(write_packets(tmp_path / "p.parquet", rows), 1, Threshold()) is None
+
+
+def test_too_many_distinct_values_keep_to_the_resolution_that_is_said(tmp_path):
+    """Latencies up to seconds, each another one: exactly, they would take memory without bound."""
+    n = 700_000
+    path = tmp_path / "packets.parquet"
+    sent = 1_000_000 + 10_000 * np.arange(n)
+    latency = 5_003 * np.random.default_rng(1).permutation(n)
+    columns = {"seq": np.arange(n), "due_ns": sent, "sent_ns": sent, "received_ns": sent + latency}
+    zeros = dict.fromkeys(set(PACKET_SCHEMA.names) - set(columns), np.zeros(n, np.int64))
+    # In the order of receipt, as far as one pass sorts.
+    rows = pa.table(columns | zeros).select(PACKET_SCHEMA.names).cast(PACKET_SCHEMA)
+    write_parquet(path, PACKET_SCHEMA, iter([rows.sort_by("received_ns")]))
+
+    passed = count_in_one_pass(path, 1, Threshold())
+
+    assert passed is not None
+    assert passed.not_exact is not None
+    names, _, words = passed.not_exact.partition(": ")
+    assert "latency" in names.split(", ")
+    assert "arrival_window" not in names.split(", ")
+    assert "more than 524,288 distinct values, so above 262,144 ns" in words
+    assert words.endswith("at most 0.0061 % low")
+    found = one_pass.distribution.select_metric(passed.distribution, "latency")
+    got = np.repeat(found["value_ns"].to_numpy(), found["n"].to_numpy())
+    exact = np.sort(latency)
+    assert len(got) == n > len(found)
+    assert (got <= exact).all()
+    assert (exact - got <= exact / 2**14).all()
+    assert (got[exact < 2**18] == exact[exact < 2**18]).all()
+
+
+def test_what_no_engine_could_help_is_not_left_to_one(tmp_path):
+    packets = write_packets(tmp_path / "p.parquet", HARD)
+    (tmp_path / "out" / "times.bin").mkdir(parents=True)
+    raw = tmp_path / "packets.bin"
+    write_raw(raw, RecordKind.PACKET, np.ones(3, PACKET), n_records=4)
+
+    with pytest.raises(TautError, match=r"^taut-count: .*/out: results not written: ") as written:
+        count(one_pass.restored(packets), tmp_path / "out")
+    with pytest.raises(InputError, match=r"packets\.bin: the file is cut short") as read:
+        count(raw, tmp_path / "other")
+
+    assert not isinstance(written.value, InputError)
+    assert not isinstance(read.value, NotForOnePassError)
 
 
 def test_without_the_program_an_engine_counts(tmp_path, monkeypatch):
     monkeypatch.setenv("TAUT_BIN_DIR", str(tmp_path))
 
-    assert count_in_one_pass(write_packets(tmp_path / "p.parquet", HARD), 1) is None
+    assert count_in_one_pass(write_packets(tmp_path / "p.parquet", HARD), 1, Threshold()) is None

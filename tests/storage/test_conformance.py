@@ -14,7 +14,7 @@ from made_packets import (
 )
 from made_run import MadeTrial, MadeVariant, make_run
 from stages import SPARK_AT_LENGTH
-from taut.analysis import hdr_export, tables
+from taut.analysis import tables
 from taut.analysis.blocks import count_by_time
 from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
 from taut.analysis.episode import find_episodes
@@ -139,7 +139,7 @@ def test_intervals_are_the_same(packets, engine_at):
         tables.load_packets(engine, packets)
         return {
             number: [column.tolist() for column in counts]
-            for number, counts in hdr_export.intervals(count_by_time(engine)).items()
+            for number, counts in count_by_time(engine).seconds.items()
         }
 
     expected, got = both(ask, engine_at)
@@ -151,7 +151,7 @@ def test_intervals_are_the_same(packets, engine_at):
 def test_counts_by_block_are_the_same(packets, engine_at):
     def ask(engine):
         tables.load_packets(engine, packets)
-        return count_by_time(engine).blocks()
+        return count_by_time(engine).blocks
 
     expected, got = both(ask, engine_at)
 

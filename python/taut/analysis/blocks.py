@@ -8,7 +8,7 @@ repetitions can be pooled and runs compared without reading a packet again.
 Engines only count (docs/adr/0008); void packets are in, packets of the warm-up are not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from taut.analysis.distribution import add_equal
 from taut.analysis.tables import chunks, open_chunk
 from taut.storage.engine import Engine
 
@@ -27,13 +28,20 @@ LEAST_BLOCKS = 20
 """A trial is cut into at least so many blocks, and at most two and a half times as many."""
 
 FINE_BITS = 15
-"""Leading bits of a latency that remain in the counts by time: hdr_export.py asks for so many."""
+"""Leading bits that the greatest latency of a second keeps."""
 
 KEPT_BITS = 11
+"""Leading bits that the others keep: what three significant digits need (2048 sub-buckets)."""
+
 _SECOND_NS = 1_000_000_000
 _LEAST_NS = 1_000
 
 Integers = npt.NDArray[np.int64]
+
+Counts = tuple[Integers, Integers]
+"""Values, ascending, and how often each occurred."""
+
+NO_COUNTS: Counts = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 SCHEMA = pa.schema(
     [
@@ -66,43 +74,91 @@ ORDER BY start_ns, direction, is_void, value_ns"""
 
 @dataclass(frozen=True)
 class TimeCounts:
-    """Latencies of one trial counted by time; a latency is rounded down to FINE_BITS bits."""
+    """Latencies of one trial counted by time."""
 
-    rows: pa.Table
-    """start_ns, direction, is_void, value_ns, n; steps of a block or, if shorter, of a second."""
+    blocks: pa.Table
+    """As blocks.parquet keeps them."""
+    seconds: Mapping[int, Counts]
+    """Of each second that has any, as hdr_export.py asks for them (few)."""
     block_ns: int
-
-    def blocks(self) -> pa.Table:
-        """Give the counts by block, as blocks.parquet keeps them."""
-        block = self.rows["start_ns"].to_numpy() // self.block_ns
-        values = rounded_down(self.rows["value_ns"].to_numpy(), KEPT_BITS)
-        rows = self.rows.select(["direction", "is_void", "n"])
-        rows = rows.append_column("block", pa.array(block - (block.min() if len(block) else 0)))
-        return _added_up(rows.append_column("value_ns", pa.array(values)), _KEYS).cast(SCHEMA)
 
 
 def count_by_time(engine: Engine) -> TimeCounts:
     """Count the latencies of the trial loaded as `record` by time."""
     [span] = engine.query(_SPAN).to_pylist()
     if span["first_ns"] is None:
-        return TimeCounts(_NOTHING, _SECOND_NS)
+        return TimeCounts(SCHEMA.empty_table(), {}, _SECOND_NS)
     block_ns = _block_ns(int(span["first_ns"]), int(span["last_ns"]))
-    select = _BY_TIME.format(step_ns=min(block_ns, _SECOND_NS))
-    parts = [_NOTHING]
+    return _by_time(_queried(engine, min(block_ns, _SECOND_NS)), block_ns)
+
+
+def _queried(engine: Engine, step_ns: int) -> Iterator[pa.Table]:
     for chunk in list(chunks(engine)):
         open_chunk(engine, chunk, n_flows=1)
-        rows = engine.query(select).cast(_NOTHING.schema)
+        rows = engine.query(_BY_TIME.format(step_ns=step_ns)).cast(_NOTHING.schema)
         values = rounded_down(rows["value_ns"].to_numpy(), FINE_BITS)
-        parts.append(rows.set_column(3, "value_ns", pa.array(values)))
+        yield rows.set_column(3, "value_ns", pa.array(values))
     open_chunk(engine, None, n_flows=1)
-    return TimeCounts(_added_up(pa.concat_tables(parts), _NOTHING.schema.names[:-1]), block_ns)
 
 
-def counted_by_time(rows: pa.Table, first_ns: int | None, last_ns: int | None) -> TimeCounts:
+def counted_by_time(
+    parts: Iterable[pa.Table], first_ns: int | None, last_ns: int | None
+) -> TimeCounts:
     """Give counts that taut-count made; first and last are the times of sending, None of none."""
     if first_ns is None or last_ns is None:
-        return TimeCounts(_NOTHING, _SECOND_NS)
-    return TimeCounts(rows.cast(_NOTHING.schema), _block_ns(first_ns, last_ns))
+        return TimeCounts(SCHEMA.empty_table(), {}, _SECOND_NS)
+    return _by_time((part.cast(_NOTHING.schema) for part in parts), _block_ns(first_ns, last_ns))
+
+
+def _by_time(parts: Iterable[pa.Table], block_ns: int) -> TimeCounts:
+    """Add up counts by steps, a part of them at a time: all of them may be more than memory."""
+    blocks, seconds = [SCHEMA.empty_table()], dict[int, Counts]()
+    for part in parts:
+        blocks.append(_in_blocks(part, block_ns))
+        _add_seconds(seconds, part)
+    return TimeCounts(_from_zero(_added_up(pa.concat_tables(blocks), _KEYS)), seconds, block_ns)
+
+
+def _in_blocks(rows: pa.Table, block_ns: int) -> pa.Table:
+    block = pa.array(rows["start_ns"].to_numpy() // block_ns)
+    values = pa.array(rounded_down(rows["value_ns"].to_numpy(), KEPT_BITS))
+    rows = rows.set_column(0, "block", block).set_column(3, "value_ns", values)
+    return _added_up(rows, _KEYS).cast(SCHEMA)
+
+
+def _from_zero(blocks: pa.Table) -> pa.Table:
+    if not blocks.num_rows:
+        return blocks
+    first = pc.min(blocks["block"])
+    return blocks.set_column(0, "block", pc.subtract(blocks["block"], first)).cast(SCHEMA)
+
+
+def _add_seconds(seconds: dict[int, Counts], rows: pa.Table) -> None:
+    starts, values, n = (rows[name].to_numpy() for name in ("start_ns", "value_ns", "n"))
+    # Mostly in the order of time already.
+    order = np.argsort(starts, kind="stable")
+    values, n = values[order], n[order]
+    numbers, firsts = np.unique(starts[order] // _SECOND_NS, return_index=True)
+    ends = np.append(firsts[1:], len(values))
+    for number, first, end in zip(numbers.tolist(), firsts, ends, strict=True):
+        counts = values[first:end], n[first:end]
+        seconds[number] = few(*together(seconds.get(number, NO_COUNTS), counts))
+
+
+def together(counts: Counts, others: Counts) -> Counts:
+    """Put counts beside others, in no order."""
+    return np.concatenate([counts[0], others[0]]), np.concatenate([counts[1], others[1]])
+
+
+def few(values: Integers, n: Integers) -> Counts:
+    """Give what HdrHistogram makes the same of: a value for each bucket of its, and the greatest.
+
+    It holds no negative values; results.json shows them, and so does a warning there.
+    """
+    kept = values >= 0
+    values, n = rounded_down(values[kept], FINE_BITS), n[kept]
+    is_less = values < values.max(initial=0)
+    return add_equal(np.where(is_less, rounded_down(values, KEPT_BITS), values), n)
 
 
 def _block_ns(first_ns: int, last_ns: int) -> int:

@@ -43,6 +43,8 @@ class Measured:
     distribution: pa.Table
     counts: Counts | None
     """None when not every packet was recorded."""
+    not_exact: str | None = None
+    """Which values of every packet are not exact, in words; None: all are."""
 
 
 def measure_packets(engine: Engine, packets: Path, n_flows: int) -> Measured:

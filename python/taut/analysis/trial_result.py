@@ -77,14 +77,14 @@ def analyse_trial(
     generator = trial.meta.generator
     if not trial.is_whole or generator is None or not generator.counters:
         return result
-    passed = _one_pass(trial) if in_one_pass else None
+    passed = _one_pass(trial, threshold) if in_one_pass else None
     measured = _measure(trial, engine, trust_histograms, passed)
     pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
     # Histograms alone do not say when packets were late.
     times = None
     if measured.counts is not None:
         times = count_by_time(engine) if passed is None else passed.times
-    blocks = None if times is None else times.blocks()
+    blocks = None if times is None else times.blocks
     slowest = None
     if measured.counts is not None:
         slowest = worst_packets(engine, trial.packets) if passed is None else passed.worst
@@ -141,11 +141,11 @@ def _distributions() -> list[Metric]:
     return [m for m in METRICS if m.shape is Shape.DISTRIBUTION]
 
 
-def _one_pass(trial: TrialDirectory) -> OnePass | None:
+def _one_pass(trial: TrialDirectory, threshold: Threshold) -> OnePass | None:
     """Count the packets in one pass; None where an engine has to, or not every one was recorded."""
     if not _has_every_packet(trial):
         return None
-    return count_in_one_pass(trial.packets, trial.meta.traffic.flows or 1)
+    return count_in_one_pass(trial.packets, trial.meta.traffic.flows or 1, threshold)
 
 
 def _has_every_packet(trial: TrialDirectory) -> bool:
@@ -225,7 +225,7 @@ def _is_kept(achieved_pps: float, offered_pps: float) -> bool:
 
 def _resolution(generator: GeneratorResult, measured: Measured) -> str:
     if measured.counts is not None:
-        return _EXACT
+        return f"{_EXACT}; {measured.not_exact}" if measured.not_exact else _EXACT
     resolution = generator.histogram_resolution or HistogramResolution()
     below = "?" if resolution.exact_below_ns is None else resolution.exact_below_ns
     return (
@@ -350,7 +350,7 @@ def _content(trial: TrialDirectory, report: Capture) -> ContentSearch | None:
 
 def _export(trial: TrialDirectory, measured: Measured, times: TimeCounts | None) -> None:
     if times is not None:
-        by_interval = hdr_export.intervals(times)
+        by_interval = times.seconds
     else:
         by_interval = hdr_export.whole(_warm(select_metric(measured.distribution, "latency")))
     hdr_export.write_hgrm(trial.path / "latency.hgrm", by_interval)

@@ -12,13 +12,13 @@ import numpy as np
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, TautError
 from taut.records.raw_file import Records
-from taut.records.restore import header_in_ns
+from taut.records.restore import NotForOnePassError, header_in_ns
 
 PROGRAM = "taut-count"
 HISTOGRAMS, TIMES, WORST = "histograms.bin", "times.bin", "worst.bin"
 
 _PIPE_BYTES = 1 << 20
-_REFUSED = 2
+_BAD_INPUT, _UNMET = 2, 3
 
 
 def count(
@@ -30,8 +30,9 @@ def count(
 ) -> None:
     """Count a packets.bin, or records with a nanosecond a tick, into files in `folder`.
 
-    With `late_above_ns` only episodes.json is written, of packets that took longer. InputError:
-    one pass cannot count these records.
+    With `late_above_ns` only episodes.json is written, of packets that took longer.
+    NotForOnePassError: an engine has to count these records; whatever else it could not do is
+    another TautError.
     """
     argv = [str(find_binary(PROGRAM)), "--out", str(folder), "--flows", str(n_flows)]
     if late_above_ns is not None:
@@ -51,8 +52,10 @@ def count(
         return
     lines = said.decode(errors="replace").splitlines() or ["failed without a word"]
     words = lines[-1].removeprefix(f"{PROGRAM}: ").removeprefix("error: ")
-    if process.returncode == _REFUSED:
-        raise InputError(words)
+    if process.returncode == _UNMET:
+        raise NotForOnePassError(words)
+    if process.returncode == _BAD_INPUT:
+        raise InputError(f"{PROGRAM}: {words}")
     raise TautError(f"{PROGRAM}: {words}")
 
 

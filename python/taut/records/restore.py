@@ -33,6 +33,10 @@ _COPIED = ("seq", "direction", "flags")
 _READ = [*_COPIED, *(name for name, _ in _TIMES), "arrival_window_ns"]
 
 
+class NotForOnePassError(InputError):
+    """Records that cannot be counted in one pass; an engine counts them, or says what is wrong."""
+
+
 def header_in_ns() -> bytes:
     """Give the header of a record file whose ticks are nanoseconds; it says nothing of how many."""
     header = np.zeros(1, FILE_HEADER)
@@ -47,13 +51,23 @@ def restored(packets: Path, late_above_ns: int | None = None) -> Iterator[Record
     """Give the records of packets.parquet, without flow and length of a frame, in its order.
 
     With `late_above_ns` only those an episode is made of: packets after the warm-up that took
-    longer, or that did not come. InputError where a record cannot hold a time.
+    longer, or that did not come. NotForOnePassError where a record cannot hold a time.
     """
     with pq.ParquetFile(packets) as file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=_READ):
             chosen = batch if late_above_ns is None else batch.filter(_hit(batch, late_above_ns))
             if chosen.num_rows:
                 yield _records(chosen)
+
+
+def likely_median_ns(packets: Path) -> int:
+    """Give the median latency of some packets in the middle of packets.parquet; 0 of none."""
+    with pq.ParquetFile(packets) as file:
+        if not file.num_row_groups:
+            return 0
+        rows = file.read_row_group(file.num_row_groups // 2, columns=["sent_ns", "received_ns"])
+    latencies = pc.subtract(rows["received_ns"], rows["sent_ns"]).drop_null().to_numpy()
+    return int(np.median(latencies)) if len(latencies) else 0
 
 
 def _hit(batch: pa.RecordBatch, late_above_ns: int) -> pa.Array:
@@ -72,7 +86,9 @@ def _records(batch: pa.RecordBatch) -> Records:
         records[field] = _ticks(batch[name])
     window = batch["arrival_window_ns"].to_numpy()
     if len(window) and not 0 <= window.min() <= window.max() <= np.iinfo(np.uint32).max:
-        raise InputError("packets.parquet: an arrival window of no port; the file is damaged")
+        raise NotForOnePassError(
+            "packets.parquet: an arrival window of no port; the file is damaged"
+        )
     records["arrival_window"] = window
     return records
 
@@ -85,7 +101,7 @@ def _ticks(times: pa.Array) -> npt.NDArray[np.uint64]:
     ns = known.to_numpy()
     # Where the difference of two is sure to fit 64 bits.
     if not -_EPOCH_TSC < ns.min() <= ns.max() < _EPOCH_TSC:
-        raise InputError("packets.parquet: a time centuries away from the run's start")
+        raise NotForOnePassError("packets.parquet: a time centuries away from the run's start")
     ticks: npt.NDArray[np.uint64] = (ns + _EPOCH_TSC).view(np.uint64)
     if times.null_count:
         ticks *= times.is_valid().to_numpy(zero_copy_only=False)

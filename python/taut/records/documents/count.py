@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from taut.records.documents.generator import HistogramResolution
 from taut.records.documents.json_field import rest
 
 COUNT_FILE = "count.json"
@@ -25,6 +26,9 @@ class CountDocument:
     packets: tuple[GroupCounts, ...]
     extra: tuple[GroupCounts, ...]
     """Records beyond each packet's own one."""
+    exact_values_most: int
+    """A distribution with more distinct values has those of histogram_resolution."""
+    histogram_resolution: HistogramResolution
     first_sent_ns: int | None = None
     last_sent_ns: int | None = None
     """Of the packets received after the warm-up; None: there are none."""
