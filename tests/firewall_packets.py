@@ -123,7 +123,7 @@ def protocol_of(frame: bytes) -> int:
 def stations(rng: random.Random, family: int, port: int) -> tuple[int, int]:
     """Choose a source behind a port and a destination behind the other."""
     source, destination = (NETS[family][i] for i in (port, 1 - port))
-    return source + rng.randrange(1, 600), destination + rng.randrange(1, 600)
+    return source + rng.randrange(1, 300), destination + rng.randrange(1, 300)
 
 
 def any_packet(rng: random.Random) -> Packet:

@@ -65,11 +65,14 @@ class RuleSet:
 
 
 def rule_set(rng: random.Random, *, stateful: bool) -> RuleSet:
-    rules = tuple(_rule(rng, stateful) for _ in range(rng.choice((1, 3, 10, 20))))
-    return RuleSet(rules, rng.random() < 0.4)
+    accepts = rng.random() < 0.5
+    n_rules = rng.choice((1, 3, 10, 20))
+    # Most rules say otherwise than the policy: else there is little to tell apart.
+    rules = tuple(_rule(rng, stateful, accepts ^ (rng.random() < 0.8)) for _ in range(n_rules))
+    return RuleSet(rules, accepts)
 
 
-def _rule(rng: random.Random, stateful: bool) -> Rule:
+def _rule(rng: random.Random, stateful: bool, accepts: bool) -> Rule:
     family = rng.choice((0, 4, 6))
     matches = []
     if stateful and rng.random() < 0.6:
@@ -84,7 +87,7 @@ def _rule(rng: random.Random, stateful: bool) -> Rule:
         if family and rng.random() < 0.7:
             matches.append(_address(rng, family, end))
     matches += rng.choice((_nothing, _protocol, _ports, _ports, _flags, _icmp))(rng, family)
-    return Rule(tuple(matches), rng.random() < 0.5)
+    return Rule(tuple(matches), accepts)
 
 
 def _state(rng: random.Random) -> Match:

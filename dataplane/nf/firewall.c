@@ -387,6 +387,6 @@ const struct nf_ops nf_firewall = {
 	.state_size = sizeof(struct firewall),
 	.init = firewall_init,
 	.process = firewall_process,
-	.fini = firewall_fini,
 	.report = firewall_report,
+	.fini = firewall_fini,
 };
