@@ -140,6 +140,8 @@ def test_socket_of_a_running_forwarder_is_in_use(run_dir: Path) -> None:
         (["--port", "ring:a", "--nf", "delay:capacity=9999"], ["capacity 9999", "--hold"]),
         (["--port", "ring:a", "--nf", "delay", "--hold", "0"], ["capacity 0", "--hold"]),
         (["--port", "ring:a", "--nf", "bridge"], ["bridge: ports 0 and 1 wanted"]),
+        (["--port", "ring:a", "--nf", "firewall:rules=/nonexistent"], ["/nonexistent: No such"]),
+        (["--port", "ring:a", "--nf", "firewall:connections=0"], ["connections=0", "1 to"]),
         (["--port", "ring:a", "--transmit", "lazy"], ["--transmit lazy", "eager"]),
         (["--port", "ring:a", "--transmit", "buffered:0"], ["accepted are 1 to 256"]),
         (["--port", "ring:a", "--burst", "257"], ["--burst 257", "1 to 256"]),
@@ -157,6 +159,19 @@ def test_bad_input_is_one_line_and_status_2(
     run_dir: Path, arguments: list[str], parts: list[str]
 ) -> None:
     assert_one_line(run(*arguments), *parts)
+
+
+def test_a_rule_that_cannot_be_honoured_is_told_by_its_place(run_dir: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.nft"
+    rules.write_text(
+        "add table inet t\n"
+        "add chain inet t c { type filter hook forward priority 0; policy drop; }\n"
+        "add rule inet t c tcp dport 22 log accept\n"
+    )
+
+    done = run("--port", "ring:a", "--nf", f"firewall:rules={rules}")
+
+    assert_one_line(done, f"{rules}:3:32: log: nothing is logged here", "--stats")
 
 
 @pytest.mark.root
