@@ -70,15 +70,8 @@ class Tracker:
             wrong = packet.protocol == TCP and flags not in (SYN, ACK)
             return INVALID if is_reply or wrong else NEW
         answers = _sender(packet) != known.first
-        opening = known.phase == "opening"
-        if packet.protocol == TCP:
-            if known.phase == "closed" and flags == SYN and (not answers or len(known.fins) == 2):
-                return NEW
-            if answers and flags == (FIN | ACK if opening else SYN):
-                return INVALID
-            if not answers and (flags == SYN | ACK or (opening and flags in (ACK, FIN | ACK))):
-                return INVALID
-        return ESTABLISHED if answers or known.is_answered else NEW
+        found = _tcp_state(known, flags, answers) if packet.protocol == TCP else None
+        return found or (ESTABLISHED if answers or known.is_answered else NEW)
 
     def _note(self, packet: Packet, key: object, state: str) -> None:
         known = self.connections[key]
@@ -101,6 +94,17 @@ class Tracker:
             known.phase = "answered"
         known.is_answered |= answers
         known.ends_s = self.now_s + TIMEOUTS_S[known.phase]
+
+
+def _tcp_state(known: Connection, flags: int, answers: bool) -> str | None:
+    """Say what flags make of a packet; None: nothing."""
+    opening = known.phase == "opening"
+    if known.phase == "closed" and flags == SYN and (not answers or len(known.fins) == 2):
+        return NEW
+    if answers:
+        return INVALID if flags == (FIN | ACK if opening else SYN) else None
+    wrong = flags == SYN | ACK or (opening and flags in (ACK, FIN | ACK))
+    return INVALID if wrong else None
 
 
 def _sender(packet: Packet) -> tuple[int, int]:

@@ -126,68 +126,67 @@ static void test_a_flag_is_compared_with_its_mask(void **state)
 }
 
 // What is wrong with the third line, and where: column, words.
+static const struct {
+	const char *line, *place, *words;
+} refused[] = {
+	{"table inet t { }", "fw:3:1: ", "`add rule`"},
+	{"add set inet t s", "fw:3:5: ", "cannot be honoured"},
+	{"add", "fw:3:4: ", "add nothing"},
+	{"add table ip t", "fw:3:11: ", "write inet"},
+	{"add table inet u", "fw:3:16: ", "a second table"},
+	{"add table inet t x", "fw:3:18: ", "the end of the line wanted"},
+	{"add chain inet u c", "fw:3:16: ", "no such table"},
+	{"add chain inet t d { type filter hook input priority 0; }",
+		"fw:3:18: ", "a second chain"},
+	{"add rule inet t d accept", "fw:3:17: ", "no such chain"},
+	{"add rule inet t c", "fw:3:18: ", "the end of the line: a comparison"},
+	{"add rule inet t c ip saddr 1.2.3 accept", "fw:3:28: ", "an IPv4 address"},
+	{"add rule inet t c ip saddr 10.0.0.0/33 accept", "fw:3:28: ", "an IPv4 address"},
+	{"add rule inet t c ip saddr ::1 accept", "fw:3:28: ", "an IPv4 address"},
+	{"add rule inet t c ip6 saddr 1.2.3.4 accept", "fw:3:29: ", "an IPv6 address"},
+	{"add rule inet t c ip ttl 1 accept", "fw:3:22: ", "of ip there is protocol saddr"},
+	{"add rule inet t c tcp dport 65536 accept", "fw:3:29: ", "a port number"},
+	{"add rule inet t c tcp dport 9-8 accept", "fw:3:29: ", "a port number"},
+	{"add rule inet t c tcp dport http accept", "fw:3:29: ", "a port number"},
+	{"add rule inet t c tcp dport 80,81 accept", "fw:3:31: ", "write { ... }"},
+	{"add rule inet t c tcp dport { 80, 81 accept", "fw:3:38: ", "} wanted"},
+	{"add rule inet t c tcp dport { } accept", "fw:3:31: ", "a port number"},
+	{"add rule inet t c tcp dport != 0-65535 drop", "fw:3:40: ", "no packet fits"},
+	{"add rule inet t c tcp dport < 80 drop", "fw:3:29: ", "a port number"},
+	{"add rule inet t c th dport 80 drop", "fw:3:31: ", "meta l4proto { tcp, udp }"},
+	{"add rule inet t c udp dport 80 tcp sport 1 drop", "fw:3:32: ", "contradicts"},
+	{"add rule inet t c ip saddr 1.1.1.1 ip6 daddr ::1 drop", "fw:3:36: ", "contradicts"},
+	{"add rule inet t c tcp flags syn,ack drop", "fw:3:37: ", "/ and a mask"},
+	{"add rule inet t c tcp flags syn / ack drop", "fw:3:39: ", "mask of one flag"},
+	{"add rule inet t c tcp flags syn / ack,rst drop", "fw:3:43: ", "not in the mask"},
+	{"add rule inet t c tcp flags syn/ack drop", "fw:3:29: ", "fin, syn"},
+	{"add rule inet t c icmp type ping accept", "fw:3:29: ", "echo-request"},
+	{"add rule inet t c meta mark 1 accept", "fw:3:24: ", "of meta there is nfproto"},
+	{"add rule inet t c ct state snat accept", "fw:3:28: ", "new, established"},
+	{"add rule inet t c iifname eth0 accept", "fw:3:27: ", "port0"},
+	{"add rule inet t c oifname port1 accept", "fw:3:19: ", "write iifname"},
+	{"add rule inet t c log accept", "fw:3:19: ", "--stats"},
+	{"add rule inet t c tcp dport 80 reject", "fw:3:32: ", "write drop"},
+	{"add rule inet t c limit rate 1/second accept", "fw:3:19: ", "no rates"},
+	{"add rule inet t c counter packets 1 bytes 2 drop", "fw:3:27: ", "counter alone"},
+	{"add rule inet t c tcp dport 80 counter", "fw:3:39: ", "accept or drop"},
+	{"add rule inet t c accept drop", "fw:3:26: ", "the end of the line wanted"},
+	{"add rule inet t c accept comment x", "fw:3:34: ", "in quotes"},
+	{"add rule inet t c accept comment \"a\" drop \"b\"", "fw:3:34: ", "in quotes"},
+	{"add rule inet t c accept comment \"a # b\"", "fw:3:34: ", "in quotes"},
+	{"add rule inet t c tcp dport @web accept", "fw:3:29: ", "a port number"},
+};
+
 static void test_what_cannot_be_honoured_is_refused_with_its_place(void **state)
 {
-	static const struct {
-		const char *line, *place, *words;
-	} bad[] = {
-		{"table inet t { }", "fw:3:1: ", "`add rule`"},
-		{"add set inet t s", "fw:3:5: ", "cannot be honoured"},
-		{"add", "fw:3:4: ", "add nothing"},
-		{"add table ip t", "fw:3:11: ", "write inet"},
-		{"add table inet u", "fw:3:16: ", "a second table"},
-		{"add table inet t x", "fw:3:18: ", "the end of the line wanted"},
-		{"add chain inet u c", "fw:3:16: ", "no such table"},
-		{"add chain inet t d { type filter hook input priority 0; }",
-			"fw:3:18: ", "a second chain"},
-		{"add rule inet t d accept", "fw:3:17: ", "no such chain"},
-		{"add rule inet t c", "fw:3:18: ", "the end of the line: a comparison"},
-		{"add rule inet t c ip saddr 1.2.3 accept", "fw:3:28: ", "an IPv4 address"},
-		{"add rule inet t c ip saddr 10.0.0.0/33 accept", "fw:3:28: ", "an IPv4 address"},
-		{"add rule inet t c ip saddr ::1 accept", "fw:3:28: ", "an IPv4 address"},
-		{"add rule inet t c ip6 saddr 1.2.3.4 accept", "fw:3:29: ", "an IPv6 address"},
-		{"add rule inet t c ip ttl 1 accept", "fw:3:22: ", "of ip there is protocol saddr"},
-		{"add rule inet t c tcp dport 65536 accept", "fw:3:29: ", "a port number"},
-		{"add rule inet t c tcp dport 9-8 accept", "fw:3:29: ", "a port number"},
-		{"add rule inet t c tcp dport http accept", "fw:3:29: ", "a port number"},
-		{"add rule inet t c tcp dport 80,81 accept", "fw:3:31: ", "write { ... }"},
-		{"add rule inet t c tcp dport { 80, 81 accept", "fw:3:38: ", "} wanted"},
-		{"add rule inet t c tcp dport { } accept", "fw:3:31: ", "a port number"},
-		{"add rule inet t c tcp dport != 0-65535 drop", "fw:3:40: ", "no packet fits"},
-		{"add rule inet t c tcp dport < 80 drop", "fw:3:29: ", "a port number"},
-		{"add rule inet t c th dport 80 drop", "fw:3:31: ", "meta l4proto { tcp, udp }"},
-		{"add rule inet t c udp dport 80 tcp sport 1 drop", "fw:3:32: ", "contradicts"},
-		{"add rule inet t c ip saddr 1.1.1.1 ip6 daddr ::1 drop",
-			"fw:3:36: ", "contradicts"},
-		{"add rule inet t c tcp flags syn,ack drop", "fw:3:37: ", "/ and a mask"},
-		{"add rule inet t c tcp flags syn / ack drop", "fw:3:39: ", "mask of one flag"},
-		{"add rule inet t c tcp flags syn / ack,rst drop", "fw:3:43: ", "not in the mask"},
-		{"add rule inet t c tcp flags syn/ack drop", "fw:3:29: ", "fin, syn"},
-		{"add rule inet t c icmp type ping accept", "fw:3:29: ", "echo-request"},
-		{"add rule inet t c meta mark 1 accept", "fw:3:24: ", "of meta there is nfproto"},
-		{"add rule inet t c ct state snat accept", "fw:3:28: ", "new, established"},
-		{"add rule inet t c iifname eth0 accept", "fw:3:27: ", "port0"},
-		{"add rule inet t c oifname port1 accept", "fw:3:19: ", "write iifname"},
-		{"add rule inet t c log accept", "fw:3:19: ", "--stats"},
-		{"add rule inet t c tcp dport 80 reject", "fw:3:32: ", "write drop"},
-		{"add rule inet t c limit rate 1/second accept", "fw:3:19: ", "no rates"},
-		{"add rule inet t c counter packets 1 bytes 2 drop", "fw:3:27: ", "counter alone"},
-		{"add rule inet t c tcp dport 80 counter", "fw:3:39: ", "accept or drop"},
-		{"add rule inet t c accept drop", "fw:3:26: ", "the end of the line wanted"},
-		{"add rule inet t c accept comment x", "fw:3:34: ", "in quotes"},
-		{"add rule inet t c accept comment \"a\" drop \"b\"", "fw:3:34: ", "in quotes"},
-		{"add rule inet t c accept comment \"a # b\"", "fw:3:34: ", "in quotes"},
-		{"add rule inet t c tcp dport @web accept", "fw:3:29: ", "a port number"},
-	};
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		struct rules rules;
 		char text[512];
-		snprintf(text, sizeof(text), HEAD "%s\n", bad[i].line);
+		snprintf(text, sizeof(text), HEAD "%s\n", refused[i].line);
 		assert_true(parse(text, &rules) < 0);
-		if (strncmp(error.text, bad[i].place, strlen(bad[i].place)) != 0 ||
-			strstr(error.text, bad[i].words) == NULL)
-			fail_msg("%s: %s", bad[i].line, error.text);
+		if (strncmp(error.text, refused[i].place, strlen(refused[i].place)) != 0 ||
+			strstr(error.text, refused[i].words) == NULL)
+			fail_msg("%s: %s", refused[i].line, error.text);
 		assert_null(rules.items);
 	}
 }
