@@ -8,10 +8,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { N_UNSORTED = 1 << 8, N_SORTED_MAX = 1 << 10 };
+#else
 enum {
-	N_DENSE = EXACT_DENSE_END - EXACT_DENSE_LEAST,
 	N_UNSORTED = 1 << 16,
 	N_SORTED_MAX = 1 << 18, // 4 MiB; more goes to the file as a run
+};
+#endif
+
+enum {
+	N_DENSE = EXACT_DENSE_END - EXACT_DENSE_LEAST,
 	N_RUN_BUFFER = 1 << 10, // counts read at a time from one run
 };
 
