@@ -56,6 +56,5 @@ def test_what_64_bits_do_not_hold_is_refused_in_one_line(
 
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        f"{program}: error: {option} {text}: a duration with its unit is needed, as 100us, "
-        "-1.5ms, 50ns"
+        f"{program}: {option} {text}: a duration with its unit is needed, as 100us, -1.5ms, 50ns"
     ]
