@@ -198,8 +198,8 @@ static inline uint64_t find_owner(const struct match *match, const struct match_
 	return keyed_ring_find(keys, key_hash(frame->key, keys->stride, keys->seed), frame->key);
 }
 
-static void wait_for_owner(struct match *match, uint64_t index, const struct match_frame *frame,
-	uint64_t distance_ns)
+static void wait_for_owner(
+	struct match *match, uint64_t index, const struct match_frame *frame, uint64_t distance_ns)
 {
 	struct keyed_ring *keys = &match->waiting_keys;
 

@@ -25,6 +25,19 @@ static const uint16_t record_series[N_CAPTURE_SERIES] = {
 	[CAPTURE_INTER_ARRIVAL] = SERIES_INTER_ARRIVAL,
 };
 
+// In the order of time. The distance is cold if either is.
+static void count_arrival(void *context, const struct arrival *arrival)
+{
+	struct match_results *results = context;
+	bool is_pair_cold = arrival->is_cold || results->previous_arrival.is_cold;
+
+	if (results->has_arrival)
+		exact_counts_add(&results->series[is_pair_cold][CAPTURE_INTER_ARRIVAL],
+			span_ns(results->previous_arrival.ts_ns, arrival->ts_ns));
+	results->previous_arrival = *arrival;
+	results->has_arrival = true;
+}
+
 int match_results_init(
 	struct match_results *results, const char *folder, int64_t skip_ns, bool wants_packets)
 {
@@ -39,6 +52,8 @@ int match_results_init(
 	for (int cold = 0; err == 0 && cold <= (skip_ns > 0); cold++)
 		for (int i = 0; err == 0 && i < N_CAPTURE_SERIES; i++)
 			err = exact_counts_init(&results->series[cold][i], folder);
+	if (err == 0)
+		err = arrival_order_init(&results->arrivals, count_arrival, results);
 	results->records = malloc(N_RECORDS * sizeof(*results->records));
 	if (results->records == NULL)
 		err = -ENOMEM;
@@ -54,6 +69,7 @@ void match_results_fini(struct match_results *results)
 	for (int i = 0; i < 2 * N_CAPTURE_SERIES; i++)
 		exact_counts_fini(&results->series[i / N_CAPTURE_SERIES][i % N_CAPTURE_SERIES]);
 	record_file_close(&results->packets, &last);
+	arrival_order_fini(&results->arrivals);
 	free(results->records);
 	results->records = NULL;
 }
@@ -211,17 +227,18 @@ static void take_ingress(void *context, const struct match_ingress *frame)
 		record_ingress(results, frame, is_cold);
 }
 
-static void count_arrival(struct match_results *results, const struct match_egress *frame)
+static void take_arrival(struct match_results *results, const struct match_egress *frame)
 {
-	bool is_cold = ns_minus(frame->ingress_ts_ns, results->first_ingress_ns) < results->skip_ns;
-	bool is_pair_cold = is_cold || results->previous_arrival.is_cold;
+	const struct arrival arrival = {
+		.ts_ns = frame->ts_ns,
+		.ingress_pos = frame->ingress_pos,
+		.is_cold = ns_minus(frame->ingress_ts_ns, results->first_ingress_ns) <
+			   results->skip_ns,
+	};
+	int err = arrival_order_add(&results->arrivals, arrival);
 
-	if (results->previous_arrival.is_any)
-		exact_counts_add(&results->series[is_pair_cold][CAPTURE_INTER_ARRIVAL],
-			span_ns(results->previous_arrival.ts_ns, frame->ts_ns));
-	results->previous_arrival.ts_ns = frame->ts_ns;
-	results->previous_arrival.is_any = true;
-	results->previous_arrival.is_cold = is_cold;
+	if (results->error == 0)
+		results->error = err;
 }
 
 // A record of its own for an egress frame that is no packet's first receipt.
@@ -249,7 +266,7 @@ static void take_egress(void *context, const struct match_egress *frame)
 	struct match_results *results = context;
 
 	if (frame->class == MATCH_MATCHED)
-		count_arrival(results, frame);
+		take_arrival(results, frame);
 	else if (results->wants_packets)
 		record_egress(results, frame);
 }
@@ -318,6 +335,10 @@ done:
 
 int match_results_finish(struct match_results *results)
 {
+	int arrival_err = arrival_order_end(&results->arrivals);
+
+	if (results->error == 0)
+		results->error = arrival_err;
 	if (results->wants_packets)
 		write_packets(results);
 	struct clock_point last = header_of(results).last;

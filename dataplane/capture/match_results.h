@@ -3,6 +3,7 @@
 // The results of matching: exact distributions (histograms.bin), a record of each packet
 // (packets.bin) and the lower envelope of the latency. record_format.h defines both files.
 
+#include "arrival_order.h"
 #include "exact_counts.h"
 #include "match.h"
 #include "record_file.h"
@@ -47,16 +48,15 @@ struct match_results {
 		int64_t ts_ns, latency_ns;
 		bool is_any, is_matched, is_cold;
 	} previous; // of the ingress frames that are packets
-	struct {
-		int64_t ts_ns;
-		bool is_any, is_cold;
-	} previous_arrival;
+	struct arrival_order arrivals;
+	struct arrival previous_arrival;
+	bool has_arrival;
 
 	bool wants_packets;
 	struct record_file packets; // opened with the first record: its header has the epoch
 	struct packet_record *records;
 	size_t n_records;
-	int error; // -errno of the first failed write
+	int error; // -errno of what failed first
 };
 
 // folder must outlive the results. Returns 0 or -errno.

@@ -76,7 +76,8 @@ int match_add_mark(struct match *match)
 		return 0;
 	}
 	if (match->marks_next - match->marks_first > match->marks_mask) {
-		int err = match_grow((void **)&match->marks, &match->marks_mask, sizeof(*match->marks));
+		int err = match_grow(
+			(void **)&match->marks, &match->marks_mask, sizeof(*match->marks));
 		if (err < 0)
 			return err;
 	}

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STRIDE = 16, INPUTS_A_FILE = 4096, WIDTH_NS = 1000000 };
+enum { STRIDE = 16, INPUTS_A_FILE = 4096, WIDTH_NS = 1000000, MAX_ARRIVALS = 256 };
 
 static const int64_t windows_ns[] = {1, 100, 5000000000, 3600000000000};
 static const int64_t skips_ns[] = {0, 1, 1000000000, INT64_C(1) << 62};
@@ -23,8 +23,10 @@ static uint64_t n_inputs;
 // What the results should know of the packets so far.
 static struct {
 	uint64_t pos, n_matched;
-	int64_t sent_ns, latency_ns, arrival_ns;
-	bool is_any, is_matched, is_cold, has_arrival, arrival_is_cold;
+	int64_t sent_ns, latency_ns;
+	bool is_any, is_matched, is_cold;
+	struct arrival arrivals[MAX_ARRIVALS]; // in the order of time
+	size_t n_arrivals; // beyond the most, the rest are not looked at
 	struct match_sink real;
 } model;
 
@@ -119,19 +121,42 @@ static void take_ingress(void *context, const struct match_ingress *frame)
 
 static void take_egress(void *context, const struct match_egress *frame)
 {
-	struct wanted wanted = {0};
+	struct arrival arrival = {.ts_ns = frame->ts_ns,
+		.ingress_pos = frame->ingress_pos,
+		.is_cold = is_cold(results.first_ingress_ns, frame->ingress_ts_ns)};
+	size_t at = model.n_arrivals;
 
-	if (frame->class == MATCH_MATCHED) {
-		bool cold = is_cold(results.first_ingress_ns, frame->ingress_ts_ns);
-		if (model.has_arrival)
-			wanted = want(cold || model.arrival_is_cold, CAPTURE_INTER_ARRIVAL,
-				(__int128)frame->ts_ns - model.arrival_ns);
-		model.arrival_ns = frame->ts_ns;
-		model.arrival_is_cold = cold;
-		model.has_arrival = true;
-	}
 	model.real.egress(model.real.context, frame);
-	check(&wanted);
+	if (frame->class != MATCH_MATCHED)
+		return;
+	if (model.n_arrivals++ >= MAX_ARRIVALS)
+		return;
+	for (; at > 0 && arrival_is_before(&arrival, &model.arrivals[at - 1]); at--)
+		model.arrivals[at] = model.arrivals[at - 1];
+	model.arrivals[at] = arrival;
+}
+
+// Arrivals are counted at the end: each distance once, however many are alike.
+static void check_arrivals(void)
+{
+	static struct wanted wanted[MAX_ARRIVALS];
+	bool is_checked = model.n_arrivals <= MAX_ARRIVALS;
+
+	for (size_t i = 1; is_checked && i < model.n_arrivals; i++) {
+		const struct arrival *at = &model.arrivals[i];
+		wanted[i] = want(at->is_cold || at[-1].is_cold, CAPTURE_INTER_ARRIVAL,
+			(__int128)at->ts_ns - at[-1].ts_ns);
+	}
+	must(arrival_order_end(&results.arrivals) == 0, "memory");
+	for (size_t i = 1; is_checked && i < model.n_arrivals; i++) {
+		uint64_t n = 0;
+		for (size_t j = 1; j < model.n_arrivals; j++)
+			n += wanted[j].counts == wanted[i].counts &&
+			     wanted[j].value == wanted[i].value;
+		if (is_dense(wanted[i].value))
+			must(seen(wanted[i].counts, wanted[i].value) == wanted[i].before + n,
+				"the distance was counted");
+	}
 }
 
 // Not worth learning from: it would be most of what the fuzzer looks at.
@@ -181,7 +206,7 @@ static void begin(int64_t skip_ns, unsigned n_widened)
 	memset(&results.envelope, 0, sizeof(results.envelope));
 	results.envelope.width_ns = (int64_t)WIDTH_NS << n_widened;
 	memset(&results.previous, 0, sizeof(results.previous));
-	memset(&results.previous_arrival, 0, sizeof(results.previous_arrival));
+	results.has_arrival = false;
 	memset(&model, 0, sizeof(model));
 	model.real = match_results_sink(&results);
 }
@@ -248,6 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	must(match_create(&config, &sink, &match) == 0, "memory");
 	feed(match, data + 1, data + len);
 	match_destroy(match);
+	check_arrivals();
 	check_envelope();
 	return 0;
 }
