@@ -58,7 +58,7 @@ class OnePass:
 
     def episodes(self, engine: Engine, gaps: Path | None, threshold_ns: int) -> Episodes:
         """Find the episodes among late packets; the engine joins the longest with logged gaps."""
-        late = self.late.above(threshold_ns)
+        late: Iterable[Records] | None = self.late.above(threshold_ns)
         if late is None:
             late = restored(self.packets, threshold_ns)
         with _folder() as folder:
