@@ -74,7 +74,7 @@ def rule_set(rng: random.Random, *, stateful: bool) -> RuleSet:
 
 def _rule(rng: random.Random, stateful: bool, accepts: bool) -> Rule:
     family = rng.choice((0, 4, 6))
-    matches = []
+    matches: list[Match] = []
     if stateful and rng.random() < 0.6:
         matches.append(_state(rng))
     if rng.random() < 0.2:
@@ -108,7 +108,8 @@ def _spelled(rng: random.Random, texts: Sequence[str], often: float = 0.2) -> tu
 def _address(rng: random.Random, family: int, end: str) -> Match:
     words, kind = ("ip", IPv4Address) if family == 4 else ("ip6", IPv6Address)
     bits = 32 if family == 4 else 128
-    ranges, texts = [], []
+    ranges: list[tuple[int, int]] = []
+    texts: list[str] = []
     at = rng.choice(NETS[family]) + rng.randrange(40)
     for _ in range(rng.choice((1, 1, 2, 3))):
         if rng.random() < 0.7:
