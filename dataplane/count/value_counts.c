@@ -52,7 +52,7 @@ int64_t value_counts_edge(int64_t value)
 // ratio.
 static struct value_count *slot_of(struct value_counts *counts, int64_t value)
 {
-	size_t at = (size_t)((uint64_t)value * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+	size_t at = (size_t)((uint64_t)value * UINT64_C(0x9e3779b97f4a7c15) >> 40);
 
 	while (true) {
 		struct value_count *slot = &counts->slots[at++ & (counts->n_slots - 1)];
