@@ -26,7 +26,8 @@ START_NS = 200_000_000
 """The pause before each kind of act, in which taut-inject prepares."""
 
 _LEAD_NS = 300_000_000
-_READY_S = 10.0
+_READY_S = 60.0
+"""How long the kernel may take to move a device into a control group: usually milliseconds."""
 _LOOK_S = 0.02
 _LONG_NS = 120_000_000_000
 """Longer than any trial of the self-test: such an injector is told when to end."""
@@ -145,6 +146,9 @@ class Disturbance:
         deadline = time.monotonic() + _READY_S
         while thread.is_alive() and _groups_of(device) == before and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
+        if thread.is_alive() and _groups_of(device) == before:
+            why = f"the device was not in its control group after {_READY_S:.0f} s"
+            self._now.failed[act.name] = why
         return thread
 
     def _interrupt(self, acts: Sequence[PathAct]) -> None:
