@@ -101,6 +101,8 @@ install_python() {
 		fail "uv could not install $lock; is a package index reachable?"
 	quietly .venv/bin/uv pip install -p .venv/bin/python --no-deps --no-build-isolation -e . ||
 		fail "uv could not install taut into .venv"
+	# uv keeps what it made of a source package (Spark: 1.4 GB) though no entry names it any more.
+	quietly .venv/bin/uv cache prune || say "uv's cache was not pruned: it may grow"
 	{ grep -sF "$sum" $stamp || :; echo "$lock $sum"; } >$stamp.new
 	mv $stamp.new $stamp
 }
