@@ -162,7 +162,7 @@ def summarise(
     """
     import pyarrow.compute as pc
 
-    rows = distribution.filter(pc.field("metric") == metric)
+    rows = distribution.filter(pc.equal(distribution["metric"], metric))
     names = ("direction", "is_void", "is_cold", "value_ns", "n")
     column = {name: rows[name].to_numpy() for name in names}
     found = {}
