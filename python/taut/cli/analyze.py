@@ -62,7 +62,11 @@ _RemoveOption = Annotated[
     ),
 ]
 _EngineOption = Annotated[
-    str, typer.Option(metavar="ENGINE", help="The SQL engine: duckdb, postgres or spark.")
+    str | None,
+    typer.Option(
+        metavar="ENGINE",
+        help="Count by this SQL engine: duckdb, postgres or spark (default: natively, by none).",
+    ),
 ]
 _MatchOption = Annotated[
     MatchIn,
@@ -105,7 +109,7 @@ def analyze(
     window: _WindowOption = "5s",
     offset: _OffsetOption = "0ns",
     remove: _RemoveOption = None,
-    engine: _EngineOption = "duckdb",
+    engine: _EngineOption = None,
     engine_url: EngineUrlOption = None,
     match: _MatchOption = MatchIn.NATIVE,
     content: _ContentOption = None,
@@ -121,10 +125,9 @@ def analyze(
     A table, a report and a run directory like that of `taut run`; docs/matching.md defines lost,
     duplicate, ambiguous and the other classes.
     """
-    engine_kind(engine, engine_url)
+    engine_kind(engine or "duckdb", engine_url)
     _check_name(name)
-    if str(ingress) == str(egress) == "-":
-        raise InputError("analyze: only one of the captures can be read from stdin; name a file")
+    _check_captures(ingress, egress, reads_twice=remove is not None)
     options = MatchOptions(
         key=key,
         window_ns=parse_duration_ns(window),
@@ -135,8 +138,6 @@ def analyze(
         raise InputError("--match engine: gives a document, no run directory; use it with --json")
     if parquet is not None:
         _check_parquet(parquet, is_alone=as_json and out is None and match is MatchIn.NATIVE)
-    if remove is not None and not (ingress.is_file() and egress.is_file()):
-        raise InputError("--remove: reads both captures twice; store them in files first")
     if with_runs and content is False:
         raise InputError("--with: searches by content, which --no-content forbids; leave one out")
     companions = find_companions(with_runs or [])
@@ -158,6 +159,13 @@ def analyze(
 def _check_name(name: str) -> None:
     if not name.strip() or "/" in name or name.startswith("."):
         raise InputError(f"--name {name!r}: it names folders, too: leave out /, and a . in front")
+
+
+def _check_captures(ingress: Path, egress: Path, *, reads_twice: bool) -> None:
+    if str(ingress) == str(egress) == "-":
+        raise InputError("analyze: only one of the captures can be read from stdin; name a file")
+    if reads_twice and not (ingress.is_file() and egress.is_file()):
+        raise InputError("--remove: reads both captures twice; store them in files first")
 
 
 def _check_parquet(parquet: Path, *, is_alone: bool) -> None:

@@ -35,7 +35,8 @@ class CaptureJob:
     ingress: Path
     egress: Path
     options: MatchOptions
-    engine: str
+    engine: str | None
+    """What counts the packets; None: taut's own programs."""
     engine_url: str | None
     wants_content: bool
     parquet: Path | None = None
@@ -67,7 +68,7 @@ class CaptureJob:
     def document(self, *, match_in_engine: bool) -> CaptureDocument:
         """Measure, and leave no files: give the document."""
         with _scratch() as folder:
-            if match_in_engine or self.engine != "duckdb":
+            if match_in_engine or self.engine is not None:
                 return self._document_of_engine(folder, match_in_engine)
             matched, packets = self._match_as_wanted(folder, [], _load_measuring)
 
@@ -143,7 +144,7 @@ class CaptureJob:
         from taut.analysis.capture_result import capture_document
         from taut.storage.engines import open_engine
 
-        with open_engine(self.engine, self.engine_url) as engine:
+        with open_engine(self.engine or "duckdb", self.engine_url) as engine:
             if match_in_engine:
                 matched, packets = self._match_as_wanted(folder, ["keys"])
                 counts, series = match_and_measure(
