@@ -2,13 +2,15 @@
 
 #include "histogram.h"
 #include "json_writer.h"
+#include "out_file.h"
+#include "packet_blocks.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATH_LEN = 4096, N_RECORDS = 4096, NS_PER_S = 1000000000 };
+enum { N_RECORDS = 4096 };
 
 // In the order of records/layout.py; poll periods are not a packet's.
 static const enum histogram_series counted_series[] = {
@@ -39,39 +41,9 @@ static const char *const extra_counters[N_EXTRA_COUNTERS] = {
 	[COUNT_ORPHANS] = "orphans",
 };
 
-static int path_of(const char *folder, const char *name, char path[static PATH_LEN])
-{
-	int len = snprintf(path, PATH_LEN, "%s/%s", folder, name);
-
-	return len < 0 || len >= PATH_LEN ? -ENAMETOOLONG : 0;
-}
-
-// A tick of such a file is a nanosecond.
-static struct record_file_header header_in_ns(void)
-{
-	return (struct record_file_header){
-		.n_flows = 1,
-		.nominal_tsc_hz = NS_PER_S,
-		.first = {.tsc = 1},
-		.last = {.tsc = NS_PER_S + 1, .mono_raw_ns = NS_PER_S},
-		.thread = "count",
-	};
-}
-
-static int create(const char *folder, const char *name, enum record_kind kind,
-	const struct record_file_header *header, struct record_file *file)
-{
-	char path[PATH_LEN];
-	int err = path_of(folder, name, path);
-
-	return err == 0 ? record_file_create(file, path, kind, header) : err;
-}
-
 int count_report_open_times(const char *folder, struct record_file *times)
 {
-	struct record_file_header header = header_in_ns();
-
-	return create(folder, "times.bin", RECORD_TIME_COUNT, &header, times);
+	return out_file_create(folder, "times.bin", RECORD_TIME_COUNT, times);
 }
 
 int count_report_times(void *context, const struct time_count_record *records, size_t n)
@@ -79,16 +51,18 @@ int count_report_times(void *context, const struct time_count_record *records, s
 	return record_file_append(context, records, n);
 }
 
-static int write_worst(const char *folder, const struct record_file_header *header,
-	const struct packet_record *records, size_t n)
+static int write_worst(struct worst_packets *packets, const char *folder)
 {
-	struct record_file file;
-	int err = create(folder, "worst.bin", RECORD_PACKET, header, &file);
+	const struct packet *worst;
+	size_t n = worst_packets_end(packets, &worst);
+	struct packet_blocks *blocks;
+	int err = packet_blocks_create(folder, "worst.bin", &blocks);
 
 	if (err < 0)
 		return err;
-	err = record_file_append(&file, records, n);
-	int close_err = record_file_close(&file, &header->last);
+	for (size_t i = 0; err == 0 && i < n; i++)
+		err = packet_blocks_add(blocks, &worst[i]);
+	int close_err = packet_blocks_close(blocks);
 	return err < 0 ? err : close_err;
 }
 
@@ -146,19 +120,18 @@ static int write_series(const struct packet_counts *counts, enum histogram_serie
 
 static int write_histograms(const struct packet_counts *counts, const char *folder)
 {
-	struct record_file_header header = header_in_ns();
 	struct histogram_output *out = calloc(1, sizeof(*out));
 
 	if (out == NULL)
 		return -ENOMEM;
-	int err = create(folder, "histograms.bin", RECORD_HISTOGRAM, &header, &out->file);
+	int err = out_file_create(folder, "histograms.bin", RECORD_HISTOGRAM, &out->file);
 	if (err < 0)
 		goto done;
 	for (size_t i = 0; err == 0 && i < sizeof(counted_series) / sizeof(counted_series[0]); i++)
 		err = write_series(counts, counted_series[i], out);
 	if (err == 0)
 		err = flush(out);
-	int close_err = record_file_close(&out->file, &header.last);
+	int close_err = out_file_close(&out->file);
 	if (err == 0)
 		err = close_err;
 done:
@@ -189,8 +162,8 @@ static void print_groups(struct json *json, const struct packet_counts *counts, 
 static int write_json(const char *folder, const char *name,
 	void (*print)(struct json *, const void *), const void *what)
 {
-	char path[PATH_LEN];
-	int err = path_of(folder, name, path);
+	char path[OUT_PATH_LEN];
+	int err = out_path(folder, name, path);
 	FILE *file = err < 0 ? NULL : fopen(path, "we");
 
 	if (file == NULL)
@@ -227,15 +200,12 @@ static void print_count(struct json *json, const void *what)
 	json_end(json);
 }
 
-int count_report_write(
-	struct packet_counts *counts, const struct record_file_header *header, const char *folder)
+int count_report_write(struct packet_counts *counts, const char *folder)
 {
-	const struct packet_record *worst;
-	size_t n = worst_packets_end(packet_counts_worst(counts), &worst);
 	int err = write_histograms(counts, folder);
 
 	if (err == 0)
-		err = write_worst(folder, header, worst, n);
+		err = write_worst(packet_counts_worst(counts), folder);
 	return err == 0 ? write_json(folder, "count.json", print_count, counts) : err;
 }
 

@@ -13,6 +13,5 @@
 int count_report_open_times(const char *folder, struct record_file *times);
 time_counts_give count_report_times;
 
-int count_report_write(
-	struct packet_counts *counts, const struct record_file_header *header, const char *folder);
+int count_report_write(struct packet_counts *counts, const char *folder);
 int count_report_write_episodes(const struct episodes *episodes, const char *folder);

@@ -5,6 +5,8 @@
 
 #include "command_line.h"
 #include "count_report.h"
+#include "late_packets.h"
+#include "out_file.h"
 #include "program.h"
 #include "seq_order.h"
 
@@ -16,7 +18,11 @@ struct count_options {
 	const char *packets, *out;
 	uint64_t flows, worst;
 	int64_t late_above_ns; // INT64_MIN: everything is counted
+	int64_t note_above_ns; // INT64_MIN: nothing is noted
+	bool in_order;
 };
+
+enum { LATE_PACKETS_MOST = 1 << 22 }; // 172 MiB
 
 #define OPTION(member) .offset = offsetof(struct count_options, member)
 
@@ -51,6 +57,18 @@ static const struct option_spec options_table[] = {
 		OPTION(late_above_ns),
 		.default_text = "",
 		.help = "find the episodes of packets that took longer, and count nothing else"},
+	{.name = "in-order",
+		.type = OPTION_FLAG,
+		OPTION(in_order),
+		.default_text = "off",
+		.help = "with --late-above: packets of a direction come in the order of their "
+			"numbers, as in late.bin"},
+	{.name = "note-above",
+		.type = OPTION_SIGNED_DURATION,
+		OPTION(note_above_ns),
+		.default_text = "",
+		.help = "note packets that took longer or did not come in late.bin: those with "
+			"episodes"},
 };
 
 static const char *const positionals[] = {"packets", NULL};
@@ -87,8 +105,31 @@ static int stopped(int err, const struct error *error)
 	return err == -ERANGE ? EXIT_UNMET : EXIT_FAILED;
 }
 
-static int count_packets(
-	struct packet_counts *counts, struct packet_reader *reader, struct error *error)
+struct count_run {
+	struct packet_counts *counts;
+	struct record_file times;
+	struct late_packets *late; // NULL: none are noted
+};
+
+static int open_files(const struct count_options *options, struct count_run *run)
+{
+	int err = count_report_open_times(options->out, &run->times);
+
+	if (err == 0 && options->note_above_ns != INT64_MIN)
+		err = late_packets_create(
+			options->out, options->note_above_ns, LATE_PACKETS_MOST, &run->late);
+	return err;
+}
+
+static int close_files(struct count_run *run)
+{
+	int err = out_file_close(&run->times);
+	int late_err = late_packets_close(run->late);
+
+	return err < 0 ? err : late_err;
+}
+
+static int count_packets(struct count_run *run, struct packet_reader *reader, struct error *error)
 {
 	struct packet_batch batch = {.n = 1};
 	int err = 0;
@@ -96,42 +137,44 @@ static int count_packets(
 	while (err == 0 && batch.n > 0) {
 		err = packet_reader_next(reader, &batch, error);
 		if (err == 0)
-			err = packet_counts_add(counts, &batch, error);
+			err = packet_counts_add(run->counts, &batch, error);
 	}
-	return err < 0 ? err : packet_counts_end(counts, error);
+	return err < 0 ? err : packet_counts_end(run->counts, error);
 }
 
 static int count_all(const struct count_options *options, struct packet_reader *reader)
 {
-	struct record_file times;
-	struct packet_counts_config config = {
-		options->flows, options->worst, count_report_times, &times};
-	struct packet_counts *counts = NULL;
+	struct count_run run = {.times = {.fd = -1}};
 	struct error error;
-	int err = count_report_open_times(options->out, &times);
+	int status = EXIT_DONE;
+	int err = open_files(options, &run);
 
-	if (err < 0)
-		return failed(options->out, err);
-	err = packet_counts_create(&config, &counts);
-	if (err < 0)
-		error_set(&error, "out of memory");
-	else
-		err = count_packets(counts, reader, &error);
-	int status = err < 0 ? stopped(err, &error) : EXIT_DONE;
+	if (err == 0) {
+		const struct packet_counts_config config = {
+			options->flows, options->worst, count_report_times, &run.times, run.late};
+		err = packet_counts_create(&config, &run.counts);
+		if (err < 0)
+			error_set(&error, "out of memory");
+		else
+			err = count_packets(&run, reader, &error);
+		if (err < 0)
+			status = stopped(err, &error);
+	}
 	if (err == 0)
-		err = time_counts_end(packet_counts_by_time(counts));
-	int close_err = record_file_close(&times, &times.header.last);
+		err = time_counts_end(packet_counts_by_time(run.counts));
+	int close_err = close_files(&run);
 	if (err == 0)
 		err = close_err;
 	if (err == 0)
-		err = count_report_write(counts, packet_reader_header(reader), options->out);
+		err = count_report_write(run.counts, options->out);
 	if (err < 0 && status == EXIT_DONE)
 		status = failed(options->out, err);
-	packet_counts_destroy(counts);
+	packet_counts_destroy(run.counts);
 	return status;
 }
 
 struct late_run {
+	bool in_order;
 	struct episodes *episodes;
 	struct seq_order *order[2];
 };
@@ -158,7 +201,8 @@ static int add_batch(struct late_run *run, const struct packet_batch *batch)
 			continue;
 		if (packet->direction > 1 || packet_refusal(packet) != NULL)
 			return -ERANGE;
-		err = seq_order_add(run->order[packet->direction], &in_turn);
+		err = run->in_order ? episodes_add(run->episodes, packet->direction, &in_turn)
+				    : seq_order_add(run->order[packet->direction], &in_turn);
 	}
 	return err;
 }
@@ -187,7 +231,7 @@ static int find_all(struct late_run *run, struct packet_reader *reader, struct e
 
 static int find_episodes(const struct count_options *options, struct packet_reader *reader)
 {
-	struct late_run run = {0};
+	struct late_run run = {.in_order = options->in_order};
 	struct error error;
 	int err = episodes_create(options->late_above_ns, &run.episodes);
 

@@ -31,6 +31,7 @@ struct direction {
 
 struct packet_counts {
 	uint64_t n_flows;
+	struct late_packets *late;
 	struct direction directions[N_DIRECTIONS];
 	struct group_counts groups[N_DIRECTIONS][2]; // [cold]
 	struct value_counts *values[N_SERIES][N_DIRECTIONS][2][2]; // [void][cold]; NULL: none
@@ -62,6 +63,7 @@ int packet_counts_create(const struct packet_counts_config *config, struct packe
 	if (counts == NULL)
 		return -ENOMEM;
 	counts->n_flows = config->n_flows;
+	counts->late = config->late;
 	int err = time_counts_create(config->give_times, config->context, &counts->by_time);
 	if (err == 0)
 		err = worst_packets_create(config->n_worst, &counts->worst);
@@ -193,9 +195,14 @@ static int count_in_flow(struct direction *direction, const struct seq_packet *p
 static int take_in_turn(void *context, const struct seq_packet *packet)
 {
 	struct direction *direction = context;
+	struct late_packets *late = direction->counts->late;
 	int err = count_departure(direction, packet);
 
-	return err < 0 ? err : count_in_flow(direction, packet);
+	if (err == 0)
+		err = count_in_flow(direction, packet);
+	if (err == 0 && late != NULL)
+		err = late_packets_add(late, direction->number, packet);
+	return err;
 }
 
 static int take_receipt(void *context, const struct receipt *receipt)
@@ -240,8 +247,7 @@ static void count_fate(struct group_counts *group, const struct packet *packet)
 	n[COUNT_OUT_OF_SEQUENCE] += (packet->flags & PACKET_OUT_OF_SEQUENCE) != 0;
 }
 
-static int count_received(struct packet_counts *counts, const struct packet *packet,
-	const struct packet_record *record)
+static int count_received(struct packet_counts *counts, const struct packet *packet)
 {
 	uint8_t direction = packet->direction;
 	bool is_void = packet->flags & PACKET_VOID;
@@ -258,7 +264,7 @@ static int count_received(struct packet_counts *counts, const struct packet *pac
 			packet->arrival_window_ns);
 	if (err == 0 && !is_cold) {
 		int64_t latency_ns = packet->received_ns - packet->sent_ns;
-		worst_packets_add(counts->worst, latency_ns, record);
+		worst_packets_add(counts->worst, latency_ns, packet);
 		err = time_counts_add(
 			counts->by_time, packet->sent_ns, latency_ns, direction, is_void);
 	}
@@ -266,8 +272,7 @@ static int count_received(struct packet_counts *counts, const struct packet *pac
 		       : receipt_order_add(counts->directions[direction].by_receipt, &receipt);
 }
 
-static int count_packet(struct packet_counts *counts, const struct packet *packet,
-	const struct packet_record *record)
+static int count_packet(struct packet_counts *counts, const struct packet *packet)
 {
 	bool is_cold = packet->flags & PACKET_COLD;
 	const struct seq_packet in_turn = {
@@ -278,7 +283,7 @@ static int count_packet(struct packet_counts *counts, const struct packet *packe
 		return -ERANGE;
 	count_fate(&counts->groups[packet->direction][is_cold], packet);
 	if (packet->received_ns != NO_TIME)
-		err = count_received(counts, packet, record);
+		err = count_received(counts, packet);
 	if (err == 0 && packet->sent_ns != NO_TIME && packet->due_ns != NO_TIME)
 		err = count_span(counts, SERIES_DEPARTURE_ERROR, packet->direction,
 			packet->flags & PACKET_VOID, is_cold, packet->due_ns, packet->sent_ns);
@@ -323,9 +328,8 @@ int packet_counts_add(
 				packet->direction);
 			return -ERANGE;
 		}
-		int err = packet->flags & EXTRA_FLAGS
-				  ? count_extra(counts, packet)
-				  : count_packet(counts, packet, &batch->records[i]);
+		int err = packet->flags & EXTRA_FLAGS ? count_extra(counts, packet)
+						      : count_packet(counts, packet);
 		if (err < 0)
 			return say(err, packet, error);
 	}

@@ -3,6 +3,7 @@
 // One pass over the records of a trial: the exact counts that every metric of analysis/metrics.py
 // starts from, those by time, and the slowest packets.
 
+#include "late_packets.h"
 #include "packet_reader.h"
 #include "time_counts.h"
 #include "value_counts.h"
@@ -44,6 +45,7 @@ struct packet_counts_config {
 	uint64_t n_worst;
 	time_counts_give *give_times; // what by_time gives away
 	void *context;
+	struct late_packets *late; // NULL: none are noted
 };
 
 struct packet_counts;

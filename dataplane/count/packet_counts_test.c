@@ -12,7 +12,6 @@ static const int64_t no = NO_TIME;
 // A trial in which everything occurs; written in any order of numbers.
 struct made {
 	struct packet packets[N];
-	struct packet_record records[N];
 };
 
 static void make(struct made *made, uint64_t seed)
@@ -43,10 +42,6 @@ static void make(struct made *made, uint64_t seed)
 		struct packet packet = made->packets[i];
 		made->packets[i] = made->packets[to];
 		made->packets[to] = packet;
-	}
-	for (int i = 0; i < N; i++) {
-		made->records[i].seq = made->packets[i].seq;
-		made->records[i].direction = made->packets[i].direction;
 	}
 }
 
@@ -181,7 +176,7 @@ static int check_value(void *context, const struct value_count *count)
 static struct packet_counts *counted(const struct made *made, struct error *error)
 {
 	const struct packet_counts_config config = {N_FLOWS, N_WORST};
-	const struct packet_batch batch = {made->packets, made->records, N};
+	const struct packet_batch batch = {made->packets, N};
 	struct packet_counts *counts;
 
 	assert_int_equal(packet_counts_create(&config, &counts), 0);
@@ -226,7 +221,7 @@ static int compare_latencies(const void *a, const void *b)
 
 static void test_the_slowest_are_kept(void **state)
 {
-	const struct packet_record *records;
+	const struct packet *worst;
 	int64_t latencies_ns[N];
 	struct made made;
 	struct error error;
@@ -238,11 +233,11 @@ static void test_the_slowest_are_kept(void **state)
 			latencies_ns[n++] = made.packets[i].received_ns - made.packets[i].sent_ns;
 	qsort(latencies_ns, n, sizeof(latencies_ns[0]), compare_latencies);
 	struct packet_counts *counts = counted(&made, &error);
-	assert_int_equal(worst_packets_end(packet_counts_worst(counts), &records), N_WORST);
+	assert_int_equal(worst_packets_end(packet_counts_worst(counts), &worst), N_WORST);
 	for (int k = 0; k < N_WORST; k++)
 		for (int i = 0; i < N; i++)
-			if (made.packets[i].seq == records[k].seq &&
-				made.packets[i].direction == records[k].direction)
+			if (made.packets[i].seq == worst[k].seq &&
+				made.packets[i].direction == worst[k].direction)
 				assert_int_equal(
 					made.packets[i].received_ns - made.packets[i].sent_ns,
 					latencies_ns[k]);
@@ -259,9 +254,8 @@ static void test_each_record_has_its_counters(void **state)
 		{3, no, no, 99, 0, PACKET_DUPLICATE | PACKET_LATE, 0},
 		{77, no, no, 99, 0, PACKET_ORPHAN | PACKET_COLD, 1},
 	};
-	const struct packet_record records[6] = {{0}};
 	const struct packet_counts_config config = {1, 1};
-	const struct packet_batch batch = {packets, records, 6};
+	const struct packet_batch batch = {packets, 6};
 	const uint64_t expected[N_PACKET_COUNTERS] = {3, 2, 1, 1, 1, 2, 1, 1};
 	struct packet_counts *counts;
 	struct error error;
@@ -280,9 +274,8 @@ static void test_each_record_has_its_counters(void **state)
 
 static void check_refused(struct packet packet)
 {
-	const struct packet_record record = {0};
 	const struct packet_counts_config config = {1, 1};
-	const struct packet_batch batch = {&packet, &record, 1};
+	const struct packet_batch batch = {&packet, 1};
 	struct packet_counts *counts;
 	struct error error;
 

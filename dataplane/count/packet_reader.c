@@ -1,5 +1,7 @@
 #include "packet_reader.h"
 
+#include "record_file.h"
+
 #include <emmintrin.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +21,12 @@ struct packet_reader {
 	const char *path;
 	struct record_file_header header;
 	double ns_per_tick;
-	uint64_t n_left; // by the header; UINT64_MAX: all there are
-	struct packet_record records[N_BATCH];
+	uint64_t n_left; // records, by the header; UINT64_MAX: all there are
+	size_t at; // of the block: what was given of it
+	union {
+		struct packet_record records[N_BATCH];
+		struct packet_block block;
+	};
 	struct packet packets[N_BATCH];
 };
 
@@ -76,8 +82,9 @@ static int read_header(struct packet_reader *reader, struct error *error)
 		return (int)n;
 	}
 	if (n != (ssize_t)sizeof(*header) || memcmp(header->magic, RECORD_MAGIC, 8) != 0 ||
-		header->version != RECORD_VERSION || header->kind != RECORD_PACKET ||
-		header->record_size != sizeof(struct packet_record)) {
+		header->version != RECORD_VERSION ||
+		(header->kind != RECORD_PACKET && header->kind != RECORD_PACKET_BLOCK) ||
+		header->record_size != record_size_of(header->kind)) {
 		error_set(error,
 			"%s: no packet records of this version; name the packets.bin of "
 			"taut-generate or taut-match",
@@ -120,11 +127,6 @@ void packet_reader_close(struct packet_reader *reader)
 	free(reader);
 }
 
-const struct record_file_header *packet_reader_header(const struct packet_reader *reader)
-{
-	return &reader->header;
-}
-
 // Round to the nearest, halves to even, as numpy.rint does: the same product of two doubles. What
 // 64 bits cannot hold becomes INT64_MIN, which is NO_TIME.
 static inline int64_t span_ns(const struct packet_reader *reader, int64_t ticks)
@@ -163,17 +165,18 @@ static bool convert(struct packet_reader *reader, size_t n)
 	return !is_damaged;
 }
 
-int packet_reader_next(
-	struct packet_reader *reader, struct packet_batch *batch, struct error *error)
+// Read up to n records. Returns how many there were, or -errno with one line in error.
+static ssize_t read_records(
+	struct packet_reader *reader, void *records, size_t n, struct error *error)
 {
-	size_t wanted = reader->n_left < N_BATCH ? (size_t)reader->n_left : N_BATCH;
-	ssize_t n_bytes = read_full(reader->fd, reader->records, wanted * sizeof(*batch->records));
+	size_t wanted = reader->n_left < n ? (size_t)reader->n_left : n;
+	ssize_t n_bytes = read_full(reader->fd, records, wanted * reader->header.record_size);
 
 	if (n_bytes < 0) {
 		error_set(error, "%s: %s", reader->path, strerror((int)-n_bytes));
-		return (int)n_bytes;
+		return n_bytes;
 	}
-	size_t n = (size_t)n_bytes / sizeof(*batch->records);
+	n = (size_t)n_bytes / reader->header.record_size;
 	if (reader->n_left != UINT64_MAX) {
 		reader->n_left -= n;
 		if (n < wanted) {
@@ -181,12 +184,70 @@ int packet_reader_next(
 			return -EINVAL;
 		}
 	}
-	if (!convert(reader, n)) {
+	return (ssize_t)n;
+}
+
+static ssize_t next_records(struct packet_reader *reader, struct error *error)
+{
+	ssize_t n = read_records(reader, reader->records, N_BATCH, error);
+
+	if (n > 0 && !convert(reader, (size_t)n)) {
 		error_set(error,
 			"%s: a time centuries away from the run's start; the file is damaged",
 			reader->path);
 		return -ERANGE;
 	}
-	*batch = (struct packet_batch){reader->packets, reader->records, n};
+	return n;
+}
+
+// Returns 1 or, at the end, 0; or -errno with one line in error.
+static ssize_t next_block(struct packet_reader *reader, struct error *error)
+{
+	ssize_t n = read_records(reader, &reader->block, 1, error);
+
+	if (n == 1 && (reader->block.n == 0 || reader->block.n > PACKET_BLOCK_SIZE)) {
+		error_set(error, "%s: a block of no number of packets; the file is damaged",
+			reader->path);
+		return -EINVAL;
+	}
+	if (n == 0)
+		reader->block.n = 0;
+	reader->at = 0;
+	return n;
+}
+
+static ssize_t next_of_block(struct packet_reader *reader, struct error *error)
+{
+	const struct packet_block *block = &reader->block;
+	ssize_t n_blocks = reader->at < block->n ? 1 : next_block(reader, error);
+
+	if (n_blocks <= 0)
+		return n_blocks;
+	size_t n = block->n - reader->at < N_BATCH ? block->n - reader->at : N_BATCH;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = reader->at + i;
+		reader->packets[i] = (struct packet){
+			.seq = block->seq[at],
+			.due_ns = block->due_ns[at],
+			.sent_ns = block->sent_ns[at],
+			.received_ns = block->received_ns[at],
+			.arrival_window_ns = block->arrival_window_ns[at],
+			.flags = block->flags[at],
+			.direction = block->direction[at],
+		};
+	}
+	reader->at += n;
+	return (ssize_t)n;
+}
+
+int packet_reader_next(
+	struct packet_reader *reader, struct packet_batch *batch, struct error *error)
+{
+	ssize_t n = reader->header.kind == RECORD_PACKET ? next_records(reader, error)
+							 : next_of_block(reader, error);
+
+	if (n < 0)
+		return (int)n;
+	*batch = (struct packet_batch){reader->packets, (size_t)n};
 	return 0;
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Reads a file, or a pipe, of packet records from one end to the other, with their times in
-// nanoseconds since the epoch: the integers that records/convert.py makes of the same ticks.
+// Reads a file, or a pipe, of packets from one end to the other, as records or in blocks, with
+// their times in nanoseconds since the epoch: of ticks the integers that records/convert.py makes
+// of them.
 
 #include "error.h"
 #include "record_format.h"
@@ -22,7 +23,6 @@ struct packet {
 
 struct packet_batch {
 	const struct packet *packets; // valid until the next call
-	const struct packet_record *records; // what each was made of
 	size_t n; // 0: no more
 };
 
@@ -31,8 +31,6 @@ struct packet_reader;
 // path "-": standard input. Returns 0, or -errno with one line in error.
 int packet_reader_open(const char *path, struct packet_reader **out, struct error *error);
 void packet_reader_close(struct packet_reader *reader);
-
-const struct record_file_header *packet_reader_header(const struct packet_reader *reader);
 
 // The next records in the order of the file. Returns 0, or -errno with one line in error: the file
 // is shorter than its header says, or a time is centuries away.

@@ -69,10 +69,58 @@ static void test_ticks_are_rounded_to_the_nearest_halves_to_even(void **state)
 	assert_int_equal(batch.packets[0].direction, 1);
 	assert_int_equal(batch.packets[1].due_ns, NO_TIME);
 	assert_int_equal(batch.packets[1].sent_ns, 10);
-	assert_int_equal(batch.records[1].sent_tsc, EPOCH + 4);
 	assert_int_equal(packet_reader_next(reader, &batch, &error), 0);
 	assert_int_equal(batch.n, 0);
 	packet_reader_close(reader);
+}
+
+static void test_blocks_are_read_to_the_end_of_the_last_one(void **state)
+{
+	static struct packet_block blocks[2];
+	struct record_file_header header = header_of(2);
+	struct packet_reader *reader;
+	struct packet_batch batch = {.n = 1};
+	struct error error;
+	uint64_t n = 0;
+
+	header.kind = RECORD_PACKET_BLOCK;
+	header.record_size = sizeof(blocks[0]);
+	blocks[0].n = PACKET_BLOCK_SIZE;
+	blocks[1].n = 3;
+	for (uint64_t i = 0; i < 2 * PACKET_BLOCK_SIZE; i++) {
+		blocks[i / PACKET_BLOCK_SIZE].seq[i % PACKET_BLOCK_SIZE] = i;
+		blocks[i / PACKET_BLOCK_SIZE].sent_ns[i % PACKET_BLOCK_SIZE] = -(int64_t)i;
+		blocks[i / PACKET_BLOCK_SIZE].received_ns[i % PACKET_BLOCK_SIZE] = NO_TIME;
+	}
+	assert_int_equal(open_made(&header, blocks, sizeof(blocks), &reader), 0);
+	while (batch.n > 0) {
+		assert_int_equal(packet_reader_next(reader, &batch, &error), 0);
+		for (size_t i = 0; i < batch.n; i++, n++) {
+			assert_int_equal(batch.packets[i].seq, n);
+			assert_int_equal(batch.packets[i].sent_ns, -(int64_t)n);
+			assert_int_equal(batch.packets[i].received_ns, NO_TIME);
+		}
+	}
+	assert_int_equal(n, PACKET_BLOCK_SIZE + 3);
+	packet_reader_close(reader);
+}
+
+static void test_a_block_of_more_packets_than_it_holds_is_refused(void **state)
+{
+	static struct packet_block block;
+	struct record_file_header header = header_of(1);
+	struct packet_reader *reader;
+	struct packet_batch batch;
+	struct error error;
+
+	header.kind = RECORD_PACKET_BLOCK;
+	header.record_size = sizeof(block);
+	for (int i = 0; i < 2; i++) {
+		block.n = i == 0 ? 0 : PACKET_BLOCK_SIZE + 1;
+		assert_int_equal(open_made(&header, &block, sizeof(block), &reader), 0);
+		assert_int_equal(packet_reader_next(reader, &batch, &error), -EINVAL);
+		packet_reader_close(reader);
+	}
 }
 
 static void test_a_writer_that_died_leaves_what_it_wrote(void **state)
@@ -148,6 +196,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ticks_are_rounded_to_the_nearest_halves_to_even),
+		cmocka_unit_test(test_blocks_are_read_to_the_end_of_the_last_one),
+		cmocka_unit_test(test_a_block_of_more_packets_than_it_holds_is_refused),
 		cmocka_unit_test(test_a_writer_that_died_leaves_what_it_wrote),
 		cmocka_unit_test(test_a_file_that_is_cut_short_is_refused),
 		cmocka_unit_test(test_a_time_beyond_64_bits_is_refused),

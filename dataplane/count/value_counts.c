@@ -7,28 +7,33 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { N_DENSE = VALUE_DENSE_END - VALUE_DENSE_LEAST, FIRST_SLOTS = 1 << 10 };
+enum {
+	N_DENSE = VALUE_DENSE_END - VALUE_DENSE_LEAST,
+	DENSE_BYTES = N_DENSE * sizeof(uint32_t),
+	FIRST_SLOTS = 1 << 10,
+};
 
 int value_counts_init(struct value_counts *counts)
 {
-	size_t size = N_DENSE * sizeof(*counts->dense);
-
 	*counts = (struct value_counts){.n_slots = FIRST_SLOTS};
-	counts->dense = aligned_alloc(size, size);
+	counts->dense =
+		mmap(NULL, DENSE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (counts->dense == MAP_FAILED)
+		counts->dense = NULL;
 	counts->slots = calloc(FIRST_SLOTS, sizeof(*counts->slots));
 	if (counts->dense == NULL || counts->slots == NULL) {
 		value_counts_fini(counts);
 		return -ENOMEM;
 	}
-	// Fewer TLB misses where the kernel grants it; refusal costs nothing.
-	(void)madvise(counts->dense, size, MADV_HUGEPAGE);
-	memset(counts->dense, 0, size);
+	// Only pages of values that occur are resident: few of most tables.
+	(void)madvise(counts->dense, DENSE_BYTES, MADV_NOHUGEPAGE);
 	return 0;
 }
 
 void value_counts_fini(struct value_counts *counts)
 {
-	free(counts->dense);
+	if (counts->dense != NULL)
+		munmap(counts->dense, DENSE_BYTES);
 	free(counts->slots);
 	memset(counts, 0, sizeof(*counts));
 }

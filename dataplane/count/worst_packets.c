@@ -6,14 +6,14 @@
 
 struct kept {
 	int64_t latency_ns;
-	struct packet_record record;
+	struct packet packet;
 };
 
 // A heap: each is faster than the two below it, so the first is the one to go.
 struct worst_packets {
 	size_t n_wanted, n;
 	struct kept *kept;
-	struct packet_record *records;
+	struct packet *packets;
 };
 
 int worst_packets_create(size_t n, struct worst_packets **out)
@@ -24,8 +24,8 @@ int worst_packets_create(size_t n, struct worst_packets **out)
 		return -ENOMEM;
 	worst->n_wanted = n;
 	worst->kept = calloc(n + 1, sizeof(*worst->kept));
-	worst->records = calloc(n + 1, sizeof(*worst->records));
-	if (worst->kept == NULL || worst->records == NULL) {
+	worst->packets = calloc(n + 1, sizeof(*worst->packets));
+	if (worst->kept == NULL || worst->packets == NULL) {
 		worst_packets_destroy(worst);
 		return -ENOMEM;
 	}
@@ -38,7 +38,7 @@ void worst_packets_destroy(struct worst_packets *worst)
 	if (worst == NULL)
 		return;
 	free(worst->kept);
-	free(worst->records);
+	free(worst->packets);
 	free(worst);
 }
 
@@ -46,9 +46,9 @@ static bool is_faster(const struct kept *a, const struct kept *b)
 {
 	if (a->latency_ns != b->latency_ns)
 		return a->latency_ns < b->latency_ns;
-	if (a->record.seq != b->record.seq)
-		return a->record.seq > b->record.seq;
-	return a->record.direction > b->record.direction;
+	if (a->packet.seq != b->packet.seq)
+		return a->packet.seq > b->packet.seq;
+	return a->packet.direction > b->packet.direction;
 }
 
 static void swap(struct kept *a, struct kept *b)
@@ -80,13 +80,12 @@ static void sift_up(struct worst_packets *worst, size_t at)
 	}
 }
 
-void worst_packets_add(
-	struct worst_packets *worst, int64_t latency_ns, const struct packet_record *record)
+void worst_packets_add(struct worst_packets *worst, int64_t latency_ns, const struct packet *packet)
 {
 	if (worst->n == worst->n_wanted &&
 		(worst->n == 0 || latency_ns < worst->kept[0].latency_ns))
 		return;
-	struct kept kept = {latency_ns, *record};
+	struct kept kept = {latency_ns, *packet};
 	if (worst->n < worst->n_wanted) {
 		worst->kept[worst->n] = kept;
 		sift_up(worst, worst->n++);
@@ -96,16 +95,16 @@ void worst_packets_add(
 	}
 }
 
-size_t worst_packets_end(struct worst_packets *worst, const struct packet_record **records)
+size_t worst_packets_end(struct worst_packets *worst, const struct packet **packets)
 {
 	size_t n = worst->n;
 
 	while (worst->n > 0) {
 		worst->n--;
-		worst->records[worst->n] = worst->kept[0].record;
+		worst->packets[worst->n] = worst->kept[0].packet;
 		worst->kept[0] = worst->kept[worst->n];
 		sift_down(worst, 0);
 	}
-	*records = worst->records;
+	*packets = worst->packets;
 	return n;
 }

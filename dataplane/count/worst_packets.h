@@ -2,7 +2,7 @@
 
 // The slowest packets: those of the highest latency, of equal ones the lower number and direction.
 
-#include "record_format.h"
+#include "packet_reader.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@ struct worst_packets;
 int worst_packets_create(size_t n, struct worst_packets **out);
 void worst_packets_destroy(struct worst_packets *worst);
 
-// record is copied if it is kept.
+// packet is copied if it is kept.
 void worst_packets_add(
-	struct worst_packets *worst, int64_t latency_ns, const struct packet_record *record);
+	struct worst_packets *worst, int64_t latency_ns, const struct packet *packet);
 
-// End the adding: the records, slowest first; they are freed with the rest. Returns how many.
-size_t worst_packets_end(struct worst_packets *worst, const struct packet_record **records);
+// End the adding: the packets, slowest first; they are freed with the rest. Returns how many.
+size_t worst_packets_end(struct worst_packets *worst, const struct packet **packets);

@@ -138,6 +138,17 @@ static const struct field time_count_record[] = {
 	FIELD(time_count_record, reserved),
 };
 
+static const struct field packet_block[] = {
+	FIELD(packet_block, n),
+	FIELD(packet_block, seq),
+	FIELD(packet_block, due_ns),
+	FIELD(packet_block, sent_ns),
+	FIELD(packet_block, received_ns),
+	FIELD(packet_block, arrival_window_ns),
+	FIELD(packet_block, flags),
+	FIELD(packet_block, direction),
+};
+
 static const struct layout layouts[] = {
 	LAYOUT(clock_point, clock_point),
 	LAYOUT(record_file_header, record_file_header),
@@ -148,6 +159,7 @@ static const struct layout layouts[] = {
 	LAYOUT(histogram_record, histogram_record),
 	LAYOUT(frame_record, frame_record),
 	LAYOUT(time_count_record, time_count_record),
+	LAYOUT(packet_block, packet_block),
 };
 
 static const struct constant record_kind[] = {
@@ -158,6 +170,7 @@ static const struct constant record_kind[] = {
 	CONSTANT(RECORD_FRAME),
 	CONSTANT(RECORD_INJECTION),
 	CONSTANT(RECORD_TIME_COUNT),
+	CONSTANT(RECORD_PACKET_BLOCK),
 };
 
 static const struct constant packet_flag[] = {

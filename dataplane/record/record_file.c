@@ -22,6 +22,8 @@ size_t record_size_of(enum record_kind kind)
 		return sizeof(struct frame_record);
 	case RECORD_TIME_COUNT:
 		return sizeof(struct time_count_record);
+	case RECORD_PACKET_BLOCK:
+		return sizeof(struct packet_block);
 	}
 	return 0;
 }

@@ -23,6 +23,7 @@ enum record_kind {
 	RECORD_FRAME = 5,
 	RECORD_INJECTION = 6,
 	RECORD_TIME_COUNT = 7,
+	RECORD_PACKET_BLOCK = 8,
 };
 
 // Written when the file is opened, again with last and n_records when it is closed. A header
@@ -182,6 +183,22 @@ struct time_count_record {
 	uint8_t reserved[6];
 };
 
+// Packets by column, their times in nanoseconds: how taut-count and Python hand them to each other.
+enum {
+	PACKET_BLOCK_SIZE = 1 << 12,
+};
+
+struct packet_block {
+	uint64_t n; // packets, at least one; behind them a column means nothing
+	uint64_t seq[PACKET_BLOCK_SIZE];
+	int64_t due_ns[PACKET_BLOCK_SIZE]; // since the epoch, as the other two; INT64_MIN: never
+	int64_t sent_ns[PACKET_BLOCK_SIZE];
+	int64_t received_ns[PACKET_BLOCK_SIZE];
+	int64_t arrival_window_ns[PACKET_BLOCK_SIZE];
+	uint16_t flags[PACKET_BLOCK_SIZE]; // enum packet_flag
+	uint8_t direction[PACKET_BLOCK_SIZE];
+};
+
 enum histogram_series {
 	SERIES_SERVICE = 0, // received - sent
 	SERIES_INTENT = 1, // received - due
@@ -222,4 +239,6 @@ static_assert(sizeof(struct event_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct injection_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct histogram_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct time_count_record) == 32, "read by records/layout.py");
+static_assert(
+	sizeof(struct packet_block) == 8 + 43 * PACKET_BLOCK_SIZE, "read by records/layout.py");
 static_assert(sizeof(struct frame_record) == 40, "read by records/layout.py");

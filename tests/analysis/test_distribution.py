@@ -51,8 +51,7 @@ def test_jitter_equals_a_loop_over_packets(trial):
 
 
 def test_histogram_of_the_generator_gives_the_same_latency(trial):
-    with open_engine("duckdb") as engine:
-        coarse = measure_histogram(engine, trial / "histogram.parquet")
+    coarse = measure_histogram(trial / "histogram.parquet")
     exact = measure(trial / "packets.parquet", 3)
 
     for metric in ("latency", "latency_from_intent", "departure_error", "arrival_window"):

@@ -23,7 +23,7 @@ from made_run import VARIANTS, make_run
 from taut.cli.help import Context
 from taut.cli.main import TAUT, run_command
 from taut.core.binaries import BINARIES, find_binary
-from taut.records.restore import header_in_ns, restored
+from taut.records.restore import header_of_blocks, restored
 from terminal import WIDTHS
 
 ROOT = Path(__file__).parents[2]
@@ -226,7 +226,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_run(folder / "runs" / name, tuple(small), repetitions=1)
     packets = next(folder.glob("runs/first/trials/*/packets.parquet"))
     records = b"".join(part.tobytes() for part in restored(packets))
-    (folder / "packets.bin").write_bytes(header_in_ns() + records)
+    (folder / "packets.bin").write_bytes(header_of_blocks() + records)
     (folder / "captures").mkdir()
     pair = made_pair(2_000)
     for side, frames in (("pre", pair.ingress), ("post", pair.egress)):

@@ -16,7 +16,7 @@ from made_run import MadeTrial, MadeVariant, make_run
 from stages import SPARK_AT_LENGTH
 from taut.analysis import tables
 from taut.analysis.blocks import count_by_time
-from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
+from taut.analysis.distribution import measure_packets, select_metric
 from taut.analysis.episode import find_episodes
 from taut.analysis.metric import Shape
 from taut.analysis.metrics import METRICS
@@ -101,15 +101,6 @@ def test_every_distribution_and_counter_is_the_same(measured):
     assert got.distribution.equals(expected.distribution)
     assert got.distribution.num_rows > 100
     assert got.counts == expected.counts
-
-
-@SPARK_AT_LENGTH
-def test_generators_histogram_is_the_same(run, engine_at):
-    histogram = next(run.glob("trials/*device*")) / "histogram.parquet"
-
-    expected, got = both(lambda e: measure_histogram(e, histogram), engine_at)
-
-    assert got.distribution.equals(expected.distribution)
 
 
 @SPARK_AT_LENGTH

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from taut.analysis.metric import Shape
 from taut.analysis.metrics import METRICS
@@ -80,21 +81,21 @@ def measure_capture(engine: Engine, packets: Path, histogram: Path) -> Measured:
     for metric in METRICS:
         if metric.shape is Shape.COUNTS:
             _add_counts(counts, engine.query(metric.sql))
-    return Measured(measure_histogram(engine, histogram).distribution, counts)
+    return Measured(measure_histogram(histogram).distribution, counts)
 
 
-def measure_histogram(engine: Engine, histogram: Path) -> Measured:
+def measure_histogram(histogram: Path) -> Measured:
     """Take the distributions the generator counted itself, at its resolution.
 
     A bucket wider than one nanosecond is entered at its lowest value.
     """
-    engine.load({"bucket": histogram})
+    rows = pq.read_table(histogram, columns=["series", *_KEYS[1:], "n"])
     parts = [
-        labelled(metric.name, engine.query(_bucket_sql(metric.series)))
+        labelled(metric.name, rows.filter(pc.equal(rows["series"], metric.series)))
         for metric in METRICS
         if metric.series is not None
     ]
-    return Measured(derive(engine, merge(parts)), None)
+    return Measured(with_pdv(merge(parts)), None)
 
 
 def merge(parts: Sequence[pa.Table]) -> pa.Table:
@@ -131,20 +132,27 @@ def derive(engine: Engine, distribution: pa.Table) -> pa.Table:
     return pa.concat_tables([select_metric(part, name) for name in names for part in parts])
 
 
+def with_pdv(distribution: pa.Table) -> pa.Table:
+    """Add the one metric that is computed from another, without an engine: as metrics.py has it.
+
+    Metrics are in the order of their names.
+    """
+    latency = select_metric(distribution, "latency")
+    warm = latency.filter(pc.invert(latency["is_cold"]))
+    parts = []
+    for direction in sorted(pc.unique(warm["direction"]).to_pylist()):
+        rows = warm.filter(pc.equal(warm["direction"], direction))
+        value_ns = pc.subtract(rows["value_ns"], pc.min(rows["value_ns"]))
+        rows = rows.set_column(SCHEMA.get_field_index("value_ns"), "value_ns", value_ns)
+        parts.append(labelled("pdv", rows.drop_columns("metric")))
+    at = pc.sum(pc.less(distribution["metric"], "pdv")).as_py() or 0
+    return pa.concat_tables([distribution.slice(0, at), *parts, distribution.slice(at)])
+
+
 def labelled(metric: str, rows: pa.Table) -> pa.Table:
     """Give rows of a metric's SELECT as those of a distribution."""
     name = pa.repeat(pa.scalar(metric), rows.num_rows)
     return rows.append_column("metric", name).select(SCHEMA.names).cast(SCHEMA)
-
-
-def _bucket_sql(series: str) -> str:
-    return f"""
-SELECT CAST(direction AS INTEGER) AS direction, is_void, is_cold,
-    CAST(value_ns AS BIGINT) AS value_ns, CAST(SUM(n) AS BIGINT) AS n
-FROM bucket
-WHERE series = '{series}'
-GROUP BY direction, is_void, is_cold, value_ns
-ORDER BY direction, is_void, is_cold, value_ns"""
 
 
 def _add_counts(counts: Counts, rows: pa.Table) -> None:

@@ -7,11 +7,12 @@ of its first packet to the receipt of its last.  A device that stops for 5 ms at
 one episode of 5 ms that hits 500 packets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
+import numpy as np
+import pyarrow.parquet as pq
 
 from taut.records.documents.json_form import parse
 from taut.records.documents.results import EpisodeOfTrial, Episodes, GapOverlap
@@ -38,37 +39,26 @@ def find_episodes(engine: Engine, gaps: Path | None, threshold_ns: int) -> Episo
     engine.define("hit", _HIT.format(threshold_ns=threshold_ns))
     engine.define("island", _ISLAND)
     totals = engine.query(_TOTAL).to_pylist()[0]
-    worst = engine.query(f"{_WORST} LIMIT {WORST}")
-    return with_gaps(engine, gaps, threshold_ns, totals, worst)
+    rows = engine.query(f"{_WORST} LIMIT {WORST}").to_pylist()
+    longest = [{name: int(n) for name, n in row.items() if n is not None} for row in rows]
+    return with_gaps(gaps, threshold_ns, totals, longest)
 
 
 def with_gaps(
-    engine: Engine,
     gaps: Path | None,
     threshold_ns: int,
     totals: Mapping[str, int | None],
-    longest: pa.Table,
+    longest: Sequence[Mapping[str, int]],
 ) -> Episodes:
-    """Give the episodes that were found, the longest ones with the logged gaps they overlap.
-
-    `longest` has the columns of EPISODE_SCHEMA.
-    """
-    engine.load({"episode": longest})
-    rows = engine.query("SELECT * FROM episode ORDER BY start_ns, direction").to_pylist()
-    overlaps = _overlaps(engine, gaps)
+    """Give the episodes that were found, the longest ones with the logged gaps they overlap."""
+    overlaps: Sequence[_Overlaps] = [{} for _ in longest]
+    if gaps is not None:
+        overlaps = _overlaps(longest, gaps)
     worst = [
-        parse(
-            EpisodeOfTrial,
-            {
-                **{name: int(value) for name, value in row.items() if value is not None},
-                "void": _void_word(row),
-                "gaps": overlaps.get((int(row["direction"]), int(row["first_seq"])), {}),
-            },
-            "episode",
-        )
-        for row in rows
+        parse(EpisodeOfTrial, {**row, "void": _void_word(row), "gaps": of_row}, "episode")
+        for row, of_row in zip(longest, overlaps, strict=True)
     ]
-    worst.sort(key=lambda e: (-e.duration_ns, e.start_ns))
+    worst.sort(key=lambda e: (-e.duration_ns, e.start_ns, e.direction))
     return Episodes(
         threshold_ns=threshold_ns,
         **{name: int(value or 0) for name, value in totals.items()},
@@ -118,42 +108,29 @@ FROM island
 WHERE late > 0
 ORDER BY duration_ns DESC, start_ns, direction"""
 
-EPISODE_SCHEMA = pa.schema(
-    [
-        (name, pa.int64())
-        for name in (
-            *("direction", "due_ns", "start_ns", "end_ns", "duration_ns", "depth_ns", "first_seq"),
-            *("packets", "late", "lost", "unsent", "void_packets"),
-        )
-    ]
-)
-
-_OVERLAP = """
-SELECT e.direction AS direction, e.first_seq AS first_seq, g.thread AS thread, COUNT(*) AS n,
-    CAST(SUM(CASE WHEN g.end_ns < e.end_ns THEN g.end_ns ELSE e.end_ns END
-        - CASE WHEN g.start_ns > e.start_ns THEN g.start_ns ELSE e.start_ns END) AS BIGINT)
-        AS overlap_ns
-FROM episode e
-JOIN gap g ON g.start_ns < e.end_ns AND g.end_ns > e.start_ns
-GROUP BY e.direction, e.first_seq, g.thread
-ORDER BY e.direction, e.first_seq, g.thread"""
-
-_Overlaps = dict[tuple[int, int], dict[str, GapOverlap]]
+_Overlaps = dict[str, GapOverlap]
+"""Of one episode, by the thread that had the gaps."""
 
 
-def _overlaps(engine: Engine, gaps: Path | None) -> _Overlaps:
-    """How much of each listed episode lies in logged gaps of the generator and the forwarder."""
-    if gaps is None:
-        return {}
-    engine.load({"gap": gaps})
-    found: _Overlaps = {}
-    for row in engine.query(_OVERLAP).to_pylist():
-        by_thread = found.setdefault((int(row["direction"]), int(row["first_seq"])), {})
-        by_thread[row["thread"]] = GapOverlap(int(row["n"]), int(row["overlap_ns"]))
-    return found
+def _overlaps(episodes: Sequence[Mapping[str, int]], gaps: Path) -> Sequence[_Overlaps]:
+    """How much of each episode lies in logged gaps of the generator and the forwarder."""
+    found: Sequence[_Overlaps] = [{} for _ in episodes]
+    with pq.ParquetFile(gaps) as file:
+        for batch in file.iter_batches(columns=["start_ns", "end_ns", "thread"]):
+            starts, ends = (batch[name].to_numpy() for name in ("start_ns", "end_ns"))
+            for episode, of_episode in zip(episodes, found, strict=True):
+                hit = (starts < episode["end_ns"]) & (ends > episode["start_ns"])
+                for at in np.flatnonzero(hit).tolist():
+                    overlap_ns = min(int(ends[at]), episode["end_ns"]) - max(
+                        int(starts[at]), episode["start_ns"]
+                    )
+                    thread = batch["thread"][at].as_py()
+                    before = of_episode.get(thread, GapOverlap(0, 0))
+                    of_episode[thread] = GapOverlap(before.n + 1, before.overlap_ns + overlap_ns)
+    return [dict(sorted(of_episode.items())) for of_episode in found]
 
 
-def _void_word(row: dict[str, int]) -> str:
+def _void_word(row: Mapping[str, int]) -> str:
     if not row["void_packets"]:
         return "none"
     return "all" if row["void_packets"] == row["packets"] else "some"

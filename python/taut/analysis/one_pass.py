@@ -6,7 +6,7 @@ and an engine counts it (docs/adr/0014).
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,10 @@ import pyarrow as pa
 from taut.analysis import blocks, distribution, worst
 from taut.analysis.blocks import TimeCounts
 from taut.analysis.distribution import Counts, Measured
-from taut.analysis.episode import EPISODE_SCHEMA, Threshold, with_gaps
+from taut.analysis.episode import Threshold, with_gaps
 from taut.analysis.metrics import METRICS
 from taut.binaries import count
 from taut.core.binaries import find_binary_or_none
-from taut.records.clock import fit_of
 from taut.records.documents.count import (
     COUNT_FILE,
     EPISODES_FILE,
@@ -34,7 +33,8 @@ from taut.records.documents.results import Episodes
 from taut.records.layout import SERIES, PacketFlag, RecordKind
 from taut.records.raw_file import Records, open_raw
 from taut.records.restore import NotForOnePassError, likely_median_ns, restored
-from taut.storage.engine import Engine
+
+_MOST_NOTED_NS = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class OnePass:
     """What one pass over a trial found."""
 
     packets: Path
-    late: "_LatePackets"
+    late: Path
+    """Packets that took longer than `late_above_ns`, or did not come; not there: too many."""
+    late_above_ns: int
     distribution: pa.Table
     """The metrics that are not derived from others."""
     not_exact: str | None
@@ -51,69 +53,47 @@ class OnePass:
     times: TimeCounts
     worst: pa.Table
 
-    def measured(self, engine: Engine) -> Measured:
-        """Give every metric; the engine computes those that are derived."""
-        table = distribution.derive(engine, self.distribution)
+    def measured(self) -> Measured:
+        """Give every metric, also the one that is computed from another."""
+        table = distribution.with_pdv(self.distribution)
         return Measured(table, self.counts, self.not_exact)
 
-    def episodes(self, engine: Engine, gaps: Path | None, threshold_ns: int) -> Episodes:
-        """Find the episodes among late packets; the engine joins the longest with logged gaps."""
-        late: Iterable[Records] | None = self.late.above(threshold_ns)
-        if late is None:
-            late = restored(self.packets, threshold_ns)
+    def episodes(self, gaps: Path | None, threshold_ns: int) -> Episodes:
+        """Find the episodes among late packets, the longest ones with the gaps they overlap."""
+        noted = self.late_above_ns <= threshold_ns and self.late.is_file()
+        late = self.late if noted else restored(self.packets, threshold_ns)
         with _folder() as folder:
-            count.count(late, folder, late_above_ns=threshold_ns)
+            count.count(late, folder, late_above_ns=threshold_ns, in_order=noted)
             found = read_document(EpisodesDocument, folder / EPISODES_FILE)
-        longest = pa.Table.from_pylist([dict(row) for row in found.worst], EPISODE_SCHEMA)
-        return with_gaps(engine, gaps, threshold_ns, found.totals, longest)
+        return with_gaps(gaps, threshold_ns, found.totals, found.worst)
 
 
-def count_in_one_pass(packets: Path, n_flows: int, threshold: Threshold) -> OnePass | None:
+@contextmanager
+def counted_in_one_pass(
+    packets: Path, n_flows: int, threshold: Threshold
+) -> Iterator[OnePass | None]:
     """Count the packets of packets.parquet; None where an engine has to do it.
 
     That is where taut-count is not built, or one pass cannot count these packets. Episodes of
     packets above the threshold are found faster than others.
     """
+    with _folder() as folder:
+        yield _counted(packets, n_flows, threshold, folder)
+
+
+def _counted(packets: Path, n_flows: int, threshold: Threshold, folder: Path) -> OnePass | None:
     if find_binary_or_none(count.PROGRAM) is None:
         return None
-    late = _LatePackets(threshold.at(likely_median_ns(packets)) // 2)
-    with _folder() as folder:
-        try:
-            count.count(late.noted(restored(packets)), folder, n_flows=n_flows)
-        except NotForOnePassError:
-            return None
-        return _read(packets, late, folder)
-
-
-class _LatePackets:
-    """Records that took longer than `above_ns` or did not come, noted as they pass by.
-
-    Some that did neither are among them; taut-count knows which. There is a limit to their number.
-    """
-
-    _MOST = 1 << 19
-
-    def __init__(self, above_ns: int) -> None:
-        self._above_ns = above_ns
-        self._parts: list[Records] | None = []
-        self._n = 0
-
-    def noted(self, parts: Iterable[Records]) -> Iterator[Records]:
-        """Give the parts as they are."""
-        for records in parts:
-            if self._parts is not None:
-                # What was not received has a time of 0: the difference is less than nothing.
-                took = (records["received_tsc"] - records["sent_tsc"]).view(np.int64)
-                chosen = records[(took > self._above_ns) | (records["received_tsc"] == 0)]
-                self._parts.append(chosen)
-                self._n += len(chosen)
-                if self._n > self._MOST:
-                    self._parts = None
-            yield records
-
-    def above(self, threshold_ns: int) -> Sequence[Records] | None:
-        """Give them if all packets that took longer than the threshold are among them."""
-        return self._parts if threshold_ns >= self._above_ns else None
+    # The median of some packets is not quite that of all; of damaged ones it is anything.
+    above_ns = min(threshold.at(likely_median_ns(packets)) // 2, _MOST_NOTED_NS)
+    try:
+        count.count(restored(packets), folder, n_flows=n_flows, note_above_ns=above_ns)
+    except NotForOnePassError:
+        return None
+    found = _read(packets, above_ns, folder)
+    # What decoding and adding up took is more than the tables, and Arrow keeps it.
+    pa.default_memory_pool().release_unused()
+    return found
 
 
 @contextmanager
@@ -122,14 +102,15 @@ def _folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _read(packets: Path, late: _LatePackets, folder: Path) -> OnePass:
+def _read(packets: Path, late_above_ns: int, folder: Path) -> OnePass:
     document = read_document(CountDocument, folder / COUNT_FILE)
     values, not_exact = _distributions(folder / count.HISTOGRAMS)
     columns = ("start_ns", "direction", "is_void", "value_ns", "n")
     times = open_raw(folder / count.TIMES, RecordKind.TIME_COUNT)
     return OnePass(
         packets,
-        late,
+        folder / count.LATE,
+        late_above_ns,
         values,
         _not_exact_words(not_exact, document) if not_exact else None,
         _counts((*document.packets, *document.extra)),
@@ -152,12 +133,17 @@ def _not_exact_words(metrics: Sequence[str], document: CountDocument) -> str:
 
 
 def _worst(path: Path) -> pa.Table:
-    file = open_raw(path, RecordKind.PACKET)
-    records, fit = np.concatenate([np.zeros(0, file.dtype), *file.chunks()]), fit_of(file.header)
-    sent_ns, received_ns = (fit.times_ns(records[f"{name}_tsc"]) for name in ("sent", "received"))
+    blocks = open_raw(path, RecordKind.PACKET_BLOCK).chunks(1)
+    parts = [_columns_of(block[0], int(block["n"][0])) for block in blocks]
+    return pa.concat_tables([worst.SCHEMA.empty_table(), *parts])
+
+
+def _columns_of(block: np.void, n: int) -> pa.Table:
+    sent_ns = block["sent_ns"][:n]
     columns = (
-        *(records["seq"], records["direction"], sent_ns, received_ns - sent_ns),
-        records["flags"] & PacketFlag.VOID != 0,
+        *(block["seq"][:n], block["direction"][:n]),
+        *(sent_ns, block["received_ns"][:n] - sent_ns),
+        block["flags"][:n] & PacketFlag.VOID != 0,
     )
     return pa.table(dict(zip(worst.SCHEMA.names, columns, strict=True))).cast(worst.SCHEMA)
 

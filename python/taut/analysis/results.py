@@ -33,9 +33,10 @@ from taut.records.documents.results import (
 from taut.records.documents.trial import AS_FOUND
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
+from taut.storage.lazy import LazyEngine
 
-_SMALL_TABLES = "duckdb"
-"""The engine for what is left where one pass counted the packets, or could not."""
+_FALLBACK = "duckdb"
+"""The engine for what one pass cannot count, or was not recorded packet by packet."""
 
 
 def analyse_run(
@@ -70,20 +71,23 @@ def _analyse_all(
     trials: Sequence[TrialDirectory], engine_name: str | None, url: str | None, threshold: Threshold
 ) -> Iterator[TrialResult]:
     """Analyse as many trials at once as there are cores; with a server, one after the other."""
-    if engine_name is None or engine_kind(engine_name).is_embedded:
-        yield from spread(partial(_analyse_one, engine_name, url, threshold), trials)
+    if engine_kind(engine_name or _FALLBACK, url).is_embedded:
+        yield from spread(partial(_analyse_one, engine_name, threshold), trials)
         return
-    with open_engine(engine_name, url) as engine:
+    with open_engine(engine_name or _FALLBACK, url) as engine:
         for trial in trials:
             # Whoever names a server wants it to do the counting.
             yield analyse_trial(trial, engine, threshold, trust_histograms=False)
 
 
 def _analyse_one(
-    engine_name: str | None, url: str | None, threshold: Threshold, trial: TrialDirectory
+    engine_name: str | None, threshold: Threshold, trial: TrialDirectory
 ) -> TrialResult:
-    with open_engine(engine_name or _SMALL_TABLES, url) as engine:
-        return analyse_trial(trial, engine, threshold, in_one_pass=engine_name is None)
+    with LazyEngine(engine_name or _FALLBACK) as engine:
+        result = analyse_trial(trial, engine, threshold, in_one_pass=engine_name is None)
+    # Before the next trial, or the figures: Arrow keeps what it freed.
+    pa.default_memory_pool().release_unused()
+    return result
 
 
 def read_distribution(run: Path, trial: str) -> pa.Table:

@@ -1,6 +1,7 @@
 """One trial's entry of results.json, and the files analysis leaves in the trial's folder."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from taut.analysis.episode import Threshold, find_episodes
 from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
-from taut.analysis.one_pass import OnePass, count_in_one_pass
+from taut.analysis.one_pass import OnePass, counted_in_one_pass
 from taut.analysis.reconcile import by_warm_up, failed_sums
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
 from taut.analysis.trial_names import device_of, load_of_trial
@@ -77,8 +78,21 @@ def analyse_trial(
     generator = trial.meta.generator
     if not trial.is_whole or generator is None or not generator.counters:
         return result
-    passed = _one_pass(trial, threshold) if in_one_pass else None
-    measured = _measure(trial, engine, trust_histograms, passed)
+    with _one_pass(trial, threshold) if in_one_pass else nullcontext() as passed:
+        measured = _measure(trial, engine, trust_histograms, passed)
+        return _analysed(result, trial, generator, engine, threshold, measured, passed)
+
+
+def _analysed(
+    result: TrialResult,
+    trial: TrialDirectory,
+    generator: GeneratorResult,
+    engine: Engine,
+    threshold: Threshold,
+    measured: Measured,
+    passed: OnePass | None,
+) -> TrialResult:
+    """Write the trial's files, and add what was measured to its result."""
     pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
     # Histograms alone do not say when packets were late.
     times = None
@@ -141,11 +155,13 @@ def _distributions() -> list[Metric]:
     return [m for m in METRICS if m.shape is Shape.DISTRIBUTION]
 
 
-def _one_pass(trial: TrialDirectory, threshold: Threshold) -> OnePass | None:
+def _one_pass(
+    trial: TrialDirectory, threshold: Threshold
+) -> AbstractContextManager[OnePass | None]:
     """Count the packets in one pass; None where an engine has to, or not every one was recorded."""
     if not _has_every_packet(trial):
-        return None
-    return count_in_one_pass(trial.packets, trial.meta.traffic.flows or 1, threshold)
+        return nullcontext()
+    return counted_in_one_pass(trial.packets, trial.meta.traffic.flows or 1, threshold)
 
 
 def _has_every_packet(trial: TrialDirectory) -> bool:
@@ -158,13 +174,13 @@ def _measure(
     """Use every packet when every packet was recorded, else the generator's histograms."""
     if trial.meta.capture is not None and trust_histograms:
         if passed is not None:
-            return Measured(measure_histogram(engine, trial.histogram).distribution, passed.counts)
+            return Measured(measure_histogram(trial.histogram).distribution, passed.counts)
         return measure_capture(engine, trial.packets, trial.histogram)
     if passed is not None:
-        return passed.measured(engine)
+        return passed.measured()
     if _has_every_packet(trial):
         return measure_packets(engine, trial.packets, trial.meta.traffic.flows or 1)
-    return measure_histogram(engine, trial.histogram)
+    return measure_histogram(trial.histogram)
 
 
 def _figures(
@@ -290,7 +306,7 @@ def _episodes(
 ) -> Episodes:
     gaps = trial.gaps if trial.gaps.is_file() else None
     if passed is not None:
-        return passed.episodes(engine, gaps, late_above_ns)
+        return passed.episodes(gaps, late_above_ns)
     return find_episodes(engine, gaps, late_above_ns)
 
 

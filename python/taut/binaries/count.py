@@ -1,4 +1,4 @@
-"""taut-count: one pass over the records of a trial, from packets.bin or through a pipe."""
+"""taut-count: one pass over the packets of a trial, from a file or through a pipe."""
 
 import fcntl
 import os
@@ -12,10 +12,11 @@ import numpy as np
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, TautError
 from taut.records.raw_file import Records
-from taut.records.restore import NotForOnePassError, header_in_ns
+from taut.records.restore import NotForOnePassError, header_of_blocks
 
 PROGRAM = "taut-count"
 HISTOGRAMS, TIMES, WORST = "histograms.bin", "times.bin", "worst.bin"
+LATE = "late.bin"
 
 _PIPE_BYTES = 1 << 20
 _BAD_INPUT, _UNMET = 2, 3
@@ -26,17 +27,25 @@ def count(
     folder: Path,
     *,
     n_flows: int = 1,
+    note_above_ns: int | None = None,
     late_above_ns: int | None = None,
+    in_order: bool = False,
 ) -> None:
-    """Count a packets.bin, or records with a nanosecond a tick, into files in `folder`.
+    """Count a file of packets, or blocks of them (restore.py), into files in `folder`.
 
-    With `late_above_ns` only episodes.json is written, of packets that took longer.
+    With `late_above_ns` only episodes.json is written, of packets that took longer. Those of LATE
+    do, which are `in_order`, if `note_above_ns` was not more; where there are too many it is not
+    left.
     NotForOnePassError: an engine has to count these records; whatever else it could not do is
     another TautError.
     """
     argv = [str(find_binary(PROGRAM)), "--out", str(folder), "--flows", str(n_flows)]
+    if note_above_ns is not None:
+        argv.append(f"--note-above={note_above_ns}ns")
     if late_above_ns is not None:
         argv.append(f"--late-above={late_above_ns}ns")
+    if in_order:
+        argv.append("--in-order")
     argv += ["--packets", str(packets) if isinstance(packets, Path) else "-"]
     with subprocess.Popen(
         argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
@@ -66,7 +75,7 @@ def _feed(process: subprocess.Popen[bytes], records: Iterable[Records]) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     # Why it stopped reading it says itself.
     with suppress(BrokenPipeError):
-        _write(pipe.fileno(), memoryview(header_in_ns()))
+        _write(pipe.fileno(), memoryview(header_of_blocks()))
         for part in records:
             _write(pipe.fileno(), part.view(np.uint8).data)
 

@@ -21,6 +21,7 @@ class RecordKind(IntEnum):
     FRAME = 5
     INJECTION = 6
     TIME_COUNT = 7
+    PACKET_BLOCK = 8
 
 
 class PacketFlag(IntFlag):
@@ -233,6 +234,22 @@ TIME_COUNT = np.dtype(
     ]
 )
 
+PACKET_BLOCK_SIZE = 1 << 12
+
+# Packets by column: n of each, what is behind them means nothing.
+PACKET_BLOCK = np.dtype(
+    [
+        ("n", "<u8"),
+        ("seq", "<u8", (PACKET_BLOCK_SIZE,)),
+        ("due_ns", "<i8", (PACKET_BLOCK_SIZE,)),
+        ("sent_ns", "<i8", (PACKET_BLOCK_SIZE,)),
+        ("received_ns", "<i8", (PACKET_BLOCK_SIZE,)),
+        ("arrival_window_ns", "<i8", (PACKET_BLOCK_SIZE,)),
+        ("flags", "<u2", (PACKET_BLOCK_SIZE,)),
+        ("direction", "u1", (PACKET_BLOCK_SIZE,)),
+    ]
+)
+
 # The C name of each struct: what taut-layout prints and the seam test looks up.
 STRUCTS = {
     "clock_point": CLOCK_POINT,
@@ -244,6 +261,7 @@ STRUCTS = {
     "histogram_record": HISTOGRAM,
     "frame_record": FRAME,
     "time_count_record": TIME_COUNT,
+    "packet_block": PACKET_BLOCK,
 }
 
 RECORDS = {
@@ -254,4 +272,5 @@ RECORDS = {
     RecordKind.HISTOGRAM: HISTOGRAM,
     RecordKind.FRAME: FRAME,
     RecordKind.TIME_COUNT: TIME_COUNT,
+    RecordKind.PACKET_BLOCK: PACKET_BLOCK,
 }

@@ -1,10 +1,9 @@
-"""Packet records again from packets.parquet, a nanosecond a tick: what taut-count reads."""
+"""Packets again from packets.parquet, in blocks: what taut-count reads."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,49 +14,47 @@ from taut.records.layout import (
     EXTRA_RECORD,
     FILE_HEADER,
     MAGIC,
-    PACKET,
+    PACKET_BLOCK,
+    PACKET_BLOCK_SIZE,
     VERSION,
     PacketFlag,
     RecordKind,
 )
 from taut.records.raw_file import Records
 
-# No time of a trial is 0 ticks then, which means never; as in dataplane/capture/match_results.c.
-_EPOCH_TSC = 1 << 62
+# Sixteen blocks: few enough to be copied while they are in the cache.
+_BATCH_ROWS = 16 * PACKET_BLOCK_SIZE
 
-# What a record copies while it is in the cache: two megabytes of columns, three of records.
-_BATCH_ROWS = 1 << 16
-
-_TIMES = (("due_ns", "due_tsc"), ("sent_ns", "sent_tsc"), ("received_ns", "received_tsc"))
-_COPIED = ("seq", "direction", "flags")
-_READ = [*_COPIED, *(name for name, _ in _TIMES), "arrival_window_ns"]
+_TIMES = ("due_ns", "sent_ns", "received_ns")
+_COLUMNS = PACKET_BLOCK.names[1:]
+_NEVER = np.iinfo(np.int64).min
 
 
 class NotForOnePassError(InputError):
     """Records that cannot be counted in one pass; an engine counts them, or says what is wrong."""
 
 
-def header_in_ns() -> bytes:
-    """Give the header of a record file whose ticks are nanoseconds; it says nothing of how many."""
+def header_of_blocks() -> bytes:
+    """Give the header of a file of blocks; it says nothing of how many."""
     header = np.zeros(1, FILE_HEADER)
-    header["magic"], header["version"], header["kind"] = MAGIC, VERSION, RecordKind.PACKET
-    header["record_size"], header["epoch_tsc"] = PACKET.itemsize, _EPOCH_TSC
+    header["magic"], header["version"], header["kind"] = MAGIC, VERSION, RecordKind.PACKET_BLOCK
+    header["record_size"] = PACKET_BLOCK.itemsize
     header["first"] = np.array((1, 0, 0), CLOCK_POINT)
     header["last"] = np.array((10**9 + 1, 10**9, 0), CLOCK_POINT)
     return header.tobytes()
 
 
 def restored(packets: Path, late_above_ns: int | None = None) -> Iterator[Records]:
-    """Give the records of packets.parquet, without flow and length of a frame, in its order.
+    """Give blocks of the packets of packets.parquet, in its order.
 
     With `late_above_ns` only those an episode is made of: packets after the warm-up that took
-    longer, or that did not come. NotForOnePassError where a record cannot hold a time.
+    longer, or that did not come. NotForOnePassError where a time is the one that means never.
     """
-    with pq.ParquetFile(packets) as file:
-        for batch in file.iter_batches(_BATCH_ROWS, columns=_READ):
+    # Read ahead, the compressed file would pile up in memory, all of it.
+    with pq.ParquetFile(packets, pre_buffer=False, buffer_size=1 << 16) as file:
+        for batch in file.iter_batches(_BATCH_ROWS, columns=_COLUMNS):
             chosen = batch if late_above_ns is None else batch.filter(_hit(batch, late_above_ns))
-            if chosen.num_rows:
-                yield _records(chosen)
+            yield _blocks(chosen)
 
 
 def likely_median_ns(packets: Path) -> int:
@@ -78,31 +75,23 @@ def _hit(batch: pa.RecordBatch, late_above_ns: int) -> pa.Array:
     return pc.and_(missing, pa.array(flags & int(EXTRA_RECORD | PacketFlag.COLD) == 0))
 
 
-def _records(batch: pa.RecordBatch) -> Records:
-    records = np.zeros(batch.num_rows, PACKET)
-    for name in _COPIED:
-        records[name] = batch[name].to_numpy()
-    for name, field in _TIMES:
-        records[field] = _ticks(batch[name])
-    window = batch["arrival_window_ns"].to_numpy()
-    if len(window) and not 0 <= window.min() <= window.max() <= np.iinfo(np.uint32).max:
-        raise NotForOnePassError(
-            "packets.parquet: an arrival window of no port; the file is damaged"
-        )
-    records["arrival_window"] = window
-    return records
+def _blocks(batch: pa.RecordBatch) -> Records:
+    n_full, n_rest = divmod(batch.num_rows, PACKET_BLOCK_SIZE)
+    blocks = np.empty(n_full + (n_rest > 0), PACKET_BLOCK)
+    blocks["n"] = PACKET_BLOCK_SIZE
+    if n_rest:
+        blocks[-1] = 0
+        blocks["n"][-1] = n_rest
+    for name in _COLUMNS:
+        values = (_times(batch[name]) if name in _TIMES else batch[name]).to_numpy()
+        full, rest = np.split(values, [n_full * PACKET_BLOCK_SIZE])
+        blocks[name][:n_full] = full.reshape(n_full, PACKET_BLOCK_SIZE)
+        if n_rest:
+            blocks[name][-1, :n_rest] = rest
+    return blocks
 
 
-def _ticks(times: pa.Array) -> npt.NDArray[np.uint64]:
-    """Give nanoseconds as ticks, 0 where there is no time."""
-    if times.null_count == len(times):
-        return np.zeros(len(times), np.uint64)
-    known = times if times.null_count == 0 else pc.fill_null(times, 0)
-    ns = known.to_numpy()
-    # Where the difference of two is sure to fit 64 bits.
-    if not -_EPOCH_TSC < ns.min() <= ns.max() < _EPOCH_TSC:
+def _times(times: pa.Array) -> pa.Array:
+    if pc.min(times).as_py() == _NEVER:
         raise NotForOnePassError("packets.parquet: a time centuries away from the run's start")
-    ticks: npt.NDArray[np.uint64] = (ns + _EPOCH_TSC).view(np.uint64)
-    if times.null_count:
-        ticks *= times.is_valid().to_numpy(zero_copy_only=False)
-    return ticks
+    return pc.fill_null(times, _NEVER) if times.null_count else times
