@@ -26,7 +26,7 @@ from taut.records.raw_file import Records
 _BATCH_ROWS = 16 * PACKET_BLOCK_SIZE
 
 _TIMES = ("due_ns", "sent_ns", "received_ns")
-_COLUMNS = PACKET_BLOCK.names[1:]
+_COLUMNS = ["seq", *_TIMES, "arrival_window_ns", "flags", "direction"]
 _NEVER = np.iinfo(np.int64).min
 
 
