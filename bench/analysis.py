@@ -5,7 +5,7 @@
 
 The trial is made up: 500 kpkt/s over a path that stalls, with lost and void packets, written as the
 generator does, a lost one a deadline later.  Times are of the whole process, start-up and report
-included, files in the page cache; memory is that of all its processes together, in a run of its
+included, files in the page cache; memory is that of all its processes at one time, in a run of its
 own.  --check has DuckDB count the same packets, and wants every number to be the same.
 """
 
@@ -66,7 +66,7 @@ def _row(folder: Path, n: int, repetitions: int, check: bool) -> list[str]:
     peak = run_process(_command(run), folder, sampled=True)
     if check and _numbers(peak.document) != _numbers(run_process(_duckdb(run), folder).document):
         sys.exit("analysis: DuckDB counts other numbers; run tests/analysis/test_one_pass.py")
-    return [f"{n:,}", spread(seconds, 2), f"{peak.peak_kib / 1024:.0f}"]
+    return [f"{n:,}", spread(seconds, 2), f"{peak.at_once_kib / 1024:.0f}"]
 
 
 def _command(run: Path) -> list[str]:
