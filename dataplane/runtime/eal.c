@@ -166,6 +166,16 @@ static void add_memory(
 		add(arguments, "taut-%d", (int)getpid());
 }
 
+// Else each page is a file of its own, and a peer takes eight.
+static void add_shared_memory(const struct eal_config *config, struct arguments *arguments)
+{
+	for (size_t i = 0; i < config->n_ports; i++)
+		if (config->ports[i].kind->shares_memory) {
+			add(arguments, "--single-file-segments");
+			return;
+		}
+}
+
 static void add_devices(const struct eal_config *config, struct arguments *arguments)
 {
 	bool with_pci = false;
@@ -208,6 +218,8 @@ int eal_start(const struct eal_config *config, struct eal *out, struct error *er
 	// What goes wrong is said once, by main.
 	add(&arguments, "--log-level=*:critical");
 	add_memory(config, out, &arguments);
+	if (out->hugepages) // small pages are one file anyway
+		add_shared_memory(config, &arguments);
 	add_devices(config, &arguments);
 	for (int i = 0; i < config->n_extra; i++)
 		add(&arguments, "%s", config->extra[i]);

@@ -30,6 +30,7 @@ enum {
 struct port_spec {
 	const struct port_kind *kind;
 	enum port_side side;
+	bool interrupts; // it is to have receive interrupts (port_interrupt.h)
 	char text[PORT_TEXT_MAX]; // as given: what messages call the port
 	char name[PORT_TEXT_MAX]; // between the colon and the first comma
 	_Alignas(16) unsigned char options[PORT_OPTIONS_MAX]; // of the kind's own type

@@ -7,7 +7,16 @@
 
 enum port_cost {
 	PORT_COST_USER_SPACE, // polling and sending stay in this process
+	PORT_COST_WAKES_PEER, // sending enters the kernel where the peer sleeps, as only devices do
 	PORT_COST_SYSTEM_CALLS, // sending, perhaps polling, enters the kernel
+};
+
+// Whether the kind's driver can interrupt on receipt. It is asked for each port (port_listen): that
+// a device can be configured for it says nothing.
+enum port_interrupts {
+	PORT_NO_INTERRUPTS,
+	PORT_INTERRUPTS,
+	PORT_INTERRUPTS_WITH_PEER, // from when its peer is there
 };
 
 struct port_kind {
@@ -18,6 +27,8 @@ struct port_kind {
 	size_t n_options, options_size;
 	bool needs_root;
 	bool starts_with_peer; // refuses to start until its peer is there: tried again later
+	enum port_interrupts interrupts;
+	bool shares_memory; // with its peer: all of it has to lie in few files (eal.c)
 	enum port_cost cost;
 	unsigned int n_mbufs; // its rings may hold
 	// May be NULL. Of the n_earlier specs of this program that came before: none may collide.

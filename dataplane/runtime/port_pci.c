@@ -43,6 +43,7 @@ const struct port_kind port_kind_pci = {
 	.driver = "of the device",
 	.is_pci = true,
 	.needs_root = true,
+	.interrupts = PORT_INTERRUPTS, // perhaps: by its driver
 	.cost = PORT_COST_USER_SPACE,
 	.n_mbufs = 2048,
 	.check = pci_check,

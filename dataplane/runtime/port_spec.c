@@ -81,6 +81,12 @@ int port_specs_check(const struct port_spec *specs, size_t n, struct error *erro
 	return 0;
 }
 
+static bool enters_kernel(const struct port_spec *spec)
+{
+	return spec->kind->cost == PORT_COST_SYSTEM_CALLS ||
+	       (spec->kind->cost == PORT_COST_WAKES_PEER && spec->side == PORT_GENERATOR);
+}
+
 struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n)
 {
 	// Handling a packet of a burst that came after a pause took 125 to 215 ns over memif on the
@@ -88,7 +94,7 @@ struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n)
 	struct port_gap_limits limits = {.threshold_ns = 1000, .per_packet_ns = 250};
 
 	for (size_t i = 0; i < n; i++)
-		if (specs[i].kind->cost == PORT_COST_SYSTEM_CALLS)
+		if (enters_kernel(&specs[i]))
 			limits = (struct port_gap_limits){
 				.threshold_ns = 10000, .per_packet_ns = 10000};
 	return limits;
@@ -112,6 +118,7 @@ void port_describe(struct json *json)
 		json_text(json, "name", kind->name);
 		json_text(json, "summary", kind->summary);
 		json_bool(json, "needs_root", kind->needs_root);
+		json_bool(json, "interrupts", kind->interrupts != PORT_NO_INTERRUPTS);
 		json_bool(json, "system_calls", kind->cost == PORT_COST_SYSTEM_CALLS);
 		option_describe(json, kind->options, kind->n_options);
 		json_end(json);

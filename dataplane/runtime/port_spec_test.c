@@ -1,6 +1,7 @@
 // Port names and what can be wrong with them, without EAL.
 
 #include "error.h"
+#include "port_interrupt.h"
 #include "port_kind.h"
 
 #include <errno.h>
@@ -172,6 +173,52 @@ static void test_both_ends_of_a_memif_may_live_in_one_program(void **state)
 	assert_non_null(strstr(error.text, "give it another id="));
 }
 
+static void test_the_ends_of_a_virtio_link_listen_or_connect(void **state)
+{
+	char args[512];
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	assert_int_equal(devargs("virtio:a", PORT_DEVICE, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "/a.sock,server=1,"));
+	assert_int_equal(devargs("virtio:a", PORT_GENERATOR, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "server=0"));
+	assert_int_equal(devargs("vhost:a", PORT_DEVICE, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "/a.sock,client=0,"));
+	assert_int_equal(devargs("vhost:a,role=client", PORT_DEVICE, args, sizeof(args)), 0);
+	assert_non_null(strstr(args, "client=1"));
+}
+
+static void test_a_virtio_link_has_two_different_ends(void **state)
+{
+	const char *const texts[] = {"vhost:l,role=server", "virtio:l,role=client"};
+	const char *const twice[] = {"virtio:l,role=server", "virtio:l,role=client"};
+	const char *const both_listen[] = {"vhost:l", "virtio:l"};
+
+	setenv("TAUT_RUN_DIR", folder, 1);
+	assert_int_equal(check(texts, 2), 0);
+	assert_int_equal(check(twice, 2), -EADDRINUSE);
+	assert_non_null(strstr(error.text, "each link needs its own"));
+	assert_int_equal(check(both_listen, 2), -EADDRINUSE);
+}
+
+static void test_only_kinds_with_interrupts_are_asked_for_them(void **state)
+{
+	static const char *const with[] = {"virtio:a", "vhost:b", "pci:0000:3b:00.0"};
+	static const char *const without[] = {
+		"memif:a", "veth:a", "xdp:a", "ring:a", "null:a"};
+
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		struct port_spec spec = parsed(with[i]);
+		assert_int_equal(port_specs_want_interrupts(&spec, 1, &error), 0);
+		assert_true(spec.interrupts);
+	}
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+		struct port_spec spec = parsed(without[i]);
+		assert_int_equal(port_specs_want_interrupts(&spec, 1, &error), -EINVAL);
+		assert_non_null(strstr(error.text, "no receive interrupts"));
+	}
+}
+
 // A socket file at name in the folder; returns the listening descriptor.
 static int listen_at(const char *name, struct sockaddr_un *address)
 {
@@ -299,6 +346,12 @@ static void test_gap_limits_are_those_of_the_slowest_port(void **state)
 	assert_int_equal(port_gap_limits(specs, 1).per_packet_ns, 250);
 	assert_int_equal(port_gap_limits(specs, 2).threshold_ns, 10000);
 	assert_int_equal(port_gap_limits(specs, 2).per_packet_ns, 10000);
+
+	// The generator wakes a device that sleeps; the device nobody.
+	specs[0] = parsed("virtio:a");
+	assert_int_equal(port_gap_limits(specs, 1).threshold_ns, 1000);
+	specs[0].side = PORT_GENERATOR;
+	assert_int_equal(port_gap_limits(specs, 1).threshold_ns, 10000);
 }
 
 int main(void)
@@ -312,6 +365,9 @@ int main(void)
 		cmocka_unit_test(test_device_listens_and_generator_connects_unless_told),
 		cmocka_unit_test(test_path_longer_than_a_socket_may_have_is_refused),
 		cmocka_unit_test(test_both_ends_of_a_memif_may_live_in_one_program),
+		cmocka_unit_test(test_the_ends_of_a_virtio_link_listen_or_connect),
+		cmocka_unit_test(test_a_virtio_link_has_two_different_ends),
+		cmocka_unit_test(test_only_kinds_with_interrupts_are_asked_for_them),
 		cmocka_unit_test(test_socket_of_a_live_process_is_in_use),
 		cmocka_unit_test(test_socket_file_of_a_dead_process_is_removed),
 		cmocka_unit_test(test_file_that_is_no_socket_is_left_alone),

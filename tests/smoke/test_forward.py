@@ -243,7 +243,7 @@ def test_description_names_everything_there_is() -> None:
     }
     assert [policy["name"] for policy in document["transmit"]] == ["eager", "single", "buffered"]
     assert {port["name"] for port in document["ports"]} == {
-        *("memif", "veth", "xdp", "ring", "null", "pci")
+        *("memif", "veth", "xdp", "ring", "null", "pci", "vhost", "virtio")
     }
     assert {option["name"] for option in document["options"]} >= {"port", "nf", "burst"}
 

@@ -1,7 +1,7 @@
 """The folder that holds the folders of a user's runs: nobody else may write to it.
 
 Cleanup kills and deletes what it reads there, and sockets in it are the ends of links.
-dataplane/runtime/port_memif.c asks the same of the folder for a socket's bare name.
+dataplane/runtime/port_socket.c asks the same of the folder for a socket's bare name.
 """
 
 import os

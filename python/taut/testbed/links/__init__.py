@@ -4,8 +4,16 @@ from taut.testbed.link import LinkKind
 from taut.testbed.links.memif import MemifLinkKind
 from taut.testbed.links.pci import PciLinkKind
 from taut.testbed.links.veth import VethLinkKind
+from taut.testbed.links.virtio import VirtioLinkKind
 from taut.testbed.links.xdp import XdpLinkKind
 
 LINKS: dict[str, LinkKind] = {
-    kind.name: kind for kind in (MemifLinkKind(), VethLinkKind(), XdpLinkKind(), PciLinkKind())
+    kind.name: kind
+    for kind in (
+        MemifLinkKind(),
+        VethLinkKind(),
+        XdpLinkKind(),
+        VirtioLinkKind(),
+        PciLinkKind(),
+    )
 }

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from taut.core.errors import InputError
 from taut.testbed.link import NO_OPTIONS, Link, LinkOptions, Loopback, port_text
 from taut.testbed.scope import RunScope
-
-# sizeof(sun_path) of struct sockaddr_un, with its final zero.
-_SOCKET_PATH_MAX = 107
+from taut.testbed.sockets import run_sockets
 
 
 class MemifLinkKind:
@@ -33,8 +30,7 @@ class MemifLinkKind:
     ) -> Iterator[Sequence[Link]]:
         """Name n sockets; the device makes them."""
         self.check(n, options)
-        sockets = [_socket(scope, f"link{i}") for i in range(n)]
-        try:
+        with run_sockets(scope, *(f"link{i}" for i in range(n))) as sockets:
             yield [
                 Link(
                     kind=self.name,
@@ -44,9 +40,6 @@ class MemifLinkKind:
                 )
                 for socket in sockets
             ]
-        finally:
-            for socket in sockets:
-                socket.unlink(missing_ok=True)
 
     @contextmanager
     def open_loopback(
@@ -54,20 +47,6 @@ class MemifLinkKind:
     ) -> Iterator[Loopback]:
         """Both ends of one socket in the generator's process."""
         self.check(0, options)
-        socket = _socket(scope, "floor")
-        try:
+        with run_sockets(scope, "floor") as (socket,):
             server = port_text("memif", socket, role="server")
             yield Loopback(server, port_text("memif", socket, role="client"), None)
-        finally:
-            socket.unlink(missing_ok=True)
-
-
-def _socket(scope: RunScope, name: str) -> Path:
-    path = scope.folder / f"{name}.sock"
-    if len(str(path)) > _SOCKET_PATH_MAX:
-        raise InputError(
-            f"{path}: socket path longer than {_SOCKET_PATH_MAX} characters;"
-            " set XDG_RUNTIME_DIR to a shorter folder"
-        )
-    path.unlink(missing_ok=True)
-    return path
