@@ -10,8 +10,8 @@
 // meaning NULL: the text must be refused.
 typedef void (*grammar_check)(const char *text, const char *meaning);
 
-// Go through all cases of one kind: rate, duration, signed_duration, cpus, transmit, over, frame,
-// size, port, pci.
+// Go through all cases of one kind: rate, duration, signed_duration, cpus, transmit, wait, over,
+// frame, size, port, pci.
 static inline void grammar_cases(const char *kind, grammar_check check)
 {
 	FILE *file = fopen(GRAMMAR, "re");

@@ -5,6 +5,7 @@
 #include "eal.h"
 #include "nf_load.h"
 #include "nf_table.h"
+#include "port_interrupt.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,6 +35,14 @@ const struct option_spec forwarder_options[] = {
 		OPTION(transmit),
 		.default_text = "eager",
 		.help = "eager, single or buffered[:PACKETS,DRAIN]; DRAIN none: no timer"},
+	{.name = "wait",
+		.metavar = "HOW",
+		.type = OPTION_STRING,
+		OPTION(wait),
+		.default_text = "poll",
+		.help = "poll, interrupt or adaptive[:TIME]: look for packets without end, sleep "
+			"until one comes, or look for TIME first; without TIME as the gaps between "
+			"packets suggest"},
 	{.name = "burst",
 		.type = OPTION_UINT,
 		OPTION(burst),
@@ -123,6 +132,7 @@ static void describe(struct json *json)
 static const char *const examples[] = {
 	"--port memif:a --port memif:b --nf mac_swap",
 	"--port memif:a --port memif:b --transmit buffered:32,100us",
+	"--port virtio:a --port virtio:b --wait adaptive",
 	NULL,
 };
 
@@ -197,7 +207,10 @@ static int parse_ports(struct config *config, struct error *error)
 		if (err < 0)
 			return err;
 	}
-	return port_specs_check(config->specs, n, error);
+	int err = wait_parse(&config->wait, config->options.wait, error);
+	if (err == 0 && config->wait.sleeps)
+		err = port_specs_want_interrupts(config->specs, n, error);
+	return err == 0 ? port_specs_check(config->specs, n, error) : err;
 }
 
 // The worker's pipeline does it again, with memory that EAL gives: here a mistake costs no time.

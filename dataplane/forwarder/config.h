@@ -6,6 +6,7 @@
 #include "option_spec.h"
 #include "port.h"
 #include "transmit.h"
+#include "wait.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 struct options {
 	struct option_list ports, nfs;
+	const char *wait;
 	const char *transmit, *gaps, *stats; // gaps, stats "": none
 	int core, writer_core; // -1: the program chooses
 	bool tables; // print the memory of the tables and end
@@ -25,6 +27,7 @@ struct options {
 struct config {
 	struct options options;
 	int writer_core; // of the gap log; -1: the poller's, there is no other
+	struct wait wait;
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // as given, or by the kinds of the ports
 	struct port_spec specs[PORTS_MAX];
 	char *const *eal_options;

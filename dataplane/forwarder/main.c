@@ -6,6 +6,7 @@
 #include "eal.h"
 #include "poll_grace.h"
 #include "pool.h"
+#include "port_interrupt.h"
 #include "program.h"
 #include "stats.h"
 #include "worker.h"
@@ -14,9 +15,11 @@
 #include <rte_malloc.h>
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	POOL_SPARE = 2048, // the pool's cache and the bursts under way
@@ -102,14 +105,40 @@ static int open_ports(struct forwarder *forwarder, struct error *error)
 	return 0;
 }
 
+static const uint64_t look_ns = 10000000; // how long a signal waits to be seen
+
 // A memif client starts when its server is there; the others are ready for a peer that comes later.
 static void wait_for_servers(struct worker *worker)
 {
-	static const uint64_t look_ns = 10000000; // how long a signal waits to be seen
-
 	for (uint16_t i = 0; i < worker->n_ports; i++)
 		while (!worker->ports[i]->started && program_n_signals == 0)
 			(void)port_wait_link(worker->ports[i], look_ns, NULL);
+}
+
+// Of a worker that sleeps: its ports wake this thread.
+static int listen_to_ports(struct worker *worker, bool late, struct error *error)
+{
+	int err = 0;
+
+	for (uint16_t i = 0; i < worker->n_ports && err == 0; i++)
+		if (port_listens_late(worker->ports[i]) == late)
+			err = port_listen(worker->ports[i], error);
+	return err;
+}
+
+static bool is_over(const struct worker *worker)
+{
+	return program_n_signals > 0 || clock_tsc() >= worker->end_tsc;
+}
+
+// Those that can only when their peers are there, which may come because it is ready.
+static int listen_to_late_ports(struct worker *worker, struct error *error)
+{
+	for (uint16_t i = 0; i < worker->n_ports; i++)
+		while (port_listens_late(worker->ports[i]) && !is_over(worker) &&
+			port_wait_link(worker->ports[i], look_ns, NULL) < 0)
+			continue;
+	return is_over(worker) ? 0 : listen_to_ports(worker, true, error);
 }
 
 // Without --gaps they are only counted.
@@ -150,11 +179,16 @@ static int prepare_worker(struct forwarder *forwarder, struct error *error)
 	};
 
 	worker->stop = &program_n_signals;
+	worker->wait = forwarder->config.wait;
 	int err = transmit_init(&worker->transmit, options->transmit, worker->egress,
 		worker->n_ports, forwarder->tsc_hz, error);
 	if (err == 0)
 		err = pipeline_init(
 			&worker->pipeline, options->nfs.items, options->nfs.n, &env, error);
+	if (err < 0)
+		return err;
+	if (worker->wait.sleeps)
+		err = listen_to_ports(worker, false, error);
 	if (err < 0)
 		return err;
 	uint16_t burst_max = worker->transmit.ops->burst_max;
@@ -185,6 +219,28 @@ static int write_results(struct forwarder *forwarder, uint64_t ticks, struct err
 	return err;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+static void run_worker(struct worker *worker, uint64_t tsc_hz)
+{
+	uint64_t before_ns = cpu_ns();
+
+	wait_init(&worker->wait, tsc_hz);
+	poll_grace_enter(&worker->n_iterations);
+	if (worker->wait.sleeps)
+		worker_run_sleeping(worker);
+	else
+		worker_run(worker);
+	poll_grace_leave();
+	worker->cpu_ns = cpu_ns() - before_ns;
+}
+
 static int run(struct forwarder *forwarder, struct error *error)
 {
 	struct worker *worker = forwarder->worker;
@@ -197,9 +253,12 @@ static int run(struct forwarder *forwarder, struct error *error)
 				  : started_tsc + clock_ticks(duration_ns, forwarder->tsc_hz);
 	printf("taut-forward: ready\n");
 	fflush(stdout);
-	poll_grace_enter(&worker->n_iterations);
-	worker_run(worker);
-	poll_grace_leave();
+	if (worker->wait.sleeps) {
+		int err = listen_to_late_ports(worker, error);
+		if (err < 0)
+			return err;
+	}
+	run_worker(worker, forwarder->tsc_hz);
 	uint64_t ticks = clock_tsc() - started_tsc;
 	transmit_fini(&worker->transmit);
 	return write_results(forwarder, ticks, error);

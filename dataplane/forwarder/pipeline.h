@@ -25,6 +25,17 @@ struct pipeline {
 	uint16_t n_holders; // stages with a release op
 };
 
+// Packets a holding function has dropped because it holds enough, and those it still holds.
+static inline uint64_t pipeline_overflown(const struct pipeline_stage *stage)
+{
+	return stage->ops->n_dropped != NULL ? stage->ops->n_dropped(stage->state) : 0;
+}
+
+static inline uint64_t pipeline_holds(const struct pipeline_stage *stage)
+{
+	return stage->n_held - stage->n_released - pipeline_overflown(stage);
+}
+
 // Bytes of DPDK's memory that the functions' tables are going to take: before EAL starts. Returns 0
 // or -errno with one line in error.
 int pipeline_memory(

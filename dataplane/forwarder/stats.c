@@ -44,13 +44,11 @@ static void print_nfs(struct json *json, const struct config *config, const stru
 	for (uint16_t i = 0; i < worker->pipeline.n_stages; i++) {
 		const struct pipeline_stage *stage = &worker->pipeline.stages[i];
 		// What a holding function took and never gave back was dropped, or is held still.
-		uint64_t n_overflown =
-			stage->ops->n_dropped != NULL ? stage->ops->n_dropped(stage->state) : 0;
 		json_object(json, NULL);
 		json_text(json, "name", stage->ops->name);
 		json_u64(json, "in", stage->n_in);
-		json_u64(json, "dropped", stage->n_dropped + n_overflown);
-		json_u64(json, "held", stage->n_held - stage->n_released - n_overflown);
+		json_u64(json, "dropped", stage->n_dropped + pipeline_overflown(stage));
+		json_u64(json, "held", pipeline_holds(stage));
 		print_reasons(json, stage);
 		if (stage->ops->report != NULL)
 			stage->ops->report(stage->state, json);
@@ -88,6 +86,16 @@ static void print_gaps(
 	json_end(json);
 }
 
+// Time asleep is no gap; what the worker took of its core beside it, cpu_ns.
+static void print_wait(struct json *json, const struct wait *wait, uint64_t tsc_hz)
+{
+	json_object(json, "sleep");
+	json_u64(json, "n", wait->n_sleeps);
+	json_u64(json, "total_ns", clock_ns(wait->slept_ticks, tsc_hz));
+	json_u64(json, "spin_ns", clock_ns(wait->spin_ticks, tsc_hz));
+	json_end(json);
+}
+
 int stats_write(const struct config *config, const struct worker *worker, const struct eal *eal,
 	uint64_t tsc_hz, uint64_t duration_ticks, const char *stop)
 {
@@ -113,6 +121,9 @@ int stats_write(const struct config *config, const struct worker *worker, const 
 	print_ports(&json, config, worker);
 	print_nfs(&json, config, worker);
 	print_gaps(&json, config, &worker->gaps, tsc_hz);
+	if (worker->wait.sleeps)
+		print_wait(&json, &worker->wait, tsc_hz);
+	json_u64(&json, "cpu_ns", worker->cpu_ns);
 	json_u64(&json, "unforwarded", worker->n_unforwarded);
 	json_text(&json, "memory", eal_memory(eal));
 	json_text(&json, "stop", stop);

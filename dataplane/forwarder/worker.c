@@ -1,6 +1,7 @@
 #include "worker.h"
 
 #include "clock.h"
+#include "port_interrupt.h"
 
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
@@ -80,26 +81,89 @@ static uint32_t release_held(struct worker *worker)
 	return n_total;
 }
 
+// Look at every port once, and note what the loop itself took. *started_tsc is when it began and
+// becomes when it ended. Returns how many packets there were.
+static inline uint32_t iterate(struct worker *worker, uint64_t *started_tsc)
+{
+	uint32_t n_packets = 0;
+
+	for (uint16_t port = 0; port < worker->n_ports; port++)
+		n_packets += poll_port(worker, port);
+	if (worker->pipeline.n_holders > 0)
+		n_packets += release_held(worker);
+
+	uint64_t now_tsc = clock_tsc(); // the one stamp of an iteration without packets
+	if (worker->transmit.ops->drain != NULL)
+		worker->transmit.ops->drain(&worker->transmit, now_tsc);
+	gap_log_check(&worker->gaps, *started_tsc, now_tsc, n_packets);
+	worker->min_loop_ticks = RTE_MIN(worker->min_loop_ticks, now_tsc - *started_tsc);
+	worker->n_iterations++;
+	*started_tsc = now_tsc;
+	return n_packets;
+}
+
 void worker_run(struct worker *worker)
 {
 	uint64_t started_tsc = clock_tsc();
 
 	worker->min_loop_ticks = UINT64_MAX;
 	while (*worker->stop == 0) {
-		uint32_t n_packets = 0;
-		for (uint16_t port = 0; port < worker->n_ports; port++)
-			n_packets += poll_port(worker, port);
-		if (worker->pipeline.n_holders > 0)
-			n_packets += release_held(worker);
-
-		uint64_t now_tsc = clock_tsc(); // the one stamp of an iteration without packets
-		if (worker->transmit.ops->drain != NULL)
-			worker->transmit.ops->drain(&worker->transmit, now_tsc);
-		gap_log_check(&worker->gaps, started_tsc, now_tsc, n_packets);
-		worker->min_loop_ticks = RTE_MIN(worker->min_loop_ticks, now_tsc - started_tsc);
-		worker->n_iterations++;
-		started_tsc = now_tsc;
-		if (unlikely(now_tsc >= worker->end_tsc))
+		(void)iterate(worker, &started_tsc);
+		if (unlikely(started_tsc >= worker->end_tsc))
 			break;
+	}
+}
+
+// Whether something here waits for its time, not for packets: a delayed packet, or a batch that a
+// timer sends.
+static bool holds_packets(const struct worker *worker)
+{
+	for (uint16_t i = 0; i < worker->pipeline.n_stages; i++)
+		if (pipeline_holds(&worker->pipeline.stages[i]) > 0)
+			return true;
+	for (uint16_t i = 0; worker->transmit.drain_ticks > 0 && i < worker->n_ports; i++)
+		if (worker->egress[i].n_held > 0)
+			return true;
+	return false;
+}
+
+static bool may_sleep(const struct worker *worker, uint64_t now_tsc)
+{
+	return now_tsc - worker->wait.arrived_tsc >= worker->wait.spin_ticks &&
+	       !holds_packets(worker);
+}
+
+// Arm the interrupts, look once more, and sleep if still nothing is there. Returns when it is over.
+static uint64_t sleep_once(struct worker *worker)
+{
+	struct wait *wait = &worker->wait;
+
+	ports_arm(worker->ports, worker->n_ports);
+	uint64_t looked_tsc = clock_tsc(); // arming may have entered the kernel: that is no gap
+	if (iterate(worker, &looked_tsc) > 0) {
+		wait_arrival(wait, looked_tsc);
+		ports_disarm(worker->ports, worker->n_ports);
+		return clock_tsc();
+	}
+	// It wakes without a packet, too: for a signal that came just before, and for the end.
+	bool is_far = looked_tsc + wait->nap_ticks < worker->end_tsc;
+	ports_sleep(is_far ? WAIT_NAP_MS : 1);
+	ports_disarm(worker->ports, worker->n_ports);
+	uint64_t woke_tsc = clock_tsc();
+	wait->n_sleeps++;
+	wait->slept_ticks += woke_tsc - looked_tsc;
+	return woke_tsc;
+}
+
+void worker_run_sleeping(struct worker *worker)
+{
+	uint64_t started_tsc = clock_tsc();
+
+	worker->min_loop_ticks = UINT64_MAX;
+	while (*worker->stop == 0 && started_tsc < worker->end_tsc) {
+		if (iterate(worker, &started_tsc) > 0)
+			wait_arrival(&worker->wait, started_tsc);
+		else if (may_sleep(worker, started_tsc))
+			started_tsc = sleep_once(worker);
 	}
 }

@@ -6,6 +6,7 @@
 #include "gap_log.h"
 #include "pipeline.h"
 #include "transmit.h"
+#include "wait.h"
 
 #include <stdint.h>
 
@@ -24,7 +25,13 @@ struct worker {
 	uint64_t n_unforwarded; // a network function named a port that is not there
 	uint64_t n_iterations, min_loop_ticks;
 	struct gap_log gaps;
+	struct wait wait;
+	uint64_t cpu_ns; // of the processor that the whole run took
 };
 
 // Run until stop or end_tsc. The caller has opened the ports and initialised the members.
 void worker_run(struct worker *worker);
+
+// The same for a worker that sleeps while no packet comes: wait says when, and port_listen was
+// called for each port, by this thread. Time asleep is no gap: it is counted in wait.
+void worker_run_sleeping(struct worker *worker);

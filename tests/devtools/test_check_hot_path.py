@@ -12,7 +12,8 @@ from check_hot_path import ROOTS
 CHECKER = Path(__file__).parents[2] / "devtools" / "check_hot_path.py"
 MALLOC = "void *malloc(unsigned long); void *p; void %s(void){p=malloc(9);}"
 CLEAN = {
-    "forwarder": "void worker_run(void){} void x_send(void){} void x_drain(void){}",
+    "forwarder": "void worker_run(void){} void worker_run_sleeping(void){} void x_send(void){}"
+    " void x_drain(void){}",
     "nf": "void x_process(void){} void x_release(void){}",
     "generator": "void loop_send(void){} void loop_drain(void){}",
     "traffic": "void x_next(void){}",
@@ -60,6 +61,31 @@ def test_a_planted_violation_is_found(tmp_path: Path, source: str, finding: str)
 
     assert done.returncode == 1
     assert finding in done.stderr
+
+
+SLEEPING = (
+    "int epoll_wait(void); void ports_sleep(void);"
+    ' __attribute__((noinline)) static void wait_here(void){ports_sleep();__asm__("");}'
+    " void worker_run(void){%s} void worker_run_sleeping(void){%s}"
+    " void x_send(void){} void x_drain(void){}"
+)
+
+
+@pytest.mark.parametrize(
+    ("polling", "sleeping", "finding"),
+    [
+        ("", "wait_here();", None),
+        ("wait_here();", "wait_here();", "worker_run -> wait_here: calls ports_sleep"),
+        ("", "epoll_wait();", "worker_run_sleeping: calls epoll_wait"),
+    ],
+)
+def test_only_the_worker_that_was_asked_to_sleeps(
+    tmp_path: Path, polling: str, sleeping: str, finding: str | None
+) -> None:
+    done = check(tmp_path, {**CLEAN, "forwarder": SLEEPING % (polling, sleeping)})
+
+    assert done.returncode == (finding is not None), done.stderr
+    assert finding is None or finding in done.stderr
 
 
 def test_a_root_that_is_gone_is_said(tmp_path: Path) -> None:

@@ -88,6 +88,12 @@ def test_there_are_examples():
         ('name = "buffered"', 'name = "a-b"', "'a-b' is no name here"),
         ('name = "buffered"', 'link = "memfi"', "unknown link 'memfi'; did you mean 'memif'?"),
         ("transmit =", "transmitt =", "device[1]: options: transmitt: "),
+        (
+            'transmit = "buffered:32,100us"',
+            'wait = "interrupt"',
+            "link 'memif': wait = 'interrupt' wants receive interrupts, which link virtio or pci",
+        ),
+        ('transmit = "buffered:32,100us"', 'wait = "nap"', "wait 'nap': unknown; known are poll"),
         ("[[traffic]]", '[[traffic]]\ndevices = ["x*"]', "devices ['x*'] matches no device"),
         ('rates = ["10kpps", "5Mbps"]', "", "traffic[0].rates: missing"),
         ("rates = [", "flows = 0\nrates = [", "traffic[0].flows: 0: "),

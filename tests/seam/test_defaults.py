@@ -36,6 +36,7 @@ DEFAULTS = [
     ("taut-generate", "seed", of_model(Spec, "seed")),
     ("taut-generate", "record-ring", RING_MIB),
     ("taut-forward", "transmit", of_model(TautForwardOptions, "transmit")),
+    ("taut-forward", "wait", of_model(TautForwardOptions, "wait")),
     ("taut-forward", "burst", of_model(TautForwardOptions, "burst")),
     ("taut-match", "key", MatchOptions().key),
     ("taut-match", "window", MatchOptions().window_ns),

@@ -34,6 +34,18 @@ def test_a_policy_is_refused_before_the_run_or_taken(
     assert is_taken == (meaning is not None)
 
 
+@pytest.mark.parametrize(("text", "meaning"), cases("wait"))
+def test_a_way_to_wait_is_refused_before_the_run_or_taken(text: str, meaning: str | None) -> None:
+    program = find_binary_or_none("taut-forward")
+    if program is None:
+        pytest.skip("taut-forward is not built; run `make build`")
+
+    argv = [program, "--port", "virtio:x", "--check", "--wait", text]
+    done = subprocess.run(argv, capture_output=True, text=True)
+
+    assert done.returncode == (0 if meaning is not None else 2), done.stderr
+
+
 def test_the_defaults_of_a_buffer_are_the_program_s(described: Described) -> None:
     (buffered,) = (policy for policy in described.transmit if policy.name == "buffered")
     defaults = {option.name: str(option.others["default"]) for option in buffered.options}

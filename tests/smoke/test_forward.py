@@ -144,6 +144,7 @@ def test_socket_of_a_running_forwarder_is_in_use(run_dir: Path) -> None:
         (["--port", "ring:a", "--nf", "firewall:connections=0"], ["connections=0", "1 to"]),
         (["--port", "ring:a", "--transmit", "lazy"], ["--transmit lazy", "eager"]),
         (["--port", "ring:a", "--transmit", "buffered:0"], ["accepted are 1 to 256"]),
+        (["--port", "virtio:a", "--wait", "nap"], ["--wait nap", "interrupt, adaptive"]),
         (["--port", "ring:a", "--burst", "257"], ["--burst 257", "1 to 256"]),
         (["--port", "ring:a", "--core", "999"], ["core 999: not a core"]),
         (["--port", "ring:a", "--core", "x"], ["--core x"]),

@@ -27,6 +27,11 @@ class DriverOptions(BaseModel):
         """
         return False
 
+    def refuses_link(self, link: str) -> str | None:
+        """Say why a device with these options cannot use a link of its driver's; None: it can."""
+        del link
+        return None
+
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Spell options, not yet validated, so that the files in them are found from any folder.

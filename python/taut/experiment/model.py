@@ -207,7 +207,9 @@ class DeviceSpec(Model):
             raise ValueError(
                 f"driver {self.driver} cannot use link {self.link!r}; it uses {', '.join(kinds)}"
             )
-        _ = self.driver_options
+        why = self.driver_options.refuses_link(self.link)
+        if why is not None:
+            raise ValueError(f"link {self.link!r}: {why}")
         return self
 
     @property

@@ -35,7 +35,11 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_become_arguments() -> None:
     links = [Link("memif", f"memif:g{i}", f"memif:d{i}") for i in range(2)]
     options = TautForwardOptions(
-        nf=("null", "delay:ns=5"), transmit="buffered:16", burst=8, eal=("-x",)
+        nf=("null", "delay:ns=5"),
+        transmit="buffered:16",
+        wait="adaptive:50us",
+        burst=8,
+        eal=("-x",),
     )
 
     asked = _asked_of(links, (1, 0), options, Path("s.json"), Path("g.bin"))
@@ -43,7 +47,7 @@ def test_options_become_arguments() -> None:
 
     assert " ".join(argv[1:]) == (
         "--port memif:d0 --port memif:d1 --nf null --nf delay:ns=5"
-        " --transmit buffered:packets=16,drain=100000ns --burst 8"
+        " --transmit buffered:packets=16,drain=100000ns --wait adaptive:50000ns --burst 8"
         " --core 1 --gaps g.bin --stats s.json --writer-core 0 -- -x"
     )
 

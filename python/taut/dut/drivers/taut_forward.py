@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from taut.dut.driver import DriverOptions
 from taut.dut.nf_object import object_of, seen_from
 from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import parse_transmit, spell_transmit
+from taut.dut.wait import LINKS_WITH_INTERRUPTS, POLL, spell_wait
 from taut.host.situation import Waiting
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import plain, read_document
@@ -31,6 +32,13 @@ from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
 _PROGRAM = "taut-forward"
+
+
+_READ: dict[str, Callable[[str], object]] = {
+    "transmit": parse_transmit,
+    "wait": spell_wait,
+    "gap_threshold": parse_duration_ns,
+}
 
 
 class TautForwardOptions(DriverOptions):
@@ -45,6 +53,11 @@ class TautForwardOptions(DriverOptions):
         "eager",
         description="eager, single, or buffered[:PACKETS,DRAIN] as DPDK's l2fwd (32,100us);"
         " DRAIN none: no timer",
+    )
+    wait: str = Field(
+        "poll",
+        description="what it does while no packet comes: poll, interrupt (sleep until one does), or"
+        " adaptive[:TIME] (look for TIME first, or as long as the gaps between packets suggest)",
     )
     burst: int = Field(32, ge=1, le=256, description="most packets taken from a port at once")
     hold: int | None = Field(
@@ -64,6 +77,13 @@ class TautForwardOptions(DriverOptions):
         held = parse_transmit(self.transmit)
         return held is not None and held.drain_ns is None
 
+    def refuses_link(self, link: str) -> str | None:
+        """A packet has to wake one that sleeps."""
+        if self.wait == POLL or link in LINKS_WITH_INTERRUPTS:
+            return None
+        links = " or ".join(LINKS_WITH_INTERRUPTS)
+        return f"wait = {self.wait!r} wants receive interrupts, which link {links} has"
+
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Give the shared objects of `nf` with their whole paths."""
@@ -73,13 +93,13 @@ class TautForwardOptions(DriverOptions):
         found = [seen_from(folder, word) if isinstance(word, str) else word for word in words]
         return {**options, "nf": found}
 
-    @field_validator("transmit", "gap_threshold")
+    @field_validator("transmit", "wait", "gap_threshold")
     @classmethod
     def _makes_sense(cls, text: str | None, info: ValidationInfo) -> str | None:
         """Refuse, before the run, values that the program would refuse in its trials."""
         try:
             if text is not None:
-                parse_transmit(text) if info.field_name == "transmit" else parse_duration_ns(text)
+                _READ[str(info.field_name)](text)
         except InputError as error:
             raise ValueError(str(error)) from None
         return text
@@ -91,7 +111,7 @@ class TautForwardDriver:
     name = "taut_forward"
     summary = "taut's forwarder: poll, network functions, transmit policy, on one core"
     n_links = 2
-    link_kinds = ("memif", "veth", "xdp", "pci")
+    link_kinds = ("memif", "veth", "xdp", "virtio", "pci")
     options_type: type[DriverOptions] = TautForwardOptions
 
     def missing(self, options: DriverOptions) -> str | None:
@@ -110,9 +130,10 @@ class TautForwardDriver:
         tables_mb, _ = _tables_of(cast(TautForwardOptions, options).nf)
         return HUGEPAGES + (tables_mb + 1) // 2
 
-    def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
-        """It polls: its worker is a loop over its ports."""
-        return Waiting.POLLS
+    def waits(self, options: DriverOptions) -> Waiting:
+        """It polls, its worker being a loop over its ports, unless `wait` says otherwise."""
+        polls = cast(TautForwardOptions, options).wait == POLL
+        return Waiting.POLLS if polls else Waiting.SLEEPS
 
     @contextmanager
     def running(
@@ -219,6 +240,7 @@ def _asked_of(
         "port": tuple(link.device_port for link in links),
         "nf": options.nf,
         "transmit": spell_transmit(options.transmit),
+        "wait": spell_wait(options.wait),
         "burst": str(options.burst),
         "core": str(core),
         "gaps": str(gaps),
