@@ -81,6 +81,27 @@ def test_a_gap_of_the_generator_that_passed_while_the_packet_was_inside_blames_n
     assert only_episode(explain_trial(trial, Options(over="20us"))).cause == "unknown"
 
 
+def test_a_device_that_sleeps_is_told_no_stall_and_did_not_poll_all_the_time(tmp_path):
+    rows = normal(3_000)
+    rows[1_000]["received_ns"] += 50_000
+    stats = {"gaps": {"n": 0}, "sleep": {"n": 3_000, "total_ns": 29 * MS}}
+    dut = {"driver": "taut_forward", "stats": stats}
+    of = {wait: tmp_path / wait for wait in ("poll", "interrupt", "adaptive:50us")}
+    found = {}
+    for wait, place in of.items():
+        meta = {"dut": {**dut, "options": {"wait": wait}}}
+        trial = write_trial(place, rows, [], MadeTrace().vector(1, 2), meta=meta)
+        found[wait] = explain_trial(trial, Options(over="20us"))
+
+    polled = "every thread polled all the time"
+    assert polled in only_episode(found.pop("poll")).missing[0]
+    for explanation in found.values():
+        story = only_episode(explanation)
+        assert (story.cause, story.gap) == ("unknown", None)
+        assert "how long the device took to wake" in story.missing[0]
+        assert any("the device sleeps until packets come" in note for note in explanation.notes)
+
+
 def test_a_shootdown_is_told_with_its_sender_and_remedies(tmp_path):
     start, end = 10 * MS + 15, 10 * MS + 42_000
     rows = held(normal(3_000), start, end)

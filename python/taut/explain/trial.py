@@ -14,6 +14,7 @@ from taut.explain.arrays import Mask
 from taut.explain.causes import NUMBER
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import (
+    ASLEEP,
     MISSING,
     NOTES,
     Kind,
@@ -21,6 +22,7 @@ from taut.explain.judge.device import (
     judge_program,
     kind_of,
     program_of,
+    sleeps,
 )
 from taut.explain.judge.kernel_path import Traced, judge_kernel_path
 from taut.explain.judge.shares import Shares, share_out
@@ -85,6 +87,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     if threads.kind is Kind.KERNEL:
         threads = _with_kernel_path(threads, trace, document, (packets, tail), options)
     device = threads.device
+    is_asleep = sleeps(document.dut)
     blame = blame_packets(
         tail,
         normal,
@@ -93,9 +96,10 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         holds,
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
-        # A device that logs its gaps hides no stall; other devices may hide one behind a queue.
+        # A device that logs its gaps and does not sleep hides no stall; others may hide one behind
+        # a queue.
         silences=None
-        if threads.kind is Kind.LOGGED
+        if threads.kind is Kind.LOGGED and not is_asleep
         else passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1)),
     )
     judged = judge_packets(tail, blame, normal, device)
@@ -110,7 +114,11 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         n_tail=int(np.count_nonzero(tail.is_late)),
         causes=cause_totals(judged),
         worst=tell_episodes(
-            judged, device, threads.generator, options.n_worst, MISSING.get(threads.kind, "")
+            judged,
+            device,
+            threads.generator,
+            options.n_worst,
+            ASLEEP if is_asleep else MISSING.get(threads.kind, ""),
         ),
         offenders=offenders_of(judged, device, threads.generator, trace.gaps.rest),
         gap_totals=with_rest(gap_totals(verdicts, Names(threads.notes)), trace.gaps.rest),
@@ -219,6 +227,8 @@ def judge_threads(
     words += _not_logged(document)
     device: GapVerdicts | None = judged[1] if len(judged) > 1 else None
     vetoed = walked[1].vetoed if len(walked) > 1 else Vetoed()
+    if sleeps(document.dut):
+        words.append("the device sleeps until packets come: the time it takes to wake is no gap")
     if kind in NOTES:
         words.append(NOTES[kind])
     core = of_device.core

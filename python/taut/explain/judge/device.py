@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from taut.dut.transmit import AS_L2FWD, parse_transmit
+from taut.dut.wait import POLL
 from taut.explain.judge.stalls import judge_found
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
@@ -55,12 +56,23 @@ def kind_of(dut: Dut, keeps_log: bool) -> Kind:
     return Kind.KERNEL if is_kernel else Kind.PROGRAM
 
 
+def sleeps(dut: Dut) -> bool:
+    """Whether taut's forwarder slept until packets came: asleep, nobody holds it up."""
+    return str(dut.options.get("wait") or POLL) != POLL
+
+
 MISSING = {
     Kind.NONE: "a gap of the generator: it polled all the time, and there is no device",
     Kind.KERNEL: "a step of the kernel's way from port to port that was recorded: the device has no"
     " thread, and that its core idles is no cause",
 }
 """What a verdict lacks, in words, by kind of device without a thread to watch."""
+
+ASLEEP = (
+    "how long the device took to wake: it sleeps until packets come, and its log has only what it"
+    " did awake"
+)
+"""What a verdict lacks of a device that logs its gaps and sleeps."""
 
 NOTES = {
     Kind.NONE: "there is no device: what is late is the instrument's, the path's or the host's",

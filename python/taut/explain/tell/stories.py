@@ -31,7 +31,10 @@ def tell_episodes(
     n: int,
     no_thread: str = "",
 ) -> tuple[EpisodeStory, ...]:
-    """Describe the worst episodes; `no_thread` says what lacks where no device can be watched."""
+    """Describe the worst episodes.
+
+    `no_thread` says what lacks where no device can be watched, or one that slept.
+    """
     return tuple(
         _tell(judged, int(e), device, generator, no_thread)
         for e in worst_episodes(judged, n).tolist()
@@ -110,6 +113,8 @@ def _missing(
         return ["the device's own log of gaps: stalls without kernel events are not seen"]
     if device.spans.thread == SOFTIRQ:
         return ["the time before its core was told of it, or after it had left the device"]
+    if no_thread:
+        return [no_thread]
     return ["a gap: every thread polled all the time, the device served this packet slowly"]
 
 
