@@ -150,6 +150,18 @@ const struct option_spec generator_options[] = {
 		.offset = AT(device_holds),
 		.default_text = "off",
 		.help = "packets until more come: what waits for one that a gap delayed is void"},
+	{.name = "device-core",
+		.type = OPTION_CORE,
+		.offset = AT(device_core),
+		.default_text = "",
+		.help = "where the device runs: what it takes of the core is reported"},
+	{.name = "device-pid",
+		.metavar = "PID",
+		.type = OPTION_UINT,
+		.offset = AT(device_pid),
+		.default_text = "0",
+		.max = INT32_MAX,
+		.help = "the device's process; 0: it has none; with --device-core"},
 	{.name = "accept-unstable-clock",
 		.type = OPTION_FLAG,
 		.offset = AT(accept_unstable_clock),
@@ -259,6 +271,8 @@ int config_parse(struct config *config, int argc, char *const *argv, struct erro
 		err = eal_check_core(options->core, error);
 	if (err == 0)
 		err = eal_check_core(options->writer_core, error);
+	if (err == 0)
+		err = eal_check_core(options->device_core, error);
 	if (err == 0)
 		err = parse_ports(config, error);
 	if (err < 0)

@@ -18,7 +18,8 @@ struct options {
 	uint32_t rate_layer; // enum rate_layer
 	const char *frame, *schedule;
 	uint64_t flows, duration_ns, count, warm_up_ns, seed;
-	int core, writer_core; // -1: not given
+	int core, writer_core, device_core; // -1: not given
+	uint64_t device_pid; // 0: not given
 	const char *out;
 	uint32_t record; // enum record_mode
 	uint64_t ring_mib;

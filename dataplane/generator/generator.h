@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "device_use.h"
 #include "eal.h"
 #include "error.h"
 #include "loop.h"
@@ -27,6 +28,8 @@ struct generator {
 	uint64_t tsc_hz; // measured before the run: what the schedule is kept with
 	uint64_t epoch_tsc;
 	uint64_t send_end_tsc;
+	struct device_use device_before, device_after; // of the time of sending, where asked for
+	uint64_t device_before_tsc, device_after_tsc;
 	enum loop_stop stop; // of sending
 	bool was_interrupted; // sending or draining
 	int write_error; // -errno of the first file that could not be written

@@ -170,6 +170,31 @@ static void print_records(struct json *json, const struct generator *g)
 	json_end(json);
 }
 
+static void print_ns(struct json *json, const char *name, bool is_known, uint64_t ns)
+{
+	if (is_known)
+		json_u64(json, name, ns);
+	else
+		json_null(json, name);
+}
+
+static void print_device_use(struct json *json, const struct generator *g)
+{
+	struct device_use used = device_use_between(&g->device_before, &g->device_after);
+	uint64_t elapsed_ns = clock_ns(g->device_after_tsc - g->device_before_tsc, g->tsc_hz);
+
+	if (g->config->options.device_core < 0)
+		return;
+	json_object(json, "device_use");
+	json_u64(json, "elapsed_ns", elapsed_ns);
+	print_ns(json, "process_ns", used.has_process, used.process_ns);
+	print_ns(json, "idle_poll_ns", used.has_core, used.idle_poll_ns);
+	// A sleep that began before is counted when it is over.
+	print_ns(json, "awake_ns", used.has_core,
+		used.asleep_ns < elapsed_ns ? elapsed_ns - used.asleep_ns : 0);
+	json_end(json);
+}
+
 static void print_instrument(struct json *json, const struct generator *g)
 {
 	print_gaps(json, g);
@@ -210,6 +235,7 @@ static void print_summary(FILE *out, const struct generator *g)
 		print_counters(&json, NULL, &g->measurements[i].counters);
 	json_end(&json);
 	print_instrument(&json, g);
+	print_device_use(&json, g);
 	json_end(&json);
 	(void)json_done(&json); // what the file did not take is seen when it is closed
 }

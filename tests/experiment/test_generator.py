@@ -35,6 +35,12 @@ def test_the_generator_is_told_of_a_device_that_waits_for_more(
     assert asked_for(tmp_path, transmit)["device-holds"] == is_asked
 
 
+def test_the_generator_watches_the_device_where_there_is_one(tmp_path: Path):
+    asked = asked_for(tmp_path)
+
+    assert (asked["device-core"], asked["device-pid"]) == ("1", "0")
+
+
 def test_numbers_are_handed_over_as_the_report_gives_them_back(tmp_path: Path):
     asked = asked_for(tmp_path, rate="50 Mbit/s")
 

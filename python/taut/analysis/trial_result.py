@@ -113,6 +113,7 @@ def _analysed(
         result,
         offered_pps=figures.offered_pps,
         figures=figures,
+        device_use=generator.device_use,
         warnings=tuple(_warnings(figures, generator)),
     )
     if trial.meta.capture is not None:

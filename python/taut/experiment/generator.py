@@ -28,8 +28,9 @@ def asked_of(
     out: Path,
     run_id: int,
     ring_mib: int,
+    device_pid: int | None = None,
 ) -> Asked:
-    """Say what one trial asks of it."""
+    """Say what one trial asks of it; `device_pid` is None of a device without a process."""
     traffic, spec = trial.traffic, plan.spec
     asked: dict[str, Option] = {
         "tx": ports[0],
@@ -51,6 +52,9 @@ def asked_of(
         "device-holds": trial.device.driver_options.waits_for_more,
         "both": traffic.both,
     }
+    if not trial.device.is_floor:
+        asked["device-core"] = str(cores.device)
+        asked["device-pid"] = str(device_pid or 0)
     if trial.count is not None:
         asked["count"] = str(trial.count)
     else:

@@ -133,6 +133,7 @@ class Testbench:
                 raw,
                 run_id=_run_id(self._scope, trial),
                 ring_mib=room.ring_mib(trial, room.free_bytes(Host())),
+                device_pid=dut.pid,
             )
             program = stack.enter_context(
                 child(

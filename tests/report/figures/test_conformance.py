@@ -8,6 +8,7 @@ import pytest
 
 from taut.analysis.compare import compare_runs
 from taut.analysis.load import load_of, loads_in_order
+from taut.records.documents.generator import DeviceUse
 from taut.report.chart import as_spec, write_images
 from taut.report.figures import FIGURES
 from taut.report.palette import LIGHT
@@ -16,6 +17,12 @@ from taut.report.scene import make_scenes
 
 def in_state(row):
     return replace(row, device=replace(row.device, host="trimmed"))
+
+
+def using(device, share):
+    """The device, having taken that share of a core."""
+    use = DeviceUse(elapsed_ns=1000, process_ns=int(1000 * share))
+    return replace(device, trials=[replace(trial, device_use=use) for trial in device.trials])
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +35,7 @@ def scene(analysed):
     return replace(
         scene,
         devices=[*scene.devices, trimmed],
+        all_devices=[using(d, 0.1 + 0.9 * (i % 2)) for i, d in enumerate(scene.all_devices)],
         colours={**scene.colours, trimmed.label: "@device1-1"},
         pairs=[p for p in pairs if load_of(p.a) == scene.load],
     )
@@ -75,5 +83,6 @@ def test_figures_that_compare_have_nothing_to_draw_for_one_trial(scene):
     assert drawn["percentiles"]
     assert not drawn["improvement"]
     assert not drawn["rate"]
+    assert not drawn["cpu"]
     assert not drawn["repetitions"]
     assert not drawn["trimmed"]

@@ -39,6 +39,31 @@ class HistogramResolution:
 
 
 @dataclass(frozen=True)
+class DeviceUse:
+    """What the device took of its core while packets were sent, and until the last was back."""
+
+    elapsed_ns: int = 0
+    process_ns: int | None = None
+    """Time of its process on any core; None: the device is the kernel, or it died."""
+    idle_poll_ns: int | None = None
+    """Time that the core was idle and polled (haltpoll); None: its kernel does not say."""
+    awake_ns: int | None = None
+    """Time that the core was in no state of sleep; None: its kernel does not say."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+    @property
+    def cpu_share(self) -> float | None:
+        """The share of one core it took, with what its core burnt polling in idle; None: unknown.
+
+        Of a device that is the kernel all that its core did.
+        """
+        used_ns = self.awake_ns
+        if self.process_ns is not None:
+            used_ns = self.process_ns + (self.idle_poll_ns or 0)
+        return None if used_ns is None or not self.elapsed_ns else used_ns / self.elapsed_ns
+
+
+@dataclass(frozen=True)
 class GeneratorResult:
     """The counters of a trial's generator; captures have the same ones from taut-match."""
 
@@ -53,4 +78,6 @@ class GeneratorResult:
     """The options as taut-generate read them; None of captures and of before it said so."""
     rate_pps: float | None = field(default=None, metadata=LEFT_OUT)
     """The rate it read, in packets a second of each direction."""
+    device_use: DeviceUse | None = field(default=None, metadata=LEFT_OUT)
+    """None without a device, and of captures."""
     others: JsonObject = field(default_factory=dict, metadata=rest())

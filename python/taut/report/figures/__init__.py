@@ -1,6 +1,7 @@
 """The figures in the order of the report. To add one: a file here and a line in FIGURES."""
 
 from taut.report.figure import Figure
+from taut.report.figures.cpu import LatencyAgainstCpu
 from taut.report.figures.histogram import Histogram
 from taut.report.figures.improvement import Improvement
 from taut.report.figures.inter_arrival import InterArrival
@@ -20,6 +21,7 @@ FIGURES: tuple[Figure, ...] = (
     Histogram(),
     WorstOverTime(),
     LatencyAgainstRate(),
+    LatencyAgainstCpu(),
     Repetitions(),
     InterDeparture(),
     InterArrival(),
