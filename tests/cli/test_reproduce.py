@@ -7,7 +7,9 @@ import pytest
 
 from made_captures import made_pair, pcap_bytes, plant_loss, write_capture
 from taut.cli.main import run_command
+from taut.cli.reproduce_job import left_out
 from taut.core.binaries import find_binary_or_none
+from taut.reproduce.nfvi5g import NFVI5G
 
 DATA = Path(__file__).parents[3] / "shared/data/hipnet21"
 
@@ -98,6 +100,7 @@ def test_json_is_one_document(tmp_path, capsys):
     [
         (["debs20", "--captures", "."], "debs20 has published none"),
         (["hipnet21", "--captures", ".", "--quick"], "nothing is sent"),
+        (["hipnet21", "--captures", ".", "--soak", "2h"], "nothing is sent"),
         (["hipnet21", "--captures", "nowhere"], "nowhere: no such folder"),
     ],
 )
@@ -108,3 +111,28 @@ def test_captures_that_cannot_be_are_one_line_and_2(arguments, said, capsys):
     assert out == ""
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["debs20", "--soak", "2h"], "--soak: debs20 has published none; leave it out"),
+        (["nfvi5g", "--soak", "2h", "--quick"], "--soak and --quick: one of them"),
+        (["nfvi5g", "--soak", "2"], "duration '2': not a number with a unit"),
+        (["nfvi5g", "--soak", "40h"], "longer than a day, which is the most a trial can take"),
+    ],
+)
+def test_a_soak_that_cannot_be_is_one_line_and_2(arguments, said, capsys):
+    assert run_command(["reproduce", *arguments, "--dry-run"]) == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_who_is_not_root_is_told_what_is_left_out(monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+    assert list(left_out(NFVI5G)) == ["trimmed"]
+    assert "root" in left_out(NFVI5G)["trimmed"]

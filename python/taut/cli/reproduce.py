@@ -24,6 +24,8 @@ from taut.core.errors import InputError
 
 EXAMPLES = (
     "taut reproduce debs20 --quick --dry-run",
+    "taut reproduce nfvi5g --quick --dry-run",
+    "taut reproduce nfvi5g --soak 2h --dry-run",
     "taut reproduce hipnet21 --captures captures",
 )
 
@@ -36,14 +38,23 @@ _CapturesOption = Annotated[
     ),
 ]
 _QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Under three minutes, once each: shows, proves nothing.")
+    bool, typer.Option("--quick", help="Under five minutes, once each: shows, proves nothing.")
+]
+_SoakOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Measure its soak instead, for so long: one load, and the same without a device "
+        "(nfvi5g; a day at most).",
+    ),
 ]
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="The experiment: debs20 or hipnet21.")],
+    name: Annotated[str, typer.Argument(help="The experiment: debs20, hipnet21, nfvi5g.")],
     captures: _CapturesOption = None,
     quick: _QuickOption = False,
+    soak: _SoakOption = None,
     out: Annotated[Path | None, run_directory_option("runs/NAME-TIME")] = None,
     resume: ResumeOption = False,
     dry_run: DryRunOption = False,
@@ -59,6 +70,7 @@ def reproduce(
     # Here, not above: `-h` needs none of it.
     from taut.cli import reproduce_job as job
     from taut.cli.run_job import finish, print_plan, run_and_report
+    from taut.core.units import parse_duration_ns
     from taut.experiment.preflight import require
     from taut.experiment.run_manifest import Origin
 
@@ -66,12 +78,15 @@ def reproduce(
     publish = job.publishing(experiment)
     asked = with_trace(overrides, trace, no_trace)
     if captures is not None:
-        if quick or resume or dry_run or asked:
+        if quick or soak is not None or resume or dry_run or asked:
             raise InputError("--captures: nothing is sent, so it takes --out and --json alone")
         run = job.match_captures(experiment, captures, out or default_out(name))
         finish(run, as_json=as_json, details=details, publish=publish, images=images)
         return
-    text, plan = job.plan_here(experiment, asked, quick=quick)
+    if soak is not None and quick:
+        raise InputError("--soak and --quick: one of them")
+    soak_ns = None if soak is None else parse_duration_ns(soak)
+    text, plan = job.plan_here(experiment, asked, quick=quick, soak_ns=soak_ns)
     directory = out or default_out(plan.spec.name)
     if dry_run:
         print_plan(plan, directory)

@@ -1,5 +1,6 @@
 """What `taut reproduce` does with a published experiment, after its options are read."""
 
+import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -42,15 +43,28 @@ def publishing(experiment: PublishedExperiment) -> Publish:
 
 
 def plan_here(
-    experiment: PublishedExperiment, overrides: Sequence[str], *, quick: bool
+    experiment: PublishedExperiment,
+    overrides: Sequence[str],
+    *,
+    quick: bool,
+    soak_ns: int | None = None,
 ) -> tuple[str, Plan]:
-    """Give its text and plan, without the devices this machine cannot run: those are said."""
-    missing = missing_devices(experiment)
+    """Give its text and plan, without what this machine cannot do: that is said.
+
+    `soak_ns`: its soak of this length instead. InputError: none was published.
+    """
+    missing = left_out(experiment)
+    if soak_ns is None:
+        text: str | None = experiment.spec_text(quick=quick, without=list(missing))
+    else:
+        text = experiment.soak_text(soak_ns, without=list(missing))
+    if text is None:
+        raise InputError(f"--soak: {experiment.name} has published none; leave it out")
+    plan = make_plan(parse_spec(text, overrides, source=experiment.name))
     notes = Console(stderr=True)
-    for device, reason in missing.items():
-        print_note(notes, f"without {device}: {reason}")
-    text = experiment.spec_text(quick=quick, without=list(missing))
-    return text, make_plan(parse_spec(text, overrides, source=experiment.name))
+    for name, reason in missing.items():
+        print_note(notes, f"without {name}: {reason}")
+    return text, plan
 
 
 def match_captures(experiment: PublishedExperiment, folder: Path, out: Path) -> RunDirectory:
@@ -67,11 +81,13 @@ def match_captures(experiment: PublishedExperiment, folder: Path, out: Path) -> 
     return analyse_pairs(find_pairs(folder), out, options, say, command_line=sys.argv)
 
 
-def missing_devices(experiment: PublishedExperiment) -> dict[str, str]:
-    """Say which optional devices this machine cannot run, and the remedy."""
+def left_out(experiment: PublishedExperiment) -> dict[str, str]:
+    """Say which optional devices and states of the host this machine cannot have, and why."""
     found = {}
     for device, driver in experiment.optional_devices().items():
         reason = DRIVERS[driver].missing(DRIVERS[driver].options_type())
         if reason is not None:
             found[device] = reason
+    if os.geteuid() != 0:
+        found |= dict.fromkeys(experiment.states, "changing the host needs root; run as root")
     return found

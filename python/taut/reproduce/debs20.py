@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from taut.analysis.load import rate_words
 from taut.core.units import format_ns
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
-from taut.reproduce.experiment import DID_IT, Section, Variants
+from taut.reproduce.experiment import DID_IT, PublishedExperiment, Section, Variants
 
 MAIN_PPS = 100_000
 MAIN_RATE = "100kpps"
@@ -78,11 +78,10 @@ _SWEEP_NOTE = (
 )
 
 
-class Debs20:
+class Debs20(PublishedExperiment):
     """The experiment and its published numbers."""
 
     name = "debs20"
-    skip_of_captures = None
 
     def optional_devices(self) -> Mapping[str, str]:
         """Give l2fwd: it is built from DPDK's sources, which may not be there."""

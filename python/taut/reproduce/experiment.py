@@ -46,7 +46,10 @@ class Section:
 
 
 class PublishedExperiment(Protocol):
-    """One publication; members are listed in reproduce/__init__.py."""
+    """One publication; members are listed in reproduce/__init__.py.
+
+    What few of them have has a default here, which members inherit.
+    """
 
     @property
     def name(self) -> str:
@@ -56,15 +59,24 @@ class PublishedExperiment(Protocol):
     @property
     def skip_of_captures(self) -> str | None:
         """How much of its published captures is skipped at the start (`1s`); None: it has none."""
-        ...
+        return None
 
-    def spec_text(self, *, quick: bool, without: Sequence[str] = ()) -> str:
-        """Give the experiment as TOML, without the devices this machine cannot run."""
-        ...
+    @property
+    def states(self) -> Sequence[str]:
+        """States of the host that are entered for it, which only root can do."""
+        return ()
 
     def optional_devices(self) -> Mapping[str, str]:
         """Give devices that may be missing, and the driver of each."""
+        return {}
+
+    def spec_text(self, *, quick: bool, without: Sequence[str] = ()) -> str:
+        """Give the experiment as TOML, without the devices and states this machine cannot have."""
         ...
+
+    def soak_text(self, length_ns: int, *, without: Sequence[str] = ()) -> str | None:  # noqa: ARG002 - most have none
+        """Give its soak of this length as TOML; None: none was published."""
+        return None
 
     def compare(self, variants: Variants) -> list[Section]:
         """Set published beside measured."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from taut.core.units import format_ns
 from taut.records.documents.results import WITHOUT_VOID, Variant
-from taut.reproduce.experiment import DID_IT, Section, Variants
+from taut.reproduce.experiment import DID_IT, PublishedExperiment, Section, Variants
 
 FIGURES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "max")
 
@@ -63,7 +63,7 @@ _LIVE_NOTE = (
 _SHAPE_NOTE = "Each at the rate where it is worst."
 
 
-class Hipnet21:
+class Hipnet21(PublishedExperiment):
     """The experiment and its published numbers."""
 
     name = "hipnet21"

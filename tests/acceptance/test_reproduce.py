@@ -1,0 +1,56 @@
+"""Issue 15, acceptance 7: published experiments, quick, from their command to their page."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance_run import TAUT
+from taut.host.host import Host
+from taut.host.journal import Journal
+
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.long,
+    pytest.mark.root,
+    pytest.mark.timeout(900),
+]
+
+# Shorter than --quick, and fewer loads: what --quick takes is a test of its plan.
+SHORT = ("--set", "duration=200ms", "--set", "warm_up=100ms")
+
+
+def reproduced(folder: Path, name: str, *more: str) -> list[dict[str, Any]]:
+    """Run a published experiment to its end; give its tables."""
+    if Journal(Host()).is_there:
+        pytest.skip("an apply made by hand is in force")
+    argv = [*TAUT, "reproduce", name, "--quick", "--wait", "--out", str(folder / "run")]
+
+    done = subprocess.run([*argv, *SHORT, *more], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert not Journal(Host()).is_there
+    assert "shapes as published" in " ".join(done.stdout.split())
+    tables = json.loads((folder / "run/published.json").read_text())
+    page = (folder / "run/report.html").read_text(encoding="utf-8")
+    assert all(table["title"] in page for table in tables)
+    return tables
+
+
+def judged(tables: list[dict[str, Any]]) -> dict[str, str]:
+    [shape] = [table for table in tables if table["columns"][-1] == "did it?"]
+    return {row[0]: row[-1] for row in shape["rows"]}
+
+
+def test_7_nfvi5g_has_router_and_skeleton_both_ways_in_both_states(tmp_path: Path) -> None:
+    tables = reproduced(tmp_path, "nfvi5g", "--set", "traffic.both.frames=64,imix")
+
+    [table] = [table for table in tables if table["title"].endswith(": one way")]
+    measured = [row for row in table["rows"] if row[1] in ("64 B", "imix")]
+    assert len(measured) == 8
+    assert all(cell.count(" / ") == 2 for row in measured for cell in row[4:])
+    answers = judged(tables)
+    assert set(answers.values()) <= {"yes", "no"}
+    assert answers["trimmed, nothing is out of sequence"] == "yes"
