@@ -25,6 +25,7 @@ from taut.core.errors import InputError
 EXAMPLES = (
     "taut reproduce debs20 --quick --dry-run",
     "taut reproduce nfvi5g --quick --dry-run",
+    "taut reproduce nfvi18 --quick --dry-run",
     "taut reproduce nfvi5g --soak 2h --dry-run",
     "taut reproduce hipnet21 --captures captures",
 )
@@ -51,7 +52,7 @@ _SoakOption = Annotated[
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="The experiment: debs20, hipnet21, nfvi5g.")],
+    name: Annotated[str, typer.Argument(help="The experiment: debs20, hipnet21, nfvi18, nfvi5g.")],
     captures: _CapturesOption = None,
     quick: _QuickOption = False,
     soak: _SoakOption = None,

@@ -1,0 +1,213 @@
+"""nfvi18: what tuning the host does to the slowest packet of an L2 forwarder and a firewall.
+
+Nadathur et al., Intel, "NFV-I Host Configuration For Low Latency", 2018: L2 forward (addresses
+rewritten) and a virtual firewall, on bare metal, in a virtual machine and in a container, polling
+and by interrupt, on a stock host and on a tuned real-time kernel. Ours: bare metal alone, the
+kernel that runs, as found and trimmed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from taut.analysis.load import rate_words
+from taut.records.documents.results import Variant
+from taut.records.documents.trial import AS_FOUND
+from taut.reproduce.experiment import PublishedExperiment, Section, Variants
+from taut.reproduce.in_states import (
+    STATES,
+    TRIMMED,
+    Judged,
+    Shape,
+    count,
+    data_file,
+    device_table,
+    find_row,
+    host_tables,
+    judge_shapes,
+    min_avg_max,
+    most_of,
+    on_time,
+    pairs,
+    path_words,
+)
+
+RATES = ("10kpps", "100kpps")
+RATES_PPS = (10_000.0, 100_000.0)
+GOAL_NS = 100_000
+"""Of the publication: no packet takes longer on the tuned host."""
+PUBLISHED_REDUCTION = "up to 98 %"
+
+_PAPER = "NFV-I 2018"
+_NO_PLACEMENT = "placement not built"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function in one mode on bare metal, and the device that stands for it; None: not built."""
+
+    function: str
+    mode: str
+    device: str | None
+
+
+ROWS = (
+    Row("L2 forward", "poll", "l2"),
+    Row("L2 forward", "poll, over veth", "l2_veth"),
+    Row("L2 forward", "interrupt: the kernel's bridge, which rewrites nothing", "bridge"),
+    Row("firewall", "poll", "firewall"),
+    Row("firewall", "interrupt", None),
+)
+DEVICES = tuple(row.device for row in ROWS if row.device is not None)
+POLLING = ("l2", "l2_veth", "firewall")
+
+_NOTE = (
+    "64 B at 10 and 100 kpkt/s constant; the rates are taut's. `On time`: without packets that "
+    "overlap a stall of the generator. The bridge goes over veth and the kernel, so the forwarder "
+    "stands beside it over veth, too. Published: hours, three times; here as the run was long "
+    "(--set duration=2h --set record=tail)."
+)
+_SHAPE_NOTE = (
+    "Without packets that overlap a stall of the generator. Trimmed is what `taut host plan` "
+    "recommends and what needs no boot: the kernel is the one that runs, not a real-time one."
+)
+
+
+class Nfvi18(PublishedExperiment):
+    """The experiment and its published numbers."""
+
+    name = "nfvi18"
+    states = (TRIMMED,)
+
+    def optional_devices(self) -> Mapping[str, str]:
+        """Give what stands on veth links, which only root can make."""
+        return {"l2_veth": "linux_bridge", "bridge": "linux_bridge"}
+
+    def spec_text(self, *, quick: bool, without: Sequence[str] = ()) -> str:
+        """Write both rates through every device; quick is short and makes no claim."""
+        tables = [_HEAD_QUICK if quick else _HEAD]
+        tables += [text for name, text in _devices().items() if name not in without]
+        tables += host_tables(without)
+        rates = ", ".join(f'"{rate}"' for rate in RATES)
+        tables.append(f'[[traffic]]\nschedule = "constant"\nframes = [64]\nrates = [{rates}]')
+        return "\n\n".join(tables) + "\n"
+
+    def compare(self, variants: Variants) -> list[Section]:
+        """Set what was published beside what was measured."""
+        return [
+            _table(variants),
+            judge_shapes(f"{_PAPER}: the shape", _SHAPES, variants, _SHAPE_NOTE),
+            _NOT_HERE,
+        ]
+
+
+_HEAD = """name = "nfvi18"
+seed = 18
+repetitions = 3
+duration = "30s"
+warm_up = "1s\""""
+_HEAD_QUICK = """name = "nfvi18-quick"
+seed = 18
+repetitions = 1
+duration = "2s"
+warm_up = "300ms"
+deadline = "200ms"
+trace = "off\""""
+
+
+def _devices() -> dict[str, str]:
+    firewall = f"firewall:rules={data_file('rules.txt')}"
+    return {
+        "l2": device_table("l2", "taut_forward", ["mac_swap"]),
+        "l2_veth": device_table("l2_veth", "taut_forward", ["mac_swap"], link="veth"),
+        "bridge": device_table("bridge", "linux_bridge"),
+        "firewall": device_table("firewall", "taut_forward", [firewall]),
+    }
+
+
+def _table(variants: Variants) -> Section:
+    lines = [line for row in ROWS for line in _bare(variants, row)]
+    for placement, function in product(("VM", "container"), ("L2 forward", "firewall")):
+        lines.append((function, "poll and interrupt", placement, "", *[_NO_PLACEMENT] * 4, ""))
+    ways = [f"{state}{words}" for state in STATES for words in ("", ", on time")]
+    columns = ("min / avg / max, µs", "mode", "placement", "offered", *ways, "path")
+    return Section(f"{_PAPER}: stock and tuned", columns, tuple(lines), _NOTE)
+
+
+def _bare(variants: Variants, row: Row) -> Iterator[tuple[str, ...]]:
+    if row.device is None:
+        yield (row.function, row.mode, "bare metal", "", *["not built"] * 4, "")
+        return
+    for pps in RATES_PPS:
+        found = [find_row(variants, row.device, state, pps=pps) for state in STATES]
+        path = next((path_words(r) for r in found if r is not None), "")
+        cells = (cell for r in found for cell in _cells(r))
+        yield (row.function, row.mode, "bare metal", rate_words(pps), *cells, path)
+
+
+def _cells(row: Variant | None) -> tuple[str, str]:
+    if row is None:
+        return ("not run", "not run")
+    return min_avg_max(row.latency), min_avg_max(on_time(row))
+
+
+def _goal(variants: Variants) -> Judged:
+    """Look at the worst maximum of those that poll."""
+    rows = (find_row(variants, d, TRIMMED, pps=pps) for d, pps in product(POLLING, RATES_PPS))
+    worst = [ns for row in rows for ns in [on_time(row).max_ns] if ns is not None]
+    return (f"{max(worst) / 1000:.4g} µs", max(worst) <= GOAL_NS) if worst else None
+
+
+def _reduction(variants: Variants) -> Judged:
+    """Count the loads whose maximum tuning lowers, and give the most that it does."""
+    both = (
+        (find_row(variants, d, TRIMMED, pps=pps), find_row(variants, d, AS_FOUND, pps=pps))
+        for d, pps in product(DEVICES, RATES_PPS)
+    )
+    maxima = pairs(both, "max")
+    judged = count((tuned < stock for tuned, stock in maxima), most_of)
+    if judged is None:
+        return None
+    best = max(1 - tuned / stock for tuned, stock in maxima)
+    return f"{judged[0]}, by up to {100 * best:.0f} %", judged[1]
+
+
+def _faster(variants: Variants, one: str, other: str) -> Judged:
+    """Count the loads and states in which the median of `one` is below that of `other`."""
+    both = (
+        (find_row(variants, one, state, pps=pps), find_row(variants, other, state, pps=pps))
+        for pps, state in product(RATES_PPS, STATES)
+    )
+    return count(low < high for low, high in pairs(both, "p50"))
+
+
+def _polling_is_faster(variants: Variants) -> Judged:
+    return _faster(variants, "l2_veth", "bridge")
+
+
+def _filtering_takes_time(variants: Variants) -> Judged:
+    return _faster(variants, "l2", "firewall")
+
+
+_SHAPES: tuple[Shape, ...] = (
+    ("trimmed, no packet of who polls takes over 100 µs", "the goal: max <= 100 µs", _goal),
+    ("trimmed, the maximum is lower, of most loads", PUBLISHED_REDUCTION, _reduction),
+    ("polling is faster than interrupts, over veth: the median", "", _polling_is_faster),
+    ("the firewall takes longer than L2 forward: the median", "", _filtering_takes_time),
+)
+
+_NOT_HERE = Section(
+    f"{_PAPER}: what is not repeated",
+    ("of the publication", "here"),
+    (
+        ("virtual machine", _NO_PLACEMENT),
+        ("container", _NO_PLACEMENT),
+        ("firewall by interrupt", "not built"),
+        ("tuned real-time kernel", "not booted: the kernel that runs, with settings of run time"),
+        ("maximum by depth of C-state", "not built; `taut host effect` tries one setting"),
+        ("SMIs of each core before and after", "not built"),
+        ("network cards", "veth and memif; over cards: --set device.NAME.link=pci"),
+    ),
+)
+
+NFVI18 = Nfvi18()

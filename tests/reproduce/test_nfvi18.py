@@ -1,0 +1,110 @@
+"""The spec is as far as bare metal goes, the comparison tells yes from no and not built."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from made_documents import made_variant
+from taut.experiment.plan import make_plan
+from taut.experiment.spec import parse_spec
+from taut.reproduce.experiment import Section
+from taut.reproduce.in_states import TRIMMED
+from taut.reproduce.nfvi18 import DEVICES, NFVI18, RATES_PPS
+
+STATES = ("as found", "trimmed")
+MEDIANS_US = {"l2": 1, "l2_veth": 4, "bridge": 20, "firewall": 2}
+
+
+def row(device: str, state: str, pps: float, **changes: Any) -> dict[str, Any]:
+    p50 = MEDIANS_US[device] * 1000
+    worst = 4_500_000 if state == "as found" else 90_000
+    latency = {"n": 1000, "min": p50 // 2, "mean": p50 * 1.1, "p50": p50, "max": worst}
+    return {
+        "dut": device,
+        "host": state,
+        "asked_pps": pps,
+        "latency_ns": latency,
+        "latency_without_void_ns": dict(latency),
+        **changes,
+    }
+
+
+def as_published() -> list[dict[str, Any]]:
+    return [row(*load) for load in product(MEDIANS_US, STATES, RATES_PPS)]
+
+
+def compare(rows: list[dict[str, Any]]) -> list[Section]:
+    """Published beside variants with these keys."""
+    return NFVI18.compare([made_variant(**row) for row in rows])
+
+
+def answers(shape: Section) -> list[str]:
+    return [line[-1] for line in shape.rows]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_spec_has_every_device_in_both_states(quick: bool) -> None:
+    plan = make_plan(parse_spec(NFVI18.spec_text(quick=quick)))
+
+    found = {(t.device.name, t.host.name, t.offered_pps) for t in plan.trials}
+    assert found >= set(product(DEVICES, STATES, RATES_PPS))
+
+
+def test_without_root_there_is_what_polls_over_memory_as_found() -> None:
+    without = [*NFVI18.optional_devices(), *NFVI18.states]
+
+    plan = make_plan(parse_spec(NFVI18.spec_text(quick=True, without=without)))
+
+    assert {t.device.name for t in plan.trials} == {"l2", "firewall", "loopback_memif"}
+    assert not plan.spec.changes_host
+
+
+def test_quick_is_quick() -> None:
+    assert make_plan(parse_spec(NFVI18.spec_text(quick=True))).total_ns < 200e9
+
+
+def test_a_run_like_the_paper_has_its_shape() -> None:
+    table, shape, missing = compare(as_published())
+
+    assert shape.outcome == "NFV-I 2018: 4 of 4 shapes as published"
+    assert shape.rows[0][2] == "90 µs"
+    assert shape.rows[1][1:3] == ("up to 98 %", "8 of 8, by up to 98 %")
+    assert table.rows[0][-5:] == (
+        *["0.5 / 1.1 / 4500"] * 2,
+        *["0.5 / 1.1 / 90"] * 2,
+        "memif, bare",
+    )
+    assert "tuned real-time kernel" in dict(missing.rows)
+
+
+def test_what_is_not_built_is_said_in_its_row() -> None:
+    table, *_ = compare(as_published())
+
+    by_row = {(line[0], line[1], line[2]): set(line[4:8]) for line in table.rows}
+    assert by_row[("firewall", "interrupt", "bare metal")] == {"not built"}
+    for placement, function in product(("VM", "container"), ("L2 forward", "firewall")):
+        key = (function, "poll and interrupt", placement)
+        assert by_row[key] == {"placement not built"}
+
+
+def test_a_run_unlike_the_paper_says_so() -> None:
+    rows = as_published()
+    for changed in rows:
+        if changed["host"] == TRIMMED:
+            changed["latency_without_void_ns"] |= {"max": 5_000_000}
+        if changed["dut"] in ("bridge", "firewall"):
+            changed["latency_without_void_ns"] |= {"p50": 500}
+
+    _, shape, _ = compare(rows)
+
+    assert answers(shape) == ["no"] * 4
+
+
+def test_what_was_not_run_is_not_judged() -> None:
+    table, shape, _ = compare([])
+
+    assert answers(shape) == ["not run"] * 4
+    assert {cell for line in table.rows for cell in line[4:8]} == {
+        *("not run", "not built", "placement not built")
+    }
