@@ -64,8 +64,9 @@ POLLING = ("l2", "l2_veth", "firewall")
 _NOTE = (
     "64 B at 10 and 100 kpkt/s constant; the rates are taut's. `On time`: without packets that "
     "overlap a stall of the generator. The bridge goes over veth and the kernel, so the forwarder "
-    "stands beside it over veth, too. Published: hours, three times; here as the run was long "
-    "(--set duration=2h --set record=tail)."
+    "stands beside it over veth, too. Of the publication no row's numbers are known here: its goal "
+    "and its reduction stand below. It measured for hours, three times (--set duration=2h "
+    "--set record=tail)."
 )
 _SHAPE_NOTE = (
     "Without packets that overlap a stall of the generator. Trimmed is what `taut host plan` "
