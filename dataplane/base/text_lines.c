@@ -3,15 +3,23 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char blanks[] = " \t\r\n";
 
 int text_lines_open(struct text_lines *lines, const char *path, struct error *error)
 {
-	FILE *file = fopen(path, "re");
-	int err = file == NULL ? -errno : 0;
+	struct stat status;
+	int err = 0;
 
-	text_lines_read(lines, file, path);
+	text_lines_read(lines, NULL, path);
+	if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
+		error_set(error, "%s: a pipe can be read but once; write it to a file", path);
+		return -EINVAL;
+	}
+	lines->file = fopen(path, "re");
+	if (lines->file == NULL)
+		err = -errno;
 	if (err < 0)
 		error_set(error, "%s: %s; name a text file that can be read", path, strerror(-err));
 	return err;

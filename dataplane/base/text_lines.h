@@ -29,7 +29,8 @@ struct text_lines {
 	char line[TEXT_LINE_MAX];
 };
 
-// Open a file. Returns 0 or -errno with one line in error.
+// Open a file: no pipe, as whoever reads tables does so twice, first to know how much memory they
+// take. Returns 0 or -errno with one line in error.
 int text_lines_open(struct text_lines *lines, const char *path, struct error *error);
 
 // Read from a stream that is open already, and is closed by text_lines_close; path is its name in

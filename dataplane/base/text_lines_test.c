@@ -123,6 +123,20 @@ static void test_a_file_that_cannot_be_read_is_named(void **state)
 	text_lines_close(&lines);
 }
 
+static void test_a_pipe_is_refused(void **state)
+{
+	char path[] = "/tmp/taut-test-lines-XXXXXX", pipe[64];
+
+	assert_non_null(mkdtemp(path));
+	snprintf(pipe, sizeof(pipe), "%s/rules", path);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	assert_int_equal(text_lines_open(&lines, pipe, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "rules: a pipe can be read but once; write it to"));
+	text_lines_close(&lines);
+	assert_int_equal(unlink(pipe), 0);
+	assert_int_equal(rmdir(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +146,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_that_are_no_text_are_refused),
 		cmocka_unit_test(test_a_line_has_its_longest),
 		cmocka_unit_test(test_a_file_that_cannot_be_read_is_named),
+		cmocka_unit_test(test_a_pipe_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "json_writer.h"
+#include "nf_table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,19 +22,6 @@ static void print_ports(struct json *json, const struct config *config, const st
 	json_end(json);
 }
 
-// What the function itself has counted; the rest of what was dropped, it does not tell apart.
-static void print_reasons(struct json *json, const struct pipeline_stage *stage)
-{
-	const struct nf_ops *ops = stage->ops;
-
-	json_object(json, "dropped_by");
-	for (size_t i = 0; i < ops->n_drops; i++) {
-		const char *at = (const char *)stage->state + ops->drops[i].offset;
-		json_u64(json, ops->drops[i].reason, *(const uint64_t *)at);
-	}
-	json_end(json);
-}
-
 static void print_nfs(struct json *json, const struct config *config, const struct worker *worker)
 {
 	json_array(json, "nf");
@@ -49,9 +37,7 @@ static void print_nfs(struct json *json, const struct config *config, const stru
 		json_u64(json, "in", stage->n_in);
 		json_u64(json, "dropped", stage->n_dropped + pipeline_overflown(stage));
 		json_u64(json, "held", pipeline_holds(stage));
-		print_reasons(json, stage);
-		if (stage->ops->report != NULL)
-			stage->ops->report(stage->state, json);
+		nf_report(stage->ops, stage->state, json);
 		json_end(json);
 	}
 	json_end(json);

@@ -29,6 +29,13 @@ struct firewall_options {
 
 static const char *const verdicts[] = {"accept", "drop", NULL};
 
+#define VERDICT(field, default_, help_)                                                            \
+	{                                                                                          \
+		.name = #field, .type = OPTION_CHOICE,                                             \
+		.offset = offsetof(struct firewall_options, field), .default_text = (default_),    \
+		.help = (help_), .choices = verdicts                                               \
+	}
+
 #define TIMEOUT(phase, name_, default_, help_)                                                     \
 	{                                                                                          \
 		.name = (name_), .type = OPTION_DURATION,                                          \
@@ -57,22 +64,8 @@ static const struct option_spec firewall_options[] = {
 		.min = 1,
 		.max = 1 << 24,
 	},
-	{
-		.name = "arp",
-		.type = OPTION_CHOICE,
-		.offset = offsetof(struct firewall_options, arp),
-		.default_text = "accept",
-		.help = "what becomes of ARP, which rules do not see",
-		.choices = verdicts,
-	},
-	{
-		.name = "other",
-		.type = OPTION_CHOICE,
-		.offset = offsetof(struct firewall_options, other),
-		.default_text = "drop",
-		.help = "what becomes of frames that are neither IP nor ARP",
-		.choices = verdicts,
-	},
+	VERDICT(arp, "accept", "what becomes of ARP, which rules do not see"),
+	VERDICT(other, "drop", "what becomes of frames that are neither IP nor ARP"),
 	TIMEOUT(CONNECTION_TCP_OPENING, "tcp_opening", "120s", "a SYN without answer is forgotten"),
 	TIMEOUT(CONNECTION_TCP, "tcp", "120h", "a silent TCP connection is forgotten"),
 	TIMEOUT(CONNECTION_TCP_CLOSING, "tcp_closing", "120s", "the same behind a FIN"),
@@ -105,11 +98,7 @@ struct firewall {
 	uint64_t n_changes; // of connections, when the places were found
 };
 
-// Every reason of a drop; a packet is counted by one.
-static const struct {
-	const char *reason;
-	size_t offset;
-} drops[] = {
+static const struct nf_drop firewall_drops[] = {
 	{"rule", offsetof(struct firewall, n_by_rule)},
 	{"policy", offsetof(struct firewall, n_by_policy)},
 	{"malformed", offsetof(struct firewall, n_malformed)},
@@ -124,10 +113,7 @@ static int init_counts(struct firewall *firewall, const struct rules *rules, str
 	firewall->n_rules = (uint32_t)rules->n;
 	firewall->counts = rte_zmalloc("firewall", (rules->n + 1) * sizeof(*firewall->counts), 0);
 	if (firewall->counts == NULL) {
-		error_set(error,
-			"firewall: no memory to count %zu rules; give it more "
-			"(`-- -m 1024`)",
-			rules->n);
+		error_set(error, "firewall: no memory to count %zu rules; write fewer", rules->n);
 		return -ENOMEM;
 	}
 	firewall->counts[0].accepts = rules->accepts;
@@ -167,18 +153,38 @@ static int init_by_rules(struct firewall *firewall, const struct firewall_option
 	return 0;
 }
 
+static int load_rules(const char *path, struct rules *rules, struct error *error)
+{
+	*rules = (struct rules){.accepts = true};
+	return *path != '\0' ? rules_load(path, rules, error) : 0;
+}
+
+static int firewall_memory(
+	const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error)
+{
+	const struct firewall_options *wanted = options;
+	struct rules rules;
+	int err = load_rules(wanted->rules, &rules, error);
+
+	if (err == 0)
+		err = firewall_acl_memory(&rules, bytes, error);
+	*bytes += (rules.n + 1) * sizeof(struct rule_count);
+	if (rules.has_state)
+		*bytes += connections_bytes((uint32_t)wanted->connections);
+	rules_clear(&rules);
+	return err;
+}
+
 static int firewall_init(
 	void *state, const void *options, const struct nf_env *env, struct error *error)
 {
 	const struct firewall_options *wanted = options;
 	struct firewall *firewall = state;
-	struct rules rules = {.accepts = true};
-	int err = 0;
+	struct rules rules;
+	int err = load_rules(wanted->rules, &rules, error);
 
 	firewall->accepts_arp = wanted->arp == VERDICT_ACCEPT;
 	firewall->accepts_other = wanted->other == VERDICT_ACCEPT;
-	if (*wanted->rules != '\0')
-		err = rules_load(wanted->rules, &rules, error);
 	if (err == 0)
 		err = init_by_rules(firewall, wanted, &rules, env, error);
 	rules_clear(&rules);
@@ -205,6 +211,9 @@ static void find_connections(struct firewall *firewall, uint16_t n, uint64_t now
 	firewall->n_changes = firewall->connections.n_changes;
 	if (n_keys > 0)
 		connections_find(&firewall->connections, keys, n_keys, places);
+	for (uint16_t i = 0; i < n_keys; i++)
+		if (places[i] >= 0)
+			rte_prefetch0(&firewall->connections.items[places[i]]);
 	for (uint16_t i = 0, j = 0; i < n; i++) {
 		struct packet *packet = &firewall->packets[i];
 		firewall->places[i] = has_key(packet) ? places[j++] : -1;
@@ -354,11 +363,6 @@ static void firewall_report(const void *state, struct json *json)
 {
 	const struct firewall *firewall = state;
 
-	json_object(json, "dropped_by");
-	for (size_t i = 0; i < RTE_DIM(drops); i++)
-		json_u64(json, drops[i].reason,
-			*(const uint64_t *)((const char *)state + drops[i].offset));
-	json_end(json);
 	json_object(json, "unjudged");
 	json_u64(json, "arp", firewall->n_arp);
 	json_u64(json, "other", firewall->n_other);
@@ -385,6 +389,9 @@ const struct nf_ops nf_firewall = {
 	.n_options = RTE_DIM(firewall_options),
 	.options_size = sizeof(struct firewall_options),
 	.state_size = sizeof(struct firewall),
+	.memory = firewall_memory,
+	.drops = firewall_drops,
+	.n_drops = RTE_DIM(firewall_drops),
 	.init = firewall_init,
 	.process = firewall_process,
 	.report = firewall_report,

@@ -59,6 +59,14 @@ static const struct {
 
 enum { STEP_SADDR = 1, STEP_SPORT = 3 };
 
+// What rte_acl makes of rules can be told only by building it: a file of 10,000 five-tuples took
+// 3.7 KB a rule, 5,000 random rules with sets and != 14 KB, which were 33 of rte_acl's each.
+enum {
+	RULE_BYTES = 8 << 10, // of a rule of the file
+	ENTRY_BYTES = 400, // of each of rte_acl's that it becomes: with its own copy of it
+	SPARE_BYTES = 4 << 20,
+};
+
 // All that one rule becomes: every combination of its fields' ranges.
 struct expansion {
 	const struct rule *rule;
@@ -235,6 +243,20 @@ static int fill(struct rte_acl_ctx *ctx, const struct rules *rules, unsigned int
 	return expansion.err;
 }
 
+int firewall_acl_memory(const struct rules *rules, uint64_t *bytes, struct error *error)
+{
+	for (unsigned int n_words = 1; n_words <= ADDRESS_WORDS_MAX;
+		n_words += ADDRESS_WORDS_MAX - 1) {
+		size_t n;
+		int err = fill(NULL, rules, n_words, &n, error);
+		if (err < 0)
+			return err;
+		*bytes += n * ENTRY_BYTES;
+	}
+	*bytes += rules->n * RULE_BYTES + SPARE_BYTES;
+	return 0;
+}
+
 static int build(struct rte_acl_ctx **out, const struct rules *rules, unsigned int n_words,
 	struct error *error)
 {
@@ -258,7 +280,7 @@ static int build(struct rte_acl_ctx **out, const struct rules *rules, unsigned i
 	if (err < 0)
 		error_set(error,
 			"firewall: rte_acl, %zu rules of one range or prefix a field: %s; "
-			"give it more memory (`-- -m 1024`), or write fewer",
+			"write fewer, or give it more memory (`-- -m 1024`)",
 			n, strerror(-err));
 	return err;
 }

@@ -16,6 +16,10 @@ struct firewall_acl {
 // rte_acl's rules for a family at most: with all fields ranges, building them takes seconds.
 enum { ACL_RULES_MAX = 200000 };
 
+// Add to bytes what firewall_acl_init takes of DPDK's memory. Returns 0 or -errno with one line in
+// error.
+int firewall_acl_memory(const struct rules *rules, uint64_t *bytes, struct error *error);
+
 // Returns 0 or -errno with one line in error; on failure nothing stays allocated.
 int firewall_acl_init(struct firewall_acl *acl, const struct rules *rules, struct error *error);
 void firewall_acl_fini(struct firewall_acl *acl);

@@ -6,6 +6,7 @@
 #include <rte_random.h>
 #include <rte_tcp.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -18,7 +19,25 @@ enum {
 	FIN_ACK = RTE_TCP_FIN_FLAG | RTE_TCP_ACK_FLAG,
 	ACK = RTE_TCP_ACK_FLAG,
 	BOTH = 3,
+	// Of rte_hash: a key with its data, to 16 bytes; where the next power of two is twice as
+	// many, 32 bytes of buckets and of those that extend them, and 9 in rings of free ones.
+	KEY_BYTES = 48,
+	PLACE_BYTES = KEY_BYTES + 32 + 9 + sizeof(struct connection),
+	SPARE_BYTES = 1 << 20,
 };
+
+static_assert(sizeof(struct connection_key) + sizeof(void *) <= KEY_BYTES, "of rte_hash");
+
+// With its extendable buckets the table takes all the keys it was made for.
+static uint32_t n_places(uint32_t n_max)
+{
+	return RTE_MAX(n_max + n_max / 4, 64U);
+}
+
+uint64_t connections_bytes(uint32_t n_max)
+{
+	return (uint64_t)n_places(n_max) * PLACE_BYTES + SPARE_BYTES;
+}
 
 int connections_init(struct connections *out, uint32_t n_max, struct error *error)
 {
@@ -27,9 +46,8 @@ int connections_init(struct connections *out, uint32_t n_max, struct error *erro
 	*out = (struct connections){.n_max = n_max};
 	snprintf(name, sizeof(name), "firewall-%p", (void *)out);
 	// A seed that nobody outside knows: keys that share a bucket cannot be sent on purpose.
-	// With its extendable buckets the table takes all the keys it was made for.
 	const struct rte_hash_parameters parameters = {.name = name,
-		.entries = RTE_MAX(n_max + n_max / 4, 64U),
+		.entries = n_places(n_max),
 		.key_len = sizeof(struct connection_key),
 		.hash_func = rte_jhash,
 		.hash_func_init_val = (uint32_t)rte_rand(),
@@ -43,10 +61,7 @@ int connections_init(struct connections *out, uint32_t n_max, struct error *erro
 	}
 	if (out->items != NULL)
 		return 0;
-	error_set(error,
-		"firewall: no memory for %u connections; lower connections, or give it more "
-		"(`-- -m 1024`)",
-		n_max);
+	error_set(error, "firewall: no memory for %u connections; lower connections", n_max);
 	connections_fini(out);
 	return -ENOMEM;
 }

@@ -46,6 +46,9 @@ struct connections {
 
 enum { CONNECTIONS_BULK_MAX = RTE_HASH_LOOKUP_BULK_MAX };
 
+// Bytes of DPDK's memory that connections_init takes.
+uint64_t connections_bytes(uint32_t n_max);
+
 // timeouts of out are the caller's to fill. Returns 0 or -errno with one line in error.
 int connections_init(struct connections *out, uint32_t n_max, struct error *error);
 void connections_fini(struct connections *connections);

@@ -96,7 +96,7 @@ static char *reported(const struct test_nf *nf)
 	struct json json = {.out = open_memstream(&text, &len)};
 
 	json_object(&json, NULL);
-	nf->ops->report(nf->state, &json);
+	nf_report(nf->ops, nf->state, &json);
 	json_end(&json);
 	assert_int_equal(json_done(&json), 0);
 	fclose(json.out);

@@ -105,7 +105,7 @@ static void report(void)
 	struct json json = {.out = stdout};
 
 	json_object(&json, NULL);
-	ops->report(nf, &json);
+	nf_report(ops, nf, &json);
 	json_end(&json);
 	(void)json_done(&json);
 }

@@ -3,6 +3,8 @@
 
 #include "nf_table.h"
 
+#include "json_writer.h"
+
 #include <rte_common.h>
 
 #include <string.h>
@@ -33,4 +35,15 @@ const struct nf_ops *nf_find(const char *name)
 		if (strcmp(nf_table[i]->name, name) == 0)
 			return nf_table[i];
 	return NULL;
+}
+
+void nf_report(const struct nf_ops *ops, const void *state, struct json *json)
+{
+	json_object(json, "dropped_by");
+	for (size_t i = 0; i < ops->n_drops; i++)
+		json_u64(json, ops->drops[i].reason,
+			*(const uint64_t *)((const char *)state + ops->drops[i].offset));
+	json_end(json);
+	if (ops->report != NULL)
+		ops->report(state, json);
 }

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { CHUNK = 64 }; // packets that are looked up together
 
@@ -83,31 +82,13 @@ static const char *const answer_names[ROUTER_N_ANSWERS] = {
 	[ROUTER_NO_WAY_BACK] = "no_way_back",
 };
 
-// They are read twice, to know how much memory to ask for and to fill it: a pipe could not be.
-static int check_file(const char *option, const char *path, struct error *error)
-{
-	struct stat status;
-
-	if (*path == '\0' || stat(path, &status) < 0 || !S_ISFIFO(status.st_mode))
-		return 0;
-	error_set(error, "router: %s=%s: a pipe can be read but once; write it to a file", option,
-		path);
-	return -EINVAL;
-}
-
 static int router_memory(
 	const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error)
 {
 	const struct router_options *wanted = options;
 	struct routing routing = {0};
-	int err = check_file("routes", wanted->files.routes, error);
+	int err = routing_load(&routing, &wanted->files, n_ports, error);
 
-	if (err == 0)
-		err = check_file("neighbours", wanted->files.neighbours, error);
-	if (err == 0)
-		err = check_file("addresses", wanted->files.addresses, error);
-	if (err == 0)
-		err = routing_load(&routing, &wanted->files, n_ports, error);
 	if (err == 0)
 		*bytes += router_tables_bytes(&routing);
 	routing_free(&routing);
