@@ -231,6 +231,97 @@ static void test_random_frames_are_forwarded_answered_or_counted(void **state)
 	assert_nothing_leaked();
 }
 
+// So many that their lines, levels and next hops grow many times over.
+static void write_many_routes(const char *path, bool is_v6, int n)
+{
+	static const char *const kinds[] = {"", "", "", "blackhole ", "unreachable ", "prohibit "};
+	FILE *file = fopen(path, "w");
+	char text[ADDRESS_TEXT_MAX];
+
+	assert_non_null(file);
+	srand(16);
+	for (int i = 0; i < n; i++) {
+		const unsigned int depth =
+			is_v6 ? 20 + (unsigned int)rand() % 109 : 8 + (unsigned int)rand() % 25;
+		const char *kind = kinds[rand() % 6];
+		struct address address = {.is_v6 = is_v6};
+		for (int j = 0; j < (is_v6 ? 16 : 4); j++)
+			address.bytes[j] = (uint8_t)rand();
+		address.bytes[0] = is_v6 ? 0x20 : 20 + address.bytes[0] % 80;
+		address = address_masked(&address, depth);
+		fprintf(file, "%s%s/%u", kind, address_text(&address, text), depth);
+		if (*kind == '\0')
+			fprintf(file, " via %s%d dev 1", is_v6 ? "2001:db8:2::" : "198.51.100.",
+				1 + rand() % 9);
+		fprintf(file, " metric %d\n", i);
+	}
+	assert_int_equal(fclose(file), 0);
+}
+
+static void assert_same_entry(const struct router *router, uint64_t entry,
+	const struct routing *routing, const struct address *address)
+{
+	const struct route *route = routing_find(routing, address);
+
+	if (route == NULL)
+		assert_int_equal(entry, ROUTER_NO_ROUTE);
+	else if (route->kind == ROUTE_FORWARD)
+		assert_memory_equal(&router->hops[entry - ROUTER_HOPS].destination,
+			routing->hops[route->hop].mac, MAC_LEN);
+	else
+		assert_int_equal(entry, route->kind == ROUTE_BLACKHOLE	   ? ROUTER_BLACKHOLE
+					: route->kind == ROUTE_UNREACHABLE ? ROUTER_UNREACHABLE
+									   : ROUTER_PROHIBITED);
+}
+
+static void test_many_routes_are_found_one_by_one(void **state)
+{
+	char folder[] = "/tmp/taut-test-router-XXXXXX", routes[64], neighbours[64], options[160];
+	const struct routing_files files = {routes, neighbours, ""};
+	struct address address;
+	struct error error;
+	uint64_t entry;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(routes, sizeof(routes), "%s/routes", folder);
+	snprintf(neighbours, sizeof(neighbours), "%s/neighbours", folder);
+	snprintf(options, sizeof(options), "routes=%s,neighbours=%s", routes, neighbours);
+	FILE *file = fopen(neighbours, "w");
+	assert_non_null(file);
+	for (int i = 1; i < 10; i++)
+		fprintf(file,
+			"198.51.100.%d dev 1 lladdr 02:00:00:00:00:0%d\n"
+			"2001:db8:2::%d dev 1 lladdr 02:00:00:00:00:0%d\n",
+			i, i, i, i);
+	assert_int_equal(fclose(file), 0);
+	for (int is_v6 = 0; is_v6 < 2; is_v6++) {
+		struct routing routing;
+		struct test_nf nf;
+		write_many_routes(routes, is_v6, is_v6 ? 10000 : 100000);
+		if (test_nf_create(&nf, "router", options, 2) < 0)
+			fail_msg("%s", test_error.text);
+		assert_int_equal(routing_load(&routing, &files, 2, &error), 0);
+		for (size_t i = 0; i < 100000; i++) {
+			// Near a prefix, or anywhere.
+			address = routing.routes[(size_t)rand() % routing.n_routes].prefix.address;
+			for (int j = rand() % 4; j > 0; j--)
+				address.bytes[1 + rand() % (is_v6 ? 15 : 3)] = (uint8_t)rand();
+			uint32_t address4 =
+				rte_be_to_cpu_32(*(const uint32_t *)(const void *)address.bytes);
+			if (is_v6)
+				router_find6(nf.state, &address.bytes, &entry, 1);
+			else
+				router_find4(nf.state, &address4, &entry, 1);
+			assert_same_entry(nf.state, entry, &routing, &address);
+		}
+		routing_free(&routing);
+		test_nf_destroy(&nf);
+	}
+	assert_int_equal(unlink(routes), 0);
+	assert_int_equal(unlink(neighbours), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_without_routes_nothing_is_forwarded(void **state)
 {
 	struct rte_mbuf *pkts[2] = {test_packet4(RTE_IPV4(10, 9, 0, 1), 60), test_packet6(9, 60)};
@@ -271,6 +362,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_fragments_and_options_pass_as_they_are),
 		cmocka_unit_test(test_every_reason_not_to_forward_is_counted),
 		cmocka_unit_test(test_random_frames_are_forwarded_answered_or_counted),
+		cmocka_unit_test(test_many_routes_are_found_one_by_one),
 		cmocka_unit_test(test_without_routes_nothing_is_forwarded),
 		cmocka_unit_test(test_a_file_that_is_wrong_is_refused),
 	};

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -80,6 +82,43 @@ static void test_gateways_become_hops_once_each(void **state)
 	routing_free(&test_routing);
 }
 
+// Prefixes of few bits in one byte, so that they lie within each other and side by side.
+static void test_the_longest_prefix_is_found_as_by_looking_at_all(void **state)
+{
+	char text[4096];
+
+	srand(15);
+	for (int round = 0; round < 50; round++) {
+		size_t len = 0;
+		text[0] = '\0';
+		for (unsigned int depth = 1; depth <= 32; depth += 1 + (unsigned int)rand() % 3) {
+			struct prefix prefix = {{.bytes = {0x5a, 0xa5, (uint8_t)rand(), 0x5a}}, 0};
+			char name[ADDRESS_TEXT_MAX];
+			prefix.address = address_masked(&prefix.address, depth);
+			address_text(&prefix.address, name);
+			len += (size_t)snprintf(
+				text + len, sizeof(text) - len, "blackhole %s/%u\n", name, depth);
+		}
+		assert_int_equal(test_load(text, "", ""), 0);
+		for (int i = 0; i < 1000; i++) {
+			const struct address wanted = {
+				.bytes = {0x5a, 0xa5 ^ (rand() % 8 == 0), (uint8_t)rand(),
+					0x5a ^ (1 << rand() % 8)}};
+			const struct route *longest = NULL;
+			for (size_t j = 0; j < test_routing.n_routes; j++) {
+				const struct prefix *prefix = &test_routing.routes[j].prefix;
+				const struct address masked =
+					address_masked(&wanted, prefix->depth);
+				if (address_compare(&masked, &prefix->address) == 0 &&
+					(longest == NULL || prefix->depth > longest->prefix.depth))
+					longest = &test_routing.routes[j];
+			}
+			assert_ptr_equal(routing_find(&test_routing, &wanted), longest);
+		}
+		routing_free(&test_routing);
+	}
+}
+
 static void test_of_two_routes_the_lower_metric_counts(void **state)
 {
 	assert_int_equal(test_load("blackhole 10.0.0.0/8 metric 7\nunreachable 10.0.0.0/8 metric "
@@ -140,6 +179,7 @@ int main(void)
 		cmocka_unit_test(test_a_neighbour_in_a_network_of_its_port_is_a_next_hop),
 		cmocka_unit_test(test_a_network_of_one_station),
 		cmocka_unit_test(test_gateways_become_hops_once_each),
+		cmocka_unit_test(test_the_longest_prefix_is_found_as_by_looking_at_all),
 		cmocka_unit_test(test_of_two_routes_the_lower_metric_counts),
 		cmocka_unit_test(test_what_does_not_go_together_is_refused),
 		cmocka_unit_test(test_a_file_that_is_not_there_is_named),
