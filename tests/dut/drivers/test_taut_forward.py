@@ -163,7 +163,8 @@ def says(tmp_path: Path, script: str) -> str | None:
 
 
 def test_the_program_is_asked_whether_it_loads_a_shared_object(tmp_path: Path) -> None:
-    assert says(tmp_path, 'echo "$@" >&2; exit 2') == "--port null:x --nf ./mine.so:port=5 --check"
+    asked = "--port null:0 --port null:1 --nf ./mine.so:port=5 --tables"
+    assert says(tmp_path, 'echo "$@" >&2; exit 2') == asked
     assert says(tmp_path, "echo 0") is None
 
 

@@ -119,7 +119,7 @@ class TautForwardDriver:
         if find_binary_or_none(_PROGRAM) is None:
             return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
         asked = cast(TautForwardOptions, options)
-        return refused(asked, _described()) or _not_loaded(asked) or _tables_of(asked.nf)[1]
+        return refused(asked, _described()) or _tables_of(asked.nf)[1]
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
@@ -189,27 +189,20 @@ def refused(options: TautForwardOptions, described: Described) -> str | None:
 
 
 def _tables_of(nf: Sequence[str]) -> tuple[int, str | None]:
-    """Ask the program how many MB its tables take; 0 and its own line where it refuses a file."""
+    """Ask the program how many MB its tables take; 0 and its own line where it refuses something.
+
+    It loads shared objects and reads files for that, as at the start of a trial.
+    """
     if not nf:
         return 0, None
-    ports = [f"--port=null:{i}" for i in range(TautForwardDriver.n_links)]
-    command = [str(find_binary(_PROGRAM)), "--tables", *ports, *(f"--nf={word}" for word in nf)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return (int(done.stdout), None) if done.returncode == 0 else (0, done.stderr.strip())
-
-
-def _not_loaded(options: TautForwardOptions) -> str | None:
-    """Say why the program refuses a shared object of `nf`, or its options; None: it takes them."""
-    words = [word for word in options.nf if object_of(word) is not None]
-    if not words:
-        return None
-    asked: Asked = {"port": "null:x", "nf": tuple(words), "check": True}
+    ports = tuple(f"null:{i}" for i in range(TautForwardDriver.n_links))
+    asked: Asked = {"port": ports, "nf": tuple(nf), "tables": True}
     argv = [str(find_binary(_PROGRAM)), *to_arguments(asked)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode == 0:
-        return None
+        return int(done.stdout), None
     said = done.stderr.splitlines()
-    return said[-1] if said else f"{_PROGRAM}: nf {words[0]}: it died when it loaded that"
+    return 0, said[-1] if said else f"{_PROGRAM}: nf {' '.join(nf)}: it died when it loaded that"
 
 
 def _notes(options: TautForwardOptions) -> list[str]:
