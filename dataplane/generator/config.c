@@ -66,6 +66,13 @@ const struct option_spec generator_options[] = {
 		.min = 1,
 		.max = PROBE_MAX_FLOWS,
 		.help = "UDP source ports, in turn"},
+	{.name = "destinations",
+		.type = OPTION_UINT,
+		.offset = AT(destinations),
+		.default_text = "0",
+		.max = PROBE_MAX_DESTINATIONS,
+		.help = "IPv4 addresses sent to, in turn, spread over 10.0.0.0/8; 0: one, the "
+			"peer"},
 	{.name = "duration",
 		.type = OPTION_DURATION,
 		.offset = AT(duration_ns),

@@ -193,6 +193,7 @@ static void init_loop(struct generator *g)
 				.gaps = &loop->gaps,
 				.direction = (uint8_t)i,
 				.run_id = config->run_id,
+				.n_destinations = (uint32_t)config->options.destinations,
 				.tsc_hz = g->tsc_hz,
 				.quantum_ticks = clock_ticks(config->quantum_ns, g->tsc_hz),
 				.warm_up_ns = config->options.warm_up_ns,

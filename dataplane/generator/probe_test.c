@@ -61,6 +61,30 @@ static void test_headers_are_valid_ipv4_and_udp(void **state)
 	assert_int_equal(template.head[38] << 8 | template.head[39], 1480);
 }
 
+static void test_destinations_differ_and_headers_stay_valid(void **state)
+{
+	enum { N = 1 << 16 };
+	static bool seen[PROBE_MAX_DESTINATIONS];
+	const struct probe probe = {.seq = 1};
+	struct probe_template template;
+	uint8_t frame[64];
+
+	probe_template_fill(&template, 64, 0);
+	for (uint32_t number = 0; number < N; number++) {
+		uint32_t sum = 0;
+		probe_write(frame, &template, &probe, 0);
+		probe_set_destination(frame, number);
+		const uint8_t *to = frame + PROBE_DESTINATION_OFFSET;
+		const uint32_t host = (uint32_t)to[1] << 16 | (uint32_t)to[2] << 8 | to[3];
+		assert_int_equal(to[0], 10);
+		assert_false(seen[host]);
+		seen[host] = true;
+		for (int i = 14; i < 34; i += 2)
+			sum += (uint32_t)frame[i] << 8 | frame[i + 1];
+		assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
+	}
+}
+
 static void test_a_frame_of_others_is_told_apart(void **state)
 {
 	uint8_t frame[64] = {0};
@@ -75,6 +99,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_written_is_read),
 		cmocka_unit_test(test_fields_lie_where_the_format_says),
 		cmocka_unit_test(test_headers_are_valid_ipv4_and_udp),
+		cmocka_unit_test(test_destinations_differ_and_headers_stay_valid),
 		cmocka_unit_test(test_a_frame_of_others_is_told_apart),
 	};
 

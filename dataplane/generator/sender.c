@@ -35,6 +35,7 @@ void sender_init(struct sender *sender, const struct sender_config *config)
 				  : config->warm_up_ns + config->duration_ns,
 		.n_left = config->count,
 		.run_id = config->run_id,
+		.n_destinations = config->n_destinations,
 		.direction = config->direction,
 	};
 	for (uint32_t i = 0; i < config->traffic->mix.n; i++)
@@ -86,10 +87,16 @@ static inline void build_frame(
 		.direction = sender->direction,
 	};
 
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
 	mbuf->data_len = ready->frame_len - PROBE_FCS_LEN;
 	mbuf->pkt_len = mbuf->data_len;
-	probe_write(rte_pktmbuf_mtod(mbuf, uint8_t *), template_of(sender, ready->frame_len),
-		&probe, ready->flow);
+	probe_write(frame, template_of(sender, ready->frame_len), &probe, ready->flow);
+	if (sender->n_destinations == 0)
+		return;
+	probe_set_destination(frame, sender->next_destination);
+	if (++sender->next_destination == sender->n_destinations)
+		sender->next_destination = 0;
 }
 
 // Build n frames behind those that are ready; what needs a wrap is built by the next call. When

@@ -28,6 +28,7 @@ struct sender_config {
 	struct gap_watch *gaps;
 	uint8_t direction;
 	uint32_t run_id;
+	uint32_t n_destinations; // 0: the peer's address alone
 	uint64_t tsc_hz;
 	uint64_t quantum_ticks;
 	uint64_t warm_up_ns;
@@ -65,6 +66,7 @@ struct sender {
 	uint64_t n_left; // frames still to build after the warm-up
 	bool is_complete; // the schedule has no further departure
 	uint32_t run_id;
+	uint32_t n_destinations, next_destination;
 	uint8_t direction;
 	uint32_t n_templates; // one for each frame size
 	uint16_t template_lens[TRAFFIC_MAX_SIZES];
