@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from firewall_packets import Packet, any_packet, conversations
-from firewall_rules import RuleSet, rule_set
+from firewall_rules import RuleSet, named_seeds, rule_set
 from firewall_tracker import Tracker
 from taut.core.binaries import find_binary
 
 N_RULE_SETS = 25
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 41))]
+LONG = (pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 41))
+SEEDS = named_seeds() or [0, *LONG]
 
 
 class Firewall:

@@ -17,7 +17,7 @@ import pytest
 
 from firewall_packets import MACS, MARKER, Packet, any_packet, conversations, ident_of, protocol_of
 from firewall_packets import stations as choose_stations
-from firewall_rules import RuleSet, rule_set
+from firewall_rules import RuleSet, named_seeds, rule_set
 from firewall_tracker import Tracker
 from forwarding import start, stop
 from taut.testbed import netlink
@@ -26,7 +26,8 @@ from taut.testbed.scope import RunScope
 pytestmark = pytest.mark.root
 
 N_PACKETS = 300
-SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 25))]
+LONG = (pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 25))
+SEEDS = named_seeds() or [*range(3), *LONG]
 IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of linux/if_packet.h
 TIMEOUT_S = 20.0
 
