@@ -1,8 +1,8 @@
 #pragma once
 
 // What the device under test takes of its core: read before packets are sent and after, never
-// between. A core that its kernel lets poll in idle (haltpoll, guest_halt_poll_ns) burns time that no
-// process is charged for, so the core is read as well as the process.
+// between. A core that its kernel lets poll in idle (haltpoll, guest_halt_poll_ns) burns time that
+// no process is charged for, so the core is read as well as the process.
 
 #include <stdbool.h>
 #include <stdint.h>

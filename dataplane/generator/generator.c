@@ -319,8 +319,7 @@ static void write_files(struct generator *g)
 		histograms_write(g->measurements, g->n_directions, path, &header, last));
 }
 
-static void take_device_use(
-	const struct generator *g, struct device_use *out, uint64_t *now_tsc)
+static void take_device_use(const struct generator *g, struct device_use *out, uint64_t *now_tsc)
 {
 	const struct options *options = &g->config->options;
 

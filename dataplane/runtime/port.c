@@ -81,8 +81,8 @@ static int start_device(struct port *port, struct rte_mempool *pool)
 	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	conf.intr_conf.rxq = port->spec.interrupts;
 	// A virtio end that listens takes its peer in when that interrupts.
-	conf.intr_conf.lsc = port->spec.kind->shares_memory &&
-			     (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
+	conf.intr_conf.lsc =
+		port->spec.kind->shares_memory && (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
 	err = rte_eth_dev_configure(port->id, 1, 1, &conf);
 	if (err == 0)
 		err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &n_rx, &n_tx);

@@ -49,8 +49,7 @@ void ports_sleep(int timeout_ms)
 {
 	struct rte_epoll_event events[EVENTS_MAX];
 
-	(void)rte_epoll_wait_interruptible(
-		RTE_EPOLL_PER_THREAD, events, EVENTS_MAX, timeout_ms);
+	(void)rte_epoll_wait_interruptible(RTE_EPOLL_PER_THREAD, events, EVENTS_MAX, timeout_ms);
 }
 
 void ports_disarm(struct port *const *ports, uint16_t n)

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 // Whether every port's kind can have receive interrupts; ask before EAL starts. Returns 0 or
-// -EINVAL with one line in error. Sets spec->interrupts, so that port_open asks the driver for them.
+// -EINVAL with one line in error. Sets spec->interrupts, so that port_open asks the driver for
+// them.
 int port_specs_want_interrupts(struct port_spec *specs, size_t n, struct error *error);
 
 // Whether the port has no interrupts before its peer is there: listen then.

@@ -204,8 +204,7 @@ static void test_a_virtio_link_has_two_different_ends(void **state)
 static void test_only_kinds_with_interrupts_are_asked_for_them(void **state)
 {
 	static const char *const with[] = {"virtio:a", "vhost:b", "pci:0000:3b:00.0"};
-	static const char *const without[] = {
-		"memif:a", "veth:a", "xdp:a", "ring:a", "null:a"};
+	static const char *const without[] = {"memif:a", "veth:a", "xdp:a", "ring:a", "null:a"};
 
 	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
 		struct port_spec spec = parsed(with[i]);

@@ -14,13 +14,12 @@ from taut.explain.arrays import Mask
 from taut.explain.causes import NUMBER
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import (
-    ASLEEP,
-    MISSING,
     NOTES,
     Kind,
     holds_of,
     judge_program,
     kind_of,
+    lacks,
     program_of,
     sleeps,
 )
@@ -87,7 +86,6 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     if threads.kind is Kind.KERNEL:
         threads = _with_kernel_path(threads, trace, document, (packets, tail), options)
     device = threads.device
-    is_asleep = sleeps(document.dut)
     blame = blame_packets(
         tail,
         normal,
@@ -96,10 +94,9 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         holds,
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
-        # A device that logs its gaps and does not sleep hides no stall; others may hide one behind
-        # a queue.
+        # A device that logs its gaps, and is awake, hides no stall; others may, behind a queue.
         silences=None
-        if threads.kind is Kind.LOGGED and not is_asleep
+        if threads.kind is Kind.LOGGED and not sleeps(document.dut)
         else passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1)),
     )
     judged = judge_packets(tail, blame, normal, device)
@@ -114,11 +111,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         n_tail=int(np.count_nonzero(tail.is_late)),
         causes=cause_totals(judged),
         worst=tell_episodes(
-            judged,
-            device,
-            threads.generator,
-            options.n_worst,
-            ASLEEP if is_asleep else MISSING.get(threads.kind, ""),
+            judged, device, threads.generator, options.n_worst, lacks(threads.kind, document.dut)
         ),
         offenders=offenders_of(judged, device, threads.generator, trace.gaps.rest),
         gap_totals=with_rest(gap_totals(verdicts, Names(threads.notes)), trace.gaps.rest),

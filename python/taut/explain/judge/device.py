@@ -74,6 +74,12 @@ ASLEEP = (
 )
 """What a verdict lacks of a device that logs its gaps and sleeps."""
 
+
+def lacks(kind: Kind, dut: Dut) -> str:
+    """What a verdict lacks of a device that cannot be watched, or slept; empty: of all others."""
+    return ASLEEP if sleeps(dut) else MISSING.get(kind, "")
+
+
 NOTES = {
     Kind.NONE: "there is no device: what is late is the instrument's, the path's or the host's",
     Kind.PROGRAM: "the device keeps no log of gaps: only stalls with kernel events are seen",
