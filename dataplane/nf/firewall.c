@@ -53,6 +53,7 @@ static const struct option_spec firewall_options[] = {
 		.default_text = "",
 		.help = "file of `add table`, `add chain` and `add rule` lines as nft takes them "
 			"(docs/firewall.md); none: every IP packet is accepted",
+		.metavar = "FILE",
 	},
 	{
 		.name = "connections",
