@@ -85,7 +85,7 @@ docs: build ## write docs/reference.md from the binaries and the Python tables
 	@$(VENV)/python devtools/reference.py
 
 l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
-	@devtools/build_l2fwd
+	@devtools/build_example l2fwd
 
 clean: ## remove what was built; .venv and ~/.cache/taut stay
 	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

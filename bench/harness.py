@@ -80,6 +80,12 @@ class Trial:
         numbers = self.document["counters"]
         return sum(int(numbers[name]) for name in counters) / max(1, int(numbers["due"]))
 
+    def forwarded_pps(self) -> float:
+        """Give how many packets came back a second of sending."""
+        counters = self.document["counters"]
+        sent = max(1, int(counters["sent"]))
+        return float(self.document["achieved_pps"]) * int(counters["matched"]) / sent
+
     def passed(self) -> bool:
         """Whether the rate was offered and less than 0.1 % of it lost or refused."""
         achieved = self.document["achieved_pps"] / self.document["offered_pps"]
@@ -101,8 +107,9 @@ class Bench:
         seconds: float,
         record: str = "none",
         beside: Beside = lambda *_: nullcontext(),
+        more: Sequence[str] = (),
     ) -> Trial:
-        """Load one device and give what the generator saw."""
+        """Load one device and give what the generator, with `more` options, saw."""
         driver = DRIVERS[variant.driver]
         options = driver.options_type(**variant.options)
         # The disk, not /tmp, which may be memory: records on must cost what they cost.
@@ -113,7 +120,9 @@ class Bench:
                 self._ports(driver.n_links, driver, options, folder) as (tx, rx, device),
                 beside(device, folder),
             ):
-                return self._generate(tx, rx, rate_pps, seconds, record, folder)
+                load = ["--rate", f"{rate_pps}pps", "--record", record]
+                load += ["--duration", f"{round(seconds * 1000)}ms", "--warm-up", "500ms"]
+                return self._generate(tx, rx, [*load, *more], folder)
         finally:
             subprocess.run(["rm", "-rf", str(folder)], check=True)
             self.scope.release_temp(folder)
@@ -133,14 +142,11 @@ class Bench:
         ):
             yield links[0].generator_port, links[1].generator_port, dut.pid
 
-    def _generate(
-        self, tx: str, rx: str, rate_pps: int, seconds: float, record: str, folder: Path
-    ) -> Trial:
+    def _generate(self, tx: str, rx: str, load: Sequence[str], folder: Path) -> Trial:
         out = folder / "out"
         command = ["setpriv", "--pdeathsig", "KILL", str(find_binary("taut-generate"))]
-        command += ["--tx", tx, "--rx", rx, "--rate", f"{rate_pps}pps", "--frame", "64"]
-        command += ["--duration", f"{round(seconds * 1000)}ms", "--warm-up", "500ms"]
-        command += ["--record", record, "--core", str(self.generator_core), "--out", str(out)]
+        command += ["--tx", tx, "--rx", rx, "--frame", "64", *load]
+        command += ["--core", str(self.generator_core), "--out", str(out)]
         command += ["--deadline", "200ms"]
         with (folder / "generator.log").open("w+") as log:
             child = subprocess.Popen(
@@ -160,11 +166,11 @@ class Bench:
 
 
 @contextmanager
-def opened(generator_core: int, device_core: int) -> Iterator[Bench]:
+def opened(generator_core: int, device_core: int, n_hugepages: int = HUGEPAGES) -> Iterator[Bench]:
     """Take hugepages and a run's name; give both back."""
     clean(default_base())
     with RunScope() as scope:
-        scope.add_hugepages(HUGEPAGES)
+        scope.add_hugepages(n_hugepages)
         yield Bench(scope, generator_core, device_core)
 
 

@@ -122,4 +122,4 @@ fi
 install_python
 prepare_script
 # DPDK's own l2fwd is one of the devices under test, not a need: without it taut still works.
-devtools/build_l2fwd || say "going on without l2fwd"
+devtools/build_example l2fwd || say "going on without l2fwd"

@@ -87,7 +87,7 @@ class L2fwdDriver:
 
 
 def find_l2fwd() -> Path | None:
-    """Give $TAUT_L2FWD, else what devtools/build_l2fwd leaves in the user's cache."""
+    """Give $TAUT_L2FWD, else what devtools/build_example leaves in the user's cache."""
     named = os.environ.get("TAUT_L2FWD")
     cached = Path.home() / ".cache" / "taut" / f"l2fwd-{dpdk_version()}" / "l2fwd"
     path = Path(named) if named else cached
