@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from taut.dut.nf_object import object_of, seen_from
+from taut.core.errors import InputError
+from taut.dut.nf_object import files_of, object_of, seen_from
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,20 @@ def test_a_relative_folder_is_one_of_here(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.chdir(tmp_path)
 
     assert seen_from(Path("sub"), "mine.so") == f"{tmp_path}/sub/mine.so"
+
+
+def test_what_taut_s_own_functions_read_is_found_from_another_folder() -> None:
+    folder = Path("/home/me")
+
+    word = seen_from(folder, "router:routes=r/routes,errors=5,neighbours=/etc/n,addresses=")
+
+    assert word == "router:routes=/home/me/r/routes,errors=5,neighbours=/etc/n,addresses="
+    assert seen_from(folder, "firewall:rules=fw.nft") == "firewall:rules=/home/me/fw.nft"
+    assert seen_from(folder, "firewall") == "firewall"
+    assert list(files_of(word)) == [Path("/home/me/r/routes"), Path("/etc/n")]
+    assert list(files_of("./mine.so:rules=x")) == [Path("mine.so")]
+
+
+def test_a_comma_in_the_folder_is_refused_as_it_would_end_the_path() -> None:
+    with pytest.raises(InputError, match=r"/a,b/fw\.nft: a comma ends a path here"):
+        seen_from(Path("/a,b"), "firewall:rules=fw.nft")

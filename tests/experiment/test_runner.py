@@ -19,6 +19,7 @@ from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.progress import Silent
 from taut.experiment.quick_figures import QuickFigures
+from taut.experiment.run_manifest import hash_inputs
 from taut.experiment.runner import Session, open_run, pinned_to
 from taut.experiment.spec import parse_spec, spec_hash
 from taut.experiment.stored import TrialSoFar
@@ -173,6 +174,23 @@ def test_another_experiment_is_not_mixed_in(go, tmp_path: Path):
         open_run(other, run.path, resume=False)
     with pytest.raises(InputError, match="not empty; give another --out, or leave it out"):
         open_run(other, run.path, resume=None)
+
+
+def test_a_file_of_a_device_that_changed_is_not_mixed_in(tmp_path: Path):
+    rules, out = tmp_path / "fw.nft", tmp_path / "run"
+    rules.write_text("add table inet t\n")
+    text = TEXT.replace("[[tr", 'options = { nf = ["firewall:rules=fw.nft"] }\n[[tr')
+    plan = make_plan(parse_spec(text, source=str(tmp_path / "fw.toml")))
+    inputs = hash_inputs(plan.spec)
+    open_run(plan, out, resume=False)
+    write_json(out / "manifest.json", {"spec": {"hash": spec_hash(plan.spec)}, "inputs": inputs})
+    assert inputs.keys() == {str(rules)}
+    assert open_run(plan, out, resume=True).path == out
+
+    rules.write_text("add table inet u\n")
+
+    with pytest.raises(InputError, match=r"fw.nft: has changed since .*/run began; resume with"):
+        open_run(plan, out, resume=True)
 
 
 def test_a_run_killed_before_its_manifest_can_be_resumed(plan: Plan, tmp_path: Path):

@@ -211,6 +211,16 @@ def test_a_network_function_of_one_s_own_is_seen_from_the_experiment_s_folder():
     assert spec.device[1].options["nf"] == ["/home/me/mine.so:port=5", "null"]
 
 
+def test_files_of_a_network_function_are_seen_from_the_experiment_s_folder():
+    overrides = ['device.buffered.options.nf=["router:routes=lab/routes,neighbours=/etc/n"]']
+
+    spec = parse_spec(GOOD, overrides, source="/home/me/mine.toml")
+
+    word = "router:routes=/home/me/lab/routes,neighbours=/etc/n"
+    assert spec.device[1].options["nf"] == [word]
+    assert spec.device[1].driver_options.files == (Path("/home/me/lab/routes"), Path("/etc/n"))
+
+
 def commands() -> list[str]:
     """The runs of examples/ that files and pages name."""
     pattern = re.compile(r"taut run (examples/[^`#\n]*)")

@@ -32,6 +32,11 @@ class DriverOptions(BaseModel):
         del link
         return None
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the options name: the manifest has their hashes."""
+        return ()
+
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Spell options, not yet validated, so that the files in them are found from any folder.

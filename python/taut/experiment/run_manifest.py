@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
+from taut.core.binaries import sha256_of
 from taut.experiment.cores import Cores
 from taut.experiment.model import Spec
 from taut.experiment.plan import Plan
@@ -62,6 +63,7 @@ def describe_run(
     )
     document = replace(
         document,
+        inputs=hash_inputs(plan.spec),
         order=tuple(order),
         warnings=tuple(warnings),
         audit=_audit(host, cores, plan),
@@ -79,6 +81,12 @@ def _resumed(first: Manifest, now: Manifest) -> Manifest:
     return replace(
         first, resumed=(*(first.resumed or ()), again), warnings=(*first.warnings, *added)
     )
+
+
+def hash_inputs(spec: Spec) -> dict[str, str]:
+    """Hash the files that devices are told, by path; a device says itself of one it cannot read."""
+    paths = {path for device in spec.device for path in device.driver_options.files}
+    return {str(path): sha256_of(path) for path in sorted(paths) if path.is_file()}
 
 
 def waiting_of(spec: Spec) -> frozenset[Waiting]:

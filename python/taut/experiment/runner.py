@@ -20,7 +20,7 @@ from taut.experiment.model import Spec
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.progress import Progress, Silent
 from taut.experiment.quick_figures import read_quick_figures
-from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, waiting_of
+from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, hash_inputs, waiting_of
 from taut.experiment.spec import spec_hash
 from taut.experiment.stored import Measure, TrialSoFar, run_one
 from taut.experiment.trial import Testbench
@@ -226,6 +226,7 @@ def open_run(plan: Plan, out: Path, resume: bool | None) -> RunDirectory:
                 f"{out}: holds another experiment than this one; resume with the same file, --set "
                 "and --trace, or give another --out"
             )
+        _refuse_changed_inputs(run, plan)
     try:
         run.trials_path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -233,6 +234,17 @@ def open_run(plan: Plan, out: Path, resume: bool | None) -> RunDirectory:
             f"{out}: cannot be written: {error.strerror}; give another --out"
         ) from None
     return run
+
+
+def _refuse_changed_inputs(run: RunDirectory, plan: Plan) -> None:
+    """InputError: a file that devices are told is another than when the run began."""
+    now = hash_inputs(plan.spec)
+    for name, digest in (run.manifest().inputs or {}).items():
+        if now.get(name) != digest:
+            raise InputError(
+                f"{name}: has changed since {run.path} began; resume with what it was, or give "
+                "another --out"
+            )
 
 
 def _holds_a_run(run: RunDirectory) -> bool:

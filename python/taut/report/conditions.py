@@ -24,6 +24,7 @@ def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditio
     found += [("started", manifest.started_utc)]
     tool = manifest.taut
     found += [("taut", " ".join(x for x in (tool.version, _commit(tool)) if x))]
+    found += _flat("inputs", manifest.inputs)
     found += _flat("host", manifest.host)
     found += _flat("seeds", manifest.seeds)
     return [(name, value) for name, value in found if value]

@@ -182,6 +182,12 @@ def test_shared_objects_are_seen_from_the_folder_of_the_experiment() -> None:
     assert TautForwardOptions.seen_from(Path("/x"), {"nf": 5}) == {"nf": 5}
 
 
+def test_its_files_are_shared_objects_and_what_functions_read() -> None:
+    options = TautForwardOptions(nf=("./mine.so:port=5", "null", "firewall:rules=/x/fw.nft"))
+
+    assert options.files == (Path("mine.so"), Path("/x/fw.nft"))
+
+
 def test_its_device_polls() -> None:
     assert TautForwardDriver().waits(TautForwardOptions()) is Waiting.POLLS
 
@@ -199,3 +205,17 @@ def test_memory_of_tables_is_reserved_and_a_file_that_is_wrong_is_told(
     assert driver.hugepages(options) >= driver.hugepages(TautForwardOptions()) + 16
     routes.write_text("blackhole 10.0.0.0/8\nblackhole 10.0.0.1/8\n")
     assert f"{routes}:2:11: 10.0.0.1/8: bits behind the prefix" in str(driver.missing(options))
+
+
+def test_a_mistake_in_rules_is_told_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TAUT_BIN_DIR")
+    rules, driver = tmp_path / "fw.nft", TautForwardDriver()
+    options = TautForwardOptions(nf=(f"firewall:rules={rules}",))
+
+    assert f"{rules}: No such file" in str(driver.missing(options))
+    rules.write_text("add table inet t\n")
+    assert driver.missing(options) is None
+    rules.write_text("add table inet t\nadd table ip t\n")
+    assert f"{rules}:2:11: ip: tables are of family inet here" in str(driver.missing(options))

@@ -1,7 +1,6 @@
 """taut_forward: taut's own forwarder, a chain of network functions on one core."""
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -19,8 +18,9 @@ from taut.core.units import parse_duration_ns
 from taut.core.version import taut_version
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
 from taut.dut.driver import DriverOptions
-from taut.dut.nf_object import object_of, seen_from
+from taut.dut.nf_object import files_of, object_of, seen_from
 from taut.dut.process_dut import ProcessDut
+from taut.dut.tables import tables_of
 from taut.dut.transmit import parse_transmit, spell_transmit
 from taut.dut.wait import LINKS_WITH_INTERRUPTS, POLL, spell_wait
 from taut.host.situation import Waiting
@@ -47,7 +47,7 @@ class TautForwardOptions(DriverOptions):
     nf: tuple[str, ...] = Field(
         (),
         description="network functions in order: NAME[:key=value,...], or FILE.so[:...] for one of"
-        " your own, relative to the experiment's file",
+        " your own; files in them are relative to the experiment's",
     )
     transmit: str = Field(
         "eager",
@@ -84,9 +84,14 @@ class TautForwardOptions(DriverOptions):
         links = " or ".join(LINKS_WITH_INTERRUPTS)
         return f"wait = {self.wait!r} wants receive interrupts, which link {links} has"
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Shared objects, and what the router and the firewall read."""
+        return tuple(path for word in self.nf for path in files_of(word))
+
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
-        """Give the shared objects of `nf` with their whole paths."""
+        """Give the files of `nf` with their whole paths."""
         words = options.get("nf")
         if not isinstance(words, list | tuple):
             return dict(options)
@@ -119,7 +124,7 @@ class TautForwardDriver:
         if find_binary_or_none(_PROGRAM) is None:
             return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
         asked = cast(TautForwardOptions, options)
-        return refused(asked, _described()) or _tables_of(asked.nf)[1]
+        return refused(asked, _described()) or tables_of(asked.nf, self.n_links)[1]
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
@@ -127,7 +132,7 @@ class TautForwardDriver:
 
     def hugepages(self, options: DriverOptions) -> int:
         """For packets, and for what the tables of network functions take beside."""
-        tables_mb, _ = _tables_of(cast(TautForwardOptions, options).nf)
+        tables_mb, _ = tables_of(cast(TautForwardOptions, options).nf, self.n_links)
         return HUGEPAGES + (tables_mb + 1) // 2
 
     def waits(self, options: DriverOptions) -> Waiting:
@@ -188,25 +193,8 @@ def refused(options: TautForwardOptions, described: Described) -> str | None:
     return None
 
 
-def _tables_of(nf: Sequence[str]) -> tuple[int, str | None]:
-    """Ask the program how many MB its tables take; 0 and its own line where it refuses something.
-
-    It loads shared objects and reads files for that, as at the start of a trial.
-    """
-    if not nf:
-        return 0, None
-    ports = tuple(f"null:{i}" for i in range(TautForwardDriver.n_links))
-    asked: Asked = {"port": ports, "nf": tuple(nf), "tables": True}
-    argv = [str(find_binary(_PROGRAM)), *to_arguments(asked)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return int(done.stdout), None
-    said = done.stderr.splitlines()
-    return 0, said[-1] if said else f"{_PROGRAM}: nf {' '.join(nf)}: it died when it loaded that"
-
-
 def _notes(options: TautForwardOptions) -> list[str]:
-    """Name the builds of shared objects: unlike the program, they are in no manifest."""
+    """Name the builds of shared objects: one may be built again while the run lasts."""
     found = (path for word in options.nf if (path := object_of(word)) is not None)
     return [f"{path.name}: SHA-256 {sha256_of(path)}" for path in found]
 

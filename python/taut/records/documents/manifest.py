@@ -128,6 +128,11 @@ class Circumstances:
     host: JsonObject = field(default_factory=dict)
     """The machine, by name of each condition that host/fingerprint.py reads."""
     seeds: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, str] | None = field(default=None, metadata=LEFT_OUT)
+    """SHA-256 by path of the files that options of devices name: rules, routes, shared objects.
+
+    None: not noted, or a run without devices.
+    """
     order: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
     """Names of all trials planned; None: captures, which have no plan."""
     warnings: tuple[str, ...] = ()
