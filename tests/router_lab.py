@@ -5,11 +5,9 @@ the same routes, in the words of `ip route`.
 """
 
 import ipaddress
-import re
 import select
 import socket
 import struct
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dut_frames import LAST_CORE
+from taut.dut.drivers.linux_router import LinuxRouterDriver, LinuxRouterOptions
 from taut.dut.drivers.taut_forward import TautForwardDriver, TautForwardOptions
 from taut.testbed import netlink
 from taut.testbed.link import Link
@@ -138,8 +137,8 @@ def addresses_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-def router_option(folder: Path, plan: Plan, more: str = "") -> str:
-    """Write the files of a plan and name them, as --nf takes them."""
+def router_files(folder: Path, plan: Plan) -> dict[str, str]:
+    """Write the files of a plan; give the path of each by the option that takes it."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "routes": "\n".join(plan.routes) + "\n",
@@ -148,7 +147,13 @@ def router_option(folder: Path, plan: Plan, more: str = "") -> str:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    return "router:" + ",".join(f"{name}={folder / name}" for name in texts) + more
+    return {name: str(folder / name) for name in texts}
+
+
+def router_option(folder: Path, plan: Plan, more: str = "") -> str:
+    """Write the files of a plan and name them, as --nf takes them."""
+    files = router_files(folder, plan)
+    return "router:" + ",".join(f"{name}={path}" for name, path in files.items()) + more
 
 
 @contextmanager
@@ -168,40 +173,16 @@ def taut_router(
 
 
 @contextmanager
-def kernel_router(links: Links, plan: Plan) -> Iterator[None]:
-    """Have the kernel route between the device's ends of the links."""
-    namespace = str(links[0].device_netns)
-    names = [str(link.device_ifname) for link in links]
-
-    def with_names(line: str) -> str:
-        return re.sub(r"\bdev (\d+)", lambda found: f"dev {names[int(found[1])]}", line)
-
-    netlink.inside(namespace, lambda: _forward(names))
-    commands = []
-    for name, mac, own in zip(names, ROUTER_MACS, ADDRESSES, strict=True):
-        commands += [f"link set dev {name} down", f"link set dev {name} address {mac}"]
-        commands += [f"link set dev {name} arp on", f"link set dev {name} up"]
-        commands += [f"address add {own[0]} dev {name}", f"address add {own[1]} dev {name} nodad"]
-    commands += [f"neigh replace {with_names(line)} nud permanent" for line in plan.neighbours]
-    commands += [f"route add {with_names(line)}" for line in plan.routes]
-    subprocess.run(
-        ["nsenter", f"--net=/run/netns/{namespace}", "ip", "-batch", "-"],
-        input="\n".join(commands) + "\n",
-        text=True,
-        check=True,
-    )
-    yield
+def kernel_router(links: Links, plan: Plan, scope: RunScope, folder: Path) -> Iterator[None]:
+    """Have the kernel route between the device's ends of the links, and answer without a limit."""
+    options = LinuxRouterOptions(**router_files(folder, plan))
+    with LinuxRouterDriver().running(links, LAST_CORE, options, folder, scope):
+        netlink.inside(str(links[0].device_netns), _answer_all)
+        yield
 
 
-def _forward(names: Sequence[str]) -> None:
+def _answer_all() -> None:
     root = Path("/proc/sys/net")
-    for scope in ("all", "default", *names):
-        (root / f"ipv4/conf/{scope}/rp_filter").write_text("0\n")
-        (root / f"ipv4/conf/{scope}/send_redirects").write_text("0\n")
-        (root / f"ipv6/conf/{scope}/disable_ipv6").write_text("0\n")
-        (root / f"ipv6/conf/{scope}/accept_dad").write_text("0\n")
-    (root / "ipv4/ip_forward").write_text("1\n")
-    (root / "ipv6/conf/all/forwarding").write_text("1\n")
     (root / "ipv4/icmp_ratelimit").write_text("0\n")
     (root / "ipv6/icmp/ratelimit").write_text("0\n")
     (root / "ipv4/icmp_msgs_per_sec").write_text("1000000\n")

@@ -207,7 +207,7 @@ def test_the_kernels_router_does_the_same(family: int, tmp_path: Path) -> None:
     with (
         RunScope(tmp_path / "kernel") as scope,
         LINKS["veth"].open(scope, 2) as links,
-        kernel_router(links, plan),
+        kernel_router(links, plan, scope, tmp_path / "kernel_run"),
     ):
         kernels = exchange(links, frames, MARK_TO[family])
 

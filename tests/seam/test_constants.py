@@ -28,6 +28,13 @@ def test_addresses_of_the_stations() -> None:
     assert [bytes(int(part, 0) for part in line.split(",")) for line in lines] == prefix
 
 
+def test_ip_addresses_of_the_stations() -> None:
+    lines = found("generator/probe.c", r"memcpy\(ip \+ 1.*\(const uint8_t\[\]\)\{(.*), \w+\}")
+    prefix = [address.split(".")[:3] for address in link.STATION_ADDRESSES]
+
+    assert [line.split(", ") for line in lines] == prefix
+
+
 def test_sizes_of_frames() -> None:
     assert found("traffic/frame_mix.c", r"M(?:IN|AX)_FRAME = (\d+)") == [
         str(model.MIN_FRAME),

@@ -122,7 +122,7 @@ def check_root(host: Host) -> Capability:  # noqa: ARG001 - checks share a signa
         "root",
         Status.LIMITED,
         f"user {os.geteuid()}: memif only, without hugepages",
-        "run as root for veth, xdp, linux_bridge, pci and hugepages",
+        "run as root for veth, xdp, the kernel as a device, pci and hugepages",
     )
 
 

@@ -18,6 +18,7 @@ NO_OPTIONS: LinkOptions = {}
 # The stations behind the device's two ports: source addresses of taut-generate's frames in
 # direction 0 and 1, each the destination of the other (dataplane/generator/probe.c).
 STATION_MACS = ("02:74:00:00:00:01", "02:74:00:00:00:02")
+STATION_ADDRESSES = ("198.18.0.1", "198.18.0.2")
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ class Kind(Enum):
     PROGRAM = "program"
 
 
-# For runs recorded before trial.json named the device's threads: the kind by driver.
+# The kernel is what has no process. In runs recorded before trial.json named the device's threads,
+# that was the bridge alone.
 _KERNEL_DRIVERS = frozenset({"linux_bridge"})
 
 _REFUTED = 0.5

@@ -1,4 +1,4 @@
-"""What held packets in a device that is the kernel itself: a bridge between two veth links.
+"""What held packets in a device that is the kernel itself: what forwards between two veth links.
 
 It has no thread to watch. The way of a packet is: another core tells this one of it (an
 interrupt, or a flag for a core that polls while idle), the core wakes up, takes the interrupt,

@@ -1,0 +1,77 @@
+"""linux_router: the kernel's IP forwarding in a namespace, between two veth links."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from taut.core.cpus import CpuSet
+from taut.dut.driver import DriverOptions
+from taut.dut.kernel_counters import count_lost
+from taut.dut.kernel_device import RunningKernel, kernel_version, place, waiting_of
+from taut.dut.kernel_router import (
+    N_PORTS,
+    RoutingOptions,
+    missing_for_routing,
+    read_plan,
+    route_between,
+    stop_routing,
+)
+from taut.host.situation import Waiting
+from taut.testbed.link import Link
+from taut.testbed.scope import RunScope
+
+
+class LinuxRouterOptions(RoutingOptions):
+    """Where the kernel works, and the files it routes by."""
+
+
+class LinuxRouterDriver:
+    """Routes between the device's ends of two veth links."""
+
+    name = "linux_router"
+    summary = "the kernel's IP forwarding over veth, by the files of taut's router"
+    n_links = N_PORTS
+    link_kinds = ("veth",)
+    options_type: type[DriverOptions] = LinuxRouterOptions
+
+    def missing(self, options: DriverOptions) -> str | None:
+        """Root, `ip`, or what is wrong with a file."""
+        return missing_for_routing(cast(RoutingOptions, options))
+
+    def version(self) -> str:
+        return kernel_version()
+
+    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
+        return 0
+
+    def waits(self, options: DriverOptions) -> Waiting:
+        """It sleeps, but in the sender's softirq."""
+        return waiting_of(options)
+
+    @contextmanager
+    def running(
+        self,
+        links: Sequence[Link],
+        cores: CpuSet,
+        options: DriverOptions,
+        log_dir: Path,  # noqa: ARG002 - the kernel writes none
+        scope: RunScope,  # noqa: ARG002 - what is made goes with the links' namespace
+    ) -> Iterator[RunningKernel]:
+        """Set it up; entered when it forwards."""
+        namespace = str(links[0].device_netns)
+        ports = [str(link.device_ifname) for link in links]
+        plan = read_plan(cast(RoutingOptions, options))
+        try:
+            route_between(namespace, ports, plan)
+            router = RunningKernel(
+                self.name,
+                namespace,
+                ports,
+                place(namespace, ports, cores, options),
+                counters=lambda: count_lost(namespace, ports),
+            )
+            yield router
+            router.stop()
+        finally:
+            stop_routing(namespace)

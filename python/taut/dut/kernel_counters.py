@@ -1,0 +1,80 @@
+"""What a router that is the kernel counted, and why packets that came in did not come out.
+
+The kernel counts reasons in several places and not all of them: `other` is what no counter names,
+so that what came in is what came out and was dropped.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from taut.records.documents.json_form import JsonObject
+from taut.testbed import netlink
+
+# Of the thread that asks: /proc/net is of the process, whatever namespace its thread is in.
+_TABLES = Path("/proc/thread-self/net")
+# RFC 4293, and what Linux adds to it; IPv4 and IPv6 together, no packet in two of them.
+_REASONS = (
+    "InHdrErrors",
+    "InAddrErrors",
+    "InNoRoutes",
+    "InTruncatedPkts",
+    "InUnknownProtos",
+    "InDiscards",
+    "InDelivers",
+    "OutDiscards",
+    "OutNoRoutes",
+)
+
+
+def count_lost(
+    namespace: str, ports: Sequence[str], by_rules: Mapping[str, int] | None = None
+) -> JsonObject:
+    """Give in, out, own (ICMP), dropped, and dropped_by: reasons whose sum is dropped."""
+    links = [netlink.link_counters(port, namespace) for port in ports]
+    counted = netlink.inside(namespace, _read_tables)
+    come = sum(link["rx_packets"] for link in links)
+    out = sum(link["tx_packets"] for link in links)
+    own = counted.get("Icmp.OutMsgs", 0) + counted.get("Icmp6.OutMsgs", 0)
+    reasons = dict(by_rules or {})
+    reasons |= {
+        name: sum(counted.get(f"{table}.{name}", 0) for table in ("Ip", "IpExt", "Ip6"))
+        for name in _REASONS
+    }
+    reasons["link"] = sum(link["rx_dropped"] + link["tx_dropped"] for link in links)
+    dropped = come - (out - own)
+    reasons["other"] = dropped - sum(reasons.values())
+    return {"in": come, "out": out, "own": own, "dropped": dropped, "dropped_by": reasons}
+
+
+def tables_full() -> int:
+    """Count the packets that the namespace of this thread dropped for want of a connection."""
+    path = _TABLES / "stat/nf_conntrack"
+    if not path.exists():
+        return 0
+    names, *rows = (line.split() for line in path.read_text(encoding="ascii").splitlines())
+    return sum(int(row[names.index("drop")], 16) for row in rows)
+
+
+def _read_tables() -> dict[str, int]:
+    return {
+        name: value
+        for file, parse in (("snmp", _in_pairs), ("netstat", _in_pairs), ("snmp6", _one_a_line))
+        if (_TABLES / file).exists()
+        for name, value in parse((_TABLES / file).read_text(encoding="ascii").splitlines())
+    }
+
+
+def _in_pairs(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Read a line of names, then one of values: `Ip: Forwarding DefaultTTL`, `Ip: 1 64`."""
+    for names, values in zip(lines[::2], lines[1::2], strict=True):
+        table, *keys = names.split()
+        for key, value in zip(keys, values.split()[1:], strict=True):
+            yield f"{table.rstrip(':')}.{key}", int(value)
+
+
+def _one_a_line(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Read lines as `Ip6InReceives 5`, in which table and counter are one word."""
+    for line in lines:
+        name, value = line.split()
+        table = "Icmp6" if name.startswith("Icmp6") else "Ip6"
+        yield f"{table}.{name.removeprefix(table)}", int(value)

@@ -1,0 +1,100 @@
+"""What devices that are the kernel itself share: where it works, and that it has no process.
+
+The kernel forwards where the packet comes from: in the sender's softirq, on the generator's core.
+To make it a device of its own, its work is moved to the device's core (option `placement`); the
+notes of each trial say how, after reading the setting back.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from platform import release
+from typing import Literal, cast
+
+from pydantic import Field
+
+from taut.core.cpus import CpuSet
+from taut.dut.driver import DriverOptions
+from taut.host.situation import Waiting
+from taut.records.documents.json_form import JsonObject
+from taut.records.documents.trial import DutStats, PortCounters
+from taut.testbed import netlink, softirq
+
+
+class KernelOptions(DriverOptions):
+    """Where the kernel works."""
+
+    placement: Literal["rps", "threaded", "sender"] = Field(
+        "rps",
+        description="rps: steered to the device's core; threaded: NAPI threads on that core;"
+        " sender: as the kernel does by itself, on the generator's core",
+    )
+
+
+class RunningKernel:
+    """A device without a process, alive while the links that it needs are in its namespace."""
+
+    gaps_file: Path | None = None
+    pid: int | None = None
+
+    def __init__(
+        self,
+        name: str,
+        namespace: str,
+        ports: Sequence[str],
+        notes: list[str],
+        *,
+        also_needs: Sequence[str] = (),
+        counters: Callable[[], JsonObject] = dict,
+    ) -> None:
+        self.path = f"veth, kernel {name.removeprefix('linux_')}, veth; AF_PACKET at the generator"
+        self.notes = notes
+        self.logs: list[Path] = []
+        self._name = name
+        self._namespace = namespace
+        self._ports = ports
+        self._needs = (*also_needs, *ports)
+        self._counters = counters
+        self._stats: DutStats | None = None
+
+    def alive(self) -> bool:
+        """Whether its links are there."""
+        return not self._gone()
+
+    def stop(self) -> DutStats:
+        """Read the counters, once; what was made in the namespace goes with it."""
+        if self._stats is None:
+            ports = tuple(
+                PortCounters(others={"port": port, **netlink.link_counters(port, self._namespace)})
+                for port in self._ports
+            )
+            self._stats = DutStats(ports=ports, others=self._counters())
+        return self._stats
+
+    def log_tail(self) -> list[str]:
+        """Name the links that are gone."""
+        return [f"{self._name}: {link} is gone" for link in self._gone()]
+
+    def _gone(self) -> list[str]:
+        there = netlink.links(self._namespace)
+        return [link for link in self._needs if link not in there]
+
+
+def kernel_version() -> str:
+    """Name the kernel, as results name it."""
+    return f"Linux {release()}"
+
+
+def waiting_of(options: DriverOptions) -> Waiting:
+    """It sleeps: each packet wakes its core; in the sender's softirq nobody is woken."""
+    sender = cast(KernelOptions, options).placement == "sender"
+    return Waiting.POLLS if sender else Waiting.SLEEPS
+
+
+def place(namespace: str, ports: Sequence[str], cores: CpuSet, options: DriverOptions) -> list[str]:
+    """Move the work of the ports to the device's cores; give the notes for the results."""
+    placement = cast(KernelOptions, options).placement
+    if placement == "rps":
+        return [softirq.steer_to(namespace, port, cores) for port in ports]
+    if placement == "threaded":
+        return [softirq.thread_on(namespace, port, cores) for port in ports]
+    return ["the kernel works in the sender's softirq, on the generator's core: no device apart"]

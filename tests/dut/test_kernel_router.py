@@ -1,0 +1,87 @@
+"""A router's files as lines of `ip`: ports by name, and only what differs from what `ip` has."""
+
+from pathlib import Path
+
+from taut.dut.kernel_router import RoutingOptions, ip_commands, read_plan
+
+PORTS = ("d0", "d1")
+
+
+def commands(folder: Path, **texts: str) -> list[str]:
+    """What `ip` is told of files with these texts."""
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    options = RoutingOptions(**{name: str(folder / name) for name in texts})
+    return list(ip_commands(PORTS, read_plan(options)))
+
+
+def test_without_files_the_two_stations_are_known() -> None:
+    assert list(ip_commands(PORTS, read_plan(RoutingOptions()))) == [
+        "link set dev lo up",
+        "link set dev d0 address 02:74:00:00:00:02 arp on",
+        "link set dev d1 address 02:74:00:00:00:01 arp on",
+        "neigh replace 198.18.0.1 dev d0 lladdr 02:74:00:00:00:01 nud permanent",
+        "neigh replace 198.18.0.2 dev d1 lladdr 02:74:00:00:00:02 nud permanent",
+        "route add 198.18.0.1/32 dev d0",
+        "route add 198.18.0.2/32 dev d1",
+    ]
+
+
+def test_routes_name_links_and_those_with_a_gateway_come_last(tmp_path: Path) -> None:
+    routes = """
+# a comment
+10.0.0.0/8 via 192.0.2.1 dev 1 metric 5 # another
+default via 2001:db8::1 onlink dev 0
+default via 192.0.2.1
+blackhole 10.1.0.0/16 dev lo metric 7
+unicast 192.0.2.0/24 dev 1 proto static
+fe80::/64 dev 0
+"""
+
+    assert commands(tmp_path, routes=routes)[3:] == [
+        "route add blackhole 10.1.0.0/16 metric 7",
+        "route add 192.0.2.0/24 dev d1 proto static",
+        "route add 10.0.0.0/8 via 192.0.2.1 dev d1 metric 5 onlink",
+        "route add ::/0 via 2001:db8::1 dev d0 onlink",
+        "route add 0.0.0.0/0 via 192.0.2.1",
+    ]
+
+
+def test_addresses_bring_their_networks_and_mac_addresses(tmp_path: Path) -> None:
+    said = commands(
+        tmp_path,
+        routes="192.0.2.0/24 dev 1 proto kernel scope link\n198.51.100.0/24 dev 0\n",
+        neighbours="192.0.2.1 lladdr 02:00:00:00:00:09 dev 1 STALE\n",
+        addresses="192.0.2.254/24 dev 1\n2001:db8::ff/64 dev 1\ndev 1 address 02:00:00:00:0a:01\n",
+    )
+
+    assert said == [
+        "link set dev lo up",
+        "link set dev d0 address 02:74:00:00:00:02 arp on",
+        "link set dev d1 address 02:00:00:00:0a:01 arp on",
+        "address add 192.0.2.254/24 dev d1",
+        "address add 2001:db8::ff/64 dev d1 nodad",
+        "neigh replace 192.0.2.1 dev d1 lladdr 02:00:00:00:00:09 nud permanent",
+        "route add 198.51.100.0/24 dev d0",
+    ]
+
+
+def test_ipv6_is_needed_only_where_a_line_is_about_it(tmp_path: Path) -> None:
+    def has_ipv6(**texts: str) -> bool:
+        commands(tmp_path, **texts)
+        return read_plan(RoutingOptions(**{n: str(tmp_path / n) for n in texts})).has_ipv6
+
+    assert not has_ipv6(neighbours="192.0.2.1 dev 1 lladdr 02:00:00:00:00:09\n")
+    assert not has_ipv6(addresses="dev 1 address 02:00:00:00:0a:01\n")
+    assert has_ipv6(addresses="2001:db8::ff/64 dev 1\n")
+    assert has_ipv6(routes="default via 2001:db8::1 dev 0\n")
+    assert has_ipv6(routes="blackhole 2001:db8::/32\n")
+
+
+def test_its_files_are_seen_from_the_folder_of_the_experiment() -> None:
+    given = {"routes": "lab/routes", "neighbours": "/etc/n", "placement": "rps"}
+
+    seen = RoutingOptions.seen_from(Path("/x"), given)
+
+    assert seen == {"routes": "/x/lab/routes", "neighbours": "/etc/n", "placement": "rps"}
+    assert RoutingOptions(**seen).files == (Path("/x/lab/routes"), Path("/etc/n"))
