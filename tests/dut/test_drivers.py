@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {"command": {**COMMAND, "ready": "^ready"}}
 # It waits 9 s for links that come up with a generator alone; its start over veth does not.
 SLOW = ("l2fwd", "memif")
 # What comes out of a router is another frame, and of a frame that is not IP nothing does.
-CHANGE_FRAMES = {"linux_router"}
+CHANGE_FRAMES = {"linux_router", "linux_firewall"}
 CASES = [
     (driver.name, link)
     for driver in DRIVERS.values()

@@ -4,6 +4,7 @@ from taut.dut.driver import DutDriver
 from taut.dut.drivers.command import CommandDriver
 from taut.dut.drivers.l2fwd import L2fwdDriver
 from taut.dut.drivers.linux_bridge import LinuxBridgeDriver
+from taut.dut.drivers.linux_firewall import LinuxFirewallDriver
 from taut.dut.drivers.linux_router import LinuxRouterDriver
 from taut.dut.drivers.loopback import LoopbackDriver
 from taut.dut.drivers.taut_forward import TautForwardDriver
@@ -18,6 +19,7 @@ DRIVERS: dict[str, DutDriver] = {
         L2fwdDriver(),
         LinuxBridgeDriver(),
         LinuxRouterDriver(),
+        LinuxFirewallDriver(),
         CommandDriver(),
     )
 }
