@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 
 from dut_frames import LAST_CORE
 from taut.dut.drivers.linux_router import LinuxRouterDriver, LinuxRouterOptions
-from taut.dut.drivers.taut_forward import TautForwardDriver, TautForwardOptions
+from taut.dut.drivers.taut_forward import TautForwardDriver
+from taut.dut.forwarder import TautForwardOptions
 from taut.testbed import netlink
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope

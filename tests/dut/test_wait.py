@@ -3,7 +3,7 @@ import pytest
 from grammar import cases
 from taut.core.errors import InputError
 from taut.dut.drivers import DRIVERS
-from taut.dut.drivers.taut_forward import TautForwardOptions
+from taut.dut.forwarder import TautForwardOptions
 from taut.dut.wait import spell_wait
 from taut.host.situation import Waiting
 

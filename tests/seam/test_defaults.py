@@ -13,7 +13,7 @@ from taut.capture.native import MatchOptions
 from taut.cli.analyze import analyze
 from taut.cli.host.noise import noise
 from taut.core.units import parse_duration_ns
-from taut.dut.drivers.taut_forward import TautForwardOptions
+from taut.dut.forwarder import TautForwardOptions
 from taut.experiment.model import MAX_TRIAL_NS, Spec, TrafficSpec
 from taut.experiment.room import RING_MIB
 

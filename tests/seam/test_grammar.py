@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from grammar import cases
 from taut.core.binaries import find_binary_or_none
 from taut.core.units import parse_duration_ns
-from taut.dut.drivers.taut_forward import TautForwardOptions, refused
+from taut.dut.forwarder import TautForwardOptions, refused
 from taut.dut.transmit import AS_L2FWD
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import parse

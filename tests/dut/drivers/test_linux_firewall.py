@@ -10,7 +10,8 @@ from dut_frames import LAST_CORE
 from forwarding import generate
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers.linux_firewall import LinuxFirewallDriver, LinuxFirewallOptions
-from taut.dut.drivers.taut_forward import TautForwardDriver, TautForwardOptions
+from taut.dut.drivers.taut_forward import TautForwardDriver
+from taut.dut.forwarder import TautForwardOptions
 from taut.testbed import netlink
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope

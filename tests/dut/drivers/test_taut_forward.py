@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from taut.core.errors import MissingToolError
-from taut.dut.drivers.taut_forward import (
-    TautForwardDriver,
+from taut.dut.drivers.taut_forward import TautForwardDriver
+from taut.dut.forwarder import (
     TautForwardOptions,
     _argv,
     _asked_of,
@@ -21,7 +21,6 @@ from taut.host.situation import Waiting
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import parse
 from taut.records.documents.trial import DutStats
-from taut.testbed.link import Link
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +32,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_options_become_arguments() -> None:
-    links = [Link("memif", f"memif:g{i}", f"memif:d{i}") for i in range(2)]
+    ports = ("memif:d0", "memif:d1")
     options = TautForwardOptions(
         nf=("null", "delay:ns=5"),
         transmit="buffered:16",
@@ -42,7 +41,7 @@ def test_options_become_arguments() -> None:
         eal=("-x",),
     )
 
-    asked = _asked_of(links, (1, 0), options, Path("s.json"), Path("g.bin"))
+    asked = _asked_of(ports, (1, 0), options, Path("s.json"), Path("g.bin"))
     argv = _argv(asked, options.eal)
 
     assert " ".join(argv[1:]) == (

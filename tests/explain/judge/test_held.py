@@ -4,7 +4,7 @@ import pytest
 
 from made_packets import packet
 from made_trace import MadeTrace, normal, write_trial
-from taut.dut.drivers.taut_forward import TautForwardOptions
+from taut.dut.forwarder import TautForwardOptions
 from taut.explain import Options, explain_trial
 
 MS, US = 1_000_000, 1_000

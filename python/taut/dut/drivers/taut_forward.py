@@ -1,113 +1,19 @@
-"""taut_forward: taut's own forwarder, a chain of network functions on one core."""
+"""taut_forward: taut's own forwarder, network functions in order on one core."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import cast
 
-from pydantic import Field, ValidationInfo, field_validator
-
-from taut.binaries.describe import describe
-from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
-from taut.core.binaries import find_binary, find_binary_or_none, sha256_of
 from taut.core.cpus import CpuSet
-from taut.core.errors import InputError
-from taut.core.units import parse_duration_ns
 from taut.core.version import taut_version
-from taut.dut.dpdk import HUGEPAGES, PATH_WORDS
-from taut.dut.driver import DriverOptions
-from taut.dut.nf_object import files_of, object_of, seen_from
-from taut.dut.process_dut import ProcessDut
-from taut.dut.tables import tables_of
-from taut.dut.transmit import parse_transmit, spell_transmit
-from taut.dut.wait import LINKS_WITH_INTERRUPTS, POLL, spell_wait
+from taut.dut.dpdk import PATH_WORDS
+from taut.dut.driver import DriverOptions, RunningDut
+from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
+from taut.dut.wait import POLL
 from taut.host.situation import Waiting
-from taut.records.documents.described import Described
-from taut.records.documents.json_form import plain, read_document
-from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
-from taut.testbed.process import child
 from taut.testbed.scope import RunScope
-
-_PROGRAM = "taut-forward"
-
-
-_READ: dict[str, Callable[[str], object]] = {
-    "transmit": parse_transmit,
-    "wait": spell_wait,
-    "gap_threshold": parse_duration_ns,
-}
-
-
-class TautForwardOptions(DriverOptions):
-    """Options of taut-forward; `taut-forward --describe` lists the network functions."""
-
-    nf: tuple[str, ...] = Field(
-        (),
-        description="network functions in order: NAME[:key=value,...], or FILE.so[:...] for one of"
-        " your own; files in them are relative to the experiment's",
-    )
-    transmit: str = Field(
-        "eager",
-        description="eager, single, or buffered[:PACKETS,DRAIN] as DPDK's l2fwd (32,100us);"
-        " DRAIN none: no timer",
-    )
-    wait: str = Field(
-        "poll",
-        description="what it does while no packet comes: poll, interrupt (sleep until one does), or"
-        " adaptive[:TIME] (look for TIME first, or as long as the gaps between packets suggest)",
-    )
-    burst: int = Field(32, ge=1, le=256, description="most packets taken from a port at once")
-    hold: int | None = Field(
-        None,
-        ge=1,
-        le=1 << 20,
-        description="packets network functions may hold (delay); default: the program's",
-    )
-    gap_threshold: str | None = Field(
-        None, description="a loop iteration longer than this is a gap; default by the link"
-    )
-    eal: tuple[str, ...] = Field((), description="EAL options appended after --")
-
-    @property
-    def waits_for_more(self) -> bool:
-        """Whether it buffers without a timer: a batch then waits until it is full."""
-        held = parse_transmit(self.transmit)
-        return held is not None and held.drain_ns is None
-
-    def refuses_link(self, link: str) -> str | None:
-        """A packet has to wake one that sleeps."""
-        if self.wait == POLL or link in LINKS_WITH_INTERRUPTS:
-            return None
-        links = " or ".join(LINKS_WITH_INTERRUPTS)
-        return f"wait = {self.wait!r} wants receive interrupts, which link {links} has"
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Shared objects, and what the router and the firewall read."""
-        return tuple(path for word in self.nf for path in files_of(word))
-
-    @classmethod
-    def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
-        """Give the files of `nf` with their whole paths."""
-        words = options.get("nf")
-        if not isinstance(words, list | tuple):
-            return dict(options)
-        found = [seen_from(folder, word) if isinstance(word, str) else word for word in words]
-        return {**options, "nf": found}
-
-    @field_validator("transmit", "wait", "gap_threshold")
-    @classmethod
-    def _makes_sense(cls, text: str | None, info: ValidationInfo) -> str | None:
-        """Refuse, before the run, values that the program would refuse in its trials."""
-        try:
-            if text is not None:
-                _READ[str(info.field_name)](text)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-        return text
 
 
 class TautForwardDriver:
@@ -121,10 +27,7 @@ class TautForwardDriver:
 
     def missing(self, options: DriverOptions) -> str | None:
         """The program, when it is not built, or what it refuses of a network function."""
-        if find_binary_or_none(_PROGRAM) is None:
-            return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
-        asked = cast(TautForwardOptions, options)
-        return refused(asked, _described()) or tables_of(asked.nf, self.n_links)[1]
+        return missing(cast(TautForwardOptions, options))
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
@@ -132,15 +35,13 @@ class TautForwardDriver:
 
     def hugepages(self, options: DriverOptions) -> int:
         """For packets, and for what the tables of network functions take beside."""
-        tables_mb, _ = tables_of(cast(TautForwardOptions, options).nf, self.n_links)
-        return HUGEPAGES + (tables_mb + 1) // 2
+        return hugepages_of(cast(TautForwardOptions, options))
 
     def waits(self, options: DriverOptions) -> Waiting:
         """It polls, its worker being a loop over its ports, unless `wait` says otherwise."""
         polls = cast(TautForwardOptions, options).wait == POLL
         return Waiting.POLLS if polls else Waiting.SLEEPS
 
-    @contextmanager
     def running(
         self,
         links: Sequence[Link],
@@ -148,106 +49,14 @@ class TautForwardDriver:
         options: DriverOptions,
         log_dir: Path,
         scope: RunScope,
-    ) -> Iterator[ProcessDut]:
+    ) -> AbstractContextManager[RunningDut]:
         """Start it; entered when it says that its ports are started."""
-        stats, gaps = log_dir / "taut-forward.json", log_dir / "gaps-forwarder.bin"
-        given = cast(TautForwardOptions, options)
-        asked = _asked_of(links, (cores[0], _writer_core(cores)), given, stats, gaps)
-        with child(
-            _PROGRAM,
-            _argv(asked, given.eal),
-            scope=scope,
-            cores=cores,
+        return forwarding(
+            [link.device_port for link in links],
+            cores,
+            cast(TautForwardOptions, options),
+            log_dir,
+            scope,
+            path=PATH_WORDS[links[0].kind],
             netns=links[0].device_netns,
-            log=log_dir / "taut-forward.log",
-        ) as process:
-            process.wait_ready(r"^taut-forward: ready")
-            dut = ProcessDut(
-                process,
-                path=PATH_WORDS[links[0].kind],
-                notes=_notes(given),
-                gaps_file=gaps,
-                read_stats=lambda: _read_stats(stats, asked, given),
-            )
-            yield dut
-            dut.stop()
-
-
-def refused(options: TautForwardOptions, described: Described) -> str | None:
-    """Say which word of the options the program does not know; None: it knows them all."""
-    own = (word for word in options.nf if object_of(word) is None)
-    asked = [("nf", described.network_functions, word) for word in own]
-    for option, family, word in [*asked, ("transmit", described.transmit, options.transmit)]:
-        name, _, values = word.partition(":")
-        members = {member.name: member for member in family}
-        if name not in members:
-            return f"{_PROGRAM}: {option} {name!r}: unknown; known are {', '.join(members)}"
-        known = members[name].option_names
-        for i, part in enumerate(values.split(",")):
-            key, equals, _ = part.partition("=")
-            # A transmit policy's values may be given without their keys, in the order of the keys.
-            is_in_turn = option == "transmit" and not equals and i < len(known)
-            if part and not is_in_turn and key not in known:
-                wanted = f"known are {', '.join(known)}" if known else "it has none"
-                return f"{_PROGRAM}: {option} {name}: unknown key {key!r}; {wanted}"
-    return None
-
-
-def _notes(options: TautForwardOptions) -> list[str]:
-    """Name the builds of shared objects: one may be built again while the run lasts."""
-    found = (path for word in options.nf if (path := object_of(word)) is not None)
-    return [f"{path.name}: SHA-256 {sha256_of(path)}" for path in found]
-
-
-@cache
-def _described() -> Described:
-    return describe(_PROGRAM, Described)
-
-
-def _writer_core(cores: CpuSet) -> int | None:
-    """Give the core that writes the log of gaps: taut's own; None: only the device's are left."""
-    return min(os.sched_getaffinity(0) - set(cores), default=None)
-
-
-def _asked_of(
-    links: Sequence[Link],
-    cores: tuple[int, int | None],
-    options: TautForwardOptions,
-    stats: Path,
-    gaps: Path,
-) -> Asked:
-    core, writer = cores
-    asked: dict[str, Option] = {
-        "port": tuple(link.device_port for link in links),
-        "nf": options.nf,
-        "transmit": spell_transmit(options.transmit),
-        "wait": spell_wait(options.wait),
-        "burst": str(options.burst),
-        "core": str(core),
-        "gaps": str(gaps),
-        "stats": str(stats),
-    }
-    if options.hold is not None:
-        asked["hold"] = str(options.hold)
-    if options.gap_threshold is not None:
-        asked["gap-threshold"] = f"{parse_duration_ns(options.gap_threshold)}ns"
-    if writer is not None:
-        asked["writer-core"] = str(writer)
-    return asked
-
-
-def _argv(asked: Asked, eal: Sequence[str]) -> list[str]:
-    argv = [str(find_binary(_PROGRAM)), *to_arguments(asked)]
-    return [*argv, "--", *eal] if eal else argv
-
-
-def _read_stats(path: Path, asked: Asked, options: TautForwardOptions) -> DutStats | None:
-    """Give what it counted; MissingToolError where it did another thing than it was asked to."""
-    if not path.exists():
-        return None
-    stats = read_document(DutStats, path)
-    check_understood(_PROGRAM, asked, stats.understood)
-    holds = parse_transmit(options.transmit)
-    if stats.holds != holds:
-        raise misunderstood(_PROGRAM, "holds", plain(holds), plain(stats.holds))
-    return stats
+        )
