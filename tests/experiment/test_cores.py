@@ -41,6 +41,29 @@ def test_with_four_core_0_keeps_house():
     assert cores.notes == ()
 
 
+def test_each_hop_of_a_chain_has_its_own_core_before_taut_has_one():
+    three = assign_cores(AUTO, Topology((0, 1, 2)), 2)
+    four = assign_cores(AUTO, Topology((0, 1, 2, 3)), 2)
+
+    assert (three.generator, three.of_device(2), three.runner) == (0, (1, 2), 0)
+    assert three.why == (
+        "generator on core 0, device on core 1, 2 hops of a chain on cores 1-2, taut itself on "
+        "core 0 (there is no other)"
+    )
+    assert (four.generator, four.of_device(2), four.runner) == (1, (2, 3), 0)
+    assert four.measured == (1, 2, 3)
+    assert four.of_device(1) == (2,)
+    assert four.notes == ()
+
+
+def test_hops_that_take_turns_on_a_core_are_said():
+    cores = assign_cores(AUTO, Topology((0, 1)), 3)
+
+    assert cores.of_device(3) == (1,)
+    assert cores.notes[-1].startswith("too few cores: the 3 hops of a chain take turns on 1 (1);")
+    assert cores.notes[-1].endswith("4 cores give each its own")
+
+
 def test_isolated_cores_come_first():
     cores = assign_cores(AUTO, Topology((0, 1, 2, 3), apart={2: "at boot", 3: "at boot"}))
 

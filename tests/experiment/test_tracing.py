@@ -101,7 +101,7 @@ def test_the_mode_is_in_the_command_line_and_the_end_is_polite(
 
     with (
         RunScope(tmp_path / "base") as scope,
-        tracing.traced(mode, CORES, None, raw, tmp_path, scope) as tracer,
+        tracing.traced(mode, CORES, (), raw, tmp_path, scope) as tracer,
     ):
         said = tracer.program.log_text().splitlines()[0]
         tracing.finish(tracer)
@@ -118,7 +118,7 @@ def test_a_trace_of_another_size_than_asked_ends_the_run(
 
     with (
         RunScope(tmp_path / "base") as scope,
-        tracing.traced("continuous", CORES, None, tmp_path, tmp_path, scope, 16) as tracer,
+        tracing.traced("continuous", CORES, (), tmp_path, tmp_path, scope, 16) as tracer,
         pytest.raises(MissingToolError, match="asked for buffer_bytes 16777216, understood 16;"),
     ):
         tracing.finish(tracer)
@@ -141,7 +141,7 @@ def test_one_that_will_not_arm_fails_with_its_own_words(
     with (
         RunScope(tmp_path / "base") as scope,
         pytest.raises(TrialError) as caught,
-        tracing.traced("continuous", CORES, None, tmp_path / "raw", tmp_path, scope),
+        tracing.traced("continuous", CORES, (), tmp_path / "raw", tmp_path, scope),
     ):
         pytest.fail("it was armed")
 
@@ -156,7 +156,7 @@ def test_one_that_dies_on_the_way_is_told_by_its_end(
 
     with (
         RunScope(tmp_path / "base") as scope,
-        tracing.traced("continuous", CORES, None, tmp_path, tmp_path, scope) as tracer,
+        tracing.traced("continuous", CORES, (), tmp_path, tmp_path, scope) as tracer,
     ):
         tracer.program.wait()
         with pytest.raises(TrialError) as caught:

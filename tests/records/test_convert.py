@@ -121,7 +121,10 @@ def test_a_folder_without_records_is_named(tmp_path: Path) -> None:
         convert.convert_trial(tmp_path, tmp_path)
 
 
-def test_gaps_of_the_device_join_the_generators(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "thread"), [(None, "forwarder"), ("hop 2", "hop 2")])
+def test_gaps_of_the_device_join_the_generators(
+    tmp_path: Path, name: str | None, thread: str
+) -> None:
     make_raw_trial(tmp_path)
     gap = np.zeros(1, GAP)
     gap["start_tsc"], gap["end_tsc"], gap["thread"] = EPOCH_TSC + 2_500, EPOCH_TSC + 5_000, 1
@@ -129,10 +132,10 @@ def test_gaps_of_the_device_join_the_generators(tmp_path: Path) -> None:
     device = tmp_path / "gaps-forwarder.bin"
     write_raw(device, RecordKind.GAP, gap, epoch_tsc=1, thread=b"forwarder")
 
-    convert.convert_trial(tmp_path, tmp_path, [device])
+    convert.convert_trial(tmp_path, tmp_path, [convert.GapLog(device, name)])
 
     rows = pq.read_table(tmp_path / "gaps.parquet").to_pylist()
-    assert [row["thread"] for row in rows] == ["generator", "forwarder"]
+    assert [row["thread"] for row in rows] == ["generator", thread]
     assert (rows[1]["start_ns"], rows[1]["end_ns"]) == (1000, 2000)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -26,6 +26,11 @@ class DriverOptions(BaseModel):
         What it held while the generator stood still is then void.
         """
         return False
+
+    @property
+    def n_cores(self) -> int:
+        """How many cores the device polls on where there are enough; 1: it is no chain."""
+        return 1
 
     def refuses_link(self, link: str) -> str | None:
         """Say why a device with these options cannot use a link of its driver's; None: it can."""
@@ -53,7 +58,8 @@ class RunningDut(Protocol):
     path: str  # the packet path in words, for the report
     notes: list[str]  # how it was placed, what was refused
     logs: list[Path]
-    pid: int | None  # None: the device is the kernel, or there is none
+    pid: int | None  # None: the device is the kernel, or there is none; of a chain, its first hop's
+    hops: "tuple[RunningHop, ...]"  # of a chain, in the order of direction 0; else empty
 
     @property
     def gaps_file(self) -> Path | None:
@@ -71,6 +77,20 @@ class RunningDut(Protocol):
     def log_tail(self) -> list[str]:
         """Give the last lines it wrote: why it died, if it did."""
         ...
+
+
+class RunningHop(NamedTuple):
+    """One process of a chain. Its log of gaps and its counters are its own device's."""
+
+    name: str
+    core: int
+    device: RunningDut
+
+
+def processes_of(dut: RunningDut) -> list[int]:
+    """Give the ids of a device's processes; empty where it has none."""
+    pids = [hop.device.pid for hop in dut.hops] or [dut.pid]
+    return [pid for pid in pids if pid is not None]
 
 
 class DutDriver(Protocol):

@@ -13,7 +13,7 @@ from typing import Literal, cast
 from pydantic import Field
 
 from taut.core.cpus import CpuSet
-from taut.dut.driver import DriverOptions
+from taut.dut.driver import DriverOptions, RunningHop
 from taut.host.situation import Waiting
 from taut.records.documents.json_form import JsonObject
 from taut.records.documents.trial import DutStats, PortCounters
@@ -34,6 +34,7 @@ class RunningKernel:
     """A device without a process, alive while the links that it needs are in its namespace."""
 
     gaps_file: Path | None = None
+    hops: tuple[RunningHop, ...] = ()
     pid: int | None = None
 
     def __init__(

@@ -4,6 +4,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from taut.dut.driver import RunningHop
 from taut.records.documents.trial import DutStats
 from taut.testbed.process import Child
 
@@ -27,6 +28,7 @@ class ProcessDut:
         self.notes = notes or []
         self.logs = [child.log]
         self.pid: int | None = child.pid
+        self.hops: tuple[RunningHop, ...] = ()
         self._child = child
         self._gaps_file = gaps_file
         self._read_stats = read_stats

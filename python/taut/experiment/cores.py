@@ -46,6 +46,8 @@ class Cores:
     device: int
     writer: int
     runner: int
+    further: CpuSet = ()
+    """Of a chain, cores of the hops after the first; where these are fewer, hops share cores."""
     notes: tuple[str, ...] = ()
     why: str = ""
     """In one line: which core does what, and why."""
@@ -58,12 +60,16 @@ class Cores:
     @property
     def measured(self) -> CpuSet:
         """The cores that no other measurement may use during the run."""
-        return tuple(sorted({self.generator, self.device}))
+        return tuple(sorted({self.generator, self.device, *self.further}))
 
     @property
     def to_quiet(self) -> CpuSet:
         """The measured cores without taut's own: those a state of the host is applied to."""
         return tuple(core for core in self.measured if core not in (self.runner, self.writer))
+
+    def of_device(self, n: int) -> CpuSet:
+        """Give the cores of a device that polls on n of them, or fewer where there are too few."""
+        return (self.device, *self.further)[:n]
 
     def document(self) -> CoresOfTrial:
         """Give the form of trial.json."""
@@ -96,28 +102,37 @@ def read_topology(
     return Topology(cores, apart, siblings, frozenset(busy))
 
 
-def assign_cores(asked: CoreSpec, topology: Topology) -> Cores:
-    """Give every role a core; cores asked for by number are kept. InputError: they cannot be."""
+def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:
+    """Give every role a core; cores asked for by number are kept. InputError: they cannot be.
+
+    `n_hops`: cores that the device can use, a chain one for each hop.
+    """
     for role, core in asked:
         if core != "auto" and core not in topology.usable:
             raise InputError(
                 f"cores.{role}: core {core} cannot be used here; these can: "
                 f"{format_cpu_list(topology.usable)}"
             )
-    house = _housekeeping(asked, topology)
+    house = _housekeeping(asked, topology, n_hops)
     free = _preferred(topology, house)
     generator, device = _pair(asked, free, topology)
     runner = generator if house is None else house
     writer = asked.writer if asked.writer != "auto" else runner
-    cores = Cores(generator, device, writer, runner)
-    return replace(cores, notes=tuple(_notes(cores, topology)), why=_why(asked, cores, topology))
+    further = _further(free, [generator, device], n_hops - 1, topology)
+    cores = Cores(generator, device, writer, runner, further)
+    return replace(
+        cores,
+        notes=tuple(_notes(cores, topology, n_hops)),
+        why=_why(asked, cores, topology, n_hops),
+    )
 
 
-def _housekeeping(asked: CoreSpec, topology: Topology) -> int | None:
+def _housekeeping(asked: CoreSpec, topology: Topology, n_hops: int) -> int | None:
     """Find a core for taut itself; None where there are too few."""
     wanted = {asked.generator, asked.device}
     rest = [c for c in topology.usable if c not in wanted and c not in topology.apart]
-    return rest[0] if len(topology.usable) >= 3 and rest else None
+    # Two hops that take turns on one core wait for the scheduler: that is worse than no such core.
+    return rest[0] if len(topology.usable) >= n_hops + 2 and rest else None
 
 
 def _preferred(topology: Topology, house: int | None) -> list[int]:
@@ -139,6 +154,14 @@ def _pair(asked: CoreSpec, free: list[int], topology: Topology) -> tuple[int, in
     return generator, _pick(free, taken, topology) if device == "auto" else device
 
 
+def _further(free: list[int], taken: list[int], n: int, topology: Topology) -> CpuSet:
+    """Take up to n cores that nothing measured has yet."""
+    found: list[int] = []
+    while len(found) < n and not {*free} <= {*taken, *found}:
+        found.append(_pick(free, [*taken, *found], topology))
+    return tuple(found)
+
+
 def _pick(free: list[int], taken: list[int], topology: Topology) -> int:
     """Take a thread of a physical core not taken, else any free thread, else a taken core."""
     apart = [c for c in free if not any(c == t or topology.are_siblings(c, t) for t in taken)]
@@ -146,7 +169,7 @@ def _pick(free: list[int], taken: list[int], topology: Topology) -> int:
     return next(iter(apart or other or free or taken))
 
 
-def _why(asked: CoreSpec, cores: Cores, topology: Topology) -> str:
+def _why(asked: CoreSpec, cores: Cores, topology: Topology, n_hops: int) -> str:
     """Say in one line which core does what, and why."""
     roles = [
         ("generator", cores.generator, asked.generator),
@@ -156,13 +179,18 @@ def _why(asked: CoreSpec, cores: Cores, topology: Topology) -> str:
     for role, core, named in roles:
         because = "as asked" if named != "auto" else topology.apart.get(core, "")
         words.append(f"{role} on core {core}" + (f" ({because})" if because else ""))
+    if n_hops > 1:
+        of_hops = cores.of_device(n_hops)
+        plural = "s" if len(of_hops) > 1 else ""
+        words.append(f"{n_hops} hops of a chain on core{plural} {format_cpu_list(of_hops)}")
     house = sorted({cores.runner, cores.writer})
-    too_few = " (there is no third)" if cores.runner in (cores.generator, cores.device) else ""
+    other = "third" if n_hops == 1 else "other"
+    too_few = f" (there is no {other})" if cores.runner in cores.measured else ""
     plural = "s" if len(house) > 1 else ""
     return f"{', '.join(words)}, taut itself on core{plural} {format_cpu_list(house)}{too_few}"
 
 
-def _notes(cores: Cores, topology: Topology) -> list[str]:
+def _notes(cores: Cores, topology: Topology, n_hops: int) -> list[str]:
     notes = []
     if cores.shared:
         notes.append(
@@ -178,5 +206,12 @@ def _notes(cores: Cores, topology: Topology) -> list[str]:
         notes.append(
             f"only {len(topology.usable)} cores: taut and the writer of records run on the "
             f"generator's core {cores.generator}; their stalls are logged as the generator's"
+        )
+    of_hops = cores.of_device(n_hops)
+    if len(of_hops) < n_hops:
+        notes.append(
+            f"too few cores: the {n_hops} hops of a chain take turns on {len(of_hops)} "
+            f"({format_cpu_list(of_hops)}); what a packet waits for is the scheduler's time slice "
+            f"(milliseconds), not a hop; {n_hops + 1} cores give each its own"
         )
     return notes

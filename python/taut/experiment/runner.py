@@ -201,7 +201,8 @@ def choose_cores(host: Host, spec: Spec) -> Cores:
     """Say which core would do what in an experiment that began now (see `assign_cores`)."""
     topology = read_topology(host)
     topology = replace(topology, busy=frozenset(busy_cores(topology.usable)))
-    return assign_cores(spec.cores, topology)
+    n_hops = max(device.driver_options.n_cores for device in spec.device)
+    return assign_cores(spec.cores, topology, n_hops)
 
 
 def situation_of(host: Host, cores: Cores, spec: Spec) -> Situation:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def why_not() -> str | None:
 def traced(
     mode: Trace,
     cores: Cores,
-    device: int | None,
+    device: Sequence[int],
     raw: Path,
     logs: Path,
     scope: RunScope,
@@ -85,8 +85,8 @@ def traced(
 ) -> Iterator[Tracer]:
     """Record events.bin into `raw` from when the block is entered until `finish`.
 
-    Arming patches code on every core: enter it before the generator starts. `device` is its
-    process, whose page faults and system calls are recorded too. `buffer_mib` is the size of
+    Arming patches code on every core: enter it before the generator starts. `device` are its
+    processes, whose page faults and system calls are recorded too. `buffer_mib` is the size of
     the kernel's buffer for each core; None: taut-trace's default.
     """
     asked: dict[str, Option] = {
@@ -98,8 +98,8 @@ def traced(
     if buffer_mib is not None:
         reported["buffer_bytes"] = buffer_mib * MIB
         asked["buffer"] = str(buffer_mib * MIB)
-    if device is not None:
-        asked["threads"] = ",".join(map(str, threads_of(device)))
+    if device:
+        asked["threads"] = ",".join(map(str, threads_of(*device)))
     if mode == "tail":
         # What is kept is what surrounds slow packets: they are read as the generator writes them.
         asked["follow"] = str(raw / PACKETS_FILE)
@@ -138,9 +138,10 @@ def reason_of(error: TrialError) -> str:
     return said[-1] if said and not said[-1].endswith(": armed") else error.reason
 
 
-def threads_of(process: int) -> Sequence[int]:
-    """Give the ids of a process's threads as they are now; only its own id if it has ended."""
-    try:
-        return sorted(int(path.name) for path in Path(f"/proc/{process}/task").iterdir())
-    except OSError:
-        return [process]
+def threads_of(*processes: int) -> Sequence[int]:
+    """Give the ids of processes' threads as they are now; of one that has ended, its own id."""
+    found = set(processes)
+    for process in processes:
+        with suppress(OSError):
+            found.update(int(path.name) for path in Path(f"/proc/{process}/task").iterdir())
+    return sorted(found)

@@ -16,16 +16,16 @@ from pathlib import Path
 
 from taut.binaries.clock import read_clock
 from taut.core.errors import InputError, TrialError
-from taut.dut.driver import DutDriver, RunningDut
+from taut.dut.driver import DutDriver, RunningDut, processes_of
 from taut.experiment import generator, room, tracing
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
-from taut.records.convert import convert_events, convert_trial
+from taut.records.convert import GapLog, convert_events, convert_trial
 from taut.records.documents.generator import GENERATOR_FILE
-from taut.records.documents.trial import ClockReading, Clocks, TraceOfTrial
+from taut.records.documents.trial import ClockReading, Clocks, Hop, TraceOfTrial
 from taut.testbed.link import Link, LinkOptions
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
@@ -99,8 +99,8 @@ class Testbench:
             device_gaps = self._load(trial, raw, logs, known)
             convert_trial(raw, folder, device_gaps)
             # The gaps are in gaps.parquet now, and the raw file of an hour is large.
-            for path in device_gaps:
-                path.unlink()
+            for log in device_gaps:
+                log.path.unlink()
             convert_events(raw, folder)
             clock = Clocks(before, self.check_clock())
             known.document = replace(known.document, clock=clock)
@@ -110,21 +110,18 @@ class Testbench:
             # This also frees a full disk, so that trial.json can be written.
             shutil.rmtree(raw, ignore_errors=True)
 
-    def _load(self, trial: Trial, raw: Path, logs: Path, known: TrialSoFar) -> list[Path]:
+    def _load(self, trial: Trial, raw: Path, logs: Path, known: TrialSoFar) -> list[GapLog]:
         """Start everything, wait for the generator, stop everything."""
-        driver = trial.device.dut
+        driver, options = trial.device.dut, trial.device.driver_options
+        cores = self._cores.of_device(options.n_cores)
         with ExitStack() as stack:
             links, ports, netns = stack.enter_context(self._opened(trial, driver))
-            dut = stack.enter_context(
-                driver.running(
-                    links, (self._cores.device,), trial.device.driver_options, logs, self._scope
-                )
-            )
+            dut = stack.enter_context(driver.running(links, cores, options, logs, self._scope))
             started = replace(known.document.dut, path=dut.path, notes=tuple(dut.notes))
             known.document = replace(known.document, dut=started)
             stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
-            threads = tuple(_threads(dut))
-            tracer = self._start_tracer(stack, trial, dut.pid, raw, logs, known)
+            threads = _threads(dut)
+            tracer = self._start_tracer(stack, trial, processes_of(dut), raw, logs, known)
             asked = generator.asked_of(
                 trial,
                 self._plan,
@@ -153,17 +150,20 @@ class Testbench:
                 self._finish_tracer(tracer, trial, raw, known)
             # Threads come and go; explain looks for those that worked on the device's core.
             threads = tuple(sorted({*threads, *_threads(dut)}))
+            of_hops = [_threads(hop.device) for hop in dut.hops]
             stats = dut.stop()
             ended = replace(started, threads=threads, stats=stats, notes=tuple(dut.notes))
-            known.document = replace(known.document, dut=ended)
+            known.document = replace(
+                known.document, dut=replace(ended, hops=_hops(dut, of_hops) or None)
+            )
             # The device's log is of the trial, wherever the driver put it.
-            return [dut.gaps_file] if dut.gaps_file is not None else []
+            return _gap_logs(dut)
 
     def _start_tracer(
         self,
         stack: ExitStack,
         trial: Trial,
-        device: int | None,
+        device: Sequence[int],
         raw: Path,
         logs: Path,
         known: TrialSoFar,
@@ -205,7 +205,7 @@ class Testbench:
 
     def _wait(self, program: Child, dut: RunningDut, raw: Path) -> None:
         """Sleep until the generator has ended; stop it when the device dies."""
-        for _ in _wakes([program.pid, *([dut.pid] if dut.pid else [])], TICK_MS):
+        for _ in _wakes([program.pid, *processes_of(dut)], TICK_MS):
             if not program.alive():
                 return
             if not dut.alive() and (raw / GENERATOR_FILE).exists():
@@ -241,9 +241,25 @@ def _not_traced(known: TrialSoFar, why: str) -> None:
     known.document = replace(known.document, trace=TraceOfTrial("off", why))
 
 
-def _threads(dut: RunningDut) -> Sequence[int]:
+def _threads(dut: RunningDut) -> tuple[int, ...]:
     """Give the ids of the device's threads as they are now; empty where it has no process."""
-    return [] if dut.pid is None else tracing.threads_of(dut.pid)
+    return tuple(tracing.threads_of(*processes_of(dut)))
+
+
+def _hops(dut: RunningDut, threads: Sequence[tuple[int, ...]]) -> tuple[Hop, ...]:
+    """Describe the hops of a stopped chain."""
+    return tuple(
+        Hop(hop.name, hop.core, own, hop.device.stop())
+        for hop, own in zip(dut.hops, threads, strict=True)
+    )
+
+
+def _gap_logs(dut: RunningDut) -> list[GapLog]:
+    """Give the logs of gaps that there are, those of a chain under the names of its hops."""
+    if not dut.hops:
+        return [] if dut.gaps_file is None else [GapLog(dut.gaps_file)]
+    logs = [(hop.device.gaps_file, hop.name) for hop in dut.hops]
+    return [GapLog(path, name) for path, name in logs if path is not None]
 
 
 @contextmanager

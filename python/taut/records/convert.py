@@ -7,6 +7,7 @@ packets and gaps.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -73,10 +74,18 @@ EVENT_SCHEMA = pa.schema(
 )
 
 
-def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[Path] = ()) -> None:
+class GapLog(NamedTuple):
+    """A file of gaps of the device under test."""
+
+    path: Path
+    thread: str | None = None
+    """Whose gaps they are, where several programs of one kind log theirs; None: the file says."""
+
+
+def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[GapLog] = ()) -> None:
     """Write packets, gaps and histogram .parquet into `trial` from the record files in `raw`.
 
-    `device_gaps` are gap files of the device under test (RunningDut.gaps_file).
+    `device_gaps` are those of the device under test (RunningDut.gaps_file).
     """
     packets = _open_if_there(raw / PACKETS_FILE, RecordKind.PACKET)
     gaps = _open_if_there(raw / GAPS_FILE, RecordKind.GAP)
@@ -85,7 +94,8 @@ def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[Path] = ()) -> N
     if reference is None:
         raise InputError(f"{raw}: no record files; the generator wrote nothing")
     fit = fit_of(reference.header)
-    all_gaps = [gaps, *(open_raw(path, RecordKind.GAP) for path in device_gaps)]
+    logs = [(open_raw(log.path, RecordKind.GAP), log.thread) for log in device_gaps]
+    all_gaps = [*([(gaps, None)] if gaps is not None else []), *logs]
     write_parquet(trial / "packets.parquet", PACKET_SCHEMA, packet_tables(_chunks([packets]), fit))
     write_parquet(trial / "gaps.parquet", GAP_SCHEMA, _gap_tables(all_gaps, fit))
     write_parquet(
@@ -213,14 +223,15 @@ def _time_or_null(tsc: Records, fit: ClockFit) -> pa.Array:
     return pa.array(times, mask=missing) if missing.any() else pa.array(times)
 
 
-def _gap_tables(files: Sequence[RawFile | None], fit: ClockFit) -> Iterator[pa.Table]:
-    for file in filter(None, files):
+def _gap_tables(files: Sequence[tuple[RawFile, str | None]], fit: ClockFit) -> Iterator[pa.Table]:
+    for file, thread in files:
         for records in file.chunks(CHUNK_RECORDS):
+            names = _names(file, "thread", records["thread"], GAP_THREADS)
             yield pa.table(
                 [
                     fit.times_ns(records["start_tsc"]),
                     fit.times_ns(records["end_tsc"]),
-                    _names(file, "thread", records["thread"], GAP_THREADS),
+                    names if thread is None else pa.repeat(thread, len(names)),
                     records["n_packets"],
                 ],
                 schema=GAP_SCHEMA,

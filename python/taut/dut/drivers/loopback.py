@@ -6,7 +6,7 @@ from pathlib import Path
 
 from taut.core.cpus import CpuSet
 from taut.core.version import taut_version
-from taut.dut.driver import DriverOptions
+from taut.dut.driver import DriverOptions, RunningHop
 from taut.host.situation import Waiting
 from taut.records.documents.load import LOOPBACK
 from taut.testbed.link import Link
@@ -21,6 +21,7 @@ class _NoDevice:
     """Stands for a device where there is none."""
 
     gaps_file: Path | None = None
+    hops: tuple[RunningHop, ...] = ()
     pid: int | None = None
 
     def __init__(self) -> None:

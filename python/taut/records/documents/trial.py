@@ -23,6 +23,9 @@ StatusOfTrial: TypeAlias = Literal["whole", "failed"]
 WHOLE: StatusOfTrial = "whole"
 FAILED: StatusOfTrial = "failed"
 
+HOP = "hop "
+"""Begins the names of a chain's hops, which are numbered from 1."""
+
 Scalar: TypeAlias = bool | int | float | str | None
 
 
@@ -69,6 +72,17 @@ class DutStats:
 
 
 @dataclass(frozen=True)
+class Hop:
+    """One process of a chain, as it ran."""
+
+    name: str
+    """HOP and its number; also the thread of its gaps. Direction 0 meets the first one first."""
+    core: int
+    threads: tuple[int, ...] = ()
+    stats: DutStats | None = None
+
+
+@dataclass(frozen=True)
 class Dut:
     """The device under test, as it was started."""
 
@@ -87,6 +101,8 @@ class Dut:
 
     None: it did not get to its end, or is of before that was noted; some wrote it for "no process".
     """
+    hops: tuple[Hop, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """Of a chain that got to its end; each has counters of its own, and `stats` is None."""
 
 
 @dataclass(frozen=True)
