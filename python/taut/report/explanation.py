@@ -21,6 +21,7 @@ from taut.records.documents.explanation import (
     StoryDocument,
 )
 from taut.records.documents.results import TrialResult
+from taut.records.documents.trial import HOP
 from taut.report import cells
 from taut.report.palette import cause_token, css_name
 
@@ -221,8 +222,9 @@ def _when(start_ns: int, end_ns: int) -> str:
 
 
 def _gap_words(gap: GapDocument) -> str:
+    who = gap.thread.capitalize() if gap.thread.startswith(HOP) else f"The {gap.thread}"
     return (
-        f"The {gap.thread} on core {gap.core} did not poll for "
+        f"{who} on core {gap.core} did not poll for "
         f"{cells.time(gap.length_ns)}, from {gap.start_ns / 1e9:.6f} s"
     )
 

@@ -79,7 +79,9 @@ def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:
     found = together(documents)
     n_packets = max(sum(offender.n_packets for offender in found), 1)
     groups = []
-    for role, title in TITLES.items():
+    hops = sorted({offender.role for offender in found} - TITLES.keys())
+    titles = {role: f"{role.capitalize()}'s core" for role in hops} | TITLES
+    for role, title in titles.items():
         own = [offender for offender in found if offender.role == role]
         shown = _shown(own, n_packets)
         rest = [offender for offender in own if offender not in shown]

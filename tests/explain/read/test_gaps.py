@@ -4,7 +4,7 @@ import pytest
 
 from made_trace import gap_rows
 from taut.explain.read import gaps
-from taut.explain.read.gaps import Explainable, Rest, read_gaps
+from taut.explain.read.gaps import Explainable, Handled, Rest, read_gaps
 
 NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -52,10 +52,10 @@ def test_what_a_packet_takes_in_a_gap_is_of_all_gaps_of_the_device(tmp_path):
 
     found = read_gaps(write(tmp_path, *rows), Explainable(stretches((0, 1_000)), NOTHING, 0))
 
-    assert (found.n_handled, found.per_packet_ns) == (22, 20)
+    assert found.handled == {"forwarder": Handled(22, 20), "generator": Handled(50, 18)}
 
 
 def test_no_file_is_no_gaps(tmp_path):
     found = read_gaps(tmp_path / "gaps.parquet", Explainable(NOTHING, NOTHING, 5))
 
-    assert (found.table.num_rows, found.rest, found.n_handled) == (0, (), 0)
+    assert (found.table.num_rows, found.rest, found.handled) == (0, (), {})

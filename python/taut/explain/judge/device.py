@@ -188,9 +188,20 @@ def holds_of(dut: Dut) -> Holds | None:
     """Say what the device's transmit policy holds back; None: nothing."""
     if dut.driver == "l2fwd":
         return AS_L2FWD
+    if dut.hops:
+        return _in_a_row([hop.stats.holds for hop in dut.hops if hop.stats and hop.stats.holds])
     stats = dut.stats or DutStats()
     if stats.holds is not None:
         return stats.holds
     # Nothing, or counters of an older taut-forward, or none because it was killed.
     asked = stats.transmit or dut.options.get("transmit") or ""
     return parse_transmit(str(asked))
+
+
+def _in_a_row(hops: Sequence[Holds]) -> Holds | None:
+    """Give the most that the hops of a chain hold back together."""
+    drains = [holds.drain_ns for holds in hops if holds.drain_ns is not None]
+    if not hops:
+        return None
+    drain_ns = sum(drains) if len(drains) == len(hops) else None
+    return Holds(sum(holds.packets for holds in hops), drain_ns)

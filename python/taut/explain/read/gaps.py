@@ -4,7 +4,7 @@ All of them; with `--trace tail` those whose events were kept, those that a late
 longest. Of the rest only number and length are known: an hour has tens of millions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,15 +48,22 @@ class Rest:
 
 
 @dataclass(frozen=True)
+class Handled:
+    """Packets that a thread handled in iterations that were gaps."""
+
+    n: int = 0
+    per_packet_ns: int = 0
+    """The ns a packet took in such an iteration, the median over them."""
+
+
+@dataclass(frozen=True)
 class Gaps:
     """Gaps to be judged, and sums over the rest."""
 
     table: pa.Table
     rest: tuple[Rest, ...]
-    n_handled: int
-    """Packets the device handled in iterations that were gaps."""
-    per_packet_ns: int
-    """The ns a packet took in such an iteration, the median over them; 0: there was none."""
+    handled: Mapping[str, Handled]
+    """By thread; one that handled no packet in a gap is not there."""
 
 
 @dataclass
@@ -66,8 +73,8 @@ class _Sums:
     chosen: list[pa.Table] = field(default_factory=list)
     longest: pa.Table = field(default_factory=GAP_SCHEMA.empty_table)
     aside: dict[str, Rest] = field(default_factory=dict)
-    n_handled: int = 0
-    per_packet_ns: list[Numbers] = field(default_factory=list)
+    n_handled: dict[str, int] = field(default_factory=dict)
+    per_packet_ns: dict[str, list[Numbers]] = field(default_factory=dict)
 
 
 def read_gaps(path: Path, explainable: Explainable) -> Gaps:
@@ -84,9 +91,11 @@ def read_gaps(path: Path, explainable: Explainable) -> Gaps:
         _put_aside(sums, table.filter(pa.array(~chosen)), explainable.n_longest)
     # The longest are told one by one, so they count among the gaps to judge.
     table = pa.concat_tables([GAP_SCHEMA.empty_table(), *sums.chosen, sums.longest])
-    each = np.concatenate([np.empty(0, np.int32), *sums.per_packet_ns])
-    per_packet_ns = int(np.median(each)) if len(each) else 0
-    return Gaps(table, tuple(_rest(sums)), sums.n_handled, per_packet_ns)
+    handled = {
+        thread: Handled(sums.n_handled[thread], int(np.median(np.concatenate(each))))
+        for thread, each in sums.per_packet_ns.items()
+    }
+    return Gaps(table, tuple(_rest(sums)), handled)
 
 
 def _batches(path: Path) -> Iterator[pa.Table]:
@@ -102,14 +111,13 @@ def _lengths(table: pa.Table) -> Ints:
 
 
 def _count_packets(sums: _Sums, table: pa.Table) -> None:
-    own = table.filter(
-        pc.and_(pc.equal(table["thread"], DEVICE), pc.greater(table["n_packets"], 0))
-    )
-    n = own["n_packets"].to_numpy().astype(np.int64)
-    sums.n_handled += int(n.sum())
-    if len(n):
+    busy = table.filter(pc.greater(table["n_packets"], 0))
+    for thread in busy["thread"].unique().to_pylist():
+        own = busy.filter(pc.equal(busy["thread"], thread))
+        n = own["n_packets"].to_numpy().astype(np.int64)
+        sums.n_handled[thread] = sums.n_handled.get(thread, 0) + int(n.sum())
         each = np.minimum(_lengths(own) // n, np.iinfo(np.int32).max)
-        sums.per_packet_ns.append(each.astype(np.int32))
+        sums.per_packet_ns.setdefault(thread, []).append(each.astype(np.int32))
 
 
 def _put_aside(sums: _Sums, rest: pa.Table, n_longest: int) -> None:

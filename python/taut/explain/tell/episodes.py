@@ -13,7 +13,8 @@ from taut.explain import causes
 from taut.explain.arrays import Ints
 from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.judge.blame import Blame, Relation
-from taut.explain.judge.verdicts import LETTERS, B, D, GapVerdicts
+from taut.explain.judge.one_line import OneLine
+from taut.explain.judge.verdicts import LETTERS, B, D
 from taut.explain.read.packets import NEVER, Normal, Tail
 from taut.explain.tell.gaps import cause_of_gap
 from taut.explain.tell.result import CauseTotal
@@ -53,9 +54,7 @@ class JudgedTail:
     end: Ints  # one past its last
 
 
-def judge_packets(
-    tail: Tail, blame: Blame, normal: Normal, device: GapVerdicts | None
-) -> JudgedTail:
+def judge_packets(tail: Tail, blame: Blame, normal: Normal, device: OneLine | None) -> JudgedTail:
     """Give each packet its cause and number the episodes."""
     n = len(tail)
     cause, grade = np.full(n, NUMBER[causes.UNKNOWN]), np.full(n, int(D))

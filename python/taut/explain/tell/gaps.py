@@ -9,6 +9,7 @@ from taut.explain import causes
 from taut.explain.arrays import Ints
 from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.grades import count_guesses
+from taut.explain.judge.one_line import OneLine
 from taut.explain.judge.verdicts import LETTERS, D, GapVerdicts, missing_words
 from taut.explain.read.gaps import Rest
 from taut.explain.read.names import Names
@@ -141,10 +142,10 @@ def _longest(verdicts: GapVerdicts, n: int) -> list[tuple[int, int]]:
     return [(int(g), int(length[g])) for g in order]
 
 
-def cause_of_gap(verdicts: GapVerdicts, gap: Ints) -> tuple[Ints, Ints]:
+def cause_of_gap(line: OneLine, gap: Ints) -> tuple[Ints, Ints]:
     """Give cause and grade of gaps by index; for -1 (no gap) the cause is unknown, grade D."""
-    if not len(verdicts.spans):
+    if not len(line.spans):
         return np.full(len(gap), NUMBER[causes.UNKNOWN]), np.full(len(gap), 3)
     at = np.maximum(gap, 0)
-    cause = np.where(gap >= 0, verdicts.cause[at], NUMBER[causes.UNKNOWN])
-    return cause, np.where(gap >= 0, verdicts.grade[at], 3)
+    cause = np.where(gap >= 0, line.cause[at], NUMBER[causes.UNKNOWN])
+    return cause, np.where(gap >= 0, line.grade[at], 3)

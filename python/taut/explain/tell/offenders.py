@@ -14,14 +14,17 @@ from taut.explain import causes
 from taut.explain.arrays import Ints, Mask
 from taut.explain.causes import CAUSES
 from taut.explain.judge.blame import Relation
+from taut.explain.judge.one_line import OneLine
 from taut.explain.judge.verdicts import D, GapVerdicts
 from taut.explain.read.gaps import Rest
 from taut.explain.tell.episodes import JudgedTail
 from taut.explain.tell.gap_table import MEASURER
 from taut.records.documents.explanation import Offender
+from taut.records.documents.trial import HOP
 
 DEVICE_CORE, GENERATOR_CORE, NO_CORE = "device", "generator", "none"
-"""Whose core the offender had; none: packets waited, or nothing says where."""
+"""Whose core the offender had, of a chain the hop's name; none: packets waited, or nothing says
+where."""
 
 _THREAD_NUMBER = re.compile(r'("[^"]*")/\d+')
 _PASSING = re.compile(r"(\d+|all) pages?\b ?|at 0x[0-9a-f]+|number \d+|, \d+ packets of others")
@@ -36,24 +39,23 @@ _Key = tuple[str, int | None, str, str]
 
 def offenders_of(
     judged: JudgedTail,
-    device: GapVerdicts | None,
-    generator: GapVerdicts | None,
+    device: OneLine | None,
+    generator: OneLine | None,
     rest: Sequence[Rest] = (),
 ) -> tuple[Offender, ...]:
     """Give the offenders of one trial; `rest` are gaps of which only the length is known."""
     found: list[Offender] = []
     blamed = np.zeros(len(judged.tail), bool)
-    for verdicts, relations in ((device, _OF_DEVICE), (generator, _OF_GENERATOR)):
-        if verdicts is not None and len(verdicts.spans):
-            mine = np.isin(judged.blame.relation, relations) & (judged.blame.gap >= 0)
-            found += _of_gaps(verdicts, judged, mine)
-            blamed |= mine
+    cores: dict[str, int] = {}
+    for line, relations in ((device, _OF_DEVICE), (generator, _OF_GENERATOR)):
+        gaps = np.where(np.isin(judged.blame.relation, relations), judged.blame.gap, -1)
+        for thread, verdicts in enumerate(() if line is None else line.verdicts):
+            cores[verdicts.spans.thread] = verdicts.spans.core
+            if line is not None and len(verdicts.spans):
+                gap = line.of_thread(thread, gaps)
+                found += _of_gaps(verdicts, judged, gap)
+                blamed |= gap >= 0
     found += _without_gap(judged, ~blamed)
-    cores = {
-        verdicts.spans.thread: verdicts.spans.core
-        for verdicts in (device, generator)
-        if verdicts is not None
-    }
     found += [_unknown(more, cores.get(more.thread)) for more in rest if more.n]
     return together(found)
 
@@ -85,15 +87,17 @@ def _added(a: Offender, b: Offender) -> Offender:
 
 
 def _role(thread: str) -> str:
+    if thread.startswith(HOP):
+        return thread
     return GENERATOR_CORE if thread == MEASURER else DEVICE_CORE
 
 
-def _of_gaps(verdicts: GapVerdicts, judged: JudgedTail, mine: Mask) -> list[Offender]:
-    """Give the offenders of one thread's gaps; `mine` marks the packets blamed on these."""
+def _of_gaps(verdicts: GapVerdicts, judged: JudgedTail, gap: Ints) -> list[Offender]:
+    """Give the offenders of one thread's gaps; `gap` is the one each packet is blamed on, or -1."""
     n_details = len(verdicts.segments.details)
     keys, index = np.unique(verdicts.cause * n_details + _detail(verdicts), return_inverse=True)
-    late = mine & judged.tail.is_late
-    by_packet = index[judged.blame.gap[late]]
+    late = (gap >= 0) & judged.tail.is_late
+    by_packet = index[gap[late]]
     worst = np.zeros(len(keys), np.int64)
     np.maximum.at(worst, by_packet, judged.excess_ns[late])
     taken = np.zeros(len(keys), np.int64)

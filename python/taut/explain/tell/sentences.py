@@ -5,8 +5,9 @@ from taut.explain import causes
 from taut.explain.causes import BY_ID
 from taut.explain.grades import is_guess
 from taut.explain.tell.result import EpisodeStory, GapStory
+from taut.records.documents.trial import HOP
 
-_TAUT, _DEVICE = '"taut', '"taut-forward"'
+_TAUT, _DEVICE = '"taut', '"taut-forward'
 
 
 def culprit(cause: str, who: str) -> str:
@@ -17,6 +18,11 @@ def culprit(cause: str, who: str) -> str:
     if not who:
         return noun
     return f"{noun}, {who}" if who.startswith('"') else f"{noun} ({who})"
+
+
+def core_words(gap: GapStory) -> str:
+    """Name the core of a gap, in a chain with its hop."""
+    return f"{gap.thread}'s core {gap.core}" if gap.thread.startswith(HOP) else f"core {gap.core}"
 
 
 def gap_sentence(gap: GapStory, core: str) -> str:
@@ -40,9 +46,7 @@ def episode_sentence(story: EpisodeStory, worst_seq: int, reason: str) -> str:
 def _why(story: EpisodeStory, reason: str) -> str:
     gap = story.gap
     if gap is not None:
-        own = (
-            "the generator's own core" if story.cause == causes.MEASURER.id else f"core {gap.core}"
-        )
+        own = "the generator's own core" if story.cause == causes.MEASURER.id else core_words(gap)
         told = gap_sentence(gap, own)
         if is_guess(gap.cause, gap.grade) and gap.missing:
             told += f" (a guess; missing: {gap.missing[0]})"

@@ -10,7 +10,8 @@ from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
 from taut.explain.judge.blame import Relation, queue_reason
 from taut.explain.judge.kernel_path import SOFTIRQ
-from taut.explain.judge.verdicts import LETTERS, NOT_KEPT, GapVerdicts
+from taut.explain.judge.one_line import OneLine
+from taut.explain.judge.verdicts import LETTERS, NOT_KEPT
 from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans, overlaps
 from taut.explain.tell.episodes import (
@@ -26,8 +27,8 @@ from taut.records.documents.explanation import VetoCounts
 
 def tell_episodes(
     judged: JudgedTail,
-    device: GapVerdicts | None,
-    generator: GapVerdicts | None,
+    device: OneLine | None,
+    generator: OneLine | None,
     n: int,
     no_thread: str = "",
 ) -> tuple[EpisodeStory, ...]:
@@ -44,8 +45,8 @@ def tell_episodes(
 def _tell(
     judged: JudgedTail,
     episode: int,
-    device: GapVerdicts | None,
-    generator: GapVerdicts | None,
+    device: OneLine | None,
+    generator: OneLine | None,
     no_thread: str,
 ) -> EpisodeStory:
     tail, rows = judged.tail, slice(int(judged.first[episode]), int(judged.end[episode]))
@@ -79,17 +80,15 @@ def _tell(
     return replace(story, line=words)
 
 
-def _gap_of(
-    judged: JudgedTail, worst: int, rows: slice, verdicts: GapVerdicts | None
-) -> GapStory | None:
+def _gap_of(judged: JudgedTail, worst: int, rows: slice, line: OneLine | None) -> GapStory | None:
     """Give the gap of an episode's worst packet; where it has none, that of most packets."""
     gaps = judged.blame.gap[rows]
     gaps = gaps[gaps >= 0]
-    if verdicts is None or not len(gaps):
+    if line is None or not len(gaps):
         return None
     own = int(judged.blame.gap[worst])
     values, counts = np.unique(gaps, return_counts=True)
-    return tell_gap(verdicts, own if own >= 0 else int(values[np.argmax(counts)]))
+    return tell_gap(*line.at(own if own >= 0 else int(values[np.argmax(counts)])))
 
 
 def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
@@ -98,9 +97,7 @@ def _was_skipped(spans: Spans, tail: Tail, packet: int) -> bool:
     return bool(overlaps(tail.sent_ns[own], tail.received_ns[own], *spans.skipped)[0])
 
 
-def _missing(
-    cause: Cause, device: GapVerdicts | None, was_skipped: bool, no_thread: str
-) -> list[str]:
+def _missing(cause: Cause, device: OneLine | None, was_skipped: bool, no_thread: str) -> list[str]:
     if cause is not causes.UNKNOWN:
         return []
     if device is None and no_thread:

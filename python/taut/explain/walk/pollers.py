@@ -95,8 +95,13 @@ def _slept_ns(events: Events, core: int, thread: int) -> int:
     return int((until - times[left]).sum())
 
 
-def find_thread(events: Events, core: int, starts: Ints, ends: Ints) -> int | None:
-    """Whose gaps these are: where a gap begins, the thread that polls is the one that runs."""
+def find_thread(
+    events: Events, core: int, starts: Ints, ends: Ints, among: Collection[int] = ()
+) -> int | None:
+    """Whose gaps these are: where a gap begins, the thread that polls is the one that runs.
+
+    `among`: the threads it can be; empty: any.
+    """
     rows = np.flatnonzero((events.cpu == core) & ~events.of(*ABOUT_OTHERS))
     if not len(rows) or not len(starts):
         return None
@@ -109,7 +114,7 @@ def find_thread(events: Events, core: int, starts: Ints, ends: Ints) -> int | No
         events.arg0[at].astype(np.int64) & _LOW,
         events.thread[at],
     )
-    threads = threads[threads != 0]
+    threads = threads[np.isin(threads, list(among)) if among else threads != 0]
     if not len(threads):
         return None
     values, counts = np.unique(threads, return_counts=True)
