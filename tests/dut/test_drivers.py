@@ -87,7 +87,7 @@ def test_a_device_passes_frames_unchanged(
         assert frames_through(links) == 20
 
 
-@pytest.mark.parametrize("name", ["taut_forward", "testpmd", "command"])
+@pytest.mark.parametrize("name", ["taut_forward", "chain", "testpmd", "command"])
 def test_a_device_that_dies_is_noticed(name: str, scope: RunScope, tmp_path: Path) -> None:
     driver = DRIVERS[name]
     options = _ready_or_skip(driver, "memif")

@@ -1,6 +1,7 @@
 """The devices under test: one file each, this table names them all."""
 
 from taut.dut.driver import DutDriver
+from taut.dut.drivers.chain import ChainDriver
 from taut.dut.drivers.command import CommandDriver
 from taut.dut.drivers.l2fwd import L2fwdDriver
 from taut.dut.drivers.linux_bridge import LinuxBridgeDriver
@@ -15,6 +16,7 @@ DRIVERS: dict[str, DutDriver] = {
     for driver in (
         LoopbackDriver(),
         TautForwardDriver(),
+        ChainDriver(),
         TestpmdDriver(),
         L2fwdDriver(),
         LinuxBridgeDriver(),

@@ -1,0 +1,162 @@
+"""chain: several taut-forward processes in a row, shared memory between each and the next."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import cast
+
+from pydantic import Field
+
+from taut.core.cpus import CpuSet
+from taut.core.version import taut_version
+from taut.dut.dpdk import PATH_WORDS
+from taut.dut.driver import DriverOptions, RunningHop
+from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
+from taut.host.situation import Waiting
+from taut.records.documents.trial import HOP
+from taut.testbed.link import Link, port_text
+from taut.testbed.scope import RunScope
+
+_MOST_HOPS = 9
+"""So that the socket between two hops has no longer a name than that of a link."""
+
+
+class ChainOptions(DriverOptions):
+    """Options of a chain: a table of those of taut_forward for each of its hops."""
+
+    hops: tuple[TautForwardOptions, ...] = Field(
+        ({}, {}),
+        validate_default=True,
+        min_length=2,
+        max_length=_MOST_HOPS,
+        description="a table of taut_forward's options for each hop, in the order in which packets"
+        " of direction 0 pass them",
+    )
+
+    @property
+    def waits_for_more(self) -> bool:
+        """Whether one of the hops buffers without a timer."""
+        return any(hop.waits_for_more for hop in self.hops)
+
+    @property
+    def n_cores(self) -> int:
+        """Each hop polls."""
+        return len(self.hops)
+
+    @classmethod
+    def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
+        """Give the shared objects of each hop's `nf` with their whole paths."""
+        hops = options.get("hops")
+        if not isinstance(hops, list | tuple):
+            return dict(options)
+        found = [
+            TautForwardOptions.seen_from(folder, hop) if isinstance(hop, dict) else hop
+            for hop in hops
+        ]
+        return {**options, "hops": found}
+
+
+class ChainDut:
+    """The hops of a chain that runs, as one device."""
+
+    gaps_file: Path | None = None
+
+    def __init__(self, hops: Sequence[RunningHop], path: str) -> None:
+        self.hops = tuple(hops)
+        self.path = path
+        self.notes = [f"{hop.name}: {note}" for hop in hops for note in hop.device.notes]
+        self.logs = [log for hop in hops for log in hop.device.logs]
+        self.pid: int | None = hops[0].device.pid
+
+    def alive(self) -> bool:
+        """Whether all hops run: without one, no packet comes through."""
+        return all(hop.device.alive() for hop in self.hops)
+
+    def stop(self) -> None:
+        """Stop the hops, the last one first; each has its own counters."""
+        for hop in reversed(self.hops):
+            hop.device.stop()
+
+    def log_tail(self) -> list[str]:
+        """Say how the hops ended that did, after their last lines; all hops' lines if none did."""
+        ended = [hop for hop in self.hops if not hop.device.alive()]
+        return [
+            f"{hop.name}: {line}" for hop in ended or self.hops for line in hop.device.log_tail()
+        ]
+
+
+class ChainDriver:
+    """Runs hops in a row between two links."""
+
+    name = "chain"
+    summary = "several taut-forward in a row, each a process on its own core if there are enough"
+    n_links = 2
+    link_kinds = ("memif", "veth", "xdp", "pci")
+    options_type: type[DriverOptions] = ChainOptions
+
+    def missing(self, options: DriverOptions) -> str | None:
+        """The program, when it is not built, or what it refuses of a network function."""
+        return next(filter(None, map(missing, _hops(options))), None)
+
+    def version(self) -> str:
+        """Taut's version; the manifest holds the program's hash."""
+        return taut_version()
+
+    def hugepages(self, options: DriverOptions) -> int:
+        """Each hop is a process with memory of its own."""
+        return sum(map(hugepages_of, _hops(options)))
+
+    def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
+        """Its hops poll."""
+        return Waiting.POLLS
+
+    @contextmanager
+    def running(
+        self,
+        links: Sequence[Link],
+        cores: CpuSet,
+        options: DriverOptions,
+        log_dir: Path,
+        scope: RunScope,
+    ) -> Iterator[ChainDut]:
+        """Start the hops, first to last; where cores are too few, hops take turns on them."""
+        hops: list[RunningHop] = []
+        with ExitStack() as stack:
+            pairs = _ports(links, len(_hops(options)), scope, stack)
+            for number, (hop, ports) in enumerate(zip(_hops(options), pairs, strict=True)):
+                name, core = f"{HOP}{number + 1}", cores[number % len(cores)]
+                started = forwarding(
+                    ports,
+                    (core,),
+                    hop,
+                    log_dir,
+                    scope,
+                    path="",
+                    netns=links[0].device_netns,
+                    prefix=f"hop{number + 1}-",
+                )
+                hops.append(RunningHop(name, core, stack.enter_context(started)))
+            places = ", ".join(f"{hop.name} on core {hop.core}" for hop in hops)
+            dut = ChainDut(hops, f"{PATH_WORDS[links[0].kind]}; memif between {places}")
+            yield dut
+            dut.stop()
+
+
+def _hops(options: DriverOptions) -> tuple[TautForwardOptions, ...]:
+    return cast(ChainOptions, options).hops
+
+
+def _ports(
+    links: Sequence[Link], n: int, scope: RunScope, stack: ExitStack
+) -> list[tuple[str, str]]:
+    """Name the two ports of each of n hops; of two neighbours the earlier one serves."""
+    sockets = [scope.folder / f"hop{i + 1}.sock" for i in range(n - 1)]
+    for socket in sockets:
+        stack.callback(socket.unlink, missing_ok=True)
+    return list(
+        zip(
+            [links[0].device_port, *(port_text("memif", s, role="client") for s in sockets)],
+            [*(port_text("memif", s, role="server") for s in sockets), links[-1].device_port],
+            strict=True,
+        )
+    )

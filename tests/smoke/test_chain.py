@@ -1,0 +1,131 @@
+"""Two forwarders in a row: what goes in comes out or is counted, and a stall is told by its hop."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acceptance_run import TAUT, Trial, explained, finished, in_a_trial, passed, run_taut, started
+from stops import stop_for
+
+pytestmark = [pytest.mark.smoke, pytest.mark.root]
+
+SPEC = """
+name = "chain"
+duration = "4s"
+warm_up = "200ms"
+floor = false
+[[device]]
+driver = "chain"
+options = {{ hops = [{{ nf = ["null"] }}, {{ nf = ["skeleton"] }}] }}
+[[traffic]]
+rates = ["100kpps"]
+both = {both}
+"""
+STOP_NS = 60_000_000
+LATE_NS = 30_000_000
+"""More than a hop waits for its turn, less than a stop."""
+
+
+def test_what_goes_in_comes_out_or_is_counted(tmp_path: Path) -> None:
+    run = passed(run_taut(tmp_path, SPEC.format(both="true"), "--set", "duration=1s"))
+
+    [trial] = run.trials
+    counted = trial.meta["generator"]["counters"]
+    first, second = (hop["stats"] for hop in trial.meta["dut"]["hops"])
+    ports = [first["ports"][0], first["ports"][1], second["ports"][0], second["ports"][1]]
+    refused = sum(port["tx_refused"] for port in ports)
+    # Each hop sends what it received, or says what it could not send.
+    for into, out in ((0, 1), (1, 0), (2, 3), (3, 2)):
+        assert ports[into]["rx"] == ports[out]["tx"] + ports[out]["tx_refused"]
+    # Nothing is lost between two hops.
+    assert ports[2]["rx"] == ports[1]["tx"]
+    assert ports[1]["rx"] == ports[2]["tx"]
+    assert ports[0]["rx"] + ports[3]["rx"] == counted["sent"]
+    assert counted["sent"] == counted["matched"] + counted["lost"]
+    assert counted["lost"] == refused
+    assert [nf["name"] for stats in (first, second) for nf in stats["nfs"]] == ["null", "skeleton"]
+
+
+def test_hops_have_cores_threads_and_gaps_of_their_own(tmp_path: Path) -> None:
+    run = passed(run_taut(tmp_path, SPEC.format(both="false"), "--set", "duration=1s", draw=True))
+
+    [trial] = run.trials
+    first, second = trial.meta["dut"]["hops"]
+    assert (first["name"], second["name"]) == ("hop 1", "hop 2")
+    assert not set(first["threads"]) & set(second["threads"])
+    assert {*first["threads"], *second["threads"]} == set(trial.meta["dut"]["threads"])
+    takes_turns = any("take turns" in note for note in trial.meta["cores"]["notes"])
+    assert takes_turns == (first["core"] == second["core"])
+    assert takes_turns == ("hops of a chain take turns" in run.stderr)
+    for hop in (first, second):
+        assert len(trial.gaps(hop["name"])[0]) == hop["stats"]["gaps"]["n"]
+    assert run.result("chain")["latency"]["percentiles"]
+    assert "hop 1 on core" in (run.path / "report.html").read_text()
+
+
+def hop_of(run: int, number: int) -> int:
+    """Find the process of the first or second hop below a taut by its ports."""
+    wanted = f"hop1.sock,role={'server' if number == 1 else 'client'}"
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace")
+            session = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        if wanted in words and words.split("\0")[0].endswith("taut-forward") and session == run:
+            return int(entry.name)
+    raise AssertionError(f"no hop {number}")
+
+
+def test_explain_names_the_hop_that_was_stopped(tmp_path: Path) -> None:
+    stops = []
+    with started(tmp_path, SPEC.format(both="false"), "--trace", "continuous") as taut:
+        in_a_trial(tmp_path / "run", taut, "taut-generate")
+        time.sleep(1)
+        for number in (2, 1, 2, 1):
+            pid = hop_of(taut.pid, number)
+            stops.append((f"hop {number}", stop_for(pid, STOP_NS)))
+            time.sleep(0.3)
+        run = finished(tmp_path, taut)
+    if run.status == 2 and "trace" in run.stderr:
+        pytest.skip(run.stderr.strip())
+    [trial] = passed(run).trials
+
+    argv = [*TAUT, "explain", str(run.path), "--over", "30ms"]
+    document, text = (
+        explained(
+            subprocess.run([*argv, *more], capture_output=True, text=True, timeout=200)
+        ).stdout
+        for more in (["--json"], [])
+    )
+    [found] = json.loads(document)["trials"]
+
+    last_ns = int(trial.packets["due_ns"].max())
+    inside = [
+        (hop, window)
+        for hop, times in stops
+        if (window := (trial.at_ns(times[0]), trial.at_ns(times[1])))[1] < last_ns - STOP_NS
+    ]
+    assert {hop for hop, _ in inside} == {"hop 1", "hop 2"}
+    for hop, (start, end) in inside:
+        stories = [s for s in found["worst"] if s["gap"] and covers(s["gap"], start, end)]
+        assert {story["gap"]["thread"] for story in stories} == {hop}, (hop, found["worst"])
+        assert {story["cause"] for story in stories} == {"stopped"}
+        assert f"{hop}'s core" in text
+        assert n_late(trial, start, end) > 0
+    roles = {one["role"] for one in found["offenders"] if one["cause"] == "stopped"}
+    assert {"hop 1", "hop 2"} <= roles
+
+
+def covers(gap: dict[str, int], start: int, end: int) -> bool:
+    return bool(gap["start_ns"] < (start + end) // 2 < gap["end_ns"])
+
+
+def n_late(trial: Trial, start: int, end: int) -> int:
+    rows = trial.packets
+    inside = (rows["sent_ns"] < end) & (rows["received_ns"] > end)
+    return int(np.count_nonzero(inside & (rows["received_ns"] - rows["sent_ns"] > LATE_NS)))
