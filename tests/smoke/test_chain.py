@@ -63,7 +63,8 @@ def test_hops_have_cores_threads_and_gaps_of_their_own(tmp_path: Path) -> None:
     assert takes_turns == ("hops of a chain take turns" in run.stderr)
     for hop in (first, second):
         assert len(trial.gaps(hop["name"])[0]) == hop["stats"]["gaps"]["n"]
-    assert run.result("chain")["latency"]["percentiles"]
+    latency = run.result("chain")["latency_ns"]
+    assert 0 < latency["p50"] <= latency["p99"]
     assert "hop 1 on core" in (run.path / "report.html").read_text()
 
 
@@ -115,7 +116,8 @@ def test_explain_names_the_hop_that_was_stopped(tmp_path: Path) -> None:
         stories = [s for s in found["worst"] if s["gap"] and covers(s["gap"], start, end)]
         assert {story["gap"]["thread"] for story in stories} == {hop}, (hop, found["worst"])
         assert {story["cause"] for story in stories} == {"stopped"}
-        assert f"{hop}'s core" in text
+        assert all(f": {hop}'s core" in story["line"] for story in stories)
+        assert f"{hop.capitalize()}'s core" in text
         assert n_late(trial, start, end) > 0
     roles = {one["role"] for one in found["offenders"] if one["cause"] == "stopped"}
     assert {"hop 1", "hop 2"} <= roles

@@ -18,7 +18,7 @@ from taut.testbed.link import Link, port_text
 from taut.testbed.scope import RunScope
 
 _MOST_HOPS = 9
-"""So that the socket between two hops has no longer a name than that of a link."""
+"""Up to here the name of a socket between two hops is no longer than that of a link."""
 
 
 class ChainOptions(DriverOptions):
@@ -40,7 +40,7 @@ class ChainOptions(DriverOptions):
 
     @property
     def n_cores(self) -> int:
-        """Each hop polls."""
+        """One for each hop; with fewer, hops take turns."""
         return len(self.hops)
 
     @classmethod
@@ -67,6 +67,7 @@ class ChainDut:
         self.notes = [f"{hop.name}: {note}" for hop in hops for note in hop.device.notes]
         self.logs = [log for hop in hops for log in hop.device.logs]
         self.pid: int | None = hops[0].device.pid
+        self._died: list[RunningHop] | None = None  # of themselves; None: it was not stopped yet
 
     def alive(self) -> bool:
         """Whether all hops run: without one, no packet comes through."""
@@ -74,15 +75,20 @@ class ChainDut:
 
     def stop(self) -> None:
         """Stop the hops, the last one first; each has its own counters."""
+        if self._died is None:
+            self._died = self._ended()
         for hop in reversed(self.hops):
             hop.device.stop()
 
     def log_tail(self) -> list[str]:
         """Say how the hops ended that did, after their last lines; all hops' lines if none did."""
-        ended = [hop for hop in self.hops if not hop.device.alive()]
+        died = self._ended() if self._died is None else self._died
         return [
-            f"{hop.name}: {line}" for hop in ended or self.hops for line in hop.device.log_tail()
+            f"{hop.name}: {line}" for hop in died or self.hops for line in hop.device.log_tail()
         ]
+
+    def _ended(self) -> list[RunningHop]:
+        return [hop for hop in self.hops if not hop.device.alive()]
 
 
 class ChainDriver:
@@ -91,7 +97,7 @@ class ChainDriver:
     name = "chain"
     summary = "several taut-forward in a row, each a process on its own core if there are enough"
     n_links = 2
-    link_kinds = ("memif", "veth", "xdp", "pci")
+    link_kinds = ("memif", "veth")
     options_type: type[DriverOptions] = ChainOptions
 
     def missing(self, options: DriverOptions) -> str | None:
@@ -107,7 +113,7 @@ class ChainDriver:
         return sum(map(hugepages_of, _hops(options)))
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
-        """Its hops poll."""
+        """Every hop is a loop over its ports."""
         return Waiting.POLLS
 
     @contextmanager
@@ -136,8 +142,8 @@ class ChainDriver:
                     prefix=f"hop{number + 1}-",
                 )
                 hops.append(RunningHop(name, core, stack.enter_context(started)))
-            places = ", ".join(f"{hop.name} on core {hop.core}" for hop in hops)
-            dut = ChainDut(hops, f"{PATH_WORDS[links[0].kind]}; memif between {places}")
+            places = ", memif, ".join(f"{hop.name} on core {hop.core}" for hop in hops)
+            dut = ChainDut(hops, f"{PATH_WORDS[links[0].kind]}; {places}")
             yield dut
             dut.stop()
 

@@ -26,7 +26,7 @@ class OneLine:
     thread: Ints
     """Whose each is: the position in `verdicts`."""
     gap: Ints
-    """Its number there."""
+    """Which of the gaps of that thread it is."""
     cause: Ints
     grade: Ints
 
