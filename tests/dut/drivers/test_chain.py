@@ -55,3 +55,18 @@ def test_a_hop_that_waits_for_a_full_batch_makes_the_chain_wait() -> None:
 def test_one_hop_is_no_chain() -> None:
     with pytest.raises(ValidationError, match="at least 2"):
         ChainOptions(hops=({},))
+
+
+def test_files_of_every_hop_are_files_of_the_chain() -> None:
+    hops = ({"nf": ("router:routes=/a",)}, {"nf": ("firewall:rules=/b", "./mine.so")})
+
+    assert ChainOptions(hops=hops).files == (Path("/a"), Path("/b"), Path("mine.so"))
+
+
+def test_a_hop_that_would_sleep_is_refused_by_its_number() -> None:
+    options = ChainOptions(hops=({}, {"wait": "interrupt"}))
+
+    assert options.refuses_link("memif") == (
+        "hop 2: wait = 'interrupt': memif has no receive interrupts; poll"
+    )
+    assert ChainOptions().refuses_link("memif") is None

@@ -43,6 +43,18 @@ class ChainOptions(DriverOptions):
         """One for each hop; with fewer, hops take turns."""
         return len(self.hops)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What the hops' network functions read, and shared objects."""
+        return tuple(path for hop in self.hops for path in hop.files)
+
+    def refuses_link(self, link: str) -> str | None:
+        """No hop may sleep: the memif ports between two have no receive interrupts."""
+        for i, hop in enumerate(self.hops):
+            if hop.refuses_link("memif") is not None:
+                return f"{HOP}{i + 1}: wait = {hop.wait!r}: memif has no receive interrupts; poll"
+        return super().refuses_link(link)
+
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Give the shared objects of each hop's `nf` with their whole paths."""
