@@ -78,6 +78,20 @@ enum exit_status program_refuse(const struct error *error)
 	return EXIT_BAD_INPUT;
 }
 
+bool program_has_no_room(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG;
+}
+
+enum exit_status program_not_written(const char *path, int err)
+{
+	bool is_full = program_has_no_room(err);
+
+	LOG(ERROR, "%s: results not written: %s%s", path, strerror(-err),
+		is_full ? "; make room, or name another place" : "");
+	return is_full ? EXIT_BAD_INPUT : EXIT_FAILED;
+}
+
 enum exit_status program_flush(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -42,6 +42,13 @@ int program_check_clock(const char *cpuinfo_path, bool accept_unstable, struct e
 // Print the error's line on standard error. Returns EXIT_BAD_INPUT.
 enum exit_status program_refuse(const struct error *error);
 
+// Whether a write failed for want of room, which the caller can make.
+bool program_has_no_room(int err);
+
+// Say that results could not be written below path, and why. Returns EXIT_BAD_INPUT for want of
+// room, else EXIT_FAILED.
+enum exit_status program_not_written(const char *path, int err);
+
 // Flush standard output at the end of main. Returns EXIT_DONE if all of it was written; else
 // reports that and returns EXIT_FAILED.
 enum exit_status program_flush(void);

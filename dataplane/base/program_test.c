@@ -179,6 +179,14 @@ static void output_that_is_not_written_is_a_failure(void **state)
 	assert_int_equal(program_flush(), EXIT_DONE);
 }
 
+static void what_has_no_room_is_the_callers_to_mend(void **state)
+{
+	log_start("test", LOG_LEVEL_ERROR);
+	assert_int_equal(program_not_written("there", -ENOSPC), EXIT_BAD_INPUT);
+	assert_int_equal(program_not_written("there", -EFBIG), EXIT_BAD_INPUT);
+	assert_int_equal(program_not_written("there", -EIO), EXIT_FAILED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +198,7 @@ int main(void)
 		cmocka_unit_test(a_file_size_limit_is_an_error_of_the_write),
 		cmocka_unit_test(an_unstable_clock_is_refused_unless_accepted),
 		cmocka_unit_test(output_that_is_not_written_is_a_failure),
+		cmocka_unit_test(what_has_no_room_is_the_callers_to_mend),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

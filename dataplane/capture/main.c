@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -344,9 +343,7 @@ static int run_match(struct run *run)
 		return EXIT_FAILED;
 	}
 	int err = write_results(run);
-	if (err < 0)
-		LOG(ERROR, "%s: results not written: %s", run->options.out, strerror(-err));
-	return err < 0 ? EXIT_FAILED : EXIT_DONE;
+	return err < 0 ? program_not_written(run->options.out, err) : EXIT_DONE;
 }
 
 int main(int argc, char **argv)

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct count_options {
 	const char *packets, *out;
@@ -89,17 +88,11 @@ static const struct command_line line = {
 	.positionals = positionals,
 };
 
-static int failed(const char *folder, int err)
-{
-	LOG(ERROR, "%s: results not written: %s", folder, strerror(-err));
-	return EXIT_FAILED;
-}
-
 // Records that one pass cannot count are for an engine; the rest is the file's fault, or this
 // machine's, and an engine would fare no better.
 static int stopped(int err, const struct error *error)
 {
-	if (err == -EINVAL)
+	if (err == -EINVAL || program_has_no_room(err))
 		return program_refuse(error);
 	LOG(ERROR, "%s", error->text);
 	return err == -ERANGE ? EXIT_UNMET : EXIT_FAILED;
@@ -168,7 +161,7 @@ static int count_all(const struct count_options *options, struct packet_reader *
 	if (err == 0)
 		err = count_report_write(run.counts, options->out);
 	if (err < 0 && status == EXIT_DONE)
-		status = failed(options->out, err);
+		status = program_not_written(options->out, err);
 	packet_counts_destroy(run.counts);
 	return status;
 }
@@ -247,7 +240,7 @@ static int find_episodes(const struct count_options *options, struct packet_read
 	if (err == 0)
 		err = count_report_write_episodes(run.episodes, options->out);
 	if (err < 0 && status == EXIT_DONE)
-		status = failed(options->out, err);
+		status = program_not_written(options->out, err);
 	seq_order_destroy(run.order[0]);
 	seq_order_destroy(run.order[1]);
 	episodes_destroy(run.episodes);

@@ -254,7 +254,7 @@ static int inject(const struct injector_config *config, const struct inject_opti
 						    : inject_report_write(&injector, options->out,
 							      was_interrupted);
 		if (written < 0)
-			LOG(ERROR, "%s: results not written: %s", options->out, strerror(-written));
+			status = program_not_written(options->out, written);
 		else if (program_flush() == EXIT_DONE && err == 0)
 			status = was_interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 	}

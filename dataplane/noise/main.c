@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 struct noise_options {
 	cpu_set_t cores;
@@ -114,7 +113,7 @@ static int measure(const struct noise_config *config, const char *out)
 		report_print(stdout, &noise, was_interrupted);
 		err = *out == '\0' ? 0 : report_write(&noise, out, was_interrupted);
 		if (err < 0)
-			LOG(ERROR, "%s: results not written: %s", out, strerror(-err));
+			status = program_not_written(out, err);
 		else if (program_flush() == EXIT_DONE)
 			status = was_interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 	}

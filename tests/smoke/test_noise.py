@@ -153,7 +153,7 @@ def test_bad_input_is_one_line_and_status_2(arguments, word):
 
 def test_a_full_disk_is_said(tmp_path: Path):
     done = run(
-        "--duration", "100ms", "--out", str(tmp_path), status=1,
+        "--duration", "100ms", "--out", str(tmp_path), status=2,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256)),
     )  # fmt: skip
 

@@ -61,6 +61,7 @@ _REMEDIES = {
     errno.EROFS: "name another place",
     errno.ENOSPC: "make room, or name another place",
     errno.EDQUOT: "make room, or name another place",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), or name another place",
     errno.ENOTDIR: "name another place",
     errno.EISDIR: "name another place",
     errno.EEXIST: "name another place",
