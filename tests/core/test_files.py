@@ -1,9 +1,22 @@
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from taut.core.files import write_json, write_whole
+from taut.core.files import remove_unfinished, whole, write_json, write_whole
+
+_WRITES_HALF = """
+import sys
+from pathlib import Path
+from taut.core.files import whole
+with whole(Path(sys.argv[1])) as temporary:
+    temporary.write_text("half")
+    print("half", flush=True)
+    sys.stdin.read()
+"""
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
@@ -21,3 +34,71 @@ def test_text_of_any_bytes_is_written_as_it_was_read(tmp_path: Path) -> None:
     write_whole(tmp_path / "a", b"\xff \xc3\xa9\n".decode(errors="surrogateescape"))
 
     assert (tmp_path / "a").read_bytes() == b"\xff \xc3\xa9\n"
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A writer of the file `a` that is in the middle of it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _WRITES_HALF, str(tmp_path / "a")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "half\n"
+        yield process
+        process.kill()
+
+
+def test_a_killed_writer_leaves_the_old_file_and_the_next_one_writes_it(
+    tmp_path: Path, half: subprocess.Popen[str]
+) -> None:
+    (tmp_path / "a").write_text("old")
+    half.kill()
+    half.wait()
+    found = (tmp_path / "a").read_text()
+
+    write_whole(tmp_path / "a", "new")
+
+    assert found == "old"
+    assert (tmp_path / "a").read_text() == "new"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_killed_writers_left_is_removed_and_what_is_written_is_not(
+    tmp_path: Path, half: subprocess.Popen[str]
+) -> None:
+    (tmp_path / ".tmp-trial").mkdir()
+    remove_unfinished(tmp_path)
+    while_written = sorted(p.name for p in tmp_path.iterdir())
+    half.kill()
+    half.wait()
+
+    remove_unfinished(tmp_path)
+
+    assert while_written == [".tmp-a", ".tmp-trial"]
+    assert [p.name for p in tmp_path.iterdir()] == [".tmp-trial"]
+
+
+def test_two_writers_of_a_file_take_turns(tmp_path: Path, half: subprocess.Popen[str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _WRITES_HALF, str(tmp_path / "a")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as second:
+        with pytest.raises(subprocess.TimeoutExpired):
+            second.wait(1)
+        half.communicate("")
+        assert second.wait(60) == 0
+
+    assert (tmp_path / "a").read_text() == "half"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught, whole(tmp_path / "nowhere/a"):
+        pass
+
+    assert caught.value.filename == str(tmp_path / "nowhere/a")

@@ -18,6 +18,7 @@ import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
 from taut.analysis.blocks import KEPT_BITS, NO_COUNTS, Counts, few, together
+from taut.core import files
 
 SIGNIFICANT_DIGITS = 3
 _INTERVAL_NS = 1_000_000_000
@@ -35,7 +36,8 @@ def write_hgrm(path: Path, by_interval: Mapping[int, Counts]) -> None:
     if by_interval:
         total = reduce(_added, by_interval.values(), NO_COUNTS)
         _histogram(total).output_percentile_distribution(text, 1.0)
-    path.write_bytes(text.getvalue())
+    with files.whole(path) as temporary:
+        temporary.write_bytes(text.getvalue())
 
 
 def write_hlog(
@@ -58,7 +60,8 @@ def write_hlog(
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
         *_interval_lines(by_interval, interval_ns / 1e9),
     ]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    with files.whole(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
 def _interval_lines(by_interval: Mapping[int, Counts], length: float) -> Iterable[str]:

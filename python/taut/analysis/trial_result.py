@@ -32,7 +32,7 @@ from taut.analysis.worst import WORST, worst_packets
 from taut.capture.clocks import estimate_clocks
 from taut.capture.companions import KEPT_FRAMES
 from taut.capture.native import HEADS
-from taut.core.files import write_json
+from taut.core.files import whole, write_json
 from taut.explain.export.document import kept_of
 from taut.explain.read.events import EVENTS
 from taut.explain.tell.result import Options
@@ -93,7 +93,7 @@ def _analysed(
     passed: OnePass | None,
 ) -> TrialResult:
     """Write the trial's files, and add what was measured to its result."""
-    pq.write_table(measured.distribution, trial.path / DISTRIBUTION, compression="zstd")
+    _write_or_remove(trial.path / DISTRIBUTION, measured.distribution)
     # Histograms alone do not say when packets were late.
     times = None
     if measured.counts is not None:
@@ -131,7 +131,8 @@ def _write_or_remove(path: Path, rows: pa.Table | None) -> None:
     if rows is None:
         path.unlink(missing_ok=True)
     else:
-        pq.write_table(rows, path, compression="zstd")
+        with whole(path) as temporary:
+            pq.write_table(rows, temporary, compression="zstd")
 
 
 def _identity(trial: TrialDirectory) -> TrialResult:

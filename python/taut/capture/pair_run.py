@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from taut.capture.companions import refuse_twice
 from taut.capture.native import HEADS, Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
-from taut.core.files import write_json
+from taut.core.files import TEMPORARY_PREFIX, write_json
 from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
 from taut.records.convert import convert_trial
@@ -22,7 +22,7 @@ from taut.records.documents.manifest import Manifest, SpecOfRun
 from taut.records.documents.match import CaptureSide, MatchCounts, capture_of
 from taut.records.documents.trial import TRIAL_FILE, WHOLE, Dut, Traffic, TrialDocument
 from taut.records.manifest import make_manifest, write_manifest
-from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory, TrialDirectory
+from taut.records.rundir import RunDirectory, TrialDirectory
 
 RATE_DIGITS = 3
 """A measured rate is rounded to so many digits, so that captures of one load have one name."""

@@ -1,10 +1,15 @@
-"""Whole files or none: written under a temporary name, synced, renamed."""
+"""Whole files or none: written under a temporary name, renamed when they are whole."""
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from taut.core.errors import InputError
+from taut.core.held import hold, seize
+
+TEMPORARY_PREFIX = ".tmp-"
 
 
 def write_json(path: Path, document: object) -> None:
@@ -18,16 +23,55 @@ def write_json(path: Path, document: object) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that a crash leaves the old file or the new one, never a half."""
-    temporary = path.with_name(f".tmp-{path.name}")
+    with (
+        whole(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="surrogateescape") as file,
+    ):
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give the name to write a file under; it has its own when the block ends without an error.
+
+    A second writer of the same file waits for the first. What is not synced in the block may be
+    lost when the machine crashes. What is left where taut is killed in the block is taken by the
+    next writer of the file, or removed by `remove_unfinished`.
+    """
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name}")
+    with _naming(path, temporary):
+        while (held := hold(temporary, os.O_WRONLY | os.O_CREAT)) is None:
+            pass
+        try:
+            yield temporary
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(held)
+
+
+@contextmanager
+def _naming(path: Path, temporary: Path) -> Iterator[None]:
+    """Have an error name the file: Python and Arrow do not when the disk is full."""
     try:
-        with temporary.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        yield
     except OSError as error:
-        error.filename = str(path)  # Python does not name the file when the disk is full
-        raise
-    temporary.replace(path)
+        if error.errno is None or str(error.filename or temporary) != str(temporary):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove from a folder what writers left that were killed; who still writes keeps his file."""
+    for path in folder.glob(f"{TEMPORARY_PREFIX}*"):
+        if path.is_file() and (held := seize(path)) is not None:
+            with suppress(OSError):  # somebody else's, or a disk that is only read
+                path.unlink()
+            os.close(held)
 
 
 def refuse_odd_bytes(path: Path) -> None:

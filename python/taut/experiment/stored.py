@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from taut.core.errors import InputError, TautError, TrialError
-from taut.core.files import write_json
+from taut.core.files import TEMPORARY_PREFIX, write_json
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Trial
 from taut.records.documents.json_form import plain
@@ -23,7 +23,7 @@ from taut.records.documents.trial import (
     Traffic,
     TrialDocument,
 )
-from taut.records.rundir import TEMPORARY_PREFIX, RunDirectory
+from taut.records.rundir import RunDirectory
 from taut.testbed.scope import RunScope
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, BinaryIO
 
+from taut.core.files import whole
+
 if TYPE_CHECKING:
     from taut.records.raw_file import RawFile, Records
 
@@ -29,9 +31,8 @@ def converting_packets(raw: Path, out: Path) -> Iterator[None]:
     `out` is there whole or not at all; the records are gone afterwards. The header's clock has to
     be final from the start: taut-match's is, taut-generate's is not.
     """
-    partial = out.with_name(f".tmp-{out.name}")
     packets = _Growing(raw / "packets.bin")
-    try:
+    with whole(out) as partial:
         with ThreadPoolExecutor(1, "taut-parquet") as pool:
             converted = pool.submit(packets.convert, partial)
             try:
@@ -42,9 +43,6 @@ def converting_packets(raw: Path, out: Path) -> Iterator[None]:
             finally:
                 packets.has_ended.set()
         converted.result()
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from taut.core.errors import InputError
-from taut.core.files import refuse_odd_bytes
+from taut.core.files import TEMPORARY_PREFIX, refuse_odd_bytes, remove_unfinished
 from taut.records.documents.json_form import read_document
 from taut.records.documents.manifest import MANIFEST_FILE, Manifest
 from taut.records.documents.trial import AS_FOUND as AS_FOUND
@@ -17,8 +17,6 @@ from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 
 TRIMMED = "trimmed"
 """Names the state of the host with everything in force that `taut trim` tries."""
-
-TEMPORARY_PREFIX = ".tmp-"
 
 
 @dataclass(frozen=True)
@@ -89,6 +87,11 @@ class RunDirectory:
             if not path.name.startswith(TEMPORARY_PREFIX) and (path / TRIAL_FILE).is_file()
         )
         return [TrialDirectory(path, _read_trial(path / TRIAL_FILE)) for path in found]
+
+    def remove_unfinished(self) -> None:
+        """Remove the files that an analysis or a report left half written when it was killed."""
+        for folder in (self.path, *self.path.glob("figures"), *self.trials_path.glob("[0-9]*")):
+            remove_unfinished(folder)
 
     def some_trials(self) -> list[TrialDirectory]:
         """Give the trials; InputError: there is none, so it is no run directory."""

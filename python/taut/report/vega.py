@@ -12,7 +12,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
-from taut.core.files import write_whole
+from taut.core.files import whole, write_whole
 from taut.core.workers import spread
 from taut.records.documents.json_form import JsonObject
 from taut.report.palette import LIGHT, resolve
@@ -38,8 +38,10 @@ def _draw(folder: Path, version: str, named: tuple[str, JsonObject]) -> None:
     name, spec = named
     still = resolve({**spec, "width": _IMAGE_WIDTH, "autosize": "pad", "padding": 12}, LIGHT)
     svg = vl_convert.vegalite_to_svg(json.dumps(still), vl_version=version)
-    (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-    (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=_PNG_SCALE))
+    with whole(folder / f"{name}.svg") as temporary:
+        temporary.write_text(svg, encoding="utf-8")
+    with whole(folder / f"{name}.png") as temporary:
+        temporary.write_bytes(vl_convert.svg_to_png(svg, scale=_PNG_SCALE))
 
 
 def script_of(version: str, path: Path = _KEPT) -> str:

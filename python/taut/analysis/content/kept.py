@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from taut.analysis.content.heads import Bytes, FrameHeads, MatchedFrames
 from taut.core.errors import InputError
+from taut.core.files import whole
 
 _PLAIN = ("position", "time_ns", "latency_ns", "n_bytes", "wire_len")
 
@@ -22,7 +23,8 @@ def keep_frames(frames: MatchedFrames, path: Path) -> None:
     plain = (frames.position, frames.time_ns, frames.latency_ns, heads.n_bytes, heads.wire_len)
     columns = {name: values.astype(np.int64) for name, values in zip(_PLAIN, plain, strict=True)}
     columns |= {f"byte_{j}": values for j, values in enumerate(heads.columns)}
-    pq.write_table(pa.table(columns), path, compression="zstd")
+    with whole(path) as temporary:
+        pq.write_table(pa.table(columns), temporary, compression="zstd")
 
 
 def count_kept(path: Path) -> int:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from taut.core.files import whole
 from taut.explain.arrays import Ints, Mask
 from taut.explain.causes import CAUSES
 from taut.explain.export.perfetto_format import PerfettoWriter
@@ -51,14 +52,8 @@ _Windows = tuple[Ints, Ints]
 def write_perfetto(explanation: Explanation, path: Path, n_episodes: int = 10) -> Drawn:
     """Write the worst episodes (or, without packets, the worst stalls): whole file or none."""
     windows = _windows(explanation, n_episodes)
-    temporary = path.with_name(f".tmp-{path.name}")
-    try:
-        with temporary.open("wb") as file:
-            drawn = _draw(file, explanation, windows)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return drawn
+    with whole(path) as temporary, temporary.open("wb") as file:
+        return _draw(file, explanation, windows)
 
 
 def _draw(file: BinaryIO, explanation: Explanation, windows: _Windows) -> Drawn:
