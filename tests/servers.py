@@ -14,13 +14,14 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+
+from taut.testbed.scratch import VARIABLE, Scratch
 
 START_S = 120.0
 STOP_S = 10.0
@@ -54,13 +55,15 @@ def postgres_server() -> Iterator[str]:
     """
     bin_dir = _postgres_bin()
     assert bin_dir is not None
-    folder = Path(tempfile.mkdtemp(prefix="taut-pg-"))
-    # The server refuses to run as root.
-    as_user: list[str] = []
-    if os.geteuid() == 0:
-        shutil.chown(folder, "postgres", "postgres")
-        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
-    try:
+    with Scratch("pg") as scratch:
+        folder = scratch / "server"
+        folder.mkdir(mode=0o700)
+        # The server refuses to run as root.
+        as_user: list[str] = []
+        if os.geteuid() == 0:
+            scratch.chmod(0o711)
+            shutil.chown(folder, "postgres", "postgres")
+            as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
         subprocess.run(
             [
                 *as_user,
@@ -82,12 +85,11 @@ def postgres_server() -> Iterator[str]:
         for name, value in options.items():
             command += ["-c", f"{name}={value}"]
         # SIGINT: end sessions and stop; SIGQUIT, when the tests are gone: stop at once.
-        with _running(command, folder, signal.SIGINT, dies_by="QUIT") as server:
+        env = os.environ | {VARIABLE: str(scratch)}
+        with _running(command, folder, signal.SIGINT, dies_by="QUIT", env=env) as server:
             ready = [bin_dir / "pg_isready", "-q", "-h", folder]
             _wait(server, folder, lambda: subprocess.run(ready, check=False).returncode == 0)
             yield f"postgresql://taut@/postgres?host={folder}"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -96,35 +98,31 @@ def spark_cluster(n_workers: int = 2) -> Iterator[str]:
 
     The secret stands in a file of a private folder, which SPARK_CONF_DIR names for as long.
     """
-    folder = Path(tempfile.mkdtemp(prefix="taut-spark-"))
-    env = os.environ | {
-        "SPARK_HOME": _package_folder("pyspark"),
-        "SPARK_CONF_DIR": str(folder),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "512m",
-        "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
-    }
-    run = [Path(env["SPARK_HOME"], "bin/spark-class")]
-    listen = ("--host", "127.0.0.1", "--webui-port", "0", "--port", "0")
-    said = partial(_said, folder / "log")
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(_spark_settings(folder))
-            command = [*run, "org.apache.spark.deploy.master.Master", *listen]
-            master = stack.enter_context(_running(command, folder, signal.SIGTERM, env=env))
-            _wait(master, folder, lambda: said(_MASTER_URL) != [])
-            url = said(_MASTER_URL)[0]
-            for i in range(n_workers):
-                work = folder / f"work{i}"
-                work.mkdir()
-                command = [*run, "org.apache.spark.deploy.worker.Worker", *listen, url]
-                command += ["--cores", "1", "--memory", "1g", "--work-dir", work]
-                stack.enter_context(_running(command, work, signal.SIGTERM, env=env))
-            _wait(master, folder, lambda: len(said("Registering worker")) == n_workers)
-            stack.callback(_stop_driver)
-            yield url
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with Scratch("spark") as folder, _spark_settings(folder), ExitStack() as stack:
+        env = os.environ | {
+            VARIABLE: str(folder),
+            "SPARK_HOME": _package_folder("pyspark"),
+            "SPARK_CONF_DIR": str(folder),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "512m",
+            "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
+        }
+        run = [Path(env["SPARK_HOME"], "bin/spark-class")]
+        listen = ("--host", "127.0.0.1", "--webui-port", "0", "--port", "0")
+        said = partial(_said, folder / "log")
+        command = [*run, "org.apache.spark.deploy.master.Master", *listen]
+        master = stack.enter_context(_running(command, folder, signal.SIGTERM, env=env))
+        _wait(master, folder, lambda: said(_MASTER_URL) != [])
+        url = said(_MASTER_URL)[0]
+        for i in range(n_workers):
+            work = folder / f"work{i}"
+            work.mkdir()
+            command = [*run, "org.apache.spark.deploy.worker.Worker", *listen, url]
+            command += ["--cores", "1", "--memory", "1g", "--work-dir", work]
+            stack.enter_context(_running(command, work, signal.SIGTERM, env=env))
+        _wait(master, folder, lambda: len(said("Registering worker")) == n_workers)
+        stack.callback(_stop_driver)
+        yield url
 
 
 @contextmanager

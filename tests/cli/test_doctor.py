@@ -24,6 +24,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def app(tmp_path: Path, kernel: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     monkeypatch.setattr(module, "default_base", lambda: tmp_path)
+    monkeypatch.setenv("TMPDIR", str(kernel))
     places = Places((kernel / "tracing",), kernel / "mounts", kernel / "proc")
     monkeypatch.setattr(module, "find_leftovers", lambda: find_leftovers(places))
     monkeypatch.setattr(module, "remove_leftovers", lambda: remove_leftovers(places))

@@ -5,7 +5,6 @@ order as it reads.  What it cannot count exactly that way, damaged records above
 and an engine counts it (docs/adr/0014).
 """
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from taut.records.documents.results import Episodes
 from taut.records.layout import SERIES, PacketFlag, RecordKind
 from taut.records.raw_file import Records, open_raw
 from taut.records.restore import NotForOnePassError, likely_median_ns, restored
+from taut.testbed.scratch import Scratch
 
 _MOST_NOTED_NS = 1 << 53
 
@@ -62,7 +62,7 @@ class OnePass:
         """Find the episodes among late packets, the longest ones with the gaps they overlap."""
         noted = self.late_above_ns <= threshold_ns and self.late.is_file()
         late = self.late if noted else restored(self.packets, threshold_ns)
-        with _folder() as folder:
+        with Scratch("count") as folder:
             count.count(late, folder, late_above_ns=threshold_ns, in_order=noted)
             found = read_document(EpisodesDocument, folder / EPISODES_FILE)
         return with_gaps(gaps, threshold_ns, found.totals, found.worst)
@@ -77,7 +77,7 @@ def counted_in_one_pass(
     That is where taut-count is not built, or one pass cannot count these packets. Episodes of
     packets above the threshold are found faster than others.
     """
-    with _folder() as folder:
+    with Scratch("count") as folder:
         yield _counted(packets, n_flows, threshold, folder)
 
 
@@ -94,12 +94,6 @@ def _counted(packets: Path, n_flows: int, threshold: Threshold, folder: Path) ->
     # What decoding and adding up took is more than the tables, and Arrow keeps it.
     pa.default_memory_pool().release_unused()
     return found
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="taut-count-") as folder:
-        yield Path(folder)
 
 
 def _read(packets: Path, late_above_ns: int, folder: Path) -> OnePass:

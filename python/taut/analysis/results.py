@@ -34,6 +34,7 @@ from taut.records.documents.trial import AS_FOUND
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
 from taut.storage.lazy import LazyEngine
+from taut.testbed.scratch import sweep
 
 _FALLBACK = "duckdb"
 """The engine for what one pass cannot count, or was not recorded packet by packet."""
@@ -49,6 +50,7 @@ def analyse_run(
 
     An engine that is named counts all packets; without one taut-count does, in one pass.
     """
+    run.remove_unfinished()
     threshold = Threshold()
     trials = run.trials()
     results = list(_analyse_all(trials, engine_name, engine_url, threshold))
@@ -72,7 +74,10 @@ def _analyse_all(
 ) -> Iterator[TrialResult]:
     """Analyse as many trials at once as there are cores; with a server, one after the other."""
     if engine_kind(engine_name or _FALLBACK, url).is_embedded:
-        yield from spread(partial(_analyse_one, engine_name, threshold), trials)
+        try:
+            yield from spread(partial(_analyse_one, engine_name, threshold), trials)
+        finally:
+            sweep()  # where a trial fails, and after Ctrl-C, the helpers are killed at others
         return
     with open_engine(engine_name or _FALLBACK, url) as engine:
         for trial in trials:

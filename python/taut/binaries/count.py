@@ -39,7 +39,8 @@ def count(
     NotForOnePassError: an engine has to count these records; whatever else it could not do is
     another TautError.
     """
-    argv = [str(find_binary(PROGRAM)), "--out", str(folder), "--flows", str(n_flows)]
+    argv = ["setpriv", "--pdeathsig", "KILL", "--"]
+    argv += [str(find_binary(PROGRAM)), "--out", str(folder), "--flows", str(n_flows)]
     if note_above_ns is not None:
         argv.append(f"--note-above={note_above_ns}ns")
     if late_above_ns is not None:

@@ -4,7 +4,6 @@ Libraries are imported where they are needed: `--json` alone is done before the 
 """
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,8 +46,9 @@ class CaptureJob:
     def corrected(self, remove: Remove) -> "CaptureJob":
         """Match once to see how the clocks differ, and subtract that from egress time stamps."""
         from taut.capture.clocks import estimate_clocks
+        from taut.testbed.scratch import Scratch
 
-        with _scratch() as folder:
+        with Scratch("analyze") as folder:
             clocks = estimate_clocks(self._match(folder, []).report.envelope)
         drift_ppb, offset_ns = clocks.drift_ppb, clocks.offset_ns
         if remove is not Remove.OFFSET and drift_ppb is None:
@@ -67,7 +67,9 @@ class CaptureJob:
 
     def document(self, *, match_in_engine: bool) -> CaptureDocument:
         """Measure, and leave no files: give the document."""
-        with _scratch() as folder:
+        from taut.testbed.scratch import Scratch
+
+        with Scratch("analyze") as folder:
             if match_in_engine or self.engine is not None:
                 return self._document_of_engine(folder, match_in_engine)
             matched, packets = self._match_as_wanted(folder, [], _load_measuring)
@@ -189,13 +191,6 @@ class CaptureJob:
 def _load_measuring() -> None:
     import taut.analysis.capture_result
     import taut.capture.series  # noqa: F401
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder that is gone afterwards, also after Ctrl-C."""
-    with tempfile.TemporaryDirectory(prefix="taut-analyze-") as folder:
-        yield Path(folder)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from taut.testbed.cleanup import live_runs
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
 from taut.testbed.scope import default_base
+from taut.testbed.scratch import find_dead
 
 _COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
 # Options a device needs before it can say what is missing: `command` cannot know its program.
@@ -52,7 +53,7 @@ def examine(removed: list[str]) -> DoctorDocument:
             Runnable(name, driver.summary, _missing(name)) for name, driver in DRIVERS.items()
         ),
         runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
-        left_behind=tuple(str(leftover) for leftover in find_leftovers()),
+        left_behind=(*(str(leftover) for leftover in find_leftovers()), *find_dead()),
         removed=tuple(removed),
     )
 

@@ -66,13 +66,16 @@ def report(
             from taut.records.rundir import RunDirectory
             from taut.report.html import write_html
             from taut.report.table import print_results
+            from taut.testbed.scratch import sweep
 
+        sweep()
         is_new = again or engine is not None or engine_url is not None
         notes = Console(stderr=True)
         analysed = []
         for path in runs:
             run = RunDirectory(path)
             n_trials = len(run.some_trials())
+            run.remove_unfinished()
             with notes.status(f"analysing {path}: {n_trials} trials"), stage("analysis"):
                 of = (
                     analyse_run(run, engine, engine_url=engine_url)

@@ -1,4 +1,4 @@
-"""What a killed run left of its own: first the host's settings, then everything in its folder.
+"""What killed tauts left of their own: the host's settings, then a run's folder, then scratch.
 
 In this order: a state of the host may have raised the number of huge pages that the run's grant
 is counted in, and a program that still runs in a cpuset would keep it.
@@ -12,6 +12,7 @@ from taut.host.state import holders, take_back
 from taut.host.writer import Writer
 from taut.testbed import cleanup
 from taut.testbed.owner import owner_of, pid_namespace, process_start_time
+from taut.testbed.scratch import sweep
 
 
 def holder_of(run_id: str) -> str:
@@ -21,11 +22,11 @@ def holder_of(run_id: str) -> str:
 
 
 def clean(base: Path, host: Host) -> list[str]:
-    """Undo every run below `base` whose owner is dead; say what was put back and removed.
+    """Undo every run below `base` whose owner is dead, and sweep scratch; say what was undone.
 
     TautError: a setting of the host was changed by somebody else since.
     """
-    return [*_put_host_back(host), *cleanup.clean(base)]
+    return [*_put_host_back(host), *cleanup.clean(base), *sweep()]
 
 
 def _put_host_back(host: Host) -> list[str]:

@@ -7,7 +7,6 @@ look up. Where a machine cannot trace, "auto" measures without; any other mode i
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from taut.records.documents.json_form import read_json
 from taut.records.documents.trace import TRACE_FILE
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
+from taut.testbed.scratch import Scratch
 
 PROGRAM = "taut-trace"
 _ARMED = "armed$"
@@ -58,9 +58,9 @@ def why_not() -> str | None:
     if program is None:
         return f"{PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
     core = min(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="taut-trace-") as out:
+    with Scratch("trace") as out:
         argv = ["setpriv", "--pdeathsig", "KILL", "--", str(program), "--cores", str(core)]
-        argv += ["--out", out, "--duration", "1ms", "--events", "irq"]
+        argv += ["--out", str(out), "--duration", "1ms", "--events", "irq"]
         try:
             done = subprocess.run(
                 argv, capture_output=True, text=True, check=False, timeout=_PROBE_TIMEOUT_S

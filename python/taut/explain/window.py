@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from taut.explain.walk.running import state_of
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
 from taut.records.convert import convert_events
+from taut.testbed.scratch import Scratch
 
 _PROGRAM = "taut-trace"
 _N_LOOKS = 10
@@ -59,12 +59,12 @@ def explain_window(
     tracer has ended.
     """
     host = Host()
-    with tempfile.TemporaryDirectory(prefix="taut-explain-", dir=within) as folder:
+    with Scratch("explain", within) as folder:
         before = _states(host, threads)
-        _trace(threads, Path(folder), duration_ns, environment or {})
+        _trace(threads, folder, duration_ns, environment or {})
         after = _states(host, threads)
-        convert_events(Path(folder), Path(folder))
-        events, notes = read_events(Path(folder)), read_notes(Path(folder))
+        convert_events(folder, folder)
+        events, notes = read_events(folder), read_notes(folder)
     if events is None:
         raise TautError(f"{_PROGRAM}: ended without events")
     options = Options(is_guest=hypervisor(host) is not None)

@@ -6,14 +6,13 @@ is to undo: after a cleanup that was killed halfway, the next one does the rest)
 
 import os
 import shutil
-import signal
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from taut.testbed import hugepages, netlink
+from taut.testbed.carriers import carriers, kill_carriers
 from taut.testbed.owner import (
     OWNER_FILE,
     HugepageGrant,
@@ -26,7 +25,7 @@ from taut.testbed.run_folder import check_private
 
 NEW_PREFIX = ".new-"
 LINK_PREFIX = "tt"
-_KILL_TIMEOUT_S = 5.0
+_RUN_VARIABLE = "TAUT_RUN"
 
 
 def clean(base: Path) -> list[str]:
@@ -84,34 +83,12 @@ def remove_run(folder: Path) -> list[str]:
 
 def run_processes(run_id: str) -> list[int]:
     """Processes whose environment says TAUT_RUN=run_id; never this one."""
-    wanted = f"TAUT_RUN={run_id}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            environment = (entry / "environ").read_bytes()
-        except OSError:
-            continue  # gone, or somebody else's
-        if wanted in environment.split(b"\0"):
-            found.append(int(entry.name))
-    return found
+    return carriers(_RUN_VARIABLE, run_id)
 
 
 def kill_processes(run_id: str) -> list[str]:
     """Kill what carries a run's id; say what was killed."""
-    removed = []
-    deadline = time.monotonic() + _KILL_TIMEOUT_S
-    # A killed process may have forked a moment before: look again until none is left.
-    while (pids := run_processes(run_id)) and time.monotonic() < deadline:
-        for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-            removed.append(f"process {pid}")
-        time.sleep(0.02)
-    return sorted(set(removed))
+    return kill_carriers(_RUN_VARIABLE, run_id)
 
 
 def _remove_network(run_id: str) -> list[str]:

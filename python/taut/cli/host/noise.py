@@ -8,7 +8,6 @@ buckets, not of gaps only, as sysjitter's.
 """
 
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from taut.records.documents.json_form import plain
 from taut.records.documents.noise import NoiseDocument, NoiseOfCore
 from taut.report.columns import GUTTER, labels, numbers, print_columns
 from taut.report.paragraph import print_paragraph
+from taut.testbed.scratch import Scratch
 
 EXAMPLES = ("taut host noise --cores 1 --duration 5s",)
 
@@ -67,13 +67,13 @@ def noise(
     if hdr is not None:
         _make_folder(hdr)
     is_kept = out is not None or hdr is None
-    with nullcontext(out) if is_kept else tempfile.TemporaryDirectory(prefix="taut-") as folder:
+    with nullcontext(out) if is_kept else Scratch("noise") as folder:
         request = NoiseRequest(
             duration_ns=parse_duration_ns(duration),
             threshold_ns=parse_duration_ns(threshold),
             cores=parse_cores(cores) or (),
             priority=priority,
-            out=Path(folder) if folder is not None else None,
+            out=folder,
         )
         started = datetime.now(UTC).isoformat()
         found = measure_noise(request)

@@ -3,7 +3,6 @@
 This is the only file that imports duckdb.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from taut.core.errors import InputError
+from taut.testbed.scratch import Scratch
 
 # Sorting a chunk of records needs a few hundred megabytes; above this DuckDB spills to disk.
 MEMORY_LIMIT = "2GB"
@@ -23,11 +23,11 @@ class DuckdbEngine:
     """A database in memory, with a temporary folder for what does not fit."""
 
     def __init__(self) -> None:
-        self._spill = tempfile.TemporaryDirectory(prefix="taut-duckdb-")
+        self._spill = Scratch("duckdb")
         self._connection = duckdb.connect(":memory:")
         # Settings are DuckDB's own words, so they stay in this file; metrics never use them.
         self._connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-        self._connection.execute(f"SET temp_directory = '{self._spill.name}'")
+        self._connection.execute(f"SET temp_directory = '{self._spill.path}'")
         self._connection.execute("SET preserve_insertion_order = false")
         self._connection.execute("SET enable_progress_bar = false")
 
@@ -44,12 +44,29 @@ class DuckdbEngine:
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {select}")
 
     def materialise(self, name: str, select: str) -> None:
-        with _explained():
+        with self._explained():
             self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {select}")
 
     def query(self, select: str) -> pa.Table:
-        with _explained():
+        with self._explained():
             return self._connection.sql(select).to_arrow_table()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Report in one line an overflow of 64 bits, by damaged or forged times, or a full disk."""
+        try:
+            yield
+        except duckdb.OutOfRangeException as error:
+            said = str(error).splitlines()[0]
+            raise InputError(f"engine duckdb: {said} The time stamps are damaged") from None
+        except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+            said = str(error).splitlines()[0]
+            if isinstance(error, duckdb.IOException) and "No space left" not in said:
+                raise
+            raise InputError(
+                f"engine duckdb: {said}; what does not fit into memory goes to {self._spill.path}: "
+                "make room, or set TMPDIR to another"
+            ) from None
 
     def __enter__(self) -> Self:
         return self
@@ -61,14 +78,4 @@ class DuckdbEngine:
         trace: TracebackType | None,
     ) -> None:
         self._connection.close()
-        self._spill.cleanup()
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Report an overflow of 64 bits in one line: damaged or forged time stamps cause it."""
-    try:
-        yield
-    except duckdb.OutOfRangeException as error:
-        said = str(error).splitlines()[0]
-        raise InputError(f"engine duckdb: {said} The time stamps are damaged") from None
+        self._spill.remove()

@@ -5,13 +5,15 @@ driver starts once, taking seconds, and ends with taut: engines share it, each w
 This is the only file that imports pyspark.
 """
 
+import atexit
 import os
 import re
 import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -26,10 +28,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from taut.core.credentials import hide_passwords
 from taut.core.errors import InputError, MissingToolError, TautError
+from taut.testbed.scratch import VARIABLE, Scratch
 
 LOCAL = "local[*]"
 
 _CONNECT_TIMEOUT_S = 5
+_END_TIMEOUT_S = 10
 _SETTINGS = {
     "spark.app.name": "taut",
     "spark.driver.memory": "2g",
@@ -140,23 +144,63 @@ def _check_reachable(url: str, host: str, port: int) -> None:
 
 @cache
 def _gateway() -> tuple[Any, IO[bytes]]:
-    """Start Java, once a process; what it says goes to a file without a name."""
+    """Start Java, once a process; what it says goes to a file.
+
+    Its temporary files, and Spark's unless somebody set spark.local.dir, are in a scratch folder.
+    """
     java = Path(os.environ["JAVA_HOME"], "bin/java") if "JAVA_HOME" in os.environ else "java"
     if shutil.which(java) is None:
         raise MissingToolError(
             f"engine spark: {java} is missing; install Java 17 or newer (default-jre-headless)"
         )
-    log = tempfile.TemporaryFile(prefix="taut-spark-")  # noqa: SIM115 - it lives as long as Java
+    scratch = Scratch("spark")
+    log = (scratch.path / "log").open("w+b")
     conf = SparkConf(loadDefaults=False)
     for key, value in _SETTINGS.items():
         conf.set(key, value)
+    # Default options: who has options of his own keeps them. Java would map its counters into a
+    # file of /tmp, which a killed one leaves.
+    conf.set(
+        "spark.driver.defaultJavaOptions",
+        f'-XX:-UsePerfData "-Djava.io.tmpdir={scratch.path}"',
+    )
     try:
-        said = {"stdout": log, "stderr": subprocess.STDOUT}
-        return launch_gateway(conf, said), log  # type: ignore[no-untyped-call]
+        with _made_in(scratch.path):
+            said = {"stdout": log, "stderr": subprocess.STDOUT}
+            gateway = launch_gateway(conf, said)  # type: ignore[no-untyped-call]
     except PySparkRuntimeError:
+        reason = _reason(log)
+        scratch.remove()
         raise MissingToolError(
-            f"engine spark: Java did not start ({_reason(log)}); it needs Java 17 or newer"
+            f"engine spark: Java did not start ({reason}); it needs Java 17 or newer"
         ) from None
+    atexit.register(_end, gateway.proc, scratch)
+    return gateway, log
+
+
+@contextmanager
+def _made_in(folder: Path) -> Iterator[None]:
+    """Have Java end when the folder is swept, and pyspark make its temporary files there."""
+    before = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    os.environ[VARIABLE] = str(folder)
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        tempfile.tempdir = before
+
+
+def _end(java: subprocess.Popen[bytes] | None, scratch: Scratch) -> None:
+    """End Java (None: it is not ours) by the end of its input, then remove what it left."""
+    if java is not None and java.stdin is not None:
+        java.stdin.close()
+        try:
+            java.wait(_END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            java.kill()
+            java.wait()
+    scratch.remove()
 
 
 def _reason(log: IO[bytes]) -> str:

@@ -1,0 +1,169 @@
+"""Scratch: a private folder for what is needed for a while; what killed tauts left is swept.
+
+Such a folder is in the folder of temporary files (TMPDIR), named taut-PURPOSE-XXXXXXXX, this
+user's alone, and has the file `.taut-scratch` in it as long as it is one. Its maker holds it
+(core/held.py); one that nobody holds was left by a dead maker, and whoever makes a new one, each
+`taut run` and `taut report`, and `taut doctor --clean` remove it. systemd-tmpfiles, too, leaves
+alone what is held.
+
+Without its mark a folder that has anything in it is not taut's, however old and whatever its name:
+the mark is made first and removed last, so there is no moment at which one of taut's looks like
+that. What the mark says does not matter, only that it is there: it cannot be damaged.
+"""
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from taut.core.errors import InputError
+from taut.core.held import hold, seize
+from taut.testbed.carriers import kill_carriers
+
+VARIABLE = "TAUT_SCRATCH"
+"""With the folder's path in its environment, a process ends when the folder is swept."""
+
+_MARK = ".taut-scratch"
+_NAME = re.compile(r"taut-[a-z]+-[a-z0-9_]{8}")
+_EMPTY_FOR_S = 60.0
+"""Somebody else's of such a name may be empty for a moment, too: just made, and not yet used."""
+
+
+class Scratch:
+    """Context manager that gives the folder; leaving it removes the folder."""
+
+    def __init__(self, purpose: str, within: Path | None = None) -> None:
+        """Make a folder; one that is `within` another is left to whoever sweeps that."""
+        sweep()
+        self.path, self._held = _make(purpose, within or _base())
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it; once."""
+        _remove(self.path, self._held)
+        os.close(self._held)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+
+def find_dead() -> list[str]:
+    """Name the folders whose makers are dead, and how large they are."""
+    return [_words(path, held) for path, held in _dead()]
+
+
+def sweep() -> list[str]:
+    """Remove the folders whose makers are dead, and end what runs out of them; name them."""
+    swept = []
+    for path, held in _dead():
+        words = _words(path, held)
+        kill_carriers(VARIABLE, str(path))
+        if _remove(path, held):
+            swept.append(words)
+    return swept
+
+
+def _make(purpose: str, within: Path) -> tuple[Path, int]:
+    try:
+        path = Path(tempfile.mkdtemp(prefix=f"taut-{purpose}-", dir=within))
+        held = _hold_if_there(path)
+        if held is None:
+            return _make(purpose, within)
+        _mark(held)
+    except OSError as error:
+        raise InputError(
+            f"{within}: no folder can be made there for what is needed for a while: "
+            f"{error.strerror}; make room, or set TMPDIR to another"
+        ) from None
+    return path, held
+
+
+def _hold_if_there(path: Path) -> int | None:
+    """Hold a folder just made; None: it was taken for a dead one's meanwhile, and swept."""
+    try:
+        return hold(path, os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+
+
+def _base() -> Path:
+    """Where temporary files go; not what Python says, which is another place once it is full."""
+    return Path(os.environ.get("TMPDIR") or "/tmp").absolute()  # noqa: S108 - a name nobody knows
+
+
+def _dead() -> Iterator[tuple[Path, int]]:
+    """Give each folder that is nobody's any more, held until the next is asked for."""
+    base = _base()
+    for path in sorted(base.glob("taut-*")):
+        held = seize(path, os.O_DIRECTORY) if _NAME.fullmatch(path.name) else None
+        if held is not None:
+            try:
+                if _is_ours(held):
+                    yield path, held
+            finally:
+                os.close(held)
+
+
+def _is_ours(folder: int) -> bool:
+    """Whether a folder is this user's and has the mark, or nothing in it.
+
+    Who was killed between making and marking one, or just before it was gone, left it empty.
+    """
+    found = os.fstat(folder)
+    if found.st_uid != os.geteuid():
+        return False
+    try:
+        return stat.S_ISREG(os.stat(_MARK, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return time.time() - found.st_mtime > _EMPTY_FOR_S and not os.listdir(folder)
+
+
+def _remove(path: Path, folder: int) -> bool:
+    """Remove a folder that is held; False: not all of it, so it keeps its mark."""
+    for name in os.listdir(folder):
+        if name != _MARK:
+            with suppress(OSError):
+                _remove_in(folder, name)
+    try:
+        if os.listdir(folder) == [_MARK]:
+            os.unlink(_MARK, dir_fd=folder)
+        path.rmdir()
+    except OSError:
+        # A program that has not ended yet wrote meanwhile: the next sweep has it.
+        with suppress(OSError):
+            _mark(folder)
+        return False
+    return True
+
+
+def _mark(folder: int) -> None:
+    os.close(os.open(_MARK, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600, dir_fd=folder))
+
+
+def _remove_in(folder: int, name: str) -> None:
+    if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+    else:
+        os.unlink(name, dir_fd=folder)
+
+
+def _words(path: Path, folder: int) -> str:
+    n_bytes = 0
+    for _, _, names, inside in os.fwalk(dir_fd=folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                n_bytes += 512 * os.stat(name, dir_fd=inside, follow_symlinks=False).st_blocks
+    return f"scratch folder {path} ({n_bytes / 1e6:,.1f} MB)"
