@@ -112,6 +112,8 @@ def _driver(url: str) -> SparkSession:
     for key, value in _SETTINGS.items():
         conf.set(key, value)
     gateway, log = _gateway()
+    # By default a folder where taut was called, made for every session.
+    conf.set("spark.sql.warehouse.dir", str(Path(log.name).with_name("warehouse")))
     try:
         return SparkSession(SparkContext(gateway=gateway, conf=conf))
     except Exception as error:
