@@ -8,8 +8,8 @@ import pytest
 from made_packets import HARD
 from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from made_trace import FLUSH, HOG, POLLER, PREEMPTED, MadeTrace, held, normal, paused, write_trial
-from taut.explain import Options, as_document, explain_trial
-from taut.explain.read import events, gaps, packets, passages
+from taut.explain import Options, as_document, explain_trial, write_perfetto
+from taut.explain.read import events, gaps, packets, passages, recorded
 from taut.explain.walk import timeline
 from taut.records.documents.json_form import plain
 
@@ -20,11 +20,18 @@ def read_in_windows_of(monkeypatch, n):
     for module in (events, gaps, packets, passages):
         monkeypatch.setattr(module, "_BATCH", n)
     monkeypatch.setattr(timeline, "_CHUNK", n)
+    monkeypatch.setattr(recorded, "_BATCH", n)
+    monkeypatch.setattr(recorded, "WINDOW", n)
 
 
 def everything(trial, over):
-    found = explain_trial(trial, Options(over=over))
-    return plain(as_document(found)), found.packets, found.episodes, found.gaps
+    found, all_told = (
+        explain_trial(trial, Options(over=over, every_gap=every)) for every in (False, True)
+    )
+    drawn = trial / "drawn.pftrace"
+    write_perfetto(found, drawn)
+    told = found.packets.drop("gap"), found.episodes, drawn.read_bytes()
+    return plain(as_document(found)), told, all_told.packets, all_told.gaps
 
 
 def disturbed(tmp_path):
@@ -93,6 +100,10 @@ def _peak_bytes(folder, n_packets):
     made = MadeTrial(n_packets, device_stall=None, generator_gap=None, n_lost=0)
     run = make_run(folder, (MadeVariant("eager", "taut_forward", made),), repetitions=1)
     [trial] = (run / "trials").iterdir()
+    return _peak_of(trial)
+
+
+def _peak_of(trial):
     explain_trial(trial)
     tracemalloc.start()
     try:
@@ -100,3 +111,24 @@ def _peak_bytes(folder, n_packets):
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def test_four_times_the_events_take_the_same_memory(tmp_path, monkeypatch):
+    read_in_windows_of(monkeypatch, 1 << 11)
+    short, long = (_peak_of_events(tmp_path / str(times), times * N_GAPS) for times in (1, 4))
+
+    # An event has 31 bytes; a gap, of EVENTS_A_GAP events, is all that may stay.
+    assert long - short < 8 * 3 * N_GAPS * EVENTS_A_GAP
+
+
+N_GAPS, EVENTS_A_GAP = 500, 40
+
+
+def _peak_of_events(folder, n_gaps):
+    trace, logged, rows = MadeTrace(), [], normal(1_000)
+    for start in range(MS, (n_gaps + 1) * MS, MS):
+        logged.append((start, start + 100 * EVENTS_A_GAP, "forwarder"))
+        for entry in range(start + 50, start + 100 * EVENTS_A_GAP, 200):
+            trace.vector(entry, entry + 100)
+    trial = write_trial(folder, rows, logged, trace)
+    return _peak_of(trial)

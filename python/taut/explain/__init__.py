@@ -3,8 +3,9 @@
 docs/attribution.md defines verdicts, shares, grades and their precedence.
 
 The entries: trial.py explains a trial's late packets, process.py a polling thread without packets,
-window.py threads of a program that is traced for a while. Each goes through the stages, in order; a
-stage imports only from those before it:
+window.py threads of a program that is traced for a while. A trial's threads are judged by
+threads.py, the gaps they logged by logged.py, a window of events at a time. Each goes through the
+stages, in order; a stage imports only from those before it:
 
 read/    what was recorded: events, senders, names, gaps, packets, counters
 walk/    who had the core inside a gap: the timeline, stalls, a device that is the kernel

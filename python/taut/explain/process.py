@@ -9,6 +9,7 @@ from taut.explain.judge.verdicts import judge, mark
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
+from taut.explain.read.recorded import Recorded
 from taut.explain.read.senders import Senders, join_senders
 from taut.explain.read.spans import spans_of
 from taut.explain.tell.gaps import gap_totals, worst_gaps
@@ -50,7 +51,7 @@ def explain_events(
     if found is None and sleeps and not len(verdicts.spans):
         words.append("it slept all the time: nobody held it up")
     name = Names(notes).thread(thread)
-    source = Source(None, events, notes, (verdicts,))
+    source = Source(None, Recorded(None, events), notes, (verdicts,))
     return _without_packets(name, source, senders, calibration, options.n_worst, *words)
 
 
@@ -78,7 +79,7 @@ def explain_gaps(
     facts = facts_of(events, notes, core, thread, options.is_guest, is_traced)
     verdicts = judge(spans, segments, shares, facts, mark(spans, events, notes))
     name = f"{log} on core {core}"
-    source = Source(None, events, notes, (verdicts,))
+    source = Source(None, Recorded(None, events), notes, (verdicts,))
     return _without_packets(name, source, senders, calibration, options.n_worst)
 
 

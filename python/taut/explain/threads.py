@@ -3,15 +3,12 @@
 The device has one thread, or as many as a chain has hops; or none that is known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from taut.core.errors import InputError
 from taut.core.timings import stage
 from taut.core.units import format_ns
-from taut.explain.arrays import Mask
 from taut.explain.judge.device import (
     NOTES,
     Kind,
@@ -21,36 +18,22 @@ from taut.explain.judge.device import (
     program_of,
     sleeps,
 )
-from taut.explain.judge.shares import Shares, share_out
-from taut.explain.judge.verdicts import GapVerdicts, Marks, judge, mark
-from taut.explain.read.events import Events, TraceNotes, no_events
-from taut.explain.read.facts import Facts, facts_of
+from taut.explain.judge.verdicts import GapVerdicts
+from taut.explain.logged import Role, Trace, judge_logged
 from taut.explain.read.gaps import DEVICE, Gaps, Handled
-from taut.explain.read.names import Names
+from taut.explain.read.packets import Tail
 from taut.explain.read.passages import Passages
-from taut.explain.read.senders import Senders, join_senders
-from taut.explain.read.spans import Spans, overlaps, spans_of
+from taut.explain.read.senders import join_senders
+from taut.explain.read.spans import spans_of
 from taut.explain.tell.gap_table import MEASURER
+from taut.explain.tell.gaps import GapSums
+from taut.explain.tell.offenders import StallSums
 from taut.explain.tell.result import Options
-from taut.explain.walk.calibrate import Calibration, calibrate
-from taut.explain.walk.contexts import Watched
-from taut.explain.walk.pollers import find_thread
-from taut.explain.walk.segments import Segments
-from taut.explain.walk.timeline import build_timeline
-from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
+from taut.explain.walk.calibrate import Calibration
+from taut.explain.walk.veto import cut_device, cut_generator
 from taut.records.documents.explanation import VetoCounts
 from taut.records.documents.generator import GapCounters, GeneratorResult
 from taut.records.documents.trial import CoresOfTrial, Dut, DutStats, Hop, TrialDocument
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What was recorded beside the packets."""
-
-    gaps: Gaps
-    events: Events | None
-    notes: TraceNotes
-    is_guest: bool | None
 
 
 @dataclass(frozen=True)
@@ -60,10 +43,11 @@ class Threads:
     generator: GapVerdicts
     device: tuple[GapVerdicts, ...]
     """One for each of its threads; empty: none is known."""
-    events: Events
-    senders: Senders
+    totals: GapSums
+    """Of all gaps that were judged."""
+    stalls: Mapping[str, StallSums]
+    """By the thread that logged its gaps, of all of them."""
     calibration: Calibration
-    notes: TraceNotes
     words: tuple[str, ...]
     kind: Kind
     vetoed: VetoCounts
@@ -72,75 +56,6 @@ class Threads:
     def verdicts(self) -> list[GapVerdicts]:
         """The verdicts of the threads whose gaps were judged."""
         return [self.generator, *self.device]
-
-
-@dataclass(frozen=True)
-class _Walked:
-    """One thread's gaps and who had its core in them."""
-
-    spans: Spans
-    segments: Segments
-    thread: int | None
-    is_traced: bool
-    vetoed: Vetoed
-
-
-@stage("judging gaps")
-def judge_threads(
-    trace: Trace, document: TrialDocument, options: Options, passages: Passages
-) -> Threads:
-    """Judge the gaps of generator and device; without a log of the device, its stalls."""
-    events = no_events() if trace.events is None else trace.events
-    senders = join_senders(events)
-    kind = kind_of(document.dut, _keeps_log(trace.gaps, document.dut))
-    of_device, words = _loops_of_device(document, trace.gaps, options)
-    words += _not_kept(trace.gaps)
-    loops = [_loop_of_generator(document, options)]
-    if kind is Kind.LOGGED:
-        loops += of_device
-    holds = holds_of(document.dut)
-    n_held = 0 if holds is None else 2 * holds.packets
-    if document.dut.hops:
-        # While one hop stands still, the others let out what had passed it.
-        passages = replace(passages, link="")
-    walked = [
-        _walk(trace, events, senders, loop, passages, n_held)
-        for loop in loops
-        if loop.core is not None
-    ]
-    if not walked:
-        raise InputError("trial.json: no cores; it does not say which core the generator had")
-    calibration = calibrate([(one.spans, one.segments) for one in walked])
-    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
-    judged = _judge(walked, events, trace, calibration, is_guest)
-    if trace.events is None:
-        words.append("no kernel events: the run was not traced")
-    words += _not_logged([loops[0], *of_device])
-    device = tuple(judged[1:])
-    n_vetoed = sum(one.vetoed.n for one in walked[1:])
-    if sleeps(document.dut):
-        words.append("the device sleeps until packets come: the time it takes to wake is no gap")
-    if kind in NOTES:
-        words.append(NOTES[kind])
-    core = of_device[0].core
-    if kind is Kind.PROGRAM and core is not None and _is_traced(trace, core):
-        found = judge_program(
-            program_of(document.dut, trace.notes, core),
-            options.device_thread,
-            events,
-            trace.notes,
-            senders,
-            calibration,
-            is_guest,
-            passages,
-        )
-        device = () if found.verdicts is None else (found.verdicts,)
-        n_vetoed = found.vetoed.n
-        words += found.notes
-    counts = VetoCounts(n_vetoed, walked[0].vetoed.n)
-    return Threads(
-        judged[0], device, events, senders, calibration, trace.notes, tuple(words), kind, counts
-    )
 
 
 @dataclass(frozen=True)
@@ -155,6 +70,78 @@ class _Loop:
     """Which thread runs it, where somebody said so."""
     threads: tuple[int, ...] = ()
     """Among which it is; empty: not known."""
+
+
+@stage("judging gaps")
+def judge_threads(
+    trace: Trace, document: TrialDocument, options: Options, passages: Passages, tail: Tail
+) -> Threads:
+    """Judge the gaps of generator and device; without a log of the device, its stalls."""
+    kind = kind_of(document.dut, _keeps_log(trace.gaps, document.dut))
+    of_device, words = _loops_of_device(document, trace.gaps, options)
+    words += _not_kept(trace.gaps)
+    loops = [_loop_of_generator(document, options)]
+    if kind is Kind.LOGGED:
+        loops += of_device
+    holds = holds_of(document.dut)
+    n_held = 0 if holds is None else 2 * holds.packets
+    if document.dut.hops:
+        # While one hop stands still, the others let out what had passed it.
+        passages = replace(passages, link="")
+    roles = [_role(trace, loop, passages, n_held) for loop in loops if loop.core is not None]
+    if not roles:
+        raise InputError("trial.json: no cores; it does not say which core the generator had")
+    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
+    logged = judge_logged(trace, roles, is_guest, tail, options)
+    if not trace.recorded.is_there:
+        words.append("no kernel events: the run was not traced")
+    words += _not_logged([loops[0], *of_device])
+    device = tuple(logged.verdicts[1:])
+    n_vetoed = sum(role.vetoed.n for role in roles[1:])
+    if sleeps(document.dut):
+        words.append("the device sleeps until packets come: the time it takes to wake is no gap")
+    if kind in NOTES:
+        words.append(NOTES[kind])
+    core = of_device[0].core
+    if kind is Kind.PROGRAM and core is not None and trace.has(core):
+        events = trace.recorded.about(core)
+        found = judge_program(
+            program_of(document.dut, trace.notes, core),
+            options.device_thread,
+            events,
+            trace.notes,
+            join_senders(events),
+            logged.calibration,
+            is_guest,
+            passages,
+        )
+        device = () if found.verdicts is None else (found.verdicts,)
+        n_vetoed = found.vetoed.n
+        words += found.notes
+        for verdicts in device:
+            logged.totals.add(verdicts)
+    return Threads(
+        logged.verdicts[0],
+        device,
+        logged.totals,
+        logged.stalls,
+        logged.calibration,
+        tuple(words),
+        kind,
+        VetoCounts(n_vetoed, roles[0].vetoed.n),
+    )
+
+
+def _role(trace: Trace, loop: _Loop, passages: Passages, n_held: int) -> Role:
+    core = -1 if loop.core is None else loop.core
+    marks, window_ns = trace.survey.marks, trace.notes.window_ns
+    spans = spans_of(trace.gaps.table, loop.name, core, marks, loop.per_packet_ns, window_ns)
+    spans, vetoed = (
+        cut_generator(spans, passages)
+        if loop.name == MEASURER
+        else cut_device(spans, passages, n_held)
+    )
+    return Role(spans, loop.asked, trace.has(core), vetoed, loop.threads)
 
 
 def _loop(name: str, core: int | None, gaps: GapCounters | None) -> _Loop:
@@ -217,75 +204,3 @@ def _keeps_log(gaps: Gaps, dut: Dut) -> bool:
         return True
     is_counted = dut.stats is not None and dut.stats.gaps is not None
     return is_counted or "forwarder" in gaps.table["thread"].unique().to_pylist()
-
-
-def _walk(
-    trace: Trace,
-    events: Events,
-    senders: Senders,
-    loop: _Loop,
-    passages: Passages,
-    n_held: int,
-) -> _Walked:
-    core = -1 if loop.core is None else loop.core
-    window_ns = trace.notes.window_ns
-    spans = spans_of(trace.gaps.table, loop.name, core, events, loop.per_packet_ns, window_ns)
-    spans, vetoed = (
-        cut_generator(spans, passages)
-        if loop.name == MEASURER
-        else cut_device(spans, passages, n_held)
-    )
-    thread = loop.asked
-    if thread is None:
-        thread = find_thread(events, core, spans.start_ns, spans.end_ns, loop.threads)
-    segments = build_timeline(
-        events,
-        Watched(core, -1 if thread is None else thread),
-        (spans.start_ns, spans.end_ns),
-        Names(trace.notes),
-        senders,
-    )
-    return _Walked(spans, segments, thread, _is_traced(trace, core), vetoed)
-
-
-def _is_traced(trace: Trace, core: int) -> bool:
-    cores = trace.notes.cores
-    return trace.events is not None and (cores is None or core in cores)
-
-
-def _judge(
-    walked: list[_Walked],
-    events: Events,
-    trace: Trace,
-    calibration: Calibration,
-    is_guest: bool | None,
-) -> list[GapVerdicts]:
-    shares = [share_out(one.spans, one.segments, calibration) for one in walked]
-    judged = []
-    for i, one in enumerate(walked):
-        others = [(w, s) for j, (w, s) in enumerate(zip(walked, shares, strict=True)) if j != i]
-        marks = _with_others(mark(one.spans, events, trace.notes), one.spans, shares[i], others)
-        core, thread = one.spans.core, one.thread
-        facts: Facts = facts_of(events, trace.notes, core, thread, is_guest, one.is_traced)
-        judged.append(judge(one.spans, one.segments, shares[i], facts, marks))
-    return judged
-
-
-def _with_others(
-    marks: Marks, spans: Spans, shares: Shares, others: list[tuple[_Walked, Shares]]
-) -> Marks:
-    """Mark gaps without events during which another core's thread has such a gap, too."""
-    own = _is_empty(spans, shares)
-    elsewhere = np.zeros(len(spans), bool)
-    for other, other_shares in others:
-        empty = _is_empty(other.spans, other_shares)
-        if other.spans.core != spans.core:
-            at = other.spans.start_ns[empty], other.spans.end_ns[empty]
-            elsewhere |= overlaps(spans.start_ns, spans.end_ns, *at)
-    return replace(marks, elsewhere=elsewhere & own)
-
-
-def _is_empty(spans: Spans, shares: Shares) -> Mask:
-    empty = ~spans.is_unseen
-    empty[shares.gap] = False
-    return empty

@@ -15,11 +15,14 @@ from taut.explain.judge.device import Kind, holds_of, lacks, sleeps
 from taut.explain.judge.kernel_path import Traced, judge_kernel_path
 from taut.explain.judge.one_line import on_one_line
 from taut.explain.judge.verdicts import GapVerdicts
-from taut.explain.read.events import TraceNotes, no_events, read_events, read_notes
+from taut.explain.logged import Trace
+from taut.explain.read.events import TraceNotes, read_notes
 from taut.explain.read.gaps import Explainable, read_gaps
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail, read_normal, read_tail
 from taut.explain.read.passages import Passages
+from taut.explain.read.recorded import recorded_in, survey
+from taut.explain.read.senders import join_senders
 from taut.explain.read.spans import merged, skipped_spans
 from taut.explain.tell.episodes import (
     cause_totals,
@@ -27,12 +30,12 @@ from taut.explain.tell.episodes import (
     judge_packets,
     packet_table,
 )
-from taut.explain.tell.gaps import gap_totals, with_rest, worst_gaps
+from taut.explain.tell.gaps import with_rest, worst_gaps
 from taut.explain.tell.offenders import offenders_of
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.tell.stories import tell_episodes
 from taut.explain.tell.unexplained import PACKETS, conditions, why_not
-from taut.explain.threads import Threads, Trace, judge_threads
+from taut.explain.threads import Threads, judge_threads
 from taut.records.documents.explanation import CountersMoved
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, Hop, TrialDocument
@@ -57,7 +60,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
     trace = _read_trace(trial, tail, options.n_worst, document.dut.hops or ())
     passages = Passages(packets, document.dut.link or "")
-    threads = judge_threads(trace, document, options, passages)
+    threads = judge_threads(trace, document, options, passages, tail)
     if threads.kind is Kind.KERNEL:
         threads = _with_kernel_path(threads, trace, document, (packets, tail), options)
     device, generator = on_one_line(threads.device), on_one_line([threads.generator])
@@ -88,18 +91,18 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         worst=tell_episodes(
             judged, device, generator, options.n_worst, lacks(threads.kind, document.dut)
         ),
-        offenders=offenders_of(judged, device, generator, trace.gaps.rest),
-        gap_totals=with_rest(gap_totals(verdicts, Names(threads.notes)), trace.gaps.rest),
+        offenders=offenders_of(judged, device, generator, trace.gaps.rest, threads.stalls),
+        gap_totals=with_rest(threads.totals.totals(Names(trace.notes)), trace.gaps.rest),
         worst_gaps=worst_gaps(verdicts, options.n_worst),
         calibration=threads.calibration,
-        calls=(threads.senders.n_calls, threads.senders.n_joined),
+        calls=(trace.survey.n_calls, trace.survey.n_joined),
         counters=_counters(verdicts),
-        missing=threads.notes.missing,
-        notes=(*threads.words, *conditions(normal, trace.events)),
+        missing=trace.notes.missing,
+        notes=(*threads.words, *conditions(normal, trace.survey.marks)),
         vetoed=replace(threads.vetoed, packets=blame.n_vetoed),
         packets=packet_table(judged),
         episodes=episode_table(judged),
-        source=Source(trial, threads.events, threads.notes, tuple(verdicts)),
+        source=Source(trial, trace.recorded, trace.notes, tuple(verdicts)),
     )
 
 
@@ -109,13 +112,15 @@ def _counters(verdicts: Sequence[GapVerdicts]) -> dict[str, CountersMoved]:
 
 @stage("reading events")
 def _read_trace(trial: Path, tail: Tail, n_worst: int, hops: Sequence[Hop]) -> Trace:
-    events = read_events(trial)
-    skipped = skipped_spans(no_events() if events is None else events)
+    recorded = recorded_in(trial)
+    known = survey(recorded)
     late = tail.is_late
     order = np.argsort(tail.sent_ns[late], kind="stable")
     met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
-    gaps = read_gaps(trial / "gaps.parquet", Explainable(skipped, met, n_worst))
-    return Trace(gaps, events, _with_hops(read_notes(trial), hops), _is_guest(trial))
+    explainable = Explainable(skipped_spans(known.marks), met, n_worst)
+    gaps = read_gaps(trial / "gaps.parquet", explainable)
+    notes = _with_hops(read_notes(trial), hops)
+    return Trace(gaps, recorded, known, notes, _is_guest(trial))
 
 
 def _with_hops(notes: TraceNotes, hops: Sequence[Hop]) -> TraceNotes:
@@ -143,11 +148,15 @@ def _with_kernel_path(
     options: Options,
 ) -> Threads:
     """For a device without a thread, judge the way through the kernel instead."""
-    if trace.events is None:
+    if not trace.recorded.is_there:
         return replace(threads, device=())
     is_guest = trace.is_guest if options.is_guest is None else options.is_guest
-    traced = Traced(threads.events, threads.notes, threads.senders, threads.calibration, is_guest)
+    core = None if document.cores is None else document.cores.device
+    events = trace.recorded.about(-1 if core is None else core)
+    traced = Traced(events, trace.notes, join_senders(events), threads.calibration, is_guest)
     device, words = judge_kernel_path(document, *late, traced)
+    if device is not None:
+        threads.totals.add(device)
     return replace(
         threads, device=() if device is None else (device,), words=(*threads.words, words)
     )

@@ -75,7 +75,7 @@ def _stalled(
     write_json(folder / "trial.json", trial)
     fit = fit_of(open_raw(folder / PACKETS_FILE, RecordKind.PACKET).header)
     acts = inside(read_acts(folder, fit), traced_window_ns(folder, fit))
-    found = explain_trial(folder, Options(over=_LATE, is_guest=place.is_guest))
+    found = explain_trial(folder, Options(over=_LATE, is_guest=place.is_guest, every_gap=True))
     held = held_of(found.source.verdicts[0], causes.STOPPED, frozenset())
     verdicts = _as_measurers(found, held, pq.read_table(folder / "packets.parquet"))
     confusion = confuse_as(injector.name, causes.MEASURER, acts, verdicts, held, 2 * THRESHOLD_NS)

@@ -125,7 +125,7 @@ def _run(path: PacketPath, plan: Plan, session: Session, disturbance: Disturbanc
         if not trial.is_whole:
             raise TautError((trial.meta.failure or Failure()).reason)
     made = disturbance.made[found[ACTS].name]
-    control = explain_trial(found[CONTROL].path)
+    control = explain_trial(found[CONTROL].path, Options(every_gap=True))
     late_ns = _late_ns(found[CONTROL].packets)
     acts = _judge_acts(path, found[ACTS], made.acts, trials[-1].duration_ns, late_ns)
     verdicts = {verdict for act in acts_on(path) for verdict in act.right[path.kind]}
@@ -148,7 +148,7 @@ def _judge_acts(
     path: PacketPath, trial: TrialDirectory, made: Mapping[str, Acts], length_ns: int, late_ns: int
 ) -> tuple[Confusion, ...]:
     window_ns = _WARM_UP_NS, _WARM_UP_NS + length_ns
-    found = explain_trial(trial.path, Options(over=f"{late_ns}ns"))
+    found = explain_trial(trial.path, Options(over=f"{late_ns}ns", every_gap=True))
     due = due_of(pq.read_table(trial.packets, columns=["due_ns", "flags"]))
     return tuple(
         confuse_packets(

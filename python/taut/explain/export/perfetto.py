@@ -19,8 +19,9 @@ from taut.explain.arrays import Ints, Mask
 from taut.explain.causes import CAUSES
 from taut.explain.export.perfetto_format import PerfettoWriter
 from taut.explain.judge.verdicts import LETTERS, GapVerdicts
-from taut.explain.read.events import Events
+from taut.explain.read.events import events_together
 from taut.explain.read.names import Names, softirq_name, vector_name
+from taut.explain.read.recorded import Recorded
 from taut.explain.tell.gaps import shares_of
 from taut.explain.tell.result import Explanation
 from taut.records.layout import EVENT_KINDS
@@ -213,20 +214,23 @@ def _draw_segments(
 
 
 def _draw_events(
-    writer: PerfettoWriter, root: int, events: Events, names: Names, windows: _Windows
+    writer: PerfettoWriter, root: int, recorded: Recorded, names: Names, windows: _Windows
 ) -> int:
     """Draw each kernel event as a moment on its CPU."""
-    rows = np.flatnonzero(_inside(windows, events.time_ns, events.time_ns))
-    parent = writer.track("kernel events", root) if len(rows) else 0
-    for cpu in np.unique(events.cpu[rows]).tolist():
+    parts = (window.own for window in recorded.windows())
+    events = events_together(
+        [part.take(_inside(windows, part.time_ns, part.time_ns)) for part in parts]
+    )
+    parent = writer.track("kernel events", root) if len(events) else 0
+    for cpu in np.unique(events.cpu).tolist():
         track = writer.track(f"cpu {cpu}", parent)
-        own = events.take(rows[events.cpu[rows] == cpu])
+        own = events.take(events.cpu == cpu)
         columns = (own.time_ns, own.kind, own.thread, own.arg0, own.arg1)
         for at, kind, thread, arg0, arg1 in zip(*(c.tolist() for c in columns), strict=True):
             word = EVENT_KINDS[kind] or "unknown"
             name = f"{word} {_about(word, arg0, arg1, names)}".strip()
             writer.instant(track, name, at, thread=names.thread(thread), arg0=arg0, arg1=arg1)
-    return len(rows)
+    return len(events)
 
 
 def _about(kind: str, arg0: int, arg1: int, names: Names) -> str:

@@ -58,9 +58,19 @@ class _Weights:
 
 
 def judge(
-    spans: Spans, segments: Segments, shares: Shares, facts: Facts, marks: "Marks"
+    spans: Spans,
+    segments: Segments,
+    shares: Shares,
+    facts: Facts,
+    marks: "Marks",
+    throttled_ns: int | None = None,
 ) -> GapVerdicts:
-    """Give every gap its verdict."""
+    """Give every gap its verdict.
+
+    `throttled_ns`: for how long their thread was throttled, where these are not all of its gaps.
+    """
+    if throttled_ns is None:
+        throttled_ns = throttled_in(segments)
     n = len(spans)
     weights = _weigh(spans, shares)
     half = (spans.length_ns + 1) // 2
@@ -77,7 +87,7 @@ def judge(
     cause[seen] = shares.cause[row]
     visit = np.full(n, -1, np.int64)
     visit[seen] = shares.visit[row]
-    of_seen = _grades(segments, shares, facts, row)
+    of_seen = _grades(segments, shares, facts, row, throttled_ns)
     grade[seen] = np.where(is_combined[seen], np.maximum(of_seen, C), of_seen)
 
     cause[spans.is_skipped] = NUMBER[causes.UNKNOWN]
@@ -103,7 +113,7 @@ def _weigh(spans: Spans, shares: Shares) -> _Weights:
     return _Weights(spans.length_ns - explained - work, explained, top, top_weight, work)
 
 
-def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints:
+def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints, throttled_ns: int) -> Ints:
     """A where the sender is proved or a counter agrees in number with the events, else B."""
     agrees = np.zeros(N_CAUSES, bool)
     for name in facts.agreeing:
@@ -112,16 +122,20 @@ def _grades(segments: Segments, shares: Shares, facts: Facts, row: Ints) -> Ints
     cause = shares.cause[row]
     is_sure = agrees[cause] | (can_join[cause] & segments.visit_joined[shares.visit[row]])
     is_throttled = cause == NUMBER[causes.THROTTLED]
-    return np.where(is_throttled, _throttled(segments, facts), np.where(is_sure, A, B))
+    return np.where(is_throttled, _throttled(throttled_ns, facts), np.where(is_sure, A, B))
 
 
-def _throttled(segments: Segments, facts: Facts) -> int:
+def throttled_in(segments: Segments) -> int:
+    """Give the ns for which a thread was throttled."""
+    return int(segments.length_ns[segments.cause == NUMBER[causes.THROTTLED]].sum())
+
+
+def _throttled(found_ns: int, facts: Facts) -> int:
     """Grade a verdict of throttling: a guess, unless the control group's own counter agrees.
 
     No event says that a quota was used up. The counter is too long where other threads of the group
     were throttled as well.
     """
-    found_ns = int(segments.length_ns[segments.cause == NUMBER[causes.THROTTLED]].sum())
     if any(_ONE_IN * abs(ns - found_ns) <= found_ns for ns in facts.throttled_ns):
         return A
     return B if any(ns > found_ns for ns in facts.throttled_ns) else D

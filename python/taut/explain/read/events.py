@@ -1,6 +1,6 @@
 """The kernel's events of a trial as arrays, and trace.json beside them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class Events:
     def __len__(self) -> int:
         return len(self.time_ns)
 
-    def take(self, chosen: Ints | Mask) -> "Events":
+    def take(self, chosen: Ints | Mask | slice) -> "Events":
         """Give the chosen rows."""
         return Events(
             self.time_ns[chosen],
@@ -112,6 +112,12 @@ def _kinds(names: pa.Array) -> Numbers:
     return found
 
 
+def events_together(parts: Sequence[Events]) -> Events:
+    """Make one of parts that follow one another."""
+    columns = zip(*(vars(part).values() for part in parts), strict=True)
+    return Events(*(np.concatenate(column) for column in columns))
+
+
 def no_events() -> Events:
     none = np.empty(0, np.int64)
     return Events(none, none, none, none.astype(np.uint8), none.astype(np.uint64), none)
@@ -122,9 +128,13 @@ def read_events(trial: Path) -> Events | None:
     path = trial / EVENTS
     if not path.is_file():
         return None
+    return events_of(event_batches(path), pq.read_metadata(path).num_rows)
+
+
+def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """Read a file of events as events_of wants it."""
     columns = [name for name, _ in _TYPES]
-    batches = read_batches(path, columns, _BATCH, dictionaries=["kind"])
-    return events_of(batches, pq.read_metadata(path).num_rows)
+    return read_batches(path, columns, _BATCH, dictionaries=["kind"])
 
 
 def read_notes(trial: Path) -> TraceNotes:

@@ -54,13 +54,31 @@ def facts_of(
     is_traced: bool,
 ) -> Facts:
     """Compare the counters before and after, and both with the events between."""
+    recorded = recorded_of(events, core, thread, notes) if is_whole(events) else {}
+    return facts_from(recorded, notes, core, thread, is_guest, is_traced)
+
+
+def recorded_of(events: Events, core: int, thread: int | None, notes: TraceNotes) -> dict[str, int]:
+    """Count the events that a counter counts, too, by the cause they are of."""
+    counts = {cause.id: n_recorded(events, cause.counter, core, thread, notes) for cause in CAUSES}
+    return {cause: n for cause, n in counts.items() if n is not None}
+
+
+def facts_from(
+    recorded: Mapping[str, int],
+    notes: TraceNotes,
+    core: int,
+    thread: int | None,
+    is_guest: bool | None,
+    is_traced: bool,
+) -> Facts:
+    """Do so by the number of events of each cause (recorded_of); empty: not all were kept."""
     moved = _moved(notes, core, thread)
     counted = {}
-    for cause in CAUSES if is_whole(events) else ():
-        recorded = n_recorded(events, cause.counter, core, thread, notes)
-        by = None if recorded is None else moved.by(cause.counter)
-        if recorded is not None and by is not None:
-            counted[cause.id] = Counted(recorded, by)
+    for cause in CAUSES:
+        by = moved.by(cause.counter) if cause.id in recorded else None
+        if by is not None:
+            counted[cause.id] = Counted(recorded[cause.id], by)
     lacks = tuple(e for e in _ESSENTIAL if any(e == missing for missing, _ in notes.missing))
     return Facts(
         counted,

@@ -38,10 +38,14 @@ class Senders:
     n_joined: int
 
 
-def join_senders(events: Events) -> Senders:
-    """Find the sender of each call_entry and each reschedule interrupt."""
+def join_senders(events: Events, n_before: int = 0) -> Senders:
+    """Find the sender of each call_entry and each reschedule interrupt.
+
+    The first `n_before` events count as senders only.
+    """
     sender_of = np.full(len(events), -1, np.int64)
     calls = events.of("call_entry") & (events.arg0 != 0)
+    calls[:n_before] = False
     _join_calls(events, sender_of)
     _join_reschedules(events, sender_of)
     return Senders(

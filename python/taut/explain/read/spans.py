@@ -1,6 +1,6 @@
 """The gaps of one polling thread: when it did not come round in its loop."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from taut.explain.read.events import Events
 Stretches = tuple[Ints, Ints]
 """Starts and ends in ns, in order and not overlapping."""
 
-_NONE: Stretches = (np.empty(0, np.int64), np.empty(0, np.int64))
+NO_STRETCHES: Stretches = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Spans:
     is_lost: Mask  # events of that core were lost in it
     per_packet_ns: int = 0
     """The ns that the thread's own log allows for each packet before it logs a gap."""
-    skipped: Stretches = _NONE
+    skipped: Stretches = NO_STRETCHES
     """Stretches whose events were not kept, since no packet was late (--trace tail)."""
     window_ns: tuple[int, int] | None = None
     """From when to when the trace ran; None: not known."""
@@ -52,6 +52,16 @@ class Spans:
             return self.is_skipped
         first, last = self.window_ns
         return self.is_skipped | (self.start_ns < first) | (self.end_ns > last)
+
+    def take(self, chosen: Mask | slice) -> "Spans":
+        """Give the chosen gaps."""
+        return replace(
+            self,
+            start_ns=self.start_ns[chosen],
+            end_ns=self.end_ns[chosen],
+            n_packets=self.n_packets[chosen],
+            is_lost=self.is_lost[chosen],
+        )
 
     def was_skipped(self, gap: int) -> bool:
         """Whether not all events of one gap were kept."""

@@ -1,7 +1,8 @@
 """Gaps with their verdicts: as sums, and one by one."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from taut.explain.judge.one_line import OneLine
 from taut.explain.judge.verdicts import LETTERS, D, GapVerdicts, missing_words
 from taut.explain.read.gaps import Rest
 from taut.explain.read.names import Names
+from taut.explain.read.spans import Spans
 from taut.explain.tell.result import GapStory, GapTotal, Share
 
 ENTRY_AND_EXIT, OWN_PACKETS, RESIDUAL = "entry and exit", "own packets", "residual"
@@ -23,25 +25,60 @@ _MOST_THREADS = 3
 
 def gap_totals(verdicts: Sequence[GapVerdicts], names: Names) -> tuple[GapTotal, ...]:
     """Count and sum the gaps of each thread by cause, the most time first."""
-    found = []
+    sums = GapSums()
     for one in verdicts:
-        length = one.spans.length_ns
-        for number in np.unique(one.cause):
-            is_own = one.cause == number
-            own, n_doubtful = length[is_own], int(np.count_nonzero(one.grade[is_own] == D))
-            taken = _taken_by(one, int(number))
+        sums.add(one)
+    return sums.totals(names)
+
+
+@dataclass
+class _Sum:
+    n: int = 0
+    total_ns: int = 0
+    worst_ns: int = 0
+    n_doubtful: int = 0
+    by: Counter[int] = field(default_factory=Counter)
+
+
+class GapSums:
+    """Number and time of gaps by thread and cause; nothing of single gaps is kept."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, int], _Sum] = {}
+
+    def add(self, verdicts: GapVerdicts) -> None:
+        """Count some gaps of one thread."""
+        length = verdicts.spans.length_ns
+        for number in np.unique(verdicts.cause).tolist():
+            is_own = verdicts.cause == number
+            own = length[is_own]
+            found = self._sums.setdefault((verdicts.spans.thread, number), _Sum())
+            found.n += len(own)
+            found.total_ns += int(own.sum())
+            found.worst_ns = max(found.worst_ns, int(own.max()))
+            found.n_doubtful += int(np.count_nonzero(verdicts.grade[is_own] == D))
+            found.by.update(_taken_by(verdicts, number))
+
+    def totals(self, names: Names) -> tuple[GapTotal, ...]:
+        """Give the sums of each thread, the most time first."""
+        found = []
+        for (thread, number), of in sorted(
+            self._sums.items(), key=lambda one: (one[0][0], -one[1].total_ns, one[0][1])
+        ):
+            taken = sorted(of.by.items(), key=lambda one: (-one[1], one[0]))[:_MOST_THREADS]
+            cause = CAUSES[number].id
             found.append(
                 GapTotal(
-                    one.spans.thread,
-                    CAUSES[number].id,
-                    len(own),
-                    int(own.sum()),
-                    int(own.max()),
-                    {names.thread(thread): ns for thread, ns in taken},
-                    count_guesses(CAUSES[number].id, {"D": n_doubtful}),
+                    thread,
+                    cause,
+                    of.n,
+                    of.total_ns,
+                    of.worst_ns,
+                    {names.thread(by): ns for by, ns in taken},
+                    count_guesses(cause, {"D": of.n_doubtful}),
                 )
             )
-    return tuple(sorted(found, key=lambda total: (total.thread, -total.total_ns)))
+        return tuple(found)
 
 
 def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTotal, ...]:
@@ -59,18 +96,17 @@ def with_rest(totals: Sequence[GapTotal], rest: Sequence[Rest]) -> tuple[GapTota
     return tuple(sorted(found.values(), key=lambda total: (total.thread, -total.total_ns)))
 
 
-def _taken_by(verdicts: GapVerdicts, cause: int) -> list[tuple[int, int]]:
-    """Give the threads that had, or sent what had, most of the core's time in a cause's gaps."""
+def _taken_by(verdicts: GapVerdicts, cause: int) -> dict[int, int]:
+    """Give by thread how long it, or what it sent, had the core in a cause's gaps, in ns."""
     segments = verdicts.segments
     if not len(segments.span):
-        return []
+        return {}
     by = segments.visit_by[segments.visit]
     own = (verdicts.cause[segments.span] == cause) & (by >= 0)
     threads, index = np.unique(by[own], return_inverse=True)
     total = np.zeros(len(threads), np.int64)
     np.add.at(total, index, segments.length_ns[own])
-    order = np.argsort(-total, kind="stable")[:_MOST_THREADS]
-    return [(int(threads[k]), int(total[k])) for k in order]
+    return dict(zip(threads.tolist(), total.tolist(), strict=True))
 
 
 def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
@@ -138,8 +174,12 @@ def worst_gaps(verdicts: Sequence[GapVerdicts], n: int) -> tuple[GapStory, ...]:
 
 def _longest(verdicts: GapVerdicts, n: int) -> list[tuple[int, int]]:
     length = verdicts.spans.length_ns
-    order = np.argsort(-length, kind="stable")[:n]
-    return [(int(g), int(length[g])) for g in order]
+    return [(gap, int(length[gap])) for gap in longest_gaps(verdicts.spans, n).tolist()]
+
+
+def longest_gaps(spans: Spans, n: int) -> Ints:
+    """Give the positions of the n longest gaps, the longest first."""
+    return np.argsort(-spans.length_ns, kind="stable")[:n]
 
 
 def cause_of_gap(line: OneLine, gap: Ints) -> tuple[Ints, Ints]:

@@ -5,8 +5,9 @@ sender. Thread numbers are left out: the same offender of several trials is then
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -42,8 +43,12 @@ def offenders_of(
     device: OneLine | None,
     generator: OneLine | None,
     rest: Sequence[Rest] = (),
+    stalls: Mapping[str, "StallSums"] = MappingProxyType({}),
 ) -> tuple[Offender, ...]:
-    """Give the offenders of one trial; `rest` are gaps of which only the length is known."""
+    """Give the offenders of one trial; `rest` are gaps of which only the length is known.
+
+    `stalls` are, by thread, the sums over all of its gaps, where more were judged than are kept.
+    """
     found: list[Offender] = []
     blamed = np.zeros(len(judged.tail), bool)
     cores: dict[str, int] = {}
@@ -51,10 +56,15 @@ def offenders_of(
         gaps = np.where(np.isin(judged.blame.relation, relations), judged.blame.gap, -1)
         for thread, verdicts in enumerate(() if line is None else line.verdicts):
             cores[verdicts.spans.thread] = verdicts.spans.core
+            sums = stalls.get(verdicts.spans.thread)
+            if sums is None:
+                sums = StallSums()
+                sums.add(verdicts)
+            gap = np.full(len(gaps), -1)
             if line is not None and len(verdicts.spans):
                 gap = line.of_thread(thread, gaps)
-                found += _of_gaps(verdicts, judged, gap)
-                blamed |= gap >= 0
+            found += _of_gaps(verdicts, sums, judged, gap)
+            blamed |= gap >= 0
     found += _without_gap(judged, ~blamed)
     found += [_unknown(more, cores.get(more.thread)) for more in rest if more.n]
     return together(found)
@@ -92,32 +102,62 @@ def _role(thread: str) -> str:
     return GENERATOR_CORE if thread == MEASURER else DEVICE_CORE
 
 
-def _of_gaps(verdicts: GapVerdicts, judged: JudgedTail, gap: Ints) -> list[Offender]:
+class StallSums:
+    """Number and time of one thread's stalls by whom they are blamed on."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[int, str], tuple[int, int, int]] = {}
+
+    def add(self, verdicts: GapVerdicts) -> None:
+        """Count some gaps of the thread."""
+        keys, index = _keys(verdicts)
+        taken = np.zeros(len(keys), np.int64)
+        np.add.at(taken, index, verdicts.spans.length_ns)
+        n = np.bincount(index, minlength=len(keys))
+        guesses = np.bincount(index[verdicts.grade == D], minlength=len(keys))
+        rows = zip(n.tolist(), guesses.tolist(), taken.tolist(), strict=True)
+        for key, (more, more_guesses, more_ns) in zip(keys, rows, strict=True):
+            of, of_guesses, of_ns = self._sums.get(key, (0, 0, 0))
+            self._sums[key] = of + more, of_guesses + more_guesses, of_ns + more_ns
+
+    def items(self) -> Iterable[tuple[tuple[int, str], tuple[int, int, int]]]:
+        """Give by cause and who: number of stalls, guesses among them, ns taken."""
+        return self._sums.items()
+
+
+def _keys(verdicts: GapVerdicts) -> tuple[list[tuple[int, str]], Ints]:
+    """Give causes with who it was, and for each gap the position of its own among them."""
+    n = len(verdicts.segments.details)
+    both, of_gap = np.unique(verdicts.cause * n + _detail(verdicts), return_inverse=True)
+    number: dict[tuple[int, str], int] = {}
+    at: list[int] = []
+    for one in both.tolist():
+        key = one // n, who_of(verdicts.segments.details[one % n])
+        at.append(number.setdefault(key, len(number)))
+    return list(number), np.array(at, np.int64)[of_gap]
+
+
+def _of_gaps(
+    verdicts: GapVerdicts, sums: StallSums, judged: JudgedTail, gap: Ints
+) -> list[Offender]:
     """Give the offenders of one thread's gaps; `gap` is the one each packet is blamed on, or -1."""
-    n_details = len(verdicts.segments.details)
-    keys, index = np.unique(verdicts.cause * n_details + _detail(verdicts), return_inverse=True)
+    keys, index = _keys(verdicts)
     late = (gap >= 0) & judged.tail.is_late
     by_packet = index[gap[late]]
     worst = np.zeros(len(keys), np.int64)
     np.maximum.at(worst, by_packet, judged.excess_ns[late])
-    taken = np.zeros(len(keys), np.int64)
-    np.add.at(taken, index, verdicts.spans.length_ns)
-    columns = (
-        np.bincount(index, minlength=len(keys)),
-        np.bincount(index, weights=verdicts.grade == D, minlength=len(keys)).astype(np.int64),
-        taken,
-        np.bincount(by_packet, minlength=len(keys)),
-        worst,
-    )
+    n_packets = np.bincount(by_packet, minlength=len(keys)).tolist()
+    hit = dict(zip(keys, zip(n_packets, worst.tolist(), strict=True), strict=True))
     return [
         Offender(
             _role(verdicts.spans.thread),
             verdicts.spans.core,
-            CAUSES[key // n_details].id,
-            who_of(verdicts.segments.details[key % n_details]),
-            *numbers,
+            CAUSES[cause].id,
+            who,
+            *stalls,
+            *hit.get((cause, who), (0, 0)),
         )
-        for key, *numbers in zip(keys.tolist(), *(c.tolist() for c in columns), strict=True)
+        for (cause, who), stalls in sums.items()
     ]
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 from taut.explain.causes import BY_ID
 from taut.explain.grades import count_guesses, title_words
 from taut.explain.judge.verdicts import GapVerdicts
-from taut.explain.read.events import Events, TraceNotes
+from taut.explain.read.events import TraceNotes
+from taut.explain.read.recorded import Recorded
 from taut.explain.tell.gap_table import gap_table
 from taut.explain.walk.calibrate import Calibration
 from taut.records.documents.explanation import CountersMoved, Offender, VetoCounts
@@ -28,6 +29,8 @@ class Options:
     device_thread: int | None = None
     """Thread ids; None: found in the events."""
     generator_thread: int | None = None
+    every_gap: bool = False
+    """Whether every gap's verdict is kept, however long the trace is."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,10 @@ class Source:
     """What an explanation was made from; needed to draw it (export/perfetto.py)."""
 
     trial: Path | None  # its folder; None: a process without packets
-    events: Events
+    events: Recorded
     notes: TraceNotes
-    verdicts: tuple[GapVerdicts, ...]  # one for each thread
+    verdicts: tuple[GapVerdicts, ...]
+    """One for each thread; of a long trace those gaps that may be told one by one."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,7 @@ class Explanation:
 
     @property
     def gaps(self) -> pa.Table:
-        """Every gap that was judged, with GAP_COLUMNS; made anew each time it is asked for."""
+        """Every gap whose verdict was kept, with GAP_COLUMNS; each time it is asked for anew."""
         return gap_table(self.source.verdicts)
 
     def share_of(self, cause: str) -> float:

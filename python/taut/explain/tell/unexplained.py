@@ -25,7 +25,7 @@ def why_not(trial: Path, document: TrialDocument) -> str | None:
     return None
 
 
-def conditions(normal: Normal, events: Events | None) -> list[str]:
+def conditions(normal: Normal, events: Events) -> list[str]:
     """Say under which conditions a trial was explained, where they are not the usual ones."""
     words = []
     if normal.is_overloaded:
@@ -35,7 +35,7 @@ def conditions(normal: Normal, events: Events | None) -> list[str]:
             "packet waited in a queue; lateness counts from nothing, and what no stall covers by "
             "half is queueing"
         )
-    if events is not None and not is_whole(events):
+    if not is_whole(events):
         words.append(
             "tail trace: only events around late packets were kept, so that no counter can agree "
             "in number; a verdict is of grade A only where its sender is proved"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask
+from taut.explain.arrays import Ints, Mask, Numbers
 from taut.explain.read.spans import Spans, covered_ns
 from taut.explain.walk.segments import CLASS_NUMBER, ENTRY_CLASSES, Segments
 
@@ -68,23 +68,41 @@ _INTERRUPTS = frozenset(ENTRY_CLASSES) - {"none", "switch", "page_fault", "sysca
 
 def calibrate(threads: Sequence[tuple[Spans, Segments]]) -> Calibration:
     """Learn from the gaps of all threads of a trial."""
-    classes, costs = [], []
-    empty_gaps = empty_ns = watched_ns = 0
+    lessons = Lessons()
     for spans, segments in threads:
-        entry, cost = _single_visits(spans, segments)
-        classes.append(entry)
-        costs.append(cost)
-        held = np.bincount(segments.visit_span, minlength=len(spans)) > 0
-        empty = ~held & _is_whole(spans) & (spans.n_packets == 0)
-        empty_gaps += int(np.count_nonzero(empty))
-        empty_ns += int(spans.length_ns[empty].sum())
+        lessons.watch(spans)
+        lessons.add(spans, segments)
+    return lessons.learnt()
+
+
+class Lessons:
+    """What the gaps of a trial teach, a part of them at a time."""
+
+    def __init__(self) -> None:
+        self._classes: list[Numbers] = [np.empty(0, np.uint8)]
+        self._costs: list[Ints] = [np.empty(0, np.int64)]
+        self._empty_gaps = self._empty_ns = self._watched_ns = 0
+
+    def watch(self, spans: Spans) -> None:
+        """Count the time in which one thread was watched; of all of its gaps."""
         if len(spans):
             bounds = int(spans.start_ns[0]), int(spans.end_ns[-1])
-            watched_ns += bounds[1] - bounds[0] - covered_ns(spans.skipped, *bounds)
-    if not classes:
-        return Calibration()
-    found = _by_class(np.concatenate(classes), np.concatenate(costs))
-    return Calibration(found, empty_gaps, empty_ns, watched_ns)
+            self._watched_ns += bounds[1] - bounds[0] - covered_ns(spans.skipped, *bounds)
+
+    def add(self, spans: Spans, segments: Segments) -> None:
+        """Learn from some gaps of one thread."""
+        entry, cost = _single_visits(spans, segments)
+        self._classes.append(entry.astype(np.uint8))
+        self._costs.append(cost)
+        held = np.bincount(segments.visit_span, minlength=len(spans)) > 0
+        empty = ~held & _is_whole(spans) & (spans.n_packets == 0)
+        self._empty_gaps += int(np.count_nonzero(empty))
+        self._empty_ns += int(spans.length_ns[empty].sum())
+
+    def learnt(self) -> Calibration:
+        """Give what all of them teach."""
+        found = _by_class(np.concatenate(self._classes), np.concatenate(self._costs))
+        return Calibration(found, self._empty_gaps, self._empty_ns, self._watched_ns)
 
 
 def _is_whole(spans: Spans) -> Mask:
@@ -105,7 +123,7 @@ def _single_visits(spans: Spans, segments: Segments) -> tuple[Ints, Ints]:
     return entry[fit], (spans.length_ns - net)[fit]
 
 
-def _by_class(entry: Ints, cost: Ints) -> dict[str, EntryCost]:
+def _by_class(entry: Numbers, cost: Ints) -> dict[str, EntryCost]:
     found = {}
     for number, name in enumerate(ENTRY_CLASSES):
         measured = _cost(cost[entry == number])

@@ -5,6 +5,7 @@ polls leaves its core only when it is made to. One that sleeps waits for packets
 off its core is then no stall.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -95,16 +96,26 @@ def _slept_ns(events: Events, core: int, thread: int) -> int:
     return int((until - times[left]).sum())
 
 
-def find_thread(
+def find_thread(events: Events, core: int, starts: Ints, ends: Ints) -> int | None:
+    """Whose gaps these are: where a gap begins, the thread that polls is the one that runs."""
+    return most_met(threads_met(events, core, starts, ends))
+
+
+def most_met(threads: Counter[int]) -> int | None:
+    """Give the thread that was met most often; None: there is none."""
+    return min(threads, key=lambda thread: (-threads[thread], thread), default=None)
+
+
+def threads_met(
     events: Events, core: int, starts: Ints, ends: Ints, among: Collection[int] = ()
-) -> int | None:
-    """Whose gaps these are: where a gap begins, the thread that polls is the one that runs.
+) -> Counter[int]:
+    """Count by thread the gaps whose first event says that it ran.
 
     `among`: the threads it can be; empty: any.
     """
     rows = np.flatnonzero((events.cpu == core) & ~events.of(*ABOUT_OTHERS))
     if not len(rows) or not len(starts):
-        return None
+        return Counter()
     t = events.time_ns[rows]
     first = np.searchsorted(t, starts, side="left")
     known = (first < len(rows)) & (t[np.minimum(first, len(rows) - 1)] <= ends)
@@ -115,7 +126,5 @@ def find_thread(
         events.thread[at],
     )
     threads = threads[np.isin(threads, list(among)) if among else threads != 0]
-    if not len(threads):
-        return None
     values, counts = np.unique(threads, return_counts=True)
-    return int(values[np.argmax(counts)])
+    return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
