@@ -66,26 +66,28 @@ class _Walk:
         self._open = self.contexts.open
         self._threads = watched.threads
         self._before = watched.before  # 0 as soon as the thread is seen or woken
-        named: dict[str, Callable[[int, int, int], None]] = {
-            "irq_entry": self._irq_entry,
-            "irq_exit": self._interrupt_exit,
-            "vector_entry": self._vector_entry,
-            "vector_exit": self._interrupt_exit,
-            "softirq_entry": self._softirq_entry,
-            "softirq_exit": self._softirq_exit,
-            "timer_entry": self._timer_entry,
-            "call_entry": self._call_entry,
-            "call_exit": self._call_exit,
-            "tlb_flush": self._tlb_flush,
-            "switch": self._switch,
-            "wakeup": self._wakeup,
-            "work_entry": self._work_entry,
-            "work_exit": self._work_exit,
-            "page_fault": self._page_fault,
-            "syscall_entry": self._syscall_entry,
-            "syscall_exit": self._syscall_exit,
-            "nmi": self._nmi,
-            "lost": self._lost,
+        # Functions, not methods of this object: with a reference to itself it, and the events it
+        # holds, would stay in memory until the garbage is looked through.
+        named: dict[str, Callable[[_Walk, int, int, int], None]] = {
+            "irq_entry": _Walk._irq_entry,
+            "irq_exit": _Walk._interrupt_exit,
+            "vector_entry": _Walk._vector_entry,
+            "vector_exit": _Walk._interrupt_exit,
+            "softirq_entry": _Walk._softirq_entry,
+            "softirq_exit": _Walk._softirq_exit,
+            "timer_entry": _Walk._timer_entry,
+            "call_entry": _Walk._call_entry,
+            "call_exit": _Walk._call_exit,
+            "tlb_flush": _Walk._tlb_flush,
+            "switch": _Walk._switch,
+            "wakeup": _Walk._wakeup,
+            "work_entry": _Walk._work_entry,
+            "work_exit": _Walk._work_exit,
+            "page_fault": _Walk._page_fault,
+            "syscall_entry": _Walk._syscall_entry,
+            "syscall_exit": _Walk._syscall_exit,
+            "nmi": _Walk._nmi,
+            "lost": _Walk._lost,
         }
         self._handlers = {KIND[kind]: handler for kind, handler in named.items()}
         self._foreign = {KIND[kind] for kind in ABOUT_OTHERS}
@@ -100,7 +102,7 @@ class _Walk:
             return
         handler = self._handlers.get(kind)
         if handler is not None:
-            handler(t, *args)
+            handler(self, t, *args)
 
     def _resync(self, t: int, thread: int) -> None:
         """Correct who runs, after a lost switch, by the thread that the event names."""
