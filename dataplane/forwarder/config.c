@@ -132,7 +132,7 @@ static void describe(struct json *json)
 static const char *const examples[] = {
 	"--port memif:a --port memif:b --nf mac_swap",
 	"--port memif:a --port memif:b --transmit buffered:32,100us",
-	"--port virtio:a --port virtio:b --wait adaptive",
+	"--port vhost:a --port vhost:b --wait adaptive",
 	NULL,
 };
 

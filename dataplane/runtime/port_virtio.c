@@ -1,5 +1,6 @@
 // The guest's end of a virtio link, without a guest: a process shares its memory with whoever is
-// the vhost end (port_vhost.c, a virtual switch, QEMU's vhost-user). Has receive interrupts.
+// the vhost end (port_vhost.c, a virtual switch, QEMU's vhost-user). Has receive interrupts. As a
+// server it is not ready before its peer has come: DPDK 22.11 waits in accept().
 
 #include "port_socket.h"
 

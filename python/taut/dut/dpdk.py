@@ -15,7 +15,7 @@ PATH_WORDS = {
     "memif": "memif (shared memory between two processes)",
     "veth": "veth, AF_PACKET at both ends",
     "xdp": "veth, AF_XDP at the device, AF_PACKET at the generator",
-    "virtio": "virtio, virtio_user at the device, vhost-user at the generator",
+    "virtio": "virtio, vhost-user at the device, virtio_user at the generator",
     "pci": "NIC ports",
 }
 

@@ -1,7 +1,8 @@
 """virtio: a virtio link between two processes, as between a guest and its host.
 
-The device is the guest's end (virtio_user), the generator the host's (vhost-user), which copies the
-packets. Unlike memif, the device can sleep until a packet interrupts it.
+The device is the host's end (vhost-user), which copies the packets, the generator the guest's
+(virtio_user): that one would wait for its peer before it is ready. Unlike memif, the device can
+sleep until a packet interrupts it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,8 +39,8 @@ class VirtioLinkKind:
             yield [
                 Link(
                     kind=self.name,
-                    generator_port=port_text("vhost", socket, role="client"),
-                    device_port=port_text("virtio", socket, role="server"),
+                    generator_port=port_text("virtio", socket, role="client"),
+                    device_port=port_text("vhost", socket, role="server"),
                     socket=socket,
                 )
                 for socket in sockets
