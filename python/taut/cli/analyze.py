@@ -125,7 +125,7 @@ def analyze(
     A table, a report and a run directory like that of `taut run`; docs/matching.md defines lost,
     duplicate, ambiguous and the other classes.
     """
-    engine_kind(engine or "duckdb", engine_url)
+    _check_engine(engine, engine_url)
     _check_name(name)
     _check_captures(ingress, egress, reads_twice=remove is not None)
     options = MatchOptions(
@@ -154,6 +154,11 @@ def analyze(
     if as_json:
         json.dump(plain(document), sys.stdout)
         print()
+
+
+def _check_engine(engine: str | None, url: str | None) -> None:
+    # Without one a URL is of no use, as with one that runs inside taut.
+    engine_kind(engine or "duckdb", url)
 
 
 def _check_name(name: str) -> None:
