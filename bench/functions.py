@@ -22,6 +22,7 @@ import numpy as np
 
 import function_input
 from harness import Bench, Variant, abba, heading, opened, progress, spread, table
+from taut.dut.driver import DriverOptions
 from taut.dut.drivers import DRIVERS
 from taut.host.dpdk import dpdk_version
 
@@ -137,7 +138,7 @@ def is_asked(variant: Variant, options: argparse.Namespace) -> bool:
     return variant.label == REFERENCE or variant.label.startswith(tuple(options.only))
 
 
-def options_of(variant: Variant) -> object:
+def options_of(variant: Variant) -> DriverOptions:
     return DRIVERS[variant.driver].options_type(**variant.options)
 
 
