@@ -29,14 +29,21 @@ def host_tables(without: Sequence[str]) -> list[str]:
     return [f'[[host]]\nname = "{AS_FOUND}"', f'[[host]]\nname = "{TRIMMED}"\n{profile}']
 
 
-def device_table(name: str, driver: str, nf: Sequence[str] = (), link: str | None = None) -> str:
+def device_table(
+    name: str, driver: str, nf: Sequence[str] = (), link: str | None = None, wait: str | None = None
+) -> str:
     """Write one device as TOML."""
     lines = ["[[device]]", f'name = "{name}"', f'driver = "{driver}"']
     if link is not None:
         lines.append(f'link = "{link}"')
+    options = []
     if nf:
         words = ", ".join(f'"{word}"' for word in nf)
-        lines.append(f"options = {{ nf = [{words}] }}")
+        options.append(f"nf = [{words}]")
+    if wait is not None:
+        options.append(f'wait = "{wait}"')
+    if options:
+        lines.append(f"options = {{ {', '.join(options)} }}")
     return "\n".join(lines)
 
 
