@@ -80,15 +80,24 @@ class RunningKernel:
         return [link for link in self._needs if link not in there]
 
 
-def kernel_version() -> str:
-    """Name the kernel, as results name it."""
-    return f"Linux {release()}"
+class KernelDriver:
+    """What drivers of the kernel itself say alike; each adds what it is called, and `running`."""
 
+    n_links = 2
+    link_kinds = ("veth",)
 
-def waiting_of(options: DriverOptions) -> Waiting:
-    """It sleeps: each packet wakes its core; in the sender's softirq nobody is woken."""
-    sender = cast(KernelOptions, options).placement == "sender"
-    return Waiting.POLLS if sender else Waiting.SLEEPS
+    def version(self) -> str:
+        """Name the kernel, as results name it."""
+        return f"Linux {release()}"
+
+    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
+        """None: it has no process."""
+        return 0
+
+    def waits(self, options: DriverOptions) -> Waiting:
+        """It sleeps: each packet wakes its core; in the sender's softirq nobody is woken."""
+        sender = cast(KernelOptions, options).placement == "sender"
+        return Waiting.POLLS if sender else Waiting.SLEEPS
 
 
 def place(namespace: str, ports: Sequence[str], cores: CpuSet, options: DriverOptions) -> list[str]:

@@ -6,14 +6,7 @@ from pathlib import Path
 
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
-from taut.dut.kernel_device import (
-    KernelOptions,
-    RunningKernel,
-    kernel_version,
-    place,
-    waiting_of,
-)
-from taut.host.situation import Waiting
+from taut.dut.kernel_device import KernelDriver, KernelOptions, RunningKernel, place
 from taut.testbed import netlink
 from taut.testbed.link import STATION_MACS, Link
 from taut.testbed.scope import RunScope
@@ -24,27 +17,15 @@ class LinuxBridgeOptions(KernelOptions):
     """Where the bridge works."""
 
 
-class LinuxBridgeDriver:
+class LinuxBridgeDriver(KernelDriver):
     """Builds a bridge over the device's ends of two veth links."""
 
     name = "linux_bridge"
     summary = "the kernel's bridge over veth, its work moved to the device's core"
-    n_links = 2
-    link_kinds = ("veth",)
     options_type: type[DriverOptions] = LinuxBridgeOptions
 
     def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
         return needs_root("veth")
-
-    def version(self) -> str:
-        return kernel_version()
-
-    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        return 0
-
-    def waits(self, options: DriverOptions) -> Waiting:
-        """It sleeps, but in the sender's softirq."""
-        return waiting_of(options)
 
     @contextmanager
     def running(

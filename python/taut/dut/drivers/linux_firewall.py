@@ -15,9 +15,8 @@ from pydantic import Field
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
 from taut.dut.kernel_counters import count_lost, tables_full
-from taut.dut.kernel_device import RunningKernel, kernel_version, place, waiting_of
+from taut.dut.kernel_device import KernelDriver, RunningKernel, place
 from taut.dut.kernel_router import (
-    N_PORTS,
     RoutingOptions,
     missing_for_routing,
     read_plan,
@@ -32,7 +31,6 @@ from taut.dut.kernel_rules import (
     read_rules,
     refused_by_nft,
 )
-from taut.host.situation import Waiting
 from taut.records.documents.json_form import JsonObject
 from taut.testbed import netlink
 from taut.testbed.link import Link
@@ -51,13 +49,11 @@ class LinuxFirewallOptions(RoutingOptions):
     )
 
 
-class LinuxFirewallDriver:
+class LinuxFirewallDriver(KernelDriver):
     """Routes between the device's ends of two veth links, with rules at the forward hook."""
 
     name = "linux_firewall"
     summary = "the kernel's nftables and IP forwarding over veth, by the rules of taut's firewall"
-    n_links = N_PORTS
-    link_kinds = ("veth",)
     options_type: type[DriverOptions] = LinuxFirewallOptions
 
     def missing(self, options: DriverOptions) -> str | None:
@@ -71,16 +67,6 @@ class LinuxFirewallDriver:
             return lacks
         path = Path(given.rules)
         return refused_by_nft(path, read_rules(path, ["port0", "port1"]))
-
-    def version(self) -> str:
-        return kernel_version()
-
-    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        return 0
-
-    def waits(self, options: DriverOptions) -> Waiting:
-        """It sleeps, but in the sender's softirq."""
-        return waiting_of(options)
 
     @contextmanager
     def running(

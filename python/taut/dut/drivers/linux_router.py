@@ -8,16 +8,14 @@ from typing import cast
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
 from taut.dut.kernel_counters import count_lost
-from taut.dut.kernel_device import RunningKernel, kernel_version, place, waiting_of
+from taut.dut.kernel_device import KernelDriver, RunningKernel, place
 from taut.dut.kernel_router import (
-    N_PORTS,
     RoutingOptions,
     missing_for_routing,
     read_plan,
     route_between,
     stop_routing,
 )
-from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -26,28 +24,16 @@ class LinuxRouterOptions(RoutingOptions):
     """Where the kernel works, and the files it routes by."""
 
 
-class LinuxRouterDriver:
+class LinuxRouterDriver(KernelDriver):
     """Routes between the device's ends of two veth links."""
 
     name = "linux_router"
     summary = "the kernel's IP forwarding over veth, by the files of taut's router"
-    n_links = N_PORTS
-    link_kinds = ("veth",)
     options_type: type[DriverOptions] = LinuxRouterOptions
 
     def missing(self, options: DriverOptions) -> str | None:
         """Root, `ip`, or what is wrong with a file."""
         return missing_for_routing(cast(RoutingOptions, options))
-
-    def version(self) -> str:
-        return kernel_version()
-
-    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        return 0
-
-    def waits(self, options: DriverOptions) -> Waiting:
-        """It sleeps, but in the sender's softirq."""
-        return waiting_of(options)
 
     @contextmanager
     def running(
