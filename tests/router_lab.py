@@ -127,7 +127,8 @@ def _collect(sockets: Sequence[socket.socket], came: dict[int, tuple[int, bytes]
             return
         for sock in ready:
             frame, address = sock.recvfrom(2048)
-            if address[2] != socket.PACKET_OUTGOING:
+            # To groups the kernel speaks of itself: a report for ff02::2 would pass for number 2.
+            if address[2] not in (socket.PACKET_OUTGOING, socket.PACKET_MULTICAST):
                 came[struct.unpack("!I", frame[-4:])[0]] = (sockets.index(sock), frame)
 
 
