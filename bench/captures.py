@@ -7,7 +7,6 @@ bench. PostgreSQL runs on a smaller pair, and so does taut beside it.
 
 import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from capture_peers import PERCENTILES
-from harness import heading, progress, spread, table
+from harness import compiled, heading, progress, spread, table
 from make_pair import RECORD_LEN, VARIANTS, Pair, make_pair
 from processes import Run, run_process
 
@@ -151,13 +150,6 @@ def find_variants(programs: Path) -> list[Variant]:
     else:
         print("polars is not compared: it is not installed.\n")
     return found
-
-
-def compiled(programs: Path, name: str, *libraries: str) -> tuple[str]:
-    """Compile one C file of this folder."""
-    out = programs / name
-    subprocess.run(["cc", "-O2", "-o", out, BENCH / f"{name}.c", *libraries], check=True)
-    return (str(out),)
 
 
 def run(variant: Variant, files: Files, *, sampled: bool = False) -> Run:

@@ -4,9 +4,9 @@
 
 Two figures of each: how much comes through where more is offered than it can take, and how long
 packets take at a rate that all can. What is measured for a number of flows is measured in turn,
-forwards and backwards. The best turn of each stands first: on a virtual machine a line of memory
-takes 0.2 or 1 us from one processor to the other, depending on where the host has put them, and a
-trial meets one or the other. A flow is a destination in 10.0.0.0/8, which routes divide among them,
+forwards and backwards. The best turn of each stands first: where the host moves virtual processors,
+a line of memory takes 50 ns from one to the other or 250 (line.c), and a trial meets one or the
+other. A flow is a destination in 10.0.0.0/8, which routes divide among them,
 and to the firewall a connection. l3fwd keeps packets until it has 32 or 100 us are over, so its
 latency says nothing about its work.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import function_input
-from harness import Bench, Variant, abba, heading, opened, progress, table
+from harness import Bench, Variant, abba, best, heading, opened, progress, table
 from taut.dut.driver import DriverOptions
 from taut.dut.drivers import DRIVERS
 from taut.host.dpdk import dpdk_version
@@ -43,6 +43,8 @@ class Figures:
     mpps: list[float] = field(default_factory=list)
     p50_ns: list[float] = field(default_factory=list)
     p99_ns: list[float] = field(default_factory=list)
+    line_ns: list[float] = field(default_factory=list)
+    """Right before the trial of the rate."""
 
 
 Results = Mapping[int, Mapping[str, Figures]]
@@ -172,6 +174,7 @@ def measured(
             else:
                 figures.p50_ns.append(trial.percentile_ns("service", 0.5))
                 figures.p99_ns.append(trial.percentile_ns("service", 0.99))
+                figures.line_ns.append(trial.line_ns)
         progress(f"{variant.label}, {flows:,} flows: {figures.mpps[-1]:.2f} Mpkt/s")
     return found
 
@@ -190,6 +193,7 @@ def print_all(results: Results, options: argparse.Namespace) -> None:
     one("Mpkt/s", lambda figures: best(figures.mpps, max, 2))
     one("p50 ns", lambda figures: best(figures.p50_ns, min))
     one("p99 ns", lambda figures: best(figures.p99_ns, min))
+    one("line, ns", lambda figures: best(figures.line_ns, min))
 
 
 def print_router(results: Results) -> None:
@@ -217,15 +221,6 @@ def plain(results: Results) -> object:
         }
         for flows, by_label in results.items()
     }
-
-
-def best(values: Sequence[float], better: Callable[..., float], digits: int = 0) -> str:
-    """Write the best turn and the worst; `better` is max or min."""
-    counted = [value for value in values if not np.isnan(value)]
-    if not counted:
-        return "-"
-    worst = min(counted) if better is max else max(counted)
-    return f"{better(counted):.{digits}f} ({worst:.{digits}f})"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,8 @@ class Trial:
     document: dict[str, Any]
     histograms: np.ndarray[Any, Any]
     max_rss_kib: int
+    line_ns: float
+    """Right before it: what a line of memory took from one core to the other (line.c)."""
 
     def percentile_ns(self, series: str, share: float, *, with_void: bool = False) -> float:
         """Give a percentile_disc of what is not cold, nor void unless asked for; NaN of nothing."""
@@ -95,10 +98,13 @@ class Trial:
 class Bench:
     """Runs trials one after the other, on two cores."""
 
-    def __init__(self, scope: RunScope, generator_core: int, device_core: int) -> None:
+    def __init__(
+        self, scope: RunScope, generator_core: int, device_core: int, programs: Path
+    ) -> None:
         self.scope = scope
         self.generator_core = generator_core
         self.device_core = device_core
+        self._line = compiled(programs, "line", "-pthread")
 
     def trial(
         self,
@@ -112,6 +118,7 @@ class Bench:
         """Load one device and give what the generator, with `more` options, saw."""
         driver = DRIVERS[variant.driver]
         options = driver.options_type(**variant.options)
+        line_ns = self._line_ns()
         # The disk, not /tmp, which may be memory: records on must cost what they cost.
         folder = Path(f"/var/tmp/taut-bench-{self.scope.id}")
         self.scope.make_temp(folder)
@@ -122,7 +129,7 @@ class Bench:
             ):
                 load = ["--rate", f"{rate_pps}pps", "--record", record]
                 load += ["--duration", f"{round(seconds * 1000)}ms", "--warm-up", "500ms"]
-                return self._generate(tx, rx, [*load, *more], folder)
+                return self._generate(tx, rx, [*load, *more], folder, line_ns)
         finally:
             subprocess.run(["rm", "-rf", str(folder)], check=True)
             self.scope.release_temp(folder)
@@ -142,7 +149,18 @@ class Bench:
         ):
             yield links[0].generator_port, links[1].generator_port, dut.pid
 
-    def _generate(self, tx: str, rx: str, load: Sequence[str], folder: Path) -> Trial:
+    def _line_ns(self) -> float:
+        """NaN on one core."""
+        if self.generator_core == self.device_core:
+            return float("nan")
+        cores = [str(self.generator_core), str(self.device_core)]
+        return float(
+            subprocess.run([*self._line, *cores], check=True, stdout=subprocess.PIPE).stdout
+        )
+
+    def _generate(
+        self, tx: str, rx: str, load: Sequence[str], folder: Path, line_ns: float
+    ) -> Trial:
         out = folder / "out"
         command = ["setpriv", "--pdeathsig", "KILL", str(find_binary("taut-generate"))]
         command += ["--tx", tx, "--rx", rx, "--frame", "64", *load]
@@ -162,16 +180,24 @@ class Bench:
                 sys.exit(f"bench: {shlex.join(command)} failed:\n{log.read()[-2000:]}")
         document = json.loads((out / "generator.json").read_text())
         body = (out / "histograms.bin").read_bytes()[FILE_HEADER.itemsize :]
-        return Trial(document, np.frombuffer(body, HISTOGRAM), usage.ru_maxrss)
+        return Trial(document, np.frombuffer(body, HISTOGRAM), usage.ru_maxrss, line_ns)
 
 
 @contextmanager
 def opened(generator_core: int, device_core: int, n_hugepages: int = HUGEPAGES) -> Iterator[Bench]:
     """Take hugepages and a run's name; give both back."""
     clean(default_base())
-    with RunScope() as scope:
+    with RunScope() as scope, TemporaryDirectory(prefix="taut-bench-") as programs:
         scope.add_hugepages(n_hugepages)
-        yield Bench(scope, generator_core, device_core)
+        yield Bench(scope, generator_core, device_core, Path(programs))
+
+
+def compiled(programs: Path, name: str, *libraries: str) -> tuple[str]:
+    """Compile one C file of this folder."""
+    out = programs / name
+    source = Path(__file__).resolve().parent / f"{name}.c"
+    subprocess.run(["cc", "-O2", "-o", out, source, *libraries], check=True)
+    return (str(out),)
 
 
 def abba(variants: Sequence[Variant], repetitions: int) -> Iterator[Variant]:
@@ -224,6 +250,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         print("| " + " | ".join(row) + " |")
     print(flush=True)
+
+
+def best(values: Sequence[float], better: Callable[..., float], digits: int = 0) -> str:
+    """Write the best turn and the worst; `better` is max or min."""
+    counted = [value for value in values if not np.isnan(value)]
+    if not counted:
+        return "-"
+    worst = min(counted) if better is max else max(counted)
+    return f"{better(counted):.{digits}f} ({worst:.{digits}f})"
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
