@@ -319,13 +319,15 @@ static void write_files(struct generator *g)
 		histograms_write(g->measurements, g->n_directions, path, &header, last));
 }
 
-static void take_device_use(const struct generator *g, struct device_use *out, uint64_t *now_tsc)
+static void take_use(const struct generator *g, struct device_use *device, struct energy *energy,
+	uint64_t *now_tsc)
 {
 	const struct options *options = &g->config->options;
 
 	*now_tsc = clock_tsc();
 	if (options->device_core >= 0)
-		device_use_take(out, (pid_t)options->device_pid, options->device_core, NULL);
+		device_use_take(device, (pid_t)options->device_pid, options->device_core, NULL);
+	energy_take(energy, NULL);
 }
 
 void generator_run(struct generator *g)
@@ -333,7 +335,7 @@ void generator_run(struct generator *g)
 	struct loop *loop = &g->loop;
 	uint64_t deadline_ticks = clock_ticks(g->config->options.deadline_ns, g->tsc_hz);
 
-	take_device_use(g, &g->device_before, &g->device_before_tsc);
+	take_use(g, &g->device_before, &g->energy_before, &g->use_before_tsc);
 	start(g);
 	poll_grace_enter(&loop->n_iterations);
 	g->stop = loop_send(loop);
@@ -348,7 +350,7 @@ void generator_run(struct generator *g)
 		g->was_interrupted = g->stop == LOOP_SIGNAL || drained == LOOP_SIGNAL;
 	}
 	poll_grace_leave();
-	take_device_use(g, &g->device_after, &g->device_after_tsc);
+	take_use(g, &g->device_after, &g->energy_after, &g->use_after_tsc);
 	finish(g);
 	write_files(g);
 }

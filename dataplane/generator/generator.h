@@ -6,6 +6,7 @@
 #include "config.h"
 #include "device_use.h"
 #include "eal.h"
+#include "energy.h"
 #include "error.h"
 #include "loop.h"
 
@@ -29,7 +30,8 @@ struct generator {
 	uint64_t epoch_tsc;
 	uint64_t send_end_tsc;
 	struct device_use device_before, device_after; // of the time of sending, where asked for
-	uint64_t device_before_tsc, device_after_tsc;
+	struct energy energy_before, energy_after; // of the same time
+	uint64_t use_before_tsc, use_after_tsc;
 	enum loop_stop stop; // of sending
 	bool was_interrupted; // sending or draining
 	int write_error; // -errno of the first file that could not be written

@@ -170,28 +170,59 @@ static void print_records(struct json *json, const struct generator *g)
 	json_end(json);
 }
 
-static void print_ns(struct json *json, const char *name, bool is_known, uint64_t ns)
+static void print_known(struct json *json, const char *name, bool is_known, uint64_t value)
 {
 	if (is_known)
-		json_u64(json, name, ns);
+		json_u64(json, name, value);
 	else
 		json_null(json, name);
+}
+
+static uint64_t use_elapsed_ns(const struct generator *g)
+{
+	return clock_ns(g->use_after_tsc - g->use_before_tsc, g->tsc_hz);
 }
 
 static void print_device_use(struct json *json, const struct generator *g)
 {
 	struct device_use used = device_use_between(&g->device_before, &g->device_after);
-	uint64_t elapsed_ns = clock_ns(g->device_after_tsc - g->device_before_tsc, g->tsc_hz);
+	uint64_t elapsed_ns = use_elapsed_ns(g);
 
 	if (g->config->options.device_core < 0)
 		return;
 	json_object(json, "device_use");
 	json_u64(json, "elapsed_ns", elapsed_ns);
-	print_ns(json, "process_ns", used.has_process, used.process_ns);
-	print_ns(json, "idle_poll_ns", used.has_core, used.idle_poll_ns);
+	print_known(json, "process_ns", used.has_process, used.process_ns);
+	print_known(json, "idle_poll_ns", used.has_core, used.idle_poll_ns);
 	// A sleep that began before is counted when it is over.
-	print_ns(json, "awake_ns", used.has_core,
+	print_known(json, "awake_ns", used.has_core,
 		used.asleep_ns < elapsed_ns ? elapsed_ns - used.asleep_ns : 0);
+	json_end(json);
+}
+
+// Of the whole machine: a floor without a device has it, too.
+static void print_energy(struct json *json, const struct generator *g)
+{
+	uint64_t elapsed_ns = use_elapsed_ns(g);
+	struct energy used;
+
+	energy_between(&g->energy_before, &g->energy_after, elapsed_ns, &used);
+	json_object(json, "energy");
+	json_u64(json, "elapsed_ns", elapsed_ns);
+	if (used.n > 0)
+		json_null(json, "why_not");
+	else
+		json_text(json, "why_not", used.why_not.text);
+	json_array(json, "domains");
+	for (size_t i = 0; i < used.n; i++) {
+		const struct energy_domain *domain = &used.domains[i];
+		json_object(json, NULL);
+		json_text(json, "zone", domain->zone);
+		json_text(json, "name", domain->name);
+		print_known(json, "energy_uj", domain->is_known, domain->uj);
+		json_end(json);
+	}
+	json_end(json);
 	json_end(json);
 }
 
@@ -236,6 +267,7 @@ static void print_summary(FILE *out, const struct generator *g)
 	json_end(&json);
 	print_instrument(&json, g);
 	print_device_use(&json, g);
+	print_energy(&json, g);
 	json_end(&json);
 	(void)json_done(&json); // what the file did not take is seen when it is closed
 }

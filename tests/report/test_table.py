@@ -7,6 +7,7 @@ from rich.console import Console
 
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.results import analyse_run
+from taut.records.documents.generator import Energy, EnergyDomain
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
 from taut.report.table import print_results
@@ -51,6 +52,26 @@ def test_unsupported_percentiles_are_marked_and_explained(analysed):
     # One planted stall decides it.
     text = printed(analysed, 160, details=True)
     assert re.search(r"p99\.9 is at least \(95 %\): .*eager [\d.]+ µs", text)
+
+
+def test_the_details_have_each_row_s_power_or_why_nobody_knows(analysed):
+    run, analysis = analysed
+    power = Energy(10**9, None, (EnergyDomain("intel-rapl:0", "package-0", 31_250_000),))
+    unread = Energy(10**9, "no powercap here")
+
+    known, unknown = (
+        printed((run, replace(analysis, trials=took)), 400, details=True).splitlines()
+        for took in (
+            [replace(trial, energy=energy) for trial in analysis.trials]
+            for energy in (power, unread)
+        )
+    )
+
+    (line,) = (line for line in known if line.startswith("Energy: "))
+    assert line.startswith("Energy: of whole packages: ")
+    assert re.search(r"100 kpkt/s 64 B: floor 31\.2 W, eager 31\.2 W.*; 200 kpkt/s 64 B: ", line)
+    assert "Energy: not readable here: no powercap here." in unknown
+    assert not any(line.startswith("Energy") for line in printed(analysed, 160, details=True))
 
 
 def test_colour_only_on_a_terminal(analysed):

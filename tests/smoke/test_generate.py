@@ -82,6 +82,17 @@ def test_constant_rate_offers_exactly_what_was_asked(tmp_path: Path):
     assert np.abs(due - np.arange(1, len(due) + 1) * 20000).max() < 1
 
 
+def test_energy_is_read_or_said_why_not(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "100ms", "--rate", "10kpps")
+
+    energy = read_document(GeneratorResult, tmp_path / GENERATOR_FILE).energy
+    assert energy is not None
+    assert energy.elapsed_ns > 100_000_000
+    assert bool(energy.domains) == (energy.why_not is None)
+    if not list(Path("/sys/class/powercap").glob("intel-rapl:*")):
+        assert energy.why_not == "no powercap domain (intel-rapl) on this machine"
+
+
 def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):
     run(tmp_path, *LOOP, "--warm-up", "0s", "--count", "10", "--rate", "6.72Mbps",
         "--rate-layer", "l1")  # fmt: skip

@@ -114,6 +114,7 @@ def _analysed(
         offered_pps=figures.offered_pps,
         figures=figures,
         device_use=generator.device_use,
+        energy=generator.energy,
         warnings=tuple(_warnings(figures, generator)),
     )
     if trial.meta.capture is not None:

@@ -7,6 +7,7 @@ from taut.records.documents.manifest import Manifest, Tool
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import CoresOfTrial, TraceOfTrial
 from taut.report import cells
+from taut.report.energy import energy_words
 
 Conditions = list[tuple[str, str]]
 
@@ -19,6 +20,7 @@ def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditio
     found += [("traffic", "; ".join(_distinct(_traffic(t) for t in trials)))]
     found += [("trace", "; ".join(_distinct(_trace(t.trace) for t in trials)))]
     found += [("notes", "; ".join(_distinct(note for t in trials for note in t.notes)))]
+    found += [("energy", energy_words(trials))]
     resolutions = (t.figures.resolution for t in trials if t.figures is not None)
     found += [("resolution", "; ".join(_distinct(resolutions)))]
     found += [("started", manifest.started_utc)]

@@ -1,6 +1,6 @@
 """The result in the terminal: verdict, one table with the floor first, what to beware of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from taut.report.captures import (
 )
 from taut.report.cells import Cell
 from taut.report.columns import GUTTER, numbers, print_columns, words
+from taut.report.energy import energy_words, packages_w
 from taut.report.paragraph import print_paragraph, print_whole
 from taut.report.published import print_published, read_published
 from taut.report.run_warnings import Warned, folded, lines_of, warnings_of
@@ -237,7 +238,7 @@ def _notes(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
     """Give what is behind the fold: what is known of starred numbers, what can hide, no room."""
     left_out = [" ".join(c.title.split()) for c in _columns_for(devices) if c not in columns]
     room = [f"No room here for {', '.join(left_out)}: the report has them."] if left_out else []
-    return [*_known(devices, columns), *_granted(devices), *room]
+    return [*_known(devices, columns), *_granted(devices), *_energy(devices), *room]
 
 
 def _granted(devices: Sequence[Device]) -> list[str]:
@@ -264,9 +265,24 @@ def _known(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
                 said = f"{device.label} {cells.time(low)}"
                 by_load.setdefault(_load(device.row.load), []).append(said)
         if by_load:
-            said = "; ".join(
-                f"{load}: {', '.join(who)}" if len(by_load) > 1 else ", ".join(who)
-                for load, who in by_load.items()
-            )
-            found.append(f"{name} is at least (95 %): {said}")
+            found.append(f"{name} is at least (95 %): {_each(by_load)}")
     return found
+
+
+def _each(by_load: Mapping[str, Sequence[str]]) -> str:
+    """Write what is said of the devices of each load; one load needs no name."""
+    return "; ".join(
+        f"{load}: {', '.join(who)}" if len(by_load) > 1 else ", ".join(who)
+        for load, who in by_load.items()
+    )
+
+
+def _energy(devices: Sequence[Device]) -> list[str]:
+    """Say what power each row's trials took, or why nobody knows."""
+    by_load: dict[str, list[str]] = {}
+    for device in devices:
+        if (power_w := packages_w(device)) is not None:
+            said = f"{device.label} {power_w:.1f} W"
+            by_load.setdefault(_load(device.row.load), []).append(said)
+    words = energy_words(trial for device in devices for trial in device.trials)
+    return [f"Energy: {words}{': ' if by_load else ''}{_each(by_load)}."] if words else []

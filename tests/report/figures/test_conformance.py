@@ -8,7 +8,7 @@ import pytest
 
 from taut.analysis.compare import compare_runs
 from taut.analysis.load import load_of, loads_in_order
-from taut.records.documents.generator import DeviceUse
+from taut.records.documents.generator import DeviceUse, Energy, EnergyDomain
 from taut.report.chart import as_spec, write_images
 from taut.report.figures import FIGURES
 from taut.report.palette import LIGHT
@@ -20,9 +20,11 @@ def in_state(row):
 
 
 def using(device, share):
-    """The device, having taken that share of a core."""
+    """The device, having taken that share of a core, and power by it."""
     use = DeviceUse(elapsed_ns=1000, process_ns=int(1000 * share))
-    return replace(device, trials=[replace(trial, device_use=use) for trial in device.trials])
+    package = EnergyDomain("intel-rapl:0", "package-0", int(100 * share))
+    took = {"device_use": use, "energy": Energy(1000, None, (package,))}
+    return replace(device, trials=[replace(trial, **took) for trial in device.trials])
 
 
 @pytest.fixture(scope="module")
@@ -84,5 +86,6 @@ def test_figures_that_compare_have_nothing_to_draw_for_one_trial(scene):
     assert not drawn["improvement"]
     assert not drawn["rate"]
     assert not drawn["cpu"]
+    assert not drawn["energy"]
     assert not drawn["repetitions"]
     assert not drawn["trimmed"]

@@ -64,6 +64,56 @@ class DeviceUse:
 
 
 @dataclass(frozen=True)
+class EnergyDomain:
+    """What one domain of RAPL took."""
+
+    zone: str
+    """Its folder in /sys/class/powercap."""
+    name: str
+    """As the kernel calls it: package-0, core, dram."""
+    energy_uj: int | None = None
+    """None: its counter may have come round more than once in that time."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
+class Energy:
+    """What the processor took while packets were sent, and until the last was back.
+
+    Of whole packages: of the generator, of taut itself and of whoever else ran there, not of the
+    device alone.
+    """
+
+    elapsed_ns: int = 0
+    why_not: str | None = None
+    """Why it cannot be read; None: it can."""
+    domains: tuple[EnergyDomain, ...] = ()
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+    @property
+    def packages_w(self) -> float | None:
+        """Mean power of all packages together; None: `unreadable` says why."""
+        if self.unreadable is not None or not self.elapsed_ns:
+            return None
+        return 1e3 * sum(domain.energy_uj or 0 for domain in self._packages) / self.elapsed_ns
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why the power of the packages is not known; None: it is."""
+        if self.why_not is not None:
+            return self.why_not
+        if not self._packages:
+            return "no package among the domains"
+        if any(domain.energy_uj is None for domain in self._packages):
+            return "trials so long that the counter may have come round more than once"
+        return None
+
+    @property
+    def _packages(self) -> list[EnergyDomain]:
+        return [domain for domain in self.domains if domain.name.startswith("package")]
+
+
+@dataclass(frozen=True)
 class GeneratorResult:
     """The counters of a trial's generator; captures have the same ones from taut-match."""
 
@@ -80,4 +130,6 @@ class GeneratorResult:
     """The rate it read, in packets a second of each direction."""
     device_use: DeviceUse | None = field(default=None, metadata=LEFT_OUT)
     """None without a device, and of captures."""
+    energy: Energy | None = field(default=None, metadata=LEFT_OUT)
+    """None of captures, and of before it was read."""
     others: JsonObject = field(default_factory=dict, metadata=rest())

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from taut.records.documents.capture import CaptureResult
 from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.figures import NO_FIGURES, Doubt, Figures
-from taut.records.documents.generator import Counters, DeviceUse
+from taut.records.documents.generator import Counters, DeviceUse, Energy
 from taut.records.documents.json_field import INLINE, LEFT_OUT, rest
 from taut.records.documents.json_form import Json, parse, plain_object, read_json
 from taut.records.documents.load import Device, Load
@@ -197,6 +197,8 @@ class TrialResult:
     """Why packets were late; None where the trial was not traced."""
     device_use: DeviceUse | None = field(default=None, metadata=LEFT_OUT)
     """What the device took of its core."""
+    energy: Energy | None = field(default=None, metadata=LEFT_OUT)
+    """What the processor's packages took, or why that cannot be read."""
 
     @property
     def is_whole(self) -> bool:

@@ -2,6 +2,7 @@
 
 from taut.report.figure import Figure
 from taut.report.figures.cpu import LatencyAgainstCpu
+from taut.report.figures.energy import LatencyAgainstPower
 from taut.report.figures.histogram import Histogram
 from taut.report.figures.improvement import Improvement
 from taut.report.figures.inter_arrival import InterArrival
@@ -22,6 +23,7 @@ FIGURES: tuple[Figure, ...] = (
     WorstOverTime(),
     LatencyAgainstRate(),
     LatencyAgainstCpu(),
+    LatencyAgainstPower(),
     Repetitions(),
     InterDeparture(),
     InterArrival(),
