@@ -48,6 +48,8 @@ static void test_bad_ways_are_refused_in_one_line(void **state)
 {
 	static const char *const bad[][2] = {
 		{"lazy", "--wait lazy: no such way; one of poll, interrupt, adaptive[:50us]"},
+		{"pause", "--wait pause: not built: no processor with waitpkg (TPAUSE, UMWAIT)"},
+		{"monitor", "was there to try it on; one of poll, interrupt, adaptive[:50us]"},
 		{"adaptive:50", "--wait adaptive: spin=50: a duration with its unit"},
 		{"adaptive:2s", "accepted are 1 to 1000000000 ns"},
 	};

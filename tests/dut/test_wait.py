@@ -18,6 +18,12 @@ def test_a_way_is_read_as_the_data_plane_reads_it(text: str, meaning: str | None
     assert spell_wait(text) == (f"{name}:{spin_ns}ns" if spin_ns else name)
 
 
+@pytest.mark.parametrize("text", ["pause", "monitor"])
+def test_what_no_processor_at_hand_can_do_is_not_called_unknown(text: str) -> None:
+    with pytest.raises(InputError, match=rf"^wait '{text}': not built: .*waitpkg.*; known are"):
+        spell_wait(text)
+
+
 @pytest.mark.parametrize(
     ("wait", "waiting"),
     [

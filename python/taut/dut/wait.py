@@ -13,6 +13,9 @@ LINKS_WITH_INTERRUPTS = ("virtio", "pci")
 """Links over which a packet can wake the device; of cards, by their driver."""
 
 _WITHOUT_TIME = (POLL, "interrupt", "adaptive")
+_WITH_WAITPKG = ("pause", "monitor")
+"""Ways of DPDK's rte_power that nobody has run yet (docs/measuring.md)."""
+
 _LONGEST_SPIN_NS = 1_000_000_000
 
 
@@ -22,7 +25,10 @@ def spell_wait(text: str) -> str:
         return text
     name, colon, time = text.partition(":")
     if name != "adaptive" or not colon:
-        raise InputError(f"wait {text!r}: unknown; known are poll, interrupt, adaptive[:50us]")
+        why = "unknown"
+        if text in _WITH_WAITPKG:
+            why = "not built: no processor with waitpkg (TPAUSE, UMWAIT) was there to try it on"
+        raise InputError(f"wait {text!r}: {why}; known are poll, interrupt, adaptive[:50us]")
     spin_ns = parse_duration_ns(time)
     if not 1 <= spin_ns <= _LONGEST_SPIN_NS:
         raise InputError(f"wait {text!r}: the time is from 1 ns to 1 s")
