@@ -20,7 +20,7 @@ from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.progress import Silent
 from taut.experiment.quick_figures import QuickFigures
 from taut.experiment.run_manifest import hash_inputs
-from taut.experiment.runner import Session, open_run, pinned_to
+from taut.experiment.runner import Session, open_run, pinned_to, states_without_effect
 from taut.experiment.spec import parse_spec, spec_hash
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
@@ -162,6 +162,16 @@ def test_resume_runs_only_what_is_missing_or_failed(go, plan: Plan):
     assert bench.called == [plan.trials[1].name, plan.trials[3].name]
     assert recorder.n_done == 2
     assert all(t.is_whole for t in run.trials())
+
+
+def test_a_state_that_nothing_here_can_make_is_named_before_it_is_measured(tmp_path: Path):
+    hosts = '[[host]]\nname = "as found"\n[[host]]\nname = "shallow"\nonly = ["R19-now"]\n'
+    plan = make_plan(parse_spec(TEXT + hosts))
+
+    (said,) = states_without_effect(plan, tree(tmp_path, {}), lambda: POLL)
+
+    assert said.startswith("host 'shallow' changes nothing here, it is measured as found: R19-now")
+    assert "no idle states (cpuidle)" in said
 
 
 def test_another_experiment_is_not_mixed_in(go, tmp_path: Path):

@@ -5,7 +5,7 @@ trials, all of a plan or a part at a time; `run_plan` is the session of one plan
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,7 +29,7 @@ from taut.host.apply import Outcome
 from taut.host.audit import find_situation
 from taut.host.host import Host
 from taut.host.situation import Situation
-from taut.host.state import HostStates, describe_applied, refuse_applied
+from taut.host.state import HostStates, describe_applied, refuse_applied, why_nothing
 from taut.host.writer import Writer
 from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
@@ -168,6 +168,7 @@ def measuring(
                 bench.add_hugepages()
             ordered = [] if in_parts else [trial.name for trial in plan.trials]
             with stage("manifest and audit"):
+                warnings += states_without_effect(plan, host, situation)
                 describe_run(run, plan, origin, host, cores, warnings, ordered)
             progress.noted(f"Cores: {cores.why}.")
             if (applied := describe_applied(host)) is not None:
@@ -175,6 +176,13 @@ def measuring(
             for warning in warnings:
                 progress.warned(warning)
             yield Session(run, scope, cores, states, progress, bench.measure, ordered)
+
+
+def states_without_effect(plan: Plan, host: Host, situation: Callable[[], Situation]) -> list[str]:
+    """Say of each state that is no other than the host as found why it is not."""
+    states = [one.state for one in plan.spec.host if not one.is_as_found]
+    said = (why_nothing(host, situation(), state) for state in states)
+    return [why for why in said if why is not None]
 
 
 @contextmanager

@@ -227,5 +227,6 @@ def _notes(
     for name in only:
         if name not in proposed:
             row = next(row for row in audit.rows if row.check.id == name.partition("-")[0])
-            notes.append(f"{name}: nothing to change; the check says {row.finding.state}")
+            said = f"{row.finding.state}: {row.finding.observed}"
+            notes.append(f"{name}: nothing to change; the check says {said}")
     return tuple(notes)

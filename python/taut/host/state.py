@@ -150,6 +150,17 @@ def plan_state(host: Host, situation: Situation, state: HostState) -> Plan:
     return make_plan(host, audit, state.profile or Profile.RECOMMENDED, only)
 
 
+def why_nothing(host: Host, situation: Situation, state: HostState) -> str | None:
+    """Say of a state that would change nothing on this host why; None: it changes something."""
+    if state.is_as_found:
+        return None
+    plan = plan_state(host, situation, state)
+    if wishes_of(plan, state):
+        return None
+    why = "; ".join(plan.notes) or "nothing of it is due"
+    return f"host {state.name!r} changes nothing here, it is measured as found: {why}"
+
+
 def wishes_of(plan: Plan, state: HostState = FOUND) -> list[Wish]:
     """Give what a plan would write now, in order, without what `state` leaves out, and its own."""
     planned = [
