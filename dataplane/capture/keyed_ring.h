@@ -36,7 +36,8 @@ static inline bool keyed_ring_full(const struct keyed_ring *ring)
 	return ring->next - ring->first > ring->mask;
 }
 
-static inline void keyed_ring_prefetch(const struct keyed_ring *ring, uint64_t hash)
+static inline __attribute__((always_inline)) void keyed_ring_prefetch(
+	const struct keyed_ring *ring, uint64_t hash)
 {
 	__builtin_prefetch(&ring->heads[hash & ring->head_mask], 1);
 }
@@ -60,8 +61,10 @@ static inline bool keyed_ring_same(
 
 // Prefetch the chain's next link; call it some frames after keyed_ring_prefetch of the same hash.
 // In one chain of six the first entry has another key: then the next link is needed, and is not in
-// the cache.
-static inline void keyed_ring_prefetch_link(const struct keyed_ring *ring, uint64_t hash)
+// the cache. Always inlined: GCC takes a function that only prefetches for one without effect, and
+// drops its calls.
+static inline __attribute__((always_inline)) void keyed_ring_prefetch_link(
+	const struct keyed_ring *ring, uint64_t hash)
 {
 	uint64_t index = keyed_ring_live(ring, ring->heads[hash & ring->head_mask]);
 
