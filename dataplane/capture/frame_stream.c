@@ -78,12 +78,12 @@ static void fill_record(struct frame_file *out, const struct frame_batch *batch,
 	uint8_t *at = out->records + i * out->record_size;
 	struct frame_record record = {
 		.pos = batch->first_pos + i,
-		.ts_ns = batch->ts_ns[i],
-		.clock_ns = batch->clock_ns[i],
+		.ts_ns = batch->frames[i].ts_ns,
+		.clock_ns = batch->frames[i].clock_ns,
 		.wire_len = frame->wire_len,
 		.cap_len = frame->cap_len,
 		.n_bytes = (uint16_t)n_bytes,
-		.flags = batch->is_truncated[i] ? FRAME_TRUNCATED : 0,
+		.flags = batch->frames[i].key == NULL ? FRAME_TRUNCATED : 0,
 	};
 
 	memset(at, 0, out->record_size);
@@ -99,7 +99,7 @@ static int write_records(struct frame_stream *stream, const struct frame_batch *
 	for (uint32_t i = 0; stream->keys.file.fd >= 0 && i < batch->n; i++) {
 		const uint8_t *key = batch->keys + (size_t)i * stride;
 		uint32_t len = 0;
-		if (!batch->is_truncated[i])
+		if (batch->frames[i].key != NULL)
 			memcpy(&len, key + stride - sizeof(len), sizeof(len));
 		fill_record(&stream->keys, batch, i, &stream->frames[i], key, len);
 	}
@@ -158,19 +158,20 @@ static void fill_batch(struct frame_stream *stream, struct frame_batch *batch)
 
 		if (ts_ns > stream->clock_ns)
 			stream->clock_ns = ts_ns;
-		batch->ts_ns[i] = ts_ns;
-		batch->clock_ns[i] = stream->clock_ns;
-		batch->frame_len[i] =
-			frame->wire_len < UINT16_MAX ? (uint16_t)frame->wire_len : UINT16_MAX;
 		bool has_key = key_extract(config->key, frame, key);
-		batch->is_truncated[i] = !has_key;
 		n_truncated += !has_key;
-		if (config->hashes)
-			batch->hash[i] = key_hash(key, stride, config->seed);
+		batch->frames[i] = (struct match_frame){
+			.ts_ns = ts_ns,
+			.clock_ns = stream->clock_ns,
+			.key = has_key ? key : NULL,
+			.hash = config->hashes ? key_hash(key, stride, config->seed) : 0,
+			.frame_len = frame->wire_len < UINT16_MAX ? (uint16_t)frame->wire_len
+								  : UINT16_MAX,
+		};
 	}
 	if (stream->n_frames == 0)
-		stream->totals.first_ns = batch->ts_ns[0];
-	stream->totals.last_ns = batch->ts_ns[batch->n - 1];
+		stream->totals.first_ns = batch->frames[0].ts_ns;
+	stream->totals.last_ns = batch->frames[batch->n - 1].ts_ns;
 	stream->totals.n_truncated += n_truncated;
 	stream->n_frames += batch->n;
 }

@@ -7,6 +7,7 @@
 #include "capture.h"
 #include "error.h"
 #include "key.h"
+#include "match.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,12 +18,8 @@ enum { FRAME_BATCH = 1024 };
 struct frame_batch {
 	uint32_t n; // 0: the end
 	uint64_t first_pos; // of frame 0
-	int64_t ts_ns[FRAME_BATCH];
-	int64_t clock_ns[FRAME_BATCH];
-	uint64_t hash[FRAME_BATCH];
-	uint16_t frame_len[FRAME_BATCH]; // on the wire; of a longer one 65535
-	uint8_t is_truncated[FRAME_BATCH];
-	uint8_t *keys; // FRAME_BATCH * stride
+	struct match_frame frames[FRAME_BATCH];
+	uint8_t *keys; // FRAME_BATCH * stride, those of the frames that have one
 };
 
 // A correction of time stamps: ts - offset_ns - drift_ppb * (ts - first ts) / 10^9.

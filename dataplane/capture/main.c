@@ -122,11 +122,11 @@ static const struct command_line line = {
 	.positionals = positionals,
 };
 
-// One side of the merge: the batch at hand and the next frame in it.
+// One side of the merge: the batch at hand and what of it is still to be fed.
 struct side {
 	struct frame_stream *stream;
 	const struct frame_batch *batch;
-	uint32_t at;
+	struct match_queue queue;
 };
 
 struct run {
@@ -143,7 +143,8 @@ struct run {
 static void next_batch(struct side *side)
 {
 	side->batch = frame_stream_next(side->stream);
-	side->at = 0;
+	side->queue =
+		(struct match_queue){side->batch->frames, side->batch->frames + side->batch->n};
 }
 
 static bool is_over(const struct side *side)
@@ -151,55 +152,14 @@ static bool is_over(const struct side *side)
 	return side->batch->n == 0;
 }
 
-static struct match_frame frame_of(const struct side *side, uint32_t stride)
-{
-	const struct frame_batch *batch = side->batch;
-	uint32_t i = side->at;
-
-	return (struct match_frame){
-		.ts_ns = batch->ts_ns[i],
-		.clock_ns = batch->clock_ns[i],
-		.key = batch->is_truncated[i] ? NULL : batch->keys + (size_t)i * stride,
-		.hash = batch->hash[i],
-		.frame_len = batch->frame_len[i],
-	};
-}
-
-// Hot path: feed frames in order until one of the two batches is used up.
-static int feed_batches(struct run *run)
-{
-	struct side *ingress = &run->ingress;
-	struct side *egress = &run->egress;
-	uint32_t stride = run->key.stride;
-	int err = 0;
-
-	while (err == 0 && ingress->at < ingress->batch->n && egress->at < egress->batch->n) {
-		const struct frame_batch *batch = ingress->batch;
-		if (batch->clock_ns[ingress->at] <= egress->batch->clock_ns[egress->at]) {
-			struct match_frame frame = frame_of(ingress, stride);
-			if (++ingress->at + MATCH_FAR < batch->n)
-				match_prefetch(run->match, batch->hash[ingress->at + MATCH_FAR],
-					batch->hash[ingress->at + MATCH_NEAR]);
-			err = match_feed_ingress(run->match, &frame);
-		} else {
-			struct match_frame frame = frame_of(egress, stride);
-			egress->at++;
-			err = match_feed_egress(run->match, &frame);
-		}
-	}
-	return err;
-}
-
 // The other file is over: what is left of this batch comes now.
 static int feed_rest(struct run *run, struct side *side)
 {
 	int err = 0;
 
-	for (; err == 0 && side->at < side->batch->n; side->at++) {
-		struct match_frame frame = frame_of(side, run->key.stride);
-		err = side == &run->ingress ? match_feed_ingress(run->match, &frame)
-					    : match_feed_egress(run->match, &frame);
-	}
+	for (; err == 0 && side->queue.next < side->queue.end; side->queue.next++)
+		err = side == &run->ingress ? match_feed_ingress(run->match, side->queue.next)
+					    : match_feed_egress(run->match, side->queue.next);
 	return err;
 }
 
@@ -225,19 +185,19 @@ static int match_frames(struct run *run)
 	next_batch(&run->ingress);
 	next_batch(&run->egress);
 	if (!is_over(&run->ingress))
-		run->results.first_ingress_ns = run->ingress.batch->ts_ns[0];
+		run->results.first_ingress_ns = run->ingress.batch->frames[0].ts_ns;
 	if (!is_over(&run->egress))
-		run->results.first_egress_ns = run->egress.batch->ts_ns[0];
+		run->results.first_egress_ns = run->egress.batch->frames[0].ts_ns;
 	while (err == 0 && !(is_over(&run->ingress) && is_over(&run->egress))) {
 		if (is_over(&run->ingress))
 			err = feed_rest(run, &run->egress);
 		else if (is_over(&run->egress))
 			err = feed_rest(run, &run->ingress);
 		else
-			err = feed_batches(run);
-		if (!is_over(&run->ingress) && run->ingress.at == run->ingress.batch->n)
+			err = match_feed(run->match, &run->ingress.queue, &run->egress.queue);
+		if (!is_over(&run->ingress) && run->ingress.queue.next == run->ingress.queue.end)
 			next_batch(&run->ingress);
-		if (!is_over(&run->egress) && run->egress.at == run->egress.batch->n)
+		if (!is_over(&run->egress) && run->egress.queue.next == run->egress.queue.end)
 			next_batch(&run->egress);
 		if (run->options.progress)
 			say_progress(run);

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 1 << 12, SETTLE_PER_WINDOW = 1024 };
+enum {
+	FIRST_CAPACITY = 1 << 12,
+	SETTLE_PER_WINDOW = 1024,
+	// How many ingress frames ahead the chain of a hash, and the next link of it, are fetched.
+	FAR = 32,
+	NEAR = 16,
+	IN_ORDER = 8, // owners in a row that were as expected, until the next is looked at first
+};
 
 int match_create(
 	const struct match_config *config, const struct match_sink *sink, struct match **out)
@@ -52,12 +59,6 @@ void match_destroy(struct match *match)
 	free(match);
 }
 
-void match_prefetch(const struct match *match, uint64_t far_hash, uint64_t near_hash)
-{
-	keyed_ring_prefetch(&match->keys, far_hash);
-	keyed_ring_prefetch_link(&match->keys, near_hash);
-}
-
 const struct match_counts *match_counts(const struct match *match)
 {
 	return &match->counts;
@@ -79,7 +80,7 @@ int match_grow(void **ring, uint64_t *mask, size_t element_size)
 	return 0;
 }
 
-static int make_ingress_room(struct match *match)
+static inline int make_ingress_room(struct match *match)
 {
 	int err = 0;
 
@@ -91,7 +92,7 @@ static int make_ingress_room(struct match *match)
 	return err;
 }
 
-static int make_egress_room(struct match *match)
+static inline int make_egress_room(struct match *match)
 {
 	int err = 0;
 
@@ -152,7 +153,8 @@ static void settle_waiting(struct match *match, uint64_t index, const struct mat
 	}
 }
 
-int match_feed_ingress(struct match *match, const struct match_frame *frame)
+static inline __attribute__((always_inline)) int feed_ingress(
+	struct match *match, const struct match_frame *frame)
 {
 	int err = advance(match, frame->clock_ns);
 	if (err == 0)
@@ -185,17 +187,21 @@ int match_feed_ingress(struct match *match, const struct match_frame *frame)
 }
 
 // The newest ingress frame with this key, or 0. Where the files are in the same order it is the
-// one behind the owner before, which is found without the table and without a hash.
-static inline uint64_t find_owner(const struct match *match, const struct match_frame *frame)
+// one behind the owner before, which is found without the table and without a hash. Where they are
+// not, to look there first would be a branch that the processor cannot foresee.
+static inline uint64_t find_owner(struct match *match, const struct match_frame *frame)
 {
 	const struct keyed_ring *keys = &match->keys;
 	uint64_t expected = match->expected;
 
-	if (expected >= keys->first && expected < keys->next &&
+	if (match->n_as_expected >= IN_ORDER && expected >= keys->first && expected < keys->next &&
 		!(ingress_at(match, expected)->flags & STATE_REPEATED) &&
 		keyed_ring_same(keys, expected, frame->key))
 		return expected;
-	return keyed_ring_find(keys, key_hash(frame->key, keys->stride, keys->seed), frame->key);
+	uint64_t found =
+		keyed_ring_find(keys, key_hash(frame->key, keys->stride, keys->seed), frame->key);
+	match->n_as_expected = found == expected ? match->n_as_expected + 1 : 0;
+	return found;
 }
 
 static void wait_for_owner(
@@ -208,7 +214,8 @@ static void wait_for_owner(
 	keyed_ring_add(keys, key_hash(frame->key, keys->stride, keys->seed), frame->key);
 }
 
-int match_feed_egress(struct match *match, const struct match_frame *frame)
+static inline __attribute__((always_inline)) int feed_egress(
+	struct match *match, const struct match_frame *frame)
 {
 	int err = advance(match, frame->clock_ns);
 	if (err == 0)
@@ -248,4 +255,36 @@ int match_feed_egress(struct match *match, const struct match_frame *frame)
 		owner->egress_ts_ns = frame->ts_ns;
 	}
 	return 0;
+}
+
+int match_feed_ingress(struct match *match, const struct match_frame *frame)
+{
+	return feed_ingress(match, frame);
+}
+
+int match_feed_egress(struct match *match, const struct match_frame *frame)
+{
+	return feed_egress(match, frame);
+}
+
+int match_feed(struct match *match, struct match_queue *ingress, struct match_queue *egress)
+{
+	const struct match_frame *in = ingress->next;
+	const struct match_frame *out = egress->next;
+	int err = 0;
+
+	while (err == 0 && in < ingress->end && out < egress->end) {
+		if (in->clock_ns <= out->clock_ns) {
+			if (ingress->end - in > FAR) {
+				keyed_ring_prefetch(&match->keys, in[FAR].hash);
+				keyed_ring_prefetch_link(&match->keys, in[NEAR].hash);
+			}
+			err = feed_ingress(match, in++);
+		} else {
+			err = feed_egress(match, out++);
+		}
+	}
+	ingress->next = in;
+	egress->next = out;
+	return err;
 }

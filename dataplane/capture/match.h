@@ -60,10 +60,10 @@ struct match_egress {
 	enum match_class class;
 };
 
-// Receives the results. Both functions are called from match_feed_* and match_end.
+// Receives the results, some at a time. Both functions are called from match_feed* and match_end.
 struct match_sink {
-	void (*ingress)(void *context, const struct match_ingress *frame);
-	void (*egress)(void *context, const struct match_egress *frame);
+	void (*ingress)(void *context, const struct match_ingress *frames, size_t n);
+	void (*egress)(void *context, const struct match_egress *frames, size_t n);
 	void *context;
 };
 
@@ -79,14 +79,18 @@ int match_create(
 	const struct match_config *config, const struct match_sink *sink, struct match **out);
 void match_destroy(struct match *match);
 
-// Hot path: tell that ingress frames with these hashes come soon: in MATCH_FAR and in MATCH_NEAR
-// frames of that side.
-enum { MATCH_FAR = 12, MATCH_NEAR = 6 };
-void match_prefetch(const struct match *match, uint64_t far_hash, uint64_t near_hash);
-
 // Feed the next frame of a side. Returns 0 or -ENOMEM: window times rate is more than memory holds.
 int match_feed_ingress(struct match *match, const struct match_frame *frame);
 int match_feed_egress(struct match *match, const struct match_frame *frame);
+
+// Frames of a side that are still to be fed.
+struct match_queue {
+	const struct match_frame *next, *end;
+};
+
+// Hot path: feed frames of both sides in order until those of one are used up; who comes next is
+// not known then. Returns 0 or -ENOMEM.
+int match_feed(struct match *match, struct match_queue *ingress, struct match_queue *egress);
 
 // Call it after the last frame: gives all results that are left.
 void match_end(struct match *match);

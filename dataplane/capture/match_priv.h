@@ -65,6 +65,7 @@ struct match {
 	int64_t settled_ns; // clock when final frames were last looked for
 	uint64_t settle_every_ns;
 	uint64_t expected; // the ingress frame after the last owner: in order it is the next owner
+	uint32_t n_as_expected; // owners in a row that were; IN_ORDER and more are one
 	uint64_t highest_matched; // of the egress frames given: for reordering
 	struct match_sink sink;
 	struct match_counts counts;

@@ -216,15 +216,17 @@ static void count_packet(
 	results->previous.is_cold = is_cold;
 }
 
-static void take_ingress(void *context, const struct match_ingress *frame)
+static void take_ingress(void *context, const struct match_ingress *frames, size_t n)
 {
 	struct match_results *results = context;
-	bool is_cold = ns_minus(frame->ts_ns, results->first_ingress_ns) < results->skip_ns;
 
-	if (frame->class == MATCH_MATCHED || frame->class == MATCH_LOST)
-		count_packet(results, frame, is_cold);
-	if (results->wants_packets)
-		record_ingress(results, frame, is_cold);
+	for (const struct match_ingress *frame = frames; frame < frames + n; frame++) {
+		bool is_cold = ns_minus(frame->ts_ns, results->first_ingress_ns) < results->skip_ns;
+		if (frame->class == MATCH_MATCHED || frame->class == MATCH_LOST)
+			count_packet(results, frame, is_cold);
+		if (results->wants_packets)
+			record_ingress(results, frame, is_cold);
+	}
 }
 
 static void take_arrival(struct match_results *results, const struct match_egress *frame)
@@ -261,14 +263,16 @@ static void record_egress(struct match_results *results, const struct match_egre
 	};
 }
 
-static void take_egress(void *context, const struct match_egress *frame)
+static void take_egress(void *context, const struct match_egress *frames, size_t n)
 {
 	struct match_results *results = context;
 
-	if (frame->class == MATCH_MATCHED)
-		take_arrival(results, frame);
-	else if (results->wants_packets)
-		record_egress(results, frame);
+	for (const struct match_egress *frame = frames; frame < frames + n; frame++) {
+		if (frame->class == MATCH_MATCHED)
+			take_arrival(results, frame);
+		else if (results->wants_packets)
+			record_egress(results, frame);
+	}
 }
 
 struct match_sink match_results_sink(struct match_results *results)

@@ -29,8 +29,8 @@ static void matched(
 		.frame_len = 64,
 		.class = MATCH_MATCHED};
 
-	sink->egress(sink->context, &egress);
-	sink->ingress(sink->context, &ingress);
+	sink->egress(sink->context, &egress, 1);
+	sink->ingress(sink->context, &ingress, 1);
 }
 
 struct found {

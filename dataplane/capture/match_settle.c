@@ -8,16 +8,24 @@ static uint64_t whole_index(uint64_t next, uint32_t low)
 	return next - 1 - ((uint32_t)(next - 1) - low);
 }
 
-// Give the oldest egress frame: its class is final.
-static void give_egress(struct match *match)
+enum {
+	GIVEN_AT_ONCE = 64,
+	// Frames ahead whose states are fetched: they were last touched a window ago, and too few
+	// are given in a row for the processor to see where that goes.
+	AHEAD = 32,
+};
+
+// An egress frame whose class is final.
+static inline struct match_egress final_egress(struct match *match, uint64_t index)
 {
-	uint64_t index = match->egress_first++;
 	const struct egress_state *state = egress_at(match, index);
 	struct match_egress frame = {
 		.pos = index - 1, .ts_ns = state->ts_ns, .frame_len = state->frame_len};
 	uint64_t owner_index = whole_index(match->ingress_next, state->owner);
 	struct ingress_state *owner = ingress_at(match, owner_index);
 
+	__builtin_prefetch(egress_at(match, index + AHEAD));
+	__builtin_prefetch(ingress_at(match, owner_index + AHEAD));
 	if (state->flags & STATE_OWNED && !(owner->flags & STATE_AMBIGUOUS)) {
 		frame.ingress_pos = owner_index - 1;
 		frame.class = owner->egress == (uint32_t)index ? MATCH_MATCHED : MATCH_DUPLICATE;
@@ -39,17 +47,29 @@ static void give_egress(struct match *match)
 		}
 	}
 	match->counts.egress[frame.class]++;
-	match->sink.egress(match->sink.context, &frame);
+	return frame;
 }
 
-// Give the oldest ingress frame: its class and its place in the sequence are final.
-static void give_ingress(struct match *match)
+static void give_egress(struct match *match, uint64_t end)
 {
-	uint64_t index = match->ingress_first++;
+	struct match_egress frames[GIVEN_AT_ONCE];
+
+	while (match->egress_first < end) {
+		size_t n = 0;
+		for (; n < GIVEN_AT_ONCE && match->egress_first < end; match->egress_first++)
+			frames[n++] = final_egress(match, match->egress_first);
+		match->sink.egress(match->sink.context, frames, n);
+	}
+}
+
+// An ingress frame whose class and place in the sequence are final.
+static inline struct match_ingress final_ingress(struct match *match, uint64_t index)
+{
 	const struct ingress_state *state = ingress_at(match, index);
 	struct match_ingress frame = {
 		.pos = index - 1, .ts_ns = state->ts_ns, .frame_len = state->frame_len};
 
+	__builtin_prefetch(ingress_at(match, index + AHEAD));
 	if (state->flags & STATE_TRUNCATED) {
 		frame.class = MATCH_TRUNCATED;
 	} else if (state->flags & STATE_AMBIGUOUS) {
@@ -63,7 +83,19 @@ static void give_ingress(struct match *match)
 		match->counts.negative += frame.egress_ts_ns < frame.ts_ns;
 	}
 	match->counts.ingress[frame.class]++;
-	match->sink.ingress(match->sink.context, &frame);
+	return frame;
+}
+
+static void give_ingress(struct match *match, uint64_t end)
+{
+	struct match_ingress frames[GIVEN_AT_ONCE];
+
+	while (match->ingress_first < end) {
+		size_t n = 0;
+		for (; n < GIVEN_AT_ONCE && match->ingress_first < end; match->ingress_first++)
+			frames[n++] = final_ingress(match, match->ingress_first);
+		match->sink.ingress(match->sink.context, frames, n);
+	}
 }
 
 int match_add_mark(struct match *match)
@@ -97,8 +129,7 @@ void match_settle(struct match *match, int64_t now_ns)
 		if (age(now_ns, mark->clock_ns) < 2 * window)
 			break;
 		match->keys.first = mark->ingress_next;
-		while (match->egress_first < mark->egress_next)
-			give_egress(match);
+		give_egress(match, mark->egress_next);
 		match->marks_settled++;
 	}
 	// A waiting frame that has been given waits no more.
@@ -111,16 +142,13 @@ void match_settle(struct match *match, int64_t now_ns)
 		mark = &match->marks[match->marks_first & match->marks_mask];
 		if (age(now_ns, mark->clock_ns) < 3 * window + match->settle_every_ns)
 			break;
-		while (match->ingress_first < mark->ingress_next)
-			give_ingress(match);
+		give_ingress(match, mark->ingress_next);
 		match->marks_first++;
 	}
 }
 
 void match_end(struct match *match)
 {
-	while (match->egress_first < match->egress_next)
-		give_egress(match);
-	while (match->ingress_first < match->ingress_next)
-		give_ingress(match);
+	give_egress(match, match->egress_next);
+	give_ingress(match, match->ingress_next);
 }

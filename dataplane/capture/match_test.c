@@ -24,20 +24,24 @@ struct scenario {
 	size_t n_ingress, n_egress;
 };
 
-static void take_ingress(void *context, const struct match_ingress *frame)
+static void take_ingress(void *context, const struct match_ingress *frames, size_t n)
 {
 	struct scenario *s = context;
 
-	assert_true(s->n_ingress < MAX_GIVEN && frame->pos == s->n_ingress);
-	s->ingress[s->n_ingress++] = *frame;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(s->n_ingress < MAX_GIVEN && frames[i].pos == s->n_ingress);
+		s->ingress[s->n_ingress++] = frames[i];
+	}
 }
 
-static void take_egress(void *context, const struct match_egress *frame)
+static void take_egress(void *context, const struct match_egress *frames, size_t n)
 {
 	struct scenario *s = context;
 
-	assert_true(s->n_egress < MAX_GIVEN && frame->pos == s->n_egress);
-	s->egress[s->n_egress++] = *frame;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(s->n_egress < MAX_GIVEN && frames[i].pos == s->n_egress);
+		s->egress[s->n_egress++] = frames[i];
+	}
 }
 
 static void start(struct scenario *s)
@@ -243,13 +247,15 @@ static void test_frames_come_back_as_soon_as_they_are_final(void **state)
 	stop(&s);
 }
 
-static void count_ingress(void *context, const struct match_ingress *frame)
+static void count_ingress(void *context, const struct match_ingress *frames, size_t n)
 {
-	*(uint64_t *)context += frame->class == MATCH_MATCHED &&
-				frame->egress_ts_ns - frame->ts_ns == (int64_t)(frame->pos % 7) + 1;
+	for (const struct match_ingress *frame = frames; frame < frames + n; frame++)
+		*(uint64_t *)context +=
+			frame->class == MATCH_MATCHED &&
+			frame->egress_ts_ns - frame->ts_ns == (int64_t)(frame->pos % 7) + 1;
 }
 
-static void count_egress(void *context, const struct match_egress *frame)
+static void count_egress(void *context, const struct match_egress *frames, size_t n)
 {
 }
 
@@ -269,6 +275,76 @@ static void test_the_rings_grow(void **state)
 	end(&s);
 	assert_int_equal(n_right, 49500);
 	stop(&s);
+}
+
+enum { N_QUEUED = 40 };
+
+// Frame i of a side: a packet leaves at most three places from where it came in; every 13th is
+// lost, every 17th comes twice.
+static struct match_frame queued(bool is_ingress, uint32_t i, uint8_t *key)
+{
+	static const uint32_t places[4] = {2, 0, 3, 1};
+	uint32_t id = is_ingress ? i : i / 4 * 4 + places[i % 4];
+	uint32_t len = sizeof(id);
+
+	id = id % 13 == 0 && !is_ingress ? 1000 + id : id % 17 == 0 ? 17 : id;
+	memset(key, 0, STRIDE);
+	memcpy(key, &id, sizeof(id));
+	memcpy(key + STRIDE - sizeof(len), &len, sizeof(len));
+	return (struct match_frame){.ts_ns = 10 * i + (is_ingress ? 0 : 25),
+		.clock_ns = 10 * i + (is_ingress ? 0 : 25),
+		.key = key,
+		.hash = key_hash(key, STRIDE, SEED),
+		.frame_len = 64};
+}
+
+// Which frame is next, and how many are fed at a time, is the same to every frame.
+static void test_queues_are_merged_in_order(void **state)
+{
+	static _Alignas(8) uint8_t keys[2][N_QUEUED][STRIDE];
+	struct match_frame frames[2][N_QUEUED];
+	struct scenario one, many;
+
+	for (uint32_t i = 0; i < 2 * N_QUEUED; i++)
+		frames[i % 2][i / 2] = queued(i % 2 == 0, i / 2, keys[i % 2][i / 2]);
+	start(&one);
+	for (size_t i = 0, o = 0; i + o < 2 * N_QUEUED;) {
+		bool is_in = o == N_QUEUED ||
+			     (i < N_QUEUED && frames[0][i].clock_ns <= frames[1][o].clock_ns);
+		assert_int_equal(is_in ? match_feed_ingress(one.match, &frames[0][i++])
+				       : match_feed_egress(one.match, &frames[1][o++]),
+			0);
+	}
+	end(&one);
+
+	start(&many);
+	struct match_queue in = {frames[0], frames[0] + 15};
+	struct match_queue out = {frames[1], frames[1] + 3};
+	while (in.next < in.end && out.next < out.end) {
+		assert_int_equal(match_feed(many.match, &in, &out), 0);
+		assert_true(in.next == in.end || out.next == out.end);
+		if (in.next == in.end)
+			in.end = frames[0] + N_QUEUED;
+		if (out.next == out.end)
+			out.end = frames[1] + N_QUEUED;
+	}
+	for (; out.next < out.end; out.next++)
+		assert_int_equal(match_feed_egress(many.match, out.next), 0);
+	end(&many);
+
+	assert_int_equal(one.n_ingress, N_QUEUED);
+	assert_memory_equal(
+		match_counts(one.match), match_counts(many.match), sizeof(struct match_counts));
+	for (size_t i = 0; i < N_QUEUED; i++) {
+		assert_int_equal(one.ingress[i].class, many.ingress[i].class);
+		assert_int_equal(one.ingress[i].egress_ts_ns, many.ingress[i].egress_ts_ns);
+		assert_int_equal(one.egress[i].class, many.egress[i].class);
+		assert_int_equal(one.egress[i].ingress_pos, many.egress[i].ingress_pos);
+	}
+	assert_true(match_counts(one.match)->out_of_sequence > 0);
+	assert_true(match_counts(one.match)->ingress[MATCH_LOST] > 0);
+	stop(&one);
+	stop(&many);
 }
 
 static void test_the_ends_of_time(void **state)
@@ -297,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_truncated_frames_take_no_part),
 		cmocka_unit_test(test_frames_come_back_as_soon_as_they_are_final),
 		cmocka_unit_test(test_the_rings_grow),
+		cmocka_unit_test(test_queues_are_merged_in_order),
 		cmocka_unit_test(test_the_ends_of_time),
 	};
 

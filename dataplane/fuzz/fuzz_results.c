@@ -87,7 +87,7 @@ static void check(const struct wanted *wanted)
 		must(wanted->counts->unsorted[now - 1] == wanted->value, "and no other");
 }
 
-static void take_ingress(void *context, const struct match_ingress *frame)
+static void take_one_ingress(const struct match_ingress *frame)
 {
 	struct wanted wanted[4] = {0};
 	bool cold = is_cold(results.first_ingress_ns, frame->ts_ns);
@@ -114,19 +114,25 @@ static void take_ingress(void *context, const struct match_ingress *frame)
 		model.is_cold = cold;
 		model.n_matched += is_matched;
 	}
-	model.real.ingress(model.real.context, frame);
+	model.real.ingress(model.real.context, frame, 1);
 	for (int i = 0; i < 4; i++)
 		check(&wanted[i]);
 }
 
-static void take_egress(void *context, const struct match_egress *frame)
+static void take_ingress(void *context, const struct match_ingress *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		take_one_ingress(&frames[i]);
+}
+
+static void take_one_egress(const struct match_egress *frame)
 {
 	struct arrival arrival = {.ts_ns = frame->ts_ns,
 		.ingress_pos = frame->ingress_pos,
 		.is_cold = is_cold(results.first_ingress_ns, frame->ingress_ts_ns)};
 	size_t at = model.n_arrivals;
 
-	model.real.egress(model.real.context, frame);
+	model.real.egress(model.real.context, frame, 1);
 	if (frame->class != MATCH_MATCHED)
 		return;
 	if (model.n_arrivals++ >= MAX_ARRIVALS)
@@ -134,6 +140,12 @@ static void take_egress(void *context, const struct match_egress *frame)
 	for (; at > 0 && arrival_is_before(&arrival, &model.arrivals[at - 1]); at--)
 		model.arrivals[at] = model.arrivals[at - 1];
 	model.arrivals[at] = arrival;
+}
+
+static void take_egress(void *context, const struct match_egress *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		take_one_egress(&frames[i]);
 }
 
 // Arrivals are counted at the end: each distance once, however many are alike.
