@@ -2,19 +2,24 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taut.core.errors import InputError
 from taut.records.documents.match import MatchReport
-from taut.records.rundir import RunDirectory, TrialDirectory
+
+if TYPE_CHECKING:  # a pair by itself needs no run directory, whose documents take long to load
+    from taut.records.rundir import TrialDirectory
 
 KEPT_FRAMES = "heads.parquet"
 """In a trial's folder: what the search by content read of each matched frame."""
 
 
-def find_companions(runs: Sequence[Path]) -> list[TrialDirectory]:
+def find_companions(runs: Sequence[Path]) -> "list[TrialDirectory]":
     """Give the captures of the runs; InputError for a run without any, or with one given twice."""
     found: list[TrialDirectory] = []
     for path in runs:
+        from taut.records.rundir import RunDirectory
+
         trials = [
             t for t in RunDirectory(path).trials() if t.is_whole and t.meta.capture is not None
         ]
@@ -32,12 +37,12 @@ def find_companions(runs: Sequence[Path]) -> list[TrialDirectory]:
     return found
 
 
-def kept_frames(trials: Sequence[TrialDirectory]) -> list[Path]:
+def kept_frames(trials: "Sequence[TrialDirectory]") -> list[Path]:
     """The files to search together with a new capture."""
     return [trial.path / KEPT_FRAMES for trial in trials]
 
 
-def refuse_twice(report: MatchReport, companions: Sequence[TrialDirectory]) -> None:
+def refuse_twice(report: MatchReport, companions: "Sequence[TrialDirectory]") -> None:
     """InputError where the capture that taut-match reported on is one of the companions."""
     for other in companions:
         if other.meta.capture and _identity(report) == _identity(other.meta.capture):

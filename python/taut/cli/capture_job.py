@@ -9,13 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taut.capture.companions import kept_frames, refuse_twice
 from taut.capture.native import Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
-from taut.records.documents.capture import CaptureDocument
-from taut.records.documents.content import ContentSearch
-from taut.records.rundir import TrialDirectory
+
+if TYPE_CHECKING:  # loaded while taut-match works
+    from taut.records.documents.capture import CaptureDocument
+    from taut.records.documents.content import ContentSearch
+    from taut.records.rundir import TrialDirectory
 
 
 class Remove(StrEnum):
@@ -40,7 +43,7 @@ class CaptureJob:
     wants_content: bool
     parquet: Path | None = None
     """Where `document` leaves every packet, if anywhere."""
-    companions: Sequence[TrialDirectory] = ()
+    companions: "Sequence[TrialDirectory]" = ()
     """Captures of the same device, to be searched by content together with this one."""
 
     def corrected(self, remove: Remove) -> "CaptureJob":
@@ -65,7 +68,7 @@ class CaptureJob:
             options = replace(options, egress_offset_ns=both)
         return replace(self, options=options)
 
-    def document(self, *, match_in_engine: bool) -> CaptureDocument:
+    def document(self, *, match_in_engine: bool) -> "CaptureDocument":
         """Measure, and leave no files: give the document."""
         from taut.testbed.scratch import Scratch
 
@@ -80,7 +83,7 @@ class CaptureJob:
             document = capture_document(matched.report, matched.counts, NativeSeries(folder))
             return replace(document, content=self._content(matched, packets))
 
-    def run(self, out: Path | None, *, as_json: bool, details: bool = False) -> CaptureDocument:
+    def run(self, out: Path | None, *, as_json: bool, details: bool = False) -> "CaptureDocument":
         """Leave a run directory with a report; print the table unless JSON is wanted."""
         from rich.console import Console
 
@@ -141,7 +144,7 @@ class CaptureJob:
                 meanwhile=meanwhile,
             )
 
-    def _document_of_engine(self, folder: Path, match_in_engine: bool) -> CaptureDocument:
+    def _document_of_engine(self, folder: Path, match_in_engine: bool) -> "CaptureDocument":
         from taut.analysis.capture_engine import match_and_measure, measure_matched
         from taut.analysis.capture_result import capture_document
         from taut.storage.engines import open_engine
@@ -179,7 +182,7 @@ class CaptureJob:
         refuse_twice(matched.report, self.companions)
         return matched, packets
 
-    def _content(self, matched: Matched, packets: Path | None) -> ContentSearch | None:
+    def _content(self, matched: Matched, packets: Path | None) -> "ContentSearch | None":
         if packets is None or not self.wants_content:
             return None
         from taut.analysis.content import search_capture

@@ -1,6 +1,5 @@
 """Where taut's own programs are: $TAUT_BIN_DIR, else bin/ of the clone, else PATH."""
 
-import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -44,6 +43,8 @@ def find_binary_or_none(name: str) -> Path | None:
 
 def sha256_of(path: Path) -> str:
     """Hash a file, so that a manifest says which program measured."""
+    import hashlib  # OpenSSL takes as long to load as the rest of this module
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
