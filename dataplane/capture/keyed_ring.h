@@ -3,9 +3,9 @@
 // Keys of frames in the order they came, found by content: a ring, and hash chains from newer to
 // older as in LZ77 coders. What is older than the tail is not removed from the chains: a chain ends
 // at the first entry that is older than the tail, so forgetting costs nothing. Indices count from 1
-// and never wrap; chains hold their low 32 bits, which is enough while fewer than 2^31 live, and
-// beside it 32 bits of the hash, so that a key is only looked at where it is very likely the same:
-// an old key is out of the cache.
+// and never wrap; chains hold their low 32 bits, which is enough while fewer than 2^31 live. Each
+// entry has 32 bits of its hash beside its link, so that a key is only looked at where it is very
+// likely the same: an old key is out of the cache. The heads have none, to be half as large.
 
 #include "key.h"
 
@@ -16,8 +16,8 @@
 
 struct keyed_ring {
 	uint8_t *keys;
-	uint64_t *links; // the next older entry of the chain: hash tag, index
-	uint64_t *heads; // the newest entry of each chain, likewise
+	uint64_t *links; // hash tag of the entry, index of the next older one of its chain
+	uint32_t *heads; // the newest entry of each chain
 	uint64_t mask, head_mask; // capacities - 1; four chains an entry
 	uint64_t first, next; // live entries: first <= index < next
 	uint64_t seed;
@@ -42,10 +42,10 @@ static inline __attribute__((always_inline)) void keyed_ring_prefetch(
 	__builtin_prefetch(&ring->heads[hash & ring->head_mask], 1);
 }
 
-// The full index of a link, or 0 if it is not alive.
-static inline uint64_t keyed_ring_live(const struct keyed_ring *ring, uint64_t link)
+// The full index of what these are the low bits of, or 0 if it is not alive.
+static inline uint64_t keyed_ring_live(const struct keyed_ring *ring, uint32_t low)
 {
-	uint32_t age = (uint32_t)(ring->next - 1) - (uint32_t)link;
+	uint32_t age = (uint32_t)(ring->next - 1) - low;
 
 	return age < ring->next - ring->first ? ring->next - 1 - age : 0;
 }
@@ -59,10 +59,9 @@ static inline bool keyed_ring_same(
 	return ring->stride == 56 ? memcmp(own, key, 56) == 0 : memcmp(own, key, ring->stride) == 0;
 }
 
-// Prefetch the chain's next link; call it some frames after keyed_ring_prefetch of the same hash.
-// In one chain of six the first entry has another key: then the next link is needed, and is not in
-// the cache. Always inlined: GCC takes a function that only prefetches for one without effect, and
-// drops its calls.
+// Prefetch the link of a chain's first entry; call it some frames after keyed_ring_prefetch of the
+// same hash. One chain of six has one, with another key. Always inlined: GCC takes a function that
+// only prefetches for one without effect, and drops its calls.
 static inline __attribute__((always_inline)) void keyed_ring_prefetch_link(
 	const struct keyed_ring *ring, uint64_t hash)
 {
@@ -71,15 +70,17 @@ static inline __attribute__((always_inline)) void keyed_ring_prefetch_link(
 	__builtin_prefetch(&ring->links[index & ring->mask]);
 }
 
-// From a link on to older entries: the first live one with this key, or 0.
+// From an entry on to older ones: the first live one with this key, or 0.
 static inline uint64_t keyed_ring_walk(
-	const struct keyed_ring *ring, uint64_t link, uint64_t hash, const uint8_t *key)
+	const struct keyed_ring *ring, uint32_t low, uint64_t hash, const uint8_t *key)
 {
-	uint64_t index = keyed_ring_live(ring, link);
+	uint64_t index = keyed_ring_live(ring, low);
 
-	while (index != 0 && !(link >> 32 == hash >> 32 && keyed_ring_same(ring, index, key))) {
-		link = ring->links[index & ring->mask];
-		index = keyed_ring_live(ring, link);
+	while (index != 0) {
+		uint64_t link = ring->links[index & ring->mask];
+		if (link >> 32 == hash >> 32 && keyed_ring_same(ring, index, key))
+			break;
+		index = keyed_ring_live(ring, (uint32_t)link);
 	}
 	return index;
 }
@@ -95,21 +96,21 @@ static inline uint64_t keyed_ring_find(
 static inline uint64_t keyed_ring_older(
 	const struct keyed_ring *ring, uint64_t index, uint64_t hash, const uint8_t *key)
 {
-	return keyed_ring_walk(ring, ring->links[index & ring->mask], hash, key);
+	return keyed_ring_walk(ring, (uint32_t)ring->links[index & ring->mask], hash, key);
 }
 
 // Hot path: add an entry at ring->next. The ring must not be full.
 static inline void keyed_ring_add(struct keyed_ring *ring, uint64_t hash, const uint8_t *key)
 {
 	uint64_t slot = ring->next & ring->mask;
-	uint64_t *head = &ring->heads[hash & ring->head_mask];
+	uint32_t *head = &ring->heads[hash & ring->head_mask];
 
 	if (ring->stride == 56)
 		memcpy(ring->keys + slot * 56, key, 56);
 	else
 		memcpy(ring->keys + slot * ring->stride, key, ring->stride);
-	ring->links[slot] = *head;
-	*head = hash >> 32 << 32 | (uint32_t)ring->next++;
+	ring->links[slot] = hash >> 32 << 32 | *head;
+	*head = (uint32_t)ring->next++;
 }
 
 // An entry without a key, so that indices keep step with frames: it is never found.
