@@ -48,7 +48,8 @@ struct frame_stream {
 	struct frame_batch batches[N_BATCHES];
 };
 
-static int frame_file_open(struct frame_file *out, const char *path, size_t n_bytes)
+static int frame_file_open(
+	struct frame_file *out, const char *path, size_t n_bytes, struct error *error)
 {
 	struct record_file_header header = {.nominal_tsc_hz = 1000000000};
 
@@ -57,9 +58,13 @@ static int frame_file_open(struct frame_file *out, const char *path, size_t n_by
 	out->record_size = sizeof(struct frame_record) + n_bytes;
 	header.record_size = (uint32_t)out->record_size;
 	out->records = calloc(FRAME_BATCH, out->record_size);
-	if (out->records == NULL)
-		return -ENOMEM;
-	return record_file_create(&out->file, path, RECORD_FRAME, &header);
+	int err = out->records == NULL
+			  ? -ENOMEM
+			  : record_file_create(&out->file, path, RECORD_FRAME, &header);
+	if (err < 0)
+		error_set(error, "%s: cannot be written: %s; make room, or name another --out",
+			path, strerror(-err));
+	return err;
 }
 
 static int frame_file_close(struct frame_file *out)
@@ -260,14 +265,14 @@ int frame_stream_open(
 	err = capture_open(config->path, &stream->capture, error);
 	if (err < 0)
 		goto fail;
-	err = frame_file_open(&stream->keys, config->keys_path, config->key->n_bytes);
+	err = frame_file_open(&stream->keys, config->keys_path, config->key->n_bytes, error);
 	if (err == 0)
-		err = frame_file_open(&stream->heads, config->heads_path, HEAD_BYTES);
-	if (err == 0)
-		err = -pthread_create(&stream->thread, NULL, read_frames, stream);
+		err = frame_file_open(&stream->heads, config->heads_path, HEAD_BYTES, error);
+	if (err < 0)
+		goto fail;
+	err = -pthread_create(&stream->thread, NULL, read_frames, stream);
 	if (err < 0) {
-		error_set(error, "%s: cannot write frames beside it: %s", config->path,
-			strerror(-err));
+		error_set(error, "%s: no thread reads it: %s", config->path, strerror(-err));
 		goto fail;
 	}
 	stream->is_started = true;
