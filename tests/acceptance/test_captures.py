@@ -356,7 +356,7 @@ def test_every_packet_is_written_to_one_file_when_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_killed_it_leaves_nothing_under_a_final_name(
+def test_killed_it_leaves_nothing_that_the_next_in_its_place_does_not_remove(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     ingress, egress = frames_of(1000)
@@ -381,10 +381,15 @@ def test_killed_it_leaves_nothing_under_a_final_name(
         status = process.wait(60)
 
     assert status == (130 if number is signal.SIGINT else -signal.SIGKILL)
-    final = [p for p in out.rglob("*") if p.is_file() and ".tmp-" not in str(p)]
-    assert final == []
     # A killed parent takes its child along.
     wait_for("an end of the matcher", lambda: not running(str(after)))
+    left = [p for p in out.rglob("*") if p.is_file() and ".tmp-" not in str(p)]
+    assert left == ([] if number is signal.SIGINT else [out / ".taut-scratch"])
+    whole = write_capture(tmp_path / "whole.pcap", pcap_bytes(egress))
+    again = analyze(before, whole, "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert [path.name for path in (out / "trials").iterdir()] == ["001-capture-capture-r1"]
+    assert not (out / ".taut-scratch").exists()
 
 
 def running(argument: str) -> bool:

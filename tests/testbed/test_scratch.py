@@ -13,7 +13,7 @@ import pytest
 
 from taut.core.errors import InputError
 from taut.testbed.carriers import carriers
-from taut.testbed.scratch import VARIABLE, Scratch, find_dead, sweep
+from taut.testbed.scratch import VARIABLE, Scratch, find_dead, made_whole, sweep
 
 MARK = ".taut-scratch"
 
@@ -36,6 +36,17 @@ for _ in range(200):
     with Scratch("count") as folder:
         (folder / "a").write_text("a")
         assert (folder / "a").read_text() == "a"
+"""
+
+
+_HALF_MADE = """
+import sys
+from pathlib import Path
+from taut.testbed.scratch import made_whole
+with made_whole(Path(sys.argv[1])):
+    (Path(sys.argv[1]) / "trials").mkdir()
+    print(flush=True)
+    sys.stdin.read()
 """
 
 
@@ -184,3 +195,67 @@ def test_a_place_that_takes_none_is_one_line(
 
     with pytest.raises(InputError, match=rf"{place}: no folder .* set TMPDIR to another$"):
         Scratch("count")
+
+
+@contextmanager
+def half_made(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that has not finished a folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HALF_MADE, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def make(path: Path) -> None:
+    with made_whole(path):
+        (path / "whole").touch()
+
+
+def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
+    make(tmp_path / "deep/run")
+    with pytest.raises(KeyError), made_whole(tmp_path / "failed"):
+        (tmp_path / "failed/half").touch()
+        raise KeyError
+
+    assert [path.name for path in (tmp_path / "deep/run").iterdir()] == ["whole"]
+    assert not (tmp_path / "failed").exists()
+
+
+@pytest.mark.parametrize("name", ["run", "another"])
+def test_what_a_killed_maker_left_is_removed_by_the_next_there_or_beside(
+    tmp_path: Path, name: str
+) -> None:
+    with half_made(tmp_path / "runs/run"):
+        pass
+    left = list((tmp_path / "runs/run").iterdir())
+
+    make(tmp_path / "runs" / name)
+
+    assert len(left) == 2
+    assert list((tmp_path / "runs").rglob("*")) == [
+        tmp_path / "runs" / name,
+        tmp_path / "runs" / name / "whole",
+    ]
+
+
+def test_a_folder_in_use_or_of_others_is_refused_and_left(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/thesis.tex").touch()
+    (tmp_path / "empty").mkdir()
+    with half_made(tmp_path / "run"):
+        before = sorted(tmp_path.rglob("*"))
+        for name in ("run", "home"):
+            with pytest.raises(InputError, match=f"{name}: not empty"):
+                make(tmp_path / name)
+
+        assert sorted(tmp_path.rglob("*")) == before
+    make(tmp_path / "empty")

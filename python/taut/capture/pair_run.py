@@ -23,6 +23,7 @@ from taut.records.documents.match import CaptureSide, MatchCounts, capture_of
 from taut.records.documents.trial import TRIAL_FILE, WHOLE, Dut, Traffic, TrialDocument
 from taut.records.manifest import make_manifest, write_manifest
 from taut.records.rundir import RunDirectory, TrialDirectory
+from taut.testbed.scratch import made_whole
 
 RATE_DIGITS = 3
 """A measured rate is rounded to so many digits, so that captures of one load have one name."""
@@ -53,22 +54,17 @@ def analyse_pairs(
     """Match every pair into a new run directory; analysis.results.analyse_run does the rest.
 
     `companions` are captures of the same device, to be searched by content together with these.
-    A trial appears under its name when it is whole; a new directory that got none is removed.
+    Interrupted or killed it leaves none, or one that the next in the same place removes.
     """
     run = RunDirectory(out)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: not a folder; give --out a new directory")
-    if out.exists() and any(out.iterdir()):
-        raise InputError(f"{out}: not empty; give --out a new directory")
-    run.trials_path.mkdir(parents=True)
-    try:
+    with made_whole(out):
+        run.trials_path.mkdir()
         for index, pair in enumerate(pairs, 1):
             progress(f"matching {pair.name}")
             _match_pair(run, pair, index, options, bytes_done, with_heads, companions)
         write_manifest(out, _manifest(pairs, options, command_line))
-    except BaseException:
-        shutil.rmtree(out, ignore_errors=True)
-        raise
     return run
 
 

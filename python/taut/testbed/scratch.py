@@ -9,6 +9,8 @@ alone what is held.
 Without its mark a folder that has anything in it is not taut's, however old and whatever its name:
 the mark is made first and removed last, so there is no moment at which one of taut's looks like
 that. What the mark says does not matter, only that it is there: it cannot be damaged.
+
+A folder that is to stay has the mark until it is whole (`made_whole`).
 """
 
 import os
@@ -18,7 +20,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -58,6 +60,50 @@ class Scratch:
         trace: TracebackType | None,
     ) -> None:
         self.remove()
+
+
+@contextmanager
+def made_whole(path: Path) -> Iterator[None]:
+    """Fill a new folder in the block: it is scratch until that ends well, else it is removed.
+
+    What killed makers left there, and beside it, is removed first. InputError: there is anything
+    else, or somebody else makes it.
+    """
+    for mark in path.parent.glob(f"*/{_MARK}"):
+        _remove_dead(mark.parent)
+    path.mkdir(parents=True, exist_ok=True)
+    held = _hold_if_new(path)
+    if held is None:
+        raise InputError(f"{path}: not empty; give --out a new directory")
+    try:
+        (path / _MARK).touch()
+        yield
+        (path / _MARK).unlink()
+    except BaseException:
+        _remove(path, held)
+        raise
+    finally:
+        os.close(held)
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove a folder with the mark that nobody holds; of its own scratch `sweep` knows more."""
+    held = None if _NAME.fullmatch(path.name) else seize(path, os.O_DIRECTORY)
+    if held is not None:
+        try:
+            if _is_ours(held):
+                _remove(path, held)
+        finally:
+            os.close(held)
+
+
+def _hold_if_new(path: Path) -> int | None:
+    """Hold an empty folder, or one of a dead maker that cannot be removed: a mount point."""
+    held = (seize if any(path.iterdir()) else hold)(path, os.O_DIRECTORY)
+    if held is not None and {entry.name for entry in path.iterdir()} - {_MARK}:
+        os.close(held)
+        return None
+    return held
 
 
 def find_dead() -> list[str]:
