@@ -8,9 +8,11 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +201,36 @@ static void remove_runtime_dir(struct eal *eal)
 	eal->runtime_dir[0] = '\0';
 }
 
+static bool is_gone(const char *pid_text)
+{
+	char *end;
+	long pid = strtol(pid_text, &end, 10);
+
+	return pid > 0 && *end == '\0' && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+// What killed programs of taut left beside it. Nothing of a living one is lost even if it is in
+// another PID namespace: only empty folders go.
+static void remove_dead_runtime_dirs(const struct eal *eal)
+{
+	char folder[sizeof(eal->runtime_dir)];
+	struct dirent *entry;
+
+	snprintf(folder, sizeof(folder), "%s", eal->runtime_dir);
+	char *slash = strrchr(folder, '/');
+	if (slash == NULL)
+		return;
+	*slash = '\0';
+	DIR *dir = opendir(folder);
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, "taut-", 5) == 0 &&
+			is_gone(strrchr(entry->d_name, '-') + 1))
+			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+	closedir(dir);
+}
+
 int eal_start(const struct eal_config *config, struct eal *out, struct error *error)
 {
 	struct arguments arguments = {0};
@@ -229,6 +261,7 @@ int eal_start(const struct eal_config *config, struct eal *out, struct error *er
 	if (hugepages_fd >= 0)
 		close(hugepages_fd);
 	snprintf(out->runtime_dir, sizeof(out->runtime_dir), "%s", rte_eal_get_runtime_dir());
+	remove_dead_runtime_dirs(out);
 	if (started)
 		return 0;
 	error_set(error, "EAL: %s; add `-- --log-level=*:debug` to see why", rte_strerror(err));
