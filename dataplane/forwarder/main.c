@@ -107,12 +107,14 @@ static int open_ports(struct forwarder *forwarder, struct error *error)
 
 static const uint64_t look_ns = 10000000; // how long a signal waits to be seen
 
-// A memif client starts when its server is there; the others are ready for a peer that comes later.
+// Whoever is told that this is ready may send at once. Other ports are ready for a peer that comes
+// later.
 static void wait_for_servers(struct worker *worker)
 {
 	for (uint16_t i = 0; i < worker->n_ports; i++)
-		while (!worker->ports[i]->started && program_n_signals == 0)
-			(void)port_wait_link(worker->ports[i], look_ns, NULL);
+		while (port_needs_peer(worker->ports[i]) && program_n_signals == 0 &&
+			port_wait_link(worker->ports[i], look_ns, NULL) < 0)
+			continue;
 }
 
 // Of a worker that sleeps: its ports wake this thread.

@@ -68,6 +68,13 @@ static int start(struct port *port)
 	return err;
 }
 
+bool port_needs_peer(const struct port *port)
+{
+	const struct port_kind *kind = port->spec.kind;
+
+	return kind->needs_peer != NULL && kind->needs_peer(&port->spec);
+}
+
 static int start_device(struct port *port, struct rte_mempool *pool)
 {
 	struct rte_eth_conf conf = {0};
@@ -93,7 +100,7 @@ static int start_device(struct port *port, struct rte_mempool *pool)
 	if (err == 0)
 		err = start(port);
 	// The driver says -1 whatever the reason: that the peer is not there yet is the usual one.
-	return err == -1 && port->spec.kind->starts_with_peer ? 0 : err;
+	return err == -1 && port_needs_peer(port) ? 0 : err;
 }
 
 int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct port **out,

@@ -79,6 +79,10 @@ void port_close(struct port *port);
 // are left to the kernel.
 void port_leave(struct port *port);
 
+// Whether it is a memif client: not started before its server is there, and then still without link
+// for some messages, in which what it should send, or its peer, is lost. Wait for its link.
+bool port_needs_peer(const struct port *port);
+
 // Wait until the link is up, and start what could not start yet. Returns 0, -ETIMEDOUT, or -EINTR
 // when *stop (may be NULL) was set meanwhile.
 int port_wait_link(struct port *port, uint64_t timeout_ns, volatile const int *stop);

@@ -26,7 +26,6 @@ struct port_kind {
 	const struct option_spec *options;
 	size_t n_options, options_size;
 	bool needs_root;
-	bool starts_with_peer; // refuses to start until its peer is there: tried again later
 	enum port_interrupts interrupts;
 	bool shares_memory; // with its peer: all of it has to lie in few files (eal.c)
 	enum port_cost cost;
@@ -41,6 +40,8 @@ struct port_kind {
 	// Instead of devargs, for virtual devices made by a call: store name and number. Returns 0
 	// or -errno.
 	int (*create)(const struct port_spec *spec, char *device, size_t device_len, uint16_t *id);
+	// Whether it refuses to start, or is of no use, until its peer is there; NULL: never.
+	bool (*needs_peer)(const struct port_spec *spec);
 	void (*destroy)(const struct port_spec *spec); // after the ethdev is closed; may be NULL
 	// Instead of closing it at the end of the process: leave to the kernel what it takes back
 	// by itself, remove the rest. NULL: it is closed (port_leave).

@@ -46,6 +46,11 @@ static bool is_server(const struct port_spec *spec)
 	return socket_is_server(spec, options->role);
 }
 
+static bool memif_needs_peer(const struct port_spec *spec)
+{
+	return !is_server(spec);
+}
+
 static int memif_check(const struct port_spec *spec, const struct port_spec *earlier,
 	size_t n_earlier, struct error *error)
 {
@@ -109,11 +114,11 @@ const struct port_kind port_kind_memif = {
 	.options = memif_specs,
 	.n_options = sizeof(memif_specs) / sizeof(memif_specs[0]),
 	.options_size = sizeof(struct memif_options),
-	.starts_with_peer = true, // as a client
 	.cost = PORT_COST_USER_SPACE,
 	.n_mbufs = 1024,
 	.check = memif_check,
 	.devargs = memif_devargs,
+	.needs_peer = memif_needs_peer,
 	.leave = memif_leave,
 	.open_remedy = "is its socket in use, or its folder not writable?",
 };

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import select
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from forwarding import READY, TIMEOUT_S, generate, run, runtime_folders, start, stop
 from taut.core.binaries import find_binary
 from taut.records import layout
-from waiting import wait_until_ran
+from waiting import wait_for, wait_until_ran
 
 pytestmark = pytest.mark.smoke
 
@@ -114,6 +115,29 @@ def test_killed_run_leaves_a_socket_and_a_folder_that_the_next_removes(run_dir: 
 
     assert process.returncode == 0
     assert not list(runtime_folders())
+
+
+def test_a_client_is_ready_when_its_server_has_answered(run_dir: Path) -> None:
+    """What came before that would be lost."""
+    server = start("--port", "memif:a")
+    os.kill(server.pid, signal.SIGSTOP)
+    argv = [str(find_binary("taut-forward")), "--port", "memif:a,role=client"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        wait_for("its connection", lambda: n_sockets(run_dir / "a.sock") > 1)
+        before, _, _ = select.select([client.stdout], [], [], 1)
+        os.kill(server.pid, signal.SIGCONT)
+        line = client.stdout.readline()
+        client.terminate()
+    stop(server)
+
+    assert before == []
+    assert line == READY.encode()
+
+
+def n_sockets(path: Path) -> int:
+    """How many are bound to a path: the one that listens, and those that it has given."""
+    return Path("/proc/net/unix").read_text().count(f" {path}\n")
 
 
 def test_socket_of_a_running_forwarder_is_in_use(run_dir: Path) -> None:
