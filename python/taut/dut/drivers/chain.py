@@ -109,7 +109,7 @@ class ChainDriver:
     name = "chain"
     summary = "several taut-forward in a row, each a process on its own core if there are enough"
     n_links = 2
-    link_kinds = ("memif", "veth")
+    link_kinds = ("memif", "veth", "xdp")
     options_type: type[DriverOptions] = ChainOptions
 
     def missing(self, options: DriverOptions) -> str | None:
