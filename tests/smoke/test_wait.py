@@ -5,13 +5,17 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from forwarding import generate, run, start, stop
+from taut.records import layout
 
 pytestmark = pytest.mark.smoke
 
 WAYS = ["poll", "interrupt", "adaptive", "adaptive:50us"]
+NAP_S = 0.1
+"""The longest sleep: how long a packet waits for one whom it does not wake."""
 
 
 def forward(tmp_path: Path, wait: str, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -63,6 +67,24 @@ def test_one_that_sleeps_takes_less_cpu_and_its_sleep_is_no_gap(
     asleep_ns = sleeps["sleep"]["total_ns"]
     assert sleeps["sleep"]["n"] > 0
     assert asleep_ns + sleeps["gaps"]["total_ns"] <= sleeps["duration_ns"]
+
+
+def test_packets_of_a_second_generator_wake_it_as_well(run_dir: Path, tmp_path: Path) -> None:
+    process = start("--port", "vhost:a", "--port", "vhost:b", "--wait", "interrupt")
+    medians = []
+    for out in (tmp_path / "first", tmp_path / "second"):
+        sent = generate(out, "virtio:a", "virtio:b", "--rate", "1kpps")
+        packets = np.fromfile(
+            out / "packets.bin", layout.PACKET, offset=layout.FILE_HEADER.itemsize
+        )
+        came = packets[packets["received_tsc"] > 0]
+        ticks = np.median(came["received_tsc"] - came["sent_tsc"])
+        medians.append(ticks / sent["clock"]["nominal_tsc_hz"])
+        assert sent["counters"]["lost"] == 0
+    stop(process)
+
+    assert run_dir.is_dir()
+    assert max(medians) < NAP_S / 10
 
 
 def test_what_waits_for_its_time_is_not_slept_over(run_dir: Path, tmp_path: Path) -> None:
