@@ -3,6 +3,7 @@
 // How often each value occurred, exactly, at bounded memory whatever the values: no bucket is ever
 // wider than one. Values near zero have an array; others are sorted and merged in batches, and
 // what does not fit memory goes to a temporary file in sorted runs, merged at the end.
+// count/value_counts.h bounds the file, too, at the price of exactness (ADR 14).
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,6 +3,7 @@
 // How often each value occurred, in bounded memory: exactly as long as there are few distinct ones,
 // then at the resolution of the generator's histograms (base/histogram.h), in nanoseconds instead
 // of ticks. Values near zero have an array, others a hash table.
+// base/exact_counts.h is exact whatever comes, and may need a file for it.
 
 #include <stdbool.h>
 #include <stddef.h>
