@@ -1,6 +1,8 @@
 """Time one process, or look at the memory of it and of what it starts."""
 
 import json
+import os
+import resource
 import subprocess
 import sys
 import time
@@ -10,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 SAMPLE_S = 0.01
+LOOK_RATIO = 20
+"""At most one part in so many of the time is spent looking: Java has hundreds of threads."""
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,8 @@ class Run:
     """What a process took, and the JSON it printed."""
 
     seconds: float
+    processor_s: float
+    """Of all processes, in user and in system mode."""
     document: Mapping[str, Any]
     peak_kib: int
     """Peaks of all its processes added up: what they can have had at most. 0: not sampled."""
@@ -25,18 +33,22 @@ class Run:
 
 
 def run_process(command: Sequence[str], folder: Path, *, sampled: bool = False) -> Run:
-    """Run a command to its end; sampled: look at its memory, which costs it time."""
+    """Run a command to its end; sampled: look at its memory, which costs it time.
+
+    Whatever else this process has started, a server of the command's, counts as the command does.
+    """
     with (folder / "stdout").open("w+") as stdout, (folder / "stderr").open("w+") as stderr:
-        start = time.perf_counter()
+        before_s, start = _processor_s(), time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
         memory_kib = _sampled_kib(process) if sampled else (0, 0)
         status = process.wait()
         seconds = time.perf_counter() - start
+        processor_s = _processor_s() - before_s
         if status != 0:
             stderr.seek(0)
             sys.exit(f"bench: {' '.join(command)} failed:\n{stderr.read()[-2000:]}")
         stdout.seek(0)
-        return Run(seconds, json.load(stdout), *memory_kib)
+        return Run(seconds, processor_s, json.load(stdout), *memory_kib)
 
 
 def _sampled_kib(process: subprocess.Popen[bytes]) -> tuple[int, int]:
@@ -44,29 +56,41 @@ def _sampled_kib(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     peaks: dict[int, int] = {}
     at_once, seen = 0, {process.pid}
     while process.poll() is None:
+        start = time.thread_time()
+        looked = _memory_kib()
         # A child has its parent's memory until its exec: the last peak of each counts, and its
         # memory from the second look on.
-        peaks |= peaks_kib(process.pid)
-        now = _memory_kib(process.pid, "VmRSS")
-        at_once = max(at_once, sum(kib for pid, kib in now.items() if pid in seen))
-        seen = {process.pid, *now}
-        time.sleep(SAMPLE_S)
+        peaks |= {pid: peak for pid, (_, peak) in looked.items()}
+        at_once = max(at_once, sum(now for pid, (now, _) in looked.items() if pid in seen))
+        seen = {process.pid, *looked}
+        time.sleep(max(SAMPLE_S, LOOK_RATIO * (time.thread_time() - start)))
     return sum(peaks.values()), at_once
 
 
-def peaks_kib(pid: int) -> dict[int, int]:
-    """Give the peak resident memory so far of a process and of each below it, by its number."""
-    return _memory_kib(pid, "VmHWM")
-
-
-def _memory_kib(pid: int, field: str) -> dict[int, int]:
+def _memory_kib() -> dict[int, tuple[int, int]]:
+    """Give the resident memory of each process below this one, now and at most so far."""
     found = {}
-    for each in tree(pid):
-        status = _read(Path(f"/proc/{each}/status"))
-        line = next((row for row in status.splitlines() if row.startswith(field)), None)
-        if line is not None:
-            found[each] = int(line.split()[1])
+    for pid in _below():
+        lines = _read(Path(f"/proc/{pid}/status")).splitlines()
+        fields = dict(line.split(":", 1) for line in lines)
+        if "VmRSS" in fields:
+            found[pid] = int(fields["VmRSS"].split()[0]), int(fields["VmHWM"].split()[0])
     return found
+
+
+def _processor_s() -> float:
+    """Give what all processes below this one have used, and those that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ticks = 0
+    for pid in _below():
+        # The name, in brackets, may hold anything: 14 to 17 of proc_pid_stat(5) come after it.
+        fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+        ticks += sum(int(field) for field in fields[11:15])
+    return ended.ru_utime + ended.ru_stime + ticks / _TICKS_PER_S
+
+
+def _below() -> list[int]:
+    return [pid for pid in tree(os.getpid()) if pid != os.getpid()]
 
 
 def tree(pid: int) -> Iterator[int]:

@@ -1,28 +1,25 @@
 #!/usr/bin/env python3
 """Time and memory against packets: analyze, report, explain, and a report counted by each engine.
 
-    .venv/bin/python bench/scale.py [--packets 1e5,1e6,1e7] [--only report,duckdb] [--quick]
+    .venv/bin/python bench/scale.py [--packets 1e5,1e6,1e7] [--only report;duckdb] [--quick]
 
 Every point is one process of taut, start-up included, on inputs that are made here
-(scale_input.py, make_pair.py) and then in the page cache.  Memory is the peaks of all processes
-added up, a server's and Spark's executors among them: what they can have had at most.  `report` is
-counted in one pass (taut-count), the engines' by `taut report --engine NAME`, `spark` with two
-executors; `parts, 1 executor` and `parts, 2 executors` are Spark counting the metrics alone, of
-packets in a folder of Parquet files.
+(scale_input.py, make_pair.py) and then in the page cache.  Processor time is that of all its
+processes and of a server's, memory what they were seen to have at one time.  `report` is of a trial
+without a trace and counted in one pass (taut-count), the engines' by `taut report --engine NAME`,
+`spark` with two executors; `explain` has the same trial with a trace.  `parts, 1 executor` and
+`parts, 2 executors` are Spark counting the metrics alone, of packets in a folder of Parquet files.
 
 With --results FILE each point is kept as a line as soon as it is there, and drawn with those that
 the file has already: a long measurement can be made in pieces, and repeated; of points of one job
-and size the fastest counts.  --draw FOLDER writes the figures.
+and size the one that took the least processor time counts.  --anew forgets what the file has of
+the jobs that are measured.  --draw FOLDER writes the figures.
 """
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
@@ -32,15 +29,14 @@ from pathlib import Path
 from captures import TAUT, made, paths_in
 from harness import heading, progress, table
 from make_pair import Pair
-from processes import peaks_kib
+from processes import run_process
 from scale_figures import draw
-from scale_input import make_scaled_run, write_parts
+from scale_input import add_trace, make_scaled_run, write_parts
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 import servers
 from taut.storage.engines import ENGINES
 
-SAMPLE_S = 0.05
 N_PARTS = 8
 
 Server = Callable[[], AbstractContextManager[str | None]]
@@ -62,27 +58,29 @@ class Point:
     job: str
     packets: int
     seconds: float
-    peak_mib: float
+    processor_s: float
+    memory_mib: float
 
 
 def main() -> None:
-    """Print one table, a row a size and two columns a job; where asked draw it."""
+    """Print one table, a row a size and a column a job; where asked draw it."""
     options = parse()
     kept: Path | None = options.results
     points = _read(kept) if kept is not None and kept.exists() else []
+    if options.anew:
+        points = [p for p in points if p.job not in options.only]
+        _write(points, kept)
     for n_packets in options.packets:
         for point in _measured_at(n_packets, options.only, options.folder):
             points.append(point)
-            progress(f"{point.job}, {point.packets:,} packets: {point.seconds:.2f} s")
-            if kept is not None:
-                with kept.open("a") as lines:
-                    lines.write(json.dumps(asdict(point)) + "\n")
+            progress(f"{point.job}, {point.packets:,} packets: {_cell(point)}")
+            _write(points, kept)
     heading("Scale")
     table(*rows_of(points))
     if options.draw is not None:
         curves: dict[str, dict[int, tuple[float, float]]] = {}
         for name, at in _by_job(points).items():
-            curves[name] = {n: (point.seconds, point.peak_mib) for n, point in at.items()}
+            curves[name] = {n: (point.processor_s, point.memory_mib) for n, point in at.items()}
         draw({name: curves[name] for name in DRAWN if name in curves}, options.draw)
 
 
@@ -95,6 +93,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--only", help=f"jobs of {', '.join(JOBS)}, joined by `;`")
     parser.add_argument("--quick", action="store_true", help="1e4 and 1e5 packets alone")
     parser.add_argument("--results", type=Path, metavar="FILE", help="keeps points, JSON lines")
+    parser.add_argument("--anew", action="store_true", help="forget the file's points of the jobs")
     parser.add_argument("--draw", type=Path, metavar="FOLDER", help="for scale-*.svg")
     parser.add_argument("--folder", type=Path, default=Path("/var/tmp"), help="for the inputs")
     options = parser.parse_args()
@@ -154,13 +153,13 @@ JOBS: Mapping[str, Job] = {
 
 
 def _measured_at(n_packets: int, names: Sequence[str], parent: Path) -> Iterator[Point]:
-    """Make the inputs of one size, and measure each job on them."""
+    """Make the inputs of one size, and measure each job on them; the trace comes last."""
     with tempfile.TemporaryDirectory(prefix="taut-bench-", dir=parent) as text:
         folder = Path(text)
         if "analyze" in names:
             with made(Pair(n_packets), folder) as files:
                 yield _measured("analyze", n_packets, files.folder, folder)
-        others = [name for name in names if name != "analyze"]
+        others = sorted((name for name in names if name != "analyze"), key="explain".__eq__)
         if others:
             progress(f"writing a run of {n_packets:,} packets")
             run = make_scaled_run(folder / "run", n_packets)
@@ -168,48 +167,17 @@ def _measured_at(n_packets: int, names: Sequence[str], parent: Path) -> Iterator
             if (missing := JOBS[name].missing()) is not None:
                 progress(f"{name} is left out: it {missing}")
                 continue
+            if name == "explain":
+                add_trace(run, n_packets)
             yield _measured(name, n_packets, run, folder)
 
 
 def _measured(name: str, n_packets: int, source: Path, folder: Path) -> Point:
     job = JOBS[name]
     with job.server() as url:
-        seconds, peak_kib = run_watched(job.command(source, url), folder)
-    return Point(name, n_packets, round(seconds, 3), round(peak_kib / 1024, 1))
-
-
-def run_watched(command: Sequence[str], folder: Path) -> tuple[float, int]:
-    """Run a command; give its seconds, and the peaks in KiB of all that this process started.
-
-    The kernel's own peak of a child (wait4) will not do: it is never below this process's, whose
-    copy the child was until it became the command.
-    """
-    peaks: dict[int, int] = {}
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(SAMPLE_S):
-            for pid, kib in peaks_kib(os.getpid()).items():
-                peaks[pid] = max(peaks.get(pid, 0), kib)
-
-    watcher = threading.Thread(target=watch)
-    with (folder / "said").open("w+") as said:
-        start = time.perf_counter()
-        child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
-        )
-        watcher.start()
-        try:
-            status = child.wait()
-        finally:
-            seconds = time.perf_counter() - start
-            ended.set()
-            watcher.join()
-        if status != 0:
-            said.seek(0)
-            sys.exit(f"bench: {' '.join(command)} failed:\n{said.read()[-2000:]}")
-    del peaks[os.getpid()]
-    return seconds, sum(peaks.values())
+        done = run_process(job.command(source, url), folder, sampled=True)
+    memory_mib = round(done.at_once_kib / 1024, 1)
+    return Point(name, n_packets, round(done.seconds, 3), round(done.processor_s, 3), memory_mib)
 
 
 # What is shown
@@ -219,24 +187,33 @@ def _read(path: Path) -> list[Point]:
     return [Point(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
+def _write(points: Sequence[Point], path: Path | None) -> None:
+    if path is not None:
+        path.write_text("".join(json.dumps(asdict(point)) + "\n" for point in points))
+
+
 def _by_job(points: Sequence[Point]) -> dict[str, dict[int, Point]]:
-    """Give the fastest point of each job and size, by them: what else runs only adds time."""
+    """Give the cheapest point of each job and size, by them: what else runs only adds time."""
     found: dict[str, dict[int, Point]] = {}
-    for point in sorted(points, key=lambda each: each.seconds):
+    for point in sorted(points, key=lambda each: each.processor_s):
         found.setdefault(point.job, {}).setdefault(point.packets, point)
     return found
 
 
 def rows_of(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
-    """Give columns and rows: seconds and MiB of each job; a dash where it was not measured."""
+    """Give columns and rows: what each job took; a dash where it was not measured."""
     found = _by_job(points)
     names = [name for name in JOBS if name in found]
     rows = []
     for n_packets in sorted({point.packets for point in points}):
         cells = [found[name].get(n_packets) for name in names]
-        shown = ["-" if at is None else f"{at.seconds:.1f}; {at.peak_mib:.0f}" for at in cells]
-        rows.append([f"{n_packets:,}", *shown])
-    return ["packets", *(f"{name}: s; MiB" for name in names)], rows
+        rows.append([f"{n_packets:,}", *("-" if at is None else _cell(at) for at in cells)])
+    return ["packets", *names], rows
+
+
+def _cell(point: Point) -> str:
+    """Give seconds, of them the processors' in brackets, and MiB."""
+    return f"{point.seconds:.1f} ({point.processor_s:.1f}); {point.memory_mib:,.0f}"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from taut.report.chart import (
 from taut.report.palette import DEVICE_TOKENS
 
 Curves = Mapping[str, Mapping[int, tuple[float, float]]]
-"""Seconds and MiB by number of packets, by the name of a line."""
+"""Seconds of processor time and MiB by number of packets, by the name of a line."""
 
 _HEIGHT = 380
 _COUNT_LABEL = "format(datum.value, '~s')"
@@ -43,7 +43,7 @@ def draw(curves: Curves, folder: Path) -> None:
     times = [float(row["us"]) for row in rows]
     least, most = min(times), max(times)
     of_time = alt.Y(
-        "us:Q", scale=time_scale(least, most, 0.7, 1.4), axis=time_axis("time", least, most)
+        "us:Q", scale=time_scale(least, most, 0.7, 1.4), axis=time_axis("processor time", least, most)
     )
     with tempfile.TemporaryDirectory(prefix="taut-bench-") as drawn:
         specs = {
@@ -78,6 +78,6 @@ def _memory_axis(mbs: list[float]) -> alt.Y:
         "mb:Q",
         scale=alt.Scale(type="log", domain=[least, most], nice=False),
         axis=alt.Axis(
-            title="peak resident memory", values=decades(least, most), labelExpr=_MEMORY_LABEL
+            title="most resident memory at one time", values=decades(least, most), labelExpr=_MEMORY_LABEL
         ),
     )

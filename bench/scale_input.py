@@ -1,7 +1,8 @@
-"""A traced run of any length for scale.py: one made trial, written again and again, each later.
+"""A run of any length for scale.py: one made trial, written again and again, each later.
 
 The trial is of tests/made_run.py: 100 kpkt/s through a device, of which one millisecond in ten
-seconds is taken by another thread; the trace has the ticks of both cores and who that was.
+seconds is taken by another thread; a trace, where it is added, has the ticks of both cores and who
+that was.
 """
 
 import json
@@ -36,14 +37,11 @@ _TICK_NS, _TICK_TAKES_NS = 1_000_000, 2_000
 
 def make_scaled_run(path: Path, n_packets: int) -> Path:
     """Write a run of one trial. ValueError: more than a block, and no whole number of blocks."""
-    block = min(n_packets, BLOCK)
-    n_blocks, rest = divmod(n_packets, block)
-    if rest:
-        raise ValueError(f"{n_packets} packets: above {BLOCK:,} only multiples of it can be made")
+    block, n_blocks = _blocks_of(n_packets)
     made = MadeTrial(n_packets=block, n_cold=0, device_stall=_STALL_NS)
     make_run(path, (MadeVariant("eager", "taut_forward", made),), (_RATE_PPS,), repetitions=1)
     [trial] = (path / "trials").iterdir()
-    length_ns = block * 10**9 // _RATE_PPS
+    length_ns = _length_ns(block)
     times = dict.fromkeys(("due_ns", "sent_ns", "received_ns"), length_ns)
     packets = pq.read_table(trial / "packets.parquet")
     write_parquet(
@@ -54,18 +52,36 @@ def make_scaled_run(path: Path, n_packets: int) -> Path:
     write_parquet(trial / "gaps.parquet", GAP_SCHEMA, _later(gaps, n_blocks, both))
     counts = pq.read_table(trial / "histogram.parquet")
     write_parquet(trial / "histogram.parquet", HISTOGRAM_SCHEMA, iter([_times(counts, n_blocks)]))
-    events = _trace(length_ns).table()
-    write_parquet(
-        trial / "events.parquet", EVENT_SCHEMA, _later(events, n_blocks, {"time_ns": length_ns})
-    )
+    document = json.loads((trial / "trial.json").read_text())
+    (trial / "trial.json").write_text(json.dumps(_of_blocks(document, n_blocks)))
+    return path
+
+
+def add_trace(run: Path, n_packets: int) -> None:
+    """Add what was traced to the run that make_scaled_run made of so many packets."""
+    [trial] = (run / "trials").iterdir()
+    block, n_blocks = _blocks_of(n_packets)
+    length_ns = _length_ns(block)
+    events = _later(_trace(length_ns).table(), n_blocks, {"time_ns": length_ns})
+    write_parquet(trial / "events.parquet", EVENT_SCHEMA, events)
     trace = TRACE_JSON | {
         "threads": {str(POLLER): "taut-forward", str(_GENERATOR): "taut-generate", str(HOG): "hog"},
         "stopped_ns": n_blocks * length_ns + 10**9,
     }
     (trial / "trace.json").write_text(json.dumps(trace))
-    document = json.loads((trial / "trial.json").read_text())
-    (trial / "trial.json").write_text(json.dumps(_of_blocks(document, n_blocks)))
-    return path
+
+
+def _blocks_of(n_packets: int) -> tuple[int, int]:
+    """Give the packets of a block, and how many blocks."""
+    block = min(n_packets, BLOCK)
+    n_blocks, rest = divmod(n_packets, block)
+    if rest:
+        raise ValueError(f"{n_packets} packets: above {BLOCK:,} only multiples of it can be made")
+    return block, n_blocks
+
+
+def _length_ns(n_packets: int) -> int:
+    return n_packets * 10**9 // _RATE_PPS
 
 
 def write_parts(run: Path, folder: Path, n_parts: int) -> Path:

@@ -17,6 +17,7 @@ def test_a_trial_again_and_again_is_counted_and_explained_whole(
     monkeypatch.setattr(scale_input, "BLOCK", 20_000)
 
     run = scale_input.make_scaled_run(tmp_path / "run", 60_000)
+    scale_input.add_trace(run, 60_000)
 
     [trial] = analyse_run(RunDirectory(run)).trials
     assert trial.measured.sums_reconcile
@@ -42,16 +43,16 @@ def test_what_is_no_whole_number_of_blocks_is_refused(tmp_path: Path) -> None:
         scale_input.make_scaled_run(tmp_path / "run", scale_input.BLOCK + 1)
 
 
-def test_the_fastest_point_of_a_size_is_shown_and_what_is_missing_is_a_dash() -> None:
+def test_the_cheapest_point_of_a_size_is_shown_and_what_is_missing_is_a_dash() -> None:
     points = [
-        scale.Point("report", 1_000, 9.0, 90.0),
-        scale.Point("duckdb", 10_000, 2.04, 200.4),
-        scale.Point("report", 1_000, 1.0, 80.0),
+        scale.Point("report", 1_000, 1.0, 1.8, 90.0),
+        scale.Point("duckdb", 10_000, 2.04, 3.06, 1200.4),
+        scale.Point("report", 1_000, 9.0, 1.7, 80.0),
     ]
 
     assert scale.rows_of(points) == (
-        ["packets", "report: s; MiB", "duckdb: s; MiB"],
-        [["1,000", "1.0; 80", "-"], ["10,000", "-", "2.0; 200"]],
+        ["packets", "report", "duckdb"],
+        [["1,000", "9.0 (1.7); 80", "-"], ["10,000", "-", "2.0 (3.1); 1,200"]],
     )
 
 
