@@ -72,14 +72,42 @@ GROUP BY {_START}, direction, is_void, received_ns - sent_ns
 ORDER BY start_ns, direction, is_void, value_ns"""
 
 
+class Seconds(Mapping[int, Counts]):
+    """Counts by the number of a second, as hdr_export.py asks for them (few).
+
+    They are compressed: those of an hour would take as much memory as all the rest of an analysis.
+    """
+
+    def __init__(self) -> None:
+        self._packed: dict[int, tuple[int, bytes]] = {}
+
+    def add(self, number: int, counts: Counts) -> None:
+        """Add counts, in any order, to those of a second."""
+        values, n = few(*together(self.get(number, NO_COUNTS), counts))
+        plain = np.concatenate([np.diff(values, prepend=0), n])
+        packed = pa.compress(plain, codec="zstd", asbytes=True)
+        self._packed[number] = plain.nbytes, packed
+
+    def __getitem__(self, number: int) -> Counts:
+        plain = pa.decompress(self._packed[number][1], self._packed[number][0], codec="zstd")
+        steps, n = np.split(np.frombuffer(plain, np.int64), 2)
+        return np.cumsum(steps), n
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+
 @dataclass(frozen=True)
 class TimeCounts:
     """Latencies of one trial counted by time."""
 
     blocks: pa.Table
     """As blocks.parquet keeps them."""
-    seconds: Mapping[int, Counts]
-    """Of each second that has any, as hdr_export.py asks for them (few)."""
+    seconds: Seconds
+    """Of each second that has any."""
     block_ns: int
 
 
@@ -87,7 +115,7 @@ def count_by_time(engine: Engine) -> TimeCounts:
     """Count the latencies of the trial loaded as `record` by time."""
     [span] = engine.query(_SPAN).to_pylist()
     if span["first_ns"] is None:
-        return TimeCounts(SCHEMA.empty_table(), {}, _SECOND_NS)
+        return TimeCounts(SCHEMA.empty_table(), Seconds(), _SECOND_NS)
     block_ns = _block_ns(int(span["first_ns"]), int(span["last_ns"]))
     return _by_time(_queried(engine, min(block_ns, _SECOND_NS)), block_ns)
 
@@ -106,13 +134,13 @@ def counted_by_time(
 ) -> TimeCounts:
     """Give counts that taut-count made; first and last are the times of sending, None of none."""
     if first_ns is None or last_ns is None:
-        return TimeCounts(SCHEMA.empty_table(), {}, _SECOND_NS)
+        return TimeCounts(SCHEMA.empty_table(), Seconds(), _SECOND_NS)
     return _by_time((part.cast(_NOTHING.schema) for part in parts), _block_ns(first_ns, last_ns))
 
 
 def _by_time(parts: Iterable[pa.Table], block_ns: int) -> TimeCounts:
     """Add up counts by steps, a part of them at a time: all of them may be more than memory."""
-    blocks, seconds = [SCHEMA.empty_table()], dict[int, Counts]()
+    blocks, seconds = [SCHEMA.empty_table()], Seconds()
     for part in parts:
         blocks.append(_in_blocks(part, block_ns))
         _add_seconds(seconds, part)
@@ -133,7 +161,7 @@ def _from_zero(blocks: pa.Table) -> pa.Table:
     return blocks.set_column(0, "block", pc.subtract(blocks["block"], first)).cast(SCHEMA)
 
 
-def _add_seconds(seconds: dict[int, Counts], rows: pa.Table) -> None:
+def _add_seconds(seconds: Seconds, rows: pa.Table) -> None:
     starts, values, n = (rows[name].to_numpy() for name in ("start_ns", "value_ns", "n"))
     # Mostly in the order of time already.
     order = np.argsort(starts, kind="stable")
@@ -141,8 +169,7 @@ def _add_seconds(seconds: dict[int, Counts], rows: pa.Table) -> None:
     numbers, firsts = np.unique(starts[order] // _SECOND_NS, return_index=True)
     ends = np.append(firsts[1:], len(values))
     for number, first, end in zip(numbers.tolist(), firsts, ends, strict=True):
-        counts = values[first:end], n[first:end]
-        seconds[number] = few(*together(seconds.get(number, NO_COUNTS), counts))
+        seconds.add(number, (values[first:end], n[first:end]))
 
 
 def together(counts: Counts, others: Counts) -> Counts:

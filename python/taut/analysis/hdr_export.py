@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property, reduce
 from io import BytesIO
+from itertools import chain
 from math import sqrt
 from pathlib import Path
 
@@ -52,16 +53,16 @@ def write_hlog(
     start = datetime.fromisoformat(started_utc or _NO_START)
     start = start if start.tzinfo else start.replace(tzinfo=UTC)
     seconds = start.timestamp()
-    lines = [
+    head = (
         f"#[{what} in nanoseconds, written by taut]",
         "#[Histogram log format version 1.3]",
         f"#[BaseTime: {seconds:.3f} (seconds since epoch)]",
         f"#[StartTime: {seconds:.3f} (seconds since epoch), {start.isoformat()}]",
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
-        *_interval_lines(by_interval, interval_ns / 1e9),
-    ]
-    with files.whole(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="ascii")
+    )
+    with files.whole(path) as temporary, temporary.open("w", encoding="ascii") as log:
+        for line in chain(head, _interval_lines(by_interval, interval_ns / 1e9)):
+            log.write(f"{line}\n")
 
 
 def _interval_lines(by_interval: Mapping[int, Counts], length: float) -> Iterable[str]:

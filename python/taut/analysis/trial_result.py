@@ -368,10 +368,11 @@ def _content(trial: TrialDirectory, report: Capture) -> ContentSearch | None:
 
 
 def _export(trial: TrialDirectory, measured: Measured, times: TimeCounts | None) -> None:
-    if times is not None:
-        by_interval = times.seconds
-    else:
-        by_interval = hdr_export.whole(_warm(select_metric(measured.distribution, "latency")))
+    by_interval = (
+        hdr_export.whole(_warm(select_metric(measured.distribution, "latency")))
+        if times is None
+        else times.seconds
+    )
     hdr_export.write_hgrm(trial.path / "latency.hgrm", by_interval)
     started = trial.meta.started_utc
     hdr_export.write_hlog(trial.path / "latency.hlog", by_interval, started)
