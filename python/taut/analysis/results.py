@@ -102,7 +102,9 @@ def read_distribution(run: Path, trial: str) -> pa.Table:
 
 def _read(path: Path) -> pa.Table:
     # A name a row takes twice as long to read as all the rest.
-    return pq.read_table(path, read_dictionary=["metric"])
+    found = pq.read_table(path, read_dictionary=["metric"])
+    pa.default_memory_pool().release_unused()  # what decoding took is more than the table
+    return found
 
 
 def is_measured(result: TrialResult) -> bool:

@@ -160,9 +160,9 @@ def summarise(
 
     `blocks` are those of the metric (blocks.py), without the warm-up.
     """
-    import pyarrow.compute as pc
+    from taut.analysis.distribution import select_metric
 
-    rows = distribution.filter(pc.equal(distribution["metric"], metric))
+    rows = select_metric(distribution, metric)
     names = ("direction", "is_void", "is_cold", "value_ns", "n")
     column = {name: rows[name].to_numpy() for name in names}
     found = {}

@@ -134,6 +134,7 @@ def _write_or_remove(path: Path, rows: pa.Table | None) -> None:
     else:
         with whole(path) as temporary:
             pq.write_table(rows, temporary, compression="zstd")
+        pa.default_memory_pool().release_unused()  # what encoding took is more than the table
 
 
 def _identity(trial: TrialDirectory) -> TrialResult:
