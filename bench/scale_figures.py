@@ -43,7 +43,9 @@ def draw(curves: Curves, folder: Path) -> None:
     times = [float(row["us"]) for row in rows]
     least, most = min(times), max(times)
     of_time = alt.Y(
-        "us:Q", scale=time_scale(least, most, 0.7, 1.4), axis=time_axis("processor time", least, most)
+        "us:Q",
+        scale=time_scale(least, most, 0.7, 1.4),
+        axis=time_axis("processor time", least, most),
     )
     with tempfile.TemporaryDirectory(prefix="taut-bench-") as drawn:
         specs = {
@@ -78,6 +80,8 @@ def _memory_axis(mbs: list[float]) -> alt.Y:
         "mb:Q",
         scale=alt.Scale(type="log", domain=[least, most], nice=False),
         axis=alt.Axis(
-            title="most resident memory at one time", values=decades(least, most), labelExpr=_MEMORY_LABEL
+            title="most resident memory at one time",
+            values=decades(least, most),
+            labelExpr=_MEMORY_LABEL,
         ),
     )

@@ -10,8 +10,10 @@ from taut.analysis.blocks import (
     BLOCKS,
     LEAST_BLOCKS,
     SCHEMA,
+    Seconds,
     block_length_ns,
     count_by_time,
+    few,
     one_after_the_other,
     read_blocks,
 )
@@ -85,3 +87,17 @@ def test_one_trial_without_every_packet_leaves_no_blocks(tmp_path):
     (trials[1] / BLOCKS).unlink()
 
     assert read_blocks(trials) is None
+
+
+def test_a_second_that_comes_in_parts_is_counted_as_one():
+    values = np.array([3_000_001, 7, 900, 7, -5, 3_000_000])
+    n = np.array([1, 2, 3, 4, 5, 6])
+    seconds = Seconds()
+
+    seconds.add(9, (values[:3], n[:3]))
+    seconds.add(2, (values[4:5], n[4:5]))
+    seconds.add(9, (values[3:], n[3:]))
+
+    assert list(seconds) == [9, 2]
+    assert [of.tolist() for of in seconds[9]] == [of.tolist() for of in few(values, n)]
+    assert [of.tolist() for of in seconds[2]] == [[], []]

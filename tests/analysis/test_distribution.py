@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -32,6 +33,21 @@ def test_chunks_do_not_change_a_number(trial, monkeypatch):
 
     assert chunked.distribution.equals(whole.distribution)
     assert chunked.counts == whole.counts
+
+
+def test_rows_of_a_metric_are_found_in_a_trial_in_several_and_by_number(trial):
+    one = measure(trial / "packets.parquet", 3).distribution
+    several = pa.concat_tables([one, one])
+    names = one["metric"].to_pylist()
+
+    for metric in (*dict.fromkeys(names), "none"):
+        rows = one.filter(pa.array([name == metric for name in names]))
+        assert select_metric(one, metric).equals(rows)
+        assert select_metric(several, metric).equals(pa.concat_tables([rows, rows]))
+        numbered = several.set_column(0, "metric", several["metric"].dictionary_encode())
+        found = select_metric(numbered, metric)
+        assert found["metric"].to_pylist() == [metric] * 2 * rows.num_rows
+        assert found["n"].equals(select_metric(several, metric)["n"])
 
 
 def test_jitter_equals_a_loop_over_packets(trial):
