@@ -4,13 +4,16 @@ Learnt from the trial itself: a gap of a polling thread that holds exactly one i
 long as the handler plus this cost.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask, Numbers
-from taut.explain.read.spans import Spans, covered_ns
+from taut.core.percentiles import PERCENTILES, percentile_rank
+from taut.explain.arrays import Ints, Mask
+from taut.explain.read.counts import Counts
+from taut.explain.read.spans import Spans, Stretches, covered_ns
 from taut.explain.walk.segments import CLASS_NUMBER, ENTRY_CLASSES, Segments
 
 LEAST_SAMPLES = 20
@@ -70,30 +73,27 @@ def calibrate(threads: Sequence[tuple[Spans, Segments]]) -> Calibration:
     """Learn from the gaps of all threads of a trial."""
     lessons = Lessons()
     for spans, segments in threads:
-        lessons.watch(spans)
         lessons.add(spans, segments)
     return lessons.learnt()
 
 
 class Lessons:
-    """What the gaps of a trial teach, a part of them at a time."""
+    """What the gaps of a trial teach, a part of each thread's after the other."""
 
     def __init__(self) -> None:
-        self._classes: list[Numbers] = [np.empty(0, np.uint8)]
-        self._costs: list[Ints] = [np.empty(0, np.int64)]
-        self._empty_gaps = self._empty_ns = self._watched_ns = 0
-
-    def watch(self, spans: Spans) -> None:
-        """Count the time in which one thread was watched; of all of its gaps."""
-        if len(spans):
-            bounds = int(spans.start_ns[0]), int(spans.end_ns[-1])
-            self._watched_ns += bounds[1] - bounds[0] - covered_ns(spans.skipped, *bounds)
+        self._costs: defaultdict[int, Counts] = defaultdict(Counts)
+        self._empty_gaps = self._empty_ns = 0
+        self._watched: dict[str, tuple[int, int, Stretches]] = {}
 
     def add(self, spans: Spans, segments: Segments) -> None:
-        """Learn from some gaps of one thread."""
+        """Learn from some gaps of one thread, later than those before."""
+        if len(spans):
+            first, last = int(spans.start_ns[0]), int(spans.end_ns[-1])
+            first = self._watched.get(spans.thread, (first,))[0]
+            self._watched[spans.thread] = first, last, spans.skipped
         entry, cost = _single_visits(spans, segments)
-        self._classes.append(entry.astype(np.uint8))
-        self._costs.append(cost)
+        for number in np.unique(entry).tolist():
+            self._costs[number].add(cost[entry == number])
         held = np.bincount(segments.visit_span, minlength=len(spans)) > 0
         empty = ~held & _is_whole(spans) & (spans.n_packets == 0)
         self._empty_gaps += int(np.count_nonzero(empty))
@@ -101,8 +101,12 @@ class Lessons:
 
     def learnt(self) -> Calibration:
         """Give what all of them teach."""
-        found = _by_class(np.concatenate(self._classes), np.concatenate(self._costs))
-        return Calibration(found, self._empty_gaps, self._empty_ns, self._watched_ns)
+        watched_ns = sum(
+            last - first - covered_ns(skipped, first, last)
+            for first, last, skipped in self._watched.values()
+        )
+        costs = _by_class(self._costs)
+        return Calibration(costs, self._empty_gaps, self._empty_ns, watched_ns)
 
 
 def _is_whole(spans: Spans) -> Mask:
@@ -123,21 +127,20 @@ def _single_visits(spans: Spans, segments: Segments) -> tuple[Ints, Ints]:
     return entry[fit], (spans.length_ns - net)[fit]
 
 
-def _by_class(entry: Numbers, cost: Ints) -> dict[str, EntryCost]:
-    found = {}
+def _by_class(costs: Mapping[int, Counts]) -> dict[str, EntryCost]:
+    pooled, found = Counts(), {}
     for number, name in enumerate(ENTRY_CLASSES):
-        measured = _cost(cost[entry == number])
-        if measured is not None:
-            found[name] = measured
-    interrupts = [CLASS_NUMBER[name] for name in _INTERRUPTS]
-    pooled = _cost(cost[np.isin(entry, interrupts)])
-    if pooled is not None:
-        found["any interrupt"] = pooled
-    return found
+        own = costs.get(number, Counts())
+        found[name] = _cost(own)
+        if name in _INTERRUPTS:
+            pooled.add_all(own)
+    found["any interrupt"] = _cost(pooled)
+    return {name: cost for name, cost in found.items() if cost is not None}
 
 
-def _cost(values: Ints) -> EntryCost | None:
-    if len(values) < LEAST_SAMPLES:
+def _cost(of: Counts) -> EntryCost | None:
+    n = len(of)
+    if n < LEAST_SAMPLES:
         return None
-    median, p99 = np.quantile(values, [0.5, 0.99], method="inverted_cdf")
-    return EntryCost(len(values), int(median), int(p99))
+    median, p99 = (of.at(percentile_rank(n, PERCENTILES[name])) for name in ("p50", "p99"))
+    return EntryCost(n, median, p99)
