@@ -25,8 +25,8 @@ from made_trace import (
 )
 from taut.explain import Options, as_document, explain_trial, write_perfetto
 from taut.explain.read import events, gaps, packets, passages, recorded
-from taut.explain.walk import timeline
-from taut.records.convert import EVENT_SCHEMA
+from taut.explain.walk import parts, timeline
+from taut.records.convert import EVENT_SCHEMA, GAP_SCHEMA
 from taut.records.documents.json_form import plain
 
 MS = 1_000_000
@@ -38,6 +38,7 @@ def read_in_windows_of(monkeypatch, n):
     monkeypatch.setattr(timeline, "_CHUNK", n)
     monkeypatch.setattr(recorded, "_BATCH", n)
     monkeypatch.setattr(recorded, "WINDOW", n)
+    monkeypatch.setattr(parts, "_IN_MEMORY", 1)
 
 
 def everything(trial, over):
@@ -76,11 +77,24 @@ def disturbed(tmp_path):
     return write_trial(tmp_path, rows, logged, trace)
 
 
+def misleading(tmp_path):
+    """The thread that is met in the first gaps is another than the one that is met in most."""
+    rows, logged, trace = normal(5_000), [], MadeTrace()
+    for start in range(MS, 48 * MS, MS // 4):
+        end = start + 20_000 + start // 1_000
+        rows = held(rows, start, end)
+        thread = HOG if start < 10 * MS else POLLER
+        trace.vector(start + 500, start + 2_500, thread=thread)
+        trace.switch(start + 3_000, thread, 0, PREEMPTED).switch(end - 1_000, 0, thread)
+        logged.append((start, end, "forwarder"))
+    return write_trial(tmp_path, rows, logged, trace)
+
+
 def made_with_hard_rows(tmp_path):
     return write_trial(tmp_path, HARD, [(3_000_000, 3_090_000, "forwarder")], MadeTrace())
 
 
-@pytest.mark.parametrize("make", [disturbed, made_with_hard_rows])
+@pytest.mark.parametrize("make", [disturbed, misleading, made_with_hard_rows])
 @pytest.mark.parametrize("over", ["p50", "p99", "9us"])
 @pytest.mark.parametrize("n", [97, 1_000])
 def test_windows_say_together_what_one_would(tmp_path, monkeypatch, make, over, n):
@@ -89,6 +103,8 @@ def test_windows_say_together_what_one_would(tmp_path, monkeypatch, make, over, 
     assert whole[0]["tail_packets"] > 0
 
     read_in_windows_of(monkeypatch, n)
+    packets_file = trial / "packets.parquet"
+    pq.write_table(pq.read_table(packets_file), packets_file, row_group_size=500)
 
     assert everything(trial, over) == whole
 
@@ -159,4 +175,22 @@ def _peak_of_events(folder, n_events):
         schema=EVENT_SCHEMA,
     )
     pq.write_table(table, trial / "events.parquet")
+    return _peak_of(trial)
+
+
+def test_eight_times_the_gaps_take_the_same_memory(tmp_path, monkeypatch):
+    read_in_windows_of(monkeypatch, 1 << 14)
+    n = 25_000
+    short, long = (_peak_of_gaps(tmp_path / str(times), times * n) for times in (1, 8))
+
+    # A gap has 16 bytes for its bounds alone.
+    assert long - short < 3 * 7 * n
+
+
+def _peak_of_gaps(folder, n):
+    """Gaps without events, of all lengths, long after the last packet."""
+    start = 100 * MS + 20_000 * np.arange(n)
+    trial = write_trial(folder, normal(1_000))
+    columns = start, start + 1_000 + start % 9_973, ["forwarder"] * n, np.zeros(n, np.uint32)
+    pq.write_table(pa.table(columns, schema=GAP_SCHEMA), trial / "gaps.parquet")
     return _peak_of(trial)

@@ -1,5 +1,6 @@
 """Types of the arrays, and operations on arrays that several files need."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ def last_marked(marked: Mask) -> Ints:
     """Give for each position the nearest marked one at or before it, -1 where there is none."""
     at = np.where(marked, np.arange(len(marked)), -1)
     return np.maximum.accumulate(at) if len(at) else at
+
+
+def joined(parts: Sequence[object]) -> dict[str, Any]:
+    """Join, column by column, the arrays of equal records."""
+    names = [name for name, value in vars(parts[0]).items() if isinstance(value, np.ndarray)]
+    return {name: np.concatenate([vars(part)[name] for part in parts]) for name in names}
 
 
 class RangeMaximum:

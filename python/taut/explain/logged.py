@@ -1,12 +1,12 @@
-"""The gaps of the polling threads of a trial, judged window by window of their events.
+"""The gaps of the polling threads of a trial, walked and judged window by window of time.
 
-A window is walked twice, except for the first one: what interrupts cost outside their handlers is
-learnt from the gaps of all windows, and only then any can be judged. Of what was judged those gaps
-stay that may be told one by one; the others stay as sums.
+What interrupts cost outside their handlers is learnt from the gaps of all windows, and only then
+any can be judged: until then they are aside as they were walked. Of what was judged those gaps stay
+that may be told one by one; the others stay as sums.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,9 @@ import numpy as np
 from taut.explain.arrays import BEFORE_ALL, Mask
 from taut.explain.judge.kept import kept, together
 from taut.explain.judge.shares import Shares, share_out
+from taut.explain.judge.told import Told, around_late
 from taut.explain.judge.verdicts import GapVerdicts, Marks, judge, mark, throttled_in
+from taut.explain.read.ahead import Ahead
 from taut.explain.read.counted import is_whole
 from taut.explain.read.events import TraceNotes
 from taut.explain.read.facts import Facts, facts_from, recorded_of
@@ -23,19 +25,16 @@ from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail
 from taut.explain.read.recorded import Recorded, Survey, Window
 from taut.explain.read.senders import Senders, join_senders
-from taut.explain.read.spans import Spans, Stretches, merged, overlaps
-from taut.explain.tell.gaps import GapSums, longest_gaps
+from taut.explain.read.spans import Spans, overlaps
+from taut.explain.tell.gaps import GapSums
 from taut.explain.tell.offenders import StallSums
 from taut.explain.tell.result import Options
 from taut.explain.walk.calibrate import Calibration, Lessons
 from taut.explain.walk.contexts import Watched
+from taut.explain.walk.parts import Part, Parts
 from taut.explain.walk.pollers import most_met, threads_met
-from taut.explain.walk.segments import Segments
 from taut.explain.walk.timeline import build_timeline
 from taut.explain.walk.veto import Vetoed
-
-MARGIN_NS = 100_000
-"""Gaps so near to a late packet, or to a gap that it met, are kept: they are drawn beside it."""
 
 
 @dataclass(frozen=True)
@@ -56,80 +55,74 @@ class Trace:
 
 @dataclass(frozen=True)
 class Role:
-    """One thread that logged its gaps, and all of these."""
+    """One thread that logged its gaps."""
 
-    spans: Spans
+    head: Spans
+    """Whose gaps they are; there is none in it."""
+    read: Callable[[], Iterator[Spans]]
+    """Reads them in the order of time."""
+    cut: Callable[[Spans], tuple[Spans, Vetoed]]
+    """Cuts some of them where packets prove that the thread worked."""
     asked: int | None
     is_traced: bool
-    vetoed: Vetoed
     among: tuple[int, ...] = ()
     """The threads it can be; empty: any that runs on its core."""
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Those of one thread's gaps that lie in a window, and who had its core in them."""
+class _Seen:
+    """What is known of one thread when all of its gaps are walked."""
 
-    gaps: slice
-    spans: Spans
-    segments: Segments
+    def __init__(self, role: Role, told: Told) -> None:
+        self.role, self.told, self.thread = role, told, role.asked
+        self.met: Counter[int] = Counter()
+        self.recorded: Counter[str] = Counter()
+        self.throttled_ns = self.n_vetoed = 0
 
+    @property
+    def found(self) -> int | None:
+        """The thread that was met most often, unless one was asked for."""
+        return most_met(self.met) if self.role.asked is None else self.role.asked
 
-class _Windows:
-    """The windows of a trace, walked; the first one only once."""
+    def see(self, window: Window, gaps: Spans) -> Spans:
+        """Give the gaps of a window as packets leave them."""
+        spans, vetoed = self.role.cut(gaps)
+        self.n_vetoed += vetoed.n
+        self.told.see(spans)
+        if self.role.asked is None:
+            at = spans.core, spans.start_ns, spans.end_ns
+            self.met.update(threads_met(window.events, *at, self.role.among))
+        if window.start_ns == BEFORE_ALL:
+            self.thread = self.found
+        return spans
 
-    def __init__(self, trace: Trace, roles: Sequence[Role]) -> None:
-        self.trace, self.roles = trace, roles
-        self._busy = _stretches([role.spans for role in roles])
-        self.threads = self._find_threads()
-        self._first: list[_Part] = []
-
-    def __iter__(self) -> Iterator[tuple[Window, list[_Part]]]:
-        for window in self.trace.recorded.windows(self._busy):
-            is_first = window.start_ns == BEFORE_ALL
-            parts = self._first if is_first else []
-            if not parts:
-                senders = join_senders(window.events)
-                parts = [self._walk(window, senders, i) for i in range(len(self.roles))]
-            if is_first:
-                self._first = parts
-            yield window, parts
-
-    def _find_threads(self) -> list[int | None]:
-        met: list[Counter[int]] = [Counter() for _ in self.roles]
-        if all(role.asked is not None for role in self.roles):
-            return [role.asked for role in self.roles]
-        for window in self.trace.recorded.windows(self._busy):
-            for role, threads in zip(self.roles, met, strict=True):
-                spans = role.spans.take(_inside(role.spans, window))
-                at = role.spans.core, spans.start_ns, spans.end_ns
-                threads.update(threads_met(window.events, *at, role.among))
-        return [
-            most_met(threads) if role.asked is None else role.asked
-            for role, threads in zip(self.roles, met, strict=True)
-        ]
-
-    def _walk(self, window: Window, senders: Senders, number: int) -> _Part:
-        role, thread = self.roles[number], self.threads[number]
-        gaps = _inside(role.spans, window)
-        spans = role.spans.take(gaps)
-        watched = Watched(spans.core, -1 if thread is None else thread)
+    def walk(self, window: Window, senders: Senders, spans: Spans, notes: TraceNotes) -> Part:
+        """Walk the gaps of a window."""
+        watched = Watched(spans.core, -1 if self.thread is None else self.thread)
         bounds = spans.start_ns, spans.end_ns
-        names = Names(self.trace.notes)
-        return _Part(gaps, spans, build_timeline(window.events, watched, bounds, names, senders))
+        segments = build_timeline(window.events, watched, bounds, Names(notes), senders)
+        self.throttled_ns += throttled_in(segments)
+        return Part(spans, segments)
 
 
-def _stretches(all_spans: Sequence[Spans], margin_ns: int = 0) -> Stretches:
-    """Give when any of the gaps was, and so much before and after it."""
-    start = np.concatenate([spans.start_ns for spans in all_spans]) - margin_ns
-    end = np.concatenate([spans.end_ns for spans in all_spans]) + margin_ns
-    order = np.argsort(start, kind="stable")
-    return merged(start[order], end[order])
-
-
-def _inside(spans: Spans, window: Window) -> slice:
-    low, high = np.searchsorted(spans.start_ns, [window.start_ns, window.end_ns]).tolist()
-    return slice(low, high)
+def _walk(
+    trace: Trace, roles: Sequence[Role], told: Callable[[], Told], parts: Parts
+) -> tuple[list[_Seen], Calibration]:
+    """Walk all windows once: as those threads that the first one shows, or that are asked for."""
+    seen, lessons = [_Seen(role, told()) for role in roles], Lessons()
+    may_count = is_whole(trace.survey.marks)
+    ahead = [Ahead(role.head, role.read()) for role in roles]
+    for window in trace.recorded.windows(ahead):
+        senders = join_senders(window.events)
+        walked = []
+        for one, gaps in zip(seen, ahead, strict=True):
+            spans = one.see(window, gaps.take(window.end_ns))
+            walked.append(one.walk(window, senders, spans, trace.notes))
+            lessons.add(spans, walked[-1].segments)
+            if may_count:
+                found = recorded_of(window.own, spans.core, one.thread, trace.notes)
+                one.recorded.update(found)
+        parts.append(walked)
+    return seen, lessons.learnt()
 
 
 @dataclass(frozen=True)
@@ -137,6 +130,8 @@ class Logged:
     """The gaps that were logged, judged: for each thread those that are kept, and sums of all."""
 
     verdicts: list[GapVerdicts]
+    n_vetoed: list[int]
+    """How many gaps of each thread were cut."""
     totals: GapSums
     stalls: Mapping[str, StallSums]
     calibration: Calibration
@@ -146,74 +141,63 @@ def judge_logged(
     trace: Trace, roles: Sequence[Role], is_guest: bool | None, tail: Tail, options: Options
 ) -> Logged:
     """Judge the gaps that threads logged; what is kept is what may be told of these packets."""
-    windows = _Windows(trace, roles)
-    bare = [_facts(windows, i, {}, is_guest) for i in range(len(roles))]
-    if any(facts.smi for facts in bare):
-        trace.recorded.whole()  # The longest of all empty gaps are the firmware's.
-    calibration, facts, throttled_ns = _learn(windows, is_guest)
-    told = [_told(role.spans, tail, options) for role in roles]
-    totals, stalls = GapSums(), [StallSums() for _ in roles]
-    found: list[list[GapVerdicts]] = [[] for _ in roles]
-    for window, parts in windows:
-        shares = [share_out(part.spans, part.segments, calibration) for part in parts]
-        for i, part in enumerate(parts):
-            others = [(other, shares[j]) for j, other in enumerate(parts) if j != i]
+    if any(_facts(trace, role, None, {}, is_guest).smi for role in roles):
+        trace.recorded.as_one()  # The longest of all empty gaps are the firmware's.
+    around = around_late(tail)
+    with Parts([role.head for role in roles]) as parts:
+        seen, calibration = _walk(trace, roles, lambda: Told(around, options.n_worst), parts)
+        if all(one.thread == one.found for one in seen):
+            return _judge(trace, seen, parts, calibration, is_guest, options)
+    # The first window showed other threads than all windows together.
+    known = [replace(one.role, asked=one.found) for one in seen]
+    return judge_logged(trace, known, is_guest, tail, options)
+
+
+def _judge(
+    trace: Trace,
+    seen: Sequence[_Seen],
+    parts: Parts,
+    calibration: Calibration,
+    is_guest: bool | None,
+    options: Options,
+) -> Logged:
+    facts = [_facts(trace, one.role, one.thread, one.recorded, is_guest) for one in seen]
+    totals, stalls = GapSums(), [StallSums() for _ in seen]
+    found: list[list[GapVerdicts]] = [[] for _ in seen]
+    keeps_all = options.every_gap or len(parts) == 1
+    for walked in parts:
+        shares = [share_out(part.spans, part.segments, calibration) for part in walked]
+        for i, (one, part) in enumerate(zip(seen, walked, strict=True)):
+            others = [(other, shares[j]) for j, other in enumerate(walked) if j != i]
             marks = mark(part.spans, trace.survey.marks, trace.notes)
             marks = _with_others(marks, part.spans, shares[i], others)
-            verdicts = judge(part.spans, part.segments, shares[i], facts[i], marks, throttled_ns[i])
+            verdicts = judge(
+                part.spans, part.segments, shares[i], facts[i], marks, one.throttled_ns
+            )
             totals.add(verdicts)
             stalls[i].add(verdicts)
-            found[i].append(verdicts if window.is_all else kept(verdicts, told[i][part.gaps]))
-    by_thread = {role.spans.thread: sums for role, sums in zip(roles, stalls, strict=True)}
-    return Logged([together(parts) for parts in found], totals, by_thread, calibration)
-
-
-def _learn(windows: _Windows, is_guest: bool | None) -> tuple[Calibration, list[Facts], list[int]]:
-    """Learn what holds for all gaps: costs, facts of each thread, how long it was throttled."""
-    roles, trace = windows.roles, windows.trace
-    lessons, throttled_ns = Lessons(), [0] * len(roles)
-    recorded: list[Counter[str]] = [Counter() for _ in roles]
-    may_count = is_whole(trace.survey.marks)
-    for role in roles:
-        lessons.watch(role.spans)
-    for window, parts in windows:
-        for i, part in enumerate(parts):
-            lessons.add(part.spans, part.segments)
-            throttled_ns[i] += throttled_in(part.segments)
-            if may_count:
-                core, thread = part.spans.core, windows.threads[i]
-                recorded[i].update(recorded_of(window.own, core, thread, trace.notes))
-    facts = [_facts(windows, i, recorded[i], is_guest) for i in range(len(roles))]
-    return lessons.learnt(), facts, throttled_ns
+            found[i].append(verdicts if keeps_all else kept(verdicts, one.told.mark(part.spans)))
+    return Logged(
+        [together(one) for one in found],
+        [one.n_vetoed for one in seen],
+        totals,
+        {one.role.head.thread: sums for one, sums in zip(seen, stalls, strict=True)},
+        calibration,
+    )
 
 
 def _facts(
-    windows: _Windows, number: int, recorded: Mapping[str, int], is_guest: bool | None
+    trace: Trace,
+    role: Role,
+    thread: int | None,
+    recorded: Mapping[str, int],
+    is_guest: bool | None,
 ) -> Facts:
-    role, thread = windows.roles[number], windows.threads[number]
-    notes = windows.trace.notes
-    return facts_from(recorded, notes, role.spans.core, thread, is_guest, role.is_traced)
-
-
-def _told(spans: Spans, tail: Tail, options: Options) -> Mask:
-    """Mark the gaps that may be told one by one: near late packets, or among the longest."""
-    if options.every_gap:
-        return np.ones(len(spans), bool)
-    # A packet may also have waited in the generator's ring since before it was looked for in vain.
-    late = tail.is_late
-    arrived = tail.received_ns[late] - tail.arrival_window_ns[late]
-    start, end = np.minimum(tail.sent_ns[late], arrived), tail.received_ns[late]
-    order = np.argsort(start, kind="stable")
-    around = merged(start[order] - MARGIN_NS, end[order] + MARGIN_NS)
-    met = overlaps(spans.start_ns, spans.end_ns, *around)
-    beside = _stretches([spans.take(met)], MARGIN_NS)
-    told = met | overlaps(spans.start_ns, spans.end_ns, *beside)
-    told[longest_gaps(spans, options.n_worst)] = True
-    return told
+    return facts_from(recorded, trace.notes, role.head.core, thread, is_guest, role.is_traced)
 
 
 def _with_others(
-    marks: Marks, spans: Spans, shares: Shares, others: Sequence[tuple[_Part, Shares]]
+    marks: Marks, spans: Spans, shares: Shares, others: Sequence[tuple[Part, Shares]]
 ) -> Marks:
     """Mark gaps without events during which another core's thread has such a gap, too."""
     own = _is_empty(spans, shares)

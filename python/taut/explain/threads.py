@@ -6,6 +6,8 @@ The device has one thread, or as many as a chain has hops; or none that is known
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from taut.core.errors import InputError
 from taut.core.timings import stage
 from taut.core.units import format_ns
@@ -24,13 +26,14 @@ from taut.explain.read.gaps import DEVICE, Gaps, Handled
 from taut.explain.read.packets import Tail
 from taut.explain.read.passages import Passages
 from taut.explain.read.senders import join_senders
-from taut.explain.read.spans import spans_of
+from taut.explain.read.spans import Spans, spans_of
 from taut.explain.tell.gap_table import MEASURER
 from taut.explain.tell.gaps import GapSums
 from taut.explain.tell.offenders import StallSums
 from taut.explain.tell.result import Options
 from taut.explain.walk.calibrate import Calibration
-from taut.explain.walk.veto import cut_device, cut_generator
+from taut.explain.walk.veto import Vetoed, cut_device, cut_generator
+from taut.records.convert import GAP_SCHEMA
 from taut.records.documents.explanation import VetoCounts
 from taut.records.documents.generator import GapCounters, GeneratorResult
 from taut.records.documents.trial import CoresOfTrial, Dut, DutStats, Hop, TrialDocument
@@ -97,7 +100,7 @@ def judge_threads(
         words.append("no kernel events: the run was not traced")
     words += _not_logged([loops[0], *of_device])
     device = tuple(logged.verdicts[1:])
-    n_vetoed = sum(role.vetoed.n for role in roles[1:])
+    n_vetoed = sum(logged.n_vetoed[1:])
     if sleeps(document.dut):
         words.append("the device sleeps until packets come: the time it takes to wake is no gap")
     if kind in NOTES:
@@ -128,20 +131,31 @@ def judge_threads(
         logged.calibration,
         tuple(words),
         kind,
-        VetoCounts(n_vetoed, roles[0].vetoed.n),
+        VetoCounts(n_vetoed, logged.n_vetoed[0]),
     )
 
 
 def _role(trace: Trace, loop: _Loop, passages: Passages, n_held: int) -> Role:
     core = -1 if loop.core is None else loop.core
     marks, window_ns = trace.survey.marks, trace.notes.window_ns
-    spans = spans_of(trace.gaps.table, loop.name, core, marks, loop.per_packet_ns, window_ns)
-    spans, vetoed = (
-        cut_generator(spans, passages)
-        if loop.name == MEASURER
-        else cut_device(spans, passages, n_held)
+
+    def spans(gaps: pa.Table) -> Spans:
+        return spans_of(gaps, loop.name, core, marks, loop.per_packet_ns, window_ns)
+
+    def cut(some: Spans) -> tuple[Spans, Vetoed]:
+        if loop.name == MEASURER:
+            return cut_generator(some, passages)
+        return cut_device(some, passages, n_held)
+
+    head = spans(GAP_SCHEMA.empty_table())
+    return Role(
+        head,
+        lambda: map(spans, trace.gaps.of(loop.name)),
+        cut,
+        loop.asked,
+        trace.has(core),
+        loop.threads,
     )
-    return Role(spans, loop.asked, trace.has(core), vetoed, loop.threads)
 
 
 def _loop(name: str, core: int | None, gaps: GapCounters | None) -> _Loop:
@@ -203,4 +217,4 @@ def _keeps_log(gaps: Gaps, dut: Dut) -> bool:
     if dut.hops:
         return True
     is_counted = dut.stats is not None and dut.stats.gaps is not None
-    return is_counted or "forwarder" in gaps.table["thread"].unique().to_pylist()
+    return is_counted or gaps.n.get(DEVICE, 0) > 0

@@ -20,8 +20,10 @@ def write(tmp_path, *rows):
     return path
 
 
-def starts(found):
-    return sorted(found.table["start_ns"].to_pylist())
+def starts(found, *threads):
+    """Give the starts of threads' gaps, each thread's as they are read."""
+    tables = [table for thread in threads for table in found.of(thread)]
+    return [start for table in tables for start in table["start_ns"].to_pylist()]
 
 
 def test_without_anything_skipped_every_gap_is_worth_a_look(tmp_path):
@@ -29,7 +31,8 @@ def test_without_anything_skipped_every_gap_is_worth_a_look(tmp_path):
 
     found = read_gaps(path, Explainable(NOTHING, NOTHING, 0))
 
-    assert (starts(found), found.rest) == ([0, 20], ())
+    assert (starts(found, "generator", "forwarder"), found.rest) == ([0, 20], ())
+    assert found.n == {"generator": 1, "forwarder": 1}
 
 
 @pytest.mark.parametrize("batch", [1, 2, 1 << 18])
@@ -42,7 +45,8 @@ def test_of_a_tail_trace_those_kept_those_met_and_the_longest(tmp_path, monkeypa
     found = read_gaps(write(tmp_path, *rows), explainable)
 
     # 200 is half in the dark, 300 was met, 650 is the longest of the others.
-    assert starts(found) == [0, 100, 300, 650]
+    assert starts(found, "forwarder", "generator") == [0, 100, 300, 650]
+    assert found.n == {"forwarder": 3, "generator": 1}
     assert found.rest == (Rest("forwarder", 7, 70, 10), Rest("generator", 1, 10, 40))
 
 
@@ -58,4 +62,15 @@ def test_what_a_packet_takes_in_a_gap_is_of_all_gaps_of_the_device(tmp_path):
 def test_no_file_is_no_gaps(tmp_path):
     found = read_gaps(tmp_path / "gaps.parquet", Explainable(NOTHING, NOTHING, 5))
 
-    assert (found.table.num_rows, found.rest, found.handled) == (0, (), {})
+    assert (starts(found, "generator"), found.rest, found.handled) == ([], (), {})
+
+
+@pytest.mark.parametrize("batch", [1, 2, 1 << 18])
+def test_a_log_that_is_not_in_the_order_of_time_is_put_in_order(tmp_path, monkeypatch, batch):
+    monkeypatch.setattr(gaps, "_BATCH", batch)
+    rows = [(t, t + 5, "forwarder") for t in (40, 60, 50, 20)] + [(10, 15, "generator")]
+
+    found = read_gaps(write(tmp_path, *rows), Explainable(NOTHING, NOTHING, 0))
+
+    assert starts(found, "forwarder", "generator") == [20, 40, 50, 60, 10]
+    assert found.disordered == {"forwarder"}

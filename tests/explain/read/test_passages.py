@@ -43,3 +43,27 @@ def test_batches_say_together_what_one_would(packets, link, monkeypatch):
 
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_what_is_near_stretches_says_of_them_what_all_packets_say(packets):
+    pq.write_table(pq.read_table(packets), packets, row_group_size=20)
+    edges = np.sort(np.random.default_rng(4).integers(40_000, 60_000, 20))
+    stretches = edges[::2], edges[1::2]
+    of_all = Passages(packets, "memif")
+    near = of_all.near(*stretches)
+
+    assert 0 < len(near.groups) < 10
+    whole, found = of_all.inside(*stretches), near.inside(*stretches)
+    assert whole.n.any()
+    np.testing.assert_array_equal((found.n, found.first_ns), (whole.n, whole.first_ns))
+    whole, found = (one.stamped(*stretches) for one in (of_all, near))
+    for name, values in vars(whole).items():
+        np.testing.assert_array_equal(vars(found)[name], values)
+
+
+def test_packets_of_which_no_time_is_told_are_near_everything(packets):
+    pq.write_table(pq.read_table(packets), packets, row_group_size=20, write_statistics=False)
+
+    near = Passages(packets, "memif").near(np.array([0]), np.array([1]))
+
+    assert len(near.groups) == 15

@@ -5,11 +5,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from made_trace import FLUSH, MadeTrace
+from made_trace import FLUSH, MadeTrace, gap_rows
 from taut.explain.read import events, recorded
-from taut.explain.read.events import events_together, read_events
+from taut.explain.read.ahead import Ahead
+from taut.explain.read.events import events_together, no_events, read_events
 from taut.explain.read.recorded import Recorded, survey
 from taut.explain.read.senders import MOST_NS, join_senders
+from taut.explain.read.spans import spans_of
 from taut.explain.walk.pollers import find_thread, most_met, threads_met
 
 MS = 1_000_000
@@ -54,14 +56,37 @@ def test_windows_have_every_event_once_and_those_that_may_have_caused_them(tmp_p
         assert window.n_before == (0 if first else np.count_nonzero(before))
 
 
-def test_no_window_ends_in_a_stall(tmp_path):
+def of_thread(thread, *gaps):
+    """Give a thread's gaps, in ms, as they are read from its log: a few at a time."""
+    spans = spans_of(gap_rows(*((a * MS, b * MS, thread) for a, b in gaps)), thread, 1, no_events())
+    parts = (spans.take(slice(at, at + 2)) for at in range(0, len(spans), 2))
+    return Ahead(spans.take(slice(0)), parts)
+
+
+def test_no_window_ends_in_a_gap_of_any_thread(tmp_path):
     found = written(tmp_path, calls(60).table())
-    busy = np.array([20, 100, 150]) * MS, np.array([90, 120, 160]) * MS
+    one, other = [(20, 90), (95, 96), (150, 160)], [(21, 22), (85, 100), (101, 120), (155, 170)]
+    ahead = of_thread("generator", *one), of_thread("forwarder", *other)
 
-    ends = [window.end_ns for window in found.windows(busy)][:-1]
+    windows = list(found.windows(ahead))
 
-    assert ends
-    assert not any(np.any((busy[0] <= end) & (end <= busy[1])) for end in ends)
+    ends = [window.end_ns for window in windows]
+    assert ends[0] == 100 * MS + 1
+    assert not any(a * MS <= end <= b * MS for a, b in (*one, *other) for end in ends[:-1])
+    assert columns(events_together([w.own for w in windows])) == columns(read_events(tmp_path))
+
+
+def test_windows_end_where_gaps_are_many_though_events_are_few(tmp_path):
+    found = written(tmp_path, calls(2).table())
+    assert len(list(found.windows())) == 1
+    gaps = [(at, at + 3) for at in range(0, 400, 4)]
+    ahead = of_thread("generator", *gaps)
+
+    taken = [ahead.take(window.end_ns) for window in found.windows([ahead])]
+
+    most = recorded.WINDOW // 4
+    assert max(map(len, taken)) <= most + 1
+    assert [start // MS for one in taken for start in one.start_ns.tolist()] == [a for a, _ in gaps]
 
 
 def test_a_survey_says_what_the_whole_trace_says(tmp_path):

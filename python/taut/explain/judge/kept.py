@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask
+from taut.explain.arrays import Ints, Mask, joined
 from taut.explain.judge.shares import Shares
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.walk.segments import Segments
@@ -74,13 +73,13 @@ def together(parts: Sequence[GapVerdicts]) -> GapVerdicts:
     for part in parts:
         moved.append(_moved(part, n_gaps, n_visits, details))
         n_gaps, n_visits = n_gaps + len(part.spans), n_visits + len(part.segments.visit_span)
-    first, segments = moved[0], _joined([part.segments for part in moved])
+    first, segments = moved[0], joined([part.segments for part in moved])
     return replace(
         first,
-        spans=replace(first.spans, **_joined([part.spans for part in moved])),
+        spans=replace(first.spans, **joined([part.spans for part in moved])),
         segments=replace(first.segments, **segments, details=tuple(details)),
-        shares=replace(first.shares, **_joined([part.shares for part in moved])),
-        **_joined(moved),
+        shares=replace(first.shares, **joined([part.shares for part in moved])),
+        **joined(moved),
     )
 
 
@@ -100,9 +99,3 @@ def _moved(part: GapVerdicts, n_gaps: int, n_visits: int, details: dict[str, int
         shares=replace(shares, gap=shares.gap + n_gaps, visit=shares.visit + n_visits),
         visit=np.where(part.visit >= 0, part.visit + n_visits, -1),
     )
-
-
-def _joined(parts: Sequence[object]) -> dict[str, Any]:
-    """Join, column by column, the arrays of equal records."""
-    names = [name for name, value in vars(parts[0]).items() if isinstance(value, np.ndarray)]
-    return {name: np.concatenate([vars(part)[name] for part in parts]) for name in names}

@@ -1,9 +1,11 @@
 """The gaps of a trial that can be explained.
 
 All of them; with `--trace tail` those whose events were kept, those that a late packet met, and the
-longest. Of the rest only number and length are known: an hour has tens of millions.
+longest. Of the rest only number and length are known. The file is read once for what is to be known
+of all gaps, and again by whoever goes through those of a thread: an hour has tens of millions.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from taut.explain.arrays import Ints, Mask, Numbers
+from taut.explain.arrays import BEFORE_ALL, Ints, Mask, is_in_order
 from taut.explain.read.batches import read_batches
+from taut.explain.read.counts import Counts
 from taut.explain.read.spans import Stretches, overlaps
 from taut.records.convert import GAP_SCHEMA
 
 DEVICE = "forwarder"
-_BATCH = 1 << 18
+_BATCH = 1 << 16
+_ROW = pa.field("row", pa.int64())
 
 
 @dataclass(frozen=True)
@@ -58,87 +62,119 @@ class Handled:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Gaps to be judged, and sums over the rest."""
+    """Gaps to be judged, in their file, and sums over the rest."""
 
-    table: pa.Table
+    path: Path
+    explainable: Explainable
+    longest: Ints
+    """The longest of those that are not explainable, which are judged all the same: their rows."""
+    n: Mapping[str, int]
+    """How many are to be judged, by thread."""
+    disordered: frozenset[str]
+    """The threads whose gaps are not in the order of time."""
     rest: tuple[Rest, ...]
     handled: Mapping[str, Handled]
     """By thread; one that handled no packet in a gap is not there."""
 
+    def of(self, thread: str) -> Iterator[pa.Table]:
+        """Read the gaps of one thread that are to be judged, in the order of time."""
+        if thread not in self.disordered:
+            return self._of(thread)
+        return iter([pa.concat_tables(self._of(thread)).sort_by("start_ns")])
+
+    def _of(self, thread: str) -> Iterator[pa.Table]:
+        for table in _batches(self.path) if self.n.get(thread) else ():
+            own = table.filter(pc.equal(table["thread"], thread))
+            if own.num_rows:
+                chosen = self.explainable.mark(*_times(own))
+                chosen |= np.isin(own["row"].to_numpy(), self.longest)
+                yield own.filter(pa.array(chosen)).select(GAP_SCHEMA.names)
+
 
 @dataclass
 class _Sums:
-    """Sums gathered while the file is read."""
+    """What is gathered of one thread while the file is read."""
 
-    chosen: list[pa.Table] = field(default_factory=list)
-    longest: pa.Table = field(default_factory=GAP_SCHEMA.empty_table)
-    aside: dict[str, Rest] = field(default_factory=dict)
-    n_handled: dict[str, int] = field(default_factory=dict)
-    per_packet_ns: dict[str, list[Numbers]] = field(default_factory=dict)
+    last_ns: int = BEFORE_ALL
+    is_in_order: bool = True
+    n: int = 0
+    n_handled: int = 0
+    per_packet_ns: Counts = field(default_factory=Counts)
+    n_aside: int = 0
+    aside_ns: int = 0
+    worst_aside_ns: int = 0
 
 
 def read_gaps(path: Path, explainable: Explainable) -> Gaps:
-    """Read a trial's gaps; only those that can be explained are kept in memory."""
-    sums = _Sums()
+    """Read what is to be known of a trial's gaps; they themselves stay in the file."""
+    sums: defaultdict[str, _Sums] = defaultdict(_Sums)
+    longest = GAP_SCHEMA.append(_ROW).empty_table()
     for table in _batches(path):
-        _count_packets(sums, table)
-        start, end = (table[name].to_numpy() for name in ("start_ns", "end_ns"))
-        chosen = explainable.mark(start, end)
-        if chosen.all():
-            sums.chosen.append(table)
-            continue
-        sums.chosen.append(table.filter(pa.array(chosen)))
-        _put_aside(sums, table.filter(pa.array(~chosen)), explainable.n_longest)
-    # The longest are told one by one, so they count among the gaps to judge.
-    table = pa.concat_tables([GAP_SCHEMA.empty_table(), *sums.chosen, sums.longest])
-    handled = {
-        thread: Handled(sums.n_handled[thread], int(np.median(np.concatenate(each))))
-        for thread, each in sums.per_packet_ns.items()
-    }
-    return Gaps(table, tuple(_rest(sums)), handled)
+        for thread in table["thread"].unique().to_pylist():
+            own = table.filter(pc.equal(table["thread"], thread))
+            chosen = explainable.mark(*_times(own))
+            _add(sums[thread], own, chosen)
+            if not chosen.all():
+                both = pa.concat_tables([longest, own.filter(pa.array(~chosen))])
+                order = np.argsort(-_lengths(both), kind="stable")[: explainable.n_longest]
+                longest = both.take(pa.array(order))
+    told: defaultdict[str, list[int]] = defaultdict(list)
+    for thread, ns in zip(longest["thread"].to_pylist(), _lengths(longest).tolist(), strict=True):
+        told[thread].append(ns)
+    return Gaps(
+        path,
+        explainable,
+        longest["row"].to_numpy(),
+        {thread: of.n + len(told[thread]) for thread, of in sums.items()},
+        frozenset(thread for thread, of in sums.items() if not of.is_in_order),
+        tuple(
+            Rest(thread, n, of.aside_ns - sum(told[thread]), of.worst_aside_ns)
+            for thread, of in sorted(sums.items())
+            if (n := of.n_aside - len(told[thread]))
+        ),
+        {
+            thread: Handled(of.n_handled, _median(of.per_packet_ns))
+            for thread, of in sums.items()
+            if of.n_handled
+        },
+    )
 
 
 def _batches(path: Path) -> Iterator[pa.Table]:
+    """Read gaps with the numbers of their rows."""
     if not path.is_file():
         return
+    n = 0
     for batch in read_batches(path, GAP_SCHEMA.names, _BATCH):
-        yield pa.Table.from_batches([batch]).cast(GAP_SCHEMA)
+        rows = np.arange(n, n + len(batch))
+        n += len(batch)
+        yield pa.Table.from_batches([batch]).cast(GAP_SCHEMA).append_column(_ROW, pa.array(rows))
+
+
+def _times(table: pa.Table) -> tuple[Ints, Ints]:
+    return table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
 
 
 def _lengths(table: pa.Table) -> Ints:
-    lengths: Ints = pc.subtract(table["end_ns"], table["start_ns"]).to_numpy()
-    return lengths
+    start, end = _times(table)
+    return end - start
 
 
-def _count_packets(sums: _Sums, table: pa.Table) -> None:
-    busy = table.filter(pc.greater(table["n_packets"], 0))
-    for thread in busy["thread"].unique().to_pylist():
-        own = busy.filter(pc.equal(busy["thread"], thread))
-        n = own["n_packets"].to_numpy().astype(np.int64)
-        sums.n_handled[thread] = sums.n_handled.get(thread, 0) + int(n.sum())
-        each = np.minimum(_lengths(own) // n, np.iinfo(np.int32).max)
-        sums.per_packet_ns.setdefault(thread, []).append(each.astype(np.int32))
+def _add(sums: _Sums, own: pa.Table, chosen: Mask) -> None:
+    start, _ = _times(own)
+    sums.is_in_order &= start[0] >= sums.last_ns and is_in_order(start)
+    sums.last_ns = int(start[-1])
+    lengths, n_packets = _lengths(own), own["n_packets"].to_numpy().astype(np.int64)
+    busy = n_packets > 0
+    sums.n_handled += int(n_packets.sum())
+    sums.per_packet_ns.add(lengths[busy] // n_packets[busy])
+    sums.n += int(np.count_nonzero(chosen))
+    aside = lengths[~chosen]
+    sums.n_aside += len(aside)
+    sums.aside_ns += int(aside.sum())
+    sums.worst_aside_ns = max(sums.worst_aside_ns, int(aside.max(initial=0)))
 
 
-def _put_aside(sums: _Sums, rest: pa.Table, n_longest: int) -> None:
-    by_thread = rest.append_column("length", pa.array(_lengths(rest))).group_by("thread")
-    wanted = [("length", "count"), ("length", "sum"), ("length", "max")]
-    for row in by_thread.aggregate(wanted).to_pylist():
-        known = sums.aside.get(row["thread"], Rest(row["thread"], 0, 0, 0))
-        sums.aside[row["thread"]] = Rest(
-            row["thread"],
-            known.n + row["length_count"],
-            known.total_ns + row["length_sum"],
-            max(known.worst_ns, row["length_max"]),
-        )
-    both = pa.concat_tables([sums.longest, rest])
-    order = np.argsort(-_lengths(both), kind="stable")[:n_longest]
-    sums.longest = both.take(pa.array(order))
-
-
-def _rest(sums: _Sums) -> Iterator[Rest]:
-    threads, lengths = sums.longest["thread"].to_pylist(), _lengths(sums.longest).tolist()
-    for thread, aside in sorted(sums.aside.items()):
-        told = [ns for name, ns in zip(threads, lengths, strict=True) if name == thread]
-        if aside.n > len(told):
-            yield Rest(thread, aside.n - len(told), aside.total_ns - sum(told), aside.worst_ns)
+def _median(counts: Counts) -> int:
+    n = len(counts)
+    return (counts.at((n + 1) // 2) + counts.at(n // 2 + 1)) // 2

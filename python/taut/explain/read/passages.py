@@ -4,15 +4,16 @@ A device that stands still lets no packet out, and a generator that stands still
 nothing.  Packets are not kept in memory: one reading answers for any number of stretches.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, in_order, is_in_order
-from taut.explain.read.batches import read_batches
+from taut.explain.read.batches import read_batches, read_bounds
 from taut.explain.read.spans import Stretches
 from taut.records.layout import PacketFlag
 
@@ -30,7 +31,8 @@ _SHARED = frozenset({"memif", "virtio", "ring", "null"})
 
 _BATCH = 1 << 16
 _EXTRA = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
-_COLUMNS = ["flags", "sent_ns", "received_ns", "arrival_window_ns"]
+_STAMPS = ["sent_ns", "received_ns"]
+_COLUMNS = ["flags", *_STAMPS, "arrival_window_ns"]
 _Rows = tuple[Ints, Ints, Ints]
 """For packets that came back: when sent, received, and last looked for in vain; in ns."""
 
@@ -66,11 +68,24 @@ class Passages:
     packets: Path
     link: str = ""
     """The kind of link; empty: not known, and taken to go through the kernel."""
+    groups: Sequence[int] | None = None
+    """The row groups that are read; None: all."""
 
     @property
     def is_shared(self) -> bool:
         """Whether packets come from the device without a kernel between."""
         return self.link in _SHARED
+
+    def near(self, start: Ints, end: Ints) -> "Passages":
+        """Leave out what was not sent or received from the first of some stretches to the last.
+
+        What is left says as much of what happened inside them, but not of what did beside them.
+        """
+        if not len(start):
+            return self
+        least, most = self._bounds
+        groups = np.flatnonzero((least <= end.max()) & (most >= start.min()))
+        return replace(self, groups=groups.tolist())
 
     def inside(self, start: Ints, end: Ints) -> Passed:
         """Say what the device let out inside stretches, which are in order and do not overlap.
@@ -149,8 +164,12 @@ class Passages:
         is_twice = (least < AFTER_ALL) & (most > least + _STAMPS_NS)
         return Stamps(received, np.where(is_twice, most, AFTER_ALL))
 
+    @cached_property
+    def _bounds(self) -> Stretches:
+        return read_bounds(self.packets, _STAMPS)
+
     def _rows(self) -> Iterator[_Rows]:
-        for batch in read_batches(self.packets, _COLUMNS, _BATCH):
+        for batch in read_batches(self.packets, _COLUMNS, _BATCH, groups=self.groups):
             rows = _came_back(batch)
             if len(rows[0]):
                 yield rows

@@ -4,7 +4,7 @@ A window stands for itself: it holds whole stalls only, and before its own event
 have caused them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, is_in_order
+from taut.explain.read.ahead import Ahead, rows_together
 from taut.explain.read.batches import read_batches
 from taut.explain.read.events import (
     EVENTS,
@@ -24,7 +25,7 @@ from taut.explain.read.events import (
     no_events,
 )
 from taut.explain.read.senders import MOST_NS, join_senders
-from taut.explain.read.spans import NO_STRETCHES, Stretches
+from taut.explain.read.spans import Spans
 
 _BATCH = 1 << 16
 _ABOUT_ANY = (
@@ -35,6 +36,9 @@ _ABOUT_ANY = (
 
 WINDOW = 1 << 19
 """Events of one window, more where a stall lasts longer than that."""
+
+_EVENTS_A_GAP = 4
+"""A gap, with what is said of it, takes as much memory as so many events."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +64,17 @@ class Window:
 
 
 class Recorded:
-    """The events of a trial: read anew each time they are asked for, unless they are one window."""
+    """The events of a trial: read anew each time they are asked for, unless they are few."""
 
     def __init__(self, path: Path | None, whole: Events | None = None) -> None:
         self._path, self._whole = path, whole
+        self._is_one = False
         self.is_there = path is not None or whole is not None
         """Whether events were recorded at all."""
 
-    def whole(self) -> Events:
-        """Give all events at once, which then stay in memory."""
-        if self._whole is None:
-            self._whole = events_of(self._batches(), self._n)
-        return self._whole
+    def as_one(self) -> None:
+        """Have one window of all events from now on, which stay in memory."""
+        self._is_one = True
 
     def about(self, core: int) -> Events:
         """Give at once the events of a core, and those of others that may have to do with it."""
@@ -86,31 +89,34 @@ class Recorded:
             found.append(own.take(marked))
         return events_together(found)
 
-    def windows(self, busy: Stretches = NO_STRETCHES) -> Iterator[Window]:
-        """Give all events in the order of time; no window ends in, or next to, a stretch of `busy`.
+    def windows(self, gaps: Sequence[Ahead[Spans]] = ()) -> Iterator[Window]:
+        """Give all events in the order of time; no window ends in, or right behind, a gap.
 
-        The first window reaches back, and the last one ahead, without end.
+        The first window reaches back, and the last one ahead, without end. Of each thread's gaps,
+        too, none has more than so many; they are left where they are.
         """
-        if self._whole is not None or self._n <= WINDOW or not self._is_in_order:
-            yield Window(self.whole(), 0, BEFORE_ALL, AFTER_ALL)
-            return
-        held: list[Events] = []
-        n, n_before, start, end = 0, 0, BEFORE_ALL, AFTER_ALL
-        for batch in self._batches():
-            part = events_of([batch], len(batch))
-            held.append(part)
-            n += len(part)
-            if end == AFTER_ALL and n - n_before >= WINDOW:
-                end = _free(busy, int(part.time_ns[-1]))
-            if part.time_ns[-1] < end:
-                continue
-            events = events_together(held)
-            cut, lead = np.searchsorted(events.time_ns, [end, end - MOST_NS]).tolist()
-            # Copies: a part of an array keeps the whole of it in memory.
-            held = [events.take(np.arange(lead, n))]
-            yield Window(events.take(slice(cut)), n_before, start, end)
-            n, n_before, start, end = n - lead, cut - lead, end, AFTER_ALL
-        yield Window(events_together(held), n_before, start, AFTER_ALL)
+        if self._n > WINDOW and not self._is_in_order:
+            self._is_one = True
+        events = Ahead(no_events(), self._parts())
+        before, start, end = no_events(), BEFORE_ALL, BEFORE_ALL
+        while end < AFTER_ALL:
+            end = AFTER_ALL if self._is_one else _end(start, events, gaps)
+            n_before, both = len(before), rows_together([before, events.take(end)])
+            lead = int(np.searchsorted(both.time_ns, end - MOST_NS))
+            # A copy: a part of an array keeps the whole of it in memory.
+            before = both.take(np.arange(lead, len(both)))
+            yield Window(both, n_before, start, end)
+            start = end
+
+    def _parts(self) -> Iterator[Events]:
+        """Read the events; few of them, or all that are one window, only once."""
+        if self._whole is None and (self._is_one or self._n <= WINDOW):
+            self._whole = events_of(self._batches(), self._n)
+        if self._whole is not None:
+            yield self._whole
+        else:
+            for batch in self._batches():
+                yield events_of([batch], len(batch))
 
     @cached_property
     def _n(self) -> int:
@@ -131,11 +137,18 @@ class Recorded:
         return True
 
 
-def _free(busy: Stretches, at_ns: int) -> int:
-    """Give the first moment from this one on that lies in no stretch."""
-    start, end = busy
-    at = int(np.searchsorted(start, at_ns, "right")) - 1
-    return max(at_ns, int(end[at]) + 1) if at >= 0 else at_ns
+def _end(start_ns: int, events: Ahead[Events], gaps: Sequence[Ahead[Spans]]) -> int:
+    """Give the moment at which a window is full: the first from then on that lies in no gap."""
+    most_gaps = WINDOW // _EVENTS_A_GAP
+    at = min([events.nth(WINDOW + 1), *(one.nth(most_gaps + 1) for one in gaps)])
+    at = max(at, start_ns + 1)
+    while at < AFTER_ALL:
+        ends = [one.before(at + 1).end_ns for one in gaps]
+        last = max((int(end.max(initial=BEFORE_ALL)) for end in ends), default=BEFORE_ALL)
+        if last < at:
+            break
+        at = last + 1
+    return at
 
 
 @dataclass(frozen=True)

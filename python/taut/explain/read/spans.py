@@ -53,7 +53,7 @@ class Spans:
         first, last = self.window_ns
         return self.is_skipped | (self.start_ns < first) | (self.end_ns > last)
 
-    def take(self, chosen: Mask | slice) -> "Spans":
+    def take(self, chosen: Ints | Mask | slice) -> "Spans":
         """Give the chosen gaps."""
         return replace(
             self,

@@ -14,7 +14,6 @@ from taut.explain.judge.one_line import OneLine
 from taut.explain.judge.verdicts import LETTERS, D, GapVerdicts, missing_words
 from taut.explain.read.gaps import Rest
 from taut.explain.read.names import Names
-from taut.explain.read.spans import Spans
 from taut.explain.tell.result import GapStory, GapTotal, Share
 
 ENTRY_AND_EXIT, OWN_PACKETS, RESIDUAL = "entry and exit", "own packets", "residual"
@@ -174,12 +173,8 @@ def worst_gaps(verdicts: Sequence[GapVerdicts], n: int) -> tuple[GapStory, ...]:
 
 def _longest(verdicts: GapVerdicts, n: int) -> list[tuple[int, int]]:
     length = verdicts.spans.length_ns
-    return [(gap, int(length[gap])) for gap in longest_gaps(verdicts.spans, n).tolist()]
-
-
-def longest_gaps(spans: Spans, n: int) -> Ints:
-    """Give the positions of the n longest gaps, the longest first."""
-    return np.argsort(-spans.length_ns, kind="stable")[:n]
+    longest = np.argsort(-length, kind="stable")[:n].tolist()
+    return [(gap, int(length[gap])) for gap in longest]
 
 
 def cause_of_gap(line: OneLine, gap: Ints) -> tuple[Ints, Ints]:

@@ -35,14 +35,16 @@ def cut_device(spans: Spans, passages: Passages, n_held: int) -> tuple[Spans, Ve
 
     `n_held`: how many packets its transmit policy may have kept from earlier iterations.
     """
-    passed = passages.inside(spans.start_ns, spans.end_ns)
+    at = spans.start_ns, spans.end_ns
+    passed = passages.near(*at).inside(*at)
     is_wrong = passed.n > spans.n_packets + n_held
     return _cut(spans, np.where(is_wrong, passed.first_ns, spans.end_ns))
 
 
 def cut_generator(spans: Spans, passages: Passages) -> tuple[Spans, Vetoed]:
     """Cut gaps of the generator in which it received, or sent a second time."""
-    stamps = passages.stamped(spans.start_ns, spans.end_ns)
+    at = spans.start_ns, spans.end_ns
+    stamps = passages.near(*at).stamped(*at)
     end = np.minimum(np.minimum(stamps.received_ns, stamps.sent_again_ns), spans.end_ns)
     return _cut(spans, end)
 
