@@ -15,7 +15,6 @@ class Counts:
         return int(self._counts.sum())
 
     def add(self, values: Numbers) -> None:
-        """Count some values."""
         self._merge(*np.unique(values, return_counts=True))
 
     def add_all(self, other: "Counts") -> None:

@@ -7,7 +7,7 @@ how full the device was when each of them was sent.  Of other packets nothing st
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -174,17 +174,26 @@ def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
 
     `batch` is how many packets the device collects before it sends them.
     """
-    parts, before = [], None
+    columns: list[list[Ints]] = [[] for _ in fields(Tail)]
+    before = None
     for rows in _batches(packets, _COLUMNS):
         own = _ours(rows)
         late = rows["received_ns"] - rows["sent_ns"] > normal.threshold_ns
         is_hit = own & (late | (rows["received_ns"] == NEVER))
         context = _joined(before, rows)
-        parts.append(_hits(rows, is_hit, context, batch, normal.mean_interval_ns))
+        hits = _hits(rows, is_hit, context, batch, normal.mean_interval_ns)
+        for column, part in zip(columns, hits, strict=True):
+            column.append(part)
         before = {name: column[-_CONTEXT:] for name, column in context.items()}
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    order = np.lexsort((columns[0], columns[1]))
-    return Tail(*(column[order] for column in columns))
+    order = np.lexsort((np.concatenate(columns[0]), np.concatenate(columns[1])))
+    return Tail(*(_taken(column, order) for column in columns))
+
+
+def _taken(parts: list[Ints], order: Ints) -> Ints:
+    """Join parts in an order; they are gone then, so that no column is there twice for long."""
+    whole: Ints = np.concatenate(parts)[order]
+    parts.clear()
+    return whole
 
 
 _Rows = dict[str, Ints]

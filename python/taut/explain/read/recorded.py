@@ -34,7 +34,7 @@ _ABOUT_ANY = (
 )
 """Events that may be about another core than the one that noted them, or about a thread of it."""
 
-WINDOW = 1 << 19
+WINDOW = 1 << 18
 """Events of one window, more where a stall lasts longer than that."""
 
 _EVENTS_A_GAP = 4
