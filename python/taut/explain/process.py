@@ -5,6 +5,7 @@ import pyarrow as pa
 from taut.core.timings import stage
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.stalls import judge_stalls
+from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import judge, mark
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.facts import facts_of
@@ -45,7 +46,8 @@ def explain_events(
     before = looks[0] if found is not None else looks[0] or looks[1]
     sleeps = found.sleep if found is not None else bool(before & ASLEEP)
     watched = Watched(core, thread, sleeps=sleeps, before=before)
-    verdicts = judge_stalls(events, watched, notes, senders, calibration, options.is_guest)
+    traced = Traced(events, notes, senders, calibration, options.is_guest)
+    verdicts = judge_stalls(watched, traced)
     taker = "firmware" if options.is_guest is False else "a hypervisor or firmware"
     words = [f"stalls from kernel events alone: what {taker} took is not seen"]
     if found is None and sleeps and not len(verdicts.spans):

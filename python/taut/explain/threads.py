@@ -13,15 +13,19 @@ from taut.core.timings import stage
 from taut.core.units import format_ns
 from taut.explain.judge.device import (
     NOTES,
+    SLEEPS,
     Kind,
     holds_of,
     judge_program,
+    judge_waking,
     kind_of,
     program_of,
     sleeps,
 )
+from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.logged import Role, Trace, judge_logged
+from taut.explain.read.ahead import rows_together
 from taut.explain.read.gaps import DEVICE, Gaps, Handled
 from taut.explain.read.packets import Tail
 from taut.explain.read.passages import Passages
@@ -99,33 +103,29 @@ def judge_threads(
     if not trace.recorded.is_there:
         words.append("no kernel events: the run was not traced")
     words += _not_logged([loops[0], *of_device])
-    device = tuple(logged.verdicts[1:])
+    device = list(logged.verdicts[1:])
     n_vetoed = sum(logged.n_vetoed[1:])
-    if sleeps(document.dut):
-        words.append("the device sleeps until packets come: the time it takes to wake is no gap")
     if kind in NOTES:
         words.append(NOTES[kind])
     core = of_device[0].core
-    if kind is Kind.PROGRAM and core is not None and trace.has(core):
-        events = trace.recorded.about(core)
-        found = judge_program(
-            program_of(document.dut, trace.notes, core),
-            options.device_thread,
-            events,
-            trace.notes,
-            join_senders(events),
-            logged.calibration,
-            is_guest,
-            passages,
+    if sleeps(document.dut):
+        words.append(SLEEPS)
+    if core is not None and trace.has(core) and (kind is Kind.PROGRAM or sleeps(document.dut)):
+        traced = _traced(trace, core, logged.calibration, is_guest)
+        program = program_of(document.dut, trace.notes, core)
+        found = (
+            judge_program(program, options.device_thread, traced, passages)
+            if kind is Kind.PROGRAM
+            else judge_waking(program, options.device_thread, traced, passages, _whole(roles[1]))
         )
-        device = () if found.verdicts is None else (found.verdicts,)
-        n_vetoed = found.vetoed.n
+        n_vetoed += found.vetoed.n
         words += found.notes
-        for verdicts in device:
-            logged.totals.add(verdicts)
+        if found.verdicts is not None:
+            device.append(found.verdicts)
+            logged.totals.add(found.verdicts)
     return Threads(
         logged.verdicts[0],
-        device,
+        tuple(device),
         logged.totals,
         logged.stalls,
         logged.calibration,
@@ -133,6 +133,11 @@ def judge_threads(
         kind,
         VetoCounts(n_vetoed, logged.n_vetoed[0]),
     )
+
+
+def _traced(trace: Trace, core: int, calibration: Calibration, is_guest: bool | None) -> Traced:
+    events = trace.recorded.about(core)
+    return Traced(events, trace.notes, join_senders(events), calibration, is_guest)
 
 
 def _role(trace: Trace, loop: _Loop, passages: Passages, n_held: int) -> Role:
@@ -156,6 +161,12 @@ def _role(trace: Trace, loop: _Loop, passages: Passages, n_held: int) -> Role:
         trace.has(core),
         loop.threads,
     )
+
+
+def _whole(role: Role) -> Spans:
+    """Give all gaps of a thread at once."""
+    spans, _ = role.cut(rows_together([role.head, *role.read()]))
+    return spans
 
 
 def _loop(name: str, core: int | None, gaps: GapCounters | None) -> _Loop:

@@ -12,8 +12,9 @@ from taut.explain import causes
 from taut.explain.causes import NUMBER
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import Kind, holds_of, lacks, sleeps
-from taut.explain.judge.kernel_path import Traced, judge_kernel_path
+from taut.explain.judge.kernel_path import judge_kernel_path
 from taut.explain.judge.one_line import on_one_line
+from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.logged import Trace
 from taut.explain.read.events import TraceNotes, read_notes

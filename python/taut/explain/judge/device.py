@@ -10,15 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from taut.dut.transmit import AS_L2FWD, parse_transmit
 from taut.dut.wait import POLL
+from taut.explain.judge.cover import covered_by
+from taut.explain.judge.kept import kept
 from taut.explain.judge.stalls import judge_found
+from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages
-from taut.explain.read.senders import Senders
-from taut.explain.walk.calibrate import Calibration
+from taut.explain.read.spans import Spans
 from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
 from taut.explain.walk.stalls import Stalls, find_stalls
@@ -70,10 +74,13 @@ MISSING = {
 """What a verdict lacks, in words, by kind of device without a thread to watch."""
 
 ASLEEP = (
-    "how long the device took to wake: it sleeps until packets come, and its log has only what it"
-    " did awake"
+    "how long the device took to wake, where no kernel event tells: it sleeps until packets come,"
+    " and its log has only what it did awake"
 )
 """What a verdict lacks of a device that logs its gaps and sleeps."""
+
+_LEAST_NEW = 2
+"""A stall that gaps of the log cover by 1 / _LEAST_NEW of its length or more is theirs."""
 
 
 def lacks(kind: Kind, dut: Dut) -> str:
@@ -87,10 +94,16 @@ NOTES = {
 }
 """What reports say of a trial without a log of its device's gaps, by kind of device."""
 
+SLEEPS = (
+    "the device sleeps until packets come: its log has only what it did awake, and what held it up"
+    " when it was woken is told from kernel events"
+)
+"""What they say of one that logs its gaps and sleeps."""
+
 
 @dataclass(frozen=True)
 class Program:
-    """A device that is a program without a log of gaps, as its trial has it."""
+    """A device whose stalls are looked for in kernel events, as its trial has it."""
 
     core: int
     threads: tuple[int, ...]
@@ -108,36 +121,53 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
+_NOT_SEEN = Found(None, Vetoed(), ("no thread of the device was seen on its core",))
+
+
 def program_of(dut: Dut, notes: TraceNotes, core: int) -> Program:
     """Describe a device by trial.json; the trace names the threads that were there at its start."""
     threads = {*notes.watched, *(dut.threads or ())}
     return Program(core, tuple(sorted(threads)), dut.link or "")
 
 
-def judge_program(
-    program: Program,
-    asked: int | None,
-    events: Events,
-    notes: TraceNotes,
-    senders: Senders,
-    calibration: Calibration,
-    is_guest: bool | None,
-    passages: Passages,
-) -> Found:
+def judge_program(program: Program, asked: int | None, traced: Traced, passages: Passages) -> Found:
     """Find and judge the stalls of a program; `asked` names its thread, None: found."""
     tried = [
-        (watched, find_stalls(events, watched, Names(notes), senders, calibration, passages))
-        for watched in _candidates(program, asked, events, passages)
+        (watched, _find(watched, traced, passages))
+        for watched in _candidates(program, asked, traced.events, passages)
     ]
     if not tried:
-        return Found(None, Vetoed(), ("no thread of the device was seen on its core",))
+        return _NOT_SEEN
     watched, stalls = _most_credible(tried)
     if _refuted(stalls) > _REFUTED:
         words = "packets came out in most of the stalls of the device's threads: none is told"
         n = stalls.vetoed.n + len(stalls.spans)
         return Found(None, Vetoed(n, stalls.before_ns), (words,))
-    verdicts = judge_found(stalls, watched, events, notes, calibration, is_guest)
-    return Found(verdicts, stalls.vetoed)
+    return Found(judge_found(stalls, watched, traced), stalls.vetoed)
+
+
+def judge_waking(
+    program: Program, asked: int | None, traced: Traced, passages: Passages, logged: Spans
+) -> Found:
+    """Find and judge what held up a device that sleeps beside the gaps that it logged.
+
+    Its log has what it did awake. That it was woken and did not get its core, or was stopped in its
+    sleep, only the kernel's events tell.
+    """
+    workers = _workers(program, asked, traced.events)
+    if workers is None:
+        return _NOT_SEEN
+    watched = Watched(program.core, workers.threads[0], sleeps=True, calls_are_work=True)
+    stalls = _find(watched, traced, passages)
+    start, end = stalls.spans.start_ns, stalls.spans.end_ns
+    covered, _ = covered_by(logged, start, end, np.ones(len(start), bool))
+    verdicts = judge_found(stalls, watched, traced)
+    return Found(kept(verdicts, _LEAST_NEW * covered < end - start), stalls.vetoed)
+
+
+def _find(watched: Watched, traced: Traced, passages: Passages) -> Stalls:
+    names = Names(traced.notes)
+    return find_stalls(traced.events, watched, names, traced.senders, traced.calibration, passages)
 
 
 def _refuted(stalls: Stalls) -> float:

@@ -16,14 +16,14 @@ from taut.explain import causes
 from taut.explain.arrays import AFTER_ALL, Ints, Mask
 from taut.explain.causes import NUMBER
 from taut.explain.judge.shares import share_out
+from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import C, D, GapVerdicts, judge, mark
-from taut.explain.read.events import Events, TraceNotes
+from taut.explain.read.events import Events
 from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail
-from taut.explain.read.senders import Senders
 from taut.explain.read.spans import Spans, lost_spans, overlaps, skipped_spans
-from taut.explain.walk.calibrate import LEAST_SAMPLES, Calibration, EntryCost
+from taut.explain.walk.calibrate import LEAST_SAMPLES, EntryCost
 from taut.explain.walk.layers import (
     IDLE,
     SENT_WITHIN_NS,
@@ -46,17 +46,6 @@ from taut.records.documents.trial import TrialDocument
 
 SOFTIRQ = "softirq"
 """Stands where other spans name a thread: the device has none."""
-
-
-@dataclass(frozen=True)
-class Traced:
-    """The parts of a trial's trace that the kernel's path is judged by."""
-
-    events: Events
-    notes: TraceNotes
-    senders: Senders
-    calibration: Calibration
-    is_guest: bool | None
 
 
 def judge_kernel_path(
