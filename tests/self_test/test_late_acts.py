@@ -170,3 +170,26 @@ def test_packets_meet_acts_that_lasted_while_they_were_on_their_way() -> None:
 
     assert met.tolist() == [False, True, True, False]
     assert not meets(sent, received, np.empty(0, int), np.empty(0, int)).any()
+
+
+def test_gaps_of_two_threads_are_told_apart(tmp_path: Path) -> None:
+    """A packet's gap is one of all that the device has, not the one of that number of a hop."""
+    first, second = AT, (30 * MS, 35 * MS)
+    trace = stop(*first)
+    trace.switch(second[0] + 50, POLLER, HOG).switch(second[1] - 50, HOG, POLLER)
+    counted = {"gaps": {"per_packet_ns": 250}}
+    hops = [
+        {"name": f"hop {n}", "core": 1, "threads": [thread], "stats": counted}
+        for n, thread in ((1, 101), (2, POLLER))
+    ]
+    rows = held(held(normal(N), *first), *second)
+    gaps = [(1 * MS, 1 * MS + 5_000, "hop 1"), (*first, "hop 2"), (*second, "hop 2")]
+    meta = {"dut": {"driver": "chain", "link": "memif", "hops": hops}}
+    found = explain_trial(write_trial(tmp_path, rows, gaps, trace, meta), Options(over="20us"))
+
+    control = control_of(found, (causes.PREEMPTION, causes.STOPPED))
+
+    assert control.n_said == control.n_tail > 600
+    # The kernel names the hog; nobody stops a device by chance.
+    assert list(control.false) == ["stopped"]
+    assert 300 < control.false["stopped"] < control.n_tail

@@ -8,7 +8,7 @@ not count.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,8 @@ from taut.explain import causes
 from taut.explain.arrays import Ints, Mask
 from taut.explain.cause import Cause
 from taut.explain.causes import BY_ID, CAUSES, NUMBER
+from taut.explain.judge.one_line import on_one_line
+from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.spans import Spans
 from taut.explain.tell.gap_table import MEASURER
 from taut.explain.tell.result import Explanation
@@ -264,15 +266,14 @@ def _makers(found: Explanation, late: Late, acts: Acts) -> _Makers:
     injectors = frozenset(acts.thread.tolist())
     at_act = meets(late.sent_ns, late.received_ns, start, end)
     ours, others = np.zeros(len(late), bool), np.zeros(len(late), bool)
-    for verdicts in found.source.verdicts:
-        is_measurer = verdicts.spans.thread == MEASURER
-        of_thread = (late.gap >= 0) & ((late.cause == _MEASURER) == is_measurer)
+    for verdicts, gap_of_late in _blamed(found, late):
+        of_thread = gap_of_late >= 0
         met = meets(verdicts.spans.start_ns, verdicts.spans.end_ns, start, end)
-        at_act[of_thread] |= met[late.gap[of_thread]]
+        at_act[of_thread] |= met[gap_of_late[of_thread]]
         for cause in np.unique(late.cause[of_thread]).tolist():
             rows = np.flatnonzero(of_thread & (late.cause == cause))
-            gap = late.gap[rows]
-            if is_measurer:
+            gap = gap_of_late[rows]
+            if verdicts.spans.thread == MEASURER:
                 others[rows] = ~np.isin(verdicts.cause[gap], _ON_PURPOSE)
             elif cause not in _ON_PURPOSE:
                 held = held_of(verdicts, CAUSES[cause], injectors)
@@ -280,3 +281,16 @@ def _makers(found: Explanation, late: Late, acts: Acts) -> _Makers:
     # The generator's own log shows what it sent or received late.
     others |= (late.cause == _MEASURER) & (late.gap < 0) & late.is_void
     return _Makers(at_act, ours, others)
+
+
+def _blamed(found: Explanation, late: Late) -> Iterator[tuple[GapVerdicts, Ints]]:
+    """Give each thread's gaps with the one of them that each packet is blamed on; -1: none is.
+
+    A packet is blamed on a gap of the generator or on one of the line that the device's gaps make.
+    """
+    of_generator = late.cause == _MEASURER
+    for is_measurer in (True, False):
+        own = [v for v in found.source.verdicts if (v.spans.thread == MEASURER) == is_measurer]
+        if (line := on_one_line(own)) is not None:
+            gap = np.where(of_generator == is_measurer, late.gap, -1)
+            yield from ((one, line.of_thread(i, gap)) for i, one in enumerate(own))
