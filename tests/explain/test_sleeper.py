@@ -59,18 +59,24 @@ def explain(
 @pytest.mark.parametrize(
     ("priority", "cause"), [(120, "preemption"), (49, "fifo-preemption")], ids=["fair", "fifo"]
 )
+@pytest.mark.parametrize("is_noted", [True, False], ids=["noted", "not noted"])
 def test_who_has_its_core_when_it_is_woken_is_told(
-    tmp_path: Path, priority: int, cause: str
+    tmp_path: Path, priority: int, cause: str, is_noted: bool
 ) -> None:
-    trace = sleeper().switch(AT + 10 * US, POLLER, 0, SLEEPS)
-    trace.switch(AT + 20 * US, 0, HOG, priority=priority)
+    """Some guests record no switch that the idle task makes: who has the core notes events."""
+    trace = sleeper().switch(AT - 30 * US, POLLER, HOG, PREEMPTED, priority=priority)
+    trace.switch(AT - 25 * US, HOG, POLLER, SLEEPS)
+    trace.switch(AT + 10 * US, POLLER, 0, SLEEPS)
+    trace.add(AT + 15 * US, "wakeup", HOG, CORE, thread=300, cpu=OTHER_CORE)
+    if is_noted:
+        trace.switch(AT + 20 * US, 0, HOG, priority=priority)
     woken(trace, AT + 50 * US)
     trace.switch(AT + MS, HOG, POLLER, PREEMPTED)
 
     found = explain(tmp_path, trace, AT + 50 * US)
 
     assert {total.cause for total in found.causes} == {cause}
-    [story] = found.worst
+    story = found.worst[0]
     assert (story.gap.start_ns, story.gap.end_ns) == (AT + 50 * US, AT + MS)
     assert (story.gap.core, story.gap.detail) == (CORE, f'"hog"/{HOG}')
 

@@ -22,8 +22,10 @@ from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages
+from taut.explain.read.senders import join_senders
 from taut.explain.read.spans import Spans
 from taut.explain.walk.contexts import Watched
+from taut.explain.walk.layers import with_unseen_switches
 from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
 from taut.explain.walk.stalls import Stalls, find_stalls
 from taut.explain.walk.veto import Vetoed
@@ -166,8 +168,12 @@ def judge_waking(
 
 
 def _find(watched: Watched, traced: Traced, passages: Passages) -> Stalls:
-    names = Names(traced.notes)
-    return find_stalls(traced.events, watched, names, traced.senders, traced.calibration, passages)
+    names, events, senders = Names(traced.notes), traced.events, traced.senders
+    if watched.sleeps:
+        # Its core idles while it does, and some guests record no switch that the idle task makes.
+        events = with_unseen_switches(events, watched.core, watched.thread)
+        senders = join_senders(events)
+    return find_stalls(events, watched, names, senders, traced.calibration, passages)
 
 
 def _refuted(stalls: Stalls) -> float:

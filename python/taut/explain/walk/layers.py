@@ -11,6 +11,7 @@ import numpy as np
 from taut.explain.arrays import Ints, Mask, Numbers, interval_holding
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import SOFTIRQS, Names
+from taut.explain.walk.running import ORDINARY
 
 NET_RX = SOFTIRQS.index("NET_RX")
 
@@ -91,6 +92,41 @@ def layers_of(events: Events, core: int, names: Names) -> Layers:
         who,
         _waits(events, core, names, turns, who),
     )
+
+
+def with_unseen_switches(events: Events, core: int, thread: int) -> Events:
+    """Add the switches from the idle task to others than `thread` that were not recorded.
+
+    Whose turn it was their own events tell (`_turns`); its priority is that of its other turns.
+    """
+    turns, who = _turns(events, core)
+    following = (events.arg1[turns.row] & np.uint64(_LOW)).astype(np.int64)
+    is_seen = (events.kind[turns.row] == KIND["switch"]) & (following == who)
+    after_idle = np.append(np.zeros(1, bool), who[:-1] == IDLE)[: len(who)]
+    unseen = np.flatnonzero(~is_seen & after_idle & (who != thread) & (who != IDLE))
+    if not len(unseen):
+        return events
+    priority = _priorities(events, who[unseen])
+    at = np.searchsorted(events.time_ns, turns.start_ns[unseen], "right")
+    n = len(unseen)
+    return Events(
+        np.insert(events.time_ns, at, turns.start_ns[unseen]),
+        np.insert(events.thread, at, np.zeros(n, events.thread.dtype)),
+        np.insert(events.cpu, at, np.full(n, core, events.cpu.dtype)),
+        np.insert(events.kind, at, np.full(n, KIND["switch"], events.kind.dtype)),
+        np.insert(events.arg0, at, np.zeros(n, events.arg0.dtype)),
+        np.insert(events.arg1, at, who[unseen].astype(np.uint64) | priority << np.uint64(32)),
+    )
+
+
+def _priorities(events: Events, threads: Ints) -> Numbers:
+    """Give the priority that each thread had most recently in the trace; else an ordinary one."""
+    switched = events.arg1[events.of("switch")][::-1]
+    to, last = np.unique((switched & np.uint64(_LOW)).astype(np.int64), return_index=True)
+    at = np.minimum(np.searchsorted(to, threads), len(to) - 1)
+    priority = (switched >> np.uint64(32))[last]
+    found: Numbers = np.where(to[at] == threads, priority[at], np.uint64(ORDINARY))
+    return found
 
 
 def network_threads(names: Names, core: int) -> Numbers:

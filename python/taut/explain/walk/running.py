@@ -25,7 +25,7 @@ _OF_LETTER = {
     "P": 0x40,
 }
 
-_ORDINARY = 120
+ORDINARY = 120
 
 IDLE_WORDS = "its core idled though it was fit to run, and no quota of its was used up"
 GONE_WORDS = "it had ended"
@@ -55,7 +55,7 @@ class OffCore:
         """Take the thread as running, whatever was known before."""
         self.is_off = self.is_chained = False
         self._reason, self._was_woken, self._is_throttled = "runnable", False, False
-        self.thread, self.priority = 0, _ORDINARY
+        self.thread, self.priority = 0, ORDINARY
 
     def back(self) -> None:
         """The thread runs again."""
@@ -91,7 +91,7 @@ class OffCore:
 
     def runs(self, thread: int, priority: int | None) -> None:
         """Another thread has the core from now on."""
-        self.thread, self.priority = thread, _ORDINARY if priority is None else priority
+        self.thread, self.priority = thread, ORDINARY if priority is None else priority
 
     def cause(self, in_fault: bool, in_call: bool) -> tuple[Cause, str]:
         """Name the cause while that thread has the core, and say more.
