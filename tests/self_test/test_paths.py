@@ -12,6 +12,7 @@ from made_confusion import made_confusion
 from taut.cli import self_test as command
 from taut.cli.main import run_command
 from taut.core.errors import InputError, TautError
+from taut.dut.drivers import DRIVERS
 from taut.records.documents.self_test import ControlOfPath
 from taut.self_test.disturbance import duration_ns
 from taut.self_test.late_acts import Control
@@ -31,12 +32,17 @@ def test_each_path_is_a_device_and_has_acts() -> None:
         assert path.link in path.device.dut.link_kinds
         assert (path.device.dut.n_links == 0) == (path.kind in (Kind.FLOOR, Kind.KERNEL_FLOOR))
         assert acts_on(path)
+        assert set(path.only) <= {act.name for act in acts_on(path)}
+
+
+def test_each_device_has_a_path_but_for_programs_of_the_users() -> None:
+    assert {path.driver for path in PATHS} == set(DRIVERS) - {"command"}
 
 
 def test_only_a_process_is_stopped_and_the_group_comes_last() -> None:
     for act in ACTS:
         # Only a process can be stopped.
-        assert act.target is not Target.DEVICE or set(act.right) == {Kind.POLLING}
+        assert act.target is not Target.DEVICE or set(act.right) <= {Kind.PROCESS, Kind.CHAIN}
     # Its control group stays until the trace has ended.
     assert [act.wants_group for act in ACTS] == [False] * (len(ACTS) - 1) + [True]
 

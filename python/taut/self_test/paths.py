@@ -6,6 +6,7 @@ To add a path: a line in PATHS.  To add an act: a line in ACTS, with the verdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 from taut.core.errors import InputError
 from taut.experiment.model import DeviceSpec
@@ -19,7 +20,8 @@ class Kind(Enum):
     FLOOR = "floor"  # no device
     KERNEL_FLOOR = "kernel floor"  # no device, and softirqs on the way
     KERNEL = "kernel"  # the device is the kernel
-    POLLING = "polling"  # the device is a process that polls
+    PROCESS = "process"  # the device is one
+    CHAIN = "chain"  # several in a row, which take turns where cores are few
 
 
 class Target(Enum):
@@ -40,6 +42,8 @@ class PacketPath:
     link: str
     rate: str = "100kpps"
     options: Mapping[str, str] = field(default_factory=dict)
+    only: Sequence[str] = ()
+    """The acts that are made on it; empty: all that its kind can feel."""
 
     @property
     def device(self) -> DeviceSpec:
@@ -63,6 +67,8 @@ class PathAct:
     """Whether its control group has to exist before the trace begins."""
 
 
+_RULES = Path(__file__).with_name("data") / "rules.txt"
+
 PATHS = (
     PacketPath("floor_memif", Kind.FLOOR, "loopback", "memif"),
     PacketPath("floor_veth", Kind.KERNEL_FLOOR, "loopback", "veth", rate="20kpps"),
@@ -74,23 +80,48 @@ PATHS = (
         "veth",
         options={"placement": "threaded"},
     ),
-    PacketPath("testpmd", Kind.POLLING, "testpmd", "memif"),
-    PacketPath("l2fwd", Kind.POLLING, "l2fwd", "memif"),
-    PacketPath("eager", Kind.POLLING, "taut_forward", "memif"),
+    PacketPath(
+        "linux_router",
+        Kind.KERNEL,
+        "linux_router",
+        "veth",
+        options={"placement": "threaded"},
+    ),
+    # Its interrupt runs the softirq over a hog, as the bridge's does: no hog is felt.
+    PacketPath(
+        "linux_firewall",
+        Kind.KERNEL,
+        "linux_firewall",
+        "veth",
+        options={"rules": str(_RULES)},
+        only=("softirq", "generator-stop"),
+    ),
+    PacketPath("testpmd", Kind.PROCESS, "testpmd", "memif"),
+    PacketPath("l2fwd", Kind.PROCESS, "l2fwd", "memif"),
+    PacketPath("eager", Kind.PROCESS, "taut_forward", "memif"),
     PacketPath(
         "buffered",
-        Kind.POLLING,
+        Kind.PROCESS,
         "taut_forward",
         "memif",
         options={"transmit": "buffered:32,100us"},
     ),
     PacketPath(
         "buffered_no_timer",
-        Kind.POLLING,
+        Kind.PROCESS,
         "taut_forward",
         "memif",
         options={"transmit": "buffered:32,none"},
     ),
+    PacketPath(
+        "interrupt",
+        Kind.PROCESS,
+        "taut_forward",
+        "virtio",
+        rate="10kpps",
+        options={"wait": "interrupt"},
+    ),
+    PacketPath("chain", Kind.CHAIN, "chain", "memif", rate="10kpps"),
 )
 
 _FLOORS = {Kind.FLOOR: (causes.MEASURER,), Kind.KERNEL_FLOOR: (causes.MEASURER,)}
@@ -101,14 +132,14 @@ ACTS = (
         "preemption:length=3ms",
         Target.CORE,
         causes.PREEMPTION,
-        {**_FLOORS, Kind.KERNEL: (causes.KSOFTIRQD_WAIT,), Kind.POLLING: (causes.PREEMPTION,)},
+        {**_FLOORS, Kind.KERNEL: (causes.KSOFTIRQD_WAIT,), Kind.PROCESS: (causes.PREEMPTION,)},
     ),
     PathAct(
         "fifo-hog",
         "fifo-preemption:length=2ms",
         Target.CORE,
         causes.FIFO_PREEMPTION,
-        {**_FLOORS, Kind.KERNEL: (causes.KSOFTIRQD_WAIT,), Kind.POLLING: (causes.FIFO_PREEMPTION,)},
+        {**_FLOORS, Kind.KERNEL: (causes.KSOFTIRQD_WAIT,), Kind.PROCESS: (causes.FIFO_PREEMPTION,)},
     ),
     PathAct(
         "softirq",
@@ -122,14 +153,31 @@ ACTS = (
         "stopped:length=5ms",
         Target.DEVICE,
         causes.STOPPED,
-        {Kind.POLLING: (causes.STOPPED,)},
+        {Kind.PROCESS: (causes.STOPPED,)},
     ),
     PathAct(
         "generator-stop",
         "measurer-stall:length=3ms",
         Target.GENERATOR,
         causes.STOPPED,
-        {**_FLOORS, Kind.KERNEL: (causes.MEASURER,), Kind.POLLING: (causes.MEASURER,)},
+        dict.fromkeys(Kind, (causes.MEASURER,)),
+    ),
+    # On one core hops take turns of 4 ms and more: what is shorter makes nobody late.
+    PathAct(
+        "long-fifo-hog",
+        "fifo-preemption:length=20ms",
+        Target.CORE,
+        causes.FIFO_PREEMPTION,
+        {Kind.CHAIN: (causes.FIFO_PREEMPTION,)},
+        per_s=10,
+    ),
+    PathAct(
+        "hop-stop",
+        "stopped:length=30ms",
+        Target.DEVICE,
+        causes.STOPPED,
+        {Kind.CHAIN: (causes.STOPPED,)},
+        per_s=10,
     ),
     # The last: until the trace ends its control group has to stay.
     PathAct(
@@ -137,7 +185,7 @@ ACTS = (
         "throttled",
         Target.DEVICE,
         causes.THROTTLED,
-        {Kind.POLLING: (causes.THROTTLED,)},
+        {Kind.PROCESS: (causes.THROTTLED,)},
         wants_group=True,
     ),
 )
@@ -154,4 +202,5 @@ def paths_of(names: Sequence[str]) -> tuple[PacketPath, ...]:
 
 def acts_on(path: PacketPath) -> tuple[PathAct, ...]:
     """Give the acts that are made on a path, in order."""
-    return tuple(act for act in ACTS if path.kind in act.right)
+    felt = (act for act in ACTS if path.kind in act.right)
+    return tuple(act for act in felt if not path.only or act.name in path.only)
