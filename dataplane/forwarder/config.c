@@ -59,7 +59,7 @@ const struct option_spec forwarder_options[] = {
 		.type = OPTION_CORE,
 		OPTION(writer_core),
 		.default_text = "",
-		.help = "to write the gap log on; default: the first allowed that is not --core"},
+		.help = "to write the logs on; default: the first allowed that is not --core"},
 	{.name = "duration",
 		.type = OPTION_DURATION,
 		OPTION(duration_ns),
@@ -82,6 +82,21 @@ const struct option_spec forwarder_options[] = {
 		OPTION(gaps),
 		.default_text = "",
 		.help = "file for the gap log (record_format.h), written during the run"},
+	{.name = "stamps",
+		.metavar = "FILE",
+		.type = OPTION_STRING,
+		OPTION(stamps),
+		.default_text = "",
+		.help = "file for when packets of taut's generator came and left "
+			"(record_format.h), "
+			"written during the run"},
+	{.name = "stamp-every",
+		.type = OPTION_UINT,
+		OPTION(stamp_every),
+		.default_text = "1",
+		.help = "of so many packets --stamps has one, chosen by their sequence numbers",
+		.min = 1,
+		.max = UINT32_MAX},
 	{.name = "stats",
 		.metavar = "FILE",
 		.type = OPTION_STRING,
@@ -234,6 +249,8 @@ static int decode(struct config *config, struct error *error)
 
 	if (err == 0)
 		err = check_output("gaps", options->gaps, error);
+	if (err == 0)
+		err = check_output("stamps", options->stamps, error);
 	if (err == 0)
 		err = check_output("stats", options->stats, error);
 	if (err == 0)

@@ -15,10 +15,10 @@
 struct options {
 	struct option_list ports, nfs;
 	const char *wait;
-	const char *transmit, *gaps, *stats; // gaps, stats "": none
+	const char *transmit, *gaps, *stamps, *stats; // gaps, stamps, stats "": none
 	int core, writer_core; // -1: the program chooses
 	bool tables; // print the memory of the tables and end
-	uint64_t burst, hold;
+	uint64_t burst, hold, stamp_every;
 	uint64_t duration_ns; // 0: until a signal
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // 0: as the ports allow
 	bool check;
@@ -26,7 +26,7 @@ struct options {
 
 struct config {
 	struct options options;
-	int writer_core; // of the gap log; -1: the poller's, there is no other
+	int writer_core; // of the logs; -1: the poller's, there is no other
 	struct wait wait;
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // as given, or by the kinds of the ports
 	struct port_spec specs[PORTS_MAX];

@@ -143,6 +143,16 @@ static int listen_to_late_ports(struct worker *worker, struct error *error)
 	return is_over(worker) ? 0 : listen_to_ports(worker, true, error);
 }
 
+static struct record_file_header file_header(const struct forwarder *forwarder)
+{
+	return (struct record_file_header){
+		.epoch_tsc = forwarder->first.tsc,
+		.nominal_tsc_hz = forwarder->tsc_hz,
+		.first = forwarder->first,
+		.thread = "forwarder",
+	};
+}
+
 // Without --gaps they are only counted.
 static int create_gap_log(struct forwarder *forwarder, struct error *error)
 {
@@ -154,13 +164,7 @@ static int create_gap_log(struct forwarder *forwarder, struct error *error)
 		.per_packet_ticks = clock_ticks(config->gap_per_packet_ns, forwarder->tsc_hz),
 		.thread = GAP_FORWARDER,
 		.path = *config->options.gaps != '\0' ? config->options.gaps : NULL,
-		.header =
-			{
-				.epoch_tsc = forwarder->first.tsc,
-				.nominal_tsc_hz = forwarder->tsc_hz,
-				.first = forwarder->first,
-				.thread = "forwarder",
-			},
+		.header = file_header(forwarder),
 		.core = config->writer_core,
 	};
 	int err = gap_log_create(&forwarder->worker->gaps, &gaps);
@@ -168,6 +172,28 @@ static int create_gap_log(struct forwarder *forwarder, struct error *error)
 		error_set(error, "--gaps %s: %s; name a file on a disk with room",
 			config->options.gaps, strerror(-err));
 	return err;
+}
+
+// Without --stamps it is off, and the worker's ports have none.
+static int create_stamp_log(struct forwarder *forwarder, struct error *error)
+{
+	const struct config *config = &forwarder->config;
+	struct worker *worker = forwarder->worker;
+	const struct stamp_log_config stamps = {
+		.path = *config->options.stamps != '\0' ? config->options.stamps : NULL,
+		.every = config->options.stamp_every,
+		.header = file_header(forwarder),
+		.core = config->writer_core,
+	};
+	int err = stamp_log_create(&worker->stamps, &stamps);
+	if (err < 0) {
+		error_set(error, "--stamps %s: %s; name a file on a disk with room",
+			config->options.stamps, strerror(-err));
+		return err;
+	}
+	for (uint16_t i = 0; i < worker->n_ports && stamp_log_is_on(&worker->stamps); i++)
+		worker->egress[i].stamps = &worker->stamps;
+	return 0;
 }
 
 static int prepare_worker(struct forwarder *forwarder, struct error *error)
@@ -195,10 +221,11 @@ static int prepare_worker(struct forwarder *forwarder, struct error *error)
 		return err;
 	uint16_t burst_max = worker->transmit.ops->burst_max;
 	worker->burst = burst_max > 0 ? burst_max : options->burst;
-	return create_gap_log(forwarder, error);
+	err = create_gap_log(forwarder, error);
+	return err == 0 ? create_stamp_log(forwarder, error) : err;
 }
 
-// The gap log's end and the counters, after the run. Returns 0 or -errno with one line in error.
+// The logs' ends and the counters, after the run. Returns 0 or -errno with one line in error.
 static int write_results(struct forwarder *forwarder, uint64_t ticks, struct error *error)
 {
 	const struct config *config = &forwarder->config;
@@ -209,9 +236,14 @@ static int write_results(struct forwarder *forwarder, uint64_t ticks, struct err
 	int err = gap_log_close(&worker->gaps, forwarder->first.tsc, &last);
 	if (err < 0)
 		error_set(error, "--gaps %s: %s", config->options.gaps, strerror(-err));
+	int stamps_err = stamp_log_close(&worker->stamps, forwarder->first.tsc, &last);
+	if (err == 0 && stamps_err < 0) {
+		err = stamps_err;
+		error_set(error, "--stamps %s: %s", config->options.stamps, strerror(-err));
+	}
 	if (*config->options.stats == '\0')
 		return err;
-	// Also then: they say how many gaps are missing.
+	// Also then: they say how many gaps and stamps are missing.
 	int stats_err = stats_write(config, worker, &forwarder->eal, forwarder->tsc_hz, ticks,
 		program_n_signals > 0 ? "signal" : "duration");
 	if (err == 0 && stats_err < 0) {
@@ -275,6 +307,7 @@ static void close_all(struct forwarder *forwarder)
 		for (uint16_t i = 0; i < worker->n_ports; i++)
 			port_leave(worker->ports[i]);
 		gap_log_destroy(&worker->gaps);
+		stamp_log_destroy(&worker->stamps);
 	}
 	// Its memory, the pool's too, goes with the process: a port that is left may still use it.
 	eal_stop(&forwarder->eal);

@@ -72,6 +72,19 @@ static void print_gaps(
 	json_end(json);
 }
 
+// Nothing where nothing is stamped.
+static void print_stamps(
+	struct json *json, const struct config *config, const struct stamp_log *stamps)
+{
+	if (*config->options.stamps == '\0')
+		return;
+	json_object(json, "stamps");
+	json_u64(json, "every", config->options.stamp_every);
+	json_u64(json, "n", stamps->n);
+	json_u64(json, "not_kept", stamps->not_kept);
+	json_end(json);
+}
+
 // Time asleep is no gap; what the worker took of its core beside it, cpu_ns.
 static void print_wait(struct json *json, const struct wait *wait, uint64_t tsc_hz)
 {
@@ -107,6 +120,7 @@ int stats_write(const struct config *config, const struct worker *worker, const 
 	print_ports(&json, config, worker);
 	print_nfs(&json, config, worker);
 	print_gaps(&json, config, &worker->gaps, tsc_hz);
+	print_stamps(&json, config, &worker->stamps);
 	if (worker->wait.sleeps)
 		print_wait(&json, &worker->wait, tsc_hz);
 	json_u64(&json, "cpu_ns", worker->cpu_ns);

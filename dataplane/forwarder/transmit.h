@@ -7,19 +7,17 @@
 #include "error.h"
 #include "option_spec.h"
 #include "port.h"
+#include "stamp_log.h"
+#include "worker_limits.h"
 
 #include <rte_mbuf.h>
 
 #include <stdint.h>
 
-enum {
-	BURST_MAX = 256, // packets one poll may return
-	PORTS_MAX = 16,
-};
-
 // One port's way out. Written by the worker's core only.
 struct egress {
 	struct port *port;
+	struct stamp_log *stamps; // NULL: what is sent is not stamped
 	uint64_t n_tx, n_refused;
 	struct rte_mbuf *held[BURST_MAX]; // buffered only
 	uint16_t n_held;
@@ -63,8 +61,13 @@ void transmit_fini(struct transmit *transmit);
 // Hot path: transmit at once; free and count what the port refuses.
 static inline void egress_send(struct egress *egress, struct rte_mbuf **pkts, uint16_t n)
 {
-	uint16_t n_sent = port_tx(egress->port, pkts, n);
+	uint64_t sent_tsc = 0;
 
+	if (unlikely(egress->stamps != NULL))
+		sent_tsc = stamp_log_sending(egress->stamps, pkts, n);
+	uint16_t n_sent = port_tx(egress->port, pkts, n);
+	if (unlikely(egress->stamps != NULL))
+		stamp_log_sent(egress->stamps, n_sent, sent_tsc);
 	egress->n_tx += n_sent;
 	if (unlikely(n_sent < n)) {
 		egress->n_refused += n - n_sent;

@@ -38,12 +38,14 @@ static void send_by_egress(struct worker *worker, struct rte_mbuf **pkts, uint16
 	}
 }
 
-static inline uint16_t poll_port(struct worker *worker, uint16_t port)
+static inline uint16_t poll_port(struct worker *worker, uint16_t port, uint64_t before_tsc)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n = port_rx(worker->ports[port], pkts, worker->burst);
 	uint16_t peer = peer_of(worker, port);
 
+	if (unlikely(stamp_log_is_on(&worker->stamps)))
+		stamp_log_looked(&worker->stamps, port, pkts, n, n < worker->burst, before_tsc);
 	if (n == 0)
 		return 0;
 	worker->n_rx[port] += n;
@@ -88,7 +90,7 @@ static inline uint32_t iterate(struct worker *worker, uint64_t *started_tsc)
 	uint32_t n_packets = 0;
 
 	for (uint16_t port = 0; port < worker->n_ports; port++)
-		n_packets += poll_port(worker, port);
+		n_packets += poll_port(worker, port, *started_tsc);
 	if (worker->pipeline.n_holders > 0)
 		n_packets += release_held(worker);
 

@@ -5,6 +5,7 @@
 
 #include "gap_log.h"
 #include "pipeline.h"
+#include "stamp_log.h"
 #include "transmit.h"
 #include "wait.h"
 
@@ -25,6 +26,7 @@ struct worker {
 	uint64_t n_unforwarded; // a network function named a port that is not there
 	uint64_t n_iterations, min_loop_ticks;
 	struct gap_log gaps;
+	struct stamp_log stamps;
 	struct wait wait;
 	uint64_t cpu_ns; // of the processor that the whole run took
 };

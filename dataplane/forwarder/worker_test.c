@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -187,6 +189,27 @@ static void test_bad_functions_are_refused_in_one_line(void **state)
 	}
 }
 
+static void test_stamping_takes_nothing_from_the_packets(void **state)
+{
+	char path[] = "/tmp/worker_test.XXXXXX";
+	const struct stamp_log_config stamps = {.path = path, .every = 1, .core = -1};
+	struct worker *worker = set_up(1, "eager", NULL, 0, 20);
+
+	close(mkstemp(path));
+	assert_int_equal(stamp_log_create(&worker->stamps, &stamps), 0);
+	worker->egress[0].stamps = &worker->stamps;
+	uint64_t before_tsc = clock_tsc();
+	run_once(worker);
+
+	assert_int_equal(worker->egress[0].n_tx, 20);
+	assert_int_equal(worker->stamps.n, 0); // none of them is the generator's
+	assert_in_range(worker->stamps.looked_tsc[0], before_tsc, clock_tsc());
+	assert_int_equal(test_drain(worker->ports[0], 0), 20);
+	stamp_log_destroy(&worker->stamps);
+	unlink(path);
+	tear_down(worker);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +221,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_held_packets_go_through_the_functions_behind),
 		cmocka_unit_test(test_what_a_function_holds_at_the_end_is_freed),
 		cmocka_unit_test(test_stop_flag_set_before_the_start_ends_at_once),
+		cmocka_unit_test(test_stamping_takes_nothing_from_the_packets),
 		cmocka_unit_test(test_bad_functions_are_refused_in_one_line),
 	};
 

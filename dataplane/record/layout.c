@@ -91,6 +91,16 @@ static const struct field gap_record[] = {
 	FIELD(gap_record, n_packets),
 };
 
+static const struct field stamp_record[] = {
+	FIELD(stamp_record, tsc),
+	FIELD(stamp_record, seq),
+	FIELD(stamp_record, run_id),
+	FIELD(stamp_record, window),
+	FIELD(stamp_record, direction),
+	FIELD(stamp_record, event),
+	FIELD(stamp_record, reserved),
+};
+
 static const struct field event_record[] = {
 	FIELD(event_record, tsc),
 	FIELD(event_record, thread),
@@ -154,6 +164,7 @@ static const struct layout layouts[] = {
 	LAYOUT(record_file_header, record_file_header),
 	LAYOUT(packet_record, packet_record),
 	LAYOUT(gap_record, gap_record),
+	LAYOUT(stamp_record, stamp_record),
 	LAYOUT(event_record, event_record),
 	LAYOUT(injection_record, injection_record),
 	LAYOUT(histogram_record, histogram_record),
@@ -171,6 +182,7 @@ static const struct constant record_kind[] = {
 	CONSTANT(RECORD_INJECTION),
 	CONSTANT(RECORD_TIME_COUNT),
 	CONSTANT(RECORD_PACKET_BLOCK),
+	CONSTANT(RECORD_STAMP),
 };
 
 static const struct constant packet_flag[] = {
@@ -190,6 +202,11 @@ static const struct constant gap_thread[] = {
 	CONSTANT(GAP_GENERATOR),
 	CONSTANT(GAP_FORWARDER),
 	CONSTANT(GAP_NOISE),
+};
+
+static const struct constant stamp_event[] = {
+	CONSTANT(STAMP_RECEIVED),
+	CONSTANT(STAMP_SENT),
 };
 
 static const struct constant histogram_series[] = {
@@ -258,6 +275,7 @@ static const struct enumeration enumerations[] = {
 	ENUMERATION(record_kind, record_kind),
 	ENUMERATION(packet_flag, packet_flag),
 	ENUMERATION(gap_thread, gap_thread),
+	ENUMERATION(stamp_event, stamp_event),
 	ENUMERATION(histogram_series, histogram_series),
 	ENUMERATION(frame_flag, frame_flag),
 	ENUMERATION(event_kind, event_kind),

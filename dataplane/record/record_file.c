@@ -24,6 +24,8 @@ size_t record_size_of(enum record_kind kind)
 		return sizeof(struct time_count_record);
 	case RECORD_PACKET_BLOCK:
 		return sizeof(struct packet_block);
+	case RECORD_STAMP:
+		return sizeof(struct stamp_record);
 	}
 	return 0;
 }

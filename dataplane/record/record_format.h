@@ -24,6 +24,7 @@ enum record_kind {
 	RECORD_INJECTION = 6,
 	RECORD_TIME_COUNT = 7,
 	RECORD_PACKET_BLOCK = 8,
+	RECORD_STAMP = 9,
 };
 
 // Written when the file is opened, again with last and n_records when it is closed. A header
@@ -85,6 +86,23 @@ enum gap_thread {
 	GAP_GENERATOR = 0,
 	GAP_FORWARDER = 1,
 	GAP_NOISE = 2,
+};
+
+// A packet of taut's generator at a forwarder: when its receive call was over, or its send call
+// began.
+struct stamp_record {
+	uint64_t tsc;
+	uint64_t seq; // as the packet's own record has it, and direction and run_id
+	uint32_t run_id;
+	uint32_t window; // received: ticks since a look that did not find it, saturating; sent: 0
+	uint8_t direction;
+	uint8_t event; // enum stamp_event
+	uint8_t reserved[6];
+};
+
+enum stamp_event {
+	STAMP_RECEIVED = 0,
+	STAMP_SENT = 1,
 };
 
 // One event of the kernel, or a span in which events were lost or not kept.
@@ -235,6 +253,7 @@ static_assert(sizeof(struct clock_point) == 24, "part of record_file_header");
 static_assert(sizeof(struct record_file_header) == 128, "read by records/layout.py");
 static_assert(sizeof(struct packet_record) == 48, "read by records/layout.py");
 static_assert(sizeof(struct gap_record) == 24, "read by records/layout.py");
+static_assert(sizeof(struct stamp_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct event_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct injection_record) == 32, "read by records/layout.py");
 static_assert(sizeof(struct histogram_record) == 32, "read by records/layout.py");

@@ -31,6 +31,7 @@ def test_sizes_and_offsets_agree(printed: dict[str, Any], name: str) -> None:
         ("record_kind", "RECORD_", {kind.name: kind.value for kind in layout.RecordKind}),
         ("packet_flag", "PACKET_", {flag.name: flag.value for flag in layout.PacketFlag}),
         ("frame_flag", "FRAME_", {flag.name: flag.value for flag in layout.FrameFlag}),
+        ("stamp_event", "STAMP_", {n.upper(): i for i, n in enumerate(layout.STAMP_EVENTS)}),
         ("gap_thread", "GAP_", {name.upper(): i for i, name in enumerate(layout.GAP_THREADS)}),
         ("histogram_series", "SERIES_", {name.upper(): i for i, name in enumerate(layout.SERIES)}),
         (

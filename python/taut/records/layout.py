@@ -22,6 +22,7 @@ class RecordKind(IntEnum):
     INJECTION = 6
     TIME_COUNT = 7
     PACKET_BLOCK = 8
+    STAMP = 9
 
 
 class PacketFlag(IntFlag):
@@ -62,6 +63,13 @@ class GapThread(IntEnum):
     GENERATOR = 0
     FORWARDER = 1
     NOISE = 2
+
+
+class StampEvent(IntEnum):
+    """What a packet did at a forwarder when it was stamped."""
+
+    RECEIVED = 0
+    SENT = 1
 
 
 class HistogramSeries(IntEnum):
@@ -135,6 +143,7 @@ def _names(enum: type[IntEnum]) -> tuple[str, ...]:
 
 # Position is the number: tests/seam holds these to the header, so that no number is left out.
 GAP_THREADS = _names(GapThread)
+STAMP_EVENTS = _names(StampEvent)
 SERIES = _names(HistogramSeries)
 EVENT_KINDS = (None, *_names(EventKind))
 EVENT_VECTORS = _names(EventVector)
@@ -175,6 +184,18 @@ PACKET = np.dtype(
 )
 
 GAP = np.dtype([("start_tsc", "<u8"), ("end_tsc", "<u8"), ("thread", "<u4"), ("n_packets", "<u4")])
+
+STAMP = np.dtype(
+    [
+        ("tsc", "<u8"),
+        ("seq", "<u8"),
+        ("run_id", "<u4"),
+        ("window", "<u4"),
+        ("direction", "u1"),
+        ("event", "u1"),
+        ("reserved", "V6"),
+    ]
+)
 
 EVENT = np.dtype(
     [
@@ -256,6 +277,7 @@ STRUCTS = {
     "record_file_header": FILE_HEADER,
     "packet_record": PACKET,
     "gap_record": GAP,
+    "stamp_record": STAMP,
     "event_record": EVENT,
     "injection_record": INJECTION,
     "histogram_record": HISTOGRAM,
@@ -273,4 +295,5 @@ RECORDS = {
     RecordKind.FRAME: FRAME,
     RecordKind.TIME_COUNT: TIME_COUNT,
     RecordKind.PACKET_BLOCK: PACKET_BLOCK,
+    RecordKind.STAMP: STAMP,
 }
