@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from made_run import EPOCH_TSC, TSC_HZ, MadeTrial, make_packets, make_raw_trial, write_raw
+from made_stamps import stamps_at
 from taut.core.errors import InputError
 from taut.records import convert
 from taut.records.layout import CLOCK_POINT, GAP, PACKET, VERSION, PacketFlag, RecordKind
@@ -189,3 +190,30 @@ def convert_chunk() -> int:
     from taut.records.raw_file import CHUNK_RECORDS
 
     return CHUNK_RECORDS
+
+
+def test_stamps_have_the_clock_and_the_run_of_the_packets(tmp_path: Path) -> None:
+    packets = _packet(seq=3, direction=1, sent_tsc=EPOCH_TSC + 2_500)
+    foreign = stamps_at(packets, 1, 2)
+    foreign["run_id"] += 1
+    write_raw(tmp_path / "packets.bin", RecordKind.PACKET, packets)
+    stamps = np.concatenate([foreign, stamps_at(packets, 1_000, 1_500, window_ns=40)])
+
+    # The hop counted from another moment.
+    write_raw(tmp_path / "stamps.bin", RecordKind.STAMP, stamps, epoch_tsc=1)
+    logs = [convert.StampLog(tmp_path / "stamps.bin", "hop 2")]
+    convert.convert_stamps(tmp_path, tmp_path, logs)
+
+    common = {"element": "hop 2", "seq": 3, "direction": 1}
+    assert pq.read_table(tmp_path / "stamps.parquet").to_pylist() == [
+        {**common, "event": "received", "time_ns": 2_000, "window_ns": 40},
+        {**common, "event": "sent", "time_ns": 2_500, "window_ns": 0},
+    ]
+
+
+def test_where_nothing_stamped_there_are_no_stamps(tmp_path: Path) -> None:
+    write_raw(tmp_path / "packets.bin", RecordKind.PACKET, _packet(seq=3))
+
+    convert.convert_stamps(tmp_path, tmp_path, [])
+
+    assert not (tmp_path / "stamps.parquet").exists()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from taut.analysis import budget
 from taut.experiment import model
 from taut.explain.judge import held
 from taut.testbed import leftovers, link
@@ -33,6 +34,12 @@ def test_ip_addresses_of_the_stations() -> None:
     prefix = [address.split(".")[:3] for address in link.STATION_ADDRESSES]
 
     assert [line.split(", ") for line in lines] == prefix
+
+
+def test_packets_that_are_stamped() -> None:
+    (factor,) = found("forwarder/stamp_log.c", r"spread_factor = UINT64_C\((\w+)\)")
+
+    assert int(factor, 16) == int(budget._SPREAD_FACTOR)
 
 
 def test_sizes_of_frames() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from acceptance_run import TAUT, Trial, explained, finished, in_a_trial, passed, run_taut, started
 from stops import stop_for
+from taut.analysis.budget import is_chosen
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
 
@@ -24,6 +25,17 @@ options = {{ hops = [{{ nf = ["null"] }}, {{ nf = ["skeleton"] }}] }}
 [[traffic]]
 rates = ["100kpps"]
 both = {both}
+"""
+ONE_FORWARDER = """
+[[device]]
+name = "stamping"
+driver = "taut_forward"
+options = { stamp_every = 3 }
+[[device]]
+name = "as_usual"
+driver = "taut_forward"
+[[traffic]]
+rates = ["100kpps"]
 """
 STOP_NS = 60_000_000
 LATE_NS = 30_000_000
@@ -121,6 +133,66 @@ def test_explain_names_the_hop_that_was_stopped(tmp_path: Path) -> None:
         assert n_late(trial, start, end) > 0
     roles = {one["role"] for one in found["offenders"] if one["cause"] == "stopped"}
     assert {"hop 1", "hop 2"} <= roles
+
+
+def test_budget_of_each_direction_sums_to_the_latency_of_its_packets(tmp_path: Path) -> None:
+    run = passed(run_taut(tmp_path, SPEC.format(both="true"), "--set", "duration=1s", draw=True))
+
+    [trial] = run.trials
+    budgets = run.result("chain")["budgets"]
+    assert [budget["direction"] for budget in budgets] == [0, 1]
+    for budget in budgets:
+        names = [part["name"] for part in budget["parts"]]
+        hops = ["hop 1", "hop 2"] if budget["direction"] == 0 else ["hop 2", "hop 1"]
+        assert [name for name in names if name.startswith("hop") and "to" not in name] == hops
+        assert (budget["out_of_order"], budget["without_all_stamps"]) == (0, 0)
+        for column, told in budget["columns"].items():
+            parts = [part["mean_ns"][column] for part in budget["parts"]]
+            assert sum(parts) == pytest.approx(told["latency_ns"])
+            assert min(parts) > -budget["resolution_ns"]
+        # The mean is that of the packets as the generator recorded them.
+        rows = trial.packets
+        latency_ns = rows["received_ns"] - rows["sent_ns"]
+        is_it = rows["direction"] == budget["direction"]
+        is_it &= is_chosen(rows["seq"].astype(np.uint64), budget["every"])
+        assert budget["n"] == is_it.sum()
+        assert budget["columns"]["mean"]["latency_ns"] == pytest.approx(latency_ns[is_it].mean())
+    for hop in trial.meta["dut"]["hops"]:
+        stamps, ports = hop["stats"]["stamps"], hop["stats"]["ports"]
+        assert (stamps["every"], stamps["not_kept"]) == (budgets[0]["every"], 0)
+        n_seen = sum(port["rx"] + port["tx"] for port in ports)
+        assert stamps["n"] == pytest.approx(n_seen / stamps["every"], rel=0.001, abs=8)
+    assert "Latency budget" in run.stdout
+    assert "Latency budget" in (run.path / "report.html").read_text()
+
+
+def test_single_forwarder_has_a_budget_when_it_is_asked_to_stamp(tmp_path: Path) -> None:
+    spec = SPEC.format(both="false").split("[[device]]")[0] + ONE_FORWARDER
+    run = passed(run_taut(tmp_path, spec, "--set", "duration=1s"))
+
+    [budget] = run.result("stamping")["budgets"]
+    assert budget["every"] == 3
+    assert [p["name"] for p in budget["parts"] if p["kind"] == "element"] == ["device"]
+    assert "budgets" not in run.result("as_usual")
+    assert not run.trial("as_usual").path.joinpath("stamps.parquet").exists()
+
+
+def test_budget_holds_a_stopped_hop_to_account(tmp_path: Path) -> None:
+    # So few packets that the ring before a hop holds all of a stop.
+    spec = SPEC.format(both="false").replace("100kpps", "5kpps")
+    with started(tmp_path, spec) as taut:
+        in_a_trial(tmp_path / "run", taut, "taut-generate")
+        time.sleep(1)
+        for _ in range(4):
+            stop_for(hop_of(taut.pid, 2), STOP_NS)
+            time.sleep(0.3)
+        run = passed(finished(tmp_path, taut))
+
+    [budget] = run.result("chain")["budgets"]
+    latency_ns = budget["columns"]["p99"]["latency_ns"]
+    held = {part["name"]: part["mean_ns"]["p99"] for part in budget["parts"]}
+    assert latency_ns > LATE_NS
+    assert held["waiting for hop 2"] + held["hop 2"] > 0.8 * latency_ns, held
 
 
 def covers(gap: dict[str, int], start: int, end: int) -> bool:

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from taut.analysis.budget import pooled
 from taut.analysis.reconcile import by_warm_up
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary, selections, summarise
+from taut.records.documents.budget import Budget
 from taut.records.documents.generator import Counters
 from taut.records.documents.results import (
     DirectionOfVariant,
@@ -88,7 +90,12 @@ def pool(
         p50_of_repetitions=tuple(result.latency().p50_ns for result in results),
         two_bands=has_two_bands(results),
         directions=_directions(by_direction, latency) or None,
+        budgets=_budgets(results),
     )
+
+
+def _budgets(results: Sequence[TrialResult]) -> tuple[Budget, ...] | None:
+    return pooled([result.budgets for result in results if result.budgets]) or None
 
 
 def _by_direction(trials: Sequence[TrialFigures]) -> list[tuple[Counters, ...]]:

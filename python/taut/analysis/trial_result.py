@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from taut.analysis import hdr_export, statistics
 from taut.analysis.blocks import BLOCKS, TimeCounts, count_by_time
+from taut.analysis.budget import budgets_of, problems
 from taut.analysis.capture_result import classes, transfer_rate, warnings
 from taut.analysis.content import search_capture
 from taut.analysis.distribution import (
@@ -117,6 +118,9 @@ def _analysed(
         energy=generator.energy,
         warnings=tuple(_warnings(figures, generator)),
     )
+    if figures.every_packet and (budgets := budgets_of(trial)) is not None:
+        said = (*result.warnings, *problems(budgets))
+        result = replace(result, budgets=budgets, warnings=said)
     if trial.meta.capture is not None:
         result = _with_capture(trial, trial.meta.capture, result)
     # A tail's threshold is a percentile of all packets.

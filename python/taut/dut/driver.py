@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,6 +31,14 @@ class DriverOptions(BaseModel):
     def n_cores(self) -> int:
         """How many cores the device polls on where there are enough; 1: it is no chain."""
         return 1
+
+    def stamping(self, n_packets: int) -> Self:
+        """Give the same options for a trial of about so many packets, 0: not all are recorded.
+
+        What stamps packets on their way says here how many of them.
+        """
+        del n_packets
+        return self
 
     def refuses_link(self, link: str) -> str | None:
         """Say why a device with these options cannot use a link of its driver's; None: it can."""
@@ -64,6 +72,11 @@ class RunningDut(Protocol):
     @property
     def gaps_file(self) -> Path | None:
         """The device's own gap log (record_format.h); whole after stop()."""
+        ...
+
+    @property
+    def stamps_file(self) -> Path | None:
+        """When packets came and left (record_format.h), whole after stop(); None: not stamped."""
         ...
 
     def alive(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -18,6 +19,7 @@ from taut.dut.dpdk import HUGEPAGES
 from taut.dut.driver import DriverOptions
 from taut.dut.nf_object import files_of, object_of, seen_from
 from taut.dut.process_dut import ProcessDut
+from taut.dut.stamping import StampEvery, stamp_every
 from taut.dut.tables import tables_of
 from taut.dut.transmit import parse_transmit, spell_transmit
 from taut.dut.wait import LINKS_WITH_INTERRUPTS, POLL, spell_wait
@@ -65,6 +67,11 @@ class TautForwardOptions(DriverOptions):
     gap_threshold: str | None = Field(
         None, description="a loop iteration longer than this is a gap; default by the link"
     )
+    stamp_every: StampEvery = Field(
+        0,
+        description="stamp one packet in so many where it comes in and where it leaves, for the"
+        " latency budget; 0: none; auto: as many as a budget needs",
+    )
     eal: tuple[str, ...] = Field((), description="EAL options appended after --")
 
     @property
@@ -72,6 +79,10 @@ class TautForwardOptions(DriverOptions):
         """Whether it buffers without a timer: a batch then waits until it is full."""
         held = parse_transmit(self.transmit)
         return held is not None and held.drain_ns is None
+
+    def stamping(self, n_packets: int) -> Self:
+        """Choose how many packets are stamped."""
+        return self.model_copy(update={"stamp_every": stamp_every(self.stamp_every, n_packets)})
 
     def refuses_link(self, link: str) -> str | None:
         """A packet has to wake one that sleeps."""
@@ -136,10 +147,15 @@ def forwarding(
     A port that is a memif client is started when its server is there. `prefix` begins the names
     of its files in `log_dir`, where several write theirs.
     """
-    stats, gaps = (
-        log_dir / f"{prefix}{name}" for name in ("taut-forward.json", "gaps-forwarder.bin")
+    stats, gaps, stamps = (
+        log_dir / f"{prefix}{name}"
+        for name in ("taut-forward.json", "gaps-forwarder.bin", "stamps.bin")
     )
-    asked = _asked_of(ports, (cores[0], _writer_core(cores)), options, stats, gaps)
+    asked = dict(_asked_of(ports, (cores[0], _writer_core(cores)), options, stats, gaps))
+    # Who starts it outside a trial says how many itself: there "auto" is none.
+    every = stamp_every(options.stamp_every, 0)
+    if every:
+        asked["stamps"], asked["stamp-every"] = str(stamps), str(every)
     with child(
         _PROGRAM,
         _argv(asked, options.eal),
@@ -154,6 +170,7 @@ def forwarding(
             path=path,
             notes=_notes(options),
             gaps_file=gaps,
+            stamps_file=stamps if every else None,
             read_stats=lambda: _read_stats(stats, asked, options),
         )
         yield dut

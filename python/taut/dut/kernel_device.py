@@ -34,6 +34,7 @@ class RunningKernel:
     """A device without a process, alive while the links that it needs are in its namespace."""
 
     gaps_file: Path | None = None
+    stamps_file: Path | None = None
     hops: tuple[RunningHop, ...] = ()
     pid: int | None = None
 

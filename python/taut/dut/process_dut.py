@@ -21,6 +21,7 @@ class ProcessDut:
         path: str,
         notes: list[str] | None = None,
         gaps_file: Path | None = None,
+        stamps_file: Path | None = None,
         read_stats: ReadStats = lambda: None,
         stop_signal: signal.Signals = signal.SIGINT,
     ) -> None:
@@ -31,6 +32,7 @@ class ProcessDut:
         self.hops: tuple[RunningHop, ...] = ()
         self._child = child
         self._gaps_file = gaps_file
+        self.stamps_file = stamps_file
         self._read_stats = read_stats
         self._stop_signal = stop_signal
         self._is_stopped = False

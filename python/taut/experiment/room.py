@@ -49,11 +49,11 @@ def disk_bytes(trials: Iterable[Trial]) -> tuple[int, int]:
 
 def _recorded_packets(trial: Trial) -> int:
     share = {"none": 0.0, "tail": _TAIL_SHARE}.get(trial.record, 1.0)
-    return round(_sent_packets(trial) * share)
+    return round(sent_packets(trial) * share)
 
 
-def _sent_packets(trial: Trial) -> float:
-    """Count its warm-up too."""
+def sent_packets(trial: Trial) -> float:
+    """Count what a trial sends, its warm-up too, in both directions."""
     seconds = (trial.warm_up_ns + trial.duration_ns) / 1e9
     return trial.offered_pps * (2 if trial.traffic.both else 1) * seconds
 
@@ -68,7 +68,7 @@ def ring_mib(trial: Trial, free: int) -> int:
     if trial.trace == "tail" or trial.record != "all":
         return RING_MIB
     # It is rounded down to a power of two of records.
-    n_slots = 1 << max(0, int(2 * _sent_packets(trial))).bit_length()
+    n_slots = 1 << max(0, int(2 * sent_packets(trial))).bit_length()
     mib = -(-n_slots * _RECORD_BYTES // MIB)
     fits = mib <= min(_RING_MOST_MIB, free // SHARE // MIB)
     return max(mib, RING_MIB) if fits else RING_MIB

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from taut.binaries.clock import read_clock
 from taut.core.errors import InputError, TrialError
@@ -23,9 +24,15 @@ from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
-from taut.records.convert import GapLog, convert_events, convert_trial
+from taut.records.convert import (
+    GapLog,
+    StampLog,
+    convert_events,
+    convert_stamps,
+    convert_trial,
+)
 from taut.records.documents.generator import GENERATOR_FILE
-from taut.records.documents.trial import ClockReading, Clocks, Hop, TraceOfTrial
+from taut.records.documents.trial import DEVICE, ClockReading, Clocks, Hop, TraceOfTrial
 from taut.testbed.link import Link, LinkOptions
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
@@ -96,11 +103,12 @@ class Testbench:
         raw, logs = folder / RAW, folder / LOGS
         logs.mkdir(parents=True)
         try:
-            device_gaps = self._load(trial, raw, logs, known)
-            convert_trial(raw, folder, device_gaps)
-            # The gaps are in gaps.parquet now, and the raw file of an hour is large.
-            for log in device_gaps:
-                log.path.unlink()
+            left = self._load(trial, raw, logs, known)
+            convert_trial(raw, folder, left.gaps)
+            convert_stamps(raw, folder, left.stamps)
+            # They are in Parquet now, and the raw file of an hour is large.
+            for path in (*(log.path for log in left.gaps), *(log.path for log in left.stamps)):
+                path.unlink()
             convert_events(raw, folder)
             clock = Clocks(before, self.check_clock())
             known.document = replace(known.document, clock=clock)
@@ -110,9 +118,11 @@ class Testbench:
             # This also frees a full disk, so that trial.json can be written.
             shutil.rmtree(raw, ignore_errors=True)
 
-    def _load(self, trial: Trial, raw: Path, logs: Path, known: TrialSoFar) -> list[GapLog]:
+    def _load(self, trial: Trial, raw: Path, logs: Path, known: TrialSoFar) -> "_Left":
         """Start everything, wait for the generator, stop everything."""
-        driver, options = trial.device.dut, trial.device.driver_options
+        driver = trial.device.dut
+        n_packets = round(room.sent_packets(trial)) if trial.record == "all" else 0
+        options = trial.device.driver_options.stamping(n_packets)
         cores = self._cores.of_device(options.n_cores)
         with ExitStack() as stack:
             links, ports, netns = stack.enter_context(self._opened(trial, driver))
@@ -157,7 +167,7 @@ class Testbench:
                 known.document, dut=replace(ended, hops=_hops(dut, of_hops) or None)
             )
             # The device's log is of the trial, wherever the driver put it.
-            return _gap_logs(dut)
+            return _Left(_gap_logs(dut), _stamp_logs(dut))
 
     def _start_tracer(
         self,
@@ -237,6 +247,13 @@ class Testbench:
             yield links, ports, links[0].generator_netns
 
 
+class _Left(NamedTuple):
+    """The files a device left of a trial."""
+
+    gaps: list[GapLog]
+    stamps: list[StampLog]
+
+
 def _not_traced(known: TrialSoFar, why: str) -> None:
     known.document = replace(known.document, trace=TraceOfTrial("off", why))
 
@@ -260,6 +277,13 @@ def _gap_logs(dut: RunningDut) -> list[GapLog]:
         return [] if dut.gaps_file is None else [GapLog(dut.gaps_file)]
     logs = [(hop.device.gaps_file, hop.name) for hop in dut.hops]
     return [GapLog(path, name) for path, name in logs if path is not None]
+
+
+def _stamp_logs(dut: RunningDut) -> list[StampLog]:
+    """Give the stamps of packets at the hops, in the order of direction 0, or at the device."""
+    stamped = [(hop.device.stamps_file, hop.name) for hop in dut.hops]
+    stamped = stamped or [(dut.stamps_file, DEVICE)]
+    return [StampLog(path, name) for path, name in stamped if path is not None]
 
 
 @contextmanager

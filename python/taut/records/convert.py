@@ -18,13 +18,14 @@ from taut.core.files import write_json
 from taut.records.clock import ClockFit, fit_of
 from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.trace import TRACE_FILE, TraceDocument
-from taut.records.layout import EVENT_KINDS, GAP_THREADS, SERIES, RecordKind
+from taut.records.layout import EVENT_KINDS, GAP_THREADS, SERIES, STAMP_EVENTS, RecordKind
 from taut.records.raw_file import RawFile, Records, open_raw
 
 PACKETS_FILE = "packets.bin"
 GAPS_FILE = "gaps.bin"
 HISTOGRAMS_FILE = "histograms.bin"
 EVENTS_FILE = "events.bin"
+STAMPS = "stamps.parquet"
 
 PACKET_SCHEMA = pa.schema(
     [
@@ -58,6 +59,17 @@ HISTOGRAM_SCHEMA = pa.schema(
         pa.field("value_ns", pa.int64(), nullable=False),
         pa.field("width_ns", pa.int64(), nullable=False),
         pa.field("n", pa.uint64(), nullable=False),
+    ]
+)
+STAMP_SCHEMA = pa.schema(
+    [
+        pa.field("element", pa.string(), nullable=False),
+        pa.field("event", pa.string(), nullable=False),
+        pa.field("seq", pa.uint64(), nullable=False),
+        pa.field("direction", pa.uint8(), nullable=False),
+        pa.field("time_ns", pa.int64(), nullable=False),
+        # Of what was received: how long ago a look began that did not find it. Else 0.
+        pa.field("window_ns", pa.int64(), nullable=False),
     ]
 )
 # What arg0 and arg1 are depends on the kind: record_format.h says. The one that is a time, until
@@ -101,6 +113,27 @@ def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[GapLog] = ()) ->
     write_parquet(
         trial / "histogram.parquet", HISTOGRAM_SCHEMA, _histogram_tables([histograms], fit)
     )
+
+
+class StampLog(NamedTuple):
+    """A file of stamps of the device under test."""
+
+    path: Path
+    element: str
+    """What stamped: a hop of a chain, or the device."""
+
+
+def convert_stamps(raw: Path, trial: Path, logs: Sequence[StampLog]) -> None:
+    """Write stamps.parquet into `trial`: those of the packets in `raw`, at each element.
+
+    Stamps of packets of another run are left out. Where nothing was stamped nothing is written.
+    """
+    packets = _open_if_there(raw / PACKETS_FILE, RecordKind.PACKET)
+    if not logs or packets is None:
+        return
+    opened = [(open_raw(log.path, RecordKind.STAMP), log.element) for log in logs]
+    run_id, fit = int(packets.header["run_id"]), fit_of(packets.header)
+    write_parquet(trial / STAMPS, STAMP_SCHEMA, _stamp_tables(opened, run_id, fit))
 
 
 def convert_events(raw: Path, trial: Path) -> None:
@@ -235,6 +268,25 @@ def _gap_tables(files: Sequence[tuple[RawFile, str | None]], fit: ClockFit) -> I
                     records["n_packets"],
                 ],
                 schema=GAP_SCHEMA,
+            )
+
+
+def _stamp_tables(
+    files: Sequence[tuple[RawFile, str]], run_id: int, fit: ClockFit
+) -> Iterator[pa.Table]:
+    for file, element in files:
+        for chunk in file.chunks(CHUNK_RECORDS):
+            records = chunk[chunk["run_id"] == run_id]
+            yield pa.table(
+                [
+                    pa.repeat(element, len(records)),
+                    _names(file, "event", records["event"], STAMP_EVENTS),
+                    _column(records, "seq"),
+                    _column(records, "direction"),
+                    fit.times_ns(_column(records, "tsc")),
+                    fit.spans_ns(_column(records, "window")),
+                ],
+                schema=STAMP_SCHEMA,
             )
 
 

@@ -47,6 +47,11 @@ class TrialDirectory:
         return self.path / "gaps.parquet"
 
     @property
+    def stamps(self) -> Path:
+        """One row for each stamp of a packet at a hop; there only where hops stamp."""
+        return self.path / "stamps.parquet"
+
+    @property
     def histogram(self) -> Path:
         """One row for each bucket of each series (HistogramSeries)."""
         return self.path / "histogram.parquet"

@@ -32,7 +32,7 @@ from taut.records.documents.results import (
     TrialResult,
 )
 from taut.records.rundir import RunDirectory
-from taut.report import captures, cells, comparison, explanation, host, offenders, trim
+from taut.report import budget, captures, cells, comparison, explanation, host, offenders, trim
 from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import Conditions, conditions_of
 from taut.report.figure import Figure
@@ -135,6 +135,8 @@ def _page(
         images=images,
         comparison=comparison,
         cells=cells,
+        budgets=budget.budgets_of([section.scene for section in sections]),
+        budget=budget,
         captures=[t for _, analysis in runs for t in captures.captures_of(analysis.trials)],
         words=captures,
         traced=[

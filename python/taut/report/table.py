@@ -13,6 +13,7 @@ from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.records.documents.load import Load
 from taut.records.documents.results import DirectionOfVariant, TrialResult
 from taut.report import cells
+from taut.report.budget import budgets_of, print_budgets
 from taut.report.captures import (
     CONTENT_COLUMNS,
     captures_of,
@@ -83,6 +84,7 @@ def print_results(
         _print_table([list(scene.devices) for scene in scenes], columns, console)
         for line in [*_legend(devices, columns), *(_notes(devices, columns) if details else [])]:
             print_paragraph(console, line, style="dim")
+        print_budgets(console, budgets_of(scenes))
     for trial in (t for _, analysis in runs for t in captures_of(analysis.trials)):
         print_paragraph(console, f"{clock_words(trial)}.")
         print_paragraph(console, f"{content_words(trial)}.")

@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from taut.core.cpus import CpuSet
 from taut.core.version import taut_version
 from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions, RunningHop
 from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
+from taut.dut.stamping import AUTO, StampEvery, stamp_every
 from taut.host.situation import Waiting
 from taut.records.documents.trial import HOP
 from taut.testbed.link import Link, port_text
@@ -32,6 +33,26 @@ class ChainOptions(DriverOptions):
         description="a table of taut_forward's options for each hop, in the order in which packets"
         " of direction 0 pass them",
     )
+
+    stamp_every: StampEvery = Field(
+        AUTO,
+        description="each hop stamps one packet in so many where it comes in and where it leaves,"
+        " for the latency budget; 0: none; auto: as many as a budget needs",
+    )
+
+    @field_validator("hops")
+    @classmethod
+    def _stamp_alike(cls, hops: tuple[TautForwardOptions, ...]) -> tuple[TautForwardOptions, ...]:
+        """Refuse hops that stamp by themselves: a budget needs the same packets at all of them."""
+        if any(hop.stamp_every for hop in hops):
+            raise ValueError("stamp_every is an option of the chain, not of a hop")
+        return hops
+
+    def stamping(self, n_packets: int) -> Self:
+        """Choose how many packets each hop stamps."""
+        every = stamp_every(self.stamp_every, n_packets)
+        hops = tuple(hop.model_copy(update={"stamp_every": every}) for hop in self.hops)
+        return self.model_copy(update={"stamp_every": every, "hops": hops})
 
     @property
     def waits_for_more(self) -> bool:
@@ -72,6 +93,7 @@ class ChainDut:
     """The hops of a chain that runs, as one device."""
 
     gaps_file: Path | None = None
+    stamps_file: Path | None = None
 
     def __init__(self, hops: Sequence[RunningHop], path: str) -> None:
         self.hops = tuple(hops)

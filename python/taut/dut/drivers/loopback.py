@@ -21,6 +21,7 @@ class _NoDevice:
     """Stands for a device where there is none."""
 
     gaps_file: Path | None = None
+    stamps_file: Path | None = None
     hops: tuple[RunningHop, ...] = ()
     pid: int | None = None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from taut.records.documents.budget import Budget
 from taut.records.documents.capture import CaptureResult
 from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.figures import NO_FIGURES, Doubt, Figures
@@ -195,6 +196,8 @@ class TrialResult:
     capture: CaptureResult | None = field(default=None, metadata=LEFT_OUT)
     explanation: ExplanationDocument | None = field(default=None, metadata=LEFT_OUT)
     """Why packets were late; None where the trial was not traced."""
+    budgets: tuple[Budget, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """What each hop and link holds of the latency; None where they stamp no packets."""
     device_use: DeviceUse | None = field(default=None, metadata=LEFT_OUT)
     """What the device took of its core."""
     energy: Energy | None = field(default=None, metadata=LEFT_OUT)
@@ -288,6 +291,8 @@ class Variant:
     floor: Figures | None = field(default=None, metadata={"key": "floor_ns"})
     directions: tuple[DirectionOfVariant, ...] | None = field(default=None, metadata=LEFT_OUT)
     """Each by itself, where both were loaded."""
+    budgets: tuple[Budget, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """Those of its trials, of all their packets; None where none has any."""
 
     @property
     def latency(self) -> Figures:

@@ -26,6 +26,9 @@ FAILED: StatusOfTrial = "failed"
 HOP = "hop "
 """Begins the names of a chain's hops, which are numbered from 1."""
 
+DEVICE = "device"
+"""Names a device that is no chain where its stamps are told from those of hops."""
+
 Scalar: TypeAlias = bool | int | float | str | None
 
 
@@ -57,6 +60,16 @@ class Holds:
 
 
 @dataclass(frozen=True)
+class StampCounters:
+    """Stamps of packets that taut-forward took."""
+
+    every: int
+    """Of so many packets one was stamped, on average."""
+    n: int
+    not_kept: int = 0
+
+
+@dataclass(frozen=True)
 class DutStats:
     """What the device counted itself; only taut-forward has `gaps`, devices differ in `others`."""
 
@@ -65,6 +78,8 @@ class DutStats:
     """None: nothing. Of before taut-forward said so, and of a killed one, `transmit` tells."""
     gaps: GapCounters | None = field(default=None, metadata=LEFT_OUT)
     """None: it keeps no log of them."""
+    stamps: StampCounters | None = field(default=None, metadata=LEFT_OUT)
+    """None: it stamped no packets."""
     ports: tuple[PortCounters, ...] | None = field(default=None, metadata=LEFT_OUT)
     understood: JsonObject | None = field(default=None, metadata=LEFT_OUT)
     """The options as taut-forward read them; None of other devices and of before it said so."""
