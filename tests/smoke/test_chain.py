@@ -1,7 +1,9 @@
 """Two forwarders in a row: what goes in comes out or is counted, and a stall is told by its hop."""
 
 import json
+import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from acceptance_run import TAUT, Trial, explained, finished, in_a_trial, passed, run_taut, started
+from foreign_program import HOG, running
 from stops import stop_for
 from taut.analysis.budget import is_chosen
 
@@ -193,6 +196,36 @@ def test_budget_holds_a_stopped_hop_to_account(tmp_path: Path) -> None:
     held = {part["name"]: part["mean_ns"]["p99"] for part in budget["parts"]}
     assert latency_ns > LATE_NS
     assert held["waiting for hop 2"] + held["hop 2"] > 0.8 * latency_ns, held
+
+
+def test_explain_names_the_hop_whose_core_a_fifo_thread_took(tmp_path: Path) -> None:
+    spec = SPEC.format(both="false").replace("100kpps", "5kpps")
+    with started(tmp_path, spec, "--trace", "continuous") as taut:
+        in_a_trial(tmp_path / "run", taut, "taut-generate")
+        [core] = os.sched_getaffinity(hop_of(taut.pid, 2))
+        # It starts elsewhere: beside two loops that go before all others it would not get that far.
+        hog = HOG.format(work_s=STOP_NS / 1e9, sleep_s=0.4)
+        with running([sys.executable, "-c", hog], min(os.sched_getaffinity(0) - {core})) as it:
+            os.sched_setscheduler(it.pid, os.SCHED_FIFO, os.sched_param(50))
+            os.sched_setaffinity(it.pid, {core})
+            run = finished(tmp_path, taut)
+    if run.status == 2 and "trace" in run.stderr:
+        pytest.skip(run.stderr.strip())
+    [trial] = passed(run).trials
+
+    argv = [*TAUT, "explain", str(run.path), "--over", "30ms", "--json"]
+    told = explained(subprocess.run(argv, capture_output=True, text=True, timeout=200)).stdout
+    [found] = json.loads(told)["trials"]
+    # Hops that take turns on one core lose it together: which one is told is whose turn it was.
+    hit = {hop["name"] for hop in trial.meta["dut"]["hops"] if hop["core"] == core}
+    stories = [s for s in found["worst"] if s["gap"] and "taut-hog" in s["line"]]
+    assert {story["cause"] for story in stories} == {"fifo-preemption"}
+    assert {story["gap"]["thread"] for story in stories} <= hit
+    [budget] = run.result("chain")["budgets"]
+    latency_ns = budget["columns"]["p99"]["latency_ns"]
+    held = {part["name"]: part["mean_ns"]["p99"] for part in budget["parts"]}
+    assert latency_ns > LATE_NS
+    assert sum(held[f"waiting for {hop}"] + held[hop] for hop in hit) > 0.8 * latency_ns, held
 
 
 def covers(gap: dict[str, int], start: int, end: int) -> bool:
