@@ -18,11 +18,11 @@ EDGE_NS = 20_000
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Every device of the example, each load once and for a second."""
+    """Every device of the example, each load once and for half a second."""
     folder = tmp_path_factory.mktemp("every-device")
     for name in ("router", "firewall"):
         (folder / name).symlink_to(EXAMPLES / name)
-    short = ["repetitions=1", "duration=1s", "warm_up=200ms"]
+    short = ["repetitions=1", "duration=500ms", "warm_up=200ms", "floor=false"]
     words = [word for value in short for word in ("--set", value)]
     spec = (EXAMPLES / "every-device.toml").read_text()
     found = run_taut(folder, spec, "--trace", "continuous", *words)

@@ -10,7 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acceptance_run import TAUT, Trial, explained, finished, in_a_trial, passed, run_taut, started
+from acceptance_run import (
+    TAUT,
+    Run,
+    Trial,
+    explained,
+    finished,
+    in_a_trial,
+    passed,
+    run_taut,
+    started,
+)
 from foreign_program import HOG, running
 from stops import stop_for
 from taut.analysis.budget import is_chosen
@@ -45,10 +55,15 @@ LATE_NS = 30_000_000
 """More than a hop waits for its turn, less than a stop."""
 
 
-def test_what_goes_in_comes_out_or_is_counted(tmp_path: Path) -> None:
-    run = passed(run_taut(tmp_path, SPEC.format(both="true"), "--set", "duration=1s"))
+@pytest.fixture(scope="module")
+def both_ways(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A second of packets in both directions, with its report."""
+    folder = tmp_path_factory.mktemp("chain")
+    return passed(run_taut(folder, SPEC.format(both="true"), "--set", "duration=1s", draw=True))
 
-    [trial] = run.trials
+
+def test_what_goes_in_comes_out_or_is_counted(both_ways: Run) -> None:
+    [trial] = both_ways.trials
     counted = trial.meta["generator"]["counters"]
     first, second = (hop["stats"] for hop in trial.meta["dut"]["hops"])
     ports = [first["ports"][0], first["ports"][1], second["ports"][0], second["ports"][1]]
@@ -65,22 +80,20 @@ def test_what_goes_in_comes_out_or_is_counted(tmp_path: Path) -> None:
     assert [nf["name"] for stats in (first, second) for nf in stats["nfs"]] == ["null", "skeleton"]
 
 
-def test_hops_have_cores_threads_and_gaps_of_their_own(tmp_path: Path) -> None:
-    run = passed(run_taut(tmp_path, SPEC.format(both="false"), "--set", "duration=1s", draw=True))
-
-    [trial] = run.trials
+def test_hops_have_cores_threads_and_gaps_of_their_own(both_ways: Run) -> None:
+    [trial] = both_ways.trials
     first, second = trial.meta["dut"]["hops"]
     assert (first["name"], second["name"]) == ("hop 1", "hop 2")
     assert not set(first["threads"]) & set(second["threads"])
     assert {*first["threads"], *second["threads"]} == set(trial.meta["dut"]["threads"])
     takes_turns = any("take turns" in note for note in trial.meta["cores"]["notes"])
     assert takes_turns == (first["core"] == second["core"])
-    assert takes_turns == ("hops of a chain take turns" in run.stderr)
+    assert takes_turns == ("hops of a chain take turns" in both_ways.stderr)
     for hop in (first, second):
         assert len(trial.gaps(hop["name"])[0]) == hop["stats"]["gaps"]["n"]
-    latency = run.result("chain")["latency_ns"]
+    latency = both_ways.result("chain")["latency_ns"]
     assert 0 < latency["p50"] <= latency["p99"]
-    assert "hop 1 on core" in (run.path / "report.html").read_text()
+    assert "hop 1 on core" in (both_ways.path / "report.html").read_text()
 
 
 def hop_of(run: int, number: int) -> int:
@@ -138,11 +151,9 @@ def test_explain_names_the_hop_that_was_stopped(tmp_path: Path) -> None:
     assert {"hop 1", "hop 2"} <= roles
 
 
-def test_budget_of_each_direction_sums_to_the_latency_of_its_packets(tmp_path: Path) -> None:
-    run = passed(run_taut(tmp_path, SPEC.format(both="true"), "--set", "duration=1s", draw=True))
-
-    [trial] = run.trials
-    budgets = run.result("chain")["budgets"]
+def test_budget_of_each_direction_sums_to_the_latency_of_its_packets(both_ways: Run) -> None:
+    [trial] = both_ways.trials
+    budgets = both_ways.result("chain")["budgets"]
     assert [budget["direction"] for budget in budgets] == [0, 1]
     for budget in budgets:
         names = [part["name"] for part in budget["parts"]]
@@ -165,10 +176,11 @@ def test_budget_of_each_direction_sums_to_the_latency_of_its_packets(tmp_path: P
         assert (stamps["every"], stamps["not_kept"]) == (budgets[0]["every"], 0)
         n_seen = sum(port["rx"] + port["tx"] for port in ports)
         assert stamps["n"] == pytest.approx(n_seen / stamps["every"], rel=0.001, abs=8)
-    assert "Latency budget" in run.stdout
-    assert "Latency budget" in (run.path / "report.html").read_text()
+    assert "Latency budget" in both_ways.stdout
+    assert "Latency budget" in (both_ways.path / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_single_forwarder_has_a_budget_when_it_is_asked_to_stamp(tmp_path: Path) -> None:
     spec = SPEC.format(both="false").split("[[device]]")[0] + ONE_FORWARDER
     run = passed(run_taut(tmp_path, spec, "--set", "duration=1s"))
@@ -180,6 +192,7 @@ def test_single_forwarder_has_a_budget_when_it_is_asked_to_stamp(tmp_path: Path)
     assert not run.trial("as_usual").path.joinpath("stamps.parquet").exists()
 
 
+@pytest.mark.long
 def test_budget_holds_a_stopped_hop_to_account(tmp_path: Path) -> None:
     # So few packets that the ring before a hop holds all of a stop.
     spec = SPEC.format(both="false").replace("100kpps", "5kpps")
@@ -198,6 +211,7 @@ def test_budget_holds_a_stopped_hop_to_account(tmp_path: Path) -> None:
     assert held["waiting for hop 2"] + held["hop 2"] > 0.8 * latency_ns, held
 
 
+@pytest.mark.long
 def test_explain_names_the_hop_whose_core_a_fifo_thread_took(tmp_path: Path) -> None:
     spec = SPEC.format(both="false").replace("100kpps", "5kpps")
     with started(tmp_path, spec, "--trace", "continuous") as taut:
