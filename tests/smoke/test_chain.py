@@ -110,6 +110,7 @@ def hop_of(run: int, number: int) -> int:
     raise AssertionError(f"no hop {number}")
 
 
+@pytest.mark.long
 def test_explain_names_the_hop_that_was_stopped(tmp_path: Path) -> None:
     stops = []
     with started(tmp_path, SPEC.format(both="false"), "--trace", "continuous") as taut:
