@@ -16,10 +16,12 @@ KEPT_FRAMES = "heads.parquet"
 
 def find_companions(runs: Sequence[Path]) -> "list[TrialDirectory]":
     """Give the captures of the runs; InputError for a run without any, or with one given twice."""
+    if not runs:
+        return []
+    from taut.records.rundir import RunDirectory
+
     found: list[TrialDirectory] = []
     for path in runs:
-        from taut.records.rundir import RunDirectory
-
         trials = [
             t for t in RunDirectory(path).trials() if t.is_whole and t.meta.capture is not None
         ]

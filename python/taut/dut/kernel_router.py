@@ -10,7 +10,8 @@ import ipaddress
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -18,12 +19,14 @@ from typing import ClassVar
 from pydantic import Field
 
 from taut.core.binaries import find_binary_or_none
+from taut.core.cpus import CpuSet
 from taut.core.errors import TrialError
-from taut.dut.kernel_device import KernelOptions
+from taut.dut.kernel_device import KernelOptions, RunningKernel, place
 from taut.dut.nf_object import file_seen_from
 from taut.dut.tables import PROGRAM, tables_of
+from taut.records.documents.json_form import JsonObject
 from taut.testbed import netlink
-from taut.testbed.link import STATION_ADDRESSES, STATION_MACS
+from taut.testbed.link import STATION_ADDRESSES, STATION_MACS, Link
 from taut.testbed.veth_pairs import needs_root
 
 N_PORTS = 2
@@ -123,6 +126,32 @@ def route_between(namespace: str, ports: Sequence[str], plan: Plan) -> None:
         command = f"{commands[int(at[1]) - 1]}: " if at else ""
         why = (done.stderr.splitlines() or ["refused"])[0].rstrip(".")
         raise TrialError(f"ip: {command}{why}")
+
+
+@contextmanager
+def routing(
+    name: str,
+    links: Sequence[Link],
+    cores: CpuSet,
+    options: RoutingOptions,
+    make_ready: Callable[[str, Sequence[str]], Callable[[], JsonObject]],
+) -> Iterator[RunningKernel]:
+    """Run a device that routes between the device's ends of two veth links.
+
+    `make_ready` is told namespace and ports before anything is routed; what it gives counts.
+    """
+    namespace = str(links[0].device_netns)
+    ports = [str(link.device_ifname) for link in links]
+    plan = read_plan(options)
+    try:
+        counters = make_ready(namespace, ports)
+        route_between(namespace, ports, plan)
+        notes = place(namespace, ports, cores, options)
+        router = RunningKernel(name, namespace, ports, notes, counters=counters)
+        yield router
+        router.stop()
+    finally:
+        stop_routing(namespace)
 
 
 def stop_routing(namespace: str) -> None:

@@ -5,8 +5,9 @@ So it is linux_router with rules, and beside taut's firewall stands with taut's 
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -15,14 +16,8 @@ from pydantic import Field
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
 from taut.dut.kernel_counters import count_lost, tables_full
-from taut.dut.kernel_device import KernelDriver, RunningKernel, place
-from taut.dut.kernel_router import (
-    RoutingOptions,
-    missing_for_routing,
-    read_plan,
-    route_between,
-    stop_routing,
-)
+from taut.dut.kernel_device import KernelDriver, RunningKernel
+from taut.dut.kernel_router import RoutingOptions, missing_for_routing, routing
 from taut.dut.kernel_rules import (
     NO_RULES,
     Rules,
@@ -68,7 +63,6 @@ class LinuxFirewallDriver(KernelDriver):
         path = Path(given.rules)
         return refused_by_nft(path, read_rules(path, ["port0", "port1"]))
 
-    @contextmanager
     def running(
         self,
         links: Sequence[Link],
@@ -76,26 +70,16 @@ class LinuxFirewallDriver(KernelDriver):
         options: DriverOptions,
         log_dir: Path,  # noqa: ARG002 - the kernel writes none
         scope: RunScope,  # noqa: ARG002 - what is made goes with the links' namespace
-    ) -> Iterator[RunningKernel]:
+    ) -> AbstractContextManager[RunningKernel]:
         """Set it up; entered when it forwards."""
-        namespace = str(links[0].device_netns)
-        ports = [str(link.device_ifname) for link in links]
         given = cast(LinuxFirewallOptions, options)
-        rules = read_rules(Path(given.rules), ports) if given.rules else NO_RULES
-        try:
+
+        def make_ready(namespace: str, ports: Sequence[str]) -> Callable[[], JsonObject]:
+            rules = read_rules(Path(given.rules), ports) if given.rules else NO_RULES
             load_rules(namespace, rules)
-            route_between(namespace, ports, read_plan(given))
-            firewall = RunningKernel(
-                self.name,
-                namespace,
-                ports,
-                place(namespace, ports, cores, options),
-                counters=lambda: _count(namespace, ports, rules),
-            )
-            yield firewall
-            firewall.stop()
-        finally:
-            stop_routing(namespace)
+            return partial(_count, namespace, ports, rules)
+
+        return routing(self.name, links, cores, given, make_ready)
 
 
 def _count(namespace: str, ports: Sequence[str], rules: Rules) -> JsonObject:

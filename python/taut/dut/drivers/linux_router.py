@@ -1,21 +1,16 @@
 """linux_router: the kernel's IP forwarding in a namespace, between two veth links."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions
 from taut.dut.kernel_counters import count_lost
-from taut.dut.kernel_device import KernelDriver, RunningKernel, place
-from taut.dut.kernel_router import (
-    RoutingOptions,
-    missing_for_routing,
-    read_plan,
-    route_between,
-    stop_routing,
-)
+from taut.dut.kernel_device import KernelDriver, RunningKernel
+from taut.dut.kernel_router import RoutingOptions, missing_for_routing, routing
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -35,7 +30,6 @@ class LinuxRouterDriver(KernelDriver):
         """Root, `ip`, or what is wrong with a file."""
         return missing_for_routing(cast(RoutingOptions, options))
 
-    @contextmanager
     def running(
         self,
         links: Sequence[Link],
@@ -43,21 +37,7 @@ class LinuxRouterDriver(KernelDriver):
         options: DriverOptions,
         log_dir: Path,  # noqa: ARG002 - the kernel writes none
         scope: RunScope,  # noqa: ARG002 - what is made goes with the links' namespace
-    ) -> Iterator[RunningKernel]:
+    ) -> AbstractContextManager[RunningKernel]:
         """Set it up; entered when it forwards."""
-        namespace = str(links[0].device_netns)
-        ports = [str(link.device_ifname) for link in links]
-        plan = read_plan(cast(RoutingOptions, options))
-        try:
-            route_between(namespace, ports, plan)
-            router = RunningKernel(
-                self.name,
-                namespace,
-                ports,
-                place(namespace, ports, cores, options),
-                counters=lambda: count_lost(namespace, ports),
-            )
-            yield router
-            router.stop()
-        finally:
-            stop_routing(namespace)
+        given = cast(RoutingOptions, options)
+        return routing(self.name, links, cores, given, lambda *where: partial(count_lost, *where))
