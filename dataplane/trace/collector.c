@@ -144,9 +144,12 @@ static int open_file(struct collector *collector, struct error *error)
 	return err;
 }
 
-static char *read_counters(const struct trace_config *config)
+static char *read_counters(struct collector *collector)
 {
-	return counters_text(&config->cores, config->threads, config->n_threads);
+	const struct trace_config *config = collector->config;
+
+	return counters_text(
+		&config->cores, config->threads, config->n_threads, collector->throttling);
 }
 
 static int flush(struct collector *collector)
@@ -200,7 +203,7 @@ static void begin(struct collector *collector)
 {
 	// Switching events on patched the kernel's code and interrupted every CPU: that is over
 	// before recording begins.
-	collector->before_text = read_counters(collector->config);
+	collector->before_text = read_counters(collector);
 	uint64_t stamp = trace_clock_now(&collector->clock);
 	collector->armed_tsc = collector->clock.is_tsc ? stamp : clock_tsc();
 	for (size_t i = 0; i < collector->n_streams; i++)
@@ -219,7 +222,8 @@ int collector_open(
 	error_set(error, "out of memory");
 	collector->decoder = decoder_create(&config->cores, &collector->names);
 	collector->batch = malloc(TRACE_BATCH * sizeof(*collector->batch));
-	if (collector->decoder == NULL || collector->batch == NULL)
+	collector->throttling = throttling_create("");
+	if (collector->decoder == NULL || collector->batch == NULL || collector->throttling == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < config->n_threads; i++)
 		(void)name_map_take(&collector->names.threads, config->threads[i]);
@@ -334,7 +338,7 @@ static int finish(struct collector *collector, struct error *error)
 	(void)instance_switch(collector->core, false);
 	(void)instance_switch(collector->all, false);
 	collector->stopped_tsc = clock_tsc();
-	collector->after_text = read_counters(collector->config);
+	collector->after_text = read_counters(collector);
 	// Twice: a source that ran dry in one round is asked again in the next.
 	int err = drain(collector, UINT64_MAX);
 	if (err == 0)
@@ -388,6 +392,7 @@ int collector_close(struct collector *collector)
 	free(collector->streams);
 	decoder_destroy(collector->decoder);
 	free(collector->batch);
+	throttling_destroy(collector->throttling);
 	free(collector->before_text);
 	free(collector->after_text);
 	return err;

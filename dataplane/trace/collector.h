@@ -18,6 +18,7 @@
 #include "record_file.h"
 #include "stream.h"
 #include "tail.h"
+#include "throttling.h"
 #include "trace_clock.h"
 
 #include <signal.h>
@@ -81,6 +82,7 @@ struct collector {
 	uint64_t n_drains;
 	uint64_t n_pages_live; // read before the end
 	size_t n_threads_asked; // names of threads that /proc was asked for
+	struct throttling *throttling;
 	char *before_text, *after_text; // counters, JSON
 };
 

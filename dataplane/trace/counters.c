@@ -206,96 +206,27 @@ static void print_switches(struct json *json, const char *folder)
 		fclose(file);
 }
 
-// Throttling of one control group. Version 2 counts microseconds, version 1 nanoseconds.
-static void print_throttle(struct json *json, const char *mount, const char *group)
-{
-	char path[2 * PATH_LEN], line[LINE_LEN];
-	uint64_t n = 0, us = 0, value;
-	bool is_there = false;
-
-	snprintf(path, sizeof(path), "%s%s/cpu.stat", mount, group);
-	FILE *file = fopen(path, "re");
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (value_of(line, "nr_throttled ", &n))
-			is_there = true;
-		else if (value_of(line, "throttled_time ", &value))
-			us = value / 1000;
-		else
-			(void)value_of(line, "throttled_usec ", &us);
-	}
-	if (file != NULL)
-		fclose(file);
-	if (!is_there)
-		return;
-	json_object(json, group);
-	json_u64(json, "nr_throttled", n);
-	json_u64(json, "throttled_us", us);
-	json_end(json);
-}
-
-// A group is throttled by its own limit and by that of each group above it.
-static void print_groups_of(struct json *json, const char *mount, char *group)
-{
-	while (*group != '\0') {
-		print_throttle(json, mount, group);
-		char *slash = strrchr(group, '/');
-		if (slash == NULL)
-			break;
-		*slash = '\0';
-	}
-}
-
-static void print_cgroups(struct json *json, const char *folder)
-{
-	static const char *const unified[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-	static const char *const first_version[] = {
-		"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-	char path[PATH_LEN], line[LINE_LEN];
-
-	snprintf(path, sizeof(path), "%s/cgroup", folder);
-	json_object(json, "cgroups");
-	FILE *file = fopen(path, "re");
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		line[strcspn(line, "\n")] = '\0';
-		char *names = strchr(line, ':');
-		char *group = names == NULL ? NULL : strchr(names + 1, ':');
-		if (group == NULL)
-			continue;
-		*group++ = '\0';
-		bool is_unified = names[1] == '\0';
-		bool is_cpu = strcmp(names + 1, "cpu") == 0 || strstr(names, "cpu,") != NULL;
-		if (!is_unified && !is_cpu)
-			continue;
-		const char *const *mounts = is_unified ? unified : first_version;
-		const char *mount = access(mounts[0], F_OK) == 0 ? mounts[0] : mounts[1];
-		// With both versions mounted the unified one has a folder of its own.
-		if (is_unified && access(unified[1], F_OK) == 0)
-			mount = unified[1];
-		print_groups_of(json, mount, group);
-	}
-	if (file != NULL)
-		fclose(file);
-	json_end(json);
-}
-
-static void print_thread(struct json *json, uint32_t thread)
+static void print_thread(struct json *json, uint32_t thread, struct throttling *throttling)
 {
 	char folder[PATH_LEN / 2];
 
 	json_name_u64(json, thread);
 	snprintf(folder, sizeof(folder), "/proc/%u/task/%u", thread, thread);
-	if (access(folder, F_OK) < 0) {
+	// Of one that has ended its control groups are left, if they are known.
+	if (access(folder, F_OK) < 0 && !throttling_knows(throttling, thread)) {
 		json_null(json, NULL);
 		return;
 	}
 	json_object(json, NULL);
 	print_stat(json, folder);
 	print_switches(json, folder);
-	print_cgroups(json, folder);
+	throttling_see(throttling, thread, folder);
+	throttling_print(throttling, json, thread);
 	json_end(json);
 }
 
-char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_threads)
+char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_threads,
+	struct throttling *throttling)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -312,7 +243,7 @@ char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_th
 	print_smi(&json, cores);
 	json_object(&json, "threads");
 	for (size_t i = 0; i < n_threads; i++)
-		print_thread(&json, threads[i]);
+		print_thread(&json, threads[i], throttling);
 	json_end(&json);
 	json_end(&json);
 	return fclose(out) == 0 ? text : NULL;

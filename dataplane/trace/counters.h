@@ -4,6 +4,7 @@
 // event tells (time stolen by the hypervisor, firmware).
 
 #include "json_writer.h"
+#include "throttling.h"
 
 #include <sched.h>
 #include <stddef.h>
@@ -11,9 +12,11 @@
 #include <stdio.h>
 
 // Give one JSON object: interrupts, softirqs, steal_jiffies and smi of the cores, and of each
-// thread its faults, switches, run delay and the throttling of its control groups. To be
+// thread its faults, switches, run delay and the throttling of its control groups: also of those
+// that an earlier call with the same `throttling` found it in, though it has ended since. To be
 // freed; NULL without memory.
-char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_threads);
+char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_threads,
+	struct throttling *throttling);
 
 // The rows of /proc/interrupts or /proc/softirqs as {"LOC":{"1":77}}: watched cores only. `rows`
 // NULL writes {}; `name` is as in json_object.

@@ -164,7 +164,10 @@ static char *counters_of(uint32_t thread)
 	cpu_set_t none;
 
 	CPU_ZERO(&none);
-	return counters_text(&none, &thread, 1);
+	struct throttling *throttling = throttling_create("");
+	char *text = counters_text(&none, &thread, 1, throttling);
+	throttling_destroy(throttling);
+	return text;
 }
 
 static void a_thread_is_counted_whatever_it_is_called(void **state)

@@ -10,7 +10,10 @@ COUNTERS = {
             "voluntary": 4,
             "nonvoluntary": 7,
             "run_delay_ns": None,
-            "cgroups": {"/taut-42": {"nr_throttled": 3, "throttled_us": 41_000}},
+            "cgroups": {
+                "/taut-42": {"nr_throttled": 3, "throttled_us": 41_000},
+                "/gone": None,
+            },
         },
         "17812": None,
     },

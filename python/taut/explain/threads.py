@@ -26,6 +26,8 @@ from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.logged import Role, Trace, judge_logged
 from taut.explain.read.ahead import rows_together
+from taut.explain.read.events import TraceNotes
+from taut.explain.read.facts import groups_gone
 from taut.explain.read.gaps import DEVICE, Gaps, Handled
 from taut.explain.read.packets import Tail
 from taut.explain.read.passages import Passages
@@ -103,6 +105,7 @@ def judge_threads(
     if not trace.recorded.is_there:
         words.append("no kernel events: the run was not traced")
     words += _not_logged([loops[0], *of_device])
+    words += _not_counted(trace.notes)
     device = list(logged.verdicts[1:])
     n_vetoed = sum(logged.n_vetoed[1:])
     if kind in NOTES:
@@ -185,6 +188,13 @@ def _not_logged(loops: Sequence[_Loop]) -> list[str]:
         "logged; what happened in them stays unknown"
         for loop in loops
         if loop.not_logged
+    ]
+
+
+def _not_counted(notes: TraceNotes) -> list[str]:
+    return [
+        f"control group {name} was gone when the trace ended: how long it throttled is not known"
+        for name in groups_gone(notes)
     ]
 
 

@@ -96,6 +96,13 @@ def throttled_ns(notes: TraceNotes, thread: int | None) -> tuple[int, ...]:
     return _moved(notes, -1, thread).throttled_ns()
 
 
+def groups_gone(notes: TraceNotes) -> tuple[str, ...]:
+    """Name the control groups that were there before the trace and are not at its end."""
+    read = (notes.counters.after or CountersRead()).threads.values()
+    groups = [thread.cgroups.items() for thread in read if thread is not None]
+    return tuple(sorted({name for of_one in groups for name, counted in of_one if counted is None}))
+
+
 def _moved(notes: TraceNotes, core: int, thread: int | None) -> "_Moved":
     read = notes.counters
     return _Moved(read.before or CountersRead(), read.after or CountersRead(), core, thread)
@@ -141,9 +148,9 @@ class _Moved:
         """By the thread's control groups."""
         was, now = self._thread(self.before).cgroups, self._thread(self.after).cgroups
         found = [
-            _difference(group.throttled_us, now[name].throttled_us)
+            _difference(group.throttled_us, then.throttled_us)
             for name, group in was.items()
-            if name in now
+            if group is not None and (then := now.get(name)) is not None
         ]
         return tuple(1_000 * us for us in found if us is not None)
 

@@ -49,8 +49,9 @@ class ThreadCounters:
     voluntary: int | None = field(default=None, metadata=LEFT_OUT)
     nonvoluntary: int | None = field(default=None, metadata=LEFT_OUT)
     run_delay_ns: int | None = None
-    cgroups: Mapping[str, Throttling] = field(default_factory=dict)
-    """By name: its control group, and each above it, that has a quota."""
+    cgroups: Mapping[str, Throttling | None] = field(default_factory=dict)
+    """By name: its control group, and each above it; those of the reading before are read again,
+    whatever became of the thread. None: the group is gone."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
     @property
@@ -74,7 +75,7 @@ class CountersRead:
     steal_jiffies: PerCore | None = field(default=None, metadata=LEFT_OUT)
     smi: PerCore | None = field(default=None, metadata=LEFT_OUT)
     threads: Mapping[str, ThreadCounters | None] = field(default_factory=dict)
-    """By thread id; None: it had ended."""
+    """By thread id; None: it had ended. One that ended in between has its control groups alone."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
