@@ -45,6 +45,7 @@ from taut.records.documents.generator import GeneratorResult, HistogramResolutio
 from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.match import Capture
 from taut.records.documents.results import Episodes, Metrics, TrialFigures, TrialResult
+from taut.records.documents.trial import Dut
 from taut.records.rundir import TrialDirectory
 from taut.storage.engine import Engine
 
@@ -116,7 +117,7 @@ def _analysed(
         figures=figures,
         device_use=generator.device_use,
         energy=generator.energy,
-        warnings=tuple(_warnings(figures, generator)),
+        warnings=tuple(_warnings(figures, generator, trial.meta.dut)),
     )
     if figures.every_packet and (budgets := budgets_of(trial)) is not None:
         said = (*result.warnings, *problems(budgets))
@@ -318,7 +319,7 @@ def _episodes(
     return find_episodes(engine, gaps, late_above_ns)
 
 
-def _warnings(figures: TrialFigures, generator: GeneratorResult) -> list[str]:
+def _warnings(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> list[str]:
     found: list[str] = [f"sums do not reconcile: {s}" for s in figures.sums_failures]
     if not figures.rate_ok:
         found.append(
@@ -335,6 +336,8 @@ def _warnings(figures: TrialFigures, generator: GeneratorResult) -> list[str]:
         found.append(f"{not_logged} gaps of the generator were not logged, only counted")
     if not figures.matched:
         found.append("no packet came back")
+    if dut.died is not None:
+        found.append(dut.died)
     return found
 
 

@@ -67,6 +67,7 @@ class RunningDut(Protocol):
     notes: list[str]  # how it was placed, what was refused
     logs: list[Path]
     pid: int | None  # None: the device is the kernel, or there is none; of a chain, its first hop's
+    died: str | None  # once stopped: how it had ended before that, after a measurement to the end
     hops: "tuple[RunningHop, ...]"  # of a chain, in the order of direction 0; else empty
 
     @property

@@ -35,6 +35,7 @@ class RunningKernel:
 
     gaps_file: Path | None = None
     stamps_file: Path | None = None
+    died: str | None = None
     hops: tuple[RunningHop, ...] = ()
     pid: int | None = None
 

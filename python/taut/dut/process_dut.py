@@ -12,7 +12,10 @@ ReadStats = Callable[[], DutStats | None]
 
 
 class ProcessDut:
-    """Watches and stops a Child; `read_stats` is called once, after its end."""
+    """Watches and stops a Child; `read_stats` is called once, after its end.
+
+    Without it the program has no counters.
+    """
 
     def __init__(
         self,
@@ -22,13 +25,14 @@ class ProcessDut:
         notes: list[str] | None = None,
         gaps_file: Path | None = None,
         stamps_file: Path | None = None,
-        read_stats: ReadStats = lambda: None,
+        read_stats: ReadStats | None = None,
         stop_signal: signal.Signals = signal.SIGINT,
     ) -> None:
         self.path = path
         self.notes = notes or []
         self.logs = [child.log]
         self.pid: int | None = child.pid
+        self.died: str | None = None
         self.hops: tuple[RunningHop, ...] = ()
         self._child = child
         self._gaps_file = gaps_file
@@ -52,11 +56,19 @@ class ProcessDut:
     def stop(self) -> DutStats | None:
         """Stop the program and read its counters; None when it died."""
         if not self._is_stopped:
-            died = not self._child.alive()
+            status = self._child.exit_status
             self._child.stop(self._stop_signal)
             self._is_stopped = True
-            self._stats = None if died else self._read_stats()
+            if status is not None:
+                self.died = self._how_it_ended(status)
+            elif self._read_stats is not None:
+                self._stats = self._read_stats()
         return self._stats
+
+    def _how_it_ended(self, status: int) -> str:
+        how = f"died by signal {-status}" if status < 0 else f"ended with exit status {status}"
+        missing = "; its counters are missing" if self._read_stats is not None else ""
+        return f"{how} after the measurement{missing}"
 
     def log_tail(self) -> list[str]:
         """Say how it ended, if it did, after its last lines."""

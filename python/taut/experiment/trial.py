@@ -164,7 +164,8 @@ class Testbench:
             stats = dut.stop()
             ended = replace(started, threads=threads, stats=stats, notes=tuple(dut.notes))
             known.document = replace(
-                known.document, dut=replace(ended, hops=_hops(dut, of_hops) or None)
+                known.document,
+                dut=replace(ended, hops=_hops(dut, of_hops) or None, died=died_of(dut)),
             )
             # The device's log is of the trial, wherever the driver put it.
             return _Left(_gap_logs(dut), _stamp_logs(dut))
@@ -269,6 +270,12 @@ def _hops(dut: RunningDut, threads: Sequence[tuple[int, ...]]) -> tuple[Hop, ...
         Hop(hop.name, hop.core, own, hop.device.stop())
         for hop, own in zip(dut.hops, threads, strict=True)
     )
+
+
+def died_of(dut: RunningDut) -> str | None:
+    """Say which processes of a stopped device had ended before, and how; None: none had."""
+    ends = [(hop.name, hop.device.died) for hop in dut.hops] or [(DEVICE, dut.died)]
+    return "; ".join(f"{name} {how}" for name, how in ends if how is not None) or None
 
 
 def _gap_logs(dut: RunningDut) -> list[GapLog]:

@@ -94,6 +94,7 @@ class ChainDut:
 
     gaps_file: Path | None = None
     stamps_file: Path | None = None
+    died: str | None = None  # each hop says so of itself
 
     def __init__(self, hops: Sequence[RunningHop], path: str) -> None:
         self.hops = tuple(hops)

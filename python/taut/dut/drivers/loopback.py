@@ -22,6 +22,7 @@ class _NoDevice:
 
     gaps_file: Path | None = None
     stamps_file: Path | None = None
+    died: str | None = None
     hops: tuple[RunningHop, ...] = ()
     pid: int | None = None
 

@@ -111,6 +111,9 @@ class Dut:
     """The way of a packet, in words."""
     notes: tuple[str, ...] = ()
     stats: DutStats | None = None
+    died: str | None = field(default=None, metadata=LEFT_OUT)
+    """Who had ended when it was to be stopped, and how: the trial was measured to its end, but what
+    the device writes when it stops, counters and logs, is missing. None: nobody."""
     threads: tuple[int, ...] | None = field(default=None, metadata=LEFT_OUT)
     """Ids of all threads its process had during the trial; empty: it has no process.
 
