@@ -1,8 +1,10 @@
+import json
 from types import SimpleNamespace
 
 import pytest
 
 from made_documents import made_analysis, made_result, made_variant
+from taut.records.documents.trial import CHANGES_NOTHING
 from taut.records.rundir import RunDirectory
 from taut.report.run_warnings import MOST_LINES, Warned, folded, lines_of, warnings_of
 
@@ -108,6 +110,14 @@ def test_three_lines_stand_before_the_fold_and_nothing_is_lost():
     assert [line for line in folded(kinds) if line.startswith("kind")] == ["kind 3", "kind 4"]
     assert sum(" a" in line or " b" in line for line in folded(kinds)) == 10
     assert folded([Warned("alone", ["it alone"])]) == []
+
+
+def test_a_state_that_changes_nothing_is_told_and_the_run_s_other_warnings_are_not(run, tmp_path):
+    said = f"host 'c1' {CHANGES_NOTHING}: no idle states (cpuidle): nothing to limit"
+    document = {"warnings": ["only 2 cores", said]}
+    (tmp_path / "manifest.json").write_text(json.dumps(document))
+
+    assert [warned.line for warned in warnings_of([], run())] == [said]
 
 
 def test_a_device_without_packets_is_told_with_the_state_of_the_host(run):

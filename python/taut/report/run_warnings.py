@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from taut.analysis.load import load_words, share_words
+from taut.records.documents.manifest import Manifest
 from taut.records.documents.results import TrialResult, Variant
-from taut.records.documents.trial import Failure
+from taut.records.documents.trial import CHANGES_NOTHING, Failure
 from taut.report import cells, host
 from taut.report.run_names import Runs, run_names, trial_names
 from taut.report.scene import Device
@@ -63,6 +64,7 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
         _of_rows(devices, lambda row: not row.rate_ok, _rate_line, _rate_of),
         _of_rows(devices, lambda row: row.two_bands, _bands_line, _bands_of),
         _shared(trials),
+        *_states_without_effect(runs, names),
         *_audits(runs, names),
         *_of_trials(trials),
     ]
@@ -178,13 +180,26 @@ def _shared(trials: _Trials) -> Warned | None:
     return Warned("Generator and device shared cores: tails are not the device's alone.")
 
 
+def _states_without_effect(runs: Runs, names: Sequence[str]) -> list[Warned]:
+    """States of the host that are none: a table sets them beside the host as found all the same."""
+    return _of_manifests(
+        runs, names, lambda manifest: [w for w in manifest.warnings if CHANGES_NOTHING in w]
+    )
+
+
 def _audits(runs: Runs, names: Sequence[str]) -> list[Warned]:
+    return _of_manifests(runs, names, lambda manifest: host.warnings(manifest.audit))
+
+
+def _of_manifests(
+    runs: Runs, names: Sequence[str], lines: Callable[[Manifest], Sequence[str]]
+) -> list[Warned]:
+    """Give the lines of each run's manifest, with the name of the run where there are several."""
     found = []
     for (run, _), name in zip(runs, names, strict=True):
         manifest = run.manifest_or_none()
-        audit = None if manifest is None else manifest.audit
         prefix = f"{name}: " if len(runs) > 1 else ""
-        found += [Warned(prefix + line) for line in host.warnings(audit)]
+        found += [Warned(prefix + line) for line in (lines(manifest) if manifest else [])]
     return found
 
 

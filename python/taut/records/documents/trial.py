@@ -18,6 +18,10 @@ TRIAL_FILE = "trial.json"
 AS_FOUND = "as found"
 """Names the state of a host that taut did not change; trials without a state have it, too."""
 
+CHANGES_NOTHING = "changes nothing here, it is measured as found"
+"""Of a state of the host, in a warning of the manifest: its trials differ from those as found by
+chance alone."""
+
 StatusOfTrial: TypeAlias = Literal["whole", "failed"]
 
 WHOLE: StatusOfTrial = "whole"
