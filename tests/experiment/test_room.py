@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from taut.dut.stamping import MOST_STAMPED
 from taut.experiment.plan import Trial, make_plan
 from taut.experiment.room import MIB, RING_MIB, buffer_mib, disk_bytes, free_bytes, ring_mib
 from taut.experiment.spec import parse_spec
@@ -11,6 +12,7 @@ from taut.host.host import Host
 
 GIB = 1 << 30
 RECORD_BYTES = 48
+STAMP_BYTES = 32
 
 
 def trial_of(rate: str = "100kpps", duration: str = "10s", trace: str = "continuous") -> Trial:
@@ -72,6 +74,39 @@ def test_free_memory_is_what_the_kernel_calls_available(tmp_path: Path):
 
     assert free_bytes(Host(tmp_path)) == 7 << 10
     assert free_bytes(Host(tmp_path / "none")) == 0
+
+
+@pytest.mark.parametrize(
+    ("device", "stamps_per_packet"),
+    [
+        ('driver = "taut_forward"', 0),
+        ('driver = "taut_forward"\noptions = { stamp_every = 4 }', 2 / 4),
+        ('driver = "chain"\noptions = { hops = [{}, {}, {}], stamp_every = 10 }', 3 * 2 / 10),
+    ],
+    ids=["none", "one in four", "at each of three hops"],
+)
+def test_stamps_take_disk_too(device: str, stamps_per_packet: float):
+    text = 'name = "r"\nduration = "10s"\nwarm_up = "1s"\nfloor = false\n'
+    text += f'[[device]]\n{device}\nlink = "memif"\n[[traffic]]\nrates = ["100kpps"]\n'
+    [trial] = make_plan(parse_spec(text)).trials
+    n_packets = 11 * 100_000
+
+    kept, meanwhile = disk_bytes([trial])
+
+    unstamped = disk_bytes([trial_of()])
+    n_stamps = n_packets * stamps_per_packet
+    assert meanwhile - unstamped[1] == pytest.approx(n_stamps * STAMP_BYTES)
+    assert kept - unstamped[0] == pytest.approx(2 * n_stamps)
+
+
+def test_a_budget_of_its_own_choice_takes_little_disk():
+    text = 'name = "r"\nduration = "1h"\nfloor = false\n[[device]]\ndriver = "chain"\n'
+    text += 'link = "memif"\n[[traffic]]\nrates = ["100kpps"]\n'
+    [trial] = make_plan(parse_spec(text)).trials
+
+    meanwhile = disk_bytes([trial])[1] - disk_bytes([trial_of(duration="1h")])[1]
+
+    assert 0.9 < meanwhile / (2 * 2 * MOST_STAMPED * STAMP_BYTES) <= 1.0
 
 
 def test_disk_grows_with_what_is_recorded_and_meanwhile_with_the_longest_trial():

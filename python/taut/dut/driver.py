@@ -40,6 +40,11 @@ class DriverOptions(BaseModel):
         del n_packets
         return self
 
+    @property
+    def stamps_per_packet(self) -> float:
+        """How many stamps the device writes for each packet, as it is told to (`stamping`)."""
+        return 0.0
+
     def refuses_link(self, link: str) -> str | None:
         """Say why a device with these options cannot use a link of its driver's; None: it can."""
         del link

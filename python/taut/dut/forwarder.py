@@ -19,7 +19,7 @@ from taut.dut.dpdk import HUGEPAGES
 from taut.dut.driver import DriverOptions
 from taut.dut.nf_object import files_of, object_of, seen_from
 from taut.dut.process_dut import ProcessDut
-from taut.dut.stamping import StampEvery, stamp_every
+from taut.dut.stamping import StampEvery, stamp_every, stamps_per_packet
 from taut.dut.tables import tables_of
 from taut.dut.transmit import parse_transmit, spell_transmit
 from taut.dut.wait import LINKS_WITH_INTERRUPTS, POLL, spell_wait
@@ -83,6 +83,11 @@ class TautForwardOptions(DriverOptions):
     def stamping(self, n_packets: int) -> Self:
         """Choose how many packets are stamped."""
         return self.model_copy(update={"stamp_every": stamp_every(self.stamp_every, n_packets)})
+
+    @property
+    def stamps_per_packet(self) -> float:
+        """Two for each packet that it stamps."""
+        return stamps_per_packet(self.stamp_every)
 
     def refuses_link(self, link: str) -> str | None:
         """A packet has to wake one that sleeps."""

@@ -14,6 +14,14 @@ MOST_STAMPED = 1 << 17
 8 MiB, a quarter of the memory that they are kept in, so that none is written during the trial."""
 
 
+_STAMPS = 2  # where it comes in and where it leaves
+
+
+def stamps_per_packet(every: StampEvery) -> float:
+    """Give how many stamps one process writes for each packet; "auto" has not chosen yet: none."""
+    return 0.0 if every in (AUTO, 0) else _STAMPS / every
+
+
 def stamp_every(asked: StampEvery, n_packets: int) -> int:
     """Say how many packets there are to one that is stamped, of a trial of `n_packets`.
 

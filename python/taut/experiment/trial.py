@@ -121,8 +121,7 @@ class Testbench:
     def _load(self, trial: Trial, raw: Path, logs: Path, known: TrialSoFar) -> "_Left":
         """Start everything, wait for the generator, stop everything."""
         driver = trial.device.dut
-        n_packets = round(room.sent_packets(trial)) if trial.record == "all" else 0
-        options = trial.device.driver_options.stamping(n_packets)
+        options = room.options_of(trial)
         cores = self._cores.of_device(options.n_cores)
         with ExitStack() as stack:
             links, ports, netns = stack.enter_context(self._opened(trial, driver))

@@ -12,7 +12,7 @@ from taut.core.version import taut_version
 from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions, RunningHop
 from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
-from taut.dut.stamping import AUTO, StampEvery, stamp_every
+from taut.dut.stamping import AUTO, StampEvery, stamp_every, stamps_per_packet
 from taut.host.situation import Waiting
 from taut.records.documents.trial import HOP
 from taut.testbed.link import Link, port_text
@@ -53,6 +53,11 @@ class ChainOptions(DriverOptions):
         every = stamp_every(self.stamp_every, n_packets)
         hops = tuple(hop.model_copy(update={"stamp_every": every}) for hop in self.hops)
         return self.model_copy(update={"stamp_every": every, "hops": hops})
+
+    @property
+    def stamps_per_packet(self) -> float:
+        """Of all hops together."""
+        return len(self.hops) * stamps_per_packet(self.stamp_every)
 
     @property
     def waits_for_more(self) -> bool:
