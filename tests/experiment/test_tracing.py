@@ -9,7 +9,7 @@ import pytest
 from taut.core.errors import MissingToolError, TrialError
 from taut.experiment import preflight, tracing
 from taut.experiment.cores import Cores
-from taut.experiment.model import Trace
+from taut.experiment.fields import Trace
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.spec import parse_spec
 from taut.testbed.scope import RunScope

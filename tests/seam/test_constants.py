@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from taut.analysis import budget
-from taut.experiment import model
+from taut.experiment import fields, model
 from taut.explain.judge import held
 from taut.testbed import leftovers, link
 
@@ -44,8 +44,8 @@ def test_packets_that_are_stamped() -> None:
 
 def test_sizes_of_frames() -> None:
     assert found("traffic/frame_mix.c", r"M(?:IN|AX)_FRAME = (\d+)") == [
-        str(model.MIN_FRAME),
-        str(model.MAX_FRAME),
+        str(fields.MIN_FRAME),
+        str(fields.MAX_FRAME),
     ]
 
 

@@ -14,7 +14,8 @@ from taut.cli.analyze import analyze
 from taut.cli.host.noise import noise
 from taut.core.units import parse_duration_ns
 from taut.dut.forwarder import TautForwardOptions
-from taut.experiment.model import MAX_TRIAL_NS, Spec, TrafficSpec
+from taut.experiment.fields import MAX_TRIAL_NS
+from taut.experiment.model import Spec, TrafficSpec
 from taut.experiment.room import RING_MIB
 
 

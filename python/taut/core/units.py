@@ -8,7 +8,7 @@ against. Only text from outside goes through here: inside, times and rates are n
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from taut.core.errors import InputError
@@ -36,6 +36,7 @@ _MOST_NS = (1 << 63) - 1
 _MOST_DIGITS = (1 << 64) - 1
 # No more digits than the data plane takes (dataplane/traffic/rate.c).
 _RATE_DIGITS = 15
+_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,12})?) *%")
 _RATE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) *([kKMG]?)(pps|pkt/s|p/s|bps|bit/s)")
 
 # What the data plane can send (dataplane/traffic/rate.c): a packet a nanosecond, one in 1000 s.
@@ -86,6 +87,19 @@ def parse_signed_duration_ns(text: str) -> int:
     if unsigned[:1] in (" ", "-"):
         raise InputError(f"duration {text!r}: not a sign and a duration; write 100us or -100us")
     return (-1 if text.startswith("-") else 1) * parse_duration_ns(unsigned)
+
+
+def parse_share(text: str) -> float:
+    """Turn `0.5%` or `0.005` into a share from 0 to 1; InputError where it is none."""
+    text = text.strip(" ")
+    match = _SHARE.fullmatch(text)
+    try:
+        share = Decimal(match[1]) / 100 if match else Decimal(text)
+    except InvalidOperation:
+        share = Decimal(-1)
+    if not 0 <= share <= 1:
+        raise InputError(f"share {text!r}: not from 0 to 100 %; write 0.5% or 0.005")
+    return float(share)
 
 
 def parse_rate(text: str) -> Rate:

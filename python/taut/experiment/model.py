@@ -46,6 +46,21 @@ A file (examples/ has whole ones):
     trace = "off"                # this load is not traced, whatever the others are
     # duration, count, warm_up, repetitions, record, floor: as above, for this load only
 
+    [search]                     # of `taut search`, as is [[goal]]
+    min = "1kpps"                # the loads it looks between, of each direction
+    max = "20Mpps"               # at most what the loopback carries
+    limit = "20m"                # for each device, under each load
+    repeats = 3                  # of a trial in which the generator was held up
+
+    [[goal]]                     # left out: ndr and pdr
+    name = "pdr"                 # ndr: loss = 0, pdr: loss = "0.5%"; others say theirs
+    loss = "0.5%"                # share of packets lost that is allowed
+    # or within = "1ms", share = "99.999%": as many packets in time; later ones count as lost
+    trial = "1s"                 # a trial's length at the end; first_trial = at the beginning
+    sum = "21s"                  # trials at a load until it is judged
+    exceed = 0.5                 # share of that time that may lose more
+    width = "0.5%"               # how near the bounds come to each other
+
     [links.pci]                  # options of a link kind: here, which ports are wired
     generator = ["0000:3b:00.0", "0000:3b:00.1"]
 
@@ -54,28 +69,30 @@ x rate x repetition. Two tables of one traffic name add loads to one curve: othe
 lengths or devices, else the same.
 """
 
-import re
-from collections.abc import Callable
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import Field, ValidationError, ValidationInfo, model_validator
 
 from taut.core.errors import InputError
-from taut.core.units import offered_pps, parse_duration_ns, spell_rate
+from taut.core.units import offered_pps
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers import DRIVERS
+from taut.experiment.fields import (
+    Core,
+    DurationNs,
+    Frame,
+    FrameSize,
+    Model,
+    Name,
+    RateText,
+    Record,
+    TraceMode,
+    TrialNs,
+)
+from taut.experiment.goals import GoalSpec, SearchSpec
 from taut.experiment.words import did_you_mean, explain
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
@@ -83,89 +100,10 @@ from taut.host.state import HostState
 from taut.records.documents.load import LOOPBACK
 from taut.testbed.links import LINKS
 
-MIN_FRAME = 64
-"""Ethernet's minimum; headers, probe and FCS fill it."""
-MAX_FRAME = 1518
-MAX_TRIAL_NS = 86_400_000_000_000
-"""For its duration, its warm-up and its deadline each (dataplane/generator/config.c)."""
 IMIX = ((64, 7), (570, 4), (1518, 1))
 """Simple IMIX: length and share (dataplane/traffic/frame_mix.c sends it)."""
 
-_NAME = r"^[a-z0-9][a-z0-9_.]*$"
 _STATE_NAME = r"^[a-z0-9][a-z0-9_. +-]*$"
-_DIGITS = re.compile("[0-9]{1,9}")
-
-Frame = int | Literal["imix"]
-Record = Literal["all", "tail", "none", "auto"]
-Trace = Literal["auto", "continuous", "tail", "off"]
-
-
-def _explained(parse: Callable[[str], int | str]) -> Callable[[object], int | str]:
-    """Make a parser of taut.core.units a validator: its message is kept, the key is added."""
-
-    def validate(value: object) -> int | str:
-        if not isinstance(value, str):
-            raise ValueError(f"{value!r} has no unit; write it as text, like {_EXAMPLES[parse]!r}")
-        try:
-            return parse(value)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-
-    return validate
-
-
-_EXAMPLES: dict[Callable[[str], int | str], str] = {parse_duration_ns: "10s", spell_rate: "100kpps"}
-
-
-def _is_frame(value: object) -> object:
-    """Take bytes or `imix`, as taut-generate does; bytes also as text, as of --set."""
-    if value == "imix":
-        return value
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{value!r} is no frame size; write bytes, like 64, or 'imix'")
-    if not MIN_FRAME <= value <= MAX_FRAME:
-        raise ValueError(
-            f"{value} B: a frame holds headers, probe and FCS, {MIN_FRAME} to {MAX_FRAME} B"
-        )
-    return value
-
-
-def _trace_word(value: object) -> object:
-    """Accept true and false, which older experiment files have in place of a mode."""
-    if isinstance(value, bool):
-        return "continuous" if value else "off"
-    return value
-
-
-def _is_not_zero(value: int) -> int:
-    if value <= 0:
-        raise ValueError("nothing would be measured; give a time above 0")
-    return value
-
-
-def _is_within_a_day(value: int) -> int:
-    if value > MAX_TRIAL_NS:
-        raise ValueError("longer than a day, which is the most a trial can take; shorten it")
-    return value
-
-
-DurationNs = Annotated[
-    int, BeforeValidator(_explained(parse_duration_ns)), AfterValidator(_is_within_a_day)
-]
-TrialNs = Annotated[DurationNs, AfterValidator(_is_not_zero)]
-RateText = Annotated[str, BeforeValidator(_explained(spell_rate))]
-FrameSize = Annotated[Frame, BeforeValidator(_is_frame)]
-TraceMode = Annotated[Trace, BeforeValidator(_trace_word)]
-Name = Annotated[str, Field(pattern=_NAME)]
-Core = Annotated[int, Field(ge=0)] | Literal["auto"]
-
-
-class Model(BaseModel):
-    """Frozen, strict about keys; a key is written as its alias."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
 
 
 class CoreSpec(Model):
@@ -183,7 +121,7 @@ class DeviceSpec(Model):
     name: Name = Field("", validate_default=False)
     link: str = ""
     placement: Literal["bare"] = "bare"
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -274,7 +212,7 @@ class TrafficSpec(Model):
 
     name: Name = ""
     schedule: str = Field("constant", pattern=r"^[a-z0-9_]+$")
-    options: dict[str, str | int | float] = {}
+    options: dict[str, str | int | float] = Field(default_factory=dict)
     frames: tuple[FrameSize, ...] = Field((64,), min_length=1)
     rates: tuple[RateText, ...] = Field(min_length=1)
     rate_layer: Literal["l1", "l2"] = "l2"
@@ -330,13 +268,16 @@ class Spec(Model):
     device: tuple[DeviceSpec, ...] = Field(min_length=1)
     host: tuple[HostSpec, ...] = ()
     traffic: tuple[TrafficSpec, ...] = Field(min_length=1)
-    links: dict[str, dict[str, Any]] = {}
+    links: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    search: SearchSpec = SearchSpec()
+    goal: tuple[GoalSpec, ...] = ()
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         _refuse_both(self.duration_ns, self.count)
         _refuse_twice("device", [device.name for device in self.device])
         _refuse_twice("host", [host.name for host in self.host])
+        _refuse_twice("goal", [goal.name for goal in self.goal])
         _refuse_overlapping(self.traffic, self.device)
         for kind in self.links:
             if kind not in LINKS:

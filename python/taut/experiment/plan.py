@@ -15,15 +15,8 @@ from itertools import pairwise
 
 from taut.core.errors import InputError
 from taut.core.units import offered_pps
-from taut.experiment.model import (
-    DeviceSpec,
-    Frame,
-    Record,
-    Spec,
-    Trace,
-    TrafficSpec,
-    mean_frame_len,
-)
+from taut.experiment.fields import Frame, Record, Trace
+from taut.experiment.model import DeviceSpec, Spec, TrafficSpec, mean_frame_len
 from taut.host.state import FOUND, HostState
 from taut.records.documents.load import LOOPBACK
 
@@ -145,13 +138,17 @@ def make_plan(
 
 def _load(spec: Spec, traffic: TrafficSpec, frame: Frame, rate: str) -> _Load:
     devices = [device for device in spec.device if traffic.takes(device)]
-    has_floor = spec.floor if traffic.floor is None else traffic.floor
-    floors = _floors(devices) if has_floor else []
     n_repetitions = traffic.repetitions or spec.repetitions
-    return _Load(traffic, frame, rate, n_repetitions, (*floors, *devices))
+    own = floors(devices) if has_floor(spec, traffic) else []
+    return _Load(traffic, frame, rate, n_repetitions, (*own, *devices))
 
 
-def _floors(devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
+def has_floor(spec: Spec, traffic: TrafficSpec) -> bool:
+    """Whether the instrument is measured under a load besides."""
+    return spec.floor if traffic.floor is None else traffic.floor
+
+
+def floors(devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
     """Give the loopback of every link kind that is used and has none yet."""
     have = {device.link for device in devices if device.is_floor}
     used = dict.fromkeys(device.link for device in devices)

@@ -68,7 +68,10 @@ def _syntax_words(source: str, text: str, message: str) -> str:
 
 def spec_hash(spec: Spec) -> str:
     """Hash the meaning of an experiment, whatever its file's spelling: --resume compares it."""
-    return hashlib.sha256(spec.model_dump_json(by_alias=True).encode()).hexdigest()
+    # What only `taut search` reads counts where it is said: runs that have no word of it resume.
+    unsaid = {"search", "goal"} - spec.model_fields_set
+    text = spec.model_dump_json(by_alias=True, exclude=unsaid)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def apply_override(document: dict[str, Toml], override: str) -> None:

@@ -17,7 +17,7 @@ from taut.core.binaries import find_binary, find_binary_or_none
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TrialError
 from taut.experiment.cores import Cores
-from taut.experiment.model import Trace
+from taut.experiment.fields import Trace
 from taut.experiment.plan import Plan
 from taut.experiment.room import MIB
 from taut.records.convert import EVENTS_FILE, PACKETS_FILE
