@@ -1,19 +1,23 @@
 #include "frame_stream.h"
 
+#include "key_fast.h"
 #include "record_file.h"
 #include "time_span.h"
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
-// Who waited for the other goes on with half of the batches: to wake a thread for each takes longer
-// than to read one.
-enum { N_BATCHES = 8, N_HALF = N_BATCHES / 2, READER_NICE = 10 };
+enum {
+	// A stage that found no room goes on with half of the batches: to wake a thread for each
+	// takes longer than to read one.
+	N_BATCHES = 8,
+	N_HALF = N_BATCHES / 2,
+	// Frames that are found before their keys are taken: they are in the nearest cache still.
+	N_AT_ONCE = 64,
+};
 
 // More than any clocks drift apart; an integer holds it.
 static const double drift_max_ns = 0x1p62;
@@ -28,23 +32,19 @@ struct frame_file {
 struct frame_stream {
 	struct frame_stream_config config;
 	struct capture *capture;
-	pthread_t thread;
-	bool is_started;
 
-	// Reader's own.
-	struct capture_frame frames[FRAME_BATCH];
+	// The reading stage's own.
+	struct capture_frame frames[N_AT_ONCE];
 	uint64_t n_frames;
 	int64_t clock_ns, correction_base_ns;
 	struct frame_totals totals;
 	struct frame_file keys, heads;
 	int error;
 
-	// Shared: batches [n_taken, n_filled) are full, the others free. The batch before n_taken
-	// is the caller's still.
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	// Batches [n_taken, n_filled) are full, the others free.
 	uint64_t n_filled, n_taken;
-	bool stop, is_over; // over: the end is among the full ones
+	bool is_resting; // was full, until half of it is taken
+	bool is_over; // the end is among the full ones
 	struct frame_batch batches[N_BATCHES];
 };
 
@@ -96,38 +96,44 @@ static void fill_record(struct frame_file *out, const struct frame_batch *batch,
 	memcpy(at + sizeof(record), bytes, n_bytes);
 }
 
-static int write_records(struct frame_stream *stream, const struct frame_batch *batch)
+// Of the n frames just read, which are the batch's last.
+static void fill_records(struct frame_stream *stream, const struct frame_batch *batch, uint32_t n)
 {
 	uint32_t stride = stream->config.key->stride;
+	const struct capture_frame *frame = stream->frames;
+
+	for (uint32_t i = batch->n - n; i < batch->n; i++, frame++) {
+		if (stream->keys.file.fd >= 0) {
+			const uint8_t *key = batch->keys + (size_t)i * stride;
+			uint32_t len = 0;
+			if (batch->frames[i].key != NULL)
+				memcpy(&len, key + stride - sizeof(len), sizeof(len));
+			fill_record(&stream->keys, batch, i, frame, key, len);
+		}
+		if (stream->heads.file.fd >= 0) {
+			uint32_t len = frame->cap_len < HEAD_BYTES ? frame->cap_len : HEAD_BYTES;
+			fill_record(&stream->heads, batch, i, frame, frame->data, len);
+		}
+	}
+}
+
+static int write_records(struct frame_stream *stream, uint32_t n)
+{
 	int err = 0;
 
-	for (uint32_t i = 0; stream->keys.file.fd >= 0 && i < batch->n; i++) {
-		const uint8_t *key = batch->keys + (size_t)i * stride;
-		uint32_t len = 0;
-		if (batch->frames[i].key != NULL)
-			memcpy(&len, key + stride - sizeof(len), sizeof(len));
-		fill_record(&stream->keys, batch, i, &stream->frames[i], key, len);
-	}
-	for (uint32_t i = 0; stream->heads.file.fd >= 0 && i < batch->n; i++) {
-		const struct capture_frame *frame = &stream->frames[i];
-		uint32_t len = frame->cap_len < HEAD_BYTES ? frame->cap_len : HEAD_BYTES;
-		fill_record(&stream->heads, batch, i, frame, frame->data, len);
-	}
 	if (stream->keys.file.fd >= 0)
-		err = record_file_append(&stream->keys.file, stream->keys.records, batch->n);
+		err = record_file_append(&stream->keys.file, stream->keys.records, n);
 	if (err == 0 && stream->heads.file.fd >= 0)
-		err = record_file_append(&stream->heads.file, stream->heads.records, batch->n);
+		err = record_file_append(&stream->heads.file, stream->heads.records, n);
 	return err;
 }
 
-static void finish_records(struct frame_stream *stream)
+static int finish_records(struct frame_stream *stream)
 {
 	int err = frame_file_close(&stream->keys);
+	int heads_err = frame_file_close(&stream->heads);
 
-	if (err == 0)
-		err = frame_file_close(&stream->heads);
-	if (stream->error == 0)
-		stream->error = err;
+	return err < 0 ? err : heads_err;
 }
 
 static int64_t corrected(const struct frame_stream *stream, int64_t ts_ns)
@@ -143,105 +149,114 @@ static int64_t corrected(const struct frame_stream *stream, int64_t ts_ns)
 	return ns_minus(ns_minus(ts_ns, by->offset_ns), llrint(drift_ns));
 }
 
-// Hot path: stamps, clocks, keys and hashes of the frames just read.
-static void fill_batch(struct frame_stream *stream, struct frame_batch *batch)
+// Hot path: stamps, clocks, keys and hashes of the n frames just read, behind those of the batch.
+static void fill_batch(struct frame_stream *stream, struct frame_batch *batch, uint32_t n)
 {
 	const struct frame_stream_config *config = &stream->config;
 	bool corrects = config->correction.offset_ns != 0 || config->correction.drift_ppb != 0;
+	bool hashes = config->hashes;
 	uint32_t stride = config->key->stride;
-	uint64_t n_truncated = 0;
+	struct match_frame *out = &batch->frames[batch->n];
+	uint8_t *key = batch->keys + (size_t)batch->n * stride;
+	int64_t clock_ns = stream->clock_ns;
+	uint64_t n_keys = 0;
 
-	batch->first_pos = stream->n_frames;
-	if (stream->n_frames == 0) {
-		stream->correction_base_ns = stream->frames[0].ts_ns;
-		stream->clock_ns = INT64_MIN;
-	}
-	for (uint32_t i = 0; i < batch->n; i++) {
+	for (uint32_t i = 0; i < n; i++, out++, key += stride) {
 		const struct capture_frame *frame = &stream->frames[i];
-		uint8_t *key = batch->keys + (size_t)i * stride;
 		int64_t ts_ns = corrects ? corrected(stream, frame->ts_ns) : frame->ts_ns;
 
-		if (ts_ns > stream->clock_ns)
-			stream->clock_ns = ts_ns;
-		bool has_key = key_extract(config->key, frame, key);
-		n_truncated += !has_key;
-		batch->frames[i] = (struct match_frame){
+		if (ts_ns > clock_ns)
+			clock_ns = ts_ns;
+		bool has_key = key_extract_fast(config->key, frame, key);
+		n_keys += has_key;
+		*out = (struct match_frame){
 			.ts_ns = ts_ns,
-			.clock_ns = stream->clock_ns,
+			.clock_ns = clock_ns,
 			.key = has_key ? key : NULL,
-			.hash = config->hashes ? key_hash(key, stride, config->seed) : 0,
+			.hash = hashes ? key_hash_fast(key, stride, config->seed) : 0,
 			.frame_len = frame->wire_len < UINT16_MAX ? (uint16_t)frame->wire_len
 								  : UINT16_MAX,
 		};
 	}
+	batch->n += n;
+	stream->clock_ns = clock_ns;
+	stream->totals.n_truncated += n - n_keys;
+}
+
+// Fewer frames than asked for is the end of what is read so far: what there is, is not held up by
+// what is to come.
+static void read_batch(struct frame_stream *stream, struct frame_batch *batch)
+{
+	uint32_t n;
+
+	batch->n = 0;
+	batch->first_pos = stream->n_frames;
+	do {
+		n = (uint32_t)capture_read(stream->capture, stream->frames, N_AT_ONCE);
+		if (n > 0 && stream->n_frames + batch->n == 0)
+			stream->correction_base_ns = stream->frames[0].ts_ns;
+		fill_batch(stream, batch, n);
+		fill_records(stream, batch, n);
+	} while (n == N_AT_ONCE && batch->n < FRAME_BATCH);
+	batch->n_bytes = capture_report(stream->capture)->n_bytes;
+	if (batch->n == 0)
+		return;
 	if (stream->n_frames == 0)
 		stream->totals.first_ns = batch->frames[0].ts_ns;
 	stream->totals.last_ns = batch->frames[batch->n - 1].ts_ns;
-	stream->totals.n_truncated += n_truncated;
 	stream->n_frames += batch->n;
 }
 
-// The next free batch, or NULL when the matcher wants no more.
-static struct frame_batch *wait_for_free(struct frame_stream *stream)
+static bool is_room(void *context)
 {
-	struct frame_batch *batch = NULL;
+	struct frame_stream *stream = context;
+	uint64_t n_full = stream->n_filled - stream->n_taken;
 
-	pthread_mutex_lock(&stream->lock);
-	// One batch is in the caller's hands.
-	if (stream->n_filled - stream->n_taken >= N_BATCHES - 1)
-		while (!stream->stop && stream->n_filled - stream->n_taken > N_HALF)
-			pthread_cond_wait(&stream->changed, &stream->lock);
-	if (!stream->stop)
-		batch = &stream->batches[stream->n_filled % N_BATCHES];
-	pthread_mutex_unlock(&stream->lock);
-	return batch;
+	if (n_full <= N_HALF)
+		stream->is_resting = false;
+	else if (n_full == N_BATCHES)
+		stream->is_resting = true;
+	return !stream->is_over && !stream->is_resting;
 }
 
-static void *read_frames(void *argument)
+static struct frame_batch *batch_at(struct frame_stream *stream, uint64_t i)
 {
-	struct frame_stream *stream = argument;
-	struct frame_batch *batch;
-
-	// Where three threads share two cores the matcher must not wait: it is the one all wait
-	// for.
-	setpriority(PRIO_PROCESS, 0, READER_NICE);
-	while ((batch = wait_for_free(stream)) != NULL) {
-		batch->n = (uint32_t)capture_read(stream->capture, stream->frames, FRAME_BATCH);
-		if (batch->n > 0) {
-			fill_batch(stream, batch);
-			int err = write_records(stream, batch);
-			if (stream->error == 0)
-				stream->error = err;
-		}
-		bool is_end = batch->n == 0;
-		if (is_end)
-			finish_records(stream);
-		pthread_mutex_lock(&stream->lock);
-		stream->n_filled++;
-		stream->is_over = is_end;
-		if (is_end || stream->n_filled - stream->n_taken >= N_HALF)
-			pthread_cond_signal(&stream->changed);
-		pthread_mutex_unlock(&stream->lock);
-		if (is_end)
-			break;
-	}
-	return NULL;
+	return &stream->batches[i % N_BATCHES];
 }
 
-const struct frame_batch *frame_stream_next(struct frame_stream *stream)
+static void read_next(void *context)
 {
-	pthread_mutex_lock(&stream->lock);
-	if (stream->n_filled == stream->n_taken)
-		while (!stream->is_over && stream->n_filled - stream->n_taken < N_HALF)
-			pthread_cond_wait(&stream->changed, &stream->lock);
-	const struct frame_batch *batch = &stream->batches[stream->n_taken % N_BATCHES];
-	// The end stays: asked again, it is given again.
-	if (batch->n > 0)
-		stream->n_taken++;
-	if (stream->n_filled - stream->n_taken <= N_HALF)
-		pthread_cond_signal(&stream->changed);
-	pthread_mutex_unlock(&stream->lock);
-	return batch;
+	struct frame_stream *stream = context;
+	struct frame_batch *batch = batch_at(stream, stream->n_filled);
+
+	read_batch(stream, batch);
+	int err = batch->n > 0 ? write_records(stream, batch->n) : finish_records(stream);
+	if (stream->error == 0)
+		stream->error = err;
+}
+
+static void hand_over(void *context)
+{
+	struct frame_stream *stream = context;
+
+	stream->is_over = batch_at(stream, stream->n_filled++)->n == 0;
+}
+
+struct stage frame_stream_stage(struct frame_stream *stream)
+{
+	return (struct stage){is_room, read_next, hand_over, stream};
+}
+
+const struct frame_batch *frame_stream_batch(const struct frame_stream *stream)
+{
+	if (stream->n_taken == stream->n_filled)
+		return NULL;
+	return &stream->batches[stream->n_taken % N_BATCHES];
+}
+
+void frame_stream_take(struct frame_stream *stream)
+{
+	stream->n_taken += frame_stream_batch(stream)->n > 0;
 }
 
 int frame_stream_open(
@@ -253,9 +268,8 @@ int frame_stream_open(
 	if (stream == NULL)
 		return -ENOMEM;
 	stream->config = *config;
+	stream->clock_ns = INT64_MIN;
 	stream->keys.file.fd = stream->heads.file.fd = -1;
-	pthread_mutex_init(&stream->lock, NULL);
-	pthread_cond_init(&stream->changed, NULL);
 	error_set(error, "%s: out of memory", config->path);
 	for (size_t i = 0; i < N_BATCHES; i++) {
 		stream->batches[i].keys = calloc(FRAME_BATCH, config->key->stride);
@@ -270,12 +284,6 @@ int frame_stream_open(
 		err = frame_file_open(&stream->heads, config->heads_path, HEAD_BYTES, error);
 	if (err < 0)
 		goto fail;
-	err = -pthread_create(&stream->thread, NULL, read_frames, stream);
-	if (err < 0) {
-		error_set(error, "%s: no thread reads it: %s", config->path, strerror(-err));
-		goto fail;
-	}
-	stream->is_started = true;
 	*out = stream;
 	return 0;
 fail:
@@ -302,19 +310,10 @@ void frame_stream_close(struct frame_stream *stream)
 {
 	if (stream == NULL)
 		return;
-	if (stream->is_started) {
-		pthread_mutex_lock(&stream->lock);
-		stream->stop = true;
-		pthread_cond_signal(&stream->changed);
-		pthread_mutex_unlock(&stream->lock);
-		pthread_join(stream->thread, NULL);
-	}
 	frame_file_close(&stream->keys);
 	frame_file_close(&stream->heads);
 	for (size_t i = 0; i < N_BATCHES; i++)
 		free(stream->batches[i].keys);
 	capture_close(stream->capture);
-	pthread_cond_destroy(&stream->changed);
-	pthread_mutex_destroy(&stream->lock);
 	free(stream);
 }

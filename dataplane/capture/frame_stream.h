@@ -1,13 +1,14 @@
 #pragma once
 
-// Reads one capture ahead in a thread of its own: frames in file order, in batches, each with its
-// clock, key and hash. The thread and the matcher exchange a few batches in turn, so memory does
-// not depend on the file.
+// Reads one capture ahead: frames in file order, in batches, each with its clock, key and hash. It
+// is a stage of a pipeline (pipeline.h), and a few batches go round, so memory does not depend on
+// the file.
 
 #include "capture.h"
 #include "error.h"
 #include "key.h"
 #include "match.h"
+#include "pipeline.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@ enum { FRAME_BATCH = 1024 };
 
 struct frame_batch {
 	uint32_t n; // 0: the end
+	uint64_t n_bytes; // of the decompressed file, read so far
 	uint64_t first_pos; // of frame 0
 	struct match_frame frames[FRAME_BATCH];
 	uint8_t *keys; // FRAME_BATCH * stride, those of the frames that have one
@@ -48,17 +50,22 @@ struct frame_totals {
 	int64_t first_ns, last_ns; // time stamps of the first and the last frame; 0 without
 };
 
-// Open the file and start reading. Returns 0 or -errno with one line in error.
+// Open the file. Returns 0 or -errno with one line in error.
 int frame_stream_open(
 	const struct frame_stream_config *config, struct frame_stream **out, struct error *error);
 
-// The next batch, with n = 0 at the end. It is the caller's until the next call.
-const struct frame_batch *frame_stream_next(struct frame_stream *stream);
+// The stage that reads: a piece is a batch. It is ready while there is room and the file goes on.
+struct stage frame_stream_stage(struct frame_stream *stream);
+
+// As is_ready and done of the stage behind: the oldest batch, NULL before it is read, with n = 0 at
+// the end; and give it back. The end stays: given back, it is given again.
+const struct frame_batch *frame_stream_batch(const struct frame_stream *stream);
+void frame_stream_take(struct frame_stream *stream);
 
 // 0, or -errno of a record file that could not be written. Valid at the end, as the next two.
 int frame_stream_error(const struct frame_stream *stream);
 const struct capture_report *frame_stream_report(const struct frame_stream *stream);
 const struct frame_totals *frame_stream_totals(const struct frame_stream *stream);
 
-// Stops reading where it is. NULL is a no-op.
+// NULL is a no-op.
 void frame_stream_close(struct frame_stream *stream);

@@ -112,8 +112,8 @@ static void zero_ipv6(uint8_t *key, const uint8_t *data, uint32_t n, uint32_t at
 		zero_transport(key, n, at + IPV6_LEN, data[at + 6]);
 }
 
-// Default and routed, of any frame. Not inlined: the common frame is to stay short.
-__attribute__((noinline)) static bool extract_head(
+// Default and routed, of any frame.
+static bool extract_head(
 	const struct key_spec *spec, const struct capture_frame *frame, uint8_t *key)
 {
 	uint32_t n = smaller(frame->wire_len, KEY_HEAD_LEN);
@@ -134,7 +134,7 @@ __attribute__((noinline)) static bool extract_head(
 	return true;
 }
 
-__attribute__((noinline)) static bool extract_probe(
+static bool extract_probe(
 	const struct key_spec *spec, const struct capture_frame *frame, uint8_t *key)
 {
 	const uint8_t *data = frame->data;
@@ -159,7 +159,7 @@ __attribute__((noinline)) static bool extract_probe(
 
 // Ranges that a short frame does not reach add nothing. Keys of one length are of the same bytes
 // all the same: what exists only grows with the frame.
-__attribute__((noinline)) static bool extract_ranges(
+static bool extract_ranges(
 	const struct key_spec *spec, const struct capture_frame *frame, uint8_t *key)
 {
 	uint32_t n = smaller(frame->wire_len, spec->frame_bytes);
@@ -181,61 +181,11 @@ __attribute__((noinline)) static bool extract_ranges(
 	return true;
 }
 
-// Whether nothing has to be looked for: 64 bytes of IPv4 without tags and options, TCP or UDP.
-static inline bool is_plain(const struct capture_frame *frame)
-{
-	const uint8_t *data = frame->data;
-
-	if (smaller(frame->cap_len, frame->wire_len) < KEY_HEAD_LEN)
-		return false;
-	if (be16(data + ETHERTYPE_OFFSET) != ETHERTYPE_IPV4 || data[ETHER_LEN] != 0x45)
-		return false;
-	uint8_t protocol = data[ETHER_LEN + 9];
-	return has_transport(data + ETHER_LEN) &&
-	       (protocol == PROTOCOL_UDP || protocol == PROTOCOL_TCP);
-}
-
-// What is zeroed in the key of a plain frame, for [routed][TCP], in words of little-endian bytes:
-// bytes 12 and 13 (IPv4 checksum), 10 (TTL), 28 and 29 (UDP checksum), 38 and 39 (TCP checksum).
-static const uint64_t plain_zeroed[2][2][KEY_HEAD_BYTES / 8] = {
-	{
-		{[1] = 0x0000ffff00000000, [3] = 0x0000ffff00000000},
-		{[1] = 0x0000ffff00000000, [4] = 0xffff000000000000},
-	},
-	{
-		{[1] = 0x0000ffff00ff0000, [3] = 0x0000ffff00000000},
-		{[1] = 0x0000ffff00ff0000, [4] = 0xffff000000000000},
-	},
-};
-
-// Words are stored whole and once: a hash taken at once would have to wait for shorter stores.
-static inline void extract_plain(
-	const struct key_spec *spec, const uint8_t *data, uint8_t *restrict key)
-{
-	bool is_tcp = data[ETHER_LEN + 9] == PROTOCOL_TCP;
-	const uint64_t *zeroed = plain_zeroed[spec->kind == KEY_ROUTED][is_tcp];
-	const uint8_t *plain = data + ETHERTYPE_OFFSET;
-	uint64_t word;
-	uint32_t tail;
-
-	for (size_t i = 0; i < KEY_HEAD_BYTES / sizeof(word); i++) {
-		memcpy(&word, plain + i * sizeof(word), sizeof(word));
-		word &= ~zeroed[i];
-		memcpy(key + i * sizeof(word), &word, sizeof(word));
-	}
-	memcpy(&tail, plain + KEY_HEAD_BYTES - sizeof(tail), sizeof(tail));
-	word = tail | (uint64_t)KEY_HEAD_BYTES << 32;
-	memcpy(key + KEY_HEAD_BYTES - sizeof(tail), &word, sizeof(word));
-}
-
 bool key_extract(const struct key_spec *spec, const struct capture_frame *frame, uint8_t *key)
 {
 	if (spec->kind == KEY_RANGES)
 		return extract_ranges(spec, frame, key);
 	if (spec->kind == KEY_PROBE)
 		return extract_probe(spec, frame, key);
-	if (!is_plain(frame))
-		return extract_head(spec, frame, key);
-	extract_plain(spec, frame->data, key);
-	return true;
+	return extract_head(spec, frame, key);
 }

@@ -125,7 +125,7 @@ static const struct command_line line = {
 // One side of the merge: the batch at hand and what of it is still to be fed.
 struct side {
 	struct frame_stream *stream;
-	const struct frame_batch *batch;
+	const struct frame_batch *batch; // NULL: the next is not read yet
 	struct match_queue queue;
 };
 
@@ -138,18 +138,32 @@ struct run {
 	struct match *match;
 	struct match_results results;
 	uint64_t next_progress_ns;
+	bool has_begun, is_over;
+	int error; // -ENOMEM of the match
 };
-
-static void next_batch(struct side *side)
-{
-	side->batch = frame_stream_next(side->stream);
-	side->queue =
-		(struct match_queue){side->batch->frames, side->batch->frames + side->batch->n};
-}
 
 static bool is_over(const struct side *side)
 {
 	return side->batch->n == 0;
+}
+
+static bool has_batch(struct side *side)
+{
+	if (side->batch != NULL)
+		return true;
+	side->batch = frame_stream_batch(side->stream);
+	if (side->batch == NULL)
+		return false;
+	side->queue =
+		(struct match_queue){side->batch->frames, side->batch->frames + side->batch->n};
+	return true;
+}
+
+static bool can_match(void *context)
+{
+	struct run *run = context;
+
+	return !run->is_over && has_batch(&run->ingress) && has_batch(&run->egress);
 }
 
 // The other file is over: what is left of this batch comes now.
@@ -163,7 +177,7 @@ static int feed_rest(struct run *run, struct side *side)
 	return err;
 }
 
-// For a program that shows it; the reports are the readers', so a byte count may be a batch old.
+// For a program that shows it.
 static void say_progress(struct run *run)
 {
 	struct timespec now;
@@ -173,38 +187,63 @@ static void say_progress(struct run *run)
 	if (now_ns < run->next_progress_ns)
 		return;
 	run->next_progress_ns = now_ns + PROGRESS_INTERVAL_NS;
-	fprintf(stderr, "progress %" PRIu64 " %" PRIu64 "\n",
-		frame_stream_report(run->ingress.stream)->n_bytes,
-		frame_stream_report(run->egress.stream)->n_bytes);
+	fprintf(stderr, "progress %" PRIu64 " %" PRIu64 "\n", run->ingress.batch->n_bytes,
+		run->egress.batch->n_bytes);
+}
+
+// Until a side's batch is used up.
+static void match_some(void *context)
+{
+	struct run *run = context;
+
+	if (!run->has_begun) {
+		run->has_begun = true;
+		if (!is_over(&run->ingress))
+			run->results.first_ingress_ns = run->ingress.batch->frames[0].ts_ns;
+		if (!is_over(&run->egress))
+			run->results.first_egress_ns = run->egress.batch->frames[0].ts_ns;
+	}
+	if (is_over(&run->ingress))
+		run->error = feed_rest(run, &run->egress);
+	else if (is_over(&run->egress))
+		run->error = feed_rest(run, &run->ingress);
+	else
+		run->error = match_feed(run->match, &run->ingress.queue, &run->egress.queue);
+	if (run->options.progress)
+		say_progress(run);
+	run->is_over = run->error < 0 || (is_over(&run->ingress) && is_over(&run->egress));
+	if (run->is_over && run->error == 0)
+		match_end(run->match);
+}
+
+static void give_back(struct side *side)
+{
+	if (side->queue.next < side->queue.end)
+		return;
+	frame_stream_take(side->stream);
+	side->batch = NULL;
+}
+
+static void give_back_both(void *context)
+{
+	struct run *run = context;
+
+	give_back(&run->ingress);
+	give_back(&run->egress);
 }
 
 static int match_frames(struct run *run)
 {
-	int err = 0;
+	// What is nearest to the end first: it makes room for the others.
+	const struct stage stages[] = {
+		{can_match, match_some, give_back_both, run},
+		frame_stream_stage(run->ingress.stream),
+		frame_stream_stage(run->egress.stream),
+	};
+	const size_t n_stages = sizeof(stages) / sizeof(stages[0]);
 
-	next_batch(&run->ingress);
-	next_batch(&run->egress);
-	if (!is_over(&run->ingress))
-		run->results.first_ingress_ns = run->ingress.batch->frames[0].ts_ns;
-	if (!is_over(&run->egress))
-		run->results.first_egress_ns = run->egress.batch->frames[0].ts_ns;
-	while (err == 0 && !(is_over(&run->ingress) && is_over(&run->egress))) {
-		if (is_over(&run->ingress))
-			err = feed_rest(run, &run->egress);
-		else if (is_over(&run->egress))
-			err = feed_rest(run, &run->ingress);
-		else
-			err = match_feed(run->match, &run->ingress.queue, &run->egress.queue);
-		if (!is_over(&run->ingress) && run->ingress.queue.next == run->ingress.queue.end)
-			next_batch(&run->ingress);
-		if (!is_over(&run->egress) && run->egress.queue.next == run->egress.queue.end)
-			next_batch(&run->egress);
-		if (run->options.progress)
-			say_progress(run);
-	}
-	if (err == 0)
-		match_end(run->match);
-	return err;
+	pipeline_run(stages, n_stages, pipeline_threads(n_stages));
+	return run->error;
 }
 
 static int open_side(struct run *run, bool is_ingress, struct side *side, struct error *error)
