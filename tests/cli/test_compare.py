@@ -61,3 +61,23 @@ def test_what_cannot_be_compared_is_one_line_and_2(runs, other, said, capsys):
 def test_a_folder_without_trials_is_no_run(runs, tmp_path, capsys):
     assert run_command(["compare", str(runs[0]), str(tmp_path)]) == 2
     assert "no trials" in capsys.readouterr().err
+
+
+def test_a_regression_fails_where_it_is_shown(tmp_path, capsys):
+    slow = replace(VARIANTS[1], trial=replace(VARIANTS[1].trial, base_ns=1_500))
+    runs = [
+        str(make_run(tmp_path / name, (variant,), repetitions=5))
+        for name, variant in (("a", VARIANTS[1]), ("b", slow))
+    ]
+
+    def status(*rule):
+        return run_command(["compare", *runs, "--fail-if", *rule])
+
+    assert status("p50 > +10%") == 3
+    assert "p50 +5" in capsys.readouterr().err
+    assert status("p50 > +100%") == 0
+    assert run_command(["compare", *reversed(runs), "--fail-if", "p50 > +10%"]) == 0
+    capsys.readouterr()
+    for wrong in ("p50 > 10%", "max > +10%"):
+        assert status(wrong) == 2
+        assert capsys.readouterr().err.startswith(f"taut: --fail-if {wrong!r}: ")

@@ -289,3 +289,22 @@ def test_states_of_the_host_are_read():
 )
 def test_a_state_that_cannot_be_is_one_line(hosts: str, said: str):
     assert said in line_of(GOOD, f"host={hosts}")
+
+
+def test_what_is_required_is_read_when_the_file_is():
+    spec = parse_spec(GOOD + '[require]\n"p99.9" = "< 25us"\nprofile = "urllc"\n', source="f.toml")
+
+    assert spec.require == ("within(1ms) >= 99.999%", "p99.9 < 25us")
+
+
+def test_a_requirement_that_is_none_is_named_in_its_line():
+    message = line_of(GOOD + '[require]\n"p99.9" = "25us"\n')
+
+    assert message.startswith(f"f.toml:{GOOD.count(chr(10)) + 1}:1: require: ")
+    assert "requirement 'p99.9 25us': not a requirement" in message
+
+
+def test_what_is_required_changes_no_measurement():
+    asked = GOOD + '[require]\nloss = "= 0"\n'
+
+    assert spec_hash(parse_spec(asked)) == spec_hash(parse_spec(GOOD))

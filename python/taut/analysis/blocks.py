@@ -55,7 +55,7 @@ SCHEMA = pa.schema(
 _KEYS = SCHEMA.names[:-1]
 
 # MIN and MAX over all packets would include packets that are not counted here.
-_SPAN = """
+SPAN = """
 SELECT MIN(sent_ns) AS first_ns, MAX(sent_ns) AS last_ns
 FROM packet
 WHERE received_ns IS NOT NULL AND NOT is_cold
@@ -113,7 +113,7 @@ class TimeCounts:
 
 def count_by_time(engine: Engine) -> TimeCounts:
     """Count the latencies of the trial loaded as `record` by time."""
-    [span] = engine.query(_SPAN).to_pylist()
+    [span] = engine.query(SPAN).to_pylist()
     if span["first_ns"] is None:
         return TimeCounts(SCHEMA.empty_table(), Seconds(), _SECOND_NS)
     block_ns = _block_ns(int(span["first_ns"]), int(span["last_ns"]))

@@ -3,14 +3,20 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from taut.cli.options import ImagesOption, JsonOption
-from taut.core.errors import InputError
+from taut.core.errors import InputError, RequirementNotMet
 
-EXAMPLES = ("taut compare runs/first runs/second",)
+if TYPE_CHECKING:
+    from taut.analysis.pairing import AnalysedRun
+
+EXAMPLES = (
+    "taut compare runs/first runs/second",
+    'taut compare runs/first runs/second --fail-if "p99 > +10%"',
+)
 
 
 def compare(
@@ -24,6 +30,10 @@ def compare(
         bool,
         typer.Option("--without-void", help="Leave out packets the generator itself held up."),
     ] = False,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RULE", help="Exit with 3 where shown, as 'p99 > +10%'; repeatable."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two runs of taut, or two analysed captures: relative improvement per percentile."""
@@ -35,29 +45,24 @@ def compare(
     from rich.console import Console
 
     from taut.analysis.compare import compare_runs
-    from taut.analysis.pairing import read_analysis
+    from taut.analysis.regression import parse_fail_if, regressions
     from taut.records.documents.comparison import ComparisonDocument, ConditionDiffering
     from taut.records.documents.json_form import plain
-    from taut.records.rundir import RunDirectory
     from taut.report.comparison import differing_conditions, print_comparison
     from taut.report.html import write_html
 
-    directories = [RunDirectory(path) for path in (a, b)]
-    for run in directories:
-        run.some_trials()
-    runs = []
-    for run in directories:
-        with Console(stderr=True).status(f"reading {run.path}"):
-            runs.append((run, read_analysis(run)))
+    rules = [parse_fail_if(rule) for rule in fail_if or ()]
+    runs = _analysed([a, b])
     comparison = compare_runs(*runs, without_void=without_void)
     differing = differing_conditions(*runs)
     if out is not None:
         write_html(runs, out, comparison, images=images)
     if as_json:
+        report = None if out is None else str(out)
         document = ComparisonDocument(
             a=str(a),
             b=str(b),
-            report=None if out is None else str(out),
+            report=report,
             verdict=comparison.verdict,
             pairs=tuple(pair.document() for pair in comparison.pairs),
             warnings=tuple(comparison.warnings),
@@ -67,3 +72,23 @@ def compare(
         sys.stdout.write("\n")
     else:
         print_comparison(comparison, (str(a), str(b)), differing, Console(), out)
+    worse = list(regressions(comparison, rules))
+    if worse:
+        raise RequirementNotMet("; ".join(worse))
+
+
+def _analysed(paths: list[Path]) -> "list[AnalysedRun]":
+    """Read runs, or analyse those that are not yet; InputError where there is none."""
+    from rich.console import Console
+
+    from taut.analysis.pairing import read_analysis
+    from taut.records.rundir import RunDirectory
+
+    directories = [RunDirectory(path) for path in paths]
+    for run in directories:
+        run.some_trials()
+    runs = []
+    for run in directories:
+        with Console(stderr=True).status(f"reading {run.path}"):
+            runs.append((run, read_analysis(run)))
+    return runs

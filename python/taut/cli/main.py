@@ -32,6 +32,7 @@ SECTIONS = {
     "Understand": {
         "explain": "name the cause of every late packet of a run, with evidence",
         "report": "write one report of runs, and analyse those that are not yet",
+        "check": "judge a run by what is asked of it: pass, fail, or not shown",
         "compare": "compare two runs: relative improvement per percentile, and whether it is shown",
     },
     "Change": {

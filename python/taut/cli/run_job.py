@@ -115,10 +115,24 @@ def run_and_report(
     if interrupted:
         how = f"in {out}" if resume is None else f"complete them: --out {out} --resume"
         raise InterruptedRun(f"interrupted; whole trials are kept, {how}")
+    if plan.spec.require:
+        check_required(run, as_json=as_json)
     if n_failed:
         raise TautError(
             f"{n_failed} trials failed; their trial.json and logs in {out}/trials say why"
         )
+
+
+def check_required(run: RunDirectory, *, as_json: bool) -> None:
+    """Judge an analysed run by what its experiment requires; RequirementNotMet where one fails."""
+    from taut.analysis.judging import judge_run, refuse_failed, required_by
+    from taut.analysis.pairing import read_analysis
+    from taut.report.requirements import print_requirements
+
+    judged = judge_run(run, read_analysis(run), required_by(run))
+    if not as_json:
+        print_requirements(judged, Console())
+    refuse_failed(judged)
 
 
 def finish(

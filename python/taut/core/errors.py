@@ -4,6 +4,7 @@ TautError 1
 ├── InputError 2          a file, option or combination the user gave
 │   └── MissingToolError  a program, library or right this machine lacks
 ├── TrialError 1          one trial failed; the run goes on
+├── RequirementNotMet 3   measured, and not as good as was required
 └── InterruptedRun 130    Ctrl-C; whole trials are kept
 
 A message names the thing and the remedy. Only cli/main.py catches and prints.
@@ -35,6 +36,12 @@ class TrialError(TautError):
         super().__init__(reason)
         self.reason = reason
         self.log_tail = list(log_tail)
+
+
+class RequirementNotMet(TautError):
+    """Measuring went well; what was measured is not what was required."""
+
+    exit_status = 3
 
 
 class InterruptedRun(TautError):

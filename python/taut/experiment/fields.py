@@ -1,12 +1,13 @@
 """Values of an experiment file: text with a unit in, a number or its one spelling out."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from taut.core.errors import InputError
+from taut.core.requirement_profiles import all_requirements
 from taut.core.units import parse_duration_ns, parse_share, spell_rate
 
 MIN_FRAME = 64
@@ -103,3 +104,20 @@ class Model(BaseModel):
     """Frozen, strict about keys; a key is written as its alias."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
+
+
+def _requirements(given: object) -> object:
+    """Take a table of requirements as the texts that `taut check` reads; each is checked."""
+    if not isinstance(given, Mapping):
+        return given
+    rules = {str(key): value for key, value in given.items()}
+    profiles = rules.pop("profile", [])
+    profiles = profiles if isinstance(profiles, list) else [profiles]
+    texts = [f"{key} {value}" for key, value in rules.items()]
+    try:
+        return tuple(one.text for one in all_requirements(texts, [str(p) for p in profiles]))
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+Requirements = Annotated[tuple[str, ...], BeforeValidator(_requirements)]

@@ -61,6 +61,11 @@ A file (examples/ has whole ones):
     exceed = 0.5                 # share of that time that may lose more
     width = "0.5%"               # how near the bounds come to each other
 
+    [require]                    # judged at the end: pass, fail (status 3), or not shown
+    "p99.99" = "< 25us"          # as `taut check --require` takes them
+    loss = "= 0"
+    profile = "urllc:within=1ms" # as --profile takes them; or a list of them
+
     [links.pci]                  # options of a link kind: here, which ports are wired
     generator = ["0000:3b:00.0", "0000:3b:00.1"]
 
@@ -89,6 +94,7 @@ from taut.experiment.fields import (
     Name,
     RateText,
     Record,
+    Requirements,
     TraceMode,
     TrialNs,
 )
@@ -264,6 +270,7 @@ class Spec(Model):
     trace: TraceMode = "auto"
     order: Literal["interleaved", "listed"] = "interleaved"
     floor: bool = True
+    require: Requirements = ()
     cores: CoreSpec = CoreSpec()
     device: tuple[DeviceSpec, ...] = Field(min_length=1)
     host: tuple[HostSpec, ...] = ()

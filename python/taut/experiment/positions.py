@@ -6,6 +6,8 @@ from collections.abc import Sequence
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
 _KEY = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_\"'-]+)*)\s*=")
 
+_WORD = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[^.]+)\s*")
+
 Path = tuple[str | int, ...]
 
 
@@ -47,4 +49,5 @@ def _positions(text: str) -> dict[Path, tuple[int, int]]:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(word.strip(" \"'") for word in name.split("."))
+    """Take a key apart at its dots, but for those between quotes."""
+    return tuple(word.strip(" \"'") for word in _WORD.findall(name))

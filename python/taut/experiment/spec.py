@@ -69,8 +69,9 @@ def _syntax_words(source: str, text: str, message: str) -> str:
 def spec_hash(spec: Spec) -> str:
     """Hash the meaning of an experiment, whatever its file's spelling: --resume compares it."""
     # What only `taut search` reads counts where it is said: runs that have no word of it resume.
+    # What is required changes nothing that is measured.
     unsaid = {"search", "goal"} - spec.model_fields_set
-    text = spec.model_dump_json(by_alias=True, exclude=unsaid)
+    text = spec.model_dump_json(by_alias=True, exclude=unsaid | {"require"})
     return hashlib.sha256(text.encode()).hexdigest()
 
 

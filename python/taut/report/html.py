@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from taut.analysis.compare import Comparison
+from taut.analysis.judging import Judged, judge_run, required_by
 from taut.analysis.load import load_of, loads_in_order
 from taut.analysis.metrics import METRICS
 from taut.analysis.pairing import AnalysedRun
@@ -32,7 +33,17 @@ from taut.records.documents.results import (
     TrialResult,
 )
 from taut.records.rundir import RunDirectory
-from taut.report import budget, captures, cells, comparison, explanation, host, offenders, trim
+from taut.report import (
+    budget,
+    captures,
+    cells,
+    comparison,
+    explanation,
+    host,
+    offenders,
+    requirements,
+    trim,
+)
 from taut.report.chart import as_spec, javascript, write_images
 from taut.report.conditions import Conditions, conditions_of
 from taut.report.figure import Figure
@@ -130,6 +141,7 @@ def _page(
         runs=shown,
         trims=trims,
         trim_words=trim,
+        requirements=requirements,
         sections=sections,
         compared=compared,
         images=images,
@@ -227,6 +239,8 @@ class _Run:
     conditions: Conditions
     audit: AuditDocument | None
     published: Sequence[PublishedTable]
+    judged: Sequence[Judged]
+    """What its experiment requires, judged; empty where it requires nothing."""
 
 
 def _run(run: RunDirectory, analysis: Analysis, name: str, folder: str) -> _Run:
@@ -243,7 +257,13 @@ def _run(run: RunDirectory, analysis: Analysis, name: str, folder: str) -> _Run:
         conditions=conditions_of(manifest, analysis.trials),
         audit=manifest.audit,
         published=read_published(run),
+        judged=_judged(run, analysis),
     )
+
+
+def _judged(run: RunDirectory, analysis: Analysis) -> Sequence[Judged]:
+    asked = required_by(run)
+    return judge_run(run, analysis, asked) if asked and analysis.variants else ()
 
 
 def _trims(runs: Sequence[_Run]) -> tuple[list[tuple[_Run, trim.Trim]], list[str]]:

@@ -64,6 +64,8 @@ class ResolvedSpec:
     """A whole experiment, as experiment/model.py has it."""
 
     device: tuple[DeviceNamed, ...] = ()
+    require: tuple[str, ...] = ()
+    """What is asked of every device under every load, as `taut check` reads it."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 

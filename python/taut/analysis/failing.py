@@ -1,0 +1,193 @@
+"""Packets of a variant that fail a requirement: how many, in which blocks of time, in what rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from taut.analysis.blocks import SPAN, block_length_ns, read_blocks
+from taut.analysis.distribution import select_metric
+from taut.analysis.effective import BlockCounts, Integers, supports
+from taut.analysis.results import read_distribution
+from taut.analysis.tables import load_packets
+from taut.records.rundir import TrialDirectory
+from taut.storage.lazy import LazyEngine
+
+_ENGINE = "duckdb"
+
+_NEVER = np.iinfo(np.int64).max
+"""The latency of a lost packet."""
+
+EVER_NS = _NEVER - 1
+"""Later than any packet that came back."""
+
+_LOST = """
+SELECT sent_ns, COUNT(*) AS n
+FROM packet
+WHERE received_ns IS NULL AND sent_ns IS NOT NULL AND NOT is_unsent AND NOT is_cold
+GROUP BY sent_ns
+ORDER BY sent_ns"""
+
+# Rows of packets that failed: those between which no packet of their direction was in time. Two
+# numbers of a packet, among all and among those of its fate, differ by the same in such a row.
+_ROWS = """
+SELECT direction, MIN(sent_ns) AS first_ns, MAX(next_ns) AS next_ns, MAX(sent_ns) AS last_ns,
+    COUNT(*) AS n
+FROM (
+    SELECT direction, sent_ns, failed,
+        LEAD(sent_ns) OVER (PARTITION BY direction ORDER BY seq) AS next_ns,
+        ROW_NUMBER() OVER (PARTITION BY direction ORDER BY seq)
+            - ROW_NUMBER() OVER (PARTITION BY direction, failed ORDER BY seq) AS row_number
+    FROM (
+        SELECT direction, seq, sent_ns,
+            CASE WHEN received_ns IS NULL OR received_ns - sent_ns > {deadline_ns}
+                THEN 1 ELSE 0 END AS failed
+        FROM packet WHERE NOT is_unsent AND NOT is_cold
+    ) AS judged
+) AS numbered
+WHERE failed = 1
+GROUP BY direction, row_number
+ORDER BY direction, row_number"""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many packets there are, how many fail, and as how many independent ones they count."""
+
+    n: int
+    n_failed: int
+    n_eff: int | None
+    """None where not every packet was recorded."""
+
+    @property
+    def n_eff_failed(self) -> float:
+        """Of n_eff, as many as fail of all."""
+        return self.n_failed / max(self.n, 1) * (self.n_eff or 0)
+
+
+@dataclass(frozen=True)
+class Longest:
+    """The longest row of packets that were lost or late, and the longest time without another."""
+
+    n_in_a_row: int
+    outage_ns: int
+
+
+class Packets:
+    """Packets after the warm-up of the trials of one variant, read when they are asked for.
+
+    `without_void`: without those the generator itself held up.
+    """
+
+    def __init__(self, trials: Sequence[TrialDirectory], *, without_void: bool = False) -> None:
+        self._trials = trials
+        self._without_void = without_void
+
+    def failing(self, deadline_ns: float, *, is_strict: bool, with_lost: bool) -> Counted:
+        """Count packets later than a deadline (as late, too, if `is_strict`), and lost ones."""
+        values, n = self._latencies
+        is_late = values >= deadline_ns if is_strict else values > deadline_ns
+        n_lost = sum(int(blocks.n.sum()) for blocks in self._lost) if with_lost else 0
+        total, n_failed = int(n.sum()) + n_lost, int(n[is_late].sum()) + n_lost
+        if not total:
+            return Counted(0, 0, 0)
+        n_eff = self._n_eff(deadline_ns, n_failed / total, with_lost=with_lost)
+        return Counted(total, n_failed, n_eff)
+
+    def sooner(self, least_ns: float, *, is_strict: bool) -> Counted:
+        """Count packets that came sooner than a time (as soon, too, if `is_strict`)."""
+        values, n = self._latencies
+        is_early = values <= least_ns if is_strict else values < least_ns
+        return Counted(int(n.sum()), int(n[is_early].sum()), None)
+
+    def longest(self, deadline_ns: int) -> Longest | None:
+        """Give the longest rows of packets lost or late; None: not every packet was recorded.
+
+        An outage that no packet in time ends lasts to the sending of the last one.
+        """
+        if self._blocks is None:
+            return None
+        found = [Longest(0, 0)]
+        for packets in self._records():
+            rows = packets.query(_ROWS.format(deadline_ns=deadline_ns)).to_pylist()
+            found += [
+                Longest(row["n"], (row["next_ns"] or row["last_ns"]) - row["first_ns"])
+                for row in rows
+            ]
+        return Longest(max(f.n_in_a_row for f in found), max(f.outage_ns for f in found))
+
+    @cached_property
+    def _latencies(self) -> tuple[Integers, Integers]:
+        parts = [
+            select_metric(read_distribution(t.path.parents[1], t.path.name), "latency")
+            for t in self._trials
+        ]
+        rows = pa.concat_tables([part.filter(pc.invert(part["is_cold"])) for part in parts])
+        rows = self._own(rows)
+        return rows["value_ns"].to_numpy(), rows["n"].to_numpy()
+
+    @cached_property
+    def _blocks(self) -> list[pa.Table] | None:
+        """Of each trial the packets that came back, by blocks of time."""
+        found = [read_blocks([trial.path]) for trial in self._trials]
+        kept = [self._own(part) for part in found if part is not None]
+        return kept if len(kept) == len(found) else None
+
+    @cached_property
+    def _lost(self) -> list[BlockCounts]:
+        """Of each trial the packets that never came back, by the same blocks."""
+        found = []
+        for packets in self._records():
+            rows = packets.query(_LOST)
+            [span] = packets.query(SPAN).to_pylist()
+            sent, n = rows["sent_ns"].to_numpy(), rows["n"].to_numpy()
+            first_ns, last_ns = span["first_ns"] or 0, span["last_ns"] or 0
+            step = block_length_ns(last_ns - first_ns + 1)
+            block = np.clip(sent // step, first_ns // step, last_ns // step) - first_ns // step
+            found.append(BlockCounts(block, np.full(len(n), _NEVER), n))
+        return found
+
+    def _records(self) -> Iterator[LazyEngine]:
+        for trial in self._trials:
+            with LazyEngine(_ENGINE) as engine:
+                load_packets(engine, trial.packets)
+                yield engine
+
+    def _own(self, rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.invert(rows["is_void"])) if self._without_void else rows
+
+    def _n_eff(self, deadline_ns: float, share: float, *, with_lost: bool) -> int | None:
+        if self._blocks is None:
+            return None
+        parts = [_counts(rows) for rows in self._blocks]
+        if with_lost:
+            parts = [_beside(*pair) for pair in zip(parts, self._lost, strict=True)]
+        counts = _one_after_the_other(parts)
+        if not counts.n.sum():
+            return 0
+        return supports(counts, {"": int(deadline_ns)}, {"": share})[""].n_eff
+
+
+def _counts(rows: pa.Table) -> BlockCounts:
+    return BlockCounts(*(rows[name].to_numpy() for name in ("block", "value_ns", "n")))
+
+
+def _beside(a: BlockCounts, b: BlockCounts) -> BlockCounts:
+    return BlockCounts(
+        np.concatenate([a.block, b.block]),
+        np.concatenate([a.values, b.values]),
+        np.concatenate([a.n, b.n]),
+    )
+
+
+def _one_after_the_other(parts: Sequence[BlockCounts]) -> BlockCounts:
+    """Put trials together; a block of one stays apart from those of the others."""
+    together, first = parts[0], 0
+    for before, part in pairwise(parts):
+        first += int(before.block.max(initial=-1)) + 1
+        together = _beside(together, BlockCounts(part.block + first, part.values, part.n))
+    return together

@@ -1,0 +1,226 @@
+"""Each requirement judged for each device under each load: pass, fail, inconclusive or invalid."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from taut.analysis.failing import EVER_NS, Counted, Packets
+from taut.analysis.load import load_words, share_words
+from taut.analysis.proof import Verdict, packets_needed, shown, times_as_long
+from taut.core.errors import InputError, RequirementNotMet, TautError
+from taut.core.requirement import Requirement, parse_requirement
+from taut.core.units import format_ns
+from taut.records.documents.results import Analysis, TrialResult, Variant
+from taut.records.documents.trial import AS_FOUND
+from taut.records.rundir import RunDirectory
+
+Found = tuple[Verdict, str, Counted | None]
+"""What is shown, why in words, and the packets that were counted for it."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One requirement of one device under one load."""
+
+    row: Variant
+    requirement: Requirement
+    verdict: Verdict
+    said: str
+    """Why: what was measured, and what more it would take."""
+    n: int | None
+    n_eff: int | None
+    """Packets counted, and as how many independent ones; None where that was not needed."""
+    needed_ns: int | None
+    """How long must be measured until it may pass; None: long enough, or never."""
+
+    @property
+    def called(self) -> str:
+        """The device, its state of the host and its load."""
+        host = "" if self.row.device.host == AS_FOUND else f", {self.row.device.host}"
+        return f"{self.row.called}{host}, {load_words(self.row.load)}"
+
+
+def required_by(run: RunDirectory) -> list[Requirement]:
+    """Give what the experiment file asked for; empty where it asked for nothing."""
+    manifest = run.manifest_or_none()
+    resolved = None if manifest is None else manifest.spec.resolved
+    return [] if resolved is None else [parse_requirement(text) for text in resolved.require]
+
+
+def judge_run(
+    run: RunDirectory,
+    analysis: Analysis,
+    requirements: Sequence[Requirement],
+    *,
+    without_void: bool = False,
+) -> list[Judged]:
+    """Judge an analysed run; InputError where it has nothing that could be judged."""
+    rows = [row for row in analysis.variants if not row.is_floor] or list(analysis.variants)
+    if not rows:
+        raise InputError(f"{run.path}: nothing was measured, so there is nothing to check")
+    trials = {trial.name: trial for trial in run.trials()}
+    results = {result.name: result for result in analysis.trials}
+    found: list[Judged] = []
+    for row in rows:
+        own = [trials[name] for name in row.trials]
+        measured_ns = sum(results[name].duration_ns or 0 for name in row.trials)
+        why = _why_invalid(row, analysis.trials, without_void=without_void)
+        packets = Packets(own, without_void=without_void)
+        on_time = Packets(own, without_void=True)
+        for one in requirements:
+            judged = _judged(row, one, packets, measured_ns, why)
+            if judged.verdict is Verdict.NOT_MET and not without_void:
+                judged = _unless_void(judged, _judged(row, one, on_time, measured_ns, why))
+            found.append(judged)
+    return found
+
+
+def overall(judged: Sequence[Judged]) -> Verdict:
+    """Give the worst: a failure, then what is not valid, then what is not shown."""
+    worst = (Verdict.NOT_MET, Verdict.INVALID, Verdict.NOT_SHOWN)
+    return next((v for v in worst if any(j.verdict is v for j in judged)), Verdict.MET)
+
+
+def refuse_failed(judged: Sequence[Judged]) -> None:
+    """Raise RequirementNotMet where one fails."""
+    failed = sum(one.verdict is Verdict.NOT_MET for one in judged)
+    if failed:
+        raise RequirementNotMet(f"{failed} of {len(judged)} requirements are not met")
+
+
+def refuse_not_shown(judged: Sequence[Judged]) -> None:
+    """Raise TautError where one is not shown to be met: too few packets, or not the device's."""
+    refuse_failed(judged)
+    passed = sum(one.verdict is Verdict.MET for one in judged)
+    if passed < len(judged):
+        n = len(judged)
+        raise TautError(f"{n - passed} of {n} requirements are not shown to be met")
+
+
+def _why_invalid(row: Variant, trials: Sequence[TrialResult], *, without_void: bool) -> str:
+    """Say why nothing may be concluded of a variant; empty: something may."""
+    failed = [t for t in trials if not t.is_whole and (t.device, t.load) == (row.device, row.load)]
+    if failed:
+        return f"{len(failed)} of {len(failed) + len(row.trials)} trials failed"
+    if not row.sums_reconcile:
+        return "the sums of its packets do not come out"
+    if row.instrument_limited and not without_void:
+        return (
+            f"the generator itself was late with {share_words(row.void_share)} of the packets: "
+            "give it a core of its own, or judge without them (--without-void)"
+        )
+    return ""
+
+
+def _judged(
+    row: Variant, asked: Requirement, packets: Packets, measured_ns: int, why_invalid: str
+) -> Judged:
+    if why_invalid:
+        return Judged(row, asked, Verdict.INVALID, why_invalid, None, None, None)
+    verdict, said, counted = _RULES[asked.what](asked, packets)
+    needed_ns = None
+    if verdict is Verdict.MET and measured_ns < asked.least_ns:
+        verdict, needed_ns = Verdict.NOT_SHOWN, asked.least_ns
+        said = f"{said}; {format_ns(measured_ns)} of {format_ns(asked.least_ns)} were measured"
+    elif verdict is Verdict.NOT_SHOWN and counted is not None and counted.n_eff:
+        times = times_as_long(counted.n_eff_failed, counted.n_eff, asked.share_above)
+        needed_ns = None if times is None else math.ceil(measured_ns * times)
+        said = f"{said}; {_how_long(times, needed_ns)}"
+    n, n_eff = (None, None) if counted is None else (counted.n, counted.n_eff)
+    return Judged(row, asked, verdict, said, n, n_eff, needed_ns)
+
+
+def _unless_void(judged: Judged, on_time: Judged) -> Judged:
+    """Blame the device only for what packets show that the generator did not hold up."""
+    if on_time.verdict is Verdict.NOT_MET:
+        return judged
+    said = f"{judged.said}; not so without packets that the generator itself held up"
+    return replace(judged, verdict=Verdict.INVALID, said=said)
+
+
+def _how_long(times: float | None, needed_ns: int | None) -> str:
+    if times is None or needed_ns is None:
+        return "as often as packets failed, no length would show that it is met"
+    return f"measure {times:.2g} times as long, {format_ns(needed_ns)} in all"
+
+
+def _percentile(asked: Requirement, packets: Packets) -> Found:
+    counted = packets.failing(asked.limit, is_strict=asked.is_strict, with_lost=False)
+    return _of_share(asked, counted, _beyond(asked))
+
+
+def _within(asked: Requirement, packets: Packets) -> Found:
+    deadline_ns = asked.deadline_ns or 0
+    counted = packets.failing(deadline_ns, is_strict=False, with_lost=True)
+    return _of_share(asked, counted, f"were lost or took more than {format_ns(deadline_ns)}")
+
+
+def _loss(asked: Requirement, packets: Packets) -> Found:
+    counted = packets.failing(EVER_NS, is_strict=False, with_lost=True)
+    return _of_share(asked, counted, "were lost")
+
+
+def _slowest(asked: Requirement, packets: Packets) -> Found:
+    counted = packets.failing(asked.limit, is_strict=asked.is_strict, with_lost=False)
+    return _of_share(asked, counted, _beyond(asked))
+
+
+def _fastest(asked: Requirement, packets: Packets) -> Found:
+    counted = packets.sooner(asked.limit, is_strict=asked.is_strict)
+    word = "at most" if asked.is_strict else "less than"
+    return _of_share(asked, counted, f"took {word} {format_ns(asked.limit)}")
+
+
+def _beyond(asked: Requirement) -> str:
+    return f"took {'' if asked.is_strict else 'more than '}{format_ns(asked.limit)}" + (
+        " or more" if asked.is_strict else ""
+    )
+
+
+def _of_share(asked: Requirement, counted: Counted, failed: str) -> Found:
+    share = asked.share_above
+    said = f"{counted.n_failed:,} of {counted.n:,} packets {failed}"
+    if not counted.n:
+        return Verdict.NOT_SHOWN, "no packet came back", None
+    if share <= 0:
+        return shown(counted.n_failed, counted.n, share), said, counted
+    if counted.n_eff is None:
+        return Verdict.NOT_SHOWN, f"{said}; not every packet was recorded", None
+    said = f"{said}, {share_words(share)} may"
+    verdict = shown(counted.n_eff_failed, counted.n_eff, share)
+    if verdict is Verdict.NOT_SHOWN:
+        needed = packets_needed(counted.n_eff_failed, share)
+        said = f"{said}; worth {counted.n_eff:,} independent ones, {needed:,} would show it"
+    return verdict, said, counted
+
+
+def _in_a_row(asked: Requirement, packets: Packets) -> Found:
+    longest = packets.longest(asked.deadline_ns or 0)
+    if longest is None:
+        return Verdict.NOT_SHOWN, "not every packet was recorded", None
+    said = f"at most {longest.n_in_a_row:,} in a row were lost or late"
+    return _no_more(asked, longest.n_in_a_row), said, None
+
+
+def _outage(asked: Requirement, packets: Packets) -> Found:
+    longest = packets.longest(asked.deadline_ns or 0)
+    if longest is None:
+        return Verdict.NOT_SHOWN, "not every packet was recorded", None
+    said = f"the longest outage took {format_ns(longest.outage_ns)}"
+    return _no_more(asked, longest.outage_ns), said, None
+
+
+def _no_more(asked: Requirement, value: float) -> Verdict:
+    is_met = value < asked.limit if asked.is_strict else value <= asked.limit
+    return Verdict.MET if is_met else Verdict.NOT_MET
+
+
+_RULES: Mapping[str, Callable[[Requirement, Packets], Found]] = {
+    "p": _percentile,
+    "max": _slowest,
+    "min": _fastest,
+    "loss": _loss,
+    "within": _within,
+    "in_a_row": _in_a_row,
+    "outage": _outage,
+}

@@ -1,0 +1,77 @@
+"""`taut check RUN`: whether a run shows that its requirements are met."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taut.cli.options import JsonOption
+from taut.core.errors import InputError
+
+EXAMPLES = (
+    'taut check runs/first --require "p99.9 < 25us" --require "loss = 0"',
+    "taut check runs/first --profile urllc:within=500us --junit check.xml",
+)
+
+
+def check(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory.")],
+    requirements: Annotated[
+        list[str] | None,
+        typer.Option("--require", metavar="RULE", help="Such as 'p99.99 < 25us'; may be repeated."),
+    ] = None,
+    profiles: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME[:KEY=VALUE]",
+            help="urllc, cps, tsn-isochronous, ecpri, oran or ran-host; may be repeated.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML.")
+    ] = None,
+    without_void: Annotated[
+        bool,
+        typer.Option("--without-void", help="Leave out packets the generator itself held up."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge a run by what is asked of it: pass, fail, inconclusive or invalid.
+
+    Exit status 0: all is shown to be met; 3: something is not met; 1: something is not shown.
+    """
+    from taut.core.requirement_profiles import all_requirements
+
+    asked = all_requirements(requirements or (), profiles or ())
+    # Here, not above: `-h` and what is written wrong need none of it.
+    from rich.console import Console
+
+    from taut.analysis.judging import judge_run, refuse_not_shown, required_by
+    from taut.analysis.pairing import read_analysis
+    from taut.core.files import write_whole
+    from taut.records.documents.json_form import plain
+    from taut.records.rundir import RunDirectory
+    from taut.report.requirements import check_document, junit_xml, print_requirements
+
+    directory = RunDirectory(run)
+    directory.some_trials()
+    asked = asked or required_by(directory)
+    if not asked:
+        raise InputError(
+            f"{run}: nothing is required; give --require or --profile, or write [require] in the "
+            "experiment"
+        )
+    with Console(stderr=True).status(f"reading {run}"):
+        analysis = read_analysis(directory)
+        judged = judge_run(directory, analysis, asked, without_void=without_void)
+    if junit is not None:
+        write_whole(junit, junit_xml(str(run), judged))
+    if as_json:
+        json.dump(plain(check_document(str(run), judged, without_void=without_void)), sys.stdout)
+        sys.stdout.write("\n")
+    else:
+        print_requirements(judged, Console())
+    refuse_not_shown(judged)

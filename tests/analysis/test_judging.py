@@ -1,0 +1,157 @@
+"""Requirements judged over made runs: each verdict, and rows of packets as planted."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis.failing import EVER_NS, Packets
+from taut.analysis.judging import judge_run, overall, required_by
+from taut.analysis.proof import Verdict
+from taut.analysis.results import analyse_run
+from taut.core.requirement import parse_requirement
+from taut.records.rundir import RunDirectory
+
+# Every packet takes 0.9 to 2 us, but for those that met a stall of 1 ms.
+CALM = MadeTrial(tail_share=0.0, n_lost=0, generator_gap=None, n_duplicates=0, n_orphans=0)
+
+
+def analysed(folder, *trials, failed=False):
+    made = tuple(MadeVariant(f"device{i}", "taut_forward", one) for i, one in enumerate(trials))
+    run = RunDirectory(make_run(folder, made, repetitions=1, failed=failed))
+    return run, analyse_run(run)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    calm = replace(CALM, device_stall=None)
+    return analysed(tmp_path_factory.mktemp("calm") / "run", calm, CALM, replace(CALM, n_lost=3))
+
+
+def verdicts(run, text, **options):
+    return [j.verdict for j in judge_run(*run, [parse_requirement(text)], **options)]
+
+
+MET, NOT_MET, NOT_SHOWN = Verdict.MET, Verdict.NOT_MET, Verdict.NOT_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("p99.9 < 100us", [MET, NOT_SHOWN, NOT_SHOWN]),
+        ("p50 < 3us", [MET, MET, MET]),
+        ("p50 < 500ns", [NOT_MET, NOT_MET, NOT_MET]),
+        ("max < 100us", [MET, NOT_MET, NOT_MET]),
+        ("min >= 500ns", [MET, MET, MET]),
+        ("min > 1us", [NOT_MET, NOT_MET, NOT_MET]),
+        ("loss = 0", [MET, MET, NOT_MET]),
+        ("loss < 10%", [MET, MET, MET]),
+        ("loss < 1e-6", [NOT_SHOWN, NOT_SHOWN, NOT_SHOWN]),
+        ("within(100us) >= 99%", [MET, NOT_SHOWN, NOT_SHOWN]),
+        ("in_a_row(100us) <= 2", [MET, NOT_MET, NOT_MET]),
+        ("outage(100us) <= 100us", [MET, NOT_MET, NOT_MET]),
+        ("outage(100us) <= 1ms", [MET, MET, MET]),
+        ("max < 2ms for 1h", [NOT_SHOWN, NOT_SHOWN, NOT_SHOWN]),
+    ],
+)
+def test_each_verdict(run, text, expected):
+    assert verdicts(run, text) == expected
+
+
+def test_rows_of_packets_are_those_of_a_stall(run):
+    trials = run[0].trials()
+    expected = []
+    for trial in trials:
+        table = Packets([trial]).longest(100_000)
+        assert table is not None
+        expected.append((table.n_in_a_row, table.outage_ns))
+
+    assert expected[0] == (0, 0)
+    # 1 ms without a packet: of the hundred due in it those of the last 100 us are in time.
+    n_in_a_row, outage_ns = expected[1]
+    assert abs(n_in_a_row - 90) <= 2
+    assert abs(outage_ns - 900_000) <= 20_000
+
+
+def test_lost_packets_count_where_they_are_asked_for(run):
+    packets = Packets([run[0].trials()[2]])
+
+    lost = packets.failing(EVER_NS, is_strict=False, with_lost=True)
+    none = packets.failing(EVER_NS, is_strict=False, with_lost=False)
+
+    assert (lost.n, lost.n_failed) == (19_000, 3)
+    assert (none.n, none.n_failed) == (18_997, 0)
+
+
+def test_too_few_packets_say_how_long_to_measure(run):
+    [one, *_] = judge_run(*run, [parse_requirement("p99.9999 < 100us")])
+
+    assert one.verdict is NOT_SHOWN
+    assert one.n == 19_000
+    assert one.n_eff is not None
+    assert "2,995,732 would show it; measure" in one.said
+    assert one.needed_ns == pytest.approx(200_000_000 * 2_995_732 / one.n_eff, rel=0.02)
+
+
+def test_what_the_generator_did_is_never_the_devices(tmp_path):
+    gap = replace(CALM, generator_gap=(100_000_000, 160_000_000))
+    run = analysed(tmp_path / "run", gap)
+
+    assert verdicts(run, "p99 < 2ms") == [Verdict.INVALID]
+    assert verdicts(run, "p99 < 2ms", without_void=True) != [Verdict.INVALID]
+
+
+def test_what_only_packets_of_a_late_generator_show_is_no_failure(tmp_path):
+    # A stall of the device, and a gap of the generator in which all are on their way that took
+    # longer than 80 us.
+    both = replace(
+        CALM,
+        device_stall=(150_000_000, 150_490_000),
+        generator_gap=(150_400_000, 150_410_000),
+    )
+    run = analysed(tmp_path / "run", both)
+
+    [one] = judge_run(*run, [parse_requirement("max < 100us")])
+
+    assert one.verdict is Verdict.INVALID
+    assert "not so without packets that the generator itself held up" in one.said
+    assert verdicts(run, "max < 10us") == [Verdict.NOT_MET]
+
+
+def test_a_failed_trial_judges_nothing(tmp_path):
+    run = analysed(tmp_path / "run", CALM, failed=True)
+
+    [one] = judge_run(*run, [parse_requirement("p50 < 1s")])
+
+    assert one.verdict is Verdict.INVALID
+    assert "1 of 2 trials failed" in one.said
+
+
+def test_the_worst_verdict_is_that_of_all(run):
+    both = [parse_requirement(text) for text in ("p50 < 3us", "loss = 0")]
+
+    assert overall(judge_run(*run, both)) is NOT_MET
+    assert overall(judge_run(*run, both[:1])) is MET
+
+
+def test_a_run_knows_what_its_experiment_requires(tmp_path):
+    run = RunDirectory(make_run(tmp_path / "run", repetitions=1))
+    assert required_by(run) == []
+    manifest = json.loads((run.path / "manifest.json").read_text())
+    manifest["spec"]["resolved"] = {"device": [], "require": ["loss = 0"]}
+    (run.path / "manifest.json").write_text(json.dumps(manifest))
+
+    assert [one.text for one in required_by(run)] == ["loss = 0"]
+
+
+def test_late_packets_of_one_stall_are_few_independent_ones(run):
+    packets = Packets([run[0].trials()[1]])
+
+    counted = packets.failing(100_000, is_strict=False, with_lost=False)
+
+    assert counted.n_failed > 80
+    assert counted.n_eff is not None
+    assert counted.n_eff_failed < 10
+    assert np.isclose(counted.n_eff_failed, counted.n_failed / counted.n * counted.n_eff)

@@ -1,0 +1,71 @@
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.cli.main import run_command
+
+CALM = MadeTrial(tail_share=0.0, n_lost=0, generator_gap=None, device_stall=None)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checked") / "run"
+    return str(make_run(folder, (MadeVariant("eager", "taut_forward", CALM),)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "verdict"),
+    [
+        (["--require", "p99 < 25us", "--require", "loss = 0"], 0, "PASS: 2 pass of 2"),
+        (["--require", "p99 < 1us", "--require", "loss = 0"], 3, "FAIL: 1 pass, 1 fail of 2"),
+        (["--profile", "urllc"], 1, "INCONCLUSIVE: 1 inconclusive of 1"),
+        (["--profile", "cps"], 0, "PASS: 1 pass of 1"),
+    ],
+)
+def test_the_verdict_is_the_first_line_and_the_exit_status(run, asked, status, verdict, capsys):
+    assert run_command(["check", run, *asked]) == status
+
+    assert capsys.readouterr().out.splitlines()[0] == f"{verdict} requirements."
+
+
+def test_a_reader_of_junit_finds_each_requirement(run, tmp_path, capsys):
+    file = tmp_path / "check.xml"
+    asked = ["--require", "p99 < 1us", "--require", "loss = 0", "--profile", "urllc"]
+
+    assert run_command(["check", run, *asked, "--junit", str(file)]) == 3
+
+    suite = ET.parse(file).getroot().find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    found = {case.get("name"): [part.tag for part in case] for case in suite.findall("testcase")}
+    assert found == {
+        "within(1ms) >= 99.999%": ["error", "system-out"],
+        "p99 < 1us": ["failure", "system-out"],
+        "loss = 0": ["system-out"],
+    }
+    assert all(case.get("classname") == "eager, 100 kpkt/s, 64 B" for case in suite)
+    capsys.readouterr()
+
+
+def test_json_is_one_document(run, capsys):
+    assert run_command(["check", run, "--require", "p99 < 25us", "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["format"] == 1
+    assert document["verdict"] == "pass"
+    [one] = document["requirements"]
+    assert (one["requirement"], one["verdict"], one["n"]) == ("p99 < 25us", "pass", 38_000)
+
+
+def test_what_nobody_asked_is_not_judged(run, capsys):
+    assert run_command(["check", run]) == 2
+
+    assert "nothing is required; give --require or --profile" in capsys.readouterr().err
+
+
+def test_a_run_that_is_none_is_one_line(tmp_path, capsys):
+    assert run_command(["check", str(tmp_path / "no"), "--require", "loss = 0"]) == 2
+
+    assert capsys.readouterr().err.count("\n") == 1
