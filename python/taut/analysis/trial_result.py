@@ -41,7 +41,11 @@ from taut.explain.trial import explain_trial
 from taut.records.documents.capture import BothSides, CaptureResult
 from taut.records.documents.content import CONTENT_FILE, ContentSearch
 from taut.records.documents.figures import Figures
-from taut.records.documents.generator import GeneratorResult, HistogramResolution
+from taut.records.documents.generator import (
+    INSTRUMENT_LIMIT,
+    GeneratorResult,
+    HistogramResolution,
+)
 from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.match import Capture
 from taut.records.documents.results import Episodes, Metrics, TrialFigures, TrialResult
@@ -50,9 +54,6 @@ from taut.records.rundir import TrialDirectory
 from taut.storage.engine import Engine
 
 DISTRIBUTION = "distribution.parquet"
-
-INSTRUMENT_LIMIT = 0.01
-"""With a larger share of void packets a trial measures the generator rather than the device."""
 
 RATE_TOLERANCE = 0.001
 

@@ -51,7 +51,14 @@ def trim_experiment(
             with (
                 closing(TerminalProgress(is_part=True)) as progress,
                 measuring(
-                    plan, directory, None, progress, origin, wait=wait, in_parts=True
+                    plan,
+                    directory,
+                    None,
+                    progress,
+                    origin,
+                    wait=wait,
+                    in_parts=True,
+                    in_states=True,
                 ) as session,
             ):
                 job.measure(

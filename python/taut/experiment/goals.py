@@ -104,8 +104,8 @@ def goal_table(text: str) -> str:
 
     InputError: it does not parse; whether its keys and values make sense is the model's to say.
     """
-    name, _, options = text.partition(":")
-    pairs = [option.partition("=") for option in options.split(",")] if options else []
+    name, colon, options = text.partition(":")
+    pairs = [option.partition("=") for option in options.split(",")] if colon else []
     shape = "write NAME[:key=value,...], like pdr or fast:within=1ms,share=99.999%"
     for key, _, value in pairs:
         if key.strip() not in _KEYS:

@@ -131,14 +131,15 @@ def measuring(
     *,
     wait: bool = False,
     in_parts: bool = False,
+    in_states: bool = False,
     beside: Beside = ALONE,
 ) -> Iterator[Session]:
     """Take what a run needs, and give all of it back, the host's state first, however it ends.
 
     InputError where another measurement holds the cores (unless told to wait), or where the
     experiment changes the host and an apply made by hand is in force. `in_parts`: the session plans
-    its trials itself, a part at a time and over states of the host; of `plan` only its devices and
-    loads count.
+    its trials itself, a part at a time; of `plan` only its devices and loads count. `in_states`:
+    over states of the host that `plan` does not name.
     """
     progress = progress or Silent()
     run = open_run(plan, out, resume)
@@ -150,7 +151,7 @@ def measuring(
     ):
         with stage("leftovers"):
             leftovers.clean(scope.base, host)
-        if plan.spec.changes_host or in_parts:
+        if plan.spec.changes_host or in_states:
             refuse_applied(host)
         holder = leftovers.holder_of(scope.id)
         situation = partial(situation_of, host, cores, plan.spec)

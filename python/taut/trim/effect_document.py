@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from taut.analysis.paired import factor
-from taut.analysis.trial_result import INSTRUMENT_LIMIT
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.knob import KnobSet
 from taut.records.documents.effect import (
@@ -15,6 +14,7 @@ from taut.records.documents.effect import (
     OffOn,
     SetOfEffect,
 )
+from taut.records.documents.generator import INSTRUMENT_LIMIT
 from taut.trim.effect import (
     CONFIDENCE,
     STOLEN,

@@ -104,7 +104,14 @@ def _measure(
             with (
                 closing(TerminalProgress()) as progress,
                 measuring(
-                    plan, directory, None, progress, origin, wait=wait, in_parts=True
+                    plan,
+                    directory,
+                    None,
+                    progress,
+                    origin,
+                    wait=wait,
+                    in_parts=True,
+                    in_states=True,
                 ) as session,
             ):
                 try_sets(session.states, sets)

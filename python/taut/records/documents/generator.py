@@ -9,6 +9,9 @@ from taut.records.documents.json_form import JsonObject
 
 GENERATOR_FILE = "generator.json"
 
+INSTRUMENT_LIMIT = 0.01
+"""With a larger share of void packets a trial measures the generator rather than the device."""
+
 Counters: TypeAlias = Mapping[str, int]
 """Packets by what became of them: due, sent, unsent, matched, lost, ..., each also `_cold`."""
 

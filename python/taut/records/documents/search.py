@@ -3,7 +3,7 @@
 Loads are in packets per second of each direction; `both` says whether there are two.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 SEARCH_FILE = "search.json"
@@ -140,5 +140,4 @@ class SearchDocument:
     took_s: float
     """Of this call; a resumed search took longer in all."""
     unit: str = UNIT
-    notes: tuple[str, ...] = field(default=())
     format: int = SEARCH_FORMAT

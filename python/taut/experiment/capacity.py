@@ -1,0 +1,345 @@
+"""A search carried out: the loopback first, then every device under every load, then latency.
+
+Trials are those of an ordinary run. A trial in which the generator was held up and packets were
+lost is measured again, a bounded number of times; if none would do, no bound rests on it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import ceil, floor, log10
+
+from taut.core.errors import InputError, TrialError
+from taut.core.units import offered_pps
+from taut.experiment.bisection import (
+    METHOD,
+    Counted,
+    Found,
+    Limits,
+    StopSearch,
+    describe_goal,
+    search,
+)
+from taut.experiment.fields import Frame
+from taut.experiment.goals import DEFAULT_GOALS, GoalSpec
+from taut.experiment.kept import Kept, Trials
+from taut.experiment.model import DeviceSpec, Spec, TrafficSpec, mean_frame_len
+from taut.experiment.plan import floors, has_floor, make_plan
+from taut.experiment.runner import Session
+from taut.records.documents.generator import INSTRUMENT_LIMIT
+from taut.records.documents.search import (
+    LIMITED,
+    Closing,
+    Goal,
+    GoalFound,
+    LatencyAt,
+    SearchDocument,
+    SearchOfDevice,
+    Step,
+)
+from taut.records.late import count_late
+
+SHARES = (0.1, 0.5, 0.9)
+"""Shares of the bound at which latency is measured after the search."""
+
+FLOOR_WIDTH, FLOOR_TRIALS = 0.05, 3
+"""How near the loopback's bounds come to each other, and by how many trials a load is judged."""
+
+_DIGITS = 7
+"""Of a rate that is sent: far finer than any width, and short enough to name a folder."""
+
+_FLOOR_FAILS = "packets are lost or not sent at the lowest load already"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One device under one load; the loopback is one, too."""
+
+    device: DeviceSpec
+    traffic: TrafficSpec
+    frame: Frame
+
+    @property
+    def words(self) -> str:
+        """Name it as progress does."""
+        return f"{self.device.name}, {self.traffic.name} {self.frame}"
+
+    def at(self, rate: str, duration_ns: int) -> TrafficSpec:
+        """Give its load at one rate, for so long."""
+        own = {"frames": (self.frame,), "rates": (rate,), "duration_ns": duration_ns, "count": None}
+        return self.traffic.model_copy(update=own)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load without its rate: the devices that get it, and the loopbacks of their links."""
+
+    subjects: tuple[Subject, ...]
+    floors: tuple[Subject, ...]
+
+
+def goals_of(spec: Spec) -> tuple[Goal, ...]:
+    """Give the goals of an experiment; ndr and pdr where it says none."""
+    return tuple(describe_goal(goal) for goal in spec.goal or DEFAULT_GOALS)
+
+
+def loads_of(spec: Spec) -> list[Load]:
+    """Lay out what is searched. InputError: nothing, no room between, or states of the host."""
+    if spec.host:
+        raise InputError("[[host]]: search measures the host as it is; take it out of the file")
+    found = []
+    for traffic in spec.traffic:
+        devices = [device for device in spec.device if traffic.takes(device)]
+        own = [*floors(devices), *(d for d in devices if d.is_floor)]
+        if not has_floor(spec, traffic):
+            own = [device for device in own if device in devices]
+        for frame in traffic.frames:
+            subjects = tuple(Subject(d, traffic, frame) for d in devices if not d.is_floor)
+            found.append(Load(subjects, tuple(Subject(d, traffic, frame) for d in own)))
+    for load in found:
+        for subject in load.subjects:
+            limits_of(spec, subject)
+    if not any(load.subjects for load in found):
+        raise InputError("nothing to search: the experiment has no device but the loopback")
+    return found
+
+
+def floor_goal(goals: Sequence[Goal]) -> Goal:
+    """Give the goal that bounds the devices' loads: no loss over the loopback."""
+    trial_ns = max(goal.final_trial_duration_ns for goal in goals)
+    return replace(
+        describe_goal(GoalSpec(name="ndr")),
+        relative_width=max(FLOOR_WIDTH, *(goal.relative_width for goal in goals)),
+        initial_trial_duration_ns=trial_ns,
+        final_trial_duration_ns=trial_ns,
+        duration_sum_ns=FLOOR_TRIALS * trial_ns,
+    )
+
+
+def limits_of(spec: Spec, subject: Subject) -> Limits:
+    """Give the loads asked for, in packets per second. InputError: they leave nothing between."""
+    length, layer = mean_frame_len(subject.frame), subject.traffic.rate_layer
+    least = offered_pps(spec.search.least, length, layer)
+    most = offered_pps(spec.search.most, length, layer)
+    if least >= most:
+        raise InputError(
+            f"search: min {spec.search.least} is not below max {spec.search.most} with frames of "
+            f"{subject.frame}; lower min"
+        )
+    return Limits(least, most, spec.search.limit_ns / 1e9)
+
+
+def rate_text(pps: float) -> str:
+    """Spell a load as it is sent, and names its folder: seven digits."""
+    decimals = min(6, max(0, _DIGITS - 1 - floor(log10(pps))))
+    text = f"{pps:.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.') if decimals else text}pps"
+
+
+def search_capacity(session: Session, spec: Spec) -> SearchDocument:
+    """Search every device under every load, and measure latency at shares of what was found."""
+    began = time.monotonic()
+    goals = goals_of(spec)
+    searcher = _Searcher(Trials(session, spec), spec, session.progress.noted)
+    searches = [found for load in loads_of(spec) for found in searcher.search_load(load, goals)]
+    return SearchDocument(
+        goals=goals,
+        searches=tuple(searches),
+        method=METHOD,
+        took_s=round(time.monotonic() - began, 1),
+    )
+
+
+class _Searcher:
+    """Searches by the trials of a run."""
+
+    def __init__(self, trials: Trials, spec: Spec, say: Say) -> None:
+        self._trials = trials
+        self._spec = spec
+        self._say = say
+
+    def search_load(self, load: Load, goals: Sequence[Goal]) -> Iterator[SearchOfDevice]:
+        """Search the loopbacks, then the devices up to what those carry."""
+        carried: dict[str, float] = {}
+        problems: dict[str, str] = {}
+        for subject in load.floors:
+            limits = limits_of(self._spec, subject)
+            found = self._search(subject, [floor_goal(goals)], limits)
+            lower = found.goals[0].lower
+            carried[subject.device.link] = 0.0 if lower is None else lower.load_pps
+            problems[subject.device.link] = found.stopped or _FLOOR_FAILS
+            yield _described(subject, limits, found, is_capped=False)
+        for subject in load.subjects:
+            limits = limits_of(self._spec, subject)
+            most = carried.get(subject.device.link, limits.max_pps)
+            if most <= limits.min_pps:
+                why = f"not searched: the loopback: {problems[subject.device.link]}"
+                self._say(f"{subject.words}: {why}")
+                none = tuple(GoalFound(goal.name, None, None, None, LIMITED) for goal in goals)
+                yield _described(subject, limits, Found(none, (), why))
+                continue
+            own = Limits(limits.min_pps, most, limits.limit_s)
+            found = self._search(subject, goals, own)
+            latency = self._latency(subject, found.goals)
+            is_capped = most < limits.max_pps
+            yield _described(subject, own, found, latency, is_capped=is_capped)
+
+    def _search(self, subject: Subject, goals: Sequence[Goal], limits: Limits) -> Found:
+        found: list[GoalFound] = []
+        steps: list[Step] = []
+        stopped = None
+        # What counts as lost differs by the limit of lateness: those goals cannot share a search.
+        for within_ns, group in groupby(sorted(goals, key=_lateness), key=lambda g: g.within_ns):
+            asked = list(group)
+            repeats = 0 if subject.device.is_floor else self._spec.search.repeats
+            measurer = _Measurer(self._trials, subject, asked, within_ns, repeats)
+            result = search(asked, limits, measurer.measure, self._watch(subject))
+            found += result.goals
+            steps += result.steps
+            stopped = stopped or result.stopped
+        if stopped is not None:
+            self._say(f"{subject.words}: stopped: {stopped}")
+        order = [goal.name for goal in goals]
+        found.sort(key=lambda one: order.index(one.goal))
+        return Found(tuple(found), tuple(steps), stopped)
+
+    def _watch(self, subject: Subject) -> Callable[[Sequence[Closing]], None]:
+        def watch(bounds: Sequence[Closing]) -> None:
+            words = [f"{b.goal} {_words(b.lower_pps)} to {_words(b.upper_pps)}" for b in bounds]
+            self._say(f"{subject.words}: {', '.join(words)} pkt/s")
+
+        return watch
+
+    def _latency(self, subject: Subject, found: Sequence[GoalFound]) -> Iterator[LatencyAt]:
+        """Measure as the experiment file says, at shares of pdr or of the last goal met."""
+        met = [one for one in found if one.lower is not None]
+        if not met:
+            return
+        chosen = next((one for one in met if one.goal == "pdr"), met[-1])
+        lower_pps = chosen.lower.load_pps if chosen.lower else 0.0
+        rates = {rate_text(share * lower_pps): share for share in SHARES}
+        devices = (subject.device,)
+        traffic = subject.traffic.model_copy(
+            update={"frames": (subject.frame,), "rates": tuple(rates), "devices": ("*",)}
+        )
+        plan = make_plan(self._spec.model_copy(update={"device": devices, "traffic": (traffic,)}))
+        names: dict[str, list[str]] = {rate: [] for rate in rates}
+        for trial in plan.trials:
+            load = traffic.model_copy(update={"rates": (trial.rate,)})
+            try:
+                kept = self._trials.take(trial.device, load, trial.repetition - 1)
+            except TrialError as error:
+                self._say(f"{subject.words}: no latency at {trial.rate}: {error}")
+                continue
+            if not trial.device.is_floor:
+                names[trial.rate].append(kept.folder.name)
+        for rate, share in rates.items():
+            yield LatencyAt(share, chosen.goal, share * lower_pps, tuple(names[rate]))
+
+
+class _Measurer:
+    """Answers one search by trials of the run, each asked for once."""
+
+    def __init__(
+        self,
+        trials: Trials,
+        subject: Subject,
+        goals: Sequence[Goal],
+        within_ns: int | None,
+        repeats: int,
+    ) -> None:
+        self._trials = trials
+        self._subject = subject
+        self._least_loss = min(goal.loss_ratio for goal in goals)
+        self._within_ns = within_ns
+        self._repeats = repeats
+        self._n_taken: dict[tuple[str, int], int] = {}
+        self._given_up: set[str] = set()
+
+    def measure(self, duration_ns: int, load_pps: float) -> Counted:
+        """Measure until a trial will do; StopSearch: one failed again and again.
+
+        A trial in which the generator was held up will do if it keeps to the strictest goal all the
+        same; if none will, the best one is given, and said to be the instrument's.
+        """
+        rate = rate_text(load_pps)
+        counted = []
+        for _ in range(1 if rate in self._given_up else 1 + self._repeats):
+            nth = self._n_taken.get((rate, duration_ns), 0)
+            self._n_taken[rate, duration_ns] = nth + 1
+            try:
+                kept = self._trials.take(
+                    self._subject.device, self._subject.at(rate, duration_ns), nth
+                )
+            except TrialError as error:
+                raise StopSearch(str(error)) from None
+            counted.append(count(kept, self._within_ns))
+            if not counted[-1].is_limited or counted[-1].loss_ratio <= self._least_loss:
+                break
+        names = tuple(name for one in counted for name in one.trials)
+        if not counted[-1].is_limited or counted[-1].loss_ratio <= self._least_loss:
+            return replace(counted[-1], trials=names, is_limited=False)
+        # No bound can rest on this load any more: to repeat its trials again would be of no use.
+        self._given_up.add(rate)
+        best = min(counted, key=lambda one: one.loss_ratio)
+        return replace(best, trials=names, is_limited=not self._subject.device.is_floor)
+
+
+def count(trial: Kept, within_ns: int | None) -> Counted:
+    """Count a trial's packets; those later than `within_ns` as lost.
+
+    Packets that the generator was late with are taken to be as late as the others are.
+    """
+    counters = {} if trial.document.generator is None else trial.document.generator.counters
+    due, unsent, lost, void = (
+        counters.get(name, 0) - counters.get(cold, 0)
+        for name, cold in (
+            ("due", "cold"),
+            ("unsent", "unsent_cold"),
+            ("lost", "lost_cold"),
+            ("void", "void_cold"),
+        )
+    )
+    late, matched = 0, due - unsent - lost
+    if within_ns is not None and matched:
+        on_time = count_late(trial.folder / "histogram.parquet", within_ns)
+        late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else 0
+    is_limited = not due or void > INSTRUMENT_LIMIT * due
+    return Counted(due, due - unsent, lost + late, (trial.folder.name,), is_limited)
+
+
+def _described(
+    subject: Subject,
+    limits: Limits,
+    found: Found,
+    latency: Iterable[LatencyAt] = (),
+    *,
+    is_capped: bool = True,
+) -> SearchOfDevice:
+    return SearchOfDevice(
+        device=subject.device.name,
+        driver=subject.device.driver,
+        link=subject.device.link,
+        traffic=subject.traffic.name,
+        frame=str(subject.frame),
+        both=subject.traffic.both,
+        is_instrument=subject.device.is_floor,
+        min_pps=limits.min_pps,
+        max_pps=limits.max_pps,
+        is_max_the_instruments=is_capped,
+        found=found.goals,
+        steps=found.steps,
+        stopped=found.stopped,
+        latency=tuple(latency),
+    )
+
+
+def _lateness(goal: Goal) -> int:
+    return goal.within_ns or 0
+
+
+def _words(pps: float | None) -> str:
+    return "?" if pps is None else f"{pps:,.0f}"

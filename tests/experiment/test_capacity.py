@@ -1,0 +1,319 @@
+"""A search over a run directory: made-up devices in real trials' folders; no program is started."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from taut.core.errors import InputError, TrialError
+from taut.core.files import write_json
+from taut.experiment.bisection import Counted
+from taut.experiment.capacity import count, loads_of, rate_text, search_capacity
+from taut.experiment.cores import Cores
+from taut.experiment.kept import Kept
+from taut.experiment.model import Spec
+from taut.experiment.plan import Trial, make_plan
+from taut.experiment.progress import Silent
+from taut.experiment.runner import Session, open_run
+from taut.experiment.spec import parse_spec, spec_hash
+from taut.experiment.stored import TrialSoFar
+from taut.host.host import Host
+from taut.host.situation import Situation
+from taut.host.state import HostStates
+from taut.host.writer import Writer
+from taut.records.documents.generator import GeneratorResult
+from taut.records.documents.search import SearchDocument, SearchOfDevice
+from taut.records.documents.trial import TrialDocument
+from taut.records.rundir import RunDirectory
+from taut.testbed.scope import RunScope
+
+TEXT = """
+name = "made"
+duration = "100ms"
+warm_up = "0s"
+[search]
+min = "1kpps"
+max = "10Mpps"
+[[goal]]
+name = "ndr"
+sum = "1s"
+width = "20%"
+[[goal]]
+name = "pdr"
+sum = "1s"
+width = "20%"
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["10kpps"]
+"""
+LOOPBACK_PPS, EAGER_PPS = 4e6, 1e6
+CORES = Cores(generator=0, device=0, writer=0, runner=0)
+
+
+@dataclass
+class Bench:
+    """Devices that carry so many packets a second and not one more."""
+
+    capacity: dict[str, float] = field(
+        default_factory=lambda: {"loopback_memif": LOOPBACK_PPS, "eager": EAGER_PPS}
+    )
+    limited_above: float = float("inf")
+    """Above, the generator is held up in every trial and loses packets."""
+    limited_once: bool = False
+    """The first trial at each load is held up."""
+    fails: Callable[[Trial], bool] = lambda _: False
+    dies_after: int | None = None
+    called: list[str] = field(default_factory=list)
+
+    def __call__(self, trial: Trial, folder: Path, known: TrialSoFar) -> None:
+        if self.dies_after is not None and len(self.called) >= self.dies_after:
+            raise KeyboardInterrupt
+        self.called.append(trial.name)
+        if self.fails(trial):
+            raise TrialError("the device died")
+        due = max(1, round(trial.offered_pps * trial.duration_ns / 1e9))
+        carried = self.capacity[trial.device.name] * trial.duration_ns / 1e9
+        lost = max(0, due - int(carried))
+        is_first = self.limited_once and trial.repetition == 1
+        void = 0
+        if not trial.device.is_floor and (trial.offered_pps > self.limited_above or is_first):
+            void, lost = due, max(1, lost)
+        known.document = replace(
+            known.document, generator=GeneratorResult(counters(due=due, lost=lost, void=void))
+        )
+        histogram(folder / "histogram.parquet", {900: due - lost})
+
+
+def counters(**counts: int) -> dict[str, int]:
+    names = ("due", "unsent", "lost", "void", "cold", "unsent_cold", "lost_cold", "void_cold")
+    return {**dict.fromkeys(names, 0), **counts}
+
+
+def histogram(
+    path: Path, n_at: dict[int, int], *, is_void: bool = False, is_cold: bool = False
+) -> None:
+    rows = [
+        {
+            "series": "service",
+            "direction": 0,
+            "is_void": is_void,
+            "is_cold": is_cold,
+            "value_ns": value,
+            "width_ns": 1 if value < 10_000 else 10,
+            "n": n,
+        }
+        for value, n in n_at.items()
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+@pytest.fixture
+def go(tmp_path: Path) -> Iterator[Callable[..., tuple[SearchDocument, RunDirectory]]]:
+    def nobody_asks() -> Situation:
+        raise AssertionError("the host was to be changed")
+
+    host = Host(tmp_path)
+
+    def run(bench: Bench, spec: Spec | None = None) -> tuple[SearchDocument, RunDirectory]:
+        spec = spec or parse_spec(TEXT)
+        out = tmp_path / "run"
+        directory = open_run(make_plan(spec), out, resume=True)
+        write_json(out / "manifest.json", {"spec": {"hash": spec_hash(spec)}})
+        states = HostStates(host, Writer(host), nobody_asks, "test")
+        session = Session(directory, scope, CORES, states, Silent(), bench)
+        return search_capacity(session, spec), directory
+
+    with RunScope(tmp_path / "base") as scope:
+        yield run
+
+
+def of(document: SearchDocument, device: str) -> SearchOfDevice:
+    return next(one for one in document.searches if one.device == device)
+
+
+def test_a_device_is_found_below_what_the_loopback_carries(go):
+    document, _ = go(Bench())
+
+    floor, eager = of(document, "loopback_memif"), of(document, "eager")
+    assert floor.found[0].lower.load_pps <= LOOPBACK_PPS <= floor.found[0].upper.load_pps
+    assert eager.max_pps == floor.found[0].lower.load_pps
+    assert eager.is_max_the_instruments
+    ndr, pdr = eager.found
+    assert ndr.lower.load_pps < 1.000001 * EAGER_PPS <= 1.000001 * ndr.upper.load_pps
+    assert 1 - ndr.lower.load_pps / ndr.upper.load_pps <= 0.2
+    assert pdr.lower.load_pps >= ndr.lower.load_pps
+    assert [one.irregular for one in eager.found] == [None, None]
+
+
+def test_every_trial_is_in_the_run_and_every_step_names_its_own(go):
+    document, run = go(Bench())
+
+    named = [name for one in document.searches for step in one.steps for name in step.trials]
+    after = [name for one in document.searches for at in one.latency for name in at.trials]
+    there = {trial.name for trial in run.trials()}
+    assert len(named) == len(set(named))
+    assert {*named, *after} <= there
+    floors = there - {*named, *after}
+    assert all("loopback" in name for name in floors)
+    assert run.manifest().order == tuple(sorted(there))
+
+
+def test_latency_is_measured_at_shares_of_pdr_after_the_search(go):
+    document, run = go(Bench(), parse_spec(TEXT, ["repetitions=2", "floor=false"]))
+
+    eager = of(document, "eager")
+    lower = eager.found[1].lower.load_pps
+    assert [at.load_pps / lower for at in eager.latency] == pytest.approx([0.1, 0.5, 0.9])
+    assert [len(at.trials) for at in eager.latency] == [2, 2, 2]
+    last = sorted(trial.name for trial in run.trials())[-6:]
+    assert {name for at in eager.latency for name in at.trials} == set(last)
+
+
+@pytest.mark.parametrize("dies_after", [1, 6, 9])
+def test_a_killed_search_goes_on_with_what_it_has(go, dies_after):
+    with pytest.raises(KeyboardInterrupt):
+        go(Bench(dies_after=dies_after))
+    again = Bench()
+
+    document, run = go(again)
+
+    assert len(run.trials()) == dies_after + len(again.called)
+    assert len({trial.name for trial in run.trials()}) == len(run.trials())
+    assert of(document, "eager").found[0].irregular is None
+
+
+def test_a_finished_search_measures_nothing_again(go):
+    first, _ = go(Bench())
+    again = Bench()
+
+    document, _ = go(again)
+
+    assert again.called == []
+    assert document.searches == first.searches
+
+
+def test_a_trial_in_which_the_generator_was_held_up_is_repeated_and_does_not_count(go):
+    document, _ = go(Bench(limited_once=True))
+
+    eager = of(document, "eager")
+    assert [one.irregular for one in eager.found] == [None, None]
+    assert eager.found[0].upper.load_pps >= EAGER_PPS
+    assert max(len(step.trials) for step in eager.steps) == 2
+    assert not any(step.instrument_limited for step in eager.steps)
+
+
+def test_where_the_generator_is_always_held_up_the_device_is_not_to_blame(go):
+    document, _ = go(Bench(limited_above=5e5))
+
+    eager = of(document, "eager")
+    assert {one.irregular for one in eager.found} <= {"instrument limited", None}
+    assert eager.found[0].irregular == "instrument limited"
+    assert eager.found[0].upper is None
+    assert eager.found[0].lower.load_pps <= 5e5
+    repeats = [len(step.trials) for step in eager.steps if step.instrument_limited]
+    assert max(repeats) == 4
+
+
+def test_a_device_that_fails_again_and_again_ends_its_search_alone(go):
+    two = TEXT + '[[device]]\ndriver = "taut_forward"\nname = "other"\n'
+    bench = Bench(fails=lambda trial: trial.device.name == "eager")
+    bench.capacity["other"] = 2e6
+
+    document, _ = go(bench, parse_spec(two.replace("[[traffic]]", "[[traffic]]")))
+
+    assert "the device died" in of(document, "eager").stopped
+    assert of(document, "eager").latency == ()
+    assert of(document, "other").stopped is None
+    assert len([name for name in bench.called if "-eager-" in name]) == 4
+
+
+def test_a_trial_that_fails_once_is_measured_again(go):
+    failed = []
+
+    def once(trial: Trial) -> bool:
+        failed.append(trial)
+        return len(failed) == 6
+
+    document, run = go(Bench(fails=once))
+
+    assert of(document, "eager").stopped is None
+    assert [trial.is_whole for trial in run.trials()].count(False) == 1
+
+
+def test_a_loopback_that_loses_at_the_lowest_load_leaves_nothing_to_search(go):
+    document, _ = go(Bench(capacity={"loopback_memif": 10.0, "eager": 1e6}))
+
+    eager = of(document, "eager")
+    assert eager.steps == ()
+    assert "loopback: packets are lost" in eager.stopped
+    assert [one.irregular for one in eager.found] == ["instrument limited"] * 2
+
+
+def test_goals_of_time_are_searched_apart_and_share_trials(go):
+    goal = '[[goal]]\nname = "fast"\nwithin = "1us"\nshare = "99%"\nsum = "1s"\nwidth = "20%"\n'
+
+    document, _ = go(Bench(), parse_spec(TEXT + goal))
+
+    eager = of(document, "eager")
+    assert [one.goal for one in eager.found] == ["ndr", "pdr", "fast"]
+    assert [one.irregular for one in eager.found] == [None] * 3
+    names = [name for step in eager.steps for name in step.trials]
+    assert len(set(names)) < len(names)
+
+
+def trial_of(folder: Path, **counts: int) -> Kept:
+    return Kept(folder, TrialDocument(generator=GeneratorResult(counters(**counts))))
+
+
+def test_late_packets_count_as_lost_but_for_the_generator_s_own(tmp_path):
+    histogram(tmp_path / "histogram.parquet", {900: 90, 1_001: 5, 20_000: 5})
+
+    for within_ns, lost in ((1_000, 12 + 4), (1_001, 6 + 4), (20_009, 4), (20_008, 6 + 4)):
+        kept = trial_of(tmp_path, due=130, unsent=10, lost=4, void=16)
+        # 116 came back; of the 100 the generator was on time with as many in a hundred were late.
+        assert count(kept, within_ns) == Counted(130, 120, lost, (tmp_path.name,), True)
+
+
+def test_the_warm_up_does_not_count(tmp_path):
+    kept = trial_of(tmp_path, due=100, cold=40, unsent=9, unsent_cold=4, lost=3, lost_cold=1)
+
+    assert count(kept, None) == Counted(60, 55, 2, (tmp_path.name,), False)
+
+
+@pytest.mark.parametrize(
+    ("pps", "text"),
+    [
+        (997497.6029392382, "997497.6pps"),
+        (1e3, "1000pps"),
+        (2e7, "20000000pps"),
+        (0.0123456789, "0.012346pps"),
+        (123456789.4, "123456789pps"),
+    ],
+)
+def test_a_load_is_spelt_with_seven_digits(pps, text):
+    assert rate_text(pps) == text
+
+
+def test_every_load_can_be_sent():
+    rng = random.Random(1)
+    for _ in range(200):
+        text = rate_text(10 ** rng.uniform(-1, 8.9))
+        parse_spec(TEXT.replace("10kpps", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TEXT + '[[host]]\nname = "x"\n', "as it is"),
+        (TEXT.replace('"taut_forward"\nname = "eager"', '"loopback"'), "nothing to search"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(text, said):
+    with pytest.raises(InputError, match=said):
+        loads_of(parse_spec(text))
