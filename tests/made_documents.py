@@ -4,11 +4,22 @@ What is given stands among the keys of the JSON document and replaces them, one 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.json_form import parse
 from taut.records.documents.results import Analysis, TrialResult, Variant
+from taut.records.documents.search import (
+    Bound,
+    Closing,
+    Goal,
+    GoalFound,
+    LatencyAt,
+    SearchDocument,
+    SearchOfDevice,
+    Step,
+)
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999")
 
@@ -160,3 +171,45 @@ def _with(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
         is_object = isinstance(value, Mapping) and isinstance(found.get(name), Mapping)
         found[name] = {**found[name], **value} if is_object else value
     return found
+
+
+def made_search(latency_of: tuple[str, ...] = (), **changes: Any) -> SearchOfDevice:
+    """A search that found ndr and, above it, no end of pdr."""
+    step = Step(("000-eager-r1",), 2e6, 10**9, 2_000_000, 2_000_000, 1_000_000, 0.5, False)
+    bounds = (Closing("ndr", None, 2e6), Closing("pdr", None, 2e6))
+    closer = (Closing("ndr", 9e5, 1e6), Closing("pdr", 1e6, None))
+    document = {
+        "device": "eager",
+        "driver": "taut_forward",
+        "link": "memif",
+        "traffic": "constant",
+        "frame": "64",
+        "both": False,
+        "is_instrument": False,
+        "min_pps": 1e3,
+        "max_pps": 2e6,
+        "is_max_the_instruments": True,
+        "found": (
+            GoalFound("ndr", Bound(9e5, 21 * 10**9, 0), Bound(1e6, 0, 10**9), 9e5, None),
+            GoalFound("pdr", Bound(1e6, 21 * 10**9, 0), None, 997_000.0, "instrument limited"),
+        ),
+        "steps": (
+            replace(step, bounds=bounds),
+            replace(step, trials=("001-eager-r1", "002-eager-r2"), load_pps=9e5, bounds=closer),
+            replace(step, load_pps=1.5e6, instrument_limited=True, bounds=closer),
+            replace(step, load_pps=1e6, lost=0, loss_ratio=0.0, bounds=closer),
+        ),
+        "latency": (LatencyAt(0.5, "ndr", 1e5, latency_of, 1_000, 2_000, 3_000, 4_000),),
+    }
+    return SearchOfDevice(**{**document, **changes})
+
+
+def made_search_document(*searches: SearchOfDevice) -> SearchDocument:
+    """What `taut search` leaves; two goals, of which one is of time."""
+    goal = Goal("ndr", 0.0, 0.5, 0.005, 10**9, 10**9, 21 * 10**9, 2, 2)
+    return SearchDocument(
+        goals=(goal, replace(goal, name="pdr", loss_ratio=0.005, within_ns=10**6)),
+        searches=searches or (made_search(),),
+        method="MLRsearch 1.2.1 (RFC 9971)",
+        took_s=12.0,
+    )

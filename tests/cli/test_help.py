@@ -44,6 +44,10 @@ AS_ROOT = {
 WITH = {
     "taut run examples/first-look.toml --out runs/first": ["--dry-run"],
     "taut run examples/first-look.toml --set traffic.constant.rates=10kpps,20kpps": ["--dry-run"],
+    "taut search examples/capacity.toml --out runs/capacity": ["--dry-run"],
+    "taut search examples/capacity.toml --goal ndr --goal fast:within=1ms,share=99.999%": [
+        "--dry-run"
+    ],
     "taut host noise --cores 1 --duration 5s": ["--duration", "100ms"],
 }
 # Run on a tree of files in the place of this machine; tests/acceptance/test_apply.py has a machine.
@@ -55,7 +59,7 @@ ON_A_TREE = {
 # These read, and write no more than files, so that they may run beside others.
 READS = (
     *("taut check ", "taut report ", "taut compare ", "taut analyze ", "taut reproduce hipnet21 "),
-    *("taut explain runs/", "taut init", "taut runs", "taut completion "),
+    *("taut search ", "taut explain runs/", "taut init", "taut runs", "taut completion "),
     *("taut host audit", "taut host plan", "taut host lint", "taut host cmdline"),
 )
 # Run elsewhere, for they take long: the file, and how. Here they are parsed.

@@ -25,6 +25,7 @@ SECTIONS = {
         "quick": "a first result in 20 s, without root: what does waiting for a batch cost?",
         "init": "write an experiment to edit, a comment at every key",
         "run": "run an experiment: devices x loads, every packet timed, a table and a report",
+        "search": "find the highest load each device carries: NDR, PDR and goals of your own",
         "reproduce": "repeat a published experiment and print published beside measured",
         "analyze": "match two captures, before and after a device, and measure every packet",
         "runs": "list what was measured here: when, what, and what was found",

@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
+from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -42,6 +43,7 @@ from taut.report import (
     host,
     offenders,
     requirements,
+    search,
     trim,
 )
 from taut.report.chart import as_spec, javascript, write_images
@@ -88,12 +90,19 @@ def write_html(
     With `compared` it opens with what the comparison of two runs shows.
     """
     names = letters(runs)
-    variants = [row for _, analysis in runs for row in analysis.variants]
+    found = [_read(run, search.read_search) for run, _ in runs]
+    variants = [
+        row
+        for (_, analysis), (searched, _) in zip(runs, found, strict=True)
+        for row in search.shown_variants(searched, analysis.variants)
+    ]
     pairs = compared.pairs if compared else ()
     scenes = [
         replace(scene, pairs=[pair for pair in pairs if load_of(pair.a) == scene.load])
         for scene in make_scenes(runs, loads_in_order(variants), names)
     ]
+    searches = [one for searched, _ in found if searched for one in search.devices_of(searched)]
+    scenes[:1] = [replace(scene, searches=searches) for scene in scenes[:1]]
     sections = [_section(scene, is_main=i == 0, number=i) for i, scene in enumerate(scenes)]
     out.parent.mkdir(parents=True, exist_ok=True)
     if images:
@@ -129,7 +138,9 @@ def _page(
     folders = run_names(runs)
     shown = [_run(*run, *named) for run, *named in zip(runs, names, folders, strict=True)]
     of_trials = trial_names(runs, names)
-    trims, unreadable = _trims(shown)
+    trims = [(run, *_read(run, trim.read_trim)) for run in shown]
+    searches = [(run, *_read(run, search.read_search)) for run in shown]
+    unreadable = [why for _, _, why in (*trims, *searches) if why]
     others = [*unreadable, *(compared.warnings if compared else ())]
     warnings = _warnings(sections, runs, names, others)
     page = _templates().get_template("report.html.j2")
@@ -139,9 +150,11 @@ def _page(
         title=", ".join(folders),
         contents=[],  # filled by the headings
         runs=shown,
-        trims=trims,
+        trims=[(run, found) for run, found, _ in trims if found],
         trim_words=trim,
         requirements=requirements,
+        searches=[(run, found) for run, found, _ in searches if found],
+        search_words=search,
         sections=sections,
         compared=compared,
         images=images,
@@ -266,19 +279,18 @@ def _judged(run: RunDirectory, analysis: Analysis) -> Sequence[Judged]:
     return judge_run(run, analysis, asked) if asked and analysis.variants else ()
 
 
-def _trims(runs: Sequence[_Run]) -> tuple[list[tuple[_Run, trim.Trim]], list[str]]:
-    """The runs that are trims, with what they found; and of each that cannot be read, why."""
-    found, problems = [], []
-    for run in runs:
-        try:
-            trimmed = trim.read_trim(run.path)
-        except InputError as error:
-            # The run is measured and analysed all the same.
-            problems.append(str(error))
-            continue
-        if trimmed is not None:
-            found.append((run, trimmed))
-    return found, problems
+_Document = TypeVar("_Document")
+
+
+def _read(
+    run: _Run | RunDirectory, read: Callable[[Path], _Document | None]
+) -> tuple[_Document | None, str]:
+    """Give what a command left in a run, None if nothing; and why it cannot be read, or nothing."""
+    try:
+        return read(run.path), ""
+    except InputError as error:
+        # The run is measured and analysed all the same.
+        return None, str(error)
 
 
 def _warnings(

@@ -18,6 +18,7 @@ from taut.analysis.results import read_distribution
 from taut.analysis.worst import read_worst
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
+from taut.records.documents.search import SearchOfDevice
 from taut.records.documents.trial import AS_FOUND
 from taut.report.palette import colour_devices, shade
 from taut.report.run_names import run_names
@@ -100,6 +101,8 @@ class Scene:
     all_devices: Sequence[Device]
     pairs: Sequence[Pair] = ()
     """Devices of two runs that are compared under this load."""
+    searches: Sequence[SearchOfDevice] = ()
+    """The searches of devices, in the first scene of a report of a search."""
 
     @property
     def is_captured(self) -> bool:

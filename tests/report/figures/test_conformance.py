@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from made_documents import made_search
 from taut.analysis.compare import compare_runs
 from taut.analysis.load import load_of, loads_in_order
 from taut.records.documents.generator import DeviceUse, Energy, EnergyDomain
@@ -40,6 +41,7 @@ def scene(analysed):
         all_devices=[using(d, 0.1 + 0.9 * (i % 2)) for i, d in enumerate(scene.all_devices)],
         colours={**scene.colours, trimmed.label: "@device1-1"},
         pairs=[p for p in pairs if load_of(p.a) == scene.load],
+        searches=[made_search()],
     )
 
 

@@ -1,6 +1,7 @@
 """The figures in the order of the report. To add one: a file here and a line in FIGURES."""
 
 from taut.report.figure import Figure
+from taut.report.figures.bounds import BoundsClosingIn
 from taut.report.figures.cpu import LatencyAgainstCpu
 from taut.report.figures.energy import LatencyAgainstPower
 from taut.report.figures.histogram import Histogram
@@ -15,6 +16,7 @@ from taut.report.figures.trimmed import TrimmedPercentiles
 from taut.report.figures.worst_over_time import WorstOverTime
 
 FIGURES: tuple[Figure, ...] = (
+    BoundsClosingIn(),
     TrimmedPercentiles(),
     Improvement(),
     Percentiles(),

@@ -1,0 +1,104 @@
+"""`taut search SPEC`: how much load a device carries: NDR, PDR and goals of the user."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taut.cli.options import (
+    ImagesOption,
+    JsonOption,
+    NoTraceOption,
+    ResumeOption,
+    SetOption,
+    TraceOption,
+    WaitOption,
+    default_out,
+    run_directory_option,
+    with_trace,
+)
+from taut.core.errors import InputError
+
+EXAMPLES = (
+    "taut search examples/capacity.toml --dry-run",
+    "taut search examples/capacity.toml --out runs/capacity",
+    "taut search examples/capacity.toml --goal ndr --goal fast:within=1ms,share=99.999%",
+)
+
+_SpecArgument = Annotated[
+    Path, typer.Argument(help="The experiment whose devices are loaded; its rates do not count.")
+]
+_GoalOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--goal",
+        metavar="NAME[:KEY=VALUE,...]",
+        help="Search for this instead of the file's goals: ndr, pdr, "
+        "some:loss=0.1%,trial=2s, or fast:within=1ms,share=99.999%; may be repeated.",
+    ),
+]
+_MinOption = Annotated[
+    str | None, typer.Option("--min", metavar="RATE", help="The lowest load; default: 1kpps.")
+]
+_MaxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max",
+        metavar="RATE",
+        help="The highest load; default: 20Mpps. At most what the loopback carries.",
+    ),
+]
+_DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Print goals, cores and how long it may take.")
+]
+
+
+def search(
+    spec: _SpecArgument,
+    goal: _GoalOption = None,
+    least: _MinOption = None,
+    most: _MaxOption = None,
+    out: Annotated[Path | None, run_directory_option("runs/search-NAME-TIME")] = None,
+    resume: ResumeOption = False,
+    dry_run: _DryRunOption = False,
+    overrides: SetOption = None,
+    trace: TraceOption = None,
+    no_trace: NoTraceOption = False,
+    wait: WaitOption = False,
+    images: ImagesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the highest load that each device carries, with no loss, with little, or in time.
+
+    Loads are tried until a lower and an upper bound of each goal are close to each other (RFC
+    9971), first through no device at all: nothing above what that carries is tried. Afterwards
+    latency is measured, as the experiment says, at 10, 50 and 90 % of what was found.
+    """
+    # Here, not above: `-h` needs none of it.
+    from taut.cli.search_job import print_search_plan, search_and_report
+    from taut.experiment.goals import goal_table
+    from taut.experiment.run_manifest import Origin
+    from taut.experiment.spec import parse_spec, read_spec_text
+
+    text = read_spec_text(spec)
+    asked = with_trace(overrides, trace, no_trace)
+    if goal:
+        asked.append(f"goal=[{', '.join(goal_table(one) for one in goal)}]")
+    limits = (("min", least), ("max", most))
+    asked += [f"search.{key}={rate}" for key, rate in limits if rate is not None]
+    parsed = parse_spec(text, asked, source=str(spec))
+    if dry_run:
+        print_search_plan(parsed)
+        return
+    if resume and out is None:
+        raise InputError("--resume: which run? give its directory with --out")
+    search_and_report(
+        parsed,
+        out or default_out(f"search-{parsed.name}"),
+        Origin(text, str(spec), tuple(asked), tuple(sys.argv)),
+        resume=resume,
+        wait=wait,
+        images=images,
+        as_json=as_json,
+    )

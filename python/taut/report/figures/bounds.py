@@ -1,0 +1,114 @@
+"""A search: the bounds of every goal closing in, trial by trial."""
+
+from collections.abc import Iterator
+
+from taut.records.documents.search import SearchOfDevice
+from taut.report.chart import (
+    Chart,
+    Mark,
+    alt,
+    colour_scale,
+    column_data,
+    decades,
+    is_wide,
+    layered,
+)
+from taut.report.palette import DEVICE_TOKENS
+from taut.report.scene import Scene
+
+_KEPT, _BROKEN, _HELD_UP = "kept every goal", "broke a goal", "generator held up"
+_BOUNDS = ("lower bound", "upper bound")
+
+
+class BoundsClosingIn:
+    """The loads that a search tried, and the bounds that they led to."""
+
+    id = "bounds"
+    question = "How did the search close in on what each device carries?"
+    reading = (
+        "One mark a trial, at the load that was tried; lines are the bounds of a goal after it, "
+        "the lower one solid, the upper one dashed. A lower bound that falls, or an upper one that "
+        "rises, was contradicted by a later trial."
+    )
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """Marks of the loads tried, two lines a device and goal."""
+        marks = [mark for one in scene.searches for mark in _marks(one)]
+        lines = [line for one in scene.searches for line in _lines(one)]
+        if not marks:
+            return None
+        loads = [float(row["load_pps"]) for row in (*marks, *lines)]
+        labels = list(dict.fromkeys(str(line["of"]) for line in lines))
+        tokens = {label: DEVICE_TOKENS[n % len(DEVICE_TOKENS)] for n, label in enumerate(labels)}
+        x = alt.X("step:Q", axis=alt.Axis(title="trial", tickMinStep=1, grid=False))
+        y = alt.Y("load_pps:Q", axis=_axis(loads), scale=_scale(loads))
+        shape = alt.Scale(
+            domain=[_KEPT, _BROKEN, _HELD_UP], range=["circle", "cross", "triangle-up"]
+        )
+        tried = alt.Chart(column_data(marks)).encode(
+            x=x,
+            y=y,
+            shape=alt.Shape("outcome:N", scale=shape),
+            tooltip=[
+                alt.Tooltip("device:N"),
+                alt.Tooltip("step:Q", title="trial"),
+                alt.Tooltip("load_pps:Q", format=",.0f", title="load (pkt/s)"),
+                alt.Tooltip("loss:Q", format=".4%", title="lost"),
+            ],
+        )
+        layers: list[Chart] = [tried.mark_point(size=36, opacity=0.55, color="@muted")]
+        if lines:
+            bounds = alt.Chart(column_data(lines)).encode(
+                x=x,
+                y=y,
+                color=alt.Color("of:N", scale=colour_scale(tokens)),
+                strokeDash=alt.StrokeDash(
+                    "bound:N",
+                    scale=alt.Scale(domain=list(_BOUNDS), range=[[1, 0], [6, 3]]),
+                    legend=None,
+                ),
+            )
+            layers.append(bounds.mark_line(strokeWidth=2, interpolate="step-after"))
+        return layered(*layers, height=340)
+
+
+def _marks(one: SearchOfDevice) -> Iterator[Mark]:
+    for number, step in enumerate(one.steps, 1):
+        outcome = _BROKEN if step.loss_ratio else _KEPT
+        yield {
+            "device": one.device,
+            "step": number,
+            "load_pps": step.load_pps,
+            "loss": step.loss_ratio,
+            "outcome": _HELD_UP if step.instrument_limited else outcome,
+        }
+
+
+def _lines(one: SearchOfDevice) -> Iterator[Mark]:
+    for number, step in enumerate(one.steps, 1):
+        for closing in step.bounds:
+            pair = (closing.lower_pps, closing.upper_pps)
+            for bound, load_pps in zip(_BOUNDS, pair, strict=True):
+                if load_pps is not None:
+                    yield {
+                        "of": f"{one.device}, {closing.goal}",
+                        "bound": bound,
+                        "step": number,
+                        "load_pps": load_pps,
+                    }
+
+
+def _axis(loads: list[float]) -> alt.Axis:
+    axis = alt.Axis(title="load (pkt/s)", labelExpr="format(datum.value, '~s')", labelFlush=False)
+    if is_wide(min(loads), max(loads)):
+        axis["values"] = decades(min(loads), max(loads))
+    else:
+        axis["tickCount"] = 6
+    return axis
+
+
+def _scale(loads: list[float]) -> alt.Scale:
+    least, most = min(loads), max(loads)
+    if is_wide(least, most):
+        return alt.Scale(type="log", domain=[least / 1.3, most * 1.3], nice=False)
+    return alt.Scale(zero=False, nice=True)

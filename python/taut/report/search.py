@@ -1,0 +1,161 @@
+"""A search in the report: RUN/search.json, read, and in the words of the page and the terminal.
+
+The file is the interface: the report knows nothing else of the search that wrote it.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from taut.analysis.load import frame_words, load_of, rate_words, share_words
+from taut.core.errors import InputError
+from taut.core.units import format_ns
+from taut.records.documents.json_form import parse, read_json
+from taut.records.documents.results import Variant
+from taut.records.documents.search import (
+    HIGHEST_PASSES,
+    LIMITED,
+    LOWEST_FAILS,
+    SEARCH_FILE,
+    SEARCH_FORMAT,
+    STOPPED,
+    Goal,
+    GoalFound,
+    SearchDocument,
+    SearchOfDevice,
+)
+from taut.report import cells
+
+TITLE = "How much it carries"
+FIGURE = "bounds"
+"""Id of the figure in the search's section."""
+
+COLUMNS = ("goal", "at least", "below", "forwarded", "")
+LATENCY_COLUMNS = ("load", "rate", "p50", "p99", "p99.9", "max")
+
+LEGEND = (
+    "At least: the relevant lower bound, the highest load at which the goal was kept and below "
+    "which it was not broken. Below: the relevant upper bound, the lowest load at which it was "
+    "broken. Forwarded: the conditional throughput, what came through at the lower bound. Loads "
+    "are packets a second of each direction."
+)
+CAUTION = (
+    "A search is a handful of short trials at each load: another one may end a few widths away, "
+    "and on a busy machine further. Claim a difference between devices from several searches."
+)
+NO_RFC = "a late packet counts as lost, which is no measure of any RFC"
+
+_IRREGULAR: Mapping[str, str] = {
+    LOWEST_FAILS: "irregular: broken at the lowest load already; lower --min",
+    HIGHEST_PASSES: "irregular: kept at the highest load",
+    LIMITED: "irregular: above, the generator was held up",
+    STOPPED: "irregular: the search ended before the bounds met",
+}
+
+
+def read_search(run: Path) -> SearchDocument | None:
+    """Read the search of a run; None: it is none's. InputError: one of a taut unlike this one."""
+    path = run / SEARCH_FILE
+    if not path.is_file():
+        return None
+    found = read_json(path)
+    written = found.get("format") if isinstance(found, Mapping) else None
+    if written != SEARCH_FORMAT:
+        raise InputError(
+            f"{path}: format {written}, this taut shows format {SEARCH_FORMAT}; the search is not "
+            "in this report: write it with the taut that made it"
+        )
+    return parse(SearchDocument, found, str(path))
+
+
+def devices_of(document: SearchDocument) -> list[SearchOfDevice]:
+    """Give the searches of devices, without those of the instrument."""
+    return [one for one in document.searches if not one.is_instrument]
+
+
+def headline(document: SearchDocument) -> str:
+    """Say in one sentence what every device carries."""
+    parts = [
+        f"{subject_words(one)}: "
+        + ", ".join(f"{found.goal} {found_words(found)}" for found in one.found)
+        for one in devices_of(document)
+    ]
+    return f"{'; '.join(parts)}."
+
+
+def found_words(found: GoalFound) -> str:
+    """Say what was found for a goal; a lower bound alone is "at least"."""
+    if found.lower is None:
+        return "not found"
+    at_least = "" if found.irregular is None else "at least "
+    return f"{at_least}{rate_words(found.lower.load_pps)}"
+
+
+def subject_words(one: SearchOfDevice) -> str:
+    """Name a device and its load."""
+    ways = ", both directions" if one.both else ""
+    return f"{one.device} over {one.link}, {one.traffic} {frame_words(one.frame)}{ways}"
+
+
+def limit_words(one: SearchOfDevice) -> str:
+    """Say between which loads it was searched, and why no higher."""
+    why = ", all that the loopback carries" if one.is_max_the_instruments else ""
+    stopped = f"; ended early: {one.stopped}" if one.stopped is not None else ""
+    n = sum(len(step.trials) for step in one.steps)
+    return f"{n} trials from {rate_words(one.min_pps)} to {rate_words(one.max_pps)}{why}{stopped}."
+
+
+def rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
+    """Give a row a goal, as COLUMNS has it."""
+    return [
+        (
+            found.goal,
+            _rate(None if found.lower is None else found.lower.load_pps),
+            _rate(None if found.upper is None else found.upper.load_pps),
+            _rate(found.conditional_throughput_pps),
+            "" if found.irregular is None else _IRREGULAR[found.irregular],
+        )
+        for found in one.found
+    ]
+
+
+def latency_rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
+    """Give a row a share of the bound, as LATENCY_COLUMNS has it."""
+    return [
+        (
+            f"{share_words(at.share)} of {at.goal}",
+            _rate(at.load_pps),
+            *(cells.time(ns) for ns in (at.p50_ns, at.p99_ns, at.p99_9_ns, at.max_ns)),
+        )
+        for at in one.latency
+    ]
+
+
+def goal_words(goal: Goal) -> str:
+    """Say all attributes of a goal."""
+    lost = share_words(goal.loss_ratio) if goal.loss_ratio else "none"
+    allowed = f"lost: {lost} of the packets"
+    if goal.within_ns is not None:
+        in_time = format_ns(goal.within_ns)
+        allowed = f"lost or later than {in_time}: {lost} of the packets ({NO_RFC})"
+    trial = format_ns(goal.final_trial_duration_ns)
+    if goal.initial_trial_duration_ns != goal.final_trial_duration_ns:
+        trial = f"{format_ns(goal.initial_trial_duration_ns)} to {trial}"
+    return (
+        f"{goal.name}: {allowed}; trials of {trial}, {format_ns(goal.duration_sum_ns)} of them at "
+        f"a load, of which {share_words(goal.exceed_ratio)} may lose more; bounds within "
+        f"{share_words(goal.relative_width)}"
+    )
+
+
+def shown_variants(
+    document: SearchDocument | None, variants: Sequence[Variant]
+) -> Sequence[Variant]:
+    """Leave out loads that a search only passed through; all are shown where it has no latency."""
+    searches = () if document is None else document.searches
+    shown = {name for one in searches for at in one.latency for name in at.trials}
+    loads = {load_of(row) for row in variants if shown & set(row.trials)}
+    return [row for row in variants if load_of(row) in loads] if loads else variants
+
+
+def _rate(pps: float | None) -> str:
+    return cells.NOTHING if pps is None else rate_words(pps)

@@ -1,0 +1,110 @@
+"""`taut search` as it is typed: what it refuses, and what a dry run says."""
+
+import pytest
+
+from made_documents import made_search, made_search_document
+from taut.cli.main import run_command
+from taut.cli.search_job import _problems
+from taut.core.binaries import find_binary_or_none
+from taut.experiment.goals import goal_table
+from taut.records.documents.search import GoalFound
+
+TEXT = """
+name = "typed"
+duration = "1s"
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["10kpps"]
+"""
+needs_programs = pytest.mark.skipif(
+    find_binary_or_none("taut-generate") is None, reason="needs taut-generate: make build"
+)
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "typed.toml"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--goal", "x"], "goal x: says nothing; give loss, or within and share"),
+        (["--goal", ""], "no name; write NAME[:key=value,...]"),
+        (["--goal", "ndr:"], "unknown key ''"),
+        (["--goal", "pdr:los=1%"], "unknown key 'los'; known are loss, within"),
+        (["--goal", "pdr:loss="], "loss has no value"),
+        (["--goal", "pdr:loss=much"], "share 'much': not from 0 to 100 %"),
+        (["--goal", "pdr:loss=100%"], "less than 1"),
+        (["--goal", "fast:within=1ms"], "within has no share; add share"),
+        (["--goal", "fast:share=99%"], "add within"),
+        (["--goal", "fast:within=1,share=99%"], "duration '1'"),
+        (["--goal", "ndr", "--goal", "ndr"], "two of goal are called 'ndr'"),
+        (["--goal", "ndr:trial=2s,sum=1s"], "sum is shorter than one trial"),
+        (["--goal", "ndr:trial=1s,first_trial=2s"], "first_trial is longer than trial"),
+        (["--goal", 'ndr:loss="'], "loss has no value"),
+        (["--min", "30Mpps"], "min 30Mpps is not below max 20Mpps"),
+        (["--min", "fast"], "rate 'fast'"),
+        (["--max", "100Gpps"], "more than one packet a nanosecond"),
+        (["--set", "search.repeat=3"], "did you mean 'repeats'?"),
+        (["--resume"], "which run? give its directory with --out"),
+    ],
+)
+def test_what_does_not_parse_is_refused_in_one_line(spec, words, said, capsys, tmp_path):
+    assert run_command(["search", str(spec), *words]) == 2
+
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+def test_states_of_the_host_are_refused(spec, capsys):
+    spec.write_text(TEXT + '[[host]]\nname = "as found"\n')
+
+    assert run_command(["search", str(spec), "--dry-run"]) == 2
+    assert "take it out of the file" in capsys.readouterr().err
+
+
+@needs_programs
+def test_a_dry_run_says_how_long_it_may_take_and_measures_nothing(spec, capsys, tmp_path):
+    words = ["--dry-run", "--goal", "ndr", "--goal", "fast:within=1ms,share=99.999%"]
+
+    assert run_command(["search", str(spec), *words]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "ndr: lost: none of the packets; trials of 1 s, 21 s of them at a load" in shown
+    assert "lost or later than 1 ms: 0.001 % of the packets (a late packet counts" in shown
+    assert "loopback_memif, constant 64: " in shown
+    assert "eager, constant 64: " in shown
+    assert "In all about " in shown
+    assert [path.name for path in tmp_path.iterdir()] == ["typed.toml"]
+
+
+def test_a_goal_is_the_table_that_a_file_would_have():
+    assert goal_table("pdr") == '{ name = "pdr" }'
+    assert goal_table("fast:within=1ms, share=99.9%") == (
+        '{ name = "fast", within = "1ms", share = "99.9%" }'
+    )
+
+
+def test_problems_are_said_of_the_device_and_name_a_remedy():
+    fails = GoalFound("ndr", None, None, None, "lowest load fails")
+
+    said = _problems(
+        made_search_document(
+            made_search(),
+            made_search(device="slow", found=(fails,)),
+            made_search(device="dead", stopped="000-dead: it died"),
+            made_search(device="loopback", is_instrument=True, stopped="not done"),
+        )
+    )
+
+    assert said == [
+        "slow: ndr: fails at 1,000 pkt/s already, the lowest load; lower it: --min",
+        "dead: 000-dead: it died; go on with --out and --resume, or change search.limit or --min",
+    ]

@@ -1,0 +1,110 @@
+"""A search in the report and on the terminal."""
+
+import json
+
+import pytest
+from rich.console import Console
+
+from made_documents import made_search, made_search_document
+from made_run import VARIANTS, make_run
+from taut.analysis.results import analyse_run
+from taut.cli.search_job import with_latency
+from taut.cli.search_words import print_search
+from taut.core.errors import InputError
+from taut.records.documents.json_form import parse, plain_object
+from taut.records.documents.search import SEARCH_FILE, SearchDocument
+from taut.records.rundir import RunDirectory
+from taut.report.html import write_html
+from taut.report.search import headline, read_search, shown_variants
+from terminal import WIDTHS
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Trials at two rates, of which the search measured latency at one."""
+    path = make_run(
+        tmp_path_factory.mktemp("search") / "run",
+        VARIANTS[:2],
+        rates_pps=(100_000.0, 200_000.0),
+        repetitions=1,
+    )
+    return RunDirectory(path), analyse_run(RunDirectory(path))
+
+
+@pytest.fixture
+def document(run):
+    _, analysis = run
+    [name] = [t.name for t in analysis.trials if "-eager-" in t.name and "100kpps" in t.name]
+    return made_search_document(made_search((name,)), made_search(is_instrument=True))
+
+
+def write(run, document):
+    (run.path / SEARCH_FILE).write_text(json.dumps(plain_object(document)))
+
+
+def test_it_is_read_as_it_was_written(run, document):
+    write(run[0], document)
+
+    assert read_search(run[0].path) == document
+    assert parse(SearchDocument, json.loads(json.dumps(plain_object(document))), "x") == document
+
+
+def test_the_page_opens_with_it_and_shows_loads_of_latency_alone(run, document, tmp_path):
+    write(run[0], document)
+
+    page = write_html([run], tmp_path / "report.html").read_text()
+
+    assert page.index(headline(document)) < page.index("How much it carries")
+    assert 'data-figure="bounds"' in page
+    assert "broke a goal" in page
+    assert "irregular: above, the generator was held up" in page
+    assert "no measure of any RFC" in page
+    assert "100 kpkt/s, 64 B</h2>" in page
+    assert "<h3>200 kpkt/s" not in page
+
+
+def test_a_search_without_latency_shows_every_load(run):
+    variants = run[1].variants
+
+    assert shown_variants(made_search_document(), variants) == variants
+    assert shown_variants(None, variants) == variants
+
+
+def test_a_search_of_another_taut_is_left_out_and_said(run, document, tmp_path):
+    (run[0].path / SEARCH_FILE).write_text('{"format": 99}')
+
+    page = write_html([run], tmp_path / "report.html").read_text()
+
+    assert "format 99" in page
+    assert "How much it carries" not in page
+    with pytest.raises(InputError, match="format 99"):
+        read_search(run[0].path)
+
+
+def test_latency_is_that_of_the_trials_it_names(run, document):
+    found = with_latency(document, run[1]).searches[0].latency[0]
+
+    [name] = found.trials
+    [variant] = [v for v in run[1].variants if name in v.trials]
+    assert found.p50_ns == variant.latency.p50_ns
+    assert found.max_ns == variant.latency.max_ns
+
+
+def test_the_headline_says_what_is_only_known_from_below():
+    assert headline(made_search_document()) == (
+        "eager over memif, constant 64 B: ndr 900 kpkt/s, pdr at least 1 Mpkt/s."
+    )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_terminal_has_every_bound_at_any_width(width, tmp_path, document):
+    console = Console(width=width, record=True, file=(tmp_path / "out").open("w"))
+
+    print_search(document, console, tmp_path / "report.html")
+
+    shown = console.export_text()
+    told = shown.partition("Report: ")[0]
+    assert [line for line in told.splitlines() if len(line.rstrip()) > width] == []
+    words = " ".join(told.split())
+    for said in ("900 kpkt/s", "1 Mpkt/s", "997 kpkt/s", "50 % of ndr", "no measure of any RFC"):
+        assert said in words
