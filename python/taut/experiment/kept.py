@@ -26,7 +26,7 @@ class Key(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A whole trial."""
+    """A trial that ended as planned, and where its records are."""
 
     folder: Path
     document: TrialDocument

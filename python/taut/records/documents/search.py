@@ -132,7 +132,7 @@ class SearchOfDevice:
 
 @dataclass(frozen=True)
 class SearchDocument:
-    """search.json."""
+    """The goals, what was found for each device and load, and by which trials."""
 
     goals: tuple[Goal, ...]
     searches: tuple[SearchOfDevice, ...]
