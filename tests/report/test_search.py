@@ -56,7 +56,7 @@ def test_the_page_opens_with_it_and_shows_loads_of_latency_alone(run, document, 
 
     assert page.index(headline(document)) < page.index("How much it carries")
     assert 'data-figure="bounds"' in page
-    assert "broke a goal" in page
+    assert "packets lost or late" in page
     assert "irregular: above, the generator was held up" in page
     assert "no measure of any RFC" in page
     assert "100 kpkt/s, 64 B</h2>" in page

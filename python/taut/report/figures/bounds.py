@@ -16,7 +16,7 @@ from taut.report.chart import (
 from taut.report.palette import DEVICE_TOKENS
 from taut.report.scene import Scene
 
-_KEPT, _BROKEN, _HELD_UP = "kept every goal", "broke a goal", "generator held up"
+_KEPT, _LOST, _HELD_UP = "nothing lost", "packets lost or late", "generator held up"
 _BOUNDS = ("lower bound", "upper bound")
 
 
@@ -26,9 +26,9 @@ class BoundsClosingIn:
     id = "bounds"
     question = "How did the search close in on what each device carries?"
     reading = (
-        "One mark a trial, at the load that was tried; lines are the bounds of a goal after it, "
-        "the lower one solid, the upper one dashed. A lower bound that falls, or an upper one that "
-        "rises, was contradicted by a later trial."
+        "One mark a trial, at the load that was tried, those far away at the edge; lines are the "
+        "bounds of a goal after it, the lower one solid, the upper one dashed. A lower bound that "
+        "falls, or an upper one that rises, was contradicted by a later trial."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -37,14 +37,13 @@ class BoundsClosingIn:
         lines = [line for one in scene.searches for line in _lines(one)]
         if not marks:
             return None
-        loads = [float(row["load_pps"]) for row in (*marks, *lines)]
+        loads = _shown([float(row["load_pps"]) for row in marks])
+        loads += [float(row["load_pps"]) for row in lines]
         labels = list(dict.fromkeys(str(line["of"]) for line in lines))
         tokens = {label: DEVICE_TOKENS[n % len(DEVICE_TOKENS)] for n, label in enumerate(labels)}
         x = alt.X("step:Q", axis=alt.Axis(title="trial", tickMinStep=1, grid=False))
         y = alt.Y("load_pps:Q", axis=_axis(loads), scale=_scale(loads))
-        shape = alt.Scale(
-            domain=[_KEPT, _BROKEN, _HELD_UP], range=["circle", "cross", "triangle-up"]
-        )
+        shape = alt.Scale(domain=[_KEPT, _LOST, _HELD_UP], range=["circle", "cross", "triangle-up"])
         tried = alt.Chart(column_data(marks)).encode(
             x=x,
             y=y,
@@ -56,7 +55,9 @@ class BoundsClosingIn:
                 alt.Tooltip("loss:Q", format=".4%", title="lost"),
             ],
         )
-        layers: list[Chart] = [tried.mark_point(size=36, opacity=0.55, color="@muted")]
+        layers: list[Chart] = [
+            tried.mark_point(size=30, opacity=0.6, strokeWidth=1.5, color="@muted")
+        ]
         if lines:
             bounds = alt.Chart(column_data(lines)).encode(
                 x=x,
@@ -74,7 +75,7 @@ class BoundsClosingIn:
 
 def _marks(one: SearchOfDevice) -> Iterator[Mark]:
     for number, step in enumerate(one.steps, 1):
-        outcome = _BROKEN if step.loss_ratio else _KEPT
+        outcome = _LOST if step.loss_ratio else _KEPT
         yield {
             "device": one.device,
             "step": number,
@@ -98,8 +99,15 @@ def _lines(one: SearchOfDevice) -> Iterator[Mark]:
                     }
 
 
+def _shown(loads: list[float]) -> list[float]:
+    """Leave out the first jumps, beside which the bounds would be one line."""
+    at = sorted(loads)
+    n_away = len(at) // 10
+    return at[n_away : len(at) - n_away]
+
+
 def _axis(loads: list[float]) -> alt.Axis:
-    axis = alt.Axis(title="load (pkt/s)", labelExpr="format(datum.value, '~s')", labelFlush=False)
+    axis = alt.Axis(title="load (pkt/s)", labelExpr="format(datum.value, '.4~s')", labelFlush=False)
     if is_wide(min(loads), max(loads)):
         axis["values"] = decades(min(loads), max(loads))
     else:
@@ -110,5 +118,6 @@ def _axis(loads: list[float]) -> alt.Axis:
 def _scale(loads: list[float]) -> alt.Scale:
     least, most = min(loads), max(loads)
     if is_wide(least, most):
-        return alt.Scale(type="log", domain=[least / 1.3, most * 1.3], nice=False)
-    return alt.Scale(zero=False, nice=True)
+        return alt.Scale(type="log", domain=[least / 1.3, most * 1.3], nice=False, clamp=True)
+    room = 0.1 * (most - least) or 0.01 * most
+    return alt.Scale(domain=[least - room, most + room], zero=False, nice=False, clamp=True)
