@@ -5,12 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from host_idle import idle_files
+from host_tree import tree
 from made_captures import made_pair, pcap_bytes, plant_loss, write_capture
 from taut.cli.main import run_command
 from taut.cli.reproduce_job import left_out
 from taut.core.binaries import find_binary_or_none
+from taut.host.host import Host
 from taut.reproduce.nfvi5g import NFVI5G
+from taut.reproduce.nfvi18 import NFVI18
 
+CPU = "/sys/devices/system/cpu"
 DATA = Path(__file__).parents[3] / "shared/data/hipnet21"
 
 needs_matcher = pytest.mark.skipif(
@@ -134,5 +139,20 @@ def test_a_soak_that_cannot_be_is_one_line_and_2(arguments, said, capsys):
 def test_who_is_not_root_is_told_what_is_left_out(monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
 
-    assert list(left_out(NFVI5G)) == ["trimmed"]
-    assert "root" in left_out(NFVI5G)["trimmed"]
+    missing = left_out(NFVI5G, Host())
+
+    assert list(missing) == ["trimmed"]
+    assert "root" in missing["trimmed"]
+
+
+@pytest.mark.parametrize(
+    ("files", "missing"),
+    [({}, ["c1"]), (idle_files(limit="2"), ["c1"]), (idle_files(), [])],
+    ids=["no idle states", "limited already", "deep"],
+)
+def test_a_depth_of_idle_that_changes_nothing_is_left_out(files, missing, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    found = left_out(NFVI18, tree(tmp_path, {f"{CPU}/online": "0-3\n"} | files))
+
+    assert [name for name in found if name in NFVI18.states] == missing
+    assert all("R19-now: nothing to change" in found[name] for name in missing)

@@ -74,8 +74,7 @@ def test_where_there_is_nothing_to_limit_a_line_says_so(
     host = tree(tmp_path, files)
 
     assert why_nothing(host, situation, state("R19-now")) == (
-        "host 'shallow' changes nothing here, it is measured as found: R19-now: nothing to change; "
-        f"the check says {why}"
+        f"R19-now: nothing to change; the check says {why}"
     )
 
 

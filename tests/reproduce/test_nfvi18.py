@@ -10,7 +10,7 @@ from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.reproduce.experiment import Section
 from taut.reproduce.in_states import TRIMMED
-from taut.reproduce.nfvi18 import DEVICES, NFVI18, RATES_PPS
+from taut.reproduce.nfvi18 import DEVICES, NFVI18, RATES_PPS, SHALLOW
 
 STATES = ("as found", "trimmed")
 MEDIANS_US = {
@@ -74,7 +74,7 @@ def test_quick_is_quick() -> None:
 
 
 def test_a_run_like_the_paper_has_its_shape() -> None:
-    table, shape, missing = compare(as_published())
+    table, _, shape, missing = compare(as_published())
 
     assert shape.outcome == "NFV-I 2018: 4 of 4 shapes as published"
     assert shape.rows[0][2] == "90 µs"
@@ -96,6 +96,27 @@ def test_what_is_not_built_is_said_in_its_row() -> None:
         assert by_row[key] == {"placement not built"}
 
 
+def test_the_maximum_is_told_by_how_deep_cores_may_sleep() -> None:
+    shallow = row("l2_interrupt", SHALLOW, 10_000.0)
+    shallow["latency_without_void_ns"] |= {"max": 61_500}
+
+    _, depths, *_ = compare([*as_published(), shallow])
+
+    assert depths.columns[-2:] == ("as deep as found", "C1 at most")
+    by_row = {line[:3]: line[3:] for line in depths.rows}
+    assert by_row["L2 forward", "interrupt", "10 kpkt/s"] == ("4500", "61.5")
+    assert by_row["L2 forward", "interrupt", "100 kpkt/s"] == ("4500", "not run")
+
+
+def test_the_depth_is_a_state_where_there_is_something_to_limit() -> None:
+    here = make_plan(parse_spec(NFVI18.spec_text(quick=True)))
+    guest = make_plan(parse_spec(NFVI18.spec_text(quick=True, without=[SHALLOW])))
+
+    assert {t.host.name for t in here.trials} == {"as found", "trimmed", SHALLOW}
+    assert {t.host.only for t in here.trials if t.host.name == SHALLOW} == {("R19-now",)}
+    assert {t.host.name for t in guest.trials} == {"as found", "trimmed"}
+
+
 def test_a_run_unlike_the_paper_says_so() -> None:
     rows = as_published()
     for changed in rows:
@@ -104,13 +125,13 @@ def test_a_run_unlike_the_paper_says_so() -> None:
         if changed["dut"] not in ("l2", "l2_veth"):
             changed["latency_without_void_ns"] |= {"p50": 500}
 
-    _, shape, _ = compare(rows)
+    *_, shape, _ = compare(rows)
 
     assert answers(shape) == ["no"] * 4
 
 
 def test_what_was_not_run_is_not_judged() -> None:
-    table, shape, _ = compare([])
+    table, _, shape, _ = compare([])
 
     assert answers(shape) == ["not run"] * 4
     assert {cell for line in table.rows for cell in line[4:8]} == {

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from taut.dut.drivers import DRIVERS
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.spec import parse_spec
 from taut.experiment.words import did_you_mean
+from taut.host.audit import find_situation
+from taut.host.host import Host
+from taut.host.situation import Waiting
+from taut.host.state import HostState, why_nothing
 from taut.records.documents.json_form import plain
 from taut.records.documents.published import PUBLISHED_FILE
 from taut.records.documents.results import Analysis
@@ -53,7 +58,7 @@ def plan_here(
 
     `soak_ns`: its soak of this length instead. InputError: none was published.
     """
-    missing = left_out(experiment)
+    missing = left_out(experiment, Host())
     if soak_ns is None:
         text: str | None = experiment.spec_text(quick=quick, without=list(missing))
     else:
@@ -81,7 +86,7 @@ def match_captures(experiment: PublishedExperiment, folder: Path, out: Path) -> 
     return analyse_pairs(find_pairs(folder), out, options, say, command_line=sys.argv)
 
 
-def left_out(experiment: PublishedExperiment) -> dict[str, str]:
+def left_out(experiment: PublishedExperiment, host: Host) -> dict[str, str]:
     """Say which optional devices and states of the host this machine cannot have, and why."""
     found = {}
     for device, driver in experiment.optional_devices().items():
@@ -89,5 +94,12 @@ def left_out(experiment: PublishedExperiment) -> dict[str, str]:
         if reason is not None:
             found[device] = reason
     if os.geteuid() != 0:
-        found |= dict.fromkeys(experiment.states, "changing the host needs root; run as root")
+        return found | dict.fromkeys(experiment.states, "changing the host needs root; run as root")
+    for state, remedy in experiment.depths.items():
+        # Which cores a run takes is not known yet: any but one, which does everything else.
+        situation = find_situation(host, waiting=frozenset(Waiting))
+        situation = replace(situation, cores=situation.online[1:])
+        reason = why_nothing(host, situation, HostState(state, only=(remedy,)))
+        if reason is not None:
+            found[state] = reason
     return found

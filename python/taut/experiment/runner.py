@@ -31,6 +31,7 @@ from taut.host.host import Host
 from taut.host.situation import Situation
 from taut.host.state import HostStates, describe_applied, refuse_applied, why_nothing
 from taut.host.writer import Writer
+from taut.records.documents.trial import CHANGES_NOTHING
 from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
 from taut.testbed.core_locks import busy_cores, measuring_on
@@ -182,8 +183,8 @@ def measuring(
 def states_without_effect(plan: Plan, host: Host, situation: Callable[[], Situation]) -> list[str]:
     """Say of each state that is no other than the host as found why it is not."""
     states = [one.state for one in plan.spec.host if not one.is_as_found]
-    said = (why_nothing(host, situation(), state) for state in states)
-    return [why for why in said if why is not None]
+    said = ((state.name, why_nothing(host, situation(), state)) for state in states)
+    return [f"host {name!r} {CHANGES_NOTHING}: {why}" for name, why in said if why is not None]
 
 
 @contextmanager

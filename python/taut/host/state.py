@@ -24,7 +24,7 @@ from taut.host.undo import UndoReport, undo
 from taut.host.verify import Standing, verify
 from taut.host.writer import Writer
 from taut.records.documents.manifest import Applied
-from taut.records.documents.trial import AS_FOUND, CHANGES_NOTHING, InForce
+from taut.records.documents.trial import AS_FOUND, InForce
 
 _WAITING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -157,8 +157,7 @@ def why_nothing(host: Host, situation: Situation, state: HostState) -> str | Non
     plan = plan_state(host, situation, state)
     if wishes_of(plan, state):
         return None
-    why = "; ".join(plan.notes) or "nothing of it is due"
-    return f"host {state.name!r} {CHANGES_NOTHING}: {why}"
+    return "; ".join(plan.notes) or "nothing of it is due"
 
 
 def wishes_of(plan: Plan, state: HostState = FOUND) -> list[Wish]:

@@ -66,6 +66,11 @@ class PublishedExperiment(Protocol):
         """States of the host that are entered for it, which only root can do."""
         return ()
 
+    @property
+    def depths(self) -> Mapping[str, str]:
+        """Those of its states that are no more than one remedy, which may find nothing to do."""
+        return {}
+
     def optional_devices(self) -> Mapping[str, str]:
         """Give devices that may be missing, and the driver of each."""
         return {}

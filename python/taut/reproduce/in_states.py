@@ -29,6 +29,11 @@ def host_tables(without: Sequence[str]) -> list[str]:
     return [f'[[host]]\nname = "{AS_FOUND}"', f'[[host]]\nname = "{TRIMMED}"\n{profile}']
 
 
+def remedy_table(name: str, remedy: str) -> str:
+    """Write a state of the host that is one remedy as TOML."""
+    return f'[[host]]\nname = "{name}"\nonly = ["{remedy}"]'
+
+
 def device_table(
     name: str, driver: str, nf: Sequence[str] = (), link: str | None = None, wait: str | None = None
 ) -> str:
