@@ -58,8 +58,9 @@ ON_A_TREE = {
 }
 # These read, and write no more than files, so that they may run beside others.
 READS = (
-    *("taut check ", "taut report ", "taut compare ", "taut analyze ", "taut reproduce hipnet21 "),
-    *("taut search ", "taut explain runs/", "taut init", "taut runs", "taut completion "),
+    *("taut check ", "taut report ", "taut compare ", "taut trend ", "taut search "),
+    *("taut analyze ", "taut reproduce hipnet21 ", "taut init", "taut runs", "taut completion "),
+    *("taut explain runs/",),
     *("taut host audit", "taut host plan", "taut host lint", "taut host cmdline"),
 )
 # Run elsewhere, for they take long: the file, and how. Here they are parsed.

@@ -85,7 +85,10 @@ HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "altair", "vl_convert", "jinja2"
 # What works on a run, an experiment or this machine; a help needs none of it.
 WORKS = ("analysis", "explain", "experiment", "report", "host.checks", "testbed", "trim")
 LIGHT = (*HEAVY, "rich", "pydantic", *(f"taut.{name}" for name in WORKS))
-MEASURING = ("quick", "init", "run", "reproduce", "analyze", "explain", "report", "compare", "trim")
+MEASURING = (
+    *("quick", "init", "run", "reproduce", "analyze"),
+    *("explain", "report", "compare", "trend", "trim"),
+)
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,13 @@ def test_compare(runs: Path, terminal: Terminal) -> None:
 
 
 @pytest.mark.usefixtures("analysed")
+def test_trend(runs: Path, terminal: Terminal) -> None:
+    pair = [str(runs / name) for name in ("first", "second")]
+
+    terminal.assert_fits(lambda: run_command(["trend", *pair]))
+
+
+@pytest.mark.usefixtures("analysed")
 def test_runs(runs: Path, terminal: Terminal) -> None:
     terminal.assert_no_word_is_broken(lambda: run_command(["runs", str(runs)]))
 

@@ -12,7 +12,7 @@ from taut.core.errors import InputError
 from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.trim import TRIM_FILE
 from taut.records.rundir import RunDirectory
-from taut.report import html
+from taut.report import page
 from taut.report import trim as report
 from taut.report.html import write_html
 from taut.trim.bench import Repetition
@@ -100,7 +100,7 @@ def analysed(tmp_path_factory):
 @pytest.fixture
 def _no_script(monkeypatch):
     """Neither is the library for the browser needed where there is none."""
-    monkeypatch.setattr(html, "javascript", lambda: "")
+    monkeypatch.setattr(page, "javascript", lambda: "")
 
 
 def page_of(analysed, document, out):

@@ -35,6 +35,7 @@ SECTIONS = {
         "report": "write one report of runs, and analyse those that are not yet",
         "check": "judge a run by what is asked of it: pass, fail, or not shown",
         "compare": "compare two runs: relative improvement per percentile, and whether it is shown",
+        "trend": "follow one experiment over many runs: since which run does a median differ?",
     },
     "Change": {
         "trim": "find out which settings of this host make the tail shorter, and prove it",

@@ -1,17 +1,13 @@
 """The report: one HTML file that opens offline; where asked, every figure as SVG and PNG too."""
 
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from taut.analysis.compare import Comparison
 from taut.analysis.judging import Judged, judge_run, required_by
@@ -24,7 +20,6 @@ from taut.core.files import write_whole
 from taut.core.percentiles import SUPPORT
 from taut.core.timings import stage
 from taut.records.documents.audit import AuditDocument
-from taut.records.documents.json_form import JsonObject
 from taut.records.documents.manifest import Manifest
 from taut.records.documents.published import PublishedTable
 from taut.records.documents.results import (
@@ -46,11 +41,11 @@ from taut.report import (
     search,
     trim,
 )
-from taut.report.chart import as_spec, javascript, write_images
+from taut.report.chart import as_spec, write_images
 from taut.report.conditions import Conditions, conditions_of
-from taut.report.figure import Figure
 from taut.report.figures import FIGURES
-from taut.report.palette import VARIABLES, css_name, resolve, style_sheet
+from taut.report.page import Drawn, assets, sentence, templates
+from taut.report.palette import css_name
 from taut.report.published import outcome_words, read_published
 from taut.report.run_names import letters, run_names, trial_names
 from taut.report.run_warnings import Warned, folded, lines_of, warnings_of
@@ -59,15 +54,6 @@ from taut.report.scene import Scene, make_scenes
 # Loads after the first only have these figures, folded: the file must stay small.
 _FIGURES_OF_OTHER_LOADS = ("trimmed", "improvement", "percentiles", "tail_by_cause", "histogram")
 _WORST_EPISODES = 20
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A figure of the report."""
-
-    id: str
-    figure: Figure
-    spec: JsonObject
 
 
 @dataclass(frozen=True)
@@ -143,7 +129,7 @@ def _page(
     unreadable = [why for _, _, why in (*trims, *searches) if why]
     others = [*unreadable, *(compared.warnings if compared else ())]
     warnings = _warnings(sections, runs, names, others)
-    page = _templates().get_template("report.html.j2")
+    page = templates().get_template("report.html.j2")
     return page.render(
         version=metadata.version("taut"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -179,61 +165,8 @@ def _page(
         episodes=_episodes(runs, of_trials),
         outcome_words=outcome_words,
         css_name=css_name,
-        css=Markup(style_sheet() + _asset("report.css")),  # noqa: S704 our own text
-        script=Markup(_asset("report.js")),  # noqa: S704 our own file
-        vega=Markup(javascript() if sections else ""),  # noqa: S704 a library, "</script" escaped
-        data=_json({d.id: resolve(d.spec, VARIABLES) for s in sections for d in s.figures}),
+        **assets([d for section in sections for d in section.figures]),
     )
-
-
-@cache
-def _templates() -> Environment:
-    """The templates; each is compiled once, however many reports a process writes."""
-    environment = Environment(
-        loader=PackageLoader("taut.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "time": _time,
-        "count": cells.count,
-        "commands": _sentence,
-        "slug": _slug,
-        "class_row": captures.class_row,
-        "content_rows": captures.content_rows,
-        "open_words": captures.open_words,
-        "position_words": captures.position_words,
-    }
-    return environment
-
-
-def _asset(name: str) -> str:
-    return resources.files("taut.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _json(document: object) -> Markup:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 escaped above
-
-
-def _time(ns: float | None) -> str:
-    """A number stays with its unit."""
-    return cells.time(ns).replace(" ", "\u00a0")
-
-
-def _sentence(text: str) -> Markup:
-    """A number and its unit stay on one line; what stands between backticks is a command."""
-    kept = re.sub(r"(\d) (?=[µmn]?s\b|%)", "\\1\u00a0", text)
-    commands = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(kept)))
-    return Markup(commands)  # noqa: S704 escaped above
-
-
-def _slug(words: str) -> str:
-    """Give a heading's name in links."""
-    return re.sub("[^a-z0-9]+", "-", words.lower()).strip("-")
 
 
 @dataclass(frozen=True)
@@ -262,7 +195,7 @@ def _run(run: RunDirectory, analysis: Analysis, name: str, folder: str) -> _Run:
         name=name,
         path=run.path,
         folder=folder,
-        verdict=_sentence(analysis.verdict),
+        verdict=sentence(analysis.verdict),
         trials=analysis.trials,
         names=headings(analysis.trials),
         failed=[t for t in analysis.trials if not t.is_whole],

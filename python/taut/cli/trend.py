@@ -1,0 +1,92 @@
+"""`taut trend RUN...`: one experiment over time: medians and tails, and where a median stepped."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taut.cli.options import ImagesOption, JsonOption
+from taut.core.errors import InputError
+from taut.records.documents.manifest import MANIFEST_FILE
+
+EXAMPLES = (
+    "taut trend runs",
+    "taut trend runs/first runs/second --out trend.html",
+)
+
+
+def trend(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Run directories of one experiment, or a folder of them."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write an HTML page here.")
+    ] = None,
+    images: ImagesOption = False,
+    without_void: Annotated[
+        bool,
+        typer.Option("--without-void", help="Leave out packets the generator itself held up."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Follow one experiment over many runs: what changed, and since which run a median differs."""
+    if images and out is None:
+        raise InputError("--images: they lie beside a page; give its file with --out")
+    paths = list(_run_paths(runs))
+    _check(paths)
+    # Here, not above: `-h` needs none of it.
+    from rich.console import Console
+
+    from taut.analysis.pairing import read_analysis
+    from taut.analysis.trend import trend_of
+    from taut.records.documents.json_form import plain
+    from taut.records.rundir import RunDirectory
+    from taut.report.run_names import run_names
+    from taut.report.trend import changes_of, document, print_trend
+    from taut.report.trend_page import write_trend
+
+    directories = [RunDirectory(path) for path in paths]
+    for run in directories:
+        run.some_trials()
+    directories.sort(key=lambda run: (run.manifest().started_utc, str(run.path)))
+    analysed = []
+    for run in directories:
+        with Console(stderr=True).status(f"reading {run.path}"):
+            analysed.append((run, read_analysis(run)))
+    names = run_names(analysed)
+    found = trend_of(analysed, names, without_void=without_void)
+    changes = changes_of(analysed, names)
+    if out is not None:
+        write_trend(found, changes, out, images=images)
+    if as_json:
+        json.dump(plain(document(found, changes, out)), sys.stdout)
+        sys.stdout.write("\n")
+    else:
+        print_trend(found, changes, Console(), out)
+
+
+def _run_paths(named: Sequence[Path]) -> Iterator[Path]:
+    """Give run directories; for a folder of them those in it. A path that is no folder as it is."""
+    for path in named:
+        inside = sorted(manifest.parent for manifest in path.glob(f"*/{MANIFEST_FILE}"))
+        yield from inside if inside and not (path / MANIFEST_FILE).is_file() else [path]
+
+
+def _check(paths: Sequence[Path]) -> None:
+    """InputError: fewer than two runs, or one of them twice."""
+    if len(paths) < 2:
+        raise InputError(
+            f"{paths[0]}: one run, or a folder without any; a trend takes two and more, "
+            "`taut runs` lists what there is"
+        )
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise InputError(f"{path}: the same run twice; name each once")
+        seen.add(path.resolve())

@@ -1,0 +1,73 @@
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from made_run import VARIANTS, make_run
+from taut.cli.main import run_command
+
+N_RUNS = 8
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight nights of one device, the names in another order than the nights."""
+    folder = tmp_path_factory.mktemp("nights")
+    for night in range(N_RUNS):
+        trial = replace(VARIANTS[1].trial, n_packets=2_000, n_cold=100, seed=night + 1)
+        path = make_run(
+            folder / f"n{N_RUNS - night}", (replace(VARIANTS[1], trial=trial),), repetitions=1
+        )
+        manifest = json.loads((path / "manifest.json").read_text())
+        manifest["started_utc"] = f"2026-11-{night + 1:02}T00:00:00+00:00"
+        manifest["taut"] = {"version": "0.1" if night < 5 else "0.2"}
+        (path / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def test_the_verdict_comes_first_and_runs_in_the_order_of_their_time(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["trend", str(folder)]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "No step shown in the median of 8 runs."
+    assert [line.split()[0] for line in lines if re.match(r"n\d  ", line)] == [
+        f"n{N_RUNS - night}" for night in range(N_RUNS)
+    ]
+    assert "changed with n3: taut: 0.1 → 0.2" in lines
+
+
+def test_json_is_one_document_and_out_a_page(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "trend.html"
+
+    assert run_command(["trend", str(folder), "--json", "--out", str(page)]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["format"] == 1
+    assert document["report"] == str(page)
+    assert [run["name"] for run in document["runs"]][-1] == "n1"
+    changed = [run["changed"] for run in document["runs"] if run["changed"]]
+    assert changed == [[{"name": "taut", "before": "0.1", "after": "0.2"}]]
+    [series] = document["series"]
+    assert len(series["figures_ns"]["p50"]) == N_RUNS
+    text = page.read_text(encoding="utf-8")
+    assert text.index('class="verdict"') < text.index('<figure id="over-runs-1">')
+    assert "taut: 0.1 → 0.2" in text
+
+
+def test_another_experiment_among_them_is_one_line_and_2(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_run(tmp_path / "other", VARIANTS[3:4], repetitions=1)
+
+    assert run_command(["trend", str(folder / "n1"), str(other)]) == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "different experiments: no device under the same load is in both" in err
+    assert err.count("\n") == 1
