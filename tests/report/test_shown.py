@@ -1,15 +1,22 @@
 """What a browser shows of reports, from a phone to a wide screen, in light and in dark."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from browser import WIDTHS, look, needs_browser, wrong_in
+from made_documents import made_analysis, made_result, made_variant
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.compare import compare_runs
+from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import analyse_run
+from taut.analysis.trend import trend_of
+from taut.records.documents.trend import ConditionChanged, RunOfTrend
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
+from taut.report.trend import Changes
+from taut.report.trend_page import write_trend
 
 pytestmark = needs_browser
 
@@ -51,7 +58,26 @@ def captured(path: Path):
     return run, analyse_run(run)
 
 
-@pytest.fixture(params=["a run", "captures", "a comparison", "two runs"])
+def over_time(out: Path) -> Path:
+    """Forty runs of a device whose median steps, and the condition that changed with it."""
+    names = [f"nightly-{night:03}" for night in range(40)]
+    levels = [1000 + night % 7 + 300 * (night >= 20) for night in range(40)]
+    runs = [made_run_of(name, level) for name, level in zip(names, levels, strict=True)]
+    told = [RunOfTrend(name, f"runs/{name}", "", ()) for name in names]
+    changed = ConditionChanged("taut", "0.1.0 (0123456789ab)", "0.2.0 (ba9876543210, modified)")
+    told[20] = replace(told[20], changed=(changed,))
+    write_trend(trend_of(runs, names), Changes(told, ["notes", "energy"]), out)
+    return out
+
+
+def made_run_of(name: str, p50_ns: int) -> AnalysedRun:
+    latency = {"p50": p50_ns, "p99": 3 * p50_ns}
+    trial = made_result(latency_ns=latency)
+    row = made_variant(trials=[trial.name], latency_ns=latency)
+    return RunDirectory(Path(name)), made_analysis((trial,), (row,))
+
+
+@pytest.fixture(params=["a run", "captures", "a comparison", "two runs", "a trend"])
 def report(request, tmp_path):
     out = tmp_path / "report.html"
     if request.param == "a run":
@@ -59,6 +85,8 @@ def report(request, tmp_path):
     if request.param == "captures":
         return write_html([captured(tmp_path / "captured")], out)
     runs = request.getfixturevalue("two_runs")
+    if request.param == "a trend":
+        return over_time(out)
     return write_html(runs, out, compare_runs(*runs) if request.param == "a comparison" else None)
 
 

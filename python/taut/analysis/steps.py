@@ -24,8 +24,10 @@ import numpy.typing as npt
 LEAST_RUNS = 5
 """Fewer runs are not searched for steps."""
 
-_ORDERS = 499
-_AS_CLEAR = 0.02
+_ORDERS = 999
+_BY_LUCK = 0.002
+"""The share of other orders of what is left that may have a contrast as large."""
+_AS_CLEAR = 0.01
 """The share of other orders of the values themselves that may have a step as clear."""
 _SEED = 20
 _FAR = 3.0
@@ -92,8 +94,12 @@ def _place(values: Floats) -> int | None:
     # Another step of a side is no luck: each side is split once more before its rest is taken.
     rests = np.concatenate([_rest(part) for side in sides for part in _split(side)])
     luck = _worth(np.concatenate([_rest(side) for side in sides])) * _greatest_by_luck(rests)
-    as_clear = np.mean(_greatest_by_luck(pulled) >= found[at - 1])
-    return at if found[at - 1] > luck.max() and as_clear <= _AS_CLEAR else None
+    as_clear = _greatest_by_luck(pulled)
+    is_step = (
+        np.mean(luck >= found[at - 1]) <= _BY_LUCK
+        and np.mean(as_clear >= found[at - 1]) <= _AS_CLEAR
+    )
+    return at if is_step else None
 
 
 def _split(side: Floats) -> list[Floats]:

@@ -21,8 +21,8 @@ from taut.report.paragraph import INDENT, print_paragraph, print_whole
 COLUMNS = ("run", *FIGURES, "step")
 LEGEND = (
     "Each number is the median over the repetitions of a run. Steps are looked for in the "
-    "logarithm of the p50 of each device by itself: about one unchanged series in fifty shows one, "
-    "more where the machine drifts. A step is suspected until it is found without the newest run, "
+    "logarithm of the p50 of each device by itself: fewer than one unchanged series in a hundred "
+    "shows one, more where the machine drifts. A step is suspected until it is found without the newest run, "
     "too. What changed with a run is not thereby its cause."
 )
 
@@ -96,12 +96,8 @@ def csit_words(series: SeriesOfTrend, names: Sequence[str]) -> str:
 
 def always_words(changes: Changes) -> str:
     """Name the conditions that no run is told by."""
-    if not changes.always:
-        return "Each run beside the one before it."
-    return (
-        f"Each run beside the one before it. Left out, as every other run has another one or "
-        f"more do: {', '.join(changes.always)}."
-    )
+    left_out = f"; left out is what changes all the time: {', '.join(changes.always)}"
+    return f"What changed: each run beside the one before it{left_out if changes.always else ''}."
 
 
 def changes_by_run(changes: Changes) -> list[tuple[str, Sequence[ConditionChanged]]]:
@@ -130,6 +126,7 @@ def print_trend(
         told = f"{spread_words(series)} {csit_words(series, trend.names)}"
         print_paragraph(console, told, style="dim")
     print_paragraph(console, LEGEND, style="dim")
+    print_paragraph(console, always_words(changes), style="dim")
     for warning in trend.warnings:
         print_paragraph(console, f"! {warning}", hanging="  ", style="yellow")
     others = {run.name for run in changes.runs} - stepped
