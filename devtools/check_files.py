@@ -81,7 +81,7 @@ WITHOUT_TYPE = {
     "python/taut/records/documents/json_form.py": "the edge: its callers parse what it reads",
     "python/taut/core/files.py": "write_json itself: its callers are looked at",
     "python/taut/report/vega.py": "a chart of Vega-Lite, which has a schema of its own",
-    "python/taut/report/html.py": "the same charts, inside the page",
+    "python/taut/report/page.py": "the same charts, inside the page",
     "python/taut/host/journal_lines.py": "a sum over the keys stands among them",
     "python/taut/analysis/results.py": "summary.json is an Analysis without its trials",
     "python/taut/self_test/measurer.py": "the three keys of trial.json that explain asks for",

@@ -66,7 +66,7 @@ class Trend:
 
 
 def title(series: SeriesOfTrend) -> str:
-    """Name a series."""
+    """Name a series by its device, or as the floor, and its load."""
     return f"{series.label} at {series.load}"
 
 

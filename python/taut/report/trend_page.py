@@ -20,8 +20,6 @@ from taut.report.trend_figure import OverRuns
 
 @dataclass(frozen=True)
 class Section:
-    """One load."""
-
     title: str
     series: Sequence[SeriesOfTrend]
     figures: Sequence[Drawn]
