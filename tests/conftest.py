@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import servers
+from documents_by_schema import check_folders
 from skips import fail_unless_allowed
 from stages import STAGES, comes_first, company_of, may_hold, stage_of
 from taut.core.binaries import BINARIES, find_binary_or_none
@@ -72,6 +73,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             (kept if _stage(item) == asked and not is_left_out else others).append(item)
         items[:] = kept
         config.hook.pytest_deselected(items=others)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Hold the documents that a test left to their schemas."""
+    yield
+    check_folders(getattr(item, "funcargs", {}))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -24,7 +24,6 @@ from taut.core.files import write_whole
 from taut.core.version import taut_version
 from taut.host.host import Host
 from taut.host.journal_lines import (
-    FORMAT,
     Contents,
     Entry,
     Kept,
@@ -34,6 +33,7 @@ from taut.host.journal_lines import (
     make_line,
 )
 from taut.records.documents.journal import (
+    JOURNAL_FORMAT,
     HeaderRecord,
     JournalRecord,
     SettledRecord,
@@ -120,7 +120,7 @@ class Journal:
         header = HeaderRecord(
             generation=generation,
             n_changes=len(entries),
-            format=FORMAT,
+            format=JOURNAL_FORMAT,
             taut=taut_version(),
             utc=datetime.now(UTC).isoformat(timespec="seconds"),
         )

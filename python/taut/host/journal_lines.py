@@ -11,6 +11,7 @@ from taut.core.errors import InputError
 from taut.host.setting import Setting
 from taut.host.settings import KINDS
 from taut.records.documents.journal import (
+    JOURNAL_FORMAT,
     RECORDS,
     ChangeRecord,
     HeaderRecord,
@@ -24,7 +25,6 @@ from taut.records.documents.journal import (
 )
 from taut.records.documents.json_form import JsonObject, parse, plain_object
 
-FORMAT = 2
 _NO_WRITING = 1
 """The format of journals without `writing` lines."""
 
@@ -107,8 +107,9 @@ class Reader:
     def _take(self, record: JournalRecord) -> None:
         match record:
             case HeaderRecord():
-                if record.format not in (_NO_WRITING, FORMAT):
-                    raise ValueError(f"format {record.format}, this taut knows up to {FORMAT}")
+                if record.format not in (_NO_WRITING, JOURNAL_FORMAT):
+                    known = f"this taut knows up to {JOURNAL_FORMAT}"
+                    raise ValueError(f"format {record.format}, {known}")
                 self.formats[record.generation] = record.format
                 self.n_changes[record.generation] = record.n_changes
             case ChangeRecord():

@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 
 from taut.records.documents.json_form import JsonObject
 
+JOURNAL_FORMAT = 2
+
 
 @dataclass(frozen=True)
 class HeaderRecord:

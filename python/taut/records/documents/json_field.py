@@ -92,6 +92,12 @@ def _is_required(field: DataclassField[object]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
+def default_format(kind: type) -> int | None:
+    """Give the `format` that a document is written with; None: it has none."""
+    formats = (field.default for field in fields(kind) if field.name == "format")
+    return next((found for found in formats if isinstance(found, int)), None)
+
+
 def inline_kind(field: JsonField) -> type:
     """Give the document that stands inline, of `X` and of `X | None`."""
     kind = next(a for a in (*get_args(field.hint), field.hint) if isinstance(a, type))

@@ -251,7 +251,7 @@ def _object_reader(kind: type) -> _Reader:
             return value  # Read before, or made here.
         if not isinstance(value, Mapping):
             raise _Wrong("an object", value)
-        return _read_object(kind, value, _keys_of(kind))
+        return _read_object(kind, value, keys_of(kind))
 
     return read
 
@@ -283,12 +283,12 @@ def _read_object(kind: type, value: Mapping[str, object], taken: frozenset[str])
     return made
 
 
-def _keys_of(kind: type) -> frozenset[str]:
+def keys_of(kind: type) -> frozenset[str]:
     """Every key that a field of a document, or of one inline in it, has."""
     found: set[str] = set()
     for field in fields_of(kind):
         if field.is_inline:
-            found |= _keys_of(inline_kind(field))
+            found |= keys_of(inline_kind(field))
         elif not field.is_rest:
             found.add(field.key)
     return frozenset(found)
