@@ -38,6 +38,10 @@ _MOST_DIGITS = (1 << 64) - 1
 _RATE_DIGITS = 15
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,12})?) *%")
 _RATE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) *([kKMG]?)(pps|pkt/s|p/s|bps|bit/s)")
+DURATION_PATTERN = rf"^ *(?:{_DURATION.pattern}|{_ZERO.pattern}) *$"
+RATE_PATTERN = rf"^ *{_RATE.pattern} *$"
+SHARE_PATTERN = rf"^ *(?:{_SHARE.pattern}|[0-9.eE+-]+) *$"
+"""For JSON Schemas: what has the form of a duration, of a rate, and of a share."""
 
 # What the data plane can send (dataplane/traffic/rate.c): a packet a nanosecond, one in 1000 s.
 _MOST_PPS = 1e9

@@ -27,11 +27,19 @@ class GoalSpec(Model):
 
     name: Name
     loss: Share | None = Field(default=None, lt=1)
-    within_ns: TrialNs | None = Field(default=None, alias="within")
-    share: Share | None = Field(default=None, gt=0)
+    within_ns: TrialNs | None = Field(
+        default=None, alias="within", description="a packet later than this counts as lost"
+    )
+    share: Share | None = Field(
+        default=None, gt=0, description="how many packets must be in time; goes with within"
+    )
     exceed: Share = Field(default=0.5, lt=1)
     width: Share = Field(default=0.005, gt=0, lt=1)
-    first_trial_ns: TrialNs | None = Field(default=None, alias="first_trial")
+    first_trial_ns: TrialNs | None = Field(
+        default=None,
+        alias="first_trial",
+        description="a trial's length at the beginning; left out: as trial",
+    )
     trial_ns: TrialNs = Field(default=_SECOND_NS, alias="trial")
     sum_ns: TrialNs | None = Field(default=None, alias="sum")
 

@@ -2,35 +2,38 @@
 
 A file (examples/ has whole ones):
 
-    name = "first-look"          # [a-z0-9_.-]
+    name = "first-look"          # letters, digits, _, . and -
     seed = 1                     # of the order and of every schedule
-    repetitions = 3
-    duration = "10s"             # measured time of a trial; or count = 1_000_000 packets
+    repetitions = 3              # of every trial; the run is the unit of a claim
+    duration = "10s"             # measured time of a trial
+    # count = 1_000_000          # instead of a duration: packets of a trial
     warm_up = "1s"               # before it, reported apart ("cold")
     deadline = "1s"              # a packet later than this after its sending is lost
+    gap_threshold = "5us"        # a longer pause of the generator's loop is a gap, and told
     record = "auto"              # all | tail | none | auto: all up to 1 Mpkt/s, else none
     trace = "auto"               # continuous | tail | off | auto: what the kernel did on the cores
-    order = "interleaved"        # or "listed"
+    order = "interleaved"        # trials of all devices in turn; or "listed"
     floor = true                 # measure the instrument over each link kind that is used
 
-    [cores]                      # numbers, or "auto"
-    generator = 0
-    device = 1
-    writer = 0
+    [cores]                      # which core does what; left out, taut chooses
+    generator = 0                # its number, or "auto"
+    device = 1                   # likewise
+    writer = 0                   # likewise: where records are written to disk
 
     [[device]]
-    driver = "taut_forward"      # what runs; `name` tells two of one driver apart
-    name = "buffered"
+    driver = "taut_forward"      # what runs
+    name = "buffered"            # the driver's when left out; tells two of one driver apart
     link = "memif"               # the driver's first choice when left out
-    placement = "bare"
-    options = { transmit = "buffered:32,100us" }
+    placement = "bare"           # where it runs: on the host itself
+    options = { transmit = "buffered:32,100us" }  # of the driver
 
     [[host]]                     # states of the machine, measured in turn; left out: as it is
-    name = "as found"            # nothing is changed
+    name = "as found"            # as tables call it; nothing more: nothing is changed
 
     [[host]]
     name = "trimmed"
-    profile = "recommended"      # as `taut host apply` takes it; or only = ["R24", "K04"]
+    profile = "recommended"      # as `taut host apply` takes it
+    # only = ["R24", "K04"]      # instead of a profile: checks or remedies
     without = ["R06"]            # checks or remedies to leave out
 
     [[traffic]]
@@ -38,9 +41,9 @@ A file (examples/ has whole ones):
     schedule = "burst"           # constant | jittered | poisson | burst
     options = { size = 32 }      # of the schedule
     frames = [64, "imix"]        # Ethernet frame with FCS, bytes
-    rates = ["100kpps", "50Mbps"]
+    rates = ["100kpps", "50Mbps"]  # each is a load of its own
     rate_layer = "l2"            # what a rate in bit/s counts: l2 the frame, l1 the wire too
-    flows = 1
+    flows = 1                    # UDP source ports, in turn
     both = false                 # load both directions
     devices = ["*"]              # which devices get this load (patterns over names)
     trace = "off"                # this load is not traced, whatever the others are
@@ -66,7 +69,7 @@ A file (examples/ has whole ones):
     loss = "= 0"
     profile = "urllc:within=1ms" # as --profile takes them; or a list of them
 
-    [links.pci]                  # options of a link kind: here, which ports are wired
+    [links.pci]                  # options of a link kind; of pci, which ports are wired
     generator = ["0000:3b:00.0", "0000:3b:00.1"]
 
 A trial is one device under one load once, in one state of the host: host x device x traffic x frame
