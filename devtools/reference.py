@@ -16,10 +16,12 @@ from pydantic import BaseModel
 from taut.analysis.metrics import METRICS
 from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
+from taut.experiment.schema import experiment_schema
 from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
 from taut.host.check import State
 from taut.host.checks import CHECKS
+from taut.records.documents.catalogue import CATALOGUE
 from taut.report.figures import FIGURES
 from taut.testbed.links import LINKS
 
@@ -107,6 +109,37 @@ def python_tables() -> Iterator[str]:
     yield from table("Figures", FIGURES, lambda f: (f.id, f.question))
     yield from causes()
     yield from host_checks()
+    yield from experiment_keys()
+    yield "## Documents (`taut schema NAME`)\n"
+    yield "| name | version | where |"
+    yield "|---|---|---|"
+    for of in CATALOGUE:
+        yield f"| {of.name} | {of.format} | {cell(of.where)} |"
+    yield ""
+
+
+def experiment_keys() -> Iterator[str]:
+    """Every key of an experiment's file, table by table; options of drivers stand with these."""
+    schema = experiment_schema(None)
+    yield "## The experiment's file (`taut schema experiment`)\n"
+    yield "| key | default | |"
+    yield "|---|---|---|"
+    yield from keys_of(schema, "")
+    for key, value in schema["properties"].items():
+        name = value.get("items", value).get("$ref", "").removeprefix("#/$defs/")
+        if name:
+            head = f"[[{key}]]" if "items" in value else f"[{key}]"
+            yield from keys_of(schema["$defs"][name], f"{head} ")
+    yield ""
+
+
+def keys_of(table: dict[str, Any], head: str) -> Iterator[str]:
+    """Rows of one table of the experiment's file."""
+    for key, value in table["properties"].items():
+        default = "required" if key in table.get("required", []) else ""
+        if isinstance(value.get("default"), str | int | list) and value["default"] != []:
+            default = f"`{json.dumps(value['default'])}`"
+        yield f"| `{head}{key}` | {default} | {cell(value['description'])} |"
 
 
 def causes() -> Iterator[str]:

@@ -60,7 +60,7 @@ ON_A_TREE = {
 READS = (
     *("taut check ", "taut report ", "taut compare ", "taut trend ", "taut search "),
     *("taut analyze ", "taut reproduce hipnet21 ", "taut init", "taut runs", "taut completion "),
-    *("taut explain runs/",),
+    *("taut explain runs/", "taut schema"),
     *("taut host audit", "taut host plan", "taut host lint", "taut host cmdline"),
 )
 # Run elsewhere, for they take long: the file, and how. Here they are parsed.

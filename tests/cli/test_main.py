@@ -87,7 +87,7 @@ WORKS = ("analysis", "explain", "experiment", "report", "host.checks", "testbed"
 LIGHT = (*HEAVY, "rich", "pydantic", *(f"taut.{name}" for name in WORKS))
 MEASURING = (
     *("quick", "init", "run", "reproduce", "analyze"),
-    *("explain", "report", "compare", "trend", "trim"),
+    *("explain", "report", "compare", "trend", "trim", "schema"),
 )
 
 

@@ -68,7 +68,8 @@ def test_an_experiment_that_a_page_tells_to_trim_can_be(line: str) -> None:
 
 def parsed(line: str) -> click.Context:
     """What a line's command is told; nothing is started."""
-    words = [word for word in shlex.split(line)[1:] if word != "&"]
+    told = line.partition(" '>' ")[0]  # a redirection is the shell's
+    words = [word for word in shlex.split(told)[1:] if word != "&"]
     command: click.Command | None = TAUT
     while isinstance(command, click.Group):
         name = words.pop(0)

@@ -18,6 +18,12 @@ EXPERIMENT = """\
 #
 #     taut run {file} --dry-run     # the trials, their time and disk
 #     taut run {file}
+#
+# Editors that know TOML complete keys and mark mistakes, with the schema beside this file
+#
+#     taut schema experiment > experiment.schema.json
+#
+# and "#:schema ./experiment.schema.json" as the file's first line.
 
 name = "{name}"
 seed = 1                      # of the order and of every schedule

@@ -36,6 +36,7 @@ SECTIONS = {
         "check": "judge a run by what is asked of it: pass, fail, or not shown",
         "compare": "compare two runs: relative improvement per percentile, and whether it is shown",
         "trend": "follow one experiment over many runs: since which run does a median differ?",
+        "schema": "print what an experiment's file or a document may hold, as a JSON Schema",
     },
     "Change": {
         "trim": "find out which settings of this host make the tail shorter, and prove it",
