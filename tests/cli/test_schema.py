@@ -1,11 +1,13 @@
 """`taut schema`: which there are, and each as JSON that names its document."""
 
 import json
+import subprocess
 
 import pytest
 
+from documents_by_schema import validator_of
 from taut.cli.main import run_command
-from taut.core.binaries import BINARIES, find_binary_or_none
+from taut.core.binaries import BINARIES, find_binary, find_binary_or_none
 from taut.records.documents.catalogue import CATALOGUE
 
 NAMES = ("experiment", *(of.name for of in CATALOGUE))
@@ -58,3 +60,23 @@ def test_without_the_generator_any_schedule_may_be_named(
     text = json.dumps(schema("experiment", capsys))
 
     assert "frames in a train" not in text
+
+
+def test_what_a_command_prints_is_as_its_schema_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["host", "lint", "--here", "isolcpus=1", "nohz_ful=1", "--json"]) == 3
+
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["problems"]
+    assert validator_of("lint").is_valid(printed)
+
+
+@pytest.mark.smoke
+@pytest.mark.beside
+@pytest.mark.parametrize("program", BINARIES)
+def test_what_a_program_says_of_itself_is_as_its_schema_has_it(program: str) -> None:
+    command = [find_binary(program), "--describe"]
+
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    assert told["options"]
+    assert validator_of("described").is_valid(told)
