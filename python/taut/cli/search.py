@@ -23,7 +23,7 @@ from taut.core.errors import InputError
 EXAMPLES = (
     "taut search examples/capacity.toml --dry-run",
     "taut search examples/capacity.toml --out runs/capacity",
-    "taut search examples/capacity.toml --goal ndr --goal fast:within=1ms,share=99.999%",
+    "taut search examples/capacity.toml --goal fast:within=1ms,share=99.9%",
 )
 
 _SpecArgument = Annotated[
