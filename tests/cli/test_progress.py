@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from taut.cli.progress import TerminalProgress, TimeLeft, duration_words, trial_line
+from taut.cli.progress import TerminalProgress, TimeLeft, trial_line
+from taut.core.units import duration_words
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.quick_figures import QuickFigures
 from taut.experiment.spec import parse_spec

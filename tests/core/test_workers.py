@@ -22,17 +22,32 @@ def test_an_error_in_a_process_is_raised_here() -> None:
         list(spread(math.sqrt, [4, 1, 0, -1, 9]))
 
 
-def test_processes_die_with_a_killed_parent(tmp_path: Path) -> None:
-    script = tmp_path / "parent.py"
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    """A new process does not run the program's own module again."""
+    script = tmp_path / "script.py"
     script.write_text(
-        "import os, sys, time\n"
+        "from taut.core.workers import spread\nprint(list(spread(abs, range(-5, 5))))\n"
+    )
+
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+
+    assert done.stdout == "[5, 4, 3, 2, 1, 0, 1, 2, 3, 4]\n", done.stderr
+
+
+def test_processes_die_with_a_killed_parent(tmp_path: Path) -> None:
+    (tmp_path / "works.py").write_text(
+        "import os, time\n"
         "from pathlib import Path\n"
-        "from taut.core.workers import spread\n"
         "def work(folder):\n"
         "    Path(folder, str(os.getpid())).touch()\n"
         "    time.sleep(600)\n"
-        "if __name__ == '__main__':\n"
-        "    list(spread(work, [sys.argv[1]] * 8))\n"
+    )
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import sys\n"
+        "from taut.core.workers import spread\n"
+        "from works import work\n"
+        "list(spread(work, [sys.argv[1]] * 8))\n"
     )
     at_work = tmp_path / "at_work"
     at_work.mkdir()

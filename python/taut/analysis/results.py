@@ -31,6 +31,7 @@ from taut.records.documents.results import (
     summary_document,
 )
 from taut.records.documents.trial import AS_FOUND
+from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
 from taut.storage.lazy import LazyEngine
@@ -66,6 +67,19 @@ def analyse_run(
     )
     write_json(run.path / RESULTS_FILE, plain(Results(analysis.trials)))
     write_json(run.path / SUMMARY_FILE, summary_document(analysis))
+    return analysis
+
+
+def analyse_measured(run: RunDirectory) -> Analysis:
+    """Analyse what was just measured; the manifest keeps what interrupts cost meanwhile."""
+    analysis = analyse_run(run)
+    found = {
+        trial.name: trial.explanation.calibration
+        for trial in analysis.trials
+        if trial.explanation is not None and trial.explanation.calibration is not None
+    }
+    if found:
+        write_manifest(run.path, replace(run.manifest(), calibration=found))
     return analysis
 
 

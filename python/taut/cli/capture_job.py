@@ -91,7 +91,7 @@ class CaptureJob:
         from taut.analysis.capture_result import capture_document
         from taut.analysis.results import analyse_run, read_distribution
         from taut.capture.pair_run import Pair, analyse_pairs
-        from taut.cli.options import default_out
+        from taut.core.files import default_out
         from taut.report.html import write_html
         from taut.report.table import print_results
 

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from taut.cli.progress import duration_words
+from taut.core.units import duration_words
 from taut.experiment.plan import Plan, Trial
 
 

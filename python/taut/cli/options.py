@@ -3,8 +3,6 @@
 Those of the commands of `taut host` alone are in host/options.py.
 """
 
-from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -79,16 +77,6 @@ def run_directory_option(default: str) -> OptionInfo:
         "--out", metavar="DIR", help=f"The run directory; default: {default}."
     )
     return info
-
-
-def default_out(name: str) -> Path:
-    """Name a new run directory; two runs of one second get two names."""
-    # Local time: the name is for people; manifest.json has UTC.
-    stem = f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    out, n = Path("runs") / stem, 2
-    while out.exists():
-        out, n = Path("runs") / f"{stem}-{n}", n + 1
-    return out
 
 
 def parse_cores(cores: str | None) -> CpuSet | None:

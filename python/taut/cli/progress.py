@@ -9,7 +9,7 @@ import time
 
 from rich.console import Console
 
-from taut.core.units import format_ns
+from taut.core.units import duration_words, format_ns
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.quick_figures import QuickFigures
 from taut.records.documents.trial import Failure, TrialDocument
@@ -160,12 +160,3 @@ def trial_line(trial: Trial, document: TrialDocument, figures: QuickFigures | No
         parts.append(f"unsent {figures.unsent}")
     parts.append(f"generator late {100 * figures.void_ratio:.3g} %")
     return f"{trial.name}: {', '.join(parts)}"
-
-
-def duration_words(ns: int) -> str:
-    """Write a time as people plan with it: `3 min 20 s`."""
-    seconds = max(1, round(ns / 1e9))
-    hours, minutes, seconds = seconds // 3600, seconds // 60 % 60, seconds % 60
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

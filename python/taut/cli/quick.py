@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from taut.cli.options import JsonOption, WaitOption, default_out, run_directory_option
+from taut.cli.options import JsonOption, WaitOption, run_directory_option
 
 EXAMPLES = (
     "taut quick",
@@ -47,6 +47,7 @@ def quick(
     # Here, not above: `-h` needs none of it.
     from taut.cli.quick_words import showing
     from taut.cli.run_job import run_and_report
+    from taut.core.files import default_out
     from taut.experiment.plan import make_plan
     from taut.experiment.run_manifest import Origin
     from taut.experiment.spec import parse_spec

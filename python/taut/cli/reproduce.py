@@ -16,7 +16,6 @@ from taut.cli.options import (
     SetOption,
     TraceOption,
     WaitOption,
-    default_out,
     run_directory_option,
     with_trace,
 )
@@ -71,6 +70,7 @@ def reproduce(
     # Here, not above: `-h` needs none of it.
     from taut.cli import reproduce_job as job
     from taut.cli.run_job import finish, print_plan, run_and_report
+    from taut.core.files import default_out
     from taut.core.units import parse_duration_ns
     from taut.experiment.preflight import require
     from taut.experiment.run_manifest import Origin

@@ -17,7 +17,6 @@ from taut.cli.options import (
     TimingsOption,
     TraceOption,
     WaitOption,
-    default_out,
     run_directory_option,
     with_trace,
 )
@@ -58,6 +57,7 @@ def run(
     """Run an experiment: every device under every load, a table and a report at the end."""
     # Here, not above: `-h` needs none of it.
     from taut.cli.run_job import print_plan, run_and_report
+    from taut.core.files import default_out
     from taut.experiment.plan import make_plan
     from taut.experiment.preflight import require
     from taut.experiment.run_manifest import Origin

@@ -5,27 +5,26 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 from taut.cli.claims_note import claims_note
-from taut.cli.progress import TerminalProgress, duration_words
+from taut.cli.progress import TerminalProgress
 from taut.cli.timings import print_timings, timings_key
-from taut.core.errors import InterruptedRun, TautError
+from taut.core.errors import InterruptedRun
 from taut.core.timings import stage
+from taut.core.units import duration_words
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
 from taut.experiment.preflight import require
 from taut.experiment.room import disk_bytes
 from taut.experiment.run_manifest import Origin
-from taut.experiment.runner import choose_cores, run_plan
+from taut.experiment.runner import choose_cores, run_plan, some_failed
 from taut.host.host import Host
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import Analysis, Results
-from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import INDENT, print_note, print_paragraph
 
@@ -118,9 +117,7 @@ def run_and_report(
     if plan.spec.require:
         check_required(run, as_json=as_json)
     if n_failed:
-        raise TautError(
-            f"{n_failed} trials failed; their trial.json and logs in {out}/trials say why"
-        )
+        raise some_failed(n_failed, out)
 
 
 def check_required(run: RunDirectory, *, as_json: bool) -> None:
@@ -151,14 +148,13 @@ def finish(
     """
     with stage("libraries"):
         # Here, not above: measuring starts without the analysis and plotting libraries.
-        from taut.analysis.results import analyse_run
+        from taut.analysis.results import analyse_measured
         from taut.report.table import print_results
 
     notes = Console(stderr=True)
     print_note(notes, "analysing ...")
     with stage("analysis"):
-        analysis = analyse_run(run)
-        _keep_calibration(run, analysis)
+        analysis = analyse_measured(run)
     if publish is not None:
         publish(run, analysis)
     report = _drawn(run, analysis, images=images) if draw else None
@@ -180,17 +176,6 @@ def _drawn(run: RunDirectory, analysis: Analysis, *, images: bool) -> Path:
         from taut.report.html import write_html
 
     return write_html([(run, analysis)], run.path / "report.html", images=images)
-
-
-def _keep_calibration(run: RunDirectory, analysis: Analysis) -> None:
-    """Add to the manifest what interrupts cost on this machine during each trial."""
-    found = {
-        trial.name: trial.explanation.calibration
-        for trial in analysis.trials
-        if trial.explanation is not None and trial.explanation.calibration is not None
-    }
-    if found:
-        write_manifest(run.path, replace(run.manifest(), calibration=found))
 
 
 def _measured(

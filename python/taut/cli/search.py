@@ -14,11 +14,11 @@ from taut.cli.options import (
     SetOption,
     TraceOption,
     WaitOption,
-    default_out,
     run_directory_option,
     with_trace,
 )
 from taut.core.errors import InputError
+from taut.core.files import default_out
 
 EXAMPLES = (
     "taut search examples/capacity.toml --dry-run",

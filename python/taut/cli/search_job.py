@@ -9,11 +9,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from taut.cli.progress import TerminalProgress, duration_words
+from taut.cli.progress import TerminalProgress
 from taut.cli.run_job import finish
 from taut.cli.search_words import print_search
 from taut.core.errors import InterruptedRun, TautError
 from taut.core.files import write_json
+from taut.core.units import duration_words
 from taut.experiment.bisection import Counted, search
 from taut.experiment.capacity import (
     SHARES,

@@ -92,16 +92,26 @@ def trim(
     ends. At the end the host is as it was, unless --keep.
     """
     # Here and below, not above: `-h` needs none of it.
-    from taut.cli.trim_job import Job, request_for
+    from taut.cli.trim_job import job_for
+    from taut.trim.job import request_for
 
     _check_together(spec, pid, target, overrides, window)
     request = request_for(profile, only, budget)
-    job = Job(request, keep=keep, yes=yes, dry_run=dry_run, as_json=as_json)
+    job = job_for(request, keep=keep, yes=yes, dry_run=dry_run)
     if pid is not None:
         from taut.cli.trim_process import trim_process
 
         window_ns = parse_duration_ns(window or _WINDOW)
-        trim_process(job, pid, cores=cores, budget=budget, window_ns=window_ns, wait=wait, out=out)
+        trim_process(
+            job,
+            pid,
+            cores=cores,
+            budget=budget,
+            window_ns=window_ns,
+            wait=wait,
+            as_json=as_json,
+            out=out,
+        )
     elif spec is not None:
         from taut.cli.trim_experiment import trim_experiment
         from taut.experiment.run_manifest import Origin
@@ -109,7 +119,8 @@ def trim(
 
         changed = (*(overrides or ()), *core_overrides(cores))
         origin = Origin(read_spec_text(spec), str(spec), changed, tuple(sys.argv))
-        trim_experiment(job, origin, target or _TARGET, budget=budget, wait=wait, out=out)
+        target = target or _TARGET
+        trim_experiment(job, origin, target, budget=budget, wait=wait, as_json=as_json, out=out)
 
 
 def _check_together(

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from taut.cli.options import default_out, parse_cores
+from taut.cli.options import parse_cores
 from taut.cli.progress import TerminalProgress
-from taut.cli.trim_job import Job
 from taut.cli.trim_words import print_trim
 from taut.core.errors import InterruptedRun
-from taut.core.files import write_json
+from taut.core.files import default_out, write_json
 from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
 from taut.records.documents.json_form import JsonObject, plain, plain_object
 from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WINDOWS_FILE, WindowsOfTrim
 from taut.records.rundir import AS_FOUND, TRIMMED
+from taut.trim.job import Job
 from taut.trim.looks import LEAST_PAIRS
 from taut.trim.stalls import (
     StallsBench,
@@ -40,6 +40,7 @@ def trim_process(
     budget: str,
     window_ns: int,
     wait: bool,
+    as_json: bool,
     out: Path | None,
 ) -> None:
     """Watch the process in windows, in every state of the host; leave trim.json."""
@@ -80,7 +81,7 @@ def trim_process(
         job.put_in_force()
     finally:
         document = kept.whole(job.plain())
-    if job.as_json:
+    if as_json:
         json.dump(plain(document), sys.stdout)
         print()
     else:

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 from taut.core.errors import InputError
@@ -30,6 +31,16 @@ def write_whole(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+def default_out(name: str) -> Path:
+    """Name a new run directory; two runs of one second get two names."""
+    # Local time: the name is for people; manifest.json has UTC.
+    stem = f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    out, n = Path("runs") / stem, 2
+    while out.exists():
+        out, n = Path("runs") / f"{stem}-{n}", n + 1
+    return out
 
 
 @contextmanager

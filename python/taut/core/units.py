@@ -168,3 +168,12 @@ def _three_digits(value: float) -> str:
         return str(int(value))
     decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
     return f"{value:.{decimals}f}"
+
+
+def duration_words(ns: int) -> str:
+    """Write a time as people plan with it: `3 min 20 s`."""
+    seconds = max(1, round(ns / 1e9))
+    hours, minutes, seconds = seconds // 3600, seconds // 60 % 60, seconds % 60
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

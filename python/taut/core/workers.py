@@ -8,15 +8,17 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import Context
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from threading import Thread
+from types import ModuleType
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -28,7 +30,9 @@ _WORTH_PROCESSES = 3
 
 
 def spread(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield the results in the order of the items; `work` must be a function at module level.
+    """Yield the results in the order of the items.
+
+    `work` must be a function at the level of a module that can be imported, not of the program's.
 
     This process works, too, while the others still import what the work needs.
     """
@@ -105,9 +109,24 @@ def _start(work: Callable[[Item], Result]) -> _Helper[Item, Result]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, work, os.getpid()), daemon=True)
-    process.start()
+    with _without_main():
+        process.start()
     theirs.close()
     return _Helper(process, ours)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the program's own module: a new process would run it again, and needs none of it.
+
+    Who calls taut from a script thus needs no `if __name__ == "__main__":`.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _serve(pipe: Connection, work: Callable[[Item], object], parent: int) -> None:

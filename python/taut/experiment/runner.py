@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from taut.core.errors import InputError, TrialError
+from taut.core.errors import InputError, TautError, TrialError
 from taut.core.timings import stage
 from taut.experiment import leftovers
 from taut.experiment.beside import ALONE, Beside
@@ -55,6 +55,11 @@ def run_plan(
     with measuring(plan, out, resume, progress, origin, wait=wait) as session:
         session.run(plan)
     return RunDirectory(out)
+
+
+def some_failed(n_failed: int, out: Path) -> TautError:
+    """Give the error of a run some of whose trials failed."""
+    return TautError(f"{n_failed} trials failed; their trial.json and logs in {out}/trials say why")
 
 
 @dataclass

@@ -38,8 +38,17 @@ def read_spec_text(path: Path) -> str:
     raise InputError(f"{path}: {why}")
 
 
-def parse_spec(text: str, overrides: Sequence[str] = (), source: str = "experiment") -> Spec:
-    """Turn text into a Spec; `source`, its file, names it in messages, and files are beside it."""
+def parse_spec(
+    text: str,
+    overrides: Sequence[str] = (),
+    source: str = "experiment",
+    *,
+    has_lines: bool = True,
+) -> Spec:
+    """Turn text into a Spec; `source`, its file, names it in messages, and files are beside it.
+
+    Without `has_lines` a program wrote the text, and messages do not say where in it.
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -52,7 +61,8 @@ def parse_spec(text: str, overrides: Sequence[str] = (), source: str = "experime
         loc = error.errors(include_url=False)[0]["loc"]
         # The refused value may come from an override, so the file has no position for it.
         changed = {re.split("[.=]", override)[0].strip() for override in overrides}
-        at = None if set(loc[:1]) & changed else find_position(text, loc)
+        is_in_text = has_lines and not set(loc[:1]) & changed
+        at = find_position(text, loc) if is_in_text else None
         where = source if at is None else f"{source}:{at[0]}:{at[1]}"
         raise InputError(f"{where}: {explain(error, Spec)}") from None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 from taut.core.cpus import CpuSet
+from taut.core.errors import InputError
 from taut.host.boot.item import BootItem
 from taut.host.host import Host
 from taut.host.setting import Change
@@ -37,6 +38,14 @@ class Profile(IntEnum):
     MINIMAL = 1  # large effects that are proven
     RECOMMENDED = 2  # what costs little besides power
     EXTREME = 3  # the last microsecond, whatever it costs
+
+
+def parse_profile(name: str) -> Profile:
+    """Turn a name into a profile."""
+    known = {each.name.lower(): each for each in Profile}
+    if name not in known:
+        raise InputError(f"no profile {name!r}; there are {', '.join(known)}")
+    return known[name]
 
 
 class Rollback(StrEnum):

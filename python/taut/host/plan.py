@@ -196,6 +196,16 @@ def _in_order(pairs: Iterable[tuple[Row, Remedy]]) -> list[tuple[Row, Remedy]]:
     return ordered
 
 
+def split_names(only: str | None) -> list[str] | None:
+    """Turn `R06,K23-now` into names; an empty text is no name, None stays None."""
+    if only is None:
+        return None
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    if only and not names:
+        raise InputError(f"--only {only!r}: names nothing; name checks or remedies, as R24,K04")
+    return names
+
+
 def check_names(checks: Iterable[Check], only: Iterable[str]) -> None:
     """Raise InputError for a name that is neither a check's nor a remedy's id.
 

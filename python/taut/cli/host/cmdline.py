@@ -7,14 +7,13 @@ import typer
 from rich.console import Console
 
 from taut.cli.host.options import CoresOption, DeviceOption, RoleOption, RootOption, waiting_of
-from taut.cli.host.planning import parse_profile
 from taut.cli.options import JsonOption, ProfileOption, parse_cores
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import InputError
 from taut.host.audit import find_situation
 from taut.host.boot.choose import choose_wishes
 from taut.host.boot.command_line import Reasoned, command_line, merge_parameters
-from taut.host.check import Profile
+from taut.host.check import Profile, parse_profile
 from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.situation import Situation

@@ -10,12 +10,11 @@ from pathlib import Path
 from rich.console import Console
 
 from taut.cli.host.effect_words import print_effect
-from taut.cli.options import default_out
 from taut.cli.progress import TerminalProgress
 from taut.cli.run_job import finish
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, InterruptedRun
-from taut.core.files import write_json
+from taut.core.files import default_out, write_json
 from taut.dut.drivers import DRIVERS
 from taut.experiment import leftovers
 from taut.experiment.interrupt import interruptible

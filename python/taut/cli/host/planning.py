@@ -11,14 +11,13 @@ from taut.cli.host.options import waiting_of
 from taut.cli.host.values import shown
 from taut.cli.options import parse_cores
 from taut.core.cpus import format_cpu_list
-from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
 from taut.host.audit import find_situation, run_audit
 from taut.host.boot_files import boot_files
-from taut.host.check import Profile, Rollback
+from taut.host.check import Rollback, parse_profile
 from taut.host.checks import CHECKS
 from taut.host.host import Host
-from taut.host.plan import Choice, Plan, Step, make_plan
+from taut.host.plan import Choice, Plan, Step, make_plan, split_names
 from taut.host.plan_document import item_text
 from taut.host.situation import Role
 from taut.report.paragraph import INDENT, print_paragraph
@@ -48,16 +47,6 @@ def plan_for(
     return make_plan(host, audit, chosen, split_names(only))
 
 
-def split_names(only: str | None) -> list[str] | None:
-    """Turn `R06,K23-now` into names; an empty text is no name, None stays None."""
-    if only is None:
-        return None
-    names = [name.strip() for name in only.split(",") if name.strip()]
-    if only and not names:
-        raise InputError(f"--only {only!r}: names nothing; name checks or remedies, as R24,K04")
-    return names
-
-
 def boot_files_of(
     host: Host, plan: Plan, *, only: str | None, forms: Sequence[str]
 ) -> Mapping[str, Mapping[str, str]]:
@@ -71,14 +60,6 @@ def boot_files_of(
         forms=forms,
         only=split_names(only),
     )
-
-
-def parse_profile(name: str) -> Profile:
-    """Turn a name into a profile."""
-    known = {each.name.lower(): each for each in Profile}
-    if name not in known:
-        raise InputError(f"no profile {name!r}; there are {', '.join(known)}")
-    return known[name]
 
 
 def print_plan(console: Console, plan: Plan, *, show_all: bool) -> None:

@@ -1,0 +1,4 @@
+"""What `import taut` offers: runs as tables, measuring, explaining, trimming (docs/api.md).
+
+Commands call the same functions below their options; `taut/__init__.py` names what is public.
+"""

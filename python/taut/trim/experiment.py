@@ -1,0 +1,57 @@
+"""A trim for an experiment, from its plan to the last packet: what command and API share."""
+
+from pathlib import Path
+
+from taut.core.files import write_json
+from taut.experiment.model import Spec
+from taut.experiment.plan import make_plan
+from taut.experiment.preflight import require
+from taut.experiment.progress import Progress
+from taut.experiment.run_manifest import Origin
+from taut.experiment.runner import measuring
+from taut.records.documents.results import Analysis
+from taut.records.documents.trim import TRIM_FILE
+from taut.records.rundir import RunDirectory
+from taut.trim.document import with_causes
+from taut.trim.job import Job
+from taut.trim.looks import LEAST_PAIRS
+from taut.trim.packets import PacketsBench, check_target, repetition_seconds
+
+
+def check_trim(job: Job, spec: Spec, target: str, budget: str) -> None:
+    """Check what must hold before measuring; InputError says what does not."""
+    check_target(spec, target)
+    one, two = (repetition_seconds(spec, n) for n in (1, 2))
+    job.check(budget, one + LEAST_PAIRS * two, "--set duration=1s")
+    require(make_plan(spec, repetitions=range(1, 2)))
+
+
+def measure_trim(
+    job: Job,
+    spec: Spec,
+    target: str,
+    directory: Path,
+    progress: Progress,
+    origin: Origin,
+    *,
+    wait: bool,
+) -> None:
+    """Measure every state of the host that the job asks for; leave the host as found."""
+    plan = make_plan(spec, repetitions=range(1, 2))
+    with measuring(
+        plan, directory, None, progress, origin, wait=wait, in_parts=True, in_states=True
+    ) as session:
+        job.measure(
+            PacketsBench(session, spec, target),
+            session.states.situation,
+            progress.noted,
+            scouting="The host as found, once, to see what makes its packets late.",
+            target=target,
+            cores=session.cores.to_quiet,
+        )
+
+
+def publish_trim(job: Job, run: RunDirectory, analysis: Analysis) -> None:
+    """Add the causes after the trim, and write trim.json."""
+    job.document = with_causes(job.document, analysis.trials)
+    write_json(run.path / TRIM_FILE, job.plain())

@@ -1,0 +1,138 @@
+"""What a trim by packets and one by stalls share: asking, the loop, keeping what helps."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from taut.core.cpus import CpuSet
+from taut.core.errors import InputError, MissingToolError, TautError
+from taut.core.units import duration_words, parse_duration_ns
+from taut.host.apply import Outcome, apply_changes
+from taut.host.check import parse_profile
+from taut.host.checks import CHECKS
+from taut.host.host import Host
+from taut.host.plan import check_names, split_names
+from taut.host.situation import Situation
+from taut.host.state import HostState, plan_state, wishes_of
+from taut.host.writer import Writer
+from taut.records.documents.json_form import Json, plain_object
+from taut.records.documents.trim import TrimDocument
+from taut.trim.bench import Bench
+from taut.trim.document import as_document
+from taut.trim.looks import LEAST_PAIRS
+from taut.trim.trim import KEPT_STATE, Request, Trimmed, scout, trim
+
+ASIDE = "taut trim: the host is changed for a while"
+
+Ask = Callable[[Trimmed], None]
+"""Asks whether what was scouted may be tried; InputError: it may not, and nothing is changed."""
+
+
+def request_for(profile: str, only: str | None, budget: str) -> Request:
+    """Read what is to be tried, and for how long. InputError: one of them makes no sense."""
+    request = Request(
+        profile=parse_profile(profile),
+        only=None if only is None else tuple(split_names(only) or ()),
+        budget_s=parse_duration_ns(budget) / 1e9,
+    )
+    check_names(CHECKS, request.only or ())
+    return request
+
+
+@dataclass
+class Job:
+    """One trim, from the scouting run to what is kept."""
+
+    request: Request
+    keep: bool
+    yes: bool
+    """Whether nobody has to be asked."""
+    dry_run: bool
+    ask: Ask | None = None
+    """None: nobody can be asked."""
+    _document: TrimDocument | None = None
+    _situation: Situation | None = None
+
+    @property
+    def document(self) -> TrimDocument:
+        """The trim as trim.json has it; only ask after `measure`."""
+        assert self._document is not None, "asked for before it was measured"
+        return self._document
+
+    @document.setter
+    def document(self, document: TrimDocument) -> None:
+        self._document = document
+
+    def plain(self) -> dict[str, Json]:
+        """Give the keys of trim.json; none until it is measured."""
+        return {} if self._document is None else plain_object(self._document)
+
+    def measure(
+        self,
+        bench: Bench,
+        situation: Callable[[], Situation],
+        say: Callable[[str], None],
+        *,
+        scouting: str,
+        target: str,
+        cores: CpuSet,
+    ) -> None:
+        """Do everything that needs the cores; leave the host as found."""
+        began = time.monotonic()
+        say(scouting)
+        found = scout(bench, self.request)
+        self._situation = situation()
+        has_some = any(c.when == "now" for c in found.candidates)
+        # An empty set of remedies is measured, too, if asked for: it is the control of all others.
+        if not self.dry_run and (has_some or self.request.only is not None):
+            if has_some and self.ask is not None and not self.yes:
+                self.ask(found)
+            say("As found and trimmed, in turn.")
+            found = trim(bench, self.request, found, began, say)
+        self.document = as_document(
+            found,
+            target=target,
+            figure=bench.figure,
+            cores=cores,
+            took_s=time.monotonic() - began,
+        )
+
+    def put_in_force(self) -> None:
+        """Apply what is kept, if asked to, as `taut host apply` would: the journal is the user's.
+
+        TautError: a change failed, and all are taken back.
+        """
+        if not self.keep or not self.document.kept or self._situation is None:
+            return
+        host = Host()
+        state = HostState(KEPT_STATE, only=self.document.kept)
+        wishes = wishes_of(plan_state(host, self._situation, state), state)
+        report = apply_changes(host, Writer(host), wishes)
+        failed = [r for r in report.results if r.outcome is Outcome.FAILED]
+        if failed:
+            raise TautError(f"--keep: {failed[0].wish.change.setting.name}: {failed[0].note}")
+        self.document = replace(self.document, in_force=True)
+
+    def check(self, budget: str, least_s: float, shorter: str) -> None:
+        """Check what must hold before measuring. `shorter`: advice on needing less than `least_s`.
+
+        InputError: the budget is too short, or nobody can be asked. MissingToolError: not root.
+        """
+        if self.dry_run:
+            return
+        if os.geteuid() != 0:
+            raise MissingToolError(f"{ASIDE}; run as root, or --dry-run")
+        if not self.yes and self.ask is None:
+            raise InputError(f"{ASIDE}: nobody to ask on this terminal; add --yes, or --dry-run")
+        _check_budget(budget, self.request.budget_s, least_s, shorter)
+
+
+def _check_budget(budget: str, budget_s: float, least_s: float, shorter: str) -> None:
+    if budget_s < least_s:
+        takes = duration_words(round(least_s * 1e9))
+        raise InputError(
+            f"--budget {budget}: too small to show anything: {LEAST_PAIRS} pairs of runs, the "
+            f"fewest that can, and the scouting run take about {takes}; "
+            f"raise it, or measure less ({shorter})"
+        )

@@ -1,0 +1,91 @@
+"""Experiments from Python: a dict is what a file would say, and errors are the command's lines."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import taut
+from taut.api.measuring import read_experiment
+from taut.cli.main import run_command
+from taut.experiment.spec import spec_hash
+from taut.experiment.toml_text import toml_document
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "examples/first-look.toml"
+SMALL = {"name": "x", "device": [{"driver": "loopback"}], "traffic": [{"rates": ["10kpps"]}]}
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("examples/*.toml")), ids=lambda file: file.stem)
+def test_a_dict_of_a_files_keys_is_the_same_experiment(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = tomllib.loads(file.read_text())
+    monkeypatch.chdir(file.parent)
+
+    spec, origin = read_experiment(document, None)
+
+    assert tomllib.loads(origin.text) == document
+    assert spec_hash(spec) == spec_hash(read_experiment(file.name, None)[0])
+
+
+def test_odd_text_and_keys_survive() -> None:
+    odd = {"a b": 'say "µ"\n\x7f\\', "c": [{"d.e": True, "f": 1.5}], "g": FILE, "h": (1, 2)}
+
+    assert tomllib.loads(toml_document(odd)) == {**odd, "g": str(FILE), "h": [1, 2]}
+
+
+def test_overrides_are_those_of_set() -> None:
+    spec, origin = read_experiment(
+        FILE, {"duration": "2s", "traffic.constant.rates": ["10kpps", "20kpps"]}
+    )
+
+    assert origin.overrides == ('duration="2s"', 'traffic.constant.rates=["10kpps", "20kpps"]')
+    assert spec.duration_ns == 2_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("experiment", "overrides", "line"),
+    [
+        ({**SMALL, "durationn": "1s"}, {}, "experiment: durationn: unknown key; did you mean"),
+        ({**SMALL, "duration": None}, {}, "duration: NoneType has no form in an experiment"),
+        ({**SMALL, "device": [{"driver": "nix"}]}, {}, "experiment: device[0]: unknown driver"),
+        (SMALL, {"traffic.none.rates": ["1kpps"]}, "--set traffic.none.rates"),
+    ],
+)
+def test_a_dict_that_is_no_experiment_is_one_line(
+    experiment: dict[str, object], overrides: dict[str, object], line: str
+) -> None:
+    with pytest.raises(taut.InputError, match=r"^[^\n]+$") as raised:
+        taut.run(experiment, overrides=overrides)
+
+    assert line in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("ask", "arguments"),
+    [
+        (lambda: taut.run("nothing.toml"), ["run", "nothing.toml"]),
+        (lambda: taut.run(FILE, only="no-such*"), ["run", str(FILE), "--only", "no-such*"]),
+        (lambda: taut.explain("nothing"), ["explain", "nothing"]),
+        (lambda: taut.explain("x", over="late"), ["explain", "x", "--over", "late"]),
+        (lambda: taut.explain(999999999), ["explain", "999999999"]),
+        (lambda: taut.load("nothing"), ["report", "nothing"]),
+        (
+            lambda: taut.trim(FILE, target="p98"),
+            ["trim", str(FILE), "--target", "p98"],
+        ),
+        (lambda: taut.trim(FILE, only="X99"), ["trim", str(FILE), "--only", "X99"]),
+        (lambda: taut.trim(FILE, profile="all"), ["trim", str(FILE), "--profile", "all"]),
+        (lambda: taut.trim(FILE), ["trim", str(FILE)]),
+    ],
+)
+def test_an_error_says_the_line_of_the_command(  # type: ignore[no-untyped-def]
+    ask, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(taut.InputError) as raised:
+        ask()
+    status = run_command(arguments)
+
+    assert capsys.readouterr().err == f"taut: {raised.value}\n"
+    assert raised.value.exit_status == status
