@@ -84,6 +84,7 @@ WITHOUT_TYPE = {
     "python/taut/report/page.py": "the same charts, inside the page",
     "python/taut/host/journal_lines.py": "a sum over the keys stands among them",
     "python/taut/analysis/results.py": "summary.json is an Analysis without its trials",
+    "python/taut/experiment/toml_text.py": "text of TOML, whose escapes are those of JSON",
     "python/taut/self_test/measurer.py": "the three keys of trial.json that explain asks for",
 }
 
