@@ -11,6 +11,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from taut.analysis.trial_names import headings, trial_of
+from taut.api import Document
 from taut.api.loaded import Run
 from taut.core.cpus import parse_cpu_list
 from taut.core.errors import InputError
@@ -22,7 +23,7 @@ from taut.explain.trial import explain_trial
 from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
 from taut.records.documents.explanation import ExplainedRun, NotExplained
-from taut.records.documents.json_form import Json, plain_object
+from taut.records.documents.json_form import plain_object
 from taut.records.rundir import RunDirectory, TrialDirectory
 
 
@@ -51,7 +52,7 @@ def explain(
     over: str = "p99.9",
     cores: str | None = None,
     duration: str = "10s",
-) -> dict[str, Json]:
+) -> Document:
     """Explain the late packets of a run, or, of a PID, a process's stalls for a while.
 
     Gives what `taut explain --json` prints. `trial` is a pattern of names and `over` what is late,

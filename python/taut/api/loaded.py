@@ -13,12 +13,13 @@ from taut.analysis.pairing import read_analysis
 from taut.analysis.results import is_measured
 from taut.analysis.trial_result import DISTRIBUTION
 from taut.analysis.worst import WORST
+from taut.api import Document
 from taut.api.table import Derived, Table, parquet_table, table_of
 from taut.core.errors import InputError
 from taut.experiment.words import did_you_mean
 from taut.explain.read.events import EVENTS
 from taut.records.documents.figures import Figures
-from taut.records.documents.json_form import Json, plain_object
+from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import (
     Analysis,
     Results,
@@ -56,17 +57,17 @@ class Run:
         return tuple(Trial(one.name, self, one) for one in self._directory.trials())
 
     @cached_property
-    def manifest(self) -> dict[str, Json]:
+    def manifest(self) -> Document:
         """Give manifest.json: what was measured, on which machine."""
         return plain_object(self._directory.manifest())
 
     @cached_property
-    def results(self) -> dict[str, Json]:
+    def results(self) -> Document:
         """Give results.json: everything that was found of each trial."""
         return plain_object(Results(self._analysis.trials))
 
     @cached_property
-    def summary(self) -> dict[str, Json]:
+    def summary(self) -> Document:
         """Give summary.json: the verdict, repetitions pooled to variants, what metrics mean."""
         return summary_document(self._analysis)
 
@@ -109,17 +110,17 @@ class Trial:
         return self._directory.is_whole
 
     @cached_property
-    def document(self) -> dict[str, Json]:
+    def document(self) -> Document:
         """Give trial.json: what was asked and achieved, counters, or why it failed."""
         return plain_object(self._directory.meta)
 
     @cached_property
-    def results(self) -> dict[str, Json]:
+    def results(self) -> Document:
         """Give its entry of results.json."""
         return plain_object(self._result)
 
     @cached_property
-    def metrics(self) -> dict[str, dict[str, Json]]:
+    def metrics(self) -> dict[str, Document]:
         """Give n, min, mean, percentiles, max of each metric, in ns; InputError: it failed."""
         found = self._measured.metrics.all_packets
         return {name: plain_object(figures) for name, figures in found.items()}

@@ -1,12 +1,13 @@
 """Trim a host from Python, for an experiment: what `taut trim` does, without its words."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from taut.analysis.results import analyse_measured
+from taut.api import Document
 from taut.api.measuring import Experiment, Say, Told, read_experiment
 from taut.core.files import default_out
-from taut.records.documents.json_form import Json
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
 from taut.trim.experiment import check_trim, measure_trim, publish_trim
@@ -17,7 +18,7 @@ def trim(
     experiment: Experiment,
     out: str | os.PathLike[str] | None = None,
     *,
-    overrides: dict[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
     target: str = "p99.9",
     profile: str = "recommended",
     only: str | None = None,
@@ -27,7 +28,7 @@ def trim(
     yes: bool = False,
     wait: bool = False,
     say: Say | None = None,
-) -> dict[str, Json]:
+) -> Document:
     """Find which settings of this host make the tail shorter; give trim.json, which `out` has, too.
 
     Nobody is asked: without `yes` only `dry_run`, which measures and changes nothing, is done. The
