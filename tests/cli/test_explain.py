@@ -108,7 +108,7 @@ def add_trial(run: Path, name: str, rows: list[dict[str, object]] | None, **meta
 @pytest.fixture
 def mixed(run: Path) -> Path:
     """The run above with trials that cannot be explained, or only in part."""
-    add_trial(run, "001-unrecorded", None)
+    add_trial(run, "001-unrecorded", None, traffic={"record": "none"})
     add_trial(run, "002-silent", [packet(s, None) for s in range(5)])
     add_trial(run, "003-slow-only", normal(50), traffic={"record": "tail"})
     add_trial(run, "004-failed", None, status="failed", failure={"reason": "the device died"})

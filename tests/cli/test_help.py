@@ -21,10 +21,13 @@ import pytest
 from host_tree import TreeWriter, tree
 from made_captures import made_pair, pcap_bytes, write_capture
 from made_run import VARIANTS, make_run
+from taut.analysis.results import analyse_run
 from taut.cli.help import Context
 from taut.cli.main import TAUT, run_command
 from taut.core.binaries import BINARIES, find_binary
+from taut.records.packed import write_packed
 from taut.records.restore import header_of_blocks, restored
+from taut.records.rundir import RunDirectory
 from terminal import WIDTHS
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +61,7 @@ ON_A_TREE = {
 READS = (
     *("taut check ", "taut report ", "taut compare ", "taut trend ", "taut search "),
     *("taut analyze ", "taut reproduce hipnet21 ", "taut init", "taut runs", "taut completion "),
-    *("taut explain runs/", "taut schema"),
+    *("taut explain runs/", "taut schema", "taut pack ", "taut unpack "),
     *("taut host audit", "taut host plan", "taut host lint", "taut host cmdline"),
 )
 # Run elsewhere, for they take long: the file, and how. Here they are parsed.
@@ -230,6 +233,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = [replace(v, trial=replace(v.trial, n_packets=2_000, n_cold=100)) for v in VARIANTS[:3]]
     for name in ("first", "second"):
         make_run(folder / "runs" / name, tuple(small), repetitions=1)
+    analyse_run(RunDirectory(folder / "runs" / "first"))
+    write_packed(folder / "runs" / "first", folder / "theirs.taut")
     packets = next(folder.glob("runs/first/trials/*/packets.parquet"))
     records = b"".join(part.tobytes() for part in restored(packets))
     (folder / "packets.bin").write_bytes(header_of_blocks() + records)

@@ -34,15 +34,25 @@ class Match:
 
 def read_analysis(run: RunDirectory) -> Analysis:
     """Give a run's analysis as it was written; analyse it where there is none that fits."""
+    return _written_analysis(run) or analyse_run(run)
+
+
+def is_analysed(run: RunDirectory) -> bool:
+    """Whether a run has an analysis that fits, so that nothing needs its records."""
+    return _written_analysis(run) is not None
+
+
+def _written_analysis(run: RunDirectory) -> Analysis | None:
+    """Give a run's analysis as it was written; None: there is none that fits."""
     trials = run.trials()
     try:
         analysis = read_analysis_files(run.path)
     except InputError:
-        return analyse_run(run)
+        return None
     is_current = analysis.format == RESULTS_FORMAT
     is_current &= [result.name for result in analysis.trials] == [trial.name for trial in trials]
     is_current &= all((t.path / DISTRIBUTION).is_file() for t in trials if t.is_whole)
-    return analysis if is_current else analyse_run(run)
+    return analysis if is_current else None
 
 
 def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[str]]:

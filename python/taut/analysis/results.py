@@ -14,6 +14,8 @@ from taut.analysis.metrics import METRICS
 from taut.analysis.pooling import pool, variant_of
 from taut.analysis.trial_result import DISTRIBUTION, analyse_trial
 from taut.analysis.verdict import verdict
+from taut.analysis.worst import WORST
+from taut.core.errors import InputError
 from taut.core.files import write_json
 from taut.core.workers import spread
 from taut.records.documents.figures import Figures
@@ -50,10 +52,12 @@ def analyse_run(
     """Analyse every trial, pool repetitions, judge the run; write and return the result.
 
     An engine that is named counts all packets; without one taut-count does, in one pass.
+    InputError: an earlier analysis counted packets that are not there any more.
     """
     run.remove_unfinished()
     threshold = Threshold()
     trials = run.trials()
+    _refuse_loss(trials)
     results = list(_analyse_all(trials, engine_name, engine_url, threshold))
     variants = _pool_variants(trials, results)
     floors = {_path_of(row.device, row.load): row.latency for row in variants if row.is_floor}
@@ -81,6 +85,16 @@ def analyse_measured(run: RunDirectory) -> Analysis:
     if found:
         write_manifest(run.path, replace(run.manifest(), calibration=found))
     return analysis
+
+
+def _refuse_loss(trials: Sequence[TrialDirectory]) -> None:
+    """InputError: a new analysis would put less in the place of what was found before."""
+    for trial in trials:
+        if (trial.path / WORST).is_file() and not trial.packets.is_file():
+            raise InputError(
+                f"{trial.packets}: not there, so the run cannot be analysed again; "
+                "`taut pack --without-records` leaves it out"
+            )
 
 
 def _analyse_all(

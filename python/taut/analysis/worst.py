@@ -13,6 +13,7 @@ WORST = "worst.parquet"
 """In a trial's folder once it is analysed, where every packet was recorded."""
 
 N_WORST = 5000
+_PACKETS = "packets.parquet"
 
 SCHEMA = pa.schema(
     [
@@ -37,9 +38,14 @@ def worst_packets(engine: Engine, packets: Path, n: int = N_WORST) -> pa.Table:
     return engine.query(f"{_WORST} LIMIT {n}").cast(SCHEMA)
 
 
+def has_worst(trial: Path) -> bool:
+    """Whether `read_worst` has anything to read."""
+    return (trial / WORST).is_file() or (trial / _PACKETS).is_file()
+
+
 def read_worst(trial: Path, n: int) -> pa.Table:
     """Read the n slowest packets of an analysed trial; an older analysis left all packets only."""
     if n <= N_WORST and (trial / WORST).is_file():
         return pq.read_table(trial / WORST).slice(0, n)
     with open_engine("duckdb") as engine:
-        return worst_packets(engine, trial / "packets.parquet", n)
+        return worst_packets(engine, trial / _PACKETS, n)

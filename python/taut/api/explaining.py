@@ -84,7 +84,7 @@ def check_over(over: str) -> None:
 
 def choose_trials(run: Path, pattern: str) -> Sequence[TrialDirectory]:
     """Give the trials whose name matches. InputError: there is none, or no run."""
-    if not run.is_dir():
+    if not run.exists():
         raise InputError(f"{run}: no such folder; name a run directory")
     trials = RunDirectory(run).trials()
     if not any(trial.is_whole for trial in trials):

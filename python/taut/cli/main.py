@@ -29,6 +29,8 @@ SECTIONS = {
         "reproduce": "repeat a published experiment and print published beside measured",
         "analyze": "match two captures, before and after a device, and measure every packet",
         "runs": "list what was measured here: when, what, and what was found",
+        "pack": "put a run into one file, to hand on or to keep",
+        "unpack": "make a run directory of a packed run again, checked file by file",
     },
     "Understand": {
         "explain": "name the cause of every late packet of a run, with evidence",

@@ -15,6 +15,8 @@ from taut.records.documents.manifest import MANIFEST_FILE, Manifest
 from taut.records.documents.trial import AS_FOUND as AS_FOUND
 from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 
+PACKED_SUFFIX = ".taut"
+
 TRIMMED = "trimmed"
 """Names the state of the host with everything in force that `taut trim` tries."""
 
@@ -84,6 +86,8 @@ class RunDirectory:
 
     def trials(self) -> list[TrialDirectory]:
         """Every finished trial, whole and failed, in the order they ran."""
+        if self.path.suffix == PACKED_SUFFIX and self.path.is_file():
+            raise InputError(f"{self.path}: a packed run; `taut unpack {self.path}` first")
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such run directory; give one that `taut run` wrote")
         found = sorted(

@@ -15,7 +15,7 @@ from taut.analysis.distribution import add_equal, select_metric
 from taut.analysis.load import LoadKey, load_of, load_words, rows_of
 from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import read_distribution
-from taut.analysis.worst import read_worst
+from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.search import SearchOfDevice
@@ -83,7 +83,7 @@ class Device:
         """List the n slowest packets of the repetition with the slowest one; none if unrecorded."""
         trial = max(self.trials, key=lambda t: t.latency().max_ns or 0)
         folder = self.runs[trial.name] / "trials" / trial.name
-        if not (folder / "packets.parquet").is_file() or not trial.measured.every_packet:
+        if not trial.measured.every_packet or not has_worst(folder):
             return []
         rows = read_worst(folder, n).to_pylist()
         return [SlowPacket(row["sent_ns"], row["latency_ns"], bool(row["is_void"])) for row in rows]

@@ -21,6 +21,8 @@ def why_not(trial: Path, document: TrialDocument) -> str | None:
             "run it with record = 'all'"
         )
     if not (trial / PACKETS).is_file():
+        if document.traffic.record == "all":
+            return f"{PACKETS} is not there; `taut pack --without-records` leaves it out"
         return "no packets were recorded; run it with record = 'all'"
     return None
 

@@ -32,6 +32,7 @@ from taut.records.documents.json_schema import document_schema
 from taut.records.documents.manifest import Manifest
 from taut.records.documents.match import MatchReport
 from taut.records.documents.noise import NoiseDocument
+from taut.records.documents.pack import PackDocument
 from taut.records.documents.plan import PlanDocument
 from taut.records.documents.published import PublishedTable
 from taut.records.documents.results import Analysis, Results, TrialResult
@@ -92,6 +93,7 @@ CATALOGUE = (
     Catalogued("check", CheckDocument, "taut check --json"),
     Catalogued("trend", TrendDocument, "taut trend --json"),
     Catalogued("search", SearchDocument, "search.json of a run; taut search --json"),
+    Catalogued("pack", PackDocument, "pack.json of a packed run"),
     Catalogued("audit", AuditDocument, "taut host audit --json; in the manifest of a run"),
     Catalogued("plan", PlanDocument, "taut host plan --json"),
     Catalogued("verify", VerifyDocument, "taut host verify --json"),

@@ -1,0 +1,68 @@
+"""The runs of a folder, and what each says of itself: what `taut runs` lists."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from taut.core.errors import InputError
+from taut.records.documents.json_form import read_document
+from taut.records.documents.results import SUMMARY_FILE, Verdict
+from taut.records.rundir import RunDirectory
+
+
+@dataclass(frozen=True)
+class Found:
+    """What `taut runs` says of one run directory."""
+
+    run: str
+    started_utc: str
+    name: str
+    devices: tuple[str, ...]
+    n_whole: int
+    n_planned: int
+    verdict: str | None
+    """One sentence; None: the run was not analysed."""
+    damage: str | None = None
+    """Why a file of it cannot be read; None: all can."""
+
+    @property
+    def outcome(self) -> str:
+        """The verdict; before it, what is damaged or missing."""
+        if self.damage is not None:
+            return f"damaged: {self.damage}"
+        if self.n_whole < self.n_planned:
+            missing = f"incomplete: {self.n_whole} of {self.n_planned} trials"
+            return missing if self.verdict is None else f"{missing}. {self.verdict}"
+        return self.verdict or f"not analysed: taut report {self.run}"
+
+
+def find_runs(folder: Path) -> Iterator[Found]:
+    """Read what every run directory in a folder says of itself."""
+    for manifest in sorted(folder.glob("*/manifest.json")):
+        yield found_run(manifest.parent)
+
+
+def found_run(path: Path) -> Found:
+    """Read what a run directory says of itself; what cannot be read is its damage."""
+    try:
+        return _found(RunDirectory(path))
+    except InputError as error:
+        return Found(str(path), "", path.name, (), 0, 0, None, damage=str(error))
+
+
+def _found(run: RunDirectory) -> Found:
+    manifest = run.manifest()
+    trials = run.trials()
+    devices = manifest.spec.device_names
+    # Of captures there is no plan: their trials say which device it was.
+    named = [trial.meta.dut.name for trial in trials if trial.meta.dut.name is not None]
+    summary = run.path / SUMMARY_FILE
+    return Found(
+        run=str(run.path),
+        started_utc=manifest.started_utc,
+        name=manifest.spec.name or run.path.name,
+        devices=tuple(devices or dict.fromkeys(named)),
+        n_whole=sum(trial.is_whole for trial in trials),
+        n_planned=len(manifest.order or trials),
+        verdict=read_document(Verdict, summary).verdict if summary.is_file() else None,
+    )
