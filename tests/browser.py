@@ -36,16 +36,8 @@ addEventListener("message", ({ data, source }) => {
 needs_browser = pytest.mark.skipif(_PROGRAM is None, reason="needs chromium")
 
 
-def look(report: Path, scratch: Path, widths: Sequence[int] = WIDTHS) -> list[dict[str, Any]]:
-    """Give what shown.js finds in a report at every width in both schemes.
-
-    Fails where a frame says nothing, or the console has a message.
-    """
-    page = scratch / "looked-at.html"
-    script = f"<script>{_LOOK.read_text(encoding='utf-8')}</script>"
-    page.write_text(report.read_text(encoding="utf-8") + script, encoding="utf-8")
-    frames = [_FRAME.format(page=page.name, width=width) for width in widths]
-    (scratch / "frames.html").write_text("<!doctype html>" + _COLLECT + "".join(frames))
+def dom_of(page: Path, scratch: Path) -> str:
+    """Give what became of a page. Fails where the console has a message."""
     done = subprocess.run(
         [
             str(_PROGRAM),
@@ -56,7 +48,7 @@ def look(report: Path, scratch: Path, widths: Sequence[int] = WIDTHS) -> list[di
             f"--user-data-dir={scratch / 'profile'}",
             "--virtual-time-budget=60000",
             "--dump-dom",
-            (scratch / "frames.html").as_uri(),
+            page.as_uri(),
         ],
         capture_output=True,
         text=True,
@@ -65,21 +57,40 @@ def look(report: Path, scratch: Path, widths: Sequence[int] = WIDTHS) -> list[di
     )
     messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert not messages, messages
-    said = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
+    return done.stdout
+
+
+def look(report: Path, scratch: Path, widths: Sequence[int] = WIDTHS) -> list[dict[str, Any]]:
+    """Give what shown.js finds in a report at every width in both schemes.
+
+    Fails where a frame says nothing, or the console has a message.
+    """
+    page = scratch / "looked-at.html"
+    script = f"<script>{_LOOK.read_text(encoding='utf-8')}</script>"
+    page.write_text(report.read_text(encoding="utf-8") + script, encoding="utf-8")
+    frames = [_FRAME.format(page=page.name, width=width) for width in widths]
+    (scratch / "frames.html").write_text("<!doctype html>" + _COLLECT + "".join(frames))
+    dom = dom_of(scratch / "frames.html", scratch)
+    said = re.search(r'<pre id="seen">(.*?)</pre>', dom, re.DOTALL)
     seen: list[dict[str, Any]] = json.loads(unescape(said[1])) if said and said[1] else []
     wanted = {(width, is_dark) for width in widths for is_dark in (False, True)}
-    assert {(of["width"], of["dark"]) for of in seen} == wanted, done.stderr[-2000:]
+    assert {(of["width"], of["dark"]) for of in seen} == wanted, dom[-2000:]
     return seen
 
 
-def wrong_in(report: Path, scratch: Path) -> list[str]:
-    """Give what is wrong with a report, a line for each width and scheme; print what was seen."""
+def wrong_in(
+    report: Path, scratch: Path, lines_least: int = 200, charts_least: int = 1
+) -> list[str]:
+    """Give what is wrong with a report, a line for each width and scheme; print what was seen.
+
+    One with fewer lines of text or figures than it should have at least is not there.
+    """
     lines = []
     for seen in look(report, scratch):
         where = f"{seen['width']} px, {'dark' if seen['dark'] else 'light'}"
         print(f"{where}: {seen['lines']} lines, {seen['charts']} figures, {seen['contrast']:.2f}:1")
         found = {name: seen[name] for name in PROBLEMS if seen[name]}
         lines += [f"{where}: {found}"] if found else []
-        if seen["lines"] < 200 or not seen["charts"]:
+        if seen["lines"] < lines_least or seen["charts"] < charts_least:
             lines.append(f"{where}: nearly nothing is there")
     return lines

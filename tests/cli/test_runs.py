@@ -69,3 +69,15 @@ def test_where_nothing_was_measured_it_says_what_does(
 ) -> None:
     assert run_command(["runs", str(tmp_path / "none")]) == 2
     assert "`taut quick` make runs/" in capsys.readouterr().err
+
+
+def test_the_index_has_every_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = folder / "index.html"
+
+    assert run_command(["runs", str(folder), "--html", str(index), "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)["runs"]
+    page = index.read_text()
+    assert page.count('<th scope="row"') == len(found) == 4
+    assert "Made-up CPU, Linux 6.1.0-made" in page
+    assert "incomplete: 1 of 2 trials" in page

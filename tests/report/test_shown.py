@@ -1,11 +1,13 @@
 """What a browser shows of reports, from a phone to a wide screen, in light and in dark."""
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from browser import WIDTHS, look, needs_browser, wrong_in
+from browser import WIDTHS, dom_of, look, needs_browser, wrong_in
 from made_documents import made_analysis, made_result, made_variant
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.compare import compare_runs
@@ -14,7 +16,9 @@ from taut.analysis.results import analyse_run
 from taut.analysis.trend import trend_of
 from taut.records.documents.trend import ConditionChanged, RunOfTrend
 from taut.records.rundir import RunDirectory
+from taut.report.found_runs import find_runs
 from taut.report.html import write_html
+from taut.report.index import write_index
 from taut.report.trend import Changes
 from taut.report.trend_page import write_trend
 
@@ -94,6 +98,46 @@ def test_nothing_lies_over_anything_or_is_cut_or_pale(report, tmp_path):
     wrong = wrong_in(report, tmp_path)
 
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture(scope="module")
+def index(two_runs):
+    """Of two runs, one that is not analysed and one that is damaged; one report is missing."""
+    folder = two_runs[0][0].path.parent
+    write_html(two_runs[:1], two_runs[0][0].path / "report.html")
+    make_run(folder / "raw", (MadeVariant("eager", "taut_forward", MadeTrial()),), repetitions=1)
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "manifest.json").write_text("{")
+    return write_index(folder, list(find_runs(folder)), folder / "index.html")
+
+
+def test_the_index_of_runs_too(index, tmp_path):
+    wrong = wrong_in(index, tmp_path, lines_least=30, charts_least=0)
+
+    assert not wrong, "\n".join(wrong)
+
+
+SORT = """<script>
+const order = () => [...document.querySelectorAll("tbody th")].map((head) => head.textContent);
+const said = [order()];
+for (const times of [1, 2]) {
+	[...document.querySelectorAll(".sort button")].find((b) => b.dataset.name === "run").click();
+	said.push(order(), [...document.querySelectorAll("thead th")].map((head) => head.ariaSort));
+}
+document.body.insertAdjacentHTML("beforeend", `<pre id="seen">${JSON.stringify(said)}</pre>`);
+</script>"""
+
+
+def test_the_index_is_sorted_by_a_column_and_back(index, tmp_path):
+    names = ["damaged", "first-look-20261122-203011", "first-look-20261122-203012", "raw"]
+    (tmp_path / "sorted.html").write_text(index.read_text() + SORT)
+
+    said = re.findall('<pre id="seen">(.*?)</pre>', dom_of(tmp_path / "sorted.html", tmp_path))[-1]
+
+    first, down, marked, up, marked_again = json.loads(said)
+    assert sorted(first) == up == names
+    assert down == names[::-1]
+    assert (marked[0], marked_again[0]) == ("descending", "ascending")
 
 
 def test_what_is_wrong_is_seen(tmp_path):

@@ -4,12 +4,35 @@ A percentile is trusted as far as enough independent packets lie above it, and m
 above it than the generator was late with (void): what lies beyond may be all the generator's own.
 """
 
+import re
 from collections.abc import Sequence
 
 from taut.analysis.load import share_words
 from taut.core.percentiles import PERCENTILES, SUPPORT, share_above
 from taut.core.units import format_ns
 from taut.records.documents.results import TrialResult, Variant
+
+_TRUST = re.compile(r"(.*?\.) ((?:Do not trust|No proof, and trust|Trust) [^:]*): (.*)", re.DOTALL)
+
+
+def split_trust(verdict: str) -> tuple[str, str, str]:
+    """Part a verdict into what was found, how far that is trusted and why not further.
+
+    The last two are empty where it says nothing of trust, as when nothing was measured.
+    """
+    found = _TRUST.fullmatch(verdict)
+    return (found[1], found[2], found[3]) if found else (verdict, "", "")
+
+
+def trust_rank(trust: str) -> int:
+    """Give a number, from 0, that grows with how far the words of `split_trust` trust a run."""
+    if not trust:
+        return 0
+    if trust.startswith("Do not"):
+        return 1
+    reached = [trust.endswith(f" {name}") for name in PERCENTILES]
+    is_proof = not trust.startswith("No proof")
+    return 2 + 2 * (reached.index(True) if any(reached) else 0) + is_proof
 
 
 def trust_sentence(

@@ -1,11 +1,11 @@
 """The runs of a folder, and what each says of itself: what `taut runs` lists."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from taut.core.errors import InputError
-from taut.records.documents.json_form import read_document
+from taut.records.documents.json_form import JsonObject, read_document
 from taut.records.documents.results import SUMMARY_FILE, Verdict
 from taut.records.rundir import RunDirectory
 
@@ -24,6 +24,8 @@ class Found:
     """One sentence; None: the run was not analysed."""
     damage: str | None = None
     """Why a file of it cannot be read; None: all can."""
+    host: str = ""
+    """Processor, kernel and hypervisor of the machine, as far as they are known."""
 
     @property
     def outcome(self) -> str:
@@ -65,4 +67,13 @@ def _found(run: RunDirectory) -> Found:
         n_whole=sum(trial.is_whole for trial in trials),
         n_planned=len(manifest.order or trials),
         verdict=read_document(Verdict, summary).verdict if summary.is_file() else None,
+        host=_host_words(manifest.host),
     )
+
+
+def _host_words(host: JsonObject) -> str:
+    cpu, hypervisor = host.get("cpu"), host.get("hypervisor")
+    model = cpu.get("model") if isinstance(cpu, Mapping) else None
+    kernel = f"Linux {host['kernel']}" if host.get("kernel") else None
+    guest = f"guest of {hypervisor}".removesuffix(" of unknown") if hypervisor else None
+    return ", ".join(str(part) for part in (model, kernel, guest) if part)

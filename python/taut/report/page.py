@@ -38,11 +38,16 @@ class Drawn:
     spec: JsonObject
 
 
+def css() -> Markup:
+    """Give the style sheet: the colours of both themes, and the rules."""
+    return Markup(style_sheet() + asset("report.css"))  # noqa: S704 our own text
+
+
 def assets(drawn: Sequence[Drawn]) -> dict[str, Markup]:
     """Give what a page's template puts into it: style, scripts, and its figures to draw."""
     return {
-        "css": Markup(style_sheet() + _asset("report.css")),  # noqa: S704 our own text
-        "script": Markup(_asset("report.js")),  # noqa: S704 our own file
+        "css": css(),
+        "script": Markup(asset("report.js")),  # noqa: S704 our own file
         "vega": Markup(javascript() if drawn else ""),  # noqa: S704 a library, "</script" escaped
         "data": _json({d.id: resolve(d.spec, VARIABLES) for d in drawn}),
     }
@@ -71,7 +76,8 @@ def templates() -> Environment:
     return environment
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Give the text of a file that stands beside the templates."""
     return resources.files("taut.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
