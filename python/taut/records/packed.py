@@ -9,6 +9,7 @@ packed run is believed: no name, which may lead out of the folder, no kind and n
 """
 
 import errno
+import json
 import os
 import shutil
 import stat
@@ -19,13 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from json import dumps
 from pathlib import Path, PurePosixPath
 
 from taut.core.errors import InputError
 from taut.core.files import whole
 from taut.core.version import taut_version
-from taut.records.documents.json_form import JsonObject, parse, plain_object, read_object
+from taut.records.documents.json_form import JsonObject, parse, plain, read_object
 from taut.records.documents.pack import PACK_FILE, PACK_FORMAT, LeftOut, PackDocument, PackedFile
 
 RECORDS = frozenset(f"{name}.parquet" for name in ("packets", "gaps", "stamps", "events", "heads"))
@@ -63,7 +63,7 @@ def write_packed(run: Path, out: Path, *, without_records: bool = False) -> Pack
                 if without_records
                 else None,
             )
-            archive.writestr(_entry(PACK_FILE), dumps(plain_object(document), indent=1) + "\n")
+            archive.writestr(_entry(PACK_FILE), json.dumps(plain(document), indent=1) + "\n")
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
     return document
@@ -207,23 +207,26 @@ def _document(archive: zipfile.ZipFile, path: Path) -> PackDocument:
 
 def _check(archive: zipfile.ZipFile, document: PackDocument, path: Path) -> None:
     """InputError: there is another file in it than pack.json says, or of another kind or size."""
-    said = {file.path: file for file in document.files}
+    said = {file.path: file.size for file in document.files}
     for name in said:
         above = {str(folder) for folder in PurePosixPath(name).parents}
         if not _is_plain(name) or name == PACK_FILE or above & said.keys():
             raise InputError(f"{path}: {name!r} is no name of a file in a run; unpack none of it")
     if len(said) != len(document.files):
         raise _damaged(path, f"{PACK_FILE} names a file twice")
-    found = [entry.filename for entry in archive.infolist()]
-    odd = [name for name in found if name not in said and name != PACK_FILE]
-    odd += [name for name in said if name not in found]
+    found = archive.namelist()
+    odd = set(found) ^ {*said, PACK_FILE}
     if odd or len(found) != len(set(found)):
-        raise _damaged(path, f"its files are not those of {PACK_FILE}: {(odd or found)[0]!r}")
+        raise _damaged(path, f"its files are not those of {PACK_FILE}: {min(odd or found)!r}")
     for entry in archive.infolist():
-        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise InputError(f"{path}: {entry.filename} is a link or a device; unpack none of it")
-        is_known = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-        if not is_known or entry.flag_bits & _ENCRYPTED:
-            raise _damaged(path, f"{entry.filename} is compressed or encrypted another way")
-        if entry.filename in said and entry.file_size != said[entry.filename].size:
+        _check_kind(entry, path)
+        if entry.file_size != said.get(entry.filename, entry.file_size):
             raise _damaged(path, f"{entry.filename} is of another size than {PACK_FILE} says")
+
+
+def _check_kind(entry: zipfile.ZipInfo, path: Path) -> None:
+    if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+        raise InputError(f"{path}: {entry.filename} is a link or a device; unpack none of it")
+    is_known = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if not is_known or entry.flag_bits & _ENCRYPTED:
+        raise _damaged(path, f"{entry.filename} is compressed or encrypted another way")

@@ -26,7 +26,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class PackDocument:
-    """pack.json."""
+    """What is in a packed run, and what of the run is not."""
 
     taut: str
     """The version that packed the run."""
@@ -34,7 +34,7 @@ class PackDocument:
     """Name of the run directory."""
     files: tuple[PackedFile, ...]
     left_out: LeftOut | None = None
-    """None: nothing."""
+    """None where everything was packed."""
     format: int = PACK_FORMAT
 
     @property
