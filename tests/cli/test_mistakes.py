@@ -97,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("run ok.toml --images --no-report", "--images and --no-report: one of them"),
         ("compare old no-run --images", "--images: they lie beside a report; give its file"),
         ("compare old no-run", "no-run: no trials; give a run directory of `taut run`"),
-        ("trend old", "old: one run, or a folder without any; a trend takes two and more, `taut"),
+        ("trend old", "old: one run, or a folder without two of one experiment; a trend takes two"),
         ("trend old old", "old: the same run twice; name each once"),
         ("trend old no-run", "no-run: no trials; give a run directory of `taut run`"),
         ("trend old no-run --images", "--images: they lie beside a page; give its file with"),

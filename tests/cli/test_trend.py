@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,3 +72,19 @@ def test_another_experiment_among_them_is_one_line_and_2(
     assert out == ""
     assert "different experiments: no device under the same load is in both" in err
     assert err.count("\n") == 1
+
+
+def test_a_folder_stands_for_the_experiment_of_its_newest_run(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "runs")
+    other = make_run(tmp_path / "runs" / "other", VARIANTS[1:2], repetitions=1)
+    manifest = json.loads((other / "manifest.json").read_text())
+    manifest["spec"]["name"] = "another"
+    (other / "manifest.json").write_text(json.dumps(manifest))
+
+    assert run_command(["trend", str(tmp_path / "runs")]) == 0
+
+    said = capsys.readouterr()
+    assert said.out.startswith(f"No step shown in the median of {N_RUNS} runs.")
+    assert said.err == "taut: left out: 1 run without trials or not of made\n"

@@ -4,13 +4,16 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from taut.cli.options import ImagesOption, JsonOption
 from taut.core.errors import InputError
 from taut.records.documents.manifest import MANIFEST_FILE
+
+if TYPE_CHECKING:
+    from taut.records.rundir import RunDirectory
 
 EXAMPLES = (
     "taut trend runs",
@@ -39,7 +42,6 @@ def trend(
     if images and out is None:
         raise InputError("--images: they lie beside a page; give its file with --out")
     paths = list(_run_paths(runs))
-    _check(paths)
     # Here, not above: `-h` needs none of it.
     from rich.console import Console
 
@@ -51,10 +53,15 @@ def trend(
     from taut.report.trend import changes_of, document, print_trend
     from taut.report.trend_page import write_trend
 
-    directories = [RunDirectory(path) for path in paths]
-    for run in directories:
-        run.some_trials()
-    directories.sort(key=lambda run: (run.manifest().started_utc, str(run.path)))
+    for path in paths:
+        if path in runs:
+            RunDirectory(path).some_trials()
+    directories = sorted(
+        (RunDirectory(path) for path in paths),
+        key=lambda run: (run.manifest().started_utc, str(run.path)),
+    )
+    directories = _of_one_experiment(directories, runs)
+    _check([run.path for run in directories], runs[0])
     analysed = []
     for run in directories:
         with Console(stderr=True).status(f"reading {run.path}"):
@@ -78,12 +85,28 @@ def _run_paths(named: Sequence[Path]) -> Iterator[Path]:
         yield from inside if inside and not (path / MANIFEST_FILE).is_file() else [path]
 
 
-def _check(paths: Sequence[Path]) -> None:
+def _of_one_experiment(
+    directories: "Sequence[RunDirectory]", named: Sequence[Path]
+) -> "list[RunDirectory]":
+    """Leave out what a folder holds of other experiments than its newest run; say how many."""
+    own = [run for run in directories if run.path in named or any(t.is_whole for t in run.trials())]
+    if not own:
+        return []
+    name = own[-1].manifest().spec.name
+    kept = [run for run in own if run.path in named or run.manifest().spec.name == name]
+    if len(kept) < len(directories):
+        n = len(directories) - len(kept)
+        words = "1 run" if n == 1 else f"{n} runs"
+        print(f"taut: left out: {words} without trials or not of {name}", file=sys.stderr)
+    return kept
+
+
+def _check(paths: Sequence[Path], first: Path) -> None:
     """InputError: fewer than two runs, or one of them twice."""
     if len(paths) < 2:
         raise InputError(
-            f"{paths[0]}: one run, or a folder without any; a trend takes two and more, "
-            "`taut runs` lists what there is"
+            f"{first}: one run, or a folder without two of one experiment; a trend takes two and "
+            "more, `taut runs` lists what there is"
         )
     seen: set[Path] = set()
     for path in paths:
