@@ -103,14 +103,23 @@ def go(tmp_path: Path, plan: Plan) -> Iterator[Callable[..., tuple[RunDirectory,
         def run(bench: Bench, resume: bool = False) -> tuple[RunDirectory, Recorder]:
             out = tmp_path / "run"
             directory = open_run(plan, out, resume)
-            write_json(out / "manifest.json", {"spec": {"hash": spec_hash(plan.spec)}})
+            if not (out / "manifest.json").exists():
+                write_json(out / "manifest.json", {"spec": {"hash": spec_hash(plan.spec)}})
             recorder = Recorder()
-            names = [trial.name for trial in plan.trials]
             states = as_found(tmp_path)
-            Session(directory, scope, CORES, states, recorder, bench, names).run(plan)
+            Session(directory, scope, CORES, states, recorder, bench).run(plan)
             return RunDirectory(out), recorder
 
         yield run
+
+
+def test_a_trial_that_is_planned_again_is_named_once(go, plan: Plan):
+    names = tuple(trial.name for trial in plan.trials)
+
+    go(Bench())
+    run, _ = go(Bench(), resume=True)
+
+    assert run.manifest().order == names
 
 
 def test_every_trial_has_its_folder_and_its_line(go, plan: Plan):
@@ -258,7 +267,7 @@ def test_programs_are_let_into_cores_that_a_state_sets_apart(tmp_path: Path):
         def measure(trial: Trial, folder: Path, known: TrialSoFar) -> None:
             seen[trial.host.name] = set(scope.join)
 
-        names = [trial.name for trial in plan.trials]
-        Session(run, scope, CORES, states, Recorder(), measure, names).run(plan)
+        write_json(run.path / "manifest.json", {"spec": {"name": "two states"}})
+        Session(run, scope, CORES, states, Recorder(), measure).run(plan)
 
     assert seen == {"as found": set(), "apart": {2, 3}}

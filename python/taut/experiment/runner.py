@@ -7,7 +7,7 @@ trials, all of a plan or a part at a time; `run_plan` is the session of one plan
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -72,8 +72,6 @@ class Session:
     states: HostStates
     progress: Progress
     measure: Measure
-    ordered: list[str] = field(default_factory=list)
-    """Names of all trials planned so far, in order, as the manifest has them."""
 
     def run(self, plan: Plan) -> None:
         """Run what has no whole trial yet, in order; a failed one does not stop the rest.
@@ -119,12 +117,17 @@ class Session:
 
     def _note_order(self, plan: Plan) -> None:
         """Add the trials of a later part to the manifest."""
-        new = [trial.name for trial in plan.trials if trial.name not in self.ordered]
+        # One that was interrupted is planned once more by a resumed run.
+        known = self.ordered
+        new = [trial.name for trial in plan.trials if trial.name not in known]
         if new:
-            manifest = self.run_directory.manifest()
-            order = (*(manifest.order or ()), *new)
-            write_manifest(self.run_directory.path, replace(manifest, order=order))
-        self.ordered += new
+            manifest = replace(self.run_directory.manifest(), order=(*known, *new))
+            write_manifest(self.run_directory.path, manifest)
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """Names of all trials planned so far, in order, as the manifest has them."""
+        return self.run_directory.manifest().order or ()
 
 
 @contextmanager
@@ -182,7 +185,7 @@ def measuring(
                 progress.noted(f"Host: {applied.n_in_force} changes of `taut host apply` in force.")
             for warning in warnings:
                 progress.warned(warning)
-            yield Session(run, scope, cores, states, progress, bench.measure, ordered)
+            yield Session(run, scope, cores, states, progress, bench.measure)
 
 
 def states_without_effect(plan: Plan, host: Host, situation: Callable[[], Situation]) -> list[str]:
