@@ -64,7 +64,7 @@ def test_rows_of_packets_are_those_of_a_stall(run):
     trials = run[0].trials()
     expected = []
     for trial in trials:
-        table = Packets([trial]).longest(100_000)
+        table = Packets([trial], 0).longest(100_000)
         assert table is not None
         expected.append((table.n_in_a_row, table.outage_ns))
 
@@ -76,7 +76,7 @@ def test_rows_of_packets_are_those_of_a_stall(run):
 
 
 def test_lost_packets_count_where_they_are_asked_for(run):
-    packets = Packets([run[0].trials()[2]])
+    packets = Packets([run[0].trials()[2]], 3)
 
     lost = packets.failing(EVER_NS, is_strict=False, with_lost=True)
     none = packets.failing(EVER_NS, is_strict=False, with_lost=False)
@@ -147,7 +147,7 @@ def test_a_run_knows_what_its_experiment_requires(tmp_path):
 
 
 def test_late_packets_of_one_stall_are_few_independent_ones(run):
-    packets = Packets([run[0].trials()[1]])
+    packets = Packets([run[0].trials()[1]], 0)
 
     counted = packets.failing(100_000, is_strict=False, with_lost=False)
 
@@ -155,3 +155,23 @@ def test_late_packets_of_one_stall_are_few_independent_ones(run):
     assert counted.n_eff is not None
     assert counted.n_eff_failed < 10
     assert np.isclose(counted.n_eff_failed, counted.n_failed / counted.n * counted.n_eff)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("loss = 0", NOT_MET),
+        ("loss < 10%", NOT_SHOWN),
+        ("max < 100us", NOT_MET),
+        ("p99 < 1us", NOT_MET),
+        ("in_a_row(1ms) <= 9", NOT_SHOWN),
+    ],
+)
+def test_without_records_what_needs_none_is_judged(tmp_path, text, expected):
+    run, analysis = analysed(tmp_path / "run", replace(CALM, n_lost=3))
+    for trial in run.trials():
+        trial.packets.unlink()
+
+    [one] = judge_run(run, analysis, [parse_requirement(text)])
+
+    assert one.verdict is expected, one.said

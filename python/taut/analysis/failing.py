@@ -80,22 +80,25 @@ class Longest:
 class Packets:
     """Packets after the warm-up of the trials of one variant, read when they are asked for.
 
-    `without_void`: without those the generator itself held up.
+    `n_lost`: how many never came back. `without_void`: without those the generator itself held up.
     """
 
-    def __init__(self, trials: Sequence[TrialDirectory], *, without_void: bool = False) -> None:
+    def __init__(
+        self, trials: Sequence[TrialDirectory], n_lost: int, *, without_void: bool = False
+    ) -> None:
         self._trials = trials
+        self._n_lost = n_lost
         self._without_void = without_void
 
     def failing(self, deadline_ns: float, *, is_strict: bool, with_lost: bool) -> Counted:
         """Count packets later than a deadline (as late, too, if `is_strict`), and lost ones."""
         values, n = self._latencies
         is_late = values >= deadline_ns if is_strict else values > deadline_ns
-        n_lost = sum(int(blocks.n.sum()) for blocks in self._lost) if with_lost else 0
+        n_lost = self._n_lost if with_lost else 0
         total, n_failed = int(n.sum()) + n_lost, int(n[is_late].sum()) + n_lost
         if not total:
             return Counted(0, 0, 0)
-        n_eff = self._n_eff(deadline_ns, n_failed / total, with_lost=with_lost)
+        n_eff = self._n_eff(deadline_ns, n_failed / total, with_lost=n_lost > 0)
         return Counted(total, n_failed, n_eff)
 
     def sooner(self, least_ns: float, *, is_strict: bool) -> Counted:
@@ -109,7 +112,7 @@ class Packets:
 
         An outage that no packet in time ends lasts to the sending of the last one.
         """
-        if self._blocks is None:
+        if not self._has_records:
             return None
         found = [Longest(0, 0)]
         for packets in self._records():
@@ -137,6 +140,11 @@ class Packets:
         kept = [self._own(part) for part in found if part is not None]
         return kept if len(kept) == len(found) else None
 
+    @property
+    def _has_records(self) -> bool:
+        """Whether every packet's record is there: the slow ones alone have no blocks."""
+        return self._blocks is not None and all(t.packets.is_file() for t in self._trials)
+
     @cached_property
     def _lost(self) -> list[BlockCounts]:
         """Of each trial the packets that never came back, by the same blocks."""
@@ -161,7 +169,8 @@ class Packets:
         return rows.filter(pc.invert(rows["is_void"])) if self._without_void else rows
 
     def _n_eff(self, deadline_ns: float, share: float, *, with_lost: bool) -> int | None:
-        if self._blocks is None:
+        # Where records were left out nobody knows when packets were lost.
+        if self._blocks is None or (with_lost and not self._has_records):
             return None
         parts = [_counts(rows) for rows in self._blocks]
         if with_lost:

@@ -65,8 +65,8 @@ def judge_run(
         own = [trials[name] for name in row.trials]
         measured_ns = sum(results[name].duration_ns or 0 for name in row.trials)
         why = _why_invalid(row, analysis.trials, without_void=without_void)
-        packets = Packets(own, without_void=without_void)
-        on_time = Packets(own, without_void=True)
+        packets = Packets(own, row.lost, without_void=without_void)
+        on_time = Packets(own, row.lost, without_void=True)
         for one in requirements:
             judged = _judged(row, one, packets, measured_ns, why)
             if judged.verdict is Verdict.NOT_MET and not without_void:
@@ -194,25 +194,16 @@ def _of_share(asked: Requirement, counted: Counted, failed: str) -> Found:
     return verdict, said, counted
 
 
-def _in_a_row(asked: Requirement, packets: Packets) -> Found:
+def _longest(asked: Requirement, packets: Packets) -> Found:
     longest = packets.longest(asked.deadline_ns or 0)
     if longest is None:
         return Verdict.NOT_SHOWN, "not every packet was recorded", None
-    said = f"at most {longest.n_in_a_row:,} in a row were lost or late"
-    return _no_more(asked, longest.n_in_a_row), said, None
-
-
-def _outage(asked: Requirement, packets: Packets) -> Found:
-    longest = packets.longest(asked.deadline_ns or 0)
-    if longest is None:
-        return Verdict.NOT_SHOWN, "not every packet was recorded", None
-    said = f"the longest outage took {format_ns(longest.outage_ns)}"
-    return _no_more(asked, longest.outage_ns), said, None
-
-
-def _no_more(asked: Requirement, value: float) -> Verdict:
+    if asked.what == "outage":
+        value, said = longest.outage_ns, f"the longest outage took {format_ns(longest.outage_ns)}"
+    else:
+        value, said = longest.n_in_a_row, f"at most {longest.n_in_a_row:,} in a row lost or late"
     is_met = value < asked.limit if asked.is_strict else value <= asked.limit
-    return Verdict.MET if is_met else Verdict.NOT_MET
+    return (Verdict.MET if is_met else Verdict.NOT_MET), said, None
 
 
 _RULES: Mapping[str, Callable[[Requirement, Packets], Found]] = {
@@ -221,6 +212,6 @@ _RULES: Mapping[str, Callable[[Requirement, Packets], Found]] = {
     "min": _fastest,
     "loss": _loss,
     "within": _within,
-    "in_a_row": _in_a_row,
-    "outage": _outage,
+    "in_a_row": _longest,
+    "outage": _longest,
 }
