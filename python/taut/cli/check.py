@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from taut.cli.options import JsonOption
+from taut.cli.options import JsonOption, WithoutVoidOption
 from taut.core.errors import InputError
 
 EXAMPLES = (
@@ -33,10 +33,7 @@ def check(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML.")
     ] = None,
-    without_void: Annotated[
-        bool,
-        typer.Option("--without-void", help="Leave out packets the generator itself held up."),
-    ] = False,
+    without_void: WithoutVoidOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Judge a run by what is asked of it: pass, fail, inconclusive or invalid.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taut.cli.options import ImagesOption, JsonOption
+from taut.cli.options import ImagesOption, JsonOption, WithoutVoidOption
 from taut.core.errors import InputError, RequirementNotMet
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Also write an HTML report of both here.")
     ] = None,
     images: ImagesOption = False,
-    without_void: Annotated[
-        bool,
-        typer.Option("--without-void", help="Leave out packets the generator itself held up."),
-    ] = False,
+    without_void: WithoutVoidOption = False,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(metavar="RULE", help="Exit with 3 where shown, as 'p99 > +10%'; repeatable."),

@@ -49,6 +49,9 @@ TraceOption = Annotated[
     ),
 ]
 NoTraceOption = Annotated[bool, typer.Option("--no-trace", help="Record packets alone.")]
+WithoutVoidOption = Annotated[
+    bool, typer.Option("--without-void", help="Leave out packets the generator itself held up.")
+]
 WaitOption = Annotated[
     bool,
     typer.Option(

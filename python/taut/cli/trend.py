@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taut.cli.options import ImagesOption, JsonOption
+from taut.cli.options import ImagesOption, JsonOption, WithoutVoidOption
 from taut.core.errors import InputError
 from taut.records.documents.manifest import MANIFEST_FILE
 
@@ -32,10 +32,7 @@ def trend(
         Path | None, typer.Option(metavar="FILE", help="Also write an HTML page here.")
     ] = None,
     images: ImagesOption = False,
-    without_void: Annotated[
-        bool,
-        typer.Option("--without-void", help="Leave out packets the generator itself held up."),
-    ] = False,
+    without_void: WithoutVoidOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Follow one experiment over many runs: what changed, and since which run a median differs."""
