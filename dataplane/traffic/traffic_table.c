@@ -8,12 +8,14 @@ extern const struct traffic_ops traffic_constant;
 extern const struct traffic_ops traffic_jittered;
 extern const struct traffic_ops traffic_poisson;
 extern const struct traffic_ops traffic_burst;
+extern const struct traffic_ops traffic_step;
 
 const struct traffic_ops *const traffic_table[] = {
 	&traffic_constant,
 	&traffic_jittered,
 	&traffic_poisson,
 	&traffic_burst,
+	&traffic_step,
 	NULL,
 };
 

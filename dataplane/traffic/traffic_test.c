@@ -170,6 +170,19 @@ static void test_burst_sends_trains_and_keeps_the_mean(void **state)
 	traffic_destroy(traffic);
 }
 
+static void test_step_sends_the_whole_rate_and_then_a_share_of_it(void **state)
+{
+	struct traffic *traffic = create("step:after=5us,percent=40", "1Mpps", 1);
+	static const uint64_t expected[] = {1000, 1000, 1000, 1000, 2500, 2500, 2500};
+	struct departure departure;
+
+	for (size_t i = 0; i < 7; i++) {
+		traffic_next(traffic, &departure);
+		assert_int_equal(departure.gap_ns, expected[i]);
+	}
+	traffic_destroy(traffic);
+}
+
 static void assert_refused(const char *schedule, const char *word)
 {
 	struct frame_mix mix = mix_of("64");
@@ -183,10 +196,12 @@ static void assert_refused(const char *schedule, const char *word)
 
 static void test_bad_schedules_are_refused_with_a_reason(void **state)
 {
-	assert_refused("sawtooth", "constant jittered poisson burst");
+	assert_refused("sawtooth", "constant jittered poisson burst step");
 	assert_refused("burst:size=4,gap=2us", "no pause");
 	assert_refused("burst:length=4", "length");
 	assert_refused("jittered:percent=51", "percent");
+	assert_refused("step:percent=101", "percent");
+	assert_refused("step:after=0ns", "after");
 }
 
 static void assert_rate(const char *text, const char *frame, enum rate_layer layer, double pps)
@@ -281,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_jittered_stays_within_its_share_of_the_grid),
 		cmocka_unit_test(test_poisson_gaps_are_exponential),
 		cmocka_unit_test(test_burst_sends_trains_and_keeps_the_mean),
+		cmocka_unit_test(test_step_sends_the_whole_rate_and_then_a_share_of_it),
 		cmocka_unit_test(test_bad_schedules_are_refused_with_a_reason),
 		cmocka_unit_test(test_rates_in_packets_and_in_bits),
 		cmocka_unit_test(test_rates_are_those_of_the_grammar),

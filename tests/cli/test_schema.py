@@ -47,7 +47,10 @@ def test_schedules_and_their_options_are_those_of_the_generator(
 ) -> None:
     text = json.dumps(schema("experiment", capsys))
 
-    for words in ('"enum": ["constant", "jittered", "poisson", "burst"]', "frames in a train"):
+    for words in (
+        '"enum": ["constant", "jittered", "poisson", "burst", "step"]',
+        "frames in a train",
+    ):
         assert words in text
 
 

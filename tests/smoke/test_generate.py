@@ -47,7 +47,7 @@ def due_ns(result, direction: int = 0) -> np.ndarray:
     return ticks * 1e9 / result.summary["clock"]["nominal_tsc_hz"]
 
 
-@pytest.mark.parametrize("schedule", ["constant", "jittered", "poisson", "burst:size=8"])
+@pytest.mark.parametrize("schedule", ["constant", "jittered", "poisson", "burst:size=8", "step"])
 @pytest.mark.parametrize("load", [(), ("--both",), ("--flows", "5", "--frame", "imix")])
 def test_every_packet_is_accounted_for(tmp_path: Path, schedule: str, load: tuple[str, ...]):
     run(tmp_path, *LOOP, *QUICK, *PATIENT, "--schedule", schedule, *load)
@@ -394,7 +394,7 @@ def test_describe_names_options_schedules_and_ports():
     described = json.loads(done.stdout)
     assert done.returncode == 0
     assert [s["name"] for s in described["schedules"]] == [
-        "constant", "jittered", "poisson", "burst",
+        "constant", "jittered", "poisson", "burst", "step",
     ]  # fmt: skip
     assert {"memif", "ring"} <= {port["name"] for port in described["ports"]}
     assert "deadline" in {option["name"] for option in described["options"]}

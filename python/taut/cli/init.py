@@ -61,7 +61,7 @@ options = {{ transmit = "buffered:32,100us" }}
 
 # What is sent: one table a load.
 [[traffic]]
-schedule = "constant"         # jittered, poisson and burst as well: docs/reference.md
+schedule = "constant"         # jittered, poisson, burst, step as well: docs/reference.md
 frames = [64]                 # bytes with FCS, 64 to 1518, or "imix"
 rates = ["100kpps"]           # or "50Mbps"; each rate is a load of its own
 #flows = 1                    # UDP source ports, in turn

@@ -38,7 +38,7 @@ A file (examples/ has whole ones):
 
     [[traffic]]
     name = "main"                # the schedule's when left out
-    schedule = "burst"           # constant | jittered | poisson | burst
+    schedule = "burst"           # constant | jittered | poisson | burst | step
     options = { size = 32 }      # of the schedule
     frames = [64, "imix"]        # Ethernet frame with FCS, bytes
     rates = ["100kpps", "50Mbps"]  # each is a load of its own
