@@ -3,10 +3,8 @@
 // heads. docs/matching.md defines the result.
 
 #include "command_line.h"
-#include "frame_stream.h"
-#include "match.h"
 #include "match_report.h"
-#include "match_results.h"
+#include "match_stages.h"
 #include "program.h"
 
 #include <errno.h>
@@ -17,10 +15,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-enum {
-	PATH_LEN = 4096,
-	PROGRESS_INTERVAL_NS = 250000000,
-};
+enum { PATH_LEN = 4096 };
 
 struct match_options {
 	const char *ingress, *egress, *key, *out;
@@ -122,131 +117,16 @@ static const struct command_line line = {
 	.positionals = positionals,
 };
 
-// One side of the merge: the batch at hand and what of it is still to be fed.
-struct side {
-	struct frame_stream *stream;
-	const struct frame_batch *batch; // NULL: the next is not read yet
-	struct match_queue queue;
-};
-
 struct run {
 	struct match_options options;
 	struct key_spec key;
 	struct frame_correction correction;
 	uint64_t seed;
-	struct side ingress, egress;
-	struct match *match;
-	struct match_results results;
-	uint64_t next_progress_ns;
-	bool has_begun, is_over;
-	int error; // -ENOMEM of the match
+	struct match_stages stages;
 };
 
-static bool is_over(const struct side *side)
-{
-	return side->batch->n == 0;
-}
-
-static bool has_batch(struct side *side)
-{
-	if (side->batch != NULL)
-		return true;
-	side->batch = frame_stream_batch(side->stream);
-	if (side->batch == NULL)
-		return false;
-	side->queue =
-		(struct match_queue){side->batch->frames, side->batch->frames + side->batch->n};
-	return true;
-}
-
-static bool can_match(void *context)
-{
-	struct run *run = context;
-
-	return !run->is_over && has_batch(&run->ingress) && has_batch(&run->egress);
-}
-
-// The other file is over: what is left of this batch comes now.
-static int feed_rest(struct run *run, struct side *side)
-{
-	int err = 0;
-
-	for (; err == 0 && side->queue.next < side->queue.end; side->queue.next++)
-		err = side == &run->ingress ? match_feed_ingress(run->match, side->queue.next)
-					    : match_feed_egress(run->match, side->queue.next);
-	return err;
-}
-
-// For a program that shows it.
-static void say_progress(struct run *run)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	if (now_ns < run->next_progress_ns)
-		return;
-	run->next_progress_ns = now_ns + PROGRESS_INTERVAL_NS;
-	fprintf(stderr, "progress %" PRIu64 " %" PRIu64 "\n", run->ingress.batch->n_bytes,
-		run->egress.batch->n_bytes);
-}
-
-// Until a side's batch is used up.
-static void match_some(void *context)
-{
-	struct run *run = context;
-
-	if (!run->has_begun) {
-		run->has_begun = true;
-		if (!is_over(&run->ingress))
-			run->results.first_ingress_ns = run->ingress.batch->frames[0].ts_ns;
-		if (!is_over(&run->egress))
-			run->results.first_egress_ns = run->egress.batch->frames[0].ts_ns;
-	}
-	if (is_over(&run->ingress))
-		run->error = feed_rest(run, &run->egress);
-	else if (is_over(&run->egress))
-		run->error = feed_rest(run, &run->ingress);
-	else
-		run->error = match_feed(run->match, &run->ingress.queue, &run->egress.queue);
-	if (run->options.progress)
-		say_progress(run);
-	run->is_over = run->error < 0 || (is_over(&run->ingress) && is_over(&run->egress));
-	if (run->is_over && run->error == 0)
-		match_end(run->match);
-}
-
-static void give_back(struct side *side)
-{
-	if (side->queue.next < side->queue.end)
-		return;
-	frame_stream_take(side->stream);
-	side->batch = NULL;
-}
-
-static void give_back_both(void *context)
-{
-	struct run *run = context;
-
-	give_back(&run->ingress);
-	give_back(&run->egress);
-}
-
-static int match_frames(struct run *run)
-{
-	// What is nearest to the end first: it makes room for the others.
-	const struct stage stages[] = {
-		{can_match, match_some, give_back_both, run},
-		frame_stream_stage(run->ingress.stream),
-		frame_stream_stage(run->egress.stream),
-	};
-	const size_t n_stages = sizeof(stages) / sizeof(stages[0]);
-
-	pipeline_run(stages, n_stages, pipeline_threads(n_stages));
-	return run->error;
-}
-
-static int open_side(struct run *run, bool is_ingress, struct side *side, struct error *error)
+static int open_side(
+	struct run *run, bool is_ingress, struct frame_stream **out, struct error *error)
 {
 	const struct match_options *options = &run->options;
 	char keys[PATH_LEN];
@@ -265,13 +145,14 @@ static int open_side(struct run *run, bool is_ingress, struct side *side, struct
 	};
 	if (!is_ingress)
 		config.correction = run->correction;
-	return frame_stream_open(&config, &side->stream, error);
+	return frame_stream_open(&config, out, error);
 }
 
 static int run_open(struct run *run, struct error *error)
 {
 	struct match_config config = {.window_ns = (int64_t)run->options.window_ns};
 
+	run->stages.says_progress = run->options.progress;
 	run->correction.offset_ns = run->options.egress_offset_ns;
 	run->correction.drift_ppb = run->options.egress_drift_ppb;
 	int err = key_spec_parse(run->options.key, &run->key, error);
@@ -283,18 +164,17 @@ static int run_open(struct run *run, struct error *error)
 	err = program_make_out(run->options.out, error);
 	if (err < 0)
 		return err;
-	err = open_side(run, true, &run->ingress, error);
+	err = open_side(run, true, &run->stages.ingress.stream, error);
 	if (err == 0)
-		err = open_side(run, false, &run->egress, error);
+		err = open_side(run, false, &run->stages.egress.stream, error);
 	if (err < 0)
 		return err;
-	err = match_results_init(&run->results, run->options.out, (int64_t)run->options.skip_ns,
-		run->options.packets);
+	err = match_results_init(&run->stages.results, run->options.out,
+		(int64_t)run->options.skip_ns, run->options.packets);
 	config.key_stride = run->key.stride;
 	config.key_seed = run->seed;
-	struct match_sink sink = match_results_sink(&run->results);
 	if (err == 0)
-		err = match_create(&config, &sink, &run->match);
+		err = match_create(&config, &run->stages.match);
 	if (err < 0)
 		error_set(error, "out of memory");
 	return err;
@@ -303,32 +183,32 @@ static int run_open(struct run *run, struct error *error)
 static int write_results(struct run *run)
 {
 	struct match_report report = {
-		.ingress = {run->options.ingress, frame_stream_report(run->ingress.stream),
-			frame_stream_totals(run->ingress.stream)},
-		.egress = {run->options.egress, frame_stream_report(run->egress.stream),
-			frame_stream_totals(run->egress.stream)},
-		.counts = match_counts(run->match),
-		.results = &run->results,
+		.ingress = {run->options.ingress, frame_stream_report(run->stages.ingress.stream),
+			frame_stream_totals(run->stages.ingress.stream)},
+		.egress = {run->options.egress, frame_stream_report(run->stages.egress.stream),
+			frame_stream_totals(run->stages.egress.stream)},
+		.counts = match_counts(run->stages.match),
+		.results = &run->stages.results,
 		.key = &run->key,
 		.window_ns = (int64_t)run->options.window_ns,
 		.skip_ns = (int64_t)run->options.skip_ns,
 		.correction = run->correction,
 	};
-	int err = match_results_finish(&run->results);
+	int err = match_results_finish(&run->stages.results);
 
 	if (err == 0)
-		err = frame_stream_error(run->ingress.stream);
+		err = frame_stream_error(run->stages.ingress.stream);
 	if (err == 0)
-		err = frame_stream_error(run->egress.stream);
+		err = frame_stream_error(run->stages.egress.stream);
 	return err == 0 ? match_report_write(&report, run->options.out) : err;
 }
 
 static void run_close(struct run *run)
 {
-	frame_stream_close(run->ingress.stream);
-	frame_stream_close(run->egress.stream);
-	match_results_fini(&run->results);
-	match_destroy(run->match);
+	frame_stream_close(run->stages.ingress.stream);
+	frame_stream_close(run->stages.egress.stream);
+	match_results_fini(&run->stages.results);
+	match_destroy(run->stages.match);
 }
 
 static int run_match(struct run *run)
@@ -337,7 +217,7 @@ static int run_match(struct run *run)
 
 	if (run_open(run, &error) < 0)
 		return program_refuse(&error);
-	if (match_frames(run) < 0) {
+	if (match_stages_run(&run->stages) < 0) {
 		LOG(ERROR, "out of memory: the window holds too many frames; lower --window");
 		return EXIT_FAILED;
 	}
@@ -354,7 +234,7 @@ int main(int argc, char **argv)
 	program_start(line.program, LOG_LEVEL_WARNING);
 	if (run == NULL)
 		return EXIT_FAILED;
-	run->results.packets.fd = -1;
+	run->stages.results.packets.fd = -1;
 	int err = command_line_parse(&line, argc, argv, &run->options, &n_used, &error);
 	int status = err < 0 ? program_refuse(&error) : program_flush();
 	if (err == COMMAND_LINE_RUN) {

@@ -16,8 +16,7 @@ enum {
 	IN_ORDER = 8, // owners in a row that were as expected, until the next is looked at first
 };
 
-int match_create(
-	const struct match_config *config, const struct match_sink *sink, struct match **out)
+int match_create(const struct match_config *config, struct match **out)
 {
 	struct match *match = calloc(1, sizeof(*match));
 
@@ -26,9 +25,9 @@ int match_create(
 	match->window_ns = config->window_ns;
 	match->clock_ns = match->settled_ns = INT64_MIN;
 	match->settle_every_ns = (uint64_t)config->window_ns / SETTLE_PER_WINDOW;
-	match->sink = *sink;
 	match->ingress_first = match->ingress_next = match->expected = 1;
 	match->egress_first = match->egress_next = 1;
+	match->ingress_end = match->egress_end = 1;
 	match->ingress_mask = match->egress_mask = match->waiting_mask = FIRST_CAPACITY - 1;
 	match->marks_mask = FIRST_CAPACITY - 1;
 	match->ingress = malloc(FIRST_CAPACITY * sizeof(*match->ingress));
@@ -107,17 +106,21 @@ static inline int make_egress_room(struct match *match)
 	return err;
 }
 
-// Hot path: many frames at a time are settled faster than each by itself. Returns 0 or -ENOMEM.
-static inline int advance(struct match *match, int64_t now_ns)
+// Hot path: many frames at a time are settled faster than each by itself.
+static inline bool is_time_to_settle(const struct match *match, int64_t now_ns)
 {
-	if (age(now_ns, match->settled_ns) >= match->settle_every_ns) {
-		int err = match_add_mark(match);
-		if (err < 0)
-			return err;
-		match->settled_ns = now_ns;
-		match_settle(match, now_ns);
-	}
-	match->clock_ns = now_ns;
+	return age(now_ns, match->settled_ns) >= match->settle_every_ns;
+}
+
+// Returns 0 or -ENOMEM.
+static int settle(struct match *match, int64_t now_ns)
+{
+	int err = match_add_mark(match);
+
+	if (err < 0)
+		return err;
+	match->settled_ns = now_ns;
+	match_settle(match, now_ns);
 	return 0;
 }
 
@@ -156,11 +159,10 @@ static void settle_waiting(struct match *match, uint64_t index, const struct mat
 static inline __attribute__((always_inline)) int feed_ingress(
 	struct match *match, const struct match_frame *frame)
 {
-	int err = advance(match, frame->clock_ns);
-	if (err == 0)
-		err = make_ingress_room(match);
+	int err = make_ingress_room(match);
 	if (err < 0)
 		return err;
+	match->clock_ns = frame->clock_ns;
 	uint64_t index = match->ingress_next++;
 	struct ingress_state *state = ingress_at(match, index);
 	*state = (struct ingress_state){
@@ -217,11 +219,10 @@ static void wait_for_owner(
 static inline __attribute__((always_inline)) int feed_egress(
 	struct match *match, const struct match_frame *frame)
 {
-	int err = advance(match, frame->clock_ns);
-	if (err == 0)
-		err = make_egress_room(match);
+	int err = make_egress_room(match);
 	if (err < 0)
 		return err;
+	match->clock_ns = frame->clock_ns;
 	uint64_t index = match->egress_next++;
 	struct egress_state *state = egress_at(match, index);
 	*state = (struct egress_state){.ts_ns = frame->ts_ns, .frame_len = frame->frame_len};
@@ -259,12 +260,16 @@ static inline __attribute__((always_inline)) int feed_egress(
 
 int match_feed_ingress(struct match *match, const struct match_frame *frame)
 {
-	return feed_ingress(match, frame);
+	int err = is_time_to_settle(match, frame->clock_ns) ? settle(match, frame->clock_ns) : 0;
+
+	return err < 0 ? err : feed_ingress(match, frame);
 }
 
 int match_feed_egress(struct match *match, const struct match_frame *frame)
 {
-	return feed_egress(match, frame);
+	int err = is_time_to_settle(match, frame->clock_ns) ? settle(match, frame->clock_ns) : 0;
+
+	return err < 0 ? err : feed_egress(match, frame);
 }
 
 int match_feed(struct match *match, struct match_queue *ingress, struct match_queue *egress)
@@ -274,7 +279,15 @@ int match_feed(struct match *match, struct match_queue *ingress, struct match_qu
 	int err = 0;
 
 	while (err == 0 && in < ingress->end && out < egress->end) {
-		if (in->clock_ns <= out->clock_ns) {
+		bool is_in = in->clock_ns <= out->clock_ns;
+		int64_t now_ns = is_in ? in->clock_ns : out->clock_ns;
+
+		if (__builtin_expect(is_time_to_settle(match, now_ns), 0)) {
+			err = settle(match, now_ns);
+			if (err < 0 || match->has_final)
+				break;
+		}
+		if (is_in) {
 			if (ingress->end - in > FAR) {
 				keyed_ring_prefetch(&match->keys, in[FAR].hash);
 				keyed_ring_prefetch_link(&match->keys, in[NEAR].hash);

@@ -1,10 +1,10 @@
 #pragma once
 
 // Matches the frames of two captures in one pass: docs/matching.md is what it computes. Frames are
-// fed in the order defined there; each comes back once when nothing can change it any more, the
+// fed in the order defined there; each can be taken once when nothing can change it any more, the
 // ingress frames in their order, the egress frames in theirs (a little later than they could: what
 // is final is looked for a thousand times a window). Memory: keys for two windows, stamps
-// for three.
+// for three, and for what is final and not taken.
 
 #include "key.h"
 
@@ -60,11 +60,12 @@ struct match_egress {
 	enum match_class class;
 };
 
-// Receives the results, some at a time. Both functions are called from match_feed* and match_end.
-struct match_sink {
-	void (*ingress)(void *context, const struct match_ingress *frames, size_t n);
-	void (*egress)(void *context, const struct match_egress *frames, size_t n);
-	void *context;
+struct match_result {
+	bool is_ingress;
+	union {
+		struct match_ingress ingress;
+		struct match_egress egress;
+	};
 };
 
 struct match_counts {
@@ -75,8 +76,7 @@ struct match_counts {
 };
 
 // Returns 0 or -ENOMEM.
-int match_create(
-	const struct match_config *config, const struct match_sink *sink, struct match **out);
+int match_create(const struct match_config *config, struct match **out);
 void match_destroy(struct match *match);
 
 // Feed the next frame of a side. Returns 0 or -ENOMEM: window times rate is more than memory holds.
@@ -88,11 +88,21 @@ struct match_queue {
 	const struct match_frame *next, *end;
 };
 
-// Hot path: feed frames of both sides in order until those of one are used up; who comes next is
-// not known then. Returns 0 or -ENOMEM.
+// Hot path: feed frames of both sides in order until those of one are used up (who comes next is
+// not known then), or until results are final: take them first, so that none pile up. Returns 0 or
+// -ENOMEM.
 int match_feed(struct match *match, struct match_queue *ingress, struct match_queue *egress);
 
-// Call it after the last frame: gives all results that are left.
+// Call it after the last frame: all results that are left are final.
 void match_end(struct match *match);
 
+// Whether results are final and not taken.
+bool match_has_final(const struct match *match);
+
+// Hot path: take up to max results that are final; how many there were. In which order, frames of
+// the two sides beside each other, depends on what was fed alone where all are taken whenever
+// match_has_final.
+size_t match_take(struct match *match, struct match_result *results, size_t max);
+
+// Of the results taken.
 const struct match_counts *match_counts(const struct match *match);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The matcher's state: match.c fills it, match_settle.c gives what is final and forgets it.
+// The matcher's state: match.c fills it, match_settle.c finds what is final and gives it away.
 
 #include "keyed_ring.h"
 #include "match.h"
@@ -67,7 +67,9 @@ struct match {
 	uint64_t expected; // the ingress frame after the last owner: in order it is the next owner
 	uint32_t n_as_expected; // owners in a row that were; IN_ORDER and more are one
 	uint64_t highest_matched; // of the egress frames given: for reordering
-	struct match_sink sink;
+	// What is final and not taken: frames before these.
+	uint64_t ingress_end, egress_end;
+	bool has_final;
 	struct match_counts counts;
 };
 
@@ -93,5 +95,5 @@ int match_grow(void **ring, uint64_t *mask, size_t element_size);
 // Remember where both files are. Frames of one clock share a mark. Returns 0 or -ENOMEM.
 int match_add_mark(struct match *match);
 
-// Forget and give what nothing from `now` on can change.
+// Find what nothing from `now` on can change: keys of it are forgotten, frames can be taken.
 void match_settle(struct match *match, int64_t now_ns);

@@ -216,17 +216,14 @@ static void count_packet(
 	results->previous.is_cold = is_cold;
 }
 
-static void take_ingress(void *context, const struct match_ingress *frames, size_t n)
+static void take_ingress(struct match_results *results, const struct match_ingress *frame)
 {
-	struct match_results *results = context;
+	bool is_cold = ns_minus(frame->ts_ns, results->first_ingress_ns) < results->skip_ns;
 
-	for (const struct match_ingress *frame = frames; frame < frames + n; frame++) {
-		bool is_cold = ns_minus(frame->ts_ns, results->first_ingress_ns) < results->skip_ns;
-		if (frame->class == MATCH_MATCHED || frame->class == MATCH_LOST)
-			count_packet(results, frame, is_cold);
-		if (results->wants_packets)
-			record_ingress(results, frame, is_cold);
-	}
+	if (frame->class == MATCH_MATCHED || frame->class == MATCH_LOST)
+		count_packet(results, frame, is_cold);
+	if (results->wants_packets)
+		record_ingress(results, frame, is_cold);
 }
 
 static void take_arrival(struct match_results *results, const struct match_egress *frame)
@@ -263,22 +260,22 @@ static void record_egress(struct match_results *results, const struct match_egre
 	};
 }
 
-static void take_egress(void *context, const struct match_egress *frames, size_t n)
+static void take_egress(struct match_results *results, const struct match_egress *frame)
 {
-	struct match_results *results = context;
-
-	for (const struct match_egress *frame = frames; frame < frames + n; frame++) {
-		if (frame->class == MATCH_MATCHED)
-			take_arrival(results, frame);
-		else if (results->wants_packets)
-			record_egress(results, frame);
-	}
+	if (frame->class == MATCH_MATCHED)
+		take_arrival(results, frame);
+	else if (results->wants_packets)
+		record_egress(results, frame);
 }
 
-struct match_sink match_results_sink(struct match_results *results)
+void match_results_take(struct match_results *results, const struct match_result *given, size_t n)
 {
-	return (struct match_sink){
-		.ingress = take_ingress, .egress = take_egress, .context = results};
+	for (const struct match_result *result = given; result < given + n; result++) {
+		if (result->is_ingress)
+			take_ingress(results, &result->ingress);
+		else
+			take_egress(results, &result->egress);
+	}
 }
 
 struct histogram_output {

@@ -63,8 +63,8 @@ struct match_results {
 int match_results_init(
 	struct match_results *results, const char *folder, int64_t skip_ns, bool wants_packets);
 
-// The sink to give to match_create.
-struct match_sink match_results_sink(struct match_results *results);
+// Hot path: count and record what match_take gave, in its order.
+void match_results_take(struct match_results *results, const struct match_result *given, size_t n);
 
 // After match_end: write what is left and the distributions. Returns 0 or the first -errno.
 int match_results_finish(struct match_results *results);

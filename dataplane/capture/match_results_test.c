@@ -15,22 +15,25 @@
 static char folder[] = "/tmp/taut-results-XXXXXX";
 
 static void matched(
-	const struct match_sink *sink, uint64_t pos, int64_t sent_ns, int64_t received_ns)
+	struct match_results *results, uint64_t pos, int64_t sent_ns, int64_t received_ns)
 {
-	struct match_ingress ingress = {.pos = pos,
-		.ts_ns = sent_ns,
-		.egress_ts_ns = received_ns,
-		.frame_len = 64,
-		.class = MATCH_MATCHED};
-	struct match_egress egress = {.pos = pos,
-		.ingress_pos = pos,
-		.ts_ns = received_ns,
-		.ingress_ts_ns = sent_ns,
-		.frame_len = 64,
-		.class = MATCH_MATCHED};
+	const struct match_result both[] = {
+		{.is_ingress = false,
+			.egress = {.pos = pos,
+				.ingress_pos = pos,
+				.ts_ns = received_ns,
+				.ingress_ts_ns = sent_ns,
+				.frame_len = 64,
+				.class = MATCH_MATCHED}},
+		{.is_ingress = true,
+			.ingress = {.pos = pos,
+				.ts_ns = sent_ns,
+				.egress_ts_ns = received_ns,
+				.frame_len = 64,
+				.class = MATCH_MATCHED}},
+	};
 
-	sink->egress(sink->context, &egress, 1);
-	sink->ingress(sink->context, &ingress, 1);
+	match_results_take(results, both, 2);
 }
 
 struct found {
@@ -60,11 +63,10 @@ static void test_the_ends_of_time_are_far_apart(void **state)
 	struct match_results results;
 
 	assert_int_equal(match_results_init(&results, folder, 0, true), 0);
-	struct match_sink sink = match_results_sink(&results);
 	results.first_ingress_ns = INT64_MIN;
 	results.first_egress_ns = INT64_MAX;
-	matched(&sink, 0, INT64_MIN, INT64_MAX);
-	matched(&sink, 1, INT64_MAX, INT64_MIN);
+	matched(&results, 0, INT64_MIN, INT64_MAX);
+	matched(&results, 1, INT64_MAX, INT64_MIN);
 
 	struct found latency = counts_of(&results, CAPTURE_LATENCY);
 	assert_int_equal(latency.n, 2);
@@ -87,10 +89,9 @@ static void test_the_warm_up_ends_where_time_does_not_wrap(void **state)
 	struct match_results results;
 
 	assert_int_equal(match_results_init(&results, folder, 1000, false), 0);
-	struct match_sink sink = match_results_sink(&results);
 	results.first_ingress_ns = results.first_egress_ns = INT64_MIN;
-	matched(&sink, 0, INT64_MIN + 999, 0);
-	matched(&sink, 1, INT64_MAX, 0);
+	matched(&results, 0, INT64_MIN + 999, 0);
+	matched(&results, 1, INT64_MAX, 0);
 
 	assert_int_equal(results.n_cold_matched, 1);
 	match_results_fini(&results);

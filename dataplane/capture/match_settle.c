@@ -1,4 +1,4 @@
-// What is final: given to the sink, in the order of each file, and forgotten.
+// What is final: found, given away in the order of each file, and forgotten.
 
 #include "match_priv.h"
 
@@ -9,7 +9,6 @@ static uint64_t whole_index(uint64_t next, uint32_t low)
 }
 
 enum {
-	GIVEN_AT_ONCE = 64,
 	// Frames ahead whose states are fetched: they were last touched a window ago, and too few
 	// are given in a row for the processor to see where that goes.
 	AHEAD = 32,
@@ -50,18 +49,6 @@ static inline struct match_egress final_egress(struct match *match, uint64_t ind
 	return frame;
 }
 
-static void give_egress(struct match *match, uint64_t end)
-{
-	struct match_egress frames[GIVEN_AT_ONCE];
-
-	while (match->egress_first < end) {
-		size_t n = 0;
-		for (; n < GIVEN_AT_ONCE && match->egress_first < end; match->egress_first++)
-			frames[n++] = final_egress(match, match->egress_first);
-		match->sink.egress(match->sink.context, frames, n);
-	}
-}
-
 // An ingress frame whose class and place in the sequence are final.
 static inline struct match_ingress final_ingress(struct match *match, uint64_t index)
 {
@@ -86,16 +73,28 @@ static inline struct match_ingress final_ingress(struct match *match, uint64_t i
 	return frame;
 }
 
-static void give_ingress(struct match *match, uint64_t end)
+bool match_has_final(const struct match *match)
 {
-	struct match_ingress frames[GIVEN_AT_ONCE];
+	return match->has_final;
+}
 
-	while (match->ingress_first < end) {
-		size_t n = 0;
-		for (; n < GIVEN_AT_ONCE && match->ingress_first < end; match->ingress_first++)
-			frames[n++] = final_ingress(match, match->ingress_first);
-		match->sink.ingress(match->sink.context, frames, n);
+// Egress frames first: they look at owners
+// at most one window older than themselves, which are given a window later than they are.
+size_t match_take(struct match *match, struct match_result *results, size_t max)
+{
+	size_t n = 0;
+
+	for (; n < max && match->egress_first < match->egress_end; match->egress_first++) {
+		results[n].is_ingress = false;
+		results[n++].egress = final_egress(match, match->egress_first);
 	}
+	for (; n < max && match->ingress_first < match->ingress_end; match->ingress_first++) {
+		results[n].is_ingress = true;
+		results[n++].ingress = final_ingress(match, match->ingress_first);
+	}
+	match->has_final = match->egress_first < match->egress_end ||
+			   match->ingress_first < match->ingress_end;
+	return n;
 }
 
 int match_add_mark(struct match *match)
@@ -117,8 +116,6 @@ int match_add_mark(struct match *match)
 	return 0;
 }
 
-// Egress frames first: they look at owners
-// at most one window older than themselves, which are given a window later than they are.
 void match_settle(struct match *match, int64_t now_ns)
 {
 	uint64_t window = (uint64_t)match->window_ns;
@@ -129,26 +126,30 @@ void match_settle(struct match *match, int64_t now_ns)
 		if (age(now_ns, mark->clock_ns) < 2 * window)
 			break;
 		match->keys.first = mark->ingress_next;
-		give_egress(match, mark->egress_next);
+		match->egress_end = mark->egress_next;
 		match->marks_settled++;
 	}
-	// A waiting frame that has been given waits no more.
+	// A waiting frame that is final waits no more.
 	while (match->waiting_keys.first < match->waiting_keys.next &&
 		match->waiting[match->waiting_keys.first & match->waiting_mask].egress <
-			match->egress_first)
+			match->egress_end)
 		match->waiting_keys.first++;
 	// An egress frame may be given as much later than it is final as a mark is after it.
 	while (match->marks_first < match->marks_settled) {
 		mark = &match->marks[match->marks_first & match->marks_mask];
 		if (age(now_ns, mark->clock_ns) < 3 * window + match->settle_every_ns)
 			break;
-		give_ingress(match, mark->ingress_next);
+		match->ingress_end = mark->ingress_next;
 		match->marks_first++;
 	}
+	match->has_final = match->egress_first < match->egress_end ||
+			   match->ingress_first < match->ingress_end;
 }
 
 void match_end(struct match *match)
 {
-	give_egress(match, match->egress_next);
-	give_ingress(match, match->ingress_next);
+	match->egress_end = match->egress_next;
+	match->ingress_end = match->ingress_next;
+	match->has_final = match->egress_first < match->egress_end ||
+			   match->ingress_first < match->ingress_end;
 }

@@ -19,39 +19,44 @@ enum { WINDOW_NS = 100, STRIDE = 16, MAX_GIVEN = 64, SEED = 7 };
 
 struct scenario {
 	struct match *match;
+	void (*take)(struct scenario *s, const struct match_result *result);
+	uint64_t n_right; // count_right's
 	struct match_ingress ingress[MAX_GIVEN];
 	struct match_egress egress[MAX_GIVEN];
 	size_t n_ingress, n_egress;
 };
 
-static void take_ingress(void *context, const struct match_ingress *frames, size_t n)
+static void keep(struct scenario *s, const struct match_result *result)
 {
-	struct scenario *s = context;
-
-	for (size_t i = 0; i < n; i++) {
-		assert_true(s->n_ingress < MAX_GIVEN && frames[i].pos == s->n_ingress);
-		s->ingress[s->n_ingress++] = frames[i];
+	if (result->is_ingress) {
+		assert_true(s->n_ingress < MAX_GIVEN && result->ingress.pos == s->n_ingress);
+		s->ingress[s->n_ingress++] = result->ingress;
+	} else {
+		assert_true(s->n_egress < MAX_GIVEN && result->egress.pos == s->n_egress);
+		s->egress[s->n_egress++] = result->egress;
 	}
 }
 
-static void take_egress(void *context, const struct match_egress *frames, size_t n)
+// By threes: that results are taken in parts is the same to all of them.
+static void take_all(struct scenario *s)
 {
-	struct scenario *s = context;
+	struct match_result results[3];
+	size_t n;
 
-	for (size_t i = 0; i < n; i++) {
-		assert_true(s->n_egress < MAX_GIVEN && frames[i].pos == s->n_egress);
-		s->egress[s->n_egress++] = frames[i];
-	}
+	while ((n = match_take(s->match, results, 3)) > 0)
+		for (size_t i = 0; i < n; i++)
+			s->take(s, &results[i]);
+	assert_false(match_has_final(s->match));
 }
 
 static void start(struct scenario *s)
 {
 	struct match_config config = {
 		.key_stride = STRIDE, .key_seed = SEED, .window_ns = WINDOW_NS};
-	struct match_sink sink = {take_ingress, take_egress, s};
 
 	memset(s, 0, sizeof(*s));
-	assert_int_equal(match_create(&config, &sink, &s->match), 0);
+	s->take = keep;
+	assert_int_equal(match_create(&config, &s->match), 0);
 }
 
 // id 0: truncated.
@@ -70,6 +75,7 @@ static void feed(struct scenario *s, bool is_ingress, int64_t at_ns, uint32_t id
 	assert_int_equal(is_ingress ? match_feed_ingress(s->match, &frame)
 				    : match_feed_egress(s->match, &frame),
 		0);
+	take_all(s);
 }
 
 static void in(struct scenario *s, int64_t at_ns, uint32_t id)
@@ -85,6 +91,7 @@ static void out(struct scenario *s, int64_t at_ns, uint32_t id)
 static void end(struct scenario *s)
 {
 	match_end(s->match);
+	take_all(s);
 }
 
 static void stop(struct scenario *s)
@@ -247,33 +254,27 @@ static void test_frames_come_back_as_soon_as_they_are_final(void **state)
 	stop(&s);
 }
 
-static void count_ingress(void *context, const struct match_ingress *frames, size_t n)
+static void count_right(struct scenario *s, const struct match_result *result)
 {
-	for (const struct match_ingress *frame = frames; frame < frames + n; frame++)
-		*(uint64_t *)context +=
-			frame->class == MATCH_MATCHED &&
-			frame->egress_ts_ns - frame->ts_ns == (int64_t)(frame->pos % 7) + 1;
-}
+	const struct match_ingress *frame = &result->ingress;
 
-static void count_egress(void *context, const struct match_egress *frames, size_t n)
-{
+	s->n_right += result->is_ingress && frame->class == MATCH_MATCHED &&
+		      frame->egress_ts_ns - frame->ts_ns == (int64_t)(frame->pos % 7) + 1;
 }
 
 // Many more frames in the window than there was room for at first, with truncated ones between.
 static void test_the_rings_grow(void **state)
 {
 	struct match_config config = {.key_stride = STRIDE, .key_seed = SEED, .window_ns = 1000000};
-	uint64_t n_right = 0;
-	struct match_sink sink = {count_ingress, count_egress, &n_right};
-	struct scenario s = {0};
+	struct scenario s = {.take = count_right};
 
-	assert_int_equal(match_create(&config, &sink, &s.match), 0);
+	assert_int_equal(match_create(&config, &s.match), 0);
 	for (uint32_t i = 0; i < 50000; i++) {
 		in(&s, i * 10, i % 100 == 99 ? 0 : i + 1);
 		out(&s, i * 10 + i % 7 + 1, i % 100 == 99 ? 0 : i + 1);
 	}
 	end(&s);
-	assert_int_equal(n_right, 49500);
+	assert_int_equal(s.n_right, 49500);
 	stop(&s);
 }
 
@@ -322,7 +323,9 @@ static void test_queues_are_merged_in_order(void **state)
 	struct match_queue out = {frames[1], frames[1] + 3};
 	while (in.next < in.end && out.next < out.end) {
 		assert_int_equal(match_feed(many.match, &in, &out), 0);
-		assert_true(in.next == in.end || out.next == out.end);
+		assert_true(
+			in.next == in.end || out.next == out.end || match_has_final(many.match));
+		take_all(&many);
 		if (in.next == in.end)
 			in.end = frames[0] + N_QUEUED;
 		if (out.next == out.end)

@@ -27,7 +27,6 @@ static struct {
 	bool is_any, is_matched, is_cold;
 	struct arrival arrivals[MAX_ARRIVALS]; // in the order of time
 	size_t n_arrivals; // beyond the most, the rest are not looked at
-	struct match_sink real;
 } model;
 
 static int64_t clamped(__int128 value)
@@ -87,8 +86,9 @@ static void check(const struct wanted *wanted)
 		must(wanted->counts->unsorted[now - 1] == wanted->value, "and no other");
 }
 
-static void take_one_ingress(const struct match_ingress *frame)
+static void take_one_ingress(const struct match_result *result)
 {
+	const struct match_ingress *frame = &result->ingress;
 	struct wanted wanted[4] = {0};
 	bool cold = is_cold(results.first_ingress_ns, frame->ts_ns);
 	bool pair_cold = cold || model.is_cold;
@@ -114,25 +114,20 @@ static void take_one_ingress(const struct match_ingress *frame)
 		model.is_cold = cold;
 		model.n_matched += is_matched;
 	}
-	model.real.ingress(model.real.context, frame, 1);
+	match_results_take(&results, result, 1);
 	for (int i = 0; i < 4; i++)
 		check(&wanted[i]);
 }
 
-static void take_ingress(void *context, const struct match_ingress *frames, size_t n)
+static void take_one_egress(const struct match_result *result)
 {
-	for (size_t i = 0; i < n; i++)
-		take_one_ingress(&frames[i]);
-}
-
-static void take_one_egress(const struct match_egress *frame)
-{
+	const struct match_egress *frame = &result->egress;
 	struct arrival arrival = {.ts_ns = frame->ts_ns,
 		.ingress_pos = frame->ingress_pos,
 		.is_cold = is_cold(results.first_ingress_ns, frame->ingress_ts_ns)};
 	size_t at = model.n_arrivals;
 
-	model.real.egress(model.real.context, frame, 1);
+	match_results_take(&results, result, 1);
 	if (frame->class != MATCH_MATCHED)
 		return;
 	if (model.n_arrivals++ >= MAX_ARRIVALS)
@@ -142,10 +137,16 @@ static void take_one_egress(const struct match_egress *frame)
 	model.arrivals[at] = arrival;
 }
 
-static void take_egress(void *context, const struct match_egress *frames, size_t n)
+static void take_all(struct match *match)
 {
-	for (size_t i = 0; i < n; i++)
-		take_one_egress(&frames[i]);
+	struct match_result result;
+
+	while (match_take(match, &result, 1) == 1) {
+		if (result.is_ingress)
+			take_one_ingress(&result);
+		else
+			take_one_egress(&result);
+	}
 }
 
 // Arrivals are counted at the end: each distance once, however many are alike.
@@ -220,7 +221,6 @@ static void begin(int64_t skip_ns, unsigned n_widened)
 	memset(&results.previous, 0, sizeof(results.previous));
 	results.has_arrival = false;
 	memset(&model, 0, sizeof(model));
-	model.real = match_results_sink(&results);
 }
 
 // The next time stamp: a step, or anywhere.
@@ -268,8 +268,10 @@ static void feed(struct match *match, const uint8_t *at, const uint8_t *end)
 		must((is_egress ? match_feed_egress(match, &frame)
 				: match_feed_ingress(match, &frame)) == 0,
 			"memory");
+		take_all(match);
 	}
 	match_end(match);
+	take_all(match);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -281,8 +283,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	// Bins that double from a millisecond on each time would take most of the time.
 	begin(skips_ns[data[0] >> 2 & 3], 2 * (data[0] >> 4));
 	struct match_config config = {.key_stride = STRIDE, .window_ns = windows_ns[data[0] & 3]};
-	struct match_sink sink = {take_ingress, take_egress, NULL};
-	must(match_create(&config, &sink, &match) == 0, "memory");
+	must(match_create(&config, &match) == 0, "memory");
 	feed(match, data + 1, data + len);
 	match_destroy(match);
 	check_arrivals();
