@@ -13,16 +13,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from taut.analysis.metrics import METRICS
+from taut.analysis import metrics
 from taut.core.binaries import find_binary
 from taut.dut.drivers import DRIVERS
 from taut.experiment.schema import experiment_schema
+from taut.explain import causes as causes_table
 from taut.explain.cause import Cause
-from taut.explain.causes import CAUSES
+from taut.host import checks as checks_table
 from taut.host.check import State
-from taut.host.checks import CHECKS
 from taut.records.documents.catalogue import CATALOGUE
-from taut.report.figures import FIGURES
+from taut.report import figures
 from taut.testbed.links import LINKS
 
 ROOT = Path(__file__).parents[1]
@@ -102,11 +102,13 @@ def python_tables() -> Iterator[str]:
     """The families of python/taut."""
     yield from table("Links", LINKS.values(), lambda link: (link.name, link.summary))
     yield "## Devices under test\n"
-    for driver in DRIVERS.values():
+    for driver in DRIVERS.family.built_in.values():
         yield f"**`{driver.name}`**: {driver.summary}.\n"
         yield from driver_options(driver.options_type)
-    yield from table("Metrics", METRICS, lambda m: (f"{m.name}, {m.unit}", m.definition))
-    yield from table("Figures", FIGURES, lambda f: (f.id, f.question))
+    yield from table(
+        "Metrics", metrics.FAMILY.built_in.values(), lambda m: (f"{m.name}, {m.unit}", m.definition)
+    )
+    yield from table("Figures", figures.FAMILY.built_in.values(), lambda f: (f.id, f.question))
     yield from causes()
     yield from host_checks()
     yield from experiment_keys()
@@ -147,7 +149,7 @@ def causes() -> Iterator[str]:
     yield "## Causes (`taut explain`)\n"
     yield "| id | what happens | seen by | counter | what helps | made by the self-test |"
     yield "|---|---|---|---|---|---|"
-    for cause in CAUSES:
+    for cause in causes_table.FAMILY.built_in.values():
         made = f"`taut inject {cause.made.act}`" if cause.made else f"no: {cause.not_made}"
         checks = ", ".join(cause.remedies) or cause.ask
         words = (cause.why, _seen(cause), cause.counter, checks, made)
@@ -169,7 +171,7 @@ def host_checks() -> Iterator[str]:
     yield "## Host checks (`taut host audit`)\n"
     yield "| id | what | where it fails | at worst | why | source | a good host | a bad host |"
     yield "|---|---|---|---|---|---|---|---|"
-    for check in CHECKS:
+    for check in checks_table.FAMILY.built_in.values():
         severity = check.severity.name.lower()
         hosts = (example(rows, check.id, state) for state in (State.PASS, State.FAIL))
         words = (check.title, check.fault, severity, check.why, check.source, *hosts)

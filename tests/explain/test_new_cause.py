@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import taut
+from made_plugin import make_plugin
 
 TESTS = Path(__file__).parents[1]
 ROW = """
@@ -29,8 +30,11 @@ CORE_SYNC = Cause(
 """
 
 
+HEAD = "from taut.explain.cause import Cause, Evidence, Injector\n"
+
+
 def said(folder: Path, tree: Path) -> dict[str, object]:
-    """What the places say in a tree."""
+    """What the places say in a tree, which may be a folder of plug-ins."""
     folder.mkdir()
     command = [sys.executable, TESTS / "every_place_of_a_cause.py", folder]
     paths = ":".join(map(str, (tree, TESTS, TESTS.parent / "devtools")))
@@ -90,3 +94,18 @@ def test_the_self_test_makes_it_and_the_reference_lists_it(with_row: dict[str, o
     [line] = with_row["reference"]
     assert "A test had the core synchronise itself." in line
     assert "the function that was called" in line
+
+
+def test_the_row_of_a_plugin_appears_in_the_same_places(
+    tmp_path: Path, with_row: dict[str, object]
+) -> None:
+    """But for the reference, which is taut's own, and the end of the list of what is made."""
+    points = {"taut.causes": {"core-sync": "made:CORE_SYNC"}}
+    plugin = make_plugin(tmp_path / "plugin", "taut-made", points, {"made": HEAD + ROW})
+
+    found = said(tmp_path / "run", plugin)
+
+    assert found.pop("reference") == []
+    assert str(found.pop("self_test")).endswith(", vcpu-hog")
+    others = {"reference", "self_test"}
+    assert found == {place: words for place, words in with_row.items() if place not in others}

@@ -5,7 +5,7 @@ Tables of several trials are merged by concatenating them and summing n.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from taut.analysis.metric import Shape
-from taut.analysis.metrics import METRICS
+from taut.analysis.metric import Metric, Shape
+from taut.analysis.metrics import ADDED, METRICS
 from taut.analysis.tables import chunks, load_packets, open_chunk
 from taut.storage.engine import Engine
 
@@ -54,24 +54,42 @@ def measure_packets(engine: Engine, packets: Path, n_flows: int) -> Measured:
     return measure_records(engine, n_flows)
 
 
+def add_plugins(engine: Engine, packets: Path, n_flows: int, measured: Measured) -> Measured:
+    """Compute the metrics of plug-ins, which neither one pass nor a matcher of captures counts."""
+    if not ADDED:
+        return measured
+    load_packets(engine, packets)
+    added = merge(_by_chunk(engine, n_flows, ADDED, {}))
+    table = derive(engine, pa.concat_tables([measured.distribution, added]), ADDED)
+    return replace(measured, distribution=table)
+
+
 def measure_records(engine: Engine, n_flows: int) -> Measured:
     """Compute every metric from the table `record` and those over it."""
-    parts: list[pa.Table] = []
     counts: Counts = {}
+    parts = _by_chunk(engine, n_flows, METRICS, counts)
+    open_chunk(engine, None, n_flows)
+    for metric in METRICS:
+        if metric.of_whole_trial:
+            _add_counts(counts, engine.query(metric.sql))
+    return Measured(derive(engine, merge(parts)), counts)
+
+
+def _by_chunk(
+    engine: Engine, n_flows: int, metrics: Sequence[Metric], counts: Counts
+) -> list[pa.Table]:
+    """Give the distributions of each chunk, and add its counters to `counts`."""
+    parts: list[pa.Table] = []
     for chunk in list(chunks(engine)):
         open_chunk(engine, chunk, n_flows)
-        for metric in METRICS:
+        for metric in metrics:
             if metric.derived or metric.of_whole_trial:
                 continue
             if metric.shape is Shape.COUNTS:
                 _add_counts(counts, engine.query(metric.sql))
             else:
                 parts.append(labelled(metric.name, engine.query(metric.sql)))
-    open_chunk(engine, None, n_flows)
-    for metric in METRICS:
-        if metric.of_whole_trial:
-            _add_counts(counts, engine.query(metric.sql))
-    return Measured(derive(engine, merge(parts)), counts)
+    return parts
 
 
 def measure_capture(engine: Engine, packets: Path, histogram: Path) -> Measured:
@@ -123,10 +141,12 @@ def add_equal(values: Integers, n: Integers) -> tuple[Integers, Integers]:
     return values[first], np.add.reduceat(n, first)
 
 
-def derive(engine: Engine, distribution: pa.Table) -> pa.Table:
+def derive(engine: Engine, distribution: pa.Table, metrics: Sequence[Metric] = METRICS) -> pa.Table:
     """Add to the merged distributions of the other metrics those that are computed from them."""
-    engine.load({"distribution": distribution})
-    derived = [labelled(m.name, engine.query(m.sql)) for m in METRICS if m.derived]
+    asked = [metric for metric in metrics if metric.derived]
+    if asked:
+        engine.load({"distribution": distribution})
+    derived = [labelled(metric.name, engine.query(metric.sql)) for metric in asked]
     names = sorted(metric.name for metric in METRICS if metric.shape is Shape.DISTRIBUTION)
     parts = [distribution, merge(derived)]
     return pa.concat_tables([select_metric(part, name) for name in names for part in parts])

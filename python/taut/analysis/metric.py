@@ -1,5 +1,6 @@
 """What a metric is: a definition in words and one portable SELECT that says the same."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -42,3 +43,19 @@ FROM {table}
 WHERE {where}
 GROUP BY direction, is_void, is_cold, CAST({value} AS BIGINT)
 ORDER BY direction, is_void, is_cold, value_ns"""
+
+
+def refuses(metric: Metric) -> str | None:
+    """Say why a metric may not come from a plug-in; None: it may.
+
+    Counters have places of their own in the documents, and a series is counted by taut-generate.
+    """
+    if not re.fullmatch("[a-z][a-z0-9_]*", metric.name):
+        return f"name {metric.name!r}: small letters, digits and _ are wanted"
+    if metric.shape is not Shape.DISTRIBUTION or metric.of_whole_trial:
+        return "it counts packets; of a plug-in's metric, a distribution is wanted"
+    if metric.unit != "ns":
+        return f"its unit is {metric.unit!r}; ns is wanted"
+    if metric.series is not None:
+        return "it has a series; those of histogram.parquet are taut's own"
+    return None

@@ -1,12 +1,13 @@
 """The table of metrics, in the order they are computed: a new metric is a row here.
 
-What the fields mean stands in metric.py. Most are one expression over one row of a table; the
-SELECT of the others is written out.
+Those of plug-ins stand behind. What the fields mean stands in metric.py. Most are one expression
+over one row of a table; the SELECT of the others is written out.
 """
 
-from taut.analysis.metric import Metric, Shape, distribution_sql
+from taut.analysis.metric import Metric, Shape, distribution_sql, refuses
+from taut.core.plugins import Family
 
-METRICS: tuple[Metric, ...] = (
+_OURS: tuple[Metric, ...] = (
     # Service latency: what the path did to a packet once it was handed over.
     Metric(
         name="latency",
@@ -160,3 +161,10 @@ ORDER BY direction, is_cold""",
         shape=Shape.COUNTS,
     ),
 )
+
+FAMILY = Family("taut.metrics", Metric, _OURS, lambda metric: metric.name, refuses=refuses)
+
+ADDED: tuple[Metric, ...] = tuple(FAMILY.added().values())
+"""Those of plug-ins; taut-count does not know them, so an engine counts them."""
+
+METRICS: tuple[Metric, ...] = (*_OURS, *ADDED)

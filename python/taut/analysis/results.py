@@ -33,7 +33,7 @@ from taut.records.documents.results import (
     summary_document,
 )
 from taut.records.documents.trial import AS_FOUND
-from taut.records.manifest import write_manifest
+from taut.records.manifest import plugins_used, write_manifest
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
 from taut.storage.lazy import LazyEngine
@@ -71,7 +71,16 @@ def analyse_run(
     )
     write_json(run.path / RESULTS_FILE, plain(Results(analysis.trials)))
     write_json(run.path / SUMMARY_FILE, summary_document(analysis))
+    _note_plugins(run)
     return analysis
+
+
+def _note_plugins(run: RunDirectory) -> None:
+    """Have the manifest say whose metrics and causes the results hold besides taut's own."""
+    manifest = run.manifest_or_none()
+    found = plugins_used("taut.metrics", "taut.causes") or None
+    if manifest is not None and manifest.analysed_with != found:
+        write_manifest(run.path, replace(manifest, analysed_with=found))
 
 
 def analyse_measured(run: RunDirectory) -> Analysis:

@@ -16,6 +16,7 @@ from taut.analysis.capture_result import classes, transfer_rate, warnings
 from taut.analysis.content import search_capture
 from taut.analysis.distribution import (
     Measured,
+    add_plugins,
     measure_capture,
     measure_histogram,
     measure_packets,
@@ -182,15 +183,19 @@ def _measure(
     trial: TrialDirectory, engine: Engine, trust_histograms: bool, passed: OnePass | None
 ) -> Measured:
     """Use every packet when every packet was recorded, else the generator's histograms."""
+    n_flows = trial.meta.traffic.flows or 1
     if trial.meta.capture is not None and trust_histograms:
         if passed is not None:
-            return Measured(measure_histogram(trial.histogram).distribution, passed.counts)
-        return measure_capture(engine, trial.packets, trial.histogram)
-    if passed is not None:
-        return passed.measured()
-    if _has_every_packet(trial):
-        return measure_packets(engine, trial.packets, trial.meta.traffic.flows or 1)
-    return measure_histogram(trial.histogram)
+            measured = Measured(measure_histogram(trial.histogram).distribution, passed.counts)
+        else:
+            measured = measure_capture(engine, trial.packets, trial.histogram)
+    elif passed is not None:
+        measured = passed.measured()
+    elif _has_every_packet(trial):
+        return measure_packets(engine, trial.packets, n_flows)
+    else:
+        return measure_histogram(trial.histogram)
+    return add_plugins(engine, trial.packets, n_flows, measured)
 
 
 def _figures(

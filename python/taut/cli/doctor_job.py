@@ -1,7 +1,6 @@
 """What `taut doctor` finds on this machine, removes and prints."""
 
 import json
-from typing import Any
 
 from rich.console import Console
 
@@ -19,8 +18,6 @@ from taut.testbed.scope import default_base
 from taut.testbed.scratch import find_dead
 
 _COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
-# Options a device needs before it can say what is missing: `command` cannot know its program.
-_EXAMPLE_OPTIONS: dict[str, dict[str, Any]] = {"command": {"argv": ["true"]}}
 
 
 def report_machine(*, clean: bool, as_json: bool) -> bool:
@@ -50,17 +47,13 @@ def examine(removed: list[str]) -> DoctorDocument:
         ),
         links=tuple(Runnable(name, kind.summary, kind.missing()) for name, kind in LINKS.items()),
         devices=tuple(
-            Runnable(name, driver.summary, _missing(name)) for name, driver in DRIVERS.items()
+            Runnable(name, driver.summary, driver.missing(driver.options_type.example()))
+            for name, driver in DRIVERS.items()
         ),
         runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
         left_behind=(*(str(leftover) for leftover in find_leftovers()), *find_dead()),
         removed=tuple(removed),
     )
-
-
-def _missing(name: str) -> str | None:
-    driver = DRIVERS[name]
-    return driver.missing(driver.options_type(**_EXAMPLE_OPTIONS.get(name, {})))
 
 
 def _print(report: DoctorDocument) -> None:

@@ -8,7 +8,9 @@ import errno
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 import click
 
@@ -16,6 +18,7 @@ from taut.cli import host
 from taut.cli.lazy_group import LazyGroup
 from taut.core.credentials import hide_passwords
 from taut.core.errors import InterruptedRun, TautError
+from taut.core.plugins import PluginWarning
 from taut.core.version import taut_version
 from taut.core.wrap import wrap
 
@@ -49,6 +52,7 @@ SECTIONS = {
         "generate": "send and time packets, without an experiment around it",
         "forward": "forward packets between ports",
         "doctor": "say what this machine can and cannot do; --clean removes what a crash left",
+        "plugins": "list what other packages add: devices, metrics, causes, figures, checks",
         "completion": "print the script that completes taut in bash, zsh or fish",
     },
 }
@@ -117,6 +121,33 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run_command(arguments: list[str]) -> int:
     """Run one command; give its exit status."""
+    with warnings.catch_warnings():
+        _say_plugin_warnings()
+        return _run_command(arguments)
+
+
+def _say_plugin_warnings() -> None:
+    """Have what is said of plug-ins printed as one line, once, as errors are."""
+    print_others = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, PluginWarning):
+            _print_line(str(message))
+        else:
+            print_others(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+    warnings.simplefilter("always", PluginWarning)
+
+
+def _run_command(arguments: list[str]) -> int:
     try:
         # Without standalone mode Exit(n) comes back as n.
         status = TAUT.main(arguments, prog_name="taut", standalone_mode=False)
@@ -152,11 +183,15 @@ def _usage_words(error: click.ClickException) -> str:
 
 
 def _fail(message: str, status: int) -> int:
+    _print_line(message)
+    return status
+
+
+def _print_line(message: str) -> None:
     line = f"taut: {_one_line(hide_passwords(message))}"
     # One line in a log, to be searched; on a terminal no word of it is broken.
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else len(line)
     print("\n".join(wrap(line, width)), file=sys.stderr)
-    return status
 
 
 def _one_line(text: str) -> str:

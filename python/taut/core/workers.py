@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -20,6 +21,8 @@ from multiprocessing.process import BaseProcess
 from threading import Thread
 from types import ModuleType
 from typing import Generic, TypeVar
+
+from taut.core.plugins import PluginWarning
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -133,6 +136,8 @@ def _serve(pipe: Connection, work: Callable[[Item], object], parent: int) -> Non
     """In the new process: die with the parent, leave Ctrl-C to it, answer until the pipe ends."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The parent has said it.
+    warnings.simplefilter("ignore", PluginWarning)
     if os.getppid() != parent:
         os._exit(1)
     with suppress(EOFError, BrokenPipeError):

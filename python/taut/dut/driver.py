@@ -19,6 +19,11 @@ class DriverOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @classmethod
+    def example(cls) -> Self:
+        """Give options to ask with where nobody gave any: what is missing, what is described."""
+        return cls()
+
     @property
     def waits_for_more(self) -> bool:
         """Whether the device holds packets until more come, for however long that takes.

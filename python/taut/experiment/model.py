@@ -139,7 +139,7 @@ class DeviceSpec(Model):
             return data
         driver = data["driver"]
         if driver not in DRIVERS:
-            raise ValueError(f"unknown driver {driver!r}{did_you_mean(driver, DRIVERS)}")
+            raise ValueError(f"unknown driver {driver!r}{did_you_mean(driver, DRIVERS.names())}")
         filled = {"name": driver, "link": DRIVERS[driver].link_kinds[0], **data}
         if isinstance(info.context, Path) and isinstance(options := data.get("options"), dict):
             filled["options"] = DRIVERS[driver].options_type.seen_from(info.context, options)

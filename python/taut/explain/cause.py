@@ -6,6 +6,8 @@ handler in walk/timeline.py, a cause without events needs a rule in judge/verdic
 the self-test should make needs an injector in dataplane/inject/.
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
@@ -94,3 +96,22 @@ class Cause:
     """None: the self-test cannot make it; `not_made` says why."""
     not_made: str = "taut inject has no way to make it"
     """Why the self-test does not make it; only used where `made` is None."""
+
+
+def claims(cause: Cause) -> Iterator[str]:
+    """Give what no two causes may have in common, besides the id."""
+    yield from (f"the interrupt {name}" for name in cause.vectors)
+    yield from (f"the function {name}" for name in cause.calls)
+    yield from (f"the thread {name}" for name in cause.threads)
+    yield from (f"the colour {colour}" for colour in cause.colour)
+    if cause.made is not None:
+        yield f"the injector {cause.made.name}"
+
+
+def refuses(cause: Cause) -> str | None:
+    """Say why a cause may not come from a plug-in; None: it may."""
+    if not re.fullmatch("[a-z][a-z0-9-]*", cause.id):
+        return f"id {cause.id!r}: small letters, digits and - are wanted"
+    if not (cause.vectors or cause.calls or cause.threads):
+        return "it names no interrupt, function or thread: nothing would find it"
+    return None

@@ -25,6 +25,9 @@ CRITICAL, MAJOR, MINOR, NOTE = (
 MINIMAL, RECOMMENDED, EXTREME = Profile.MINIMAL, Profile.RECOMMENDED, Profile.EXTREME
 REBOOT = Rollback.REBOOT
 
+GROUPS = ("HW", "K", "R", "A", "V", "G", "C")
+"""Letters of the ids in the catalogue, in its order."""
+
 BARE = frozenset({Role.POLL_CORE, Role.KVM_HOST})
 """Roles B and V of the catalogue, in which the hardware is ours."""
 POLLING = BARE | {Role.KVM_GUEST}

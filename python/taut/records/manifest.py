@@ -11,12 +11,14 @@ from pathlib import Path
 from taut.core.binaries import BINARIES, find_binary_or_none, sha256_of
 from taut.core.credentials import hide_passwords
 from taut.core.files import write_json
+from taut.core.plugins import used
 from taut.core.version import taut_version
 from taut.records.documents.json_form import JsonObject, plain
 from taut.records.documents.manifest import (
     MANIFEST_FILE,
     GitState,
     Manifest,
+    PluginUsed,
     Program,
     Python,
     SpecOfRun,
@@ -43,6 +45,7 @@ def make_manifest(
             command_line=tuple(hide_passwords(argument) for argument in command_line),
         ),
         python=Python(platform.python_version(), sys.executable, package_versions(_PACKAGES)),
+        plugins=plugins_used("taut.devices", "taut.placements", "taut.checks"),
         host=host,
         spec=spec,
         seeds=seeds,
@@ -52,6 +55,15 @@ def make_manifest(
 def write_manifest(run: Path, manifest: Manifest) -> None:
     """Write RUN/manifest.json, whole or not at all."""
     write_json(run / MANIFEST_FILE, plain(manifest))
+
+
+def plugins_used(*tables: str) -> tuple[PluginUsed, ...]:
+    """Give the plug-ins of some tables that this process has imported and uses."""
+    return tuple(
+        PluginUsed(plugin.group, plugin.name, plugin.package, plugin.version)
+        for plugin in used()
+        if plugin.group in tables
+    )
 
 
 def binary_hashes() -> dict[str, Program | None]:

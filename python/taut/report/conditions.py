@@ -26,6 +26,8 @@ def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditio
     found += [("started", manifest.started_utc)]
     tool = manifest.taut
     found += [("taut", " ".join(x for x in (tool.version, _commit(tool)) if x))]
+    plugins = dict.fromkeys((*manifest.plugins, *(manifest.analysed_with or ())))
+    found += [(f"plug-in {of.table}.{of.name}", f"{of.package} {of.version}") for of in plugins]
     found += _flat("inputs", manifest.inputs)
     found += _flat("host", manifest.host)
     found += _flat("seeds", manifest.seeds)

@@ -1,7 +1,9 @@
 """What a figure is: a question, and a chart that answers it."""
 
+import warnings
 from typing import Protocol
 
+from taut.core.plugins import PluginWarning
 from taut.report.chart import Chart
 from taut.report.scene import Scene
 
@@ -23,3 +25,20 @@ class Figure(Protocol):
 
     def draw(self, scene: Scene) -> Chart | None:
         """Draw it, or nothing where the run cannot answer the question."""
+
+
+class Guarded:
+    """A figure of a plug-in: where drawing it fails, it is left out with one line."""
+
+    def __init__(self, figure: Figure) -> None:
+        self.id, self.question, self.reading = figure.id, figure.question, figure.reading
+        self._figure = figure
+
+    def draw(self, scene: Scene) -> Chart | None:
+        """Draw it, or nothing."""
+        try:
+            return self._figure.draw(scene)
+        except Exception as error:  # noqa: BLE001 - code of others may raise anything
+            what = f"{type(error).__name__}: {error}"
+            warnings.warn(f"figure {self.id}: left out: {what}", PluginWarning, stacklevel=2)
+            return None

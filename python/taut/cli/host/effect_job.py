@@ -172,7 +172,9 @@ def _experiment(spec: Path | None, device: str | None) -> tuple[str, str]:
         return read_spec_text(spec), str(spec)
     driver = "taut_forward" if device is None else device
     if driver not in DRIVERS:
-        raise InputError(f"--device: unknown driver {driver!r}{did_you_mean(driver, DRIVERS)}")
+        raise InputError(
+            f"--device: unknown driver {driver!r}{did_you_mean(driver, DRIVERS.names())}"
+        )
     name = "" if device else '\nname = "eager"'
     return _DEFAULT.format(driver=f'"{driver}"{name}'), _SOURCE
 

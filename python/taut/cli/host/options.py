@@ -65,7 +65,9 @@ def waiting_of(device: str | None) -> frozenset[Waiting]:
     from taut.dut.drivers import DRIVERS
 
     if device not in DRIVERS:
-        raise InputError(f"--device {device}: no such driver; there are {', '.join(DRIVERS)}")
+        raise InputError(
+            f"--device {device}: no such driver; there are {', '.join(DRIVERS.names())}"
+        )
     driver = DRIVERS[device]
     # Not validated: `command` needs a program that does not matter here.
     return frozenset({driver.waits(driver.options_type.model_construct())})

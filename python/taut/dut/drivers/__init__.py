@@ -1,5 +1,6 @@
-"""The devices under test: one file each, this table names them all."""
+"""The devices under test: one file each, this table names them all; plug-ins stand beside."""
 
+from taut.core.plugins import Family, NamedTable
 from taut.dut.driver import DutDriver
 from taut.dut.drivers.chain import ChainDriver
 from taut.dut.drivers.command import CommandDriver
@@ -11,17 +12,18 @@ from taut.dut.drivers.loopback import LoopbackDriver
 from taut.dut.drivers.taut_forward import TautForwardDriver
 from taut.dut.drivers.testpmd import TestpmdDriver
 
-DRIVERS: dict[str, DutDriver] = {
-    driver.name: driver
-    for driver in (
-        LoopbackDriver(),
-        TautForwardDriver(),
-        ChainDriver(),
-        TestpmdDriver(),
-        L2fwdDriver(),
-        LinuxBridgeDriver(),
-        LinuxRouterDriver(),
-        LinuxFirewallDriver(),
-        CommandDriver(),
-    )
-}
+_OURS: tuple[DutDriver, ...] = (
+    LoopbackDriver(),
+    TautForwardDriver(),
+    ChainDriver(),
+    TestpmdDriver(),
+    L2fwdDriver(),
+    LinuxBridgeDriver(),
+    LinuxRouterDriver(),
+    LinuxFirewallDriver(),
+    CommandDriver(),
+)
+
+DRIVERS: NamedTable[DutDriver] = NamedTable(
+    Family("taut.devices", DutDriver, _OURS, lambda driver: driver.name)
+)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
 from pydantic import Field, field_validator
 
@@ -43,6 +43,11 @@ class CommandOptions(DriverOptions):
         description="polls or sleeps: what it does while no packet comes; decides what"
         " `taut host` advises",
     )
+
+    @classmethod
+    def example(cls) -> Self:
+        """A program that every machine has."""
+        return cls.model_validate({"argv": ("true",)})
 
     @field_validator("ready")
     @classmethod

@@ -1,12 +1,14 @@
 """The table of causes: a file for each kind, by who took the time. A new cause is a row there.
 
-Code names a cause by its row (`causes.TIMER`), so that a type checker finds one without a row;
-documents name it by its id. cause.py says what the fields of a row mean.
+Those of plug-ins stand behind. Code names a cause by its row (`causes.TIMER`), so that a type
+checker finds one without a row; documents name it by its id. cause.py says what the fields of a row
+mean.
 """
 
 from collections.abc import Mapping
 
-from taut.explain.cause import Cause
+from taut.core.plugins import Family
+from taut.explain.cause import Cause, claims, refuses
 from taut.explain.causes import calls, hardware, interrupts, packets, scheduler, thread, unknown
 from taut.explain.causes.calls import *
 from taut.explain.causes.hardware import *
@@ -26,10 +28,14 @@ _KINDS = (
     unknown,
 )
 
-CAUSES: tuple[Cause, ...] = tuple(
+_OURS: tuple[Cause, ...] = tuple(
     row for kind in _KINDS for row in vars(kind).values() if isinstance(row, Cause)
 )
-"""Every row of every kind, as they stand there."""
+
+FAMILY = Family("taut.causes", Cause, _OURS, lambda cause: cause.id, refuses=refuses, claims=claims)
+
+CAUSES: tuple[Cause, ...] = (*_OURS, *FAMILY.added().values())
+"""Every row of every kind, as they stand there, and those of plug-ins."""
 
 BY_ID: Mapping[str, Cause] = {cause.id: cause for cause in CAUSES}
 

@@ -1,5 +1,9 @@
-"""Every check of a host: a table per topic, named here one by one, in the catalogue's order."""
+"""Every check of a host: a table per topic, named here one by one, in the catalogue's order.
 
+Those of plug-ins stand behind.
+"""
+
+from taut.core.plugins import Family
 from taut.host.checks import (
     changes,
     clocks,
@@ -30,7 +34,8 @@ from taut.host.checks import (
     ticks,
     watchdogs,
 )
-from taut.host.table import Check
+from taut.host.plugged import guarded, refuses
+from taut.host.table import GROUPS, Check
 
 _TOPICS = (
     changes,
@@ -62,14 +67,17 @@ _TOPICS = (
     ticks,
     watchdogs,
 )
-_GROUPS = ("HW", "K", "R", "A", "V", "G", "C")
 
 
 def _place(check: Check) -> tuple[int, str]:
     """Where the catalogue has it."""
-    return _GROUPS.index(check.id.rstrip("0123456789")), check.id
+    return GROUPS.index(check.id.rstrip("0123456789")), check.id
 
 
-CHECKS: tuple[Check, ...] = tuple(
+_OURS: tuple[Check, ...] = tuple(
     sorted((check for topic in _TOPICS for check in topic.CHECKS), key=_place)
 )
+
+FAMILY = Family("taut.checks", Check, _OURS, lambda check: check.id, refuses=refuses)
+
+CHECKS: tuple[Check, ...] = (*_OURS, *(guarded(check) for check in FAMILY.added().values()))

@@ -34,6 +34,7 @@ from taut.records.documents.match import MatchReport
 from taut.records.documents.noise import NoiseDocument
 from taut.records.documents.pack import PackDocument
 from taut.records.documents.plan import PlanDocument
+from taut.records.documents.plugins import PluginsDocument
 from taut.records.documents.published import PublishedTable
 from taut.records.documents.results import Analysis, Results, TrialResult
 from taut.records.documents.search import SearchDocument
@@ -101,6 +102,7 @@ CATALOGUE = (
     Catalogued("lint", LintDocument, "taut host lint --json"),
     Catalogued("noise", NoiseDocument, "taut host noise --json"),
     Catalogued("doctor", DoctorDocument, "taut doctor --json"),
+    Catalogued("plugins", PluginsDocument, "taut plugins --json"),
     Catalogued(
         "journal", JournalRecord, "each line of the journal of taut host apply", JOURNAL_FORMAT
     ),

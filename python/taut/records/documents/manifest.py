@@ -43,6 +43,17 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class PluginUsed:
+    """A member of one of taut's tables that another package brought, as `taut plugins` has it."""
+
+    table: str
+    """The group of its entry point: `taut.devices`."""
+    name: str
+    package: str
+    version: str
+
+
+@dataclass(frozen=True)
 class Python:
     """The Python that ran it."""
 
@@ -127,6 +138,8 @@ class Circumstances:
     started_utc: str = ""
     taut: Tool = field(default_factory=Tool)
     python: Python = field(default_factory=Python)
+    plugins: tuple[PluginUsed, ...] = ()
+    """Those that were imported before the first trial: devices, and checks of the audit."""
     host: JsonObject = field(default_factory=dict)
     """The machine, by name of each condition that host/fingerprint.py reads."""
     seeds: Mapping[str, int] = field(default_factory=dict)
@@ -156,6 +169,8 @@ class Manifest(Circumstances):
     """What differed whenever it was taken up again."""
     calibration: Mapping[str, CalibrationDocument] | None = field(default=None, metadata=LEFT_OUT)
     """By trial: what interrupts cost on this machine when it ran."""
+    analysed_with: tuple[PluginUsed, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """Plug-ins whose metrics and causes the last analysis had; None: it had none of them."""
     process: ProcessOfRun | None = field(default=None, metadata=LEFT_OUT)
     """The process that a trim by stalls watched; such a run sends no packets."""
     cores: str | None = field(default=None, metadata=LEFT_OUT)
