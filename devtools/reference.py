@@ -24,6 +24,8 @@ from taut.host.check import State
 from taut.records.documents.catalogue import CATALOGUE
 from taut.report import figures
 from taut.testbed.links import LINKS
+from taut.testbed.neighbour import NeighbourKind
+from taut.testbed.neighbours import NEIGHBOURS
 
 ROOT = Path(__file__).parents[1]
 PATH = ROOT / "docs" / "reference.md"
@@ -105,6 +107,7 @@ def python_tables() -> Iterator[str]:
     for driver in DRIVERS.family.built_in.values():
         yield f"**`{driver.name}`**: {driver.summary}.\n"
         yield from driver_options(driver.options_type)
+    yield from table("Neighbours", NEIGHBOURS.values(), lambda n: (n.name, neighbour(n)))
     yield from table(
         "Metrics", metrics.FAMILY.built_in.values(), lambda m: (f"{m.name}, {m.unit}", m.definition)
     )
@@ -118,6 +121,12 @@ def python_tables() -> Iterator[str]:
     for of in CATALOGUE:
         yield f"| {of.name} | {of.format} | {cell(of.where)} |"
     yield ""
+
+
+def neighbour(kind: NeighbourKind) -> str:
+    """What a neighbour does, and by which of stress-ng's stressors."""
+    words = [" ".join((f"--{stressor.name}", *stressor.options)) for stressor in kind.stressors]
+    return f"{kind.summary} (`{'`, `'.join(words)}`)" if words else kind.summary
 
 
 def experiment_keys() -> Iterator[str]:

@@ -12,6 +12,7 @@ from taut.cli.main import run_command
 from taut.dut.drivers import DRIVERS
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
+from taut.testbed.neighbours import NEIGHBOURS
 from terminal import Terminal
 
 
@@ -39,6 +40,7 @@ def test_json_is_one_document_that_names_every_link_and_device(app: typer.Typer)
     report = json.loads(result.stdout)
     assert {row["name"] for row in report["links"]} == set(LINKS)
     assert {row["name"] for row in report["devices"]} == set(DRIVERS)
+    assert {row["name"] for row in report["neighbours"]} == set(NEIGHBOURS)
     assert report["runs_alive"] == []
     assert report["removed"] == []
 

@@ -35,11 +35,13 @@ class Pair:
 
     @property
     def label(self) -> str:
-        """The devices it compares, with their state of the host unless both are as found."""
-        names = [row.called for row in (self.a, self.b)]
-        states = [row.device.host for row in (self.a, self.b)]
-        if any(state != AS_FOUND for state in states):
-            names = [f"{name}, {state}" for name, state in zip(names, states, strict=True)]
+        """The devices it compares, with what of their surroundings is not as found."""
+        rows = (self.a, self.b)
+        names = [row.called for row in rows]
+        if any(row.device.host != AS_FOUND for row in rows):
+            names = [f"{n}, {row.device.host}" for n, row in zip(names, rows, strict=True)]
+        if any(row.device.neighbour is not None for row in rows):
+            names = [f"{n}, {row.device.beside}" for n, row in zip(names, rows, strict=True)]
         return names[0] if names[0] == names[1] else f"{names[0]} → {names[1]}"
 
     def shown(self, what: Shown) -> list[Difference]:

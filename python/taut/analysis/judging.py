@@ -11,7 +11,6 @@ from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.requirement import Requirement, parse_requirement
 from taut.core.units import format_ns
 from taut.records.documents.results import Analysis, TrialResult, Variant
-from taut.records.documents.trial import AS_FOUND
 from taut.records.rundir import RunDirectory
 
 Found = tuple[Verdict, str, Counted | None]
@@ -35,9 +34,8 @@ class Judged:
 
     @property
     def called(self) -> str:
-        """The device, its state of the host and its load."""
-        host = "" if self.row.device.host == AS_FOUND else f", {self.row.device.host}"
-        return f"{self.row.called}{host}, {load_words(self.row.load)}"
+        """The device, its surroundings and its load."""
+        return f"{self.row.called}{self.row.device.unusual}, {load_words(self.row.load)}"
 
 
 def required_by(run: RunDirectory) -> list[Requirement]:

@@ -99,10 +99,11 @@ def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant])
         [r for r in rows if r.is_floor == row.is_floor and same_load(row, r)]
         for rows in (rows_a, rows_b)
     )
-    # A state of the host is compared with itself where both runs have it.
-    if any(r.device.host == row.device.host for r in found):
+    # A state of the host is compared with itself where both runs have it; a neighbour likewise.
+    around = row.device.surroundings
+    if any(r.device.surroundings == around for r in found):
         rivals, found = (
-            [r for r in rows if r.device.host == row.device.host] for rows in (rivals, found)
+            [r for r in rows if r.device.surroundings == around] for rows in (rivals, found)
         )
     if len(rivals) == 1 and len(found) == 1 and not row.is_floor:
         return found[0]

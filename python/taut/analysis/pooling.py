@@ -33,7 +33,8 @@ def variant_of(result: TrialResult) -> tuple[object, ...]:
     """What is the same in all repetitions of one variant, and differs from other variants."""
     device, load = result.device, result.load
     asked = (load.traffic, load.frame, load.both, load.asked_pps)
-    return str(device.dut), str(device.driver), device.link, device.placement, device.host, *asked
+    path = (str(device.dut), str(device.driver), device.link, device.placement)
+    return *path, *device.surroundings, *asked
 
 
 def pool(

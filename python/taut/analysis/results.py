@@ -164,7 +164,8 @@ def _pool_variants(
         )
         for members in groups.values()
     ]
-    # The floor first, then by load, then the host as found before other states, then as measured.
+    # The floor first, then by load, then the host as found before other states, nobody before
+    # neighbours, then as measured.
     return sorted(
         rows,
         key=lambda r: (
@@ -172,13 +173,14 @@ def _pool_variants(
             str(r.load.traffic),
             r.load.asked_pps or 0,
             r.device.host != AS_FOUND,
+            r.device.neighbour is not None,
         ),
     )
 
 
 def _path_of(device: Device, load: Load) -> tuple[object, ...]:
     """Give what a variant and its floor have in common: all but the device and its placement."""
-    return device.link, device.host, load.traffic, load.frame, load.both, load.asked_pps
+    return device.link, *device.surroundings, load.traffic, load.frame, load.both, load.asked_pps
 
 
 def _floor(row: Variant | TrialResult, floors: dict[tuple[object, ...], Figures]) -> Figures | None:

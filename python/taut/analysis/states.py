@@ -1,8 +1,8 @@
-"""A run over states of the host in words: what each device gained, and how far that is shown.
+"""A run over states of the host, or beside neighbours, in words: what that did to each device.
 
 Figures are medians over the runs of a state, of packets without void ones: the generator's own
 stalls are no matter of the device, and states that free the device's core load the generator's.
-What is said of all devices and states is one table, judged as `claims.py` has it.
+What is said of all devices in all surroundings is one table, judged as `claims.py` has it.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from taut.analysis.claim_words import change_words, few_words
 from taut.analysis.claims import Evidence, Judged, Said, judge_table
 from taut.analysis.load import LoadKey, load_of, load_words, rate_words
 from taut.analysis.runs import figure_of, ratio_evidence
+from taut.analysis.surroundings import Change, changes_among
 from taut.core.units import format_ns
 from taut.records.documents.load import Load
 from taut.records.documents.results import WITHOUT_VOID, TrialResult
-from taut.records.documents.trial import AS_FOUND
 
 TAIL = ("p99.9", "p99")
 """Percentiles that stand for the tail: the first one that the runs support is taken."""
@@ -27,9 +27,9 @@ _Device = tuple[str | None, LoadKey]
 
 @dataclass(frozen=True)
 class _Change:
-    """One figure of a device, in the first state and in another one."""
+    """One figure of a device, in two surroundings."""
 
-    state: str
+    of: Change
     device: _Device
     load: Load
     figure: str
@@ -38,15 +38,9 @@ class _Change:
     evidence: Evidence
 
 
-def states_of(results: Sequence[TrialResult]) -> list[str]:
-    """Name the states of a run, as found first."""
-    names = list(dict.fromkeys(result.device.host for result in results))
-    return sorted(names, key=lambda name: name != AS_FOUND)
-
-
 @dataclass(frozen=True)
 class FoundOfStates:
-    """What a run over states of the host found."""
+    """What a run over states of the host, or beside neighbours, found."""
 
     sentence: str
     few: str
@@ -54,34 +48,34 @@ class FoundOfStates:
 
 
 def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
-    """Compare every state with the first one; None where the run has only one state."""
+    """Compare every state and neighbour with the first one; None where the run has only one."""
     whole = [r for r in results if r.is_whole and not r.device.is_floor]
-    states = states_of(whole)
-    if len(states) < 2:
+    wanted = changes_among(r.device for r in whole)
+    if not wanted:
         return None
-    changes = [change for state in states[1:] for change in _changes(whole, states[0], state)]
+    changes = [change for one in wanted for change in _changes(whole, one)]
     judged = judge_table([change.evidence for change in changes])
     table = list(zip(changes, judged, strict=True))
-    parts = [
-        _part([row for row in table if row[0].state == state], states[0], state)
-        for state in states[1:]
-    ]
+    parts = [_part([row for row in table if row[0].of == one], one, wanted) for one in wanted]
     few = [few_words(change.evidence, judged) for change, judged in table]
     said = next(filter(None, few), "")
-    more = f"{said} (`taut trim` makes one)" if said else ""
+    of_host = not any(one.of_neighbour for one in wanted)
+    more = f"{said} (`taut trim` makes one)" if said and of_host else said
     basis = " (medians of runs)" if table else ""
     return FoundOfStates(f"{'; '.join(parts)}{basis}.", more)
 
 
-def _changes(results: Sequence[TrialResult], before: str, after: str) -> list[_Change]:
-    """Give of every device the median and the tail, where runs in both states support them."""
+def _changes(results: Sequence[TrialResult], of: Change) -> list[_Change]:
+    """Give of every device the median and the tail, where runs on both sides support them."""
     devices = list(dict.fromkeys(_device_of(r) for r in results))
     found = []
     for device in devices:
         mine = [r for r in results if _device_of(r) == device]
-        first, second = ([r for r in mine if r.device.host == state] for state in (before, after))
-        tails = [_change(first, second, name, after) for name in TAIL]
-        found += [_change(first, second, "p50", after), tails[0] or tails[1]]
+        first, second = (
+            [r for r in mine if r.device.surroundings == side] for side in (of.before, of.after)
+        )
+        tails = [_change(first, second, name, of) for name in TAIL]
+        found += [_change(first, second, "p50", of), tails[0] or tails[1]]
     return [change for change in found if change is not None]
 
 
@@ -90,7 +84,7 @@ def _device_of(result: TrialResult) -> _Device:
 
 
 def _change(
-    first: Sequence[TrialResult], second: Sequence[TrialResult], figure: str, state: str
+    first: Sequence[TrialResult], second: Sequence[TrialResult], figure: str, of: Change
 ) -> _Change | None:
     evidence = ratio_evidence(first, second, figure, WITHOUT_VOID)
     if evidence is None:
@@ -99,17 +93,20 @@ def _change(
         median(v for r in side if (v := figure_of(r, figure, WITHOUT_VOID)) is not None)
         for side in (first, second)
     )
-    return _Change(state, _device_of(first[0]), first[0].load, figure, old, new, evidence)
+    return _Change(of, _device_of(first[0]), first[0].load, figure, old, new, evidence)
 
 
-def _part(table: Sequence[tuple[_Change, Judged]], before: str, after: str) -> str:
+def _part(table: Sequence[tuple[_Change, Judged]], of: Change, among: Sequence[Change]) -> str:
     loads = {change.device: change.load for change, _ in table}
     parts = []
     for device, load in loads.items():
         said = [_words(change, judged) for change, judged in table if change.device == device]
         parts.append(f"{device[0]}{_at(load, list(loads.values()))} {', '.join(said)}")
     found = "; ".join(parts) or "nothing can be compared"
-    return f"{after.capitalize()} beside {before}: {found}"
+    same = of.before[0] if of.of_neighbour else of.before[1]
+    is_told = all(one.words != of.words for one in among if one is not of)
+    words = of.words if is_told else f"{of.words} ({same})"
+    return f"{words[0].upper()}{words[1:]}: {found}"
 
 
 def _at(load: Load, loads: Sequence[Load]) -> str:

@@ -18,7 +18,6 @@ from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
 from taut.records.documents.trend import GroupOfRuns, SeriesOfTrend, StepOfTrend
-from taut.records.documents.trial import AS_FOUND
 
 FIGURES = ("p50", "p99", "p99.9")
 JUDGED = "p50"
@@ -100,13 +99,13 @@ def trend_of(
 
 
 def _in_run(row: Variant, variants: Sequence[Variant]) -> Variant | None:
-    """Find the same device, in the same state of the host, over the same path and load."""
+    """Find the same device, in the same surroundings, over the same path and load."""
     return next((r for r in variants if _device(r) == _device(row) and same_load(r, row)), None)
 
 
 def _device(row: Variant) -> tuple[object, ...]:
     device = row.device
-    return row.is_floor, device.dut, device.link, device.placement, device.host
+    return row.is_floor, device.dut, device.link, device.placement, *device.surroundings
 
 
 def _series(
@@ -119,11 +118,10 @@ def _series(
         for name in FIGURES:
             side = side_of(name, trials, population)
             figures[name].append(side.value_ns if side.supported_ns else None)
-    state = "" if row.device.host == AS_FOUND else f", {row.device.host}"
     steps, groups, around = _judged(figures[JUDGED], names)
     return SeriesOfTrend(
         load=load_words(row.load),
-        label=f"{row.called}{state}",
+        label=f"{row.called}{row.device.unusual}",
         is_floor=row.is_floor,
         figures_ns={name: tuple(values) for name, values in figures.items()},
         spread=around,

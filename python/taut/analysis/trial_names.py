@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from taut.analysis.load import LoadKey, load_of, load_words, rate_words
+from taut.analysis.surroundings import words_among
 from taut.records.documents.load import Device, Load
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import TrialDocument
@@ -19,7 +20,9 @@ def trial_of(name: str, meta: TrialDocument) -> TrialResult:
 def device_of(meta: TrialDocument) -> Device:
     """Say through what a trial sent its packets."""
     dut = meta.dut
-    return Device(dut.name, dut.driver, dut.link, dut.placement, meta.host.name, dut.path)
+    neighbour = None if meta.neighbour is None else meta.neighbour.name
+    place = (dut.link, dut.placement, meta.host.name)
+    return Device(dut.name, dut.driver, *place, dut.path, neighbour)
 
 
 def load_of_trial(meta: TrialDocument) -> Load:
@@ -39,17 +42,17 @@ def load_of_trial(meta: TrialDocument) -> Load:
 def headings(trials: Sequence[TrialResult]) -> dict[str, str]:
     """Name the trials of one run, by the names of their folders; no two alike.
 
-    The state of the host, the whole load, the path and at last the folder stand in it only where
-    trials would be called alike without.
+    The state of the host, the neighbour, the whole load, the path and at last the folder stand in
+    it only where trials would be called alike without.
     """
-    in_states = len({trial.device.host for trial in trials}) > 1
+    surroundings = words_among(trial.device for trial in trials)
     of_rate: dict[float | None, set[LoadKey | None]] = {}
     for trial in trials:
         of_rate.setdefault(trial.load.asked_pps, set()).add(_load(trial))
     same_load = all(len(loads) == 1 for loads in of_rate.values())
 
     def words(trial: TrialResult) -> str:
-        parts = [_device(trial), trial.device.host if in_states else ""]
+        parts = [_device(trial), *surroundings(trial.device)]
         if trial.load.asked_pps is not None:
             load = trial.load
             parts.append(rate_words(load.asked_pps) if same_load else load_words(load))

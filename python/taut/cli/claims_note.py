@@ -38,8 +38,13 @@ def claims_note(plan: Plan) -> str | None:
     return f"{have}; repetitions = {wanted} would do, about {time}."
 
 
-def _states(trials: list[Trial]) -> set[str]:
-    return {trial.host.name for trial in trials}
+def _surroundings(trial: Trial) -> tuple[str, str]:
+    return trial.host.name, "" if trial.neighbour is None else trial.neighbour.name
+
+
+def _states(trials: list[Trial]) -> set[tuple[str, str]]:
+    """Give the surroundings there are: states of the host by neighbours."""
+    return {_surroundings(trial) for trial in trials}
 
 
 def _load(trial: Trial) -> tuple[str, str, str]:
@@ -47,10 +52,10 @@ def _load(trial: Trial) -> tuple[str, str, str]:
 
 
 def _n_repetitions(trials: list[Trial]) -> dict[tuple[str, ...], int]:
-    """Count them for each device under a load in a state of the host."""
+    """Count them for each device under a load in its surroundings."""
 
     def variant(trial: Trial) -> tuple[str, ...]:
-        return (*_load(trial), trial.device.name, trial.device.placement, trial.host.name)
+        return (*_load(trial), trial.device.name, trial.device.placement, *_surroundings(trial))
 
     return {
         key: len({trial.repetition for trial in of})
@@ -63,7 +68,8 @@ def _n_figures(trials: list[Trial]) -> int:
     devices = {(*_load(trial), trial.device.name) for trial in trials}
     states = _states(trials)
     if len(states) > 1:
-        return 2 * len(devices) * (len(states) - 1)
+        hosts, neighbours = (len({state[axis] for state in states}) for axis in (0, 1))
+        return 2 * len(devices) * (hosts * (neighbours - 1) + (hosts - 1) * neighbours)
     loads = {device[:3] for device in devices}
     most = max(sum(device[:3] == load for device in devices) for load in loads)
     return most * (most - 1) // 2

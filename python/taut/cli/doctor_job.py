@@ -14,6 +14,7 @@ from taut.report.paragraph import INDENT, print_paragraph
 from taut.testbed.cleanup import live_runs
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
+from taut.testbed.neighbours import NEIGHBOURS
 from taut.testbed.scope import default_base
 from taut.testbed.scratch import find_dead
 
@@ -50,6 +51,9 @@ def examine(removed: list[str]) -> DoctorDocument:
             Runnable(name, driver.summary, driver.missing(driver.options_type.example()))
             for name, driver in DRIVERS.items()
         ),
+        neighbours=tuple(
+            Runnable(name, kind.summary, kind.missing()) for name, kind in NEIGHBOURS.items()
+        ),
         runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
         left_behind=(*(str(leftover) for leftover in find_leftovers()), *find_dead()),
         removed=tuple(removed),
@@ -62,7 +66,12 @@ def _print(report: DoctorDocument) -> None:
     for capability in report.capabilities:
         remedy = f"; {capability.remedy}" if capability.remedy else ""
         _print_row(console, capability.name, capability.status, capability.observed + remedy)
-    for title, rows in (("Links", report.links), ("Devices", report.devices)):
+    families = (
+        ("Links", report.links),
+        ("Devices", report.devices),
+        ("Neighbours", report.neighbours),
+    )
+    for title, rows in families:
         console.print()
         print_paragraph(console, title, style="italic")
         for row in rows:

@@ -51,6 +51,10 @@ class Cores:
     notes: tuple[str, ...] = ()
     why: str = ""
     """In one line: which core does what, and why."""
+    usable: CpuSet = ()
+    """All cores that programs of the run may use."""
+    others: CpuSet = ()
+    """Those that neither measure nor are taut's own, or another measurement's: neighbours'."""
 
     @property
     def shared(self) -> bool:
@@ -120,8 +124,11 @@ def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:
     writer = asked.writer if asked.writer != "auto" else runner
     further = _further(free, [generator, device], n_hops - 1, topology)
     cores = Cores(generator, device, writer, runner, further)
+    taken = {*cores.measured, runner, writer, *topology.busy}
     return replace(
         cores,
+        usable=topology.usable,
+        others=tuple(core for core in topology.usable if core not in taken),
         notes=tuple(_notes(cores, topology, n_hops)),
         why=_why(asked, cores, topology, n_hops),
     )

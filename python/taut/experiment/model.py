@@ -36,6 +36,15 @@ A file (examples/ has whole ones):
     # only = ["R24", "K04"]      # instead of a profile: checks or remedies
     without = ["R06"]            # checks or remedies to leave out
 
+    [[neighbour]]                # who else is busy, in turn; left out: nobody
+    kind = "idle"                # nobody: what the others are set beside
+
+    [[neighbour]]
+    kind = "cache"               # idle | cache | memory | system_calls | network | disk
+    name = "cache"               # the kind's when left out
+    cores = "others"             # whose: others (nobody's) | device | generator; or a list, "2-3"
+    workers = 1                  # of each of its stressors, on each core
+
     [[traffic]]
     name = "main"                # the schedule's when left out
     schedule = "burst"           # constant | jittered | poisson | burst | step
@@ -72,9 +81,9 @@ A file (examples/ has whole ones):
     [links.pci]                  # options of a link kind; of pci, which ports are wired
     generator = ["0000:3b:00.0", "0000:3b:00.1"]
 
-A trial is one device under one load once, in one state of the host: host x device x traffic x frame
-x rate x repetition. Two tables of one traffic name add loads to one curve: other rates, other
-lengths or devices, else the same.
+A trial is one device under one load once, in one state of the host, beside one neighbour: host x
+neighbour x device x traffic x frame x rate x repetition. Two tables of one traffic name add loads
+to one curve: other rates, other lengths or devices, else the same.
 """
 
 from fnmatch import fnmatchcase
@@ -102,6 +111,7 @@ from taut.experiment.fields import (
     TrialNs,
 )
 from taut.experiment.goals import GoalSpec, SearchSpec
+from taut.experiment.neighbour_spec import NeighbourSpec
 from taut.experiment.words import did_you_mean, explain
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
@@ -277,6 +287,7 @@ class Spec(Model):
     cores: CoreSpec = CoreSpec()
     device: tuple[DeviceSpec, ...] = Field(min_length=1)
     host: tuple[HostSpec, ...] = ()
+    neighbour: tuple[NeighbourSpec, ...] = ()
     traffic: tuple[TrafficSpec, ...] = Field(min_length=1)
     links: dict[str, dict[str, Any]] = Field(default_factory=dict)
     search: SearchSpec = SearchSpec()
@@ -287,6 +298,7 @@ class Spec(Model):
         _refuse_both(self.duration_ns, self.count)
         _refuse_twice("device", [device.name for device in self.device])
         _refuse_twice("host", [host.name for host in self.host])
+        _refuse_twice("neighbour", [neighbour.name for neighbour in self.neighbour])
         _refuse_twice("goal", [goal.name for goal in self.goal])
         _refuse_overlapping(self.traffic, self.device)
         for kind in self.links:

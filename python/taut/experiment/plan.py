@@ -2,7 +2,8 @@
 
 Order "interleaved": one repetition after the other, so that drift of the machine hits everything
 alike. What takes longest to change changes least often: within a repetition come the states of the
-host, in each of them the loads, under each load the devices; all three shuffled by the stored seed.
+host, in each of them the neighbours, beside each of them the loads, under each load the devices;
+all shuffled by the stored seed.
 Every second repetition runs the first one's order backwards, which for two states is A B B A.
 """
 
@@ -11,12 +12,13 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import pairwise, product
 
 from taut.core.errors import InputError
 from taut.core.units import offered_pps
 from taut.experiment.fields import Frame, Record, Trace
 from taut.experiment.model import DeviceSpec, Spec, TrafficSpec, mean_frame_len
+from taut.experiment.neighbour_spec import NeighbourSpec
 from taut.host.state import FOUND, HostState
 from taut.records.documents.load import LOOPBACK
 
@@ -29,17 +31,21 @@ MAX_CONTINUOUS_NS = 300_000_000_000
 OVERHEAD_NS = 1_200_000_000
 """Starting and stopping one trial's programs, for the first guess of the time left."""
 
+NEIGHBOUR_NS = 1_500_000_000
+"""Starting a neighbour and stopping it, for the same guess."""
+
 STATE_NS = 1_500_000_000
 """Leaving one state of the host and entering another, for the same guess."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One device under one load in one state of the host, once."""
+    """One device under one load in one state of the host beside one neighbour, once."""
 
     index: int
     name: str  # the trial's folder
     host: HostState
+    neighbour: NeighbourSpec | None  # None: the experiment has no such axis
     device: DeviceSpec
     traffic: TrafficSpec
     frame: Frame
@@ -62,7 +68,13 @@ class Trial:
     @property
     def expected_ns(self) -> int:
         """How long the trial will take, for the guess of the time left."""
-        return self.warm_up_ns + self.duration_ns + OVERHEAD_NS
+        beside = NEIGHBOUR_NS if self.has_neighbour else 0
+        return self.warm_up_ns + self.duration_ns + OVERHEAD_NS + beside
+
+    @property
+    def has_neighbour(self) -> bool:
+        """Whether somebody else is busy meanwhile."""
+        return self.neighbour is not None and not self.neighbour.does.is_idle
 
 
 @dataclass(frozen=True)
@@ -123,9 +135,9 @@ def make_plan(
         for rate in traffic.rates
     ]
     if spec.order == "interleaved":
-        steps = _interleaved(loads, states, spec.seed)
+        steps = _interleaved(loads, states, spec.neighbour, spec.seed)
     else:
-        steps = _listed(loads, states)
+        steps = _listed(loads, states, spec.neighbour)
     ordered = [step for step in steps if repetitions is None or step.repetition in repetitions]
     # The folder's name orders trials, so all indices have one width.
     width = max(3, len(str(first_index + len(ordered) - 1)))
@@ -164,45 +176,58 @@ class _Step:
     load: _Load
     device: DeviceSpec
     host: HostState
+    neighbour: NeighbourSpec | None
     repetition: int
 
 
-def _listed(loads: Sequence[_Load], states: Sequence[HostState]) -> Iterator[_Step]:
+_Beside = Sequence[NeighbourSpec]
+_Turn = tuple[HostState, NeighbourSpec | None, _Load, DeviceSpec]
+
+
+def _listed(
+    loads: Sequence[_Load], states: Sequence[HostState], neighbours: _Beside
+) -> Iterator[_Step]:
     """Order all trials as the file lists them."""
-    for host in states or (FOUND,):
-        for load in loads:
-            for repetition in range(1, load.n_repetitions + 1):
-                for device in load.devices:
-                    yield _Step(load, device, host, repetition)
+    for host, neighbour, load in product(states or (FOUND,), neighbours or (None,), loads):
+        for repetition in range(1, load.n_repetitions + 1):
+            for device in load.devices:
+                yield _Step(load, device, host, neighbour, repetition)
 
 
-def _interleaved(loads: Sequence[_Load], states: Sequence[HostState], seed: int) -> Iterator[_Step]:
+def _interleaved(
+    loads: Sequence[_Load], states: Sequence[HostState], neighbours: _Beside, seed: int
+) -> Iterator[_Step]:
     """Order all trials one repetition after the other, every second one backwards."""
     # Not for secrets: the same seed must give the same order.
     rng = random.Random(seed)  # noqa: S311
-    forwards: list[tuple[HostState, _Load, DeviceSpec]] = []
+    forwards: list[_Turn] = []
     for repetition in range(1, max(load.n_repetitions for load in loads) + 1):
         if repetition % 2 == 1:
-            forwards = list(_shuffled(loads, states, rng))
-        for host, load, device in forwards if repetition % 2 == 1 else forwards[::-1]:
+            forwards = list(_shuffled(loads, states, neighbours, rng))
+        turns = forwards if repetition % 2 == 1 else forwards[::-1]
+        for host, neighbour, load, device in turns:
             if repetition <= load.n_repetitions:
-                yield _Step(load, device, host, repetition)
+                yield _Step(load, device, host, neighbour, repetition)
 
 
 def _shuffled(
-    loads: Sequence[_Load], states: Sequence[HostState], rng: random.Random
-) -> Iterator[tuple[HostState, _Load, DeviceSpec]]:
+    loads: Sequence[_Load],
+    states: Sequence[HostState],
+    neighbours: _Beside,
+    rng: random.Random,
+) -> Iterator[_Turn]:
     """Order one repetition: devices of a load stay together, loads of a state of the host too.
 
-    All states get the loads and devices in one order: only the state differs between them.
+    All states get the neighbours, loads and devices in one order: only the state differs.
     """
     order = [(load, rng.sample(load.devices, len(load.devices))) for load in loads]
     rng.shuffle(order)
-    # Drawn last, so that an experiment without states keeps the order its seed gave before.
-    for host in rng.sample(states, len(states)) if states else [FOUND]:
-        for load, devices in order:
-            for device in devices:
-                yield host, load, device
+    # Drawn last, so that an experiment without these axes keeps the order its seed gave before.
+    hosts = rng.sample(states, len(states)) if states else [FOUND]
+    beside = rng.sample(neighbours, len(neighbours)) if neighbours else [None]
+    for host, neighbour, (load, devices) in product(hosts, beside, order):
+        for device in devices:
+            yield host, neighbour, load, device
 
 
 def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> Trial:
@@ -214,6 +239,8 @@ def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> T
     label = f"{device.name}-{device.placement}-{traffic.name}_{load.frame}-{load.rate}"
     if named:
         label += f"-{step.host.name.replace(' ', '_')}"
+    if step.neighbour is not None:
+        label += f"-{step.neighbour.name}"
     warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
     record = _record(traffic.record or spec.record, pps * (2 if traffic.both else 1))
     trace, why_not_traced = _trace(traffic.trace or spec.trace, record, duration_ns)
@@ -221,6 +248,7 @@ def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> T
         index=index,
         name=f"{index:0{width}d}-{label.replace('/', '')}-r{repetition}",
         host=step.host,
+        neighbour=step.neighbour,
         device=device,
         traffic=traffic,
         frame=load.frame,

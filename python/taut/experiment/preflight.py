@@ -37,6 +37,10 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = device.dut.missing(device.driver_options)
         if reason is not None:
             yield f"device {device.name}: {reason}"
+    for neighbour in plan.spec.neighbour:
+        reason = neighbour.does.missing()
+        if reason is not None:
+            yield f"neighbour {neighbour.name}: {reason}"
     if plan.spec.changes_host and os.geteuid() != 0:
         yield "[[host]]: changing the host needs root; run as root, or measure the host as found"
     # With "auto" the run itself warns that it measures without a trace.

@@ -17,6 +17,7 @@ from taut.experiment import leftovers
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores, assign_cores, read_topology
 from taut.experiment.model import Spec
+from taut.experiment.neighbour_cores import notes_of, working
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.progress import Progress, Silent
 from taut.experiment.quick_figures import read_quick_figures
@@ -199,7 +200,9 @@ def states_without_effect(plan: Plan, host: Host, situation: Callable[[], Situat
 def cores_held(host: Host, spec: Spec, progress: Progress, *, wait: bool) -> Iterator[Cores]:
     """Choose the cores of a run and keep other measurements off them."""
     cores = choose_cores(host, spec)
-    with measuring_on(cores.measured, wait=wait, waiting=progress.warned):
+    beside = {core for one in working(spec.neighbour, cores) for core in one.cores}
+    loaded = tuple(sorted({*cores.measured, *beside}))
+    with measuring_on(loaded, wait=wait, waiting=progress.warned):
         yield cores
 
 
@@ -220,7 +223,8 @@ def choose_cores(host: Host, spec: Spec) -> Cores:
     topology = read_topology(host)
     topology = replace(topology, busy=frozenset(busy_cores(topology.usable)))
     n_hops = max(device.driver_options.n_cores for device in spec.device)
-    return assign_cores(spec.cores, topology, n_hops)
+    cores = assign_cores(spec.cores, topology, n_hops)
+    return replace(cores, notes=(*cores.notes, *notes_of(spec.neighbour, cores)))
 
 
 def situation_of(host: Host, cores: Cores, spec: Spec) -> Situation:

@@ -33,10 +33,11 @@ from taut.host.checks import CHECKS
 from taut.records.documents.described import MemberDescribed, OptionDescribed
 from taut.records.documents.json_schema import DIALECT, schema_id
 from taut.testbed.links import LINKS
+from taut.testbed.neighbours import NEIGHBOURS
 
 Schema = dict[str, Any]
 
-SUMMARY = "The experiment that taut run reads: devices x loads x states of the host."
+SUMMARY = "The experiment that taut run reads: devices x loads x states of the host x neighbours."
 
 
 def _first_of(kind: object) -> object:
@@ -105,6 +106,9 @@ def experiment_schema(schedules: Sequence[MemberDescribed] | None) -> Schema:
     words = [{"enum": [check.id for check in CHECKS]}, {"pattern": f"^(?:{_any_check()})-"}]
     for key in ("only", "without"):
         parts["HostSpec"]["properties"][key]["items"] |= {"anyOf": words}
+    neighbour = parts["NeighbourSpec"]["properties"]
+    neighbour["kind"]["enum"] = list(NEIGHBOURS)
+    neighbour["cores"]["type"] = ["string", "integer"]
     _tell_links(parts["Spec"]["properties"]["links"])
     for name, part in parts.items():
         _tell_keys(name, part)

@@ -114,7 +114,7 @@ def _enter(at: Toml, step: str, following: str, override: str) -> Toml:
     if isinstance(at, list):
         return at[_index(at, step, override)]
     if isinstance(at, dict):
-        if step in {"device", "host", "traffic"} and step not in at:
+        if step in {"device", "host", "neighbour", "traffic"} and step not in at:
             raise InputError(f"--set {override}: the experiment has no {step} {following!r}")
         return at.setdefault(step, {})
     raise InputError(f"--set {override}: {step!r} does not stand in a table")

@@ -12,6 +12,7 @@ from taut.core.files import TEMPORARY_PREFIX, write_json
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Trial
 from taut.records.documents.json_form import plain
+from taut.records.documents.neighbour import NeighbourOfTrial
 from taut.records.documents.trial import (
     FAILED,
     TRIAL_FILE,
@@ -108,6 +109,14 @@ def _drop_records(folder: Path) -> None:
         path.unlink()
 
 
+def _neighbour_of(trial: Trial) -> NeighbourOfTrial | None:
+    """Begin what is said of a trial's neighbour; nobody is not mentioned."""
+    neighbour = trial.neighbour
+    if neighbour is None or neighbour.does.is_idle:
+        return None
+    return NeighbourOfTrial(neighbour.name, neighbour.kind, n_workers=neighbour.workers)
+
+
 def trial_document(trial: Trial, cores: Cores) -> TrialDocument:
     """Begin trial.json with what was asked for."""
     device, traffic = trial.device, trial.traffic
@@ -127,6 +136,7 @@ def trial_document(trial: Trial, cores: Cores) -> TrialDocument:
             path="",
         ),
         host=StateOfHost(trial.host.name),
+        neighbour=_neighbour_of(trial),
         traffic=Traffic(
             name=traffic.name,
             schedule=traffic.schedule,

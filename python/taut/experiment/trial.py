@@ -21,6 +21,7 @@ from taut.dut.driver import DutDriver, RunningDut, processes_of
 from taut.experiment import generator, room, tracing
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
+from taut.experiment.neighbour_cores import asked_of
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
@@ -35,6 +36,8 @@ from taut.records.documents.generator import GENERATOR_FILE
 from taut.records.documents.trial import DEVICE, ClockReading, Clocks, Hop, TraceOfTrial
 from taut.testbed.link import Link, LinkOptions
 from taut.testbed.links import LINKS
+from taut.testbed.neighbour import RunningNeighbour
+from taut.testbed.neighbour import running as running_neighbour
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
@@ -44,6 +47,7 @@ TICK_MS = 10_000
 PAUSE_S = 0.001
 RAW = "raw"
 LOGS = "logs"
+NEIGHBOUR = "neighbour"
 
 Tick = Callable[[], None]
 Warn = Callable[[str], None]
@@ -129,6 +133,7 @@ class Testbench:
             started = replace(known.document.dut, path=dut.path, notes=tuple(dut.notes))
             known.document = replace(known.document, dut=started)
             stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
+            neighbour = self._start_neighbour(stack, trial, raw, logs)
             threads = _threads(dut)
             tracer = self._start_tracer(stack, trial, processes_of(dut), raw, logs, known)
             asked = generator.asked_of(
@@ -152,9 +157,10 @@ class Testbench:
                 )
             )
             with self._beside.generating(program.pid, raw), without_collections():
-                self._wait(program, dut, raw)
+                self._wait(program, dut, raw, neighbour)
             sent = generator.read_result(program, raw, asked, trial.offered_pps)
-            known.document = replace(known.document, generator=sent)
+            worked = None if neighbour is None else neighbour.finish()
+            known.document = replace(known.document, generator=sent, neighbour=worked)
             if tracer is not None:
                 self._finish_tracer(tracer, trial, raw, known)
             # Threads come and go; explain looks for those that worked on the device's core.
@@ -168,6 +174,16 @@ class Testbench:
             )
             # The device's log is of the trial, wherever the driver put it.
             return _Left(_gap_logs(dut), _stamp_logs(dut))
+
+    def _start_neighbour(
+        self, stack: ExitStack, trial: Trial, raw: Path, logs: Path
+    ) -> RunningNeighbour | None:
+        """Let the trial's neighbour work; None where it has none."""
+        if trial.neighbour is None or trial.neighbour.does.is_idle:
+            return None
+        asked = asked_of(trial.neighbour, self._cores)
+        folder = raw / NEIGHBOUR
+        return stack.enter_context(running_neighbour(asked, folder, logs, self._scope))
 
     def _start_tracer(
         self,
@@ -213,9 +229,12 @@ class Testbench:
         _not_traced(known, reason)
         self._warn(f"{trial.name}: not traced: {reason}")
 
-    def _wait(self, program: Child, dut: RunningDut, raw: Path) -> None:
-        """Sleep until the generator has ended; stop it when the device dies."""
-        for _ in _wakes([program.pid, *processes_of(dut)], TICK_MS):
+    def _wait(
+        self, program: Child, dut: RunningDut, raw: Path, neighbour: RunningNeighbour | None
+    ) -> None:
+        """Sleep until the generator has ended; stop it when the device or the neighbour dies."""
+        besides = [] if neighbour is None else [neighbour.pid]
+        for _ in _wakes([program.pid, *processes_of(dut), *besides], TICK_MS):
             if not program.alive():
                 return
             if not dut.alive() and (raw / GENERATOR_FILE).exists():
@@ -226,6 +245,9 @@ class Testbench:
             if not dut.alive():
                 program.stop(signal.SIGINT)
                 raise TrialError("the device under test died during the trial", dut.log_tail())
+            if neighbour is not None and not neighbour.alive():
+                program.stop(signal.SIGINT)
+                raise neighbour.died()
             # Taut's core may be the generator's: two short turns disturb less than a long one.
             time.sleep(PAUSE_S)
             self._tick()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from taut.analysis.load import load_words, share_words
+from taut.analysis.surroundings import words_among
 from taut.records.documents.manifest import Manifest
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.trial import CHANGES_NOTHING, Failure
@@ -164,9 +165,9 @@ def _reason(trial: TrialResult) -> str:
 def _empty(runs: Runs) -> Warned | None:
     """Variants that have no row in any table."""
     variants = [row for _, analysis in runs for row in analysis.variants]
-    in_states = len({row.device.host for row in variants}) > 1
+    around = words_among(row.device for row in variants)
     details = [
-        f"{row.device.dut}{f', {row.device.host},' if in_states else ''} at "
+        f"{', '.join((str(row.device.dut), *around(row.device)))} at "
         f"{load_words(row.load)}: no packet came back"
         for row in variants
         if row.latency.n == 0

@@ -15,8 +15,10 @@ from taut.analysis.distribution import add_equal, select_metric
 from taut.analysis.load import LoadKey, load_of, load_words, rows_of
 from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import read_distribution
+from taut.analysis.surroundings import words_among
 from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
+from taut.records.documents.neighbour import IDLE_NEIGHBOUR
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.search import SearchOfDevice
 from taut.records.documents.trial import AS_FOUND
@@ -44,7 +46,7 @@ class Device:
 
     label: str
     name: str
-    """The label without the state of the host."""
+    """The label without the state of the host and the neighbour."""
     row: Variant
     trials: Sequence[TrialResult] = field(repr=False)
     runs: Mapping[str, Path] = field(repr=False)
@@ -59,6 +61,11 @@ class Device:
     def state(self) -> str:
         """The state of the host it was measured in."""
         return self.row.device.host
+
+    @property
+    def neighbour(self) -> str:
+        """Who else was busy meanwhile."""
+        return self.row.device.beside
 
     @cached_property
     def _distributions(self) -> Mapping[str, pa.Table]:
@@ -97,7 +104,7 @@ class Scene:
     title: str
     devices: Sequence[Device]
     colours: Mapping[str, str]
-    """A colour token for each label of the run: a device keeps its own, states are shades of it."""
+    """A colour token for each label of the run: a device keeps it in shades."""
     all_devices: Sequence[Device]
     pairs: Sequence[Pair] = ()
     """Devices of two runs that are compared under this load."""
@@ -151,9 +158,10 @@ def make_scenes(
 
 def _colours(devices: Sequence[Device]) -> dict[str, str]:
     own = colour_devices({d.name: d.is_floor for d in devices})
-    states = list(dict.fromkeys((AS_FOUND, *(d.state for d in devices))))
-    measured = [state for state in states if any(d.state == state for d in devices)]
-    return {d.label: shade(own[d.name], measured.index(d.state)) for d in devices}
+    around = dict.fromkeys(d.row.device.surroundings for d in devices)
+    usual = (AS_FOUND, IDLE_NEIGHBOUR)
+    measured = sorted(around, key=lambda one: [a != b for a, b in zip(one, usual, strict=True)])
+    return {d.label: shade(own[d.name], measured.index(d.row.device.surroundings)) for d in devices}
 
 
 def list_devices(runs: Sequence[AnalysedRun], names: Sequence[str] = ()) -> list[Device]:
@@ -163,12 +171,12 @@ def list_devices(runs: Sequence[AnalysedRun], names: Sequence[str] = ()) -> list
     """
     devices = []
     ambiguous = _ambiguous_names(runs)
-    in_states = len({row.device.host for _, analysis in runs for row in analysis.variants}) > 1
+    around = words_among(row.device for _, analysis in runs for row in analysis.variants)
     for (run, analysis), run_name in zip(runs, names or run_names(runs), strict=True):
         by_name = {trial.name: trial for trial in analysis.trials}
         for row in analysis.variants:
             name = _label(row, row.called in ambiguous)
-            label = f"{name}, {row.device.host}" if in_states else name
+            label = ", ".join((name, *around(row.device)))
             if len(runs) > 1:
                 name, label = (f"{said} ({run_name})" for said in (name, label))
             trials = [by_name[name] for name in row.trials]
@@ -178,12 +186,12 @@ def list_devices(runs: Sequence[AnalysedRun], names: Sequence[str] = ()) -> list
 
 
 def _ambiguous_names(runs: Sequence[AnalysedRun]) -> set[str]:
-    """Devices measured over more than one path under one load in one state of the host."""
+    """Devices measured over more than one path under one load in the same surroundings."""
     found: set[str] = set()
     for _, analysis in runs:
         rows = analysis.variants
         for load in {load_of(row) for row in rows}:
-            names = Counter((row.called, row.device.host) for row in rows_of(rows, load))
+            names = Counter((row.called, row.device.surroundings) for row in rows_of(rows, load))
             found |= {name for (name, _), n in names.items() if n > 1}
     return found
 

@@ -3,7 +3,11 @@
 import os
 import signal
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from taut.testbed.sessions import Session
 
 _KILL_TIMEOUT_S = 5.0
 
@@ -30,7 +34,7 @@ def kill_carriers(name: str, value: str) -> list[str]:
     deadline = time.monotonic() + _KILL_TIMEOUT_S
     # A killed process may have forked a moment before: look again until none is left.
     while (pids := carriers(name, value)) and time.monotonic() < deadline:
-        for pid in pids:
+        for pid in [*pids, *_led_by(pids)]:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -38,3 +42,12 @@ def kill_carriers(name: str, value: str) -> list[str]:
             removed.append(f"process {pid}")
         time.sleep(0.02)
     return sorted(set(removed))
+
+
+def _led_by(pids: Sequence[int]) -> list[int]:
+    """Give whom they started and who overwrote that environment, as stress-ng's workers do."""
+    found: list[int] = []
+    for pid in pids:
+        with suppress(OSError):  # gone
+            found += Session(pid).pids() if os.getsid(pid) == pid else []
+    return [pid for pid in found if pid not in pids]

@@ -95,6 +95,12 @@ def add_veth(name: str, namespace: str, peer: str, peer_namespace: str) -> None:
             ip.link("set", index=index, arp=False, promiscuity=1, state="up")
 
 
+def bring_up(name: str, namespace: str) -> None:
+    """Bring a link up; of a new namespace the loopback is down."""
+    with _opened(namespace) as ip:
+        ip.link("set", index=ip.link_lookup(ifname=name)[0], state="up")
+
+
 def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
     """Make a bridge that sends no frame of its own; `ports` gives each port its station's MAC.
 

@@ -9,6 +9,7 @@ from taut.analysis.load import rate_words
 from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported
 from taut.experiment.model import Spec
+from taut.experiment.neighbour_spec import refuse_in_turn
 from taut.experiment.plan import STATE_NS, Trial, make_plan
 from taut.experiment.plan import Plan as Trials
 from taut.experiment.runner import Session
@@ -128,6 +129,7 @@ def check_target(spec: Spec, target: str) -> None:
     """InputError: the spec names states itself, or its trials are too short for the percentile."""
     if spec.host:
         raise InputError("[[host]]: trim chooses the states of the host; take it out of the file")
+    refuse_in_turn(spec.neighbour, "trim")
     if target not in PERCENTILES:
         raise InputError(
             f"--target {target}: no such percentile; there are {', '.join(PERCENTILES)}"

@@ -85,7 +85,7 @@ class CapabilityOfMachine:
 
 @dataclass(frozen=True)
 class Runnable:
-    """A link or a device, and what this machine lacks for it (None: nothing)."""
+    """A link, a device or a neighbour, and what this machine lacks for it (None: nothing)."""
 
     name: str
     summary: str
@@ -107,6 +107,7 @@ class DoctorDocument:
     capabilities: tuple[CapabilityOfMachine, ...]
     links: tuple[Runnable, ...]
     devices: tuple[Runnable, ...]
+    neighbours: tuple[Runnable, ...]
     runs_alive: tuple[RunAlive, ...]
     left_behind: tuple[str, ...]
     removed: tuple[str, ...]

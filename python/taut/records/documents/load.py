@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from taut.records.documents.json_field import LEFT_OUT
+from taut.records.documents.neighbour import IDLE_NEIGHBOUR
 from taut.records.documents.trial import AS_FOUND, Scalar
 
 LOOPBACK = "loopback"
@@ -41,6 +43,24 @@ class Device:
     """The name of the state that the host was in."""
     path: str | None = None
     """The way of a packet through it, in words."""
+    neighbour: str | None = field(default=None, metadata=LEFT_OUT)
+    """The name of the neighbour it had; None: nobody."""
+
+    @property
+    def beside(self) -> str:
+        """The neighbour it had, in words: `idle` is nobody."""
+        return self.neighbour or IDLE_NEIGHBOUR
+
+    @property
+    def surroundings(self) -> tuple[str, str]:
+        """The state of the host, and the neighbour."""
+        return self.host, self.beside
+
+    @property
+    def unusual(self) -> str:
+        """What of its surroundings is not as found, as the end of a name: ", trimmed, cache"."""
+        host = "" if self.host == AS_FOUND else f", {self.host}"
+        return host if self.neighbour is None else f"{host}, {self.neighbour}"
 
     @property
     def is_floor(self) -> bool:

@@ -11,6 +11,7 @@ from taut.records.documents.generator import GapCounters, GeneratorResult
 from taut.records.documents.json_field import LEFT_OUT, rest
 from taut.records.documents.json_form import JsonObject
 from taut.records.documents.match import Capture
+from taut.records.documents.neighbour import NeighbourOfTrial
 
 TRIAL_FORMAT = 1
 TRIAL_FILE = "trial.json"
@@ -234,6 +235,8 @@ class TrialDocument:
     started_utc: str | None = None
     dut: Dut = field(default_factory=Dut)
     host: StateOfHost = field(default_factory=StateOfHost)
+    neighbour: NeighbourOfTrial | None = field(default=None, metadata=LEFT_OUT)
+    """Who else was busy; None: nobody."""
     traffic: Traffic = field(default_factory=Traffic)
     trace: TraceOfTrial | None = None
     cores: CoresOfTrial | None = None

@@ -97,7 +97,8 @@ def _in_both_states(devices: Sequence[Device]) -> Iterator[tuple[Device, Device]
         if found.is_floor or found.state != AS_FOUND:
             continue
         for trimmed in devices:
-            if trimmed.name == found.name and trimmed.state == TRIMMED:
+            same = (trimmed.name, trimmed.neighbour) == (found.name, found.neighbour)
+            if same and trimmed.state == TRIMMED:
                 common = _repetitions(found) & _repetitions(trimmed)
                 if common:
                     yield _only(found, common), _only(trimmed, common)

@@ -1,0 +1,73 @@
+"""Sessions of processes: all that a program started, whatever became of their environment.
+
+A child of a run leads a session of its own (process.py). A worker that overwrites its environment,
+as programs do that show what they work on in `ps`, is still in it.
+"""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+_KILL_TIMEOUT_S = 5.0
+_PROC = Path("/proc")
+
+
+class Session:
+    """The processes of one session, by the id of its leader."""
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self.tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+    def pids(self) -> list[int]:
+        """Give those that are alive."""
+        return list(self._stats())
+
+    def n_processes(self) -> int:
+        """Count those that are alive."""
+        return len(self._stats())
+
+    def cpu_ns(self) -> int:
+        """Give the processor time they took so far, with that of children they waited for."""
+        # Fields 14 to 17 of proc(5): utime, stime, cutime, cstime.
+        times = (sum(map(int, fields[11:15])) for fields in self._stats().values())
+        return sum(times) * self.tick_ns
+
+    def written_bytes(self) -> int:
+        """Give the bytes they sent to disks so far, of those that are alive."""
+        total = 0
+        for pid in self.pids():
+            with suppress(OSError, ValueError):
+                text = (_PROC / str(pid) / "io").read_text(encoding="ascii")
+                total += int(text.partition("\nwrite_bytes: ")[2].split()[0])
+        return total
+
+    def end(self) -> list[int]:
+        """Kill all of them; give whom."""
+        killed: list[int] = []
+        deadline = time.monotonic() + _KILL_TIMEOUT_S
+        # A killed process may have forked a moment before: look again until none is left.
+        while (pids := self.pids()) and time.monotonic() < deadline:
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+            time.sleep(0.02)
+        return sorted(set(killed))
+
+    def _stats(self) -> dict[int, list[str]]:
+        """Give what /proc/PID/stat says behind the name, of each that is alive."""
+        found = {}
+        for entry in _PROC.iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                text = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue  # gone
+            fields = text[text.rindex(")") + 2 :].split()
+            if int(fields[3]) == self._leader and fields[0] not in {"Z", "X"}:
+                found[int(entry.name)] = fields
+        return found
