@@ -16,7 +16,7 @@ FUZZ_SEED ?= 0
 # PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
 PYTEST_ARGS ?=
 
-.PHONY: help setup build demo test test-all lint tidy smoke sanitize fuzz guest bench docs l2fwd clean
+.PHONY: help setup build demo test test-all lint tidy smoke sanitize fuzz guest bench docs html man l2fwd clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -84,8 +84,16 @@ bench: build ## the speed figures of docs/benchmarks.md (wants a quiet machine; 
 docs: build ## write docs/reference.md from the binaries and the Python tables
 	@$(VENV)/python devtools/reference.py
 
+html: build ## the documents as a site that opens offline: build-html/html/index.html
+	@devtools/setup.sh docs
+	@$(VENV)/python devtools/documents.py html
+
+man: build ## a man page for each command: build-html/man
+	@devtools/setup.sh docs
+	@$(VENV)/python devtools/documents.py man
+
 l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
 	@devtools/build_example l2fwd
 
 clean: ## remove what was built; .venv and ~/.cache/taut stay
-	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python build-html bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -7,9 +7,11 @@
 #   devtools/setup.sh fuzz    also the compiler that has libFuzzer
 #   devtools/setup.sh bench   also the peers taut is measured beside
 #   devtools/setup.sh guest   also QEMU, and what the file system of its guest is made of
+#   devtools/setup.sh docs    also what builds the documents' site
 #
 # Installs only what is missing, so a second run costs a fraction of a second. Python packages
-# come from requirements.lock, and from requirements-dev.lock where tests run or code is judged,
+# come from requirements.lock, from requirements-dev.lock where tests run or code is judged, and from
+# requirements-docs.lock where the site of the documents is built,
 # every file checked against its hash, into .venv of this clone. apt, pip and uv run with whatever
 # mirrors, proxies and certificates this machine is set to.
 set -eu
@@ -29,9 +31,10 @@ bench) packages="$packages rt-tests libpcap-dev postgresql default-jre-headless"
 # Guests run Debian's kernels, which the test fetches itself and does not install; e2fsprogs and
 # systemd: one has a disk, and boots as a server does.
 guest) packages="$packages qemu-system-x86 busybox-static cpio e2fsprogs systemd" ;;
+docs) lock=requirements-docs.lock ;;
 "") lock=requirements.lock ;;
 *)
-	echo "setup: $1 is none of test, lint, fuzz, bench, guest" >&2
+	echo "setup: $1 is none of test, lint, fuzz, bench, guest, docs" >&2
 	exit 2
 	;;
 esac
@@ -82,7 +85,7 @@ install_packages() {
 install_python() {
 	# A line for each lock that is installed, as all of them were then.
 	stamp=.venv/.taut-setup
-	sum=$(cat requirements.lock requirements-dev.lock devtools/uv.lock.txt pyproject.toml | sha256sum)
+	sum=$(cat requirements*.lock devtools/uv.lock.txt pyproject.toml | sha256sum)
 	! grep -qsFx "$lock $sum" $stamp || return 0
 
 	if [ ! -x .venv/bin/python ]; then

@@ -36,8 +36,8 @@ addEventListener("message", ({ data, source }) => {
 needs_browser = pytest.mark.skipif(_PROGRAM is None, reason="needs chromium")
 
 
-def dom_of(page: Path, scratch: Path) -> str:
-    """Give what became of a page. Fails where the console has a message."""
+def dom_of(page: Path, scratch: Path, query: str = "") -> str:
+    """Give what became of a page, asked for with a query. Fails where the console has a message."""
     done = subprocess.run(
         [
             str(_PROGRAM),
@@ -48,7 +48,7 @@ def dom_of(page: Path, scratch: Path) -> str:
             f"--user-data-dir={scratch / 'profile'}",
             "--virtual-time-budget=60000",
             "--dump-dom",
-            page.as_uri(),
+            page.as_uri() + query,
         ],
         capture_output=True,
         text=True,
