@@ -85,6 +85,7 @@ WITHOUT_TYPE = {
     "python/taut/host/journal_lines.py": "a sum over the keys stands among them",
     "python/taut/analysis/results.py": "summary.json is an Analysis without its trials",
     "python/taut/experiment/toml_text.py": "text of TOML, whose escapes are those of JSON",
+    "python/taut/testbed/oci_bundle.py": "config.json of a container, which OCI specifies",
     "python/taut/self_test/measurer.py": "the three keys of trial.json that explain asks for",
 }
 

@@ -26,6 +26,7 @@ from taut.report import figures
 from taut.testbed.links import LINKS
 from taut.testbed.neighbour import NeighbourKind
 from taut.testbed.neighbours import NEIGHBOURS
+from taut.testbed.placements import PLACEMENTS
 
 ROOT = Path(__file__).parents[1]
 PATH = ROOT / "docs" / "reference.md"
@@ -107,6 +108,10 @@ def python_tables() -> Iterator[str]:
     for driver in DRIVERS.family.built_in.values():
         yield f"**`{driver.name}`**: {driver.summary}.\n"
         yield from driver_options(driver.options_type)
+    yield "## Placements\n"
+    for kind in PLACEMENTS.values():
+        yield f"**`{kind.name}`**: {kind.summary}.\n"
+        yield from driver_options(kind.options_type)
     yield from table("Neighbours", NEIGHBOURS.values(), lambda n: (n.name, neighbour(n)))
     yield from table(
         "Metrics", metrics.FAMILY.built_in.values(), lambda m: (f"{m.name}, {m.unit}", m.definition)

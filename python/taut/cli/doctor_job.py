@@ -15,6 +15,7 @@ from taut.testbed.cleanup import live_runs
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
 from taut.testbed.neighbours import NEIGHBOURS
+from taut.testbed.placements import PLACEMENTS
 from taut.testbed.scope import default_base
 from taut.testbed.scratch import find_dead
 
@@ -54,6 +55,10 @@ def examine(removed: list[str]) -> DoctorDocument:
         neighbours=tuple(
             Runnable(name, kind.summary, kind.missing()) for name, kind in NEIGHBOURS.items()
         ),
+        placements=tuple(
+            Runnable(name, kind.summary, kind.missing(kind.options_type()))
+            for name, kind in PLACEMENTS.items()
+        ),
         runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
         left_behind=(*(str(leftover) for leftover in find_leftovers()), *find_dead()),
         removed=tuple(removed),
@@ -70,6 +75,7 @@ def _print(report: DoctorDocument) -> None:
         ("Links", report.links),
         ("Devices", report.devices),
         ("Neighbours", report.neighbours),
+        ("Placements", report.placements),
     )
     for title, rows in families:
         console.print()

@@ -55,6 +55,11 @@ class DriverOptions(BaseModel):
         del link
         return None
 
+    def refuses_placement(self, kind: str) -> str | None:
+        """Say why a device with these options cannot be placed so; None: it is processes."""
+        del kind
+        return None
+
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that the options name: the manifest has their hashes."""

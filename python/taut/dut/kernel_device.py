@@ -18,6 +18,7 @@ from taut.host.situation import Waiting
 from taut.records.documents.json_form import JsonObject
 from taut.records.documents.trial import DutStats, PortCounters
 from taut.testbed import netlink, softirq
+from taut.testbed.placement import BARE
 
 
 class KernelOptions(DriverOptions):
@@ -28,6 +29,10 @@ class KernelOptions(DriverOptions):
         description="rps: steered to the device's core; threaded: NAPI threads on that core;"
         " sender: as the kernel does by itself, on the generator's core",
     )
+
+    def refuses_placement(self, kind: str) -> str | None:
+        """The kernel has no process to place; a guest would have a kernel of its own."""
+        return None if kind == BARE else f"it is the host's kernel, which runs in no {kind}"
 
 
 class RunningKernel:

@@ -24,7 +24,7 @@ A file (examples/ has whole ones):
     driver = "taut_forward"      # what runs
     name = "buffered"            # the driver's when left out; tells two of one driver apart
     link = "memif"               # the driver's first choice when left out
-    placement = "bare"           # where it runs: on the host itself
+    placement = "bare"           # its one place; those of [[placement]] when left out
     options = { transmit = "buffered:32,100us" }  # of the driver
 
     [[host]]                     # states of the machine, measured in turn; left out: as it is
@@ -35,6 +35,15 @@ A file (examples/ has whole ones):
     profile = "recommended"      # as `taut host apply` takes it
     # only = ["R24", "K04"]      # instead of a profile: checks or remedies
     without = ["R06"]            # checks or remedies to leave out
+
+    [[placement]]                # where devices run; left out: bare
+    name = "bare"                # as tables call it; the kind's when left out
+
+    [[placement]]
+    kind = "container"           # bare | container; the name's when left out
+    name = "image"
+    options = { root = "alpine" }  # of the kind
+    devices = ["taut_*"]         # which devices are measured there (patterns over names)
 
     [[neighbour]]                # who else is busy, in turn; left out: nobody
     kind = "idle"                # nobody: what the others are set beside
@@ -81,9 +90,9 @@ A file (examples/ has whole ones):
     [links.pci]                  # options of a link kind; of pci, which ports are wired
     generator = ["0000:3b:00.0", "0000:3b:00.1"]
 
-A trial is one device under one load once, in one state of the host, beside one neighbour: host x
-neighbour x device x traffic x frame x rate x repetition. Two tables of one traffic name add loads
-to one curve: other rates, other lengths or devices, else the same.
+A trial is one device in one place under one load once, in one state of the host, beside one
+neighbour: host x placement x neighbour x device x traffic x frame x rate x repetition. Two tables
+of one traffic name add loads to one curve: other rates, other lengths or devices, else the same.
 """
 
 from fnmatch import fnmatchcase
@@ -112,12 +121,14 @@ from taut.experiment.fields import (
 )
 from taut.experiment.goals import GoalSpec, SearchSpec
 from taut.experiment.neighbour_spec import NeighbourSpec
+from taut.experiment.placed import PlacementSpec, check_places
 from taut.experiment.words import did_you_mean, explain
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
 from taut.host.state import HostState
 from taut.records.documents.load import LOOPBACK
 from taut.testbed.links import LINKS
+from taut.testbed.placement import BARE
 
 IMIX = ((64, 7), (570, 4), (1518, 1))
 """Simple IMIX: length and share (dataplane/traffic/frame_mix.c sends it)."""
@@ -139,7 +150,7 @@ class DeviceSpec(Model):
     driver: str
     name: Name = Field("", validate_default=False)
     link: str = ""
-    placement: Literal["bare"] = "bare"
+    placement: Name = BARE
     options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -173,6 +184,11 @@ class DeviceSpec(Model):
     def is_floor(self) -> bool:
         """Whether there is no device at all: the instrument is measured."""
         return self.driver == LOOPBACK
+
+    @property
+    def own_place(self) -> str | None:
+        """The one place where it is measured; None: the file does not say, so those of the axis."""
+        return self.placement if "placement" in self.model_fields_set else None
 
     @property
     def dut(self) -> DutDriver:
@@ -288,6 +304,7 @@ class Spec(Model):
     device: tuple[DeviceSpec, ...] = Field(min_length=1)
     host: tuple[HostSpec, ...] = ()
     neighbour: tuple[NeighbourSpec, ...] = ()
+    placement: tuple[PlacementSpec, ...] = ()
     traffic: tuple[TrafficSpec, ...] = Field(min_length=1)
     links: dict[str, dict[str, Any]] = Field(default_factory=dict)
     search: SearchSpec = SearchSpec()
@@ -299,6 +316,8 @@ class Spec(Model):
         _refuse_twice("device", [device.name for device in self.device])
         _refuse_twice("host", [host.name for host in self.host])
         _refuse_twice("neighbour", [neighbour.name for neighbour in self.neighbour])
+        _refuse_twice("placement", [placement.name for placement in self.placement])
+        check_places(self.placement, self.device)
         _refuse_twice("goal", [goal.name for goal in self.goal])
         _refuse_overlapping(self.traffic, self.device)
         for kind in self.links:

@@ -2,8 +2,8 @@
 
 Order "interleaved": one repetition after the other, so that drift of the machine hits everything
 alike. What takes longest to change changes least often: within a repetition come the states of the
-host, in each of them the neighbours, beside each of them the loads, under each load the devices;
-all shuffled by the stored seed.
+host, in each of them the placements, in each place the neighbours, beside each of them the loads,
+under each load the devices; all shuffled by the stored seed.
 Every second repetition runs the first one's order backwards, which for two states is A B B A.
 """
 
@@ -19,6 +19,7 @@ from taut.core.units import offered_pps
 from taut.experiment.fields import Frame, Record, Trace
 from taut.experiment.model import DeviceSpec, Spec, TrafficSpec, mean_frame_len
 from taut.experiment.neighbour_spec import NeighbourSpec
+from taut.experiment.placed import PlacementSpec, places_of
 from taut.host.state import FOUND, HostState
 from taut.records.documents.load import LOOPBACK
 
@@ -40,11 +41,12 @@ STATE_NS = 1_500_000_000
 
 @dataclass(frozen=True)
 class Trial:
-    """One device under one load in one state of the host beside one neighbour, once."""
+    """One device in one place under one load, in one state of the host, beside one neighbour."""
 
     index: int
     name: str  # the trial's folder
     host: HostState
+    place: PlacementSpec
     neighbour: NeighbourSpec | None  # None: the experiment has no such axis
     device: DeviceSpec
     traffic: TrafficSpec
@@ -69,7 +71,8 @@ class Trial:
     def expected_ns(self) -> int:
         """How long the trial will take, for the guess of the time left."""
         beside = NEIGHBOUR_NS if self.has_neighbour else 0
-        return self.warm_up_ns + self.duration_ns + OVERHEAD_NS + beside
+        enter = self.place.placement.enter_ns
+        return self.warm_up_ns + self.duration_ns + OVERHEAD_NS + enter + beside
 
     @property
     def has_neighbour(self) -> bool:
@@ -134,10 +137,13 @@ def make_plan(
         for frame in traffic.frames
         for rate in traffic.rates
     ]
+    devices = {device.name: device for load in loads for device in load.devices}
+    places = places_of(spec.placement, tuple(devices.values()))
+    axes = _Axes(states, places, spec.neighbour)
     if spec.order == "interleaved":
-        steps = _interleaved(loads, states, spec.neighbour, spec.seed)
+        steps = _interleaved(loads, axes, spec.seed)
     else:
-        steps = _listed(loads, states, spec.neighbour)
+        steps = _listed(loads, axes)
     ordered = [step for step in steps if repetitions is None or step.repetition in repetitions]
     # The folder's name orders trials, so all indices have one width.
     width = max(3, len(str(first_index + len(ordered) - 1)))
@@ -176,58 +182,64 @@ class _Step:
     load: _Load
     device: DeviceSpec
     host: HostState
+    place: PlacementSpec
     neighbour: NeighbourSpec | None
     repetition: int
 
 
-_Beside = Sequence[NeighbourSpec]
-_Turn = tuple[HostState, NeighbourSpec | None, _Load, DeviceSpec]
+@dataclass(frozen=True)
+class _Axes:
+    """In what and beside whom everything is measured; empty: the experiment has no such axis."""
+
+    states: Sequence[HostState]
+    places: Sequence[PlacementSpec]  # never empty: bare
+    neighbours: Sequence[NeighbourSpec]
+
+    def product(self) -> Iterator[tuple[HostState, PlacementSpec, NeighbourSpec | None]]:
+        """Give every combination; the first axis changes least."""
+        return product(self.states or (FOUND,), self.places, self.neighbours or (None,))
+
+    def shuffled(self, rng: random.Random) -> "_Axes":
+        """Draw for the axes that there are: without one, the others keep the order they had."""
+        states = rng.sample(self.states, len(self.states)) if self.states else ()
+        places = rng.sample(self.places, len(self.places)) if len(self.places) > 1 else self.places
+        beside = rng.sample(self.neighbours, len(self.neighbours)) if self.neighbours else ()
+        return _Axes(states, places, beside)
 
 
-def _listed(
-    loads: Sequence[_Load], states: Sequence[HostState], neighbours: _Beside
-) -> Iterator[_Step]:
+def _listed(loads: Sequence[_Load], axes: _Axes) -> Iterator[_Step]:
     """Order all trials as the file lists them."""
-    for host, neighbour, load in product(states or (FOUND,), neighbours or (None,), loads):
+    for (host, place, neighbour), load in product(axes.product(), loads):
         for repetition in range(1, load.n_repetitions + 1):
-            for device in load.devices:
-                yield _Step(load, device, host, neighbour, repetition)
+            for device in filter(place.takes, load.devices):
+                yield _Step(load, device, host, place, neighbour, repetition)
 
 
-def _interleaved(
-    loads: Sequence[_Load], states: Sequence[HostState], neighbours: _Beside, seed: int
-) -> Iterator[_Step]:
+def _interleaved(loads: Sequence[_Load], axes: _Axes, seed: int) -> Iterator[_Step]:
     """Order all trials one repetition after the other, every second one backwards."""
     # Not for secrets: the same seed must give the same order.
     rng = random.Random(seed)  # noqa: S311
-    forwards: list[_Turn] = []
+    forwards: list[_Step] = []
     for repetition in range(1, max(load.n_repetitions for load in loads) + 1):
         if repetition % 2 == 1:
-            forwards = list(_shuffled(loads, states, neighbours, rng))
-        turns = forwards if repetition % 2 == 1 else forwards[::-1]
-        for host, neighbour, load, device in turns:
-            if repetition <= load.n_repetitions:
-                yield _Step(load, device, host, neighbour, repetition)
+            forwards = list(_shuffled(loads, axes, rng))
+        for step in forwards if repetition % 2 == 1 else forwards[::-1]:
+            if repetition <= step.load.n_repetitions:
+                yield replace(step, repetition=repetition)
 
 
-def _shuffled(
-    loads: Sequence[_Load],
-    states: Sequence[HostState],
-    neighbours: _Beside,
-    rng: random.Random,
-) -> Iterator[_Turn]:
+def _shuffled(loads: Sequence[_Load], axes: _Axes, rng: random.Random) -> Iterator[_Step]:
     """Order one repetition: devices of a load stay together, loads of a state of the host too.
 
-    All states get the neighbours, loads and devices in one order: only the state differs.
+    All states get the places, neighbours, loads and devices in one order: only the state differs.
     """
     order = [(load, rng.sample(load.devices, len(load.devices))) for load in loads]
     rng.shuffle(order)
     # Drawn last, so that an experiment without these axes keeps the order its seed gave before.
-    hosts = rng.sample(states, len(states)) if states else [FOUND]
-    beside = rng.sample(neighbours, len(neighbours)) if neighbours else [None]
-    for host, neighbour, (load, devices) in product(hosts, beside, order):
-        for device in devices:
-            yield host, neighbour, load, device
+    around = axes.shuffled(rng).product()
+    for (host, place, neighbour), (load, devices) in product(around, order):
+        for device in filter(place.takes, devices):
+            yield _Step(load, device, host, place, neighbour, repetition=1)
 
 
 def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> Trial:
@@ -236,7 +248,7 @@ def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> T
     traffic = load.traffic
     pps = offered_pps(load.rate, mean_frame_len(load.frame), traffic.rate_layer)
     duration_ns, count = _length(spec, traffic, pps)
-    label = f"{device.name}-{device.placement}-{traffic.name}_{load.frame}-{load.rate}"
+    label = f"{device.name}-{step.place.name}-{traffic.name}_{load.frame}-{load.rate}"
     if named:
         label += f"-{step.host.name.replace(' ', '_')}"
     if step.neighbour is not None:
@@ -249,6 +261,7 @@ def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> T
         name=f"{index:0{width}d}-{label.replace('/', '')}-r{repetition}",
         host=step.host,
         neighbour=step.neighbour,
+        place=step.place,
         device=device,
         traffic=traffic,
         frame=load.frame,

@@ -41,6 +41,10 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = neighbour.does.missing()
         if reason is not None:
             yield f"neighbour {neighbour.name}: {reason}"
+    for place in {trial.place.name: trial.place for trial in plan.trials}.values():
+        reason = place.placement.missing(place.kind_options)
+        if reason is not None:
+            yield f"placement {place.name}: {reason}"
     if plan.spec.changes_host and os.geteuid() != 0:
         yield "[[host]]: changing the host needs root; run as root, or measure the host as found"
     # With "auto" the run itself warns that it measures without a trace.

@@ -34,10 +34,11 @@ from taut.records.documents.described import MemberDescribed, OptionDescribed
 from taut.records.documents.json_schema import DIALECT, schema_id
 from taut.testbed.links import LINKS
 from taut.testbed.neighbours import NEIGHBOURS
+from taut.testbed.placements import PLACEMENTS
 
 Schema = dict[str, Any]
 
-SUMMARY = "The experiment that taut run reads: devices x loads x states of the host x neighbours."
+SUMMARY = "The experiment that taut run reads: devices x places x loads x hosts x neighbours."
 
 
 def _first_of(kind: object) -> object:
@@ -95,12 +96,15 @@ _LENGTH = {"duration", "warm_up", "deadline", "gap_threshold", "trial", "limit"}
 def experiment_schema(schedules: Sequence[MemberDescribed] | None) -> Schema:
     """Make it; `schedules` are taut-generate's, None where it is not built: any name is one."""
     kinds: list[type[BaseModel]] = [Spec]
-    kinds += dict.fromkeys(driver.options_type for driver in DRIVERS.values())
+    families = (DRIVERS, PLACEMENTS)
+    kinds += dict.fromkeys(of.options_type for family in families for of in family.values())
     refs, made = models_json_schema(
         [(kind, "validation") for kind in kinds], schema_generator=_Generator
     )
     parts: Schema = made["$defs"]
-    _tell_devices(parts["DeviceSpec"], {kind: refs[kind, "validation"] for kind in kinds[1:]})
+    options = {kind: refs[kind, "validation"] for kind in kinds[1:]}
+    _tell_devices(parts["DeviceSpec"], options)
+    _tell_placements(parts["PlacementSpec"], options)
     if schedules is not None:
         _tell_schedules(parts["TrafficSpec"], schedules)
     words = [{"enum": [check.id for check in CHECKS]}, {"pattern": f"^(?:{_any_check()})-"}]
@@ -155,7 +159,8 @@ def _tell_devices(device: Schema, options: Mapping[type[BaseModel], Schema]) -> 
     properties["driver"]["enum"] = list(DRIVERS)
     properties["link"]["enum"] = list(LINKS)
     # For editors, which complete what stands here; what holds of one driver is below.
-    properties["options"] = {"anyOf": list(options.values())}
+    own = dict.fromkeys(driver.options_type for driver in DRIVERS.values())
+    properties["options"] = {"anyOf": [options[kind] for kind in own]}
     cases = {
         name: {
             "description": driver.summary,
@@ -167,6 +172,18 @@ def _tell_devices(device: Schema, options: Mapping[type[BaseModel], Schema]) -> 
         for name, driver in DRIVERS.items()
     }
     device |= _by_word("driver", cases)
+
+
+def _tell_placements(placement: Schema, options: Mapping[type[BaseModel], Schema]) -> None:
+    """Say what each kind takes; a table without one has the kind that it is called after."""
+    properties = placement["properties"]
+    properties["kind"]["enum"] = list(PLACEMENTS)
+    properties["options"] = {"anyOf": [options[kind.options_type] for kind in PLACEMENTS.values()]}
+    cases = {
+        name: {"description": kind.summary, "properties": {"options": options[kind.options_type]}}
+        for name, kind in PLACEMENTS.items()
+    }
+    placement |= _by_word("kind", cases)
 
 
 def _tell_schedules(traffic: Schema, schedules: Sequence[MemberDescribed]) -> None:

@@ -80,7 +80,7 @@ def spec_hash(spec: Spec) -> str:
     """Hash the meaning of an experiment, whatever its file's spelling: --resume compares it."""
     # What only `taut search` reads counts where it is said: runs that have no word of it resume.
     # What is required changes nothing that is measured.
-    unsaid = {"search", "goal"} - spec.model_fields_set
+    unsaid = {"search", "goal", "placement"} - spec.model_fields_set
     text = spec.model_dump_json(by_alias=True, exclude=unsaid | {"require"})
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -114,7 +114,7 @@ def _enter(at: Toml, step: str, following: str, override: str) -> Toml:
     if isinstance(at, list):
         return at[_index(at, step, override)]
     if isinstance(at, dict):
-        if step in {"device", "host", "neighbour", "traffic"} and step not in at:
+        if step in {"device", "host", "placement", "neighbour", "traffic"} and step not in at:
             raise InputError(f"--set {override}: the experiment has no {step} {following!r}")
         return at.setdefault(step, {})
     raise InputError(f"--set {override}: {step!r} does not stand in a table")
@@ -134,7 +134,7 @@ def _names(entry: dict[str, Toml]) -> list[Toml]:
     """An entry without a name is called as the model calls it."""
     if "name" in entry:
         return [entry["name"]]
-    return [entry.get("driver", entry.get("schedule", "constant"))]
+    return [entry.get("driver", entry.get("kind", entry.get("schedule", "constant")))]
 
 
 def _value(text: str) -> Toml:

@@ -10,6 +10,7 @@ from pathlib import Path
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import TEMPORARY_PREFIX, write_json
 from taut.experiment.cores import Cores
+from taut.experiment.placed import describe_place
 from taut.experiment.plan import Trial
 from taut.records.documents.json_form import plain
 from taut.records.documents.neighbour import NeighbourOfTrial
@@ -132,7 +133,8 @@ def trial_document(trial: Trial, cores: Cores) -> TrialDocument:
             version=device.dut.version(),
             options=device.driver_options.model_dump(mode="json"),
             link=device.link,
-            placement=device.placement,
+            placement=trial.place.name,
+            placed=describe_place(trial.place),
             path="",
         ),
         host=StateOfHost(trial.host.name),

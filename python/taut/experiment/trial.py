@@ -10,14 +10,15 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from taut.binaries.clock import read_clock
+from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, TrialError
-from taut.dut.driver import DutDriver, RunningDut, processes_of
+from taut.dut.driver import DriverOptions, DutDriver, RunningDut, processes_of
 from taut.experiment import generator, room, tracing
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
@@ -38,7 +39,9 @@ from taut.testbed.link import Link, LinkOptions
 from taut.testbed.links import LINKS
 from taut.testbed.neighbour import RunningNeighbour
 from taut.testbed.neighbour import running as running_neighbour
+from taut.testbed.placement import Tenant
 from taut.testbed.process import Child, child
+from taut.testbed.program import Place
 from taut.testbed.scope import RunScope
 
 # Writing a line to a terminal wakes another core. A virtual machine exits to its host for that, and
@@ -129,8 +132,10 @@ class Testbench:
         cores = self._cores.of_device(options.n_cores)
         with ExitStack() as stack:
             links, ports, netns = stack.enter_context(self._opened(trial, driver))
-            dut = stack.enter_context(driver.running(links, cores, options, logs, self._scope))
-            started = replace(known.document.dut, path=dut.path, notes=tuple(dut.notes))
+            place = stack.enter_context(self._entered(trial, options, cores, logs))
+            with self._scope.at(place):
+                dut = stack.enter_context(driver.running(links, cores, options, logs, self._scope))
+            started = replace(known.document.dut, path=dut.path, notes=_notes(place, dut))
             known.document = replace(known.document, dut=started)
             stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
             neighbour = self._start_neighbour(stack, trial, raw, logs)
@@ -167,7 +172,7 @@ class Testbench:
             threads = tuple(sorted({*threads, *_threads(dut)}))
             of_hops = [_threads(hop.device) for hop in dut.hops]
             stats = dut.stop()
-            ended = replace(started, threads=threads, stats=stats, notes=tuple(dut.notes))
+            ended = replace(started, threads=threads, stats=stats, notes=_notes(place, dut))
             known.document = replace(
                 known.document,
                 dut=replace(ended, hops=_hops(dut, of_hops) or None, died=died_of(dut)),
@@ -184,6 +189,20 @@ class Testbench:
         asked = asked_of(trial.neighbour, self._cores)
         folder = raw / NEIGHBOUR
         return stack.enter_context(running_neighbour(asked, folder, logs, self._scope))
+
+    def _entered(
+        self, trial: Trial, options: DriverOptions, cores: CpuSet, logs: Path
+    ) -> AbstractContextManager[Place | None]:
+        """Enter the trial's place, where the device is started."""
+        tenant = Tenant(
+            driver=trial.device.driver,
+            link=trial.device.link,
+            cores=cores,
+            housekeeping=tuple(sorted({self._cores.runner, self._cores.writer} - {*cores})),
+            files=options.files,
+            log_dir=logs,
+        )
+        return trial.place.placement.entered(trial.place.kind_options, tenant, self._scope)
 
     def _start_tracer(
         self,
@@ -274,6 +293,10 @@ class _Left(NamedTuple):
 
     gaps: list[GapLog]
     stamps: list[StampLog]
+
+
+def _notes(place: Place | None, dut: RunningDut) -> tuple[str, ...]:
+    return (*(() if place is None else place.notes), *dut.notes)
 
 
 def _not_traced(known: TrialSoFar, why: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from taut.testbed import hugepages, netlink
 from taut.testbed.carriers import carriers, kill_carriers
+from taut.testbed.control_groups import remove_groups
 from taut.testbed.owner import (
     OWNER_FILE,
     HugepageGrant,
@@ -71,6 +72,7 @@ def remove_run(folder: Path) -> list[str]:
     removed: list[str] = []
     if owner is not None:
         removed += kill_processes(owner.run_id)
+        removed += remove_groups(f"taut-{owner.run_id}-*")
         removed += _remove_network(owner.run_id)
         removed += _remove_dpdk_files(owner.run_id)
         removed += _remove_temporary(owner)

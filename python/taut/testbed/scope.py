@@ -19,6 +19,7 @@ from taut.core.errors import TautError
 from taut.core.timings import stage
 from taut.testbed import cleanup, hugepages, netlink
 from taut.testbed.owner import Owner, owner_of, temporary_mark
+from taut.testbed.program import Place
 from taut.testbed.run_folder import default_base, make_private
 
 __all__ = ["RunScope", "default_base"]
@@ -36,6 +37,8 @@ class RunScope:
         self.folder = self.base / self.id
         self.join: Mapping[int, str] = {}
         """For cores of an isolated partition, the file that lets a process in (cgroup.procs)."""
+        self.place: Place | None = None
+        """Where children are started; None: on the host itself."""
         self._owner: Owner | None = None
 
     def __enter__(self) -> Self:
@@ -57,6 +60,15 @@ class RunScope:
         with stage("cleaning up"):
             cleanup.remove_run(self.folder)
         self._owner = None
+
+    @contextmanager
+    def at(self, place: Place | None) -> Iterator[None]:
+        """Start children at a place while the block lasts; None: on the host itself."""
+        before, self.place = self.place, place
+        try:
+            yield
+        finally:
+            self.place = before
 
     @property
     def environment(self) -> dict[str, str]:

@@ -111,4 +111,5 @@ class DoctorDocument:
     runs_alive: tuple[RunAlive, ...]
     left_behind: tuple[str, ...]
     removed: tuple[str, ...]
+    placements: tuple[Runnable, ...] = ()
     format: int = DOCTOR_FORMAT

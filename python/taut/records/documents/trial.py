@@ -103,6 +103,16 @@ class Hop:
 
 
 @dataclass(frozen=True)
+class Placed:
+    """Where the device ran, if not on the host itself."""
+
+    kind: str
+    version: str | None = None
+    """Of what made the place: the container runtime, the emulator."""
+    options: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Dut:
     """The device under test, as it was started."""
 
@@ -112,6 +122,9 @@ class Dut:
     options: JsonObject = field(default_factory=dict)
     link: str | None = None
     placement: str | None = None
+    """The name of the place, as the experiment has it."""
+    placed: Placed | None = field(default=None, metadata=LEFT_OUT)
+    """None: on the host itself."""
     path: str | None = None
     """The way of a packet, in words."""
     notes: tuple[str, ...] = ()

@@ -1,0 +1,45 @@
+"""Control groups of a run: a container has one in each hierarchy, named after the run."""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_MOUNTS = Path("/proc/mounts")
+_EMPTY_IN_S = 2.0
+"""A killed process is a member until the kernel has let go of it."""
+
+
+def group_name(run_id: str, name: str) -> str:
+    """Name one of a run's."""
+    return f"taut-{run_id}-{name}"
+
+
+def find_groups(pattern: str, mounts: Path = _MOUNTS) -> list[Path]:
+    """Give the control groups of such a name, in all hierarchies."""
+    return [path for root in _hierarchies(mounts) for path in sorted(root.glob(pattern))]
+
+
+def remove_groups(pattern: str, mounts: Path = _MOUNTS) -> list[str]:
+    """Remove those of such a name, once nothing is in them any more; say what was removed."""
+    found = find_groups(pattern, mounts)
+    deadline = time.monotonic() + _EMPTY_IN_S
+    left = found
+    while left:
+        for path in left:
+            # The kernel removes such a folder with all that is in it, but not while it has members.
+            with suppress(OSError):
+                path.rmdir()
+        left = [path for path in left if path.exists()]
+        if left and time.monotonic() > deadline:
+            break
+        time.sleep(0.02)
+    return [f"control group {path}" for path in found if path not in left]
+
+
+def _hierarchies(mounts: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        for line in mounts.read_text().splitlines():
+            _, folder, kind, _ = line.split()[:4]
+            if kind in ("cgroup", "cgroup2"):
+                yield Path(folder)

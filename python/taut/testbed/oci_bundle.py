@@ -1,0 +1,131 @@
+"""An OCI bundle: the folder from which a container runtime (runc, crun) starts one program.
+
+https://github.com/opencontainers/runtime-spec/blob/v1.0.2/config.md: config.json says what the
+container is, rootfs is its root. Where no root is given, rootfs holds nothing but mount points: the
+host's programs and libraries are bound there, read-only. All mounts are made in the container's own
+mount namespace, so that nobody else sees them and they end with it.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from taut.core.files import write_json
+from taut.records.documents.json_form import JsonObject
+
+OCI_VERSION = "1.0.2"
+_ROOT_NAMES = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_HOST_FILES = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd", "/etc/group")
+# As container engines mount them (runc spec); EAL finds its cores and NUMA nodes in /sys.
+_KERNEL_MOUNTS = (
+    ("proc", "/proc", "nosuid,noexec,nodev"),
+    ("tmpfs", "/dev", "nosuid,strictatime,mode=755,size=65536k"),
+    ("tmpfs", "/dev/shm", "nosuid,noexec,nodev,mode=1777,size=65536k"),  # noqa: S108
+    ("sysfs", "/sys", "nosuid,noexec,nodev,ro"),
+    ("tmpfs", "/tmp", "nosuid,nodev,mode=1777"),  # noqa: S108
+    ("tmpfs", "/run", "nosuid,nodev,mode=755"),
+)
+# What a container does not see of the machine, as of runc spec.
+_RIGHTS = ("bounding", "effective", "permitted")
+_MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/sys/firmware")
+_READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What a container is to be."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    root: Path | None  # a root file system; None: the host's programs and libraries
+    read: Sequence[Path]  # bound at their own paths, read-only
+    written: Sequence[Path]  # bound at their own paths
+    working_folder: Path
+    capabilities: Sequence[str]
+    netns: Path | None  # None: a network namespace of its own, with nothing in it
+    cgroup: str | None  # below the root of each hierarchy; None: as the process that starts it
+    cpus: str  # a list of cores for its cpuset; empty: no cpuset of its own
+
+
+def write_bundle(folder: Path, bundle: Bundle) -> None:
+    """Write it to a new folder."""
+    folder.mkdir(mode=0o700)
+    root = bundle.root
+    if root is None:
+        root = folder / "rootfs"
+        root.mkdir()
+        for name in _ROOT_NAMES:
+            if (host := Path("/", name)).is_symlink():
+                (root / name).symlink_to(host.readlink())
+    write_json(folder / "config.json", _config(bundle, root))
+
+
+def _config(bundle: Bundle, root: Path) -> JsonObject:
+    rights: JsonObject = {key: list(bundle.capabilities) for key in _RIGHTS}
+    return {
+        "ociVersion": OCI_VERSION,
+        "process": {
+            "terminal": False,
+            "user": {"uid": 0, "gid": 0},
+            "args": list(bundle.argv),
+            "env": [f"{name}={value}" for name, value in bundle.environment.items()],
+            "cwd": str(bundle.working_folder),
+            "noNewPrivileges": True,
+            "capabilities": rights,
+        },
+        "root": {"path": str(root), "readonly": True},
+        "hostname": "taut",
+        "mounts": list(_mounts(bundle)),
+        "linux": _linux(bundle),
+    }
+
+
+def _mounts(bundle: Bundle) -> Iterator[JsonObject]:
+    for kind, where, options in _KERNEL_MOUNTS:
+        yield _mount(where, kind, kind, options)
+    for path, right in _bound(bundle):
+        yield _mount(path, "none", path, f"rbind,{right},nosuid,nodev")
+
+
+def _mount(where: str, kind: str, source: str, options: str) -> JsonObject:
+    return {"destination": where, "type": kind, "source": source, "options": options.split(",")}
+
+
+def _bound(bundle: Bundle) -> Iterator[tuple[str, str]]:
+    """Give what is bound, an outer folder before what lies in it: a later mount hides earlier ones.
+
+    What is written comes last: it may lie in what is only read.
+    """
+    host = [path for path in map(Path, _HOST_FILES) if path.exists()]
+    host += [path for name in _ROOT_NAMES if (path := Path("/", name)).is_dir()]
+    own = [] if bundle.root is not None else [path for path in host if not path.is_symlink()]
+    for path in [*own, *sorted(set(bundle.read))]:
+        yield str(path), "ro"
+    for path in sorted(set(bundle.written)):
+        yield str(path), "rw"
+
+
+def _linux(bundle: Bundle) -> JsonObject:
+    is_root = os.geteuid() == 0
+    namespaces = ["pid", "ipc", "uts", "mount", *([] if is_root else ["user"])]
+    network = {} if bundle.netns is None else {"path": str(bundle.netns)}
+    has_cpuset = bundle.cgroup is not None and bundle.cpus
+    return {
+        "namespaces": [{"type": "network", **network}, *({"type": kind} for kind in namespaces)],
+        "resources": {
+            # No device but those every container has (null, zero, random, tty).
+            "devices": [{"allow": False, "access": "rwm"}],
+            **({"cpu": {"cpus": bundle.cpus}} if has_cpuset else {}),
+        },
+        **({} if bundle.cgroup is None else {"cgroupsPath": bundle.cgroup}),
+        **({} if is_root else {"uidMappings": _as_root(os.geteuid())}),
+        **({} if is_root else {"gidMappings": _as_root(os.getegid())}),
+        "maskedPaths": list(_MASKED),
+        "readonlyPaths": list(_READ_ONLY),
+    }
+
+
+def _as_root(own: int) -> list[JsonObject]:
+    """Map one id: who starts the container is root in it."""
+    return [{"containerID": 0, "hostID": own, "size": 1}]

@@ -1,0 +1,41 @@
+"""bare: on the host itself; the null member of the family."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from taut.testbed.placement import BARE, PlacementOptions, Tenant
+from taut.testbed.scope import RunScope
+
+
+class BareOptions(PlacementOptions):
+    """Bare has no options."""
+
+
+class BarePlacement:
+    """Takes every device, and makes nothing."""
+
+    name = BARE
+    summary = "on the host itself"
+    options_type: type[PlacementOptions] = BareOptions
+    enter_ns = 0
+
+    def refuses(
+        self,
+        driver: str,  # noqa: ARG002 - an interface
+        link: str,  # noqa: ARG002
+        options: PlacementOptions,  # noqa: ARG002
+    ) -> str | None:
+        return None
+
+    def missing(self, options: PlacementOptions) -> str | None:  # noqa: ARG002 - an interface
+        return None
+
+    def version(self, options: PlacementOptions) -> str | None:  # noqa: ARG002 - an interface
+        return None
+
+    def entered(
+        self,
+        options: PlacementOptions,  # noqa: ARG002 - an interface
+        tenant: Tenant,  # noqa: ARG002
+        scope: RunScope,  # noqa: ARG002
+    ) -> AbstractContextManager[None]:
+        return nullcontext()

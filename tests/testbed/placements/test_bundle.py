@@ -1,0 +1,82 @@
+"""What a container is told to be (config.json), as the runtime's specification has it."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taut.testbed.oci_bundle import Bundle, write_bundle
+
+BUNDLE = Bundle(
+    argv=["taut-forward", "--core", "1"],
+    environment={"TAUT_RUN": "ab12"},
+    root=None,
+    read=[Path("/opt/rules")],
+    written=[Path("/run/taut/ab12")],
+    working_folder=Path("/"),
+    capabilities=["CAP_NET_RAW"],
+    netns=None,
+    cgroup="/taut-ab12-c1",
+    cpus="0-1",
+)
+
+
+def config_of(folder: Path, bundle: Bundle = BUNDLE) -> dict[str, Any]:
+    write_bundle(folder / "c", bundle)
+    config: dict[str, Any] = json.loads((folder / "c" / "config.json").read_text())
+    return config
+
+
+def test_a_container_has_the_rights_it_is_given_and_no_way_to_others(tmp_path: Path) -> None:
+    process = config_of(tmp_path)["process"]
+
+    assert process["capabilities"] == {
+        kind: ["CAP_NET_RAW"] for kind in ("bounding", "effective", "permitted")
+    }
+    assert process["noNewPrivileges"] is True
+    assert process["env"] == ["TAUT_RUN=ab12"]
+
+
+def test_it_writes_in_its_own_folders_alone(tmp_path: Path) -> None:
+    config = config_of(tmp_path)
+
+    bound = {m["destination"]: m["options"] for m in config["mounts"] if m["type"] == "none"}
+    assert config["root"]["readonly"] is True
+    assert [where for where, options in bound.items() if "rw" in options] == ["/run/taut/ab12"]
+    assert {"/usr", "/opt/rules"} <= bound.keys()
+
+
+def test_a_root_of_ones_own_gets_nothing_of_the_host(tmp_path: Path) -> None:
+    config = config_of(tmp_path, replace(BUNDLE, root=tmp_path / "image"))
+
+    bound = [mount["destination"] for mount in config["mounts"] if mount["type"] == "none"]
+    assert config["root"]["path"] == str(tmp_path / "image")
+    assert bound == ["/opt/rules", "/run/taut/ab12"]
+
+
+@pytest.mark.parametrize("netns", [None, Path("/run/netns/taut-ab12-dut")])
+def test_it_is_in_the_network_namespace_of_its_link_or_one_with_nothing(
+    tmp_path: Path, netns: Path | None
+) -> None:
+    linux = config_of(tmp_path, replace(BUNDLE, netns=netns))["linux"]
+
+    [network] = [space for space in linux["namespaces"] if space["type"] == "network"]
+    assert network.get("path") == (None if netns is None else str(netns))
+
+
+def test_without_root_it_has_a_user_namespace_and_no_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "getegid", lambda: 1001)
+
+    linux = config_of(tmp_path, replace(BUNDLE, cgroup=None))["linux"]
+
+    assert {"type": "user"} in linux["namespaces"]
+    assert linux["uidMappings"] == [{"containerID": 0, "hostID": 1000, "size": 1}]
+    assert linux["gidMappings"] == [{"containerID": 0, "hostID": 1001, "size": 1}]
+    assert "cgroupsPath" not in linux
+    assert "cpu" not in linux["resources"]
