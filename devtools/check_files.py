@@ -82,6 +82,7 @@ WITHOUT_TYPE = {
     "python/taut/core/files.py": "write_json itself: its callers are looked at",
     "python/taut/report/vega.py": "a chart of Vega-Lite, which has a schema of its own",
     "python/taut/report/page.py": "the same charts, inside the page",
+    "python/taut/testing/figures.py": "the same charts, as long as they are in the page",
     "python/taut/host/journal_lines.py": "a sum over the keys stands among them",
     "python/taut/analysis/results.py": "summary.json is an Analysis without its trials",
     "python/taut/experiment/toml_text.py": "text of TOML, whose escapes are those of JSON",

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dut_frames import LAST_CORE
 from taut.dut.drivers.linux_router import LinuxRouterDriver, LinuxRouterOptions
 from taut.dut.drivers.taut_forward import TautForwardDriver
 from taut.dut.forwarder import TautForwardOptions
 from taut.testbed import netlink
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Links: TypeAlias = Sequence[Link]

@@ -1,20 +1,13 @@
 """What every driver does: starts, lives, forwards, stops, leaves nothing, and notices death."""
 
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from dut_frames import LAST_CORE, frames_through
-from taut.dut.driver import DutDriver
+from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers import DRIVERS
-from taut.testbed import cleanup, netlink
-from taut.testbed.links import LINKS
-from taut.testbed.scope import RunScope
-from waiting import wait_for
+from taut.testing import devices
 
 pytestmark = pytest.mark.alone
 COMMAND = {"argv": ["sh", "-c", "echo ready for {port0} and {port1}; exec sleep 1000"]}
@@ -31,11 +24,10 @@ CASES = [
 ]
 
 
-def _ready_or_skip(driver: DutDriver, link: str) -> Any:
+def _ready_or_skip(driver: DutDriver, link: str) -> DriverOptions:
     options = driver.options_type(**OPTIONS.get(driver.name, {}))
-    for reason in (driver.missing(options), LINKS[link].missing()):
-        if reason is not None:
-            pytest.skip(reason)
+    if reason := devices.lacks(driver, link, options):
+        pytest.skip(reason)
     return options
 
 
@@ -44,24 +36,11 @@ def _ready_or_skip(driver: DutDriver, link: str) -> Any:
     [pytest.param(*case, marks=[pytest.mark.long] if case == SLOW else []) for case in CASES],
 )
 def test_a_driver_starts_lives_stops_and_leaves_nothing(
-    name: str, link: str, scope: RunScope, tmp_path: Path
+    name: str, link: str, tmp_path: Path
 ) -> None:
     driver = DRIVERS[name]
-    options = _ready_or_skip(driver, link)
-    scope.add_hugepages(driver.hugepages(options))
 
-    with (
-        LINKS[link].open(scope, driver.n_links) as links,
-        driver.running(links, LAST_CORE, options, tmp_path / "logs", scope) as dut,
-    ):
-        assert dut.alive()
-        assert dut.path
-        stats = dut.stop()
-        assert dut.stop() == stats
-        assert all(log.is_file() for log in dut.logs)
-
-    assert cleanup.run_processes(scope.id) == []
-    assert not [ns for ns in netlink.namespaces() if scope.id in ns]
+    devices.lives_and_leaves_nothing(driver, link, tmp_path, _ready_or_skip(driver, link))
 
 
 @pytest.mark.parametrize(
@@ -70,57 +49,27 @@ def test_a_driver_starts_lives_stops_and_leaves_nothing(
     [
         (name, link)
         for name, link in CASES
-        if name not in {"loopback", "command", *CHANGE_FRAMES} and link not in {"memif", "virtio"}
+        if name not in {"loopback", "command", *CHANGE_FRAMES} and link in devices.WITH_INTERFACES
     ],
 )
-def test_a_device_passes_frames_unchanged(
-    name: str, link: str, scope: RunScope, tmp_path: Path
-) -> None:
+def test_a_device_passes_frames_unchanged(name: str, link: str, tmp_path: Path) -> None:
     driver = DRIVERS[name]
-    options = _ready_or_skip(driver, link)
-    scope.add_hugepages(driver.hugepages(options))
 
-    with (
-        LINKS[link].open(scope, 2) as links,
-        driver.running(links, LAST_CORE, options, tmp_path / "logs", scope),
-    ):
-        assert frames_through(links) == 20
+    devices.passes_frames_unchanged(driver, link, tmp_path, _ready_or_skip(driver, link))
 
 
 @pytest.mark.parametrize("name", ["taut_forward", "chain", "testpmd", "command"])
-def test_a_device_that_dies_is_noticed(name: str, scope: RunScope, tmp_path: Path) -> None:
+def test_a_device_that_dies_is_noticed(name: str, tmp_path: Path) -> None:
     driver = DRIVERS[name]
-    options = _ready_or_skip(driver, "memif")
-    scope.add_hugepages(driver.hugepages(options))
 
-    with (
-        LINKS["memif"].open(scope, 2) as links,
-        driver.running(links, LAST_CORE, options, tmp_path / "logs", scope) as dut,
-    ):
-        os.kill(dut.pid, signal.SIGKILL)
-
-        wait_for("its end", lambda: not dut.alive())
-        assert dut.stop() is None
-        assert "killed by SIGKILL" in dut.log_tail()[-1]
+    devices.notices_its_death(driver, "memif", tmp_path, _ready_or_skip(driver, "memif"))
 
 
 @pytest.mark.parametrize("driver", DRIVERS.values(), ids=DRIVERS.keys())
 def test_a_driver_describes_itself(driver: DutDriver) -> None:
-    assert driver.summary
-    assert driver.link_kinds
-    assert driver.version()
-    assert set(driver.link_kinds) <= set(LINKS)
-    assert driver.options_type.__doc__
-    assert all(field.description for field in driver.options_type.model_fields.values())
+    devices.describes_itself(driver)
 
 
 @pytest.mark.parametrize("driver", DRIVERS.values(), ids=DRIVERS.keys())
 def test_an_unknown_option_is_refused_and_options_do_not_change(driver: DutDriver) -> None:
-    given = OPTIONS.get(driver.name, {})
-    with pytest.raises(ValidationError, match="bursts"):
-        driver.options_type(**given, bursts=1)
-
-    options = driver.options_type(**given)
-    for name in driver.options_type.model_fields:
-        with pytest.raises(ValidationError, match="frozen"):
-            setattr(options, name, 1)
+    devices.refuses_unknown_options(driver, OPTIONS.get(driver.name, {}))

@@ -21,9 +21,9 @@ from taut.explain import causes
 from taut.explain.cause import Cause, Evidence
 from taut.explain.causes import BY_ID, CAUSES, OF_CALL, OF_INJECTOR, OF_VECTOR
 from taut.explain.read.facts import facts_of
-from taut.host.checks import CHECKS
 from taut.records.layout import EVENT_VECTORS
 from taut.self_test.cause_trials import made_here
+from taut.testing.causes import says_what_it_is_and_what_helps
 
 ROW = re.compile(r"^(\w+) = Cause\(", re.MULTILINE)
 
@@ -51,12 +51,7 @@ def name_of(cause: Cause) -> str:
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.id)
 def test_a_cause_says_what_it_is_and_what_helps(cause):
-    checks = {check.id for check in CHECKS}
-
-    assert cause.title and cause.why.endswith(".")
-    assert set(cause.remedies) <= checks
-    assert cause.remedies or cause.ask
-    assert len(set(cause.remedies)) == len(cause.remedies)
+    says_what_it_is_and_what_helps(cause)
 
 
 def test_every_interrupt_of_the_processor_has_a_cause():

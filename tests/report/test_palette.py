@@ -12,17 +12,7 @@ from taut.report.palette import (
     shade,
     style_sheet,
 )
-
-
-def luminance(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(a, b):
-    low, high = sorted((luminance(a), luminance(b)))
-    return (high + 0.05) / (low + 0.05)
+from taut.testing.causes import contrast, stands_out
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -44,7 +34,9 @@ def test_every_cause_has_a_colour_of_its_own_that_stands_out(theme):
     tokens = [cause_token(cause.id) for cause in CAUSES]
 
     assert len({theme[token] for token in tokens}) == len(CAUSES)
-    for token in [*tokens, *map(cause_token, ("entry and exit", "own packets", "residual"))]:
+    for cause in CAUSES:
+        stands_out(cause)
+    for token in [*map(cause_token, ("entry and exit", "own packets", "residual"))]:
         assert contrast(theme[token], theme["@surface"]) >= 3, token
 
 

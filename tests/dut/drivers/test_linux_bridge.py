@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from dut_frames import LAST_CORE, frames_through
 from taut.dut.drivers.linux_bridge import LinuxBridgeDriver, LinuxBridgeOptions
 from taut.host.situation import Waiting
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE, frames_through
 
 pytestmark = [
     pytest.mark.root,

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from dut_frames import LAST_CORE
 from forwarding import generate
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers.linux_firewall import LinuxFirewallDriver, LinuxFirewallOptions
@@ -15,6 +14,7 @@ from taut.dut.forwarder import TautForwardOptions
 from taut.testbed import netlink
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE
 
 pytestmark = [
     pytest.mark.root,

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dut_frames import LAST_CORE
 from forwarding import generate
 from router_lab import Plan, exchange, packet, router_files
 from taut.dut.drivers.linux_router import LinuxRouterDriver, LinuxRouterOptions
@@ -15,6 +14,7 @@ from taut.host.situation import Waiting
 from taut.testbed import netlink
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE
 
 pytestmark = [
     pytest.mark.root,

@@ -8,6 +8,7 @@ from taut.testbed import netlink
 from taut.testbed.link import STATION_MACS, Link
 
 LAST_CORE = (max(os.sched_getaffinity(0)),)
+"""Where tests put a device."""
 
 
 def frames_through(links: tuple[Link, Link], n: int = 20, timeout_s: float = 30.0) -> int:
