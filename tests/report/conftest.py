@@ -12,6 +12,9 @@ STALL = (100_000_000, 101_000_000)
 GENERATOR_GAP = (150_000_000, 150_200_000)
 """As made_run plants them."""
 
+TICKS_AT = range(210_000_000, 410_000_000, 10_000_000)
+"""Interrupts of the local timer on the device's core, in the trial that is traced."""
+
 STATES = {"R24": "FAIL", "K04": "PASS", "R22": "NOT_APPLICABLE", "HW01": "UNKNOWN"}
 
 
@@ -35,7 +38,11 @@ def _trace(trial):
     """Another thread had the device's core during its stall."""
     start, end = STALL
     trace = MadeTrace().switch(start + 100, POLLER, HOG, PREEMPTED).switch(end - 100, HOG, POLLER)
+    for at in TICKS_AT:
+        trace.vector(at, at + 900)
     write_trace(trial, trace)
+    meta = json.loads((trial / "trial.json").read_text())
+    (trial / "trial.json").write_text(json.dumps(meta | {"trace": {"mode": "continuous"}}))
     gaps = gap_rows((*STALL, "forwarder"), (*GENERATOR_GAP, "generator"))
     pq.write_table(gaps, trial / "gaps.parquet")
 

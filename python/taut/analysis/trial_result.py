@@ -23,6 +23,7 @@ from taut.analysis.distribution import (
     select_metric,
 )
 from taut.analysis.episode import Threshold, find_episodes
+from taut.analysis.interrupts import INTERRUPTS, count_interrupts
 from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
@@ -108,6 +109,7 @@ def _analysed(
         slowest = worst_packets(engine, trial.packets) if passed is None else passed.worst
     _write_or_remove(trial.path / BLOCKS, blocks)
     _write_or_remove(trial.path / WORST, slowest)
+    _write_or_remove(trial.path / INTERRUPTS, count_interrupts(trial.path, trial.meta.trace))
     figures = _figures(generator, measured, blocks)
     latency = figures.metrics.latency()
     if measured.counts is not None and latency.p50_ns is not None:

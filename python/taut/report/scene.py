@@ -86,10 +86,18 @@ class Device:
             keep &= ~rows["is_void"].to_numpy()
         return add_equal(rows["value_ns"].to_numpy()[keep], rows["n"].to_numpy()[keep])
 
+    @property
+    def slowest_trial(self) -> TrialResult:
+        """The repetition with the slowest packet."""
+        return max(self.trials, key=lambda t: t.latency().max_ns or 0)
+
+    def folder_of(self, trial: TrialResult) -> Path:
+        """The folder of one of its trials."""
+        return self.runs[trial.name] / "trials" / trial.name
+
     def worst(self, n: int) -> list[SlowPacket]:
         """List the n slowest packets of the repetition with the slowest one; none if unrecorded."""
-        trial = max(self.trials, key=lambda t: t.latency().max_ns or 0)
-        folder = self.runs[trial.name] / "trials" / trial.name
+        trial, folder = self.slowest_trial, self.folder_of(self.slowest_trial)
         if not trial.measured.every_packet or not has_worst(folder):
             return []
         rows = read_worst(folder, n).to_pylist()

@@ -12,6 +12,7 @@ from taut.report.figures.histogram import Histogram
 from taut.report.figures.improvement import Improvement
 from taut.report.figures.inter_arrival import InterArrival
 from taut.report.figures.inter_departure import InterDeparture
+from taut.report.figures.interrupts import InterruptsBesideLatency
 from taut.report.figures.percentiles import Percentiles
 from taut.report.figures.rate import LatencyAgainstRate
 from taut.report.figures.repetitions import Repetitions
@@ -27,6 +28,7 @@ _OURS: tuple[Figure, ...] = (
     TailByCause(),
     Histogram(),
     WorstOverTime(),
+    InterruptsBesideLatency(),
     LatencyAgainstRate(),
     LatencyAgainstCpu(),
     LatencyAgainstPower(),
