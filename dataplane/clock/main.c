@@ -2,6 +2,7 @@
 // JSON document. Run before and after an experiment: the cores of a run share one clock only as
 // far as their counters agree.
 
+#include "answer.h"
 #include "clock.h"
 #include "command_line.h"
 #include "cpu_list.h"
@@ -21,6 +22,7 @@ enum {
 
 struct clock_options {
 	cpu_set_t cores;
+	bool answer;
 };
 
 static const struct option_spec options_table[] = {
@@ -31,6 +33,14 @@ static const struct option_spec options_table[] = {
 		.default_text = "",
 		.help = "compare the counters of these cores with the first's, as 0-3,7; "
 			"default: all allowed",
+	},
+	{
+		.name = "answer",
+		.type = OPTION_FLAG,
+		.offset = offsetof(struct clock_options, answer),
+		.default_text = "off",
+		.help = "instead, print a reading of both clocks for each line on standard input: "
+			"another machine's clock, as a guest's, is compared by it",
 	},
 };
 
@@ -124,6 +134,8 @@ int main(int argc, char **argv)
 	int err = command_line_parse(&line, argc, argv, &options, &n_used, &error);
 	if (err == COMMAND_LINE_DONE)
 		return program_flush();
+	if (err == 0 && options.answer)
+		return answer_questions() < 0 ? EXIT_FAILED : program_flush();
 	cpu_set_t cores;
 	if (err == 0)
 		err = choose_cores(&options.cores, &cores, &error);

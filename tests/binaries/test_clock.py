@@ -1,8 +1,9 @@
+import time
 from pathlib import Path
 
 import pytest
 
-from taut.binaries.clock import read_clock
+from taut.binaries.clock import read_both_clocks, read_clock
 from taut.core.errors import TautError
 from taut.records.documents.json_form import plain
 
@@ -34,3 +35,12 @@ def test_no_answer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
     with pytest.raises(TautError, match="taut-clock: no whole answer"):
         read_clock()
+
+
+def test_both_clocks_are_of_the_same_moment() -> None:
+    before_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+    first, last = read_both_clocks(), read_both_clocks()
+
+    assert before_ns < first[1] < last[1] < time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    assert first[0] < last[0]

@@ -21,7 +21,7 @@ RATE_TOLERANCE = 0.01
 """Rates this close are the same: those of captures are measured, and no source is exact."""
 
 _NIC = "pci"
-_VIRTUAL = ("memif", "veth", "xdp", "virtio")
+_VIRTUAL = ("memif", "veth", "xdp", "virtio", "vhost")
 
 
 @dataclass(frozen=True)

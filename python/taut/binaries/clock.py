@@ -34,3 +34,14 @@ def read_clock(cores: Sequence[int] = ()) -> ClockReading:
         said = ended.stderr.strip().splitlines()[-1:] or [f"exit status {ended.returncode}"]
         raise TautError(f"{_PROGRAM}: no whole answer ({said[0]}); run {' '.join(command)}")
     return parse(ClockReading, document, _PROGRAM)
+
+
+def read_both_clocks() -> tuple[int, int]:
+    """Read the TSC and CLOCK_MONOTONIC_RAW, in ns, of the same moment."""
+    command = [str(find_binary(_PROGRAM)), "--answer"]
+    ended = subprocess.run(command, input="\n", capture_output=True, text=True, check=False)
+    found = read_object(ended.stdout) or {}
+    tsc, mono_raw_ns = found.get("tsc"), found.get("mono_raw_ns")
+    if not isinstance(tsc, int) or not isinstance(mono_raw_ns, int):
+        raise TautError(f"{_PROGRAM}: no reading of both clocks; run {' '.join(command)}")
+    return tsc, mono_raw_ns

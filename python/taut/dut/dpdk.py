@@ -16,6 +16,7 @@ PATH_WORDS = {
     "veth": "veth, AF_PACKET at both ends",
     "xdp": "veth, AF_XDP at the device, AF_PACKET at the generator",
     "virtio": "virtio, vhost-user at the device, virtio_user at the generator",
+    "vhost": "virtio, a guest's card at the device, vhost-user at the generator",
     "pci": "NIC ports",
 }
 

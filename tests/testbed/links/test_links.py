@@ -17,6 +17,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"
 MADE_HERE = [
     "memif",
     "virtio",
+    "vhost",
     pytest.param("veth", marks=[pytest.mark.root, needs_root]),
     pytest.param("xdp", marks=[pytest.mark.root, needs_root]),
 ]
@@ -67,7 +68,7 @@ def test_without_root_a_kernel_link_says_so(
 
     missing = kind.missing()
 
-    assert missing is None if kind.name in ("memif", "virtio") else "root" in missing
+    assert missing is None if kind.name in ("memif", "virtio", "vhost") else "root" in missing
 
 
 def test_a_socket_path_that_no_socket_can_have_is_refused(tmp_path: Path) -> None:

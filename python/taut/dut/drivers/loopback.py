@@ -47,7 +47,7 @@ class LoopbackDriver:
     name = LOOPBACK
     summary = "no device: the generator to itself, the instrument's floor"
     n_links = 0
-    link_kinds = ("memif", "veth", "xdp", "virtio", "pci")
+    link_kinds = ("memif", "veth", "xdp", "virtio", "vhost", "pci")
     options_type: type[DriverOptions] = LoopbackOptions
 
     def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface

@@ -22,7 +22,7 @@ class TautForwardDriver:
     name = "taut_forward"
     summary = "taut's forwarder: poll, network functions, transmit policy, on one core"
     n_links = 2
-    link_kinds = ("memif", "veth", "xdp", "virtio", "pci")
+    link_kinds = ("memif", "veth", "xdp", "virtio", "vhost", "pci")
     options_type: type[DriverOptions] = TautForwardOptions
 
     def missing(self, options: DriverOptions) -> str | None:

@@ -26,7 +26,7 @@ _STAMPS_NS = 10
 _WINDOW_MOST_NS = 1_000_000_000
 """An arrival window is counted in 32 bits of ticks: a longer one may have been cut."""
 
-_SHARED = frozenset({"memif", "virtio", "ring", "null"})
+_SHARED = frozenset({"memif", "virtio", "vhost", "ring", "null"})
 """Links in shared memory: the generator's next poll finds what the device let out."""
 
 _BATCH = 1 << 16

@@ -4,6 +4,7 @@ from taut.testbed.link import LinkKind
 from taut.testbed.links.memif import MemifLinkKind
 from taut.testbed.links.pci import PciLinkKind
 from taut.testbed.links.veth import VethLinkKind
+from taut.testbed.links.vhost import VhostLinkKind
 from taut.testbed.links.virtio import VirtioLinkKind
 from taut.testbed.links.xdp import XdpLinkKind
 
@@ -14,6 +15,7 @@ LINKS: dict[str, LinkKind] = {
         VethLinkKind(),
         XdpLinkKind(),
         VirtioLinkKind(),
+        VhostLinkKind(),
         PciLinkKind(),
     )
 }

@@ -21,10 +21,11 @@ class BarePlacement:
     def refuses(
         self,
         driver: str,  # noqa: ARG002 - an interface
-        link: str,  # noqa: ARG002
+        link: str,
         options: PlacementOptions,  # noqa: ARG002
     ) -> str | None:
-        return None
+        """A guest's card is in a guest alone."""
+        return f'link {link} is for placement vm; say link = "virtio"' if link == "vhost" else None
 
     def missing(self, options: PlacementOptions) -> str | None:  # noqa: ARG002 - an interface
         return None

@@ -1,0 +1,1 @@
+"""Virtual machines as places for a device: Debian's kernel, busybox and taut's own programs."""

@@ -1,0 +1,153 @@
+"""A guest's file system: an initramfs of busybox, taut's programs and what they are linked with.
+
+What is the same for every guest of a kernel is made once and kept under a name that hashes all that
+is in it. What one guest has besides (the files that network functions read) is a second, small
+archive behind the first: the kernel unpacks one over the other.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from taut.core.binaries import find_binary
+from taut.core.errors import MissingToolError
+from taut.testbed.guest.init import INIT
+from taut.testbed.guest.kernel import Kernel
+
+PROGRAMS = ("taut-forward", "taut-trace", "taut-clock", "taut-inject")
+_TOOLS = ("busybox", "cpio", "ldd")
+# Of DPDK's drivers those a guest has hardware for.
+_PLUG_INS = ("bus_pci", "bus_vdev", "mempool_ring", "net_virtio", "net_e1000", "net_ring")
+_FOLDERS = ("proc", "sys", "dev", "run", "etc", "tmp", "out", "modules")
+# As Debian has them: a library has one path, and is loaded once, by whatever name it is asked for.
+_MERGED = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
+_KEPT = 4
+
+
+def missing_tools() -> str | None:
+    """Say what this machine lacks to make an image; None: nothing."""
+    lacking = [name for name in _TOOLS if shutil.which(name) is None]
+    if lacking:
+        return f"no {', '.join(lacking)}; install busybox-static and cpio"
+    return None
+
+
+def base_image(kernel: Kernel, cache: Path) -> Path:
+    """Give the image of a kernel, made if what is in it has changed. The cache is held."""
+    programs = [find_binary(name) for name in PROGRAMS]
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        raise MissingToolError(str(missing_tools()))
+    plug_ins = _plug_ins()
+    libraries = _linked([*programs, *plug_ins])
+    files = [Path(busybox), *programs, *plug_ins, *libraries, *kernel.modules]
+    image = cache / f"{kernel.release}-{_digest(files)}.cpio"
+    if not image.exists():
+        with tempfile.TemporaryDirectory(dir=cache) as folder:
+            root = Path(folder) / "root"
+            _fill(root, Path(busybox), programs, [*plug_ins, *libraries], kernel)
+            new = pack(root, Path(folder) / "image")
+            new.rename(image)
+        _forget_old(cache, kernel.release)
+    os.utime(image)
+    return image
+
+
+def with_files(base: Path, files: Sequence[Path], folder: Path) -> Path:
+    """Give an image that has some files besides, each at the path it has here."""
+    if not files:
+        return base
+    root = folder / "overlay"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+    for file in files:
+        _copy(file.absolute(), root)
+    more = pack(root, folder / "overlay.cpio")
+    image = folder / "image.cpio"
+    with image.open("wb") as out:
+        for part in (base, more):
+            with part.open("rb") as file_of_part:
+                shutil.copyfileobj(file_of_part, out)
+    return image
+
+
+def pack(root: Path, image: Path) -> Path:
+    """Make an initramfs of a folder. Not compressed: emulated, unpacking takes longer."""
+    names = "\n".join(sorted(str(path.relative_to(root)) for path in root.rglob("*")))
+    with image.open("wb") as file:
+        command = ["cpio", "--create", "--format=newc", "--quiet", "--owner=0:0"]
+        subprocess.run(command, cwd=root, input=names.encode(), stdout=file, check=True)
+    return image
+
+
+def _fill(
+    root: Path, busybox: Path, programs: Sequence[Path], linked: Sequence[Path], kernel: Kernel
+) -> None:
+    for name in (*_FOLDERS, *_MERGED.values()):
+        (root / name).mkdir(parents=True)
+    for name, target in _MERGED.items():
+        (root / name).symlink_to(target)
+    for program in (busybox, *programs):
+        shutil.copy(program, root / "usr/bin" / program.name)
+    for file in linked:
+        _copy(file, root)
+    for module in kernel.modules:
+        shutil.copy(module, root / "modules")
+    (root / "modules/order").write_text("".join(f"{path.name}\n" for path in kernel.modules))
+    (root / "init").write_text(INIT)
+    (root / "init").chmod(0o755)
+
+
+def _copy(file: Path, root: Path) -> None:
+    """Copy a file to its place; what are links to it here are links there."""
+    place = file.parent.resolve() / file.name
+    target = root / str(place).lstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(target):
+        return
+    if place.is_symlink():
+        pointed = place.readlink()
+        target.symlink_to(pointed)
+        _copy(place.parent / pointed, root)
+    else:
+        shutil.copy(place, target)
+
+
+def _linked(files: Sequence[Path]) -> list[Path]:
+    """Give what programs and plug-ins are linked with."""
+    said = subprocess.run(["ldd", *files], capture_output=True, text=True, check=False).stdout
+    found = {word for word in said.split() if word.startswith(("/lib", "/usr/lib"))}
+    return sorted(path for path in map(Path, found) if path.is_file() and path not in files)
+
+
+def _plug_ins() -> list[Path]:
+    """Give DPDK's drivers from the folder in which its libraries look for them."""
+    folders = sorted(Path("/usr/lib/x86_64-linux-gnu/dpdk").glob("pmds-*"))
+    found = [
+        path
+        for folder in folders[-1:]
+        for name in _PLUG_INS
+        for path in sorted(folder.glob(f"librte_{name}.so*"))
+    ]
+    if not found:
+        raise MissingToolError("guest: DPDK's drivers are not in dpdk/pmds-*; install libdpdk-dev")
+    return found
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256(INIT.encode())
+    for file in files:
+        digest.update(f"{file}\n".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _forget_old(cache: Path, release: str) -> None:
+    """Keep the images that were used last: every build of taut's programs makes another."""
+    kept = sorted(cache.glob(f"{release}-*.cpio"), key=lambda path: path.stat().st_mtime)
+    for image in kept[:-_KEPT]:
+        image.unlink(missing_ok=True)

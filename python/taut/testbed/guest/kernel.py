@@ -1,0 +1,136 @@
+"""Debian's kernels for guests: fetched with apt once, unpacked into a cache, never installed."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from taut.core.errors import MissingToolError, TautError
+
+FLAVOURS = ("amd64", "cloud", "rt")
+_PACKAGES = {"amd64": "amd64", "cloud": "cloud-amd64", "rt": "rt-amd64"}
+# In the order they are loaded: the channel to the host, then what gives a device to DPDK. 6.1 keeps
+# virqfd in a module of its own, newer kernels do not.
+_MODULES = (
+    "drivers/virtio/virtio_ring.ko",
+    "drivers/virtio/virtio.ko",
+    "drivers/virtio/virtio_pci_modern_dev.ko",
+    "drivers/virtio/virtio_pci_legacy_dev.ko",
+    "drivers/virtio/virtio_pci.ko",
+    "drivers/char/virtio_console.ko",
+    "drivers/uio/uio.ko",
+    "drivers/uio/uio_pci_generic.ko",
+    "virt/lib/irqbypass.ko",
+    "drivers/vfio/vfio.ko",
+    "drivers/vfio/vfio_iommu_type1.ko",
+    "drivers/vfio/vfio_virqfd.ko",
+    "drivers/vfio/pci/vfio-pci-core.ko",
+    "drivers/vfio/pci/vfio-pci.ko",
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One flavour of Debian's kernel, unpacked."""
+
+    flavour: str
+    release: str
+    image: Path
+    config: Path
+    modules: tuple[Path, ...]
+    """In the order they are loaded."""
+
+
+def cache_folder() -> Path:
+    """Where kernels and images are kept: `$XDG_CACHE_HOME/taut/vm`, else below `~/.cache`."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "taut" / "vm"
+
+
+@contextmanager
+def held_cache(cache: Path) -> Iterator[None]:
+    """Hold the cache: of two runs that want the same the second waits for what the first makes."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel:
+    """Give Debian's current kernel of a flavour, fetched if it is not kept; `extra`: more modules.
+
+    Where apt knows of none, the newest that is kept serves. Call it while the cache is held.
+    """
+    package = _newest_package(_PACKAGES[flavour]) or _kept_package(_PACKAGES[flavour], cache)
+    if package is None:
+        raise MissingToolError(
+            f"guest kernel {flavour}: apt knows no linux-image-{_PACKAGES[flavour]}; "
+            "`apt-get update` first (Debian 12 or newer)"
+        )
+    release = package.removeprefix("linux-image-")
+    folder = cache / release
+    if not (folder / ".whole").exists():
+        _unpack(package, folder)
+    tree = folder / f"lib/modules/{release}/kernel"
+    wanted = (tree / name for name in (*_MODULES, *extra))
+    return Kernel(
+        flavour,
+        release,
+        folder / f"boot/vmlinuz-{release}",
+        folder / f"boot/config-{release}",
+        tuple(path for path in wanted if path.exists()),
+    )
+
+
+def _unpack(package: str, folder: Path) -> None:
+    """Fetch a package and keep of it the kernel and the drivers that a guest may load."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    _run(["apt-get", "download", package], folder)
+    (archive,) = folder.glob("*.deb")
+    unpack = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE)
+    # Of 400 MB of modules, a few: those of _MODULES, and of the card that QEMU emulates.
+    kept = ("./boot/*", "*/drivers/virtio/*", "*/char/virtio_console.ko", "*/drivers/uio/uio*")
+    more = ("*/virt/lib/*", "*/drivers/vfio/*", "*/intel/igb/*", "*/intel/igbvf/*", "*/i2c-algo*")
+    _run(["tar", "-x", "--wildcards", *kept, *more], folder, stdin=unpack.stdout)
+    unpack.wait()
+    archive.unlink()
+    (folder / ".whole").touch()
+
+
+def _newest_package(meta: str) -> str | None:
+    """Name the package that a meta package stands for today; None where apt does not know it."""
+    command = ["apt-cache", "depends", "--important", f"linux-image-{meta}"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        return None
+    words = (line.split()[-1] for line in said.splitlines() if line.strip())
+    return next((word for word in words if word.startswith("linux-image-6")), None)
+
+
+def _kept_package(meta: str, cache: Path) -> str | None:
+    """Name the newest kernel of a flavour that is kept."""
+    kept = [path for path in cache.glob("6*/.whole") if path.parent.name.endswith(f"-{meta}")]
+    # `amd64` is the end of the other flavours' names, too.
+    plain = [path for path in kept if meta != "amd64" or path.parent.name.count("-") == 2]
+    newest = max(plain, key=lambda path: path.stat().st_mtime, default=None)
+    return None if newest is None else f"linux-image-{newest.parent.name}"
+
+
+def _run(command: Sequence[str], folder: Path, stdin: object = None) -> None:
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=stdin,  # type: ignore[call-overload]
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode != 0:
+        said = ended.stderr.strip().splitlines()
+        raise TautError(f"guest: {command[0]} {command[1]}: {said[-1] if said else 'failed'}")

@@ -1,0 +1,181 @@
+"""vm: the device in a virtual machine, with a Debian kernel of its own (testbed/guest).
+
+QEMU runs it by KVM where a guest comes up by it, else by emulation. An emulated guest forwards,
+counts and stalls as a real one does, but every instruction of it takes ten times as long or more:
+its latencies say nothing, and whatever shows them says so.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, cast
+
+from pydantic import Field
+
+from taut.core.cpus import format_cpu_list
+from taut.testbed.guest import image, qemu
+from taut.testbed.guest.judged import (
+    RECOMMENDED,
+    audit,
+    keep_tree,
+    parameters_of,
+    tree_folder,
+)
+from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache
+from taut.testbed.guest.machine import machine
+from taut.testbed.guest.program import GuestChild
+from taut.testbed.guest.qemu import KVM, NO_LATENCY, Files, Shape
+from taut.testbed.guest.words import translate
+from taut.testbed.placement import PlacementOptions, Tenant
+from taut.testbed.program import Child, Program
+from taut.testbed.scope import RunScope
+
+LINK = "vhost"
+_DRIVER = "taut_forward"
+
+
+class VmOptions(PlacementOptions):
+    """What the machine is like."""
+
+    kernel: Literal["amd64", "cloud", "rt"] = Field(
+        "amd64", description="Debian's kernel in the guest: amd64, cloud, or rt"
+    )
+    parameters: str = Field(
+        RECOMMENDED,
+        description="of the guest's kernel: recommended (what `taut host cmdline` says for a guest"
+        " with this poll core), none, or a text of your own",
+    )
+    memory_mib: int = Field(512, ge=256, le=65536, description="memory of the guest")
+    cpus: int = Field(2, ge=2, le=16, description="virtual CPUs; the device has the last one")
+    accelerator: Literal["auto", "kvm", "tcg"] = Field(
+        "auto", description="auto: KVM where a guest comes up by it, else emulation (tcg)"
+    )
+
+
+class VmPlacement:
+    """Boots a guest for each trial, and runs taut-forward in it."""
+
+    name = "vm"
+    summary = "in a virtual machine with a Debian kernel (QEMU: KVM, else emulation)"
+    options_type: type[PlacementOptions] = VmOptions
+    enter_ns = 12_000_000_000
+
+    def refuses(self, driver: str, link: str, options: PlacementOptions) -> str | None:
+        """Only taut's forwarder is in the image, and a guest's card is a link of its own."""
+        del options
+        if driver != _DRIVER:
+            return f"driver {driver} is not in the guest's image; it has {_DRIVER}"
+        if link != LINK:
+            return f'a guest has no link {link}; say link = "{LINK}"'
+        return None
+
+    def missing(self, options: PlacementOptions) -> str | None:
+        """QEMU, or what an image is made of."""
+        del options
+        return qemu.missing() or image.missing_tools()
+
+    def version(self, options: PlacementOptions) -> str | None:
+        """QEMU's, and the kernel's flavour."""
+        return f"QEMU {qemu.qemu_version()}, kernel {cast(VmOptions, options).kernel}"
+
+    @contextmanager
+    def entered(
+        self, options: PlacementOptions, tenant: Tenant, scope: RunScope
+    ) -> Iterator["Guests"]:
+        """The guest is booted when the device's program is to start: its ports are known then."""
+        yield Guests(cast(VmOptions, options), tenant, scope)
+
+
+class Guests:
+    """The place: a guest for the program that is started."""
+
+    def __init__(self, options: VmOptions, tenant: Tenant, scope: RunScope) -> None:
+        self._options = options
+        self._tenant = tenant
+        self._scope = scope
+        self._n_started = 0
+        self.notes: list[str] = []
+
+    @contextmanager
+    def started(self, program: Program) -> Iterator[Child]:
+        """Boot a guest and start the program in it."""
+        program.log.parent.mkdir(parents=True, exist_ok=True)
+        program.log.touch()
+        words = translate(program.argv, self._options.cpus)
+        cores = [core for core in program.cores if core not in self._tenant.housekeeping][:1]
+        rest = self._tenant.housekeeping or tuple(program.cores)
+        shape, tree = self._shape(cores, rest, program.log)
+        files = self._files(program.log)
+        with machine(shape, files, words.sockets, cores, rest, self._scope) as running:
+            self._describe(shape, running.place_cpus(cores, rest), cores, rest)
+            running.bind_ports(len(words.sockets))
+
+            def look_at_guest() -> None:
+                keep_tree(shape, tree, running.control)
+                out = program.log.with_name("guest-audit.json")
+                self.notes.append(audit(tree, shape.cpus - 1, out))
+
+            started = GuestChild(
+                program.name, running, words, program.log, self.notes.append, look_at_guest
+            )
+            started.start()
+            yield started
+
+    def _files(self, log: Path) -> Files:
+        self._n_started += 1
+        console = log.with_name("guest-console.log")
+        return Files(self._scope.folder, f"vm{self._n_started}", console, log)
+
+    def _shape(self, cores: Sequence[int], rest: Sequence[int], log: Path) -> tuple[Shape, Path]:
+        """Choose what to boot, and say where its tree is kept."""
+        options, cache = self._options, cache_folder()
+        with held_cache(cache):
+            kernel = fetch_kernel(options.kernel, cache)
+            base = image.base_image(kernel, cache)
+            accelerator: str = options.accelerator
+            if accelerator == "auto":
+                accelerator = qemu.choose_accelerator(kernel, base, cache)
+            plain = Shape(
+                kernel,
+                image.with_files(base, self._tenant.files, self._scope.folder),
+                "",
+                cpus=options.cpus,
+                memory_mib=options.memory_mib,
+                hugepages=options.memory_mib // 4,
+                accelerator=accelerator,
+            )
+
+            def plain_tree() -> Path:
+                tree = tree_folder(plain, base, cache)
+                if not tree.exists():
+                    with machine(plain, self._files(log), (), cores, rest, self._scope) as first:
+                        keep_tree(plain, tree, first.control)
+                return tree
+
+            parameters = parameters_of(options.parameters, options.cpus - 1, plain_tree)
+        pages = options.memory_mib // 2
+        granted = accelerator == KVM and self._scope.add_hugepages(pages) == pages
+        shape = replace(plain, parameters=parameters, on_hugepages=granted)
+        return shape, tree_folder(shape, base, cache)
+
+    def _describe(
+        self,
+        shape: Shape,
+        threads: Mapping[int, int],
+        cores: Sequence[int],
+        rest: Sequence[int],
+    ) -> None:
+        """Say what the guest is, and where it runs."""
+        how = "by KVM" if shape.accelerator == KVM else f"by emulation ({NO_LATENCY})"
+        self.notes.append(
+            f"guest {how}: {shape.kernel.release}, {shape.cpus} virtual CPUs,"
+            f" {shape.memory_mib} MiB; parameters: {shape.parameters or 'none'}"
+        )
+        own = f"CPU {max(threads)}, the device's, on core {format_cpu_list(cores)}"
+        self.notes.append(f"virtual {own}; all else of QEMU on {format_cpu_list(rest)}")
+        if shape.accelerator == KVM and not shape.on_hugepages:
+            self.notes.append(
+                f"the guest's memory is no hugepages of the host: {shape.memory_mib // 2} of 2 MB"
+                " were wanted"
+            )
