@@ -11,6 +11,7 @@
 enum {
 	NS_PER_US = 1000,
 	MAX_MIB = 65536,
+	MAX_RX_QUEUES = 16,
 };
 static const uint64_t default_duration_ns = UINT64_C(10000000000);
 static const uint64_t max_duration_ns = UINT64_C(86400000000000); // due fits the probe's 48 bits
@@ -31,6 +32,13 @@ const struct option_spec generator_options[] = {
 		.type = OPTION_STRING,
 		.offset = AT(rx),
 		.help = "port that receives; may be the same"},
+	{.name = "rx-queues",
+		.type = OPTION_UINT,
+		.offset = AT(rx_queues),
+		.default_text = "1",
+		.min = 1,
+		.max = MAX_RX_QUEUES,
+		.help = "receive queues of each port; more for a peer that sends on several"},
 	{.name = "both",
 		.type = OPTION_FLAG,
 		.offset = AT(both),
@@ -231,6 +239,8 @@ static int parse_ports(struct config *config, struct error *error)
 		err = port_spec_parse(options->rx, PORT_GENERATOR, &config->ports[1], error);
 	if (err < 0)
 		return err;
+	for (size_t i = 0; i < config->n_ports; i++)
+		config->ports[i].n_rx_queues = (uint16_t)options->rx_queues;
 	return port_specs_check(config->ports, config->n_ports, error);
 }
 

@@ -17,7 +17,7 @@ struct options {
 	const char *rate;
 	uint32_t rate_layer; // enum rate_layer
 	const char *frame, *schedule;
-	uint64_t flows, destinations, duration_ns, count, warm_up_ns, seed;
+	uint64_t rx_queues, flows, destinations, duration_ns, count, warm_up_ns, seed;
 	int core, writer_core, device_core; // -1: not given
 	uint64_t device_pid; // 0: not given
 	const char *out;

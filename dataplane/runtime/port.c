@@ -75,7 +75,18 @@ bool port_needs_peer(const struct port *port)
 	return kind->needs_peer != NULL && kind->needs_peer(&port->spec);
 }
 
-static int start_device(struct port *port, struct rte_mempool *pool)
+// Too many queues are refused here: what a driver says of them is no more than "invalid".
+static int configure(struct port *port, const struct rte_eth_dev_info *info,
+	const struct rte_eth_conf *conf, struct error *error)
+{
+	if (port->n_rx_queues > info->max_rx_queues)
+		return port_fail(&port->spec, -EINVAL, error,
+			"%u receive queues wanted, %u possible; lower --rx-queues",
+			port->n_rx_queues, info->max_rx_queues);
+	return rte_eth_dev_configure(port->id, port->n_rx_queues, 1, conf);
+}
+
+static int start_device(struct port *port, struct rte_mempool *pool, struct error *error)
 {
 	struct rte_eth_conf conf = {0};
 	struct rte_eth_dev_info info;
@@ -90,11 +101,11 @@ static int start_device(struct port *port, struct rte_mempool *pool)
 	// A virtio end that listens takes its peer in when that interrupts.
 	conf.intr_conf.lsc =
 		port->spec.kind->shares_memory && (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
-	err = rte_eth_dev_configure(port->id, 1, 1, &conf);
+	err = configure(port, &info, &conf, error);
 	if (err == 0)
 		err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &n_rx, &n_tx);
-	if (err == 0)
-		err = rte_eth_rx_queue_setup(port->id, 0, n_rx, SOCKET_ID_ANY, NULL, pool);
+	for (uint16_t queue = 0; err == 0 && queue < port->n_rx_queues; queue++)
+		err = rte_eth_rx_queue_setup(port->id, queue, n_rx, SOCKET_ID_ANY, NULL, pool);
 	if (err == 0)
 		err = rte_eth_tx_queue_setup(port->id, 0, n_tx, SOCKET_ID_ANY, NULL);
 	if (err == 0)
@@ -113,16 +124,17 @@ int port_open(const struct port_spec *spec, struct rte_mempool *pool, struct por
 
 	if (port == NULL)
 		return port_fail(spec, -ENOMEM, error, "out of memory");
-	*port = (struct port){.id = RTE_MAX_ETHPORTS, .spec = *spec};
+	*port = (struct port){
+		.id = RTE_MAX_ETHPORTS, .n_rx_queues = spec->n_rx_queues, .spec = *spec};
 	err = create_device(port, error);
 	if (err < 0)
 		goto fail;
-	err = start_device(port, pool);
-	if (err < 0) {
+	err = start_device(port, pool, error);
+	if (err < 0 && error->text[0] == '\0')
 		port_fail(spec, err, error, "does not start (%s); %s", strerror(-err),
 			spec->kind->open_remedy);
+	if (err < 0)
 		goto fail;
-	}
 
 	*out = port;
 	return 0;

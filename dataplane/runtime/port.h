@@ -3,7 +3,8 @@
 // Where packets enter and leave. A port is named "KIND:NAME[,key=value...]", the same in every
 // program; port_table names the kinds, one file each. A program parses and checks its ports
 // before EAL starts (mistakes then cost no time), opens them after, and closes them before
-// eal_stop. One thread owns a port; it has one receive and one transmit queue.
+// eal_stop. One thread owns a port; it has one transmit queue and, unless its peer wants more, one
+// receive queue.
 
 #include "error.h"
 #include "option_spec.h"
@@ -31,6 +32,7 @@ struct port_spec {
 	const struct port_kind *kind;
 	enum port_side side;
 	bool interrupts; // it is to have receive interrupts (port_interrupt.h)
+	uint16_t n_rx_queues; // 1 as parsed; more for a peer that sends on several
 	char text[PORT_TEXT_MAX]; // as given: what messages call the port
 	char name[PORT_TEXT_MAX]; // between the colon and the first comma
 	_Alignas(16) unsigned char options[PORT_OPTIONS_MAX]; // of the kind's own type
@@ -60,6 +62,7 @@ void port_describe(struct json *json);
 
 struct port {
 	uint16_t id; // of the ethdev
+	uint16_t n_rx_queues;
 	bool started; // false: a memif client whose server is not there; port_wait_link starts it
 	bool is_plugged; // EAL's virtual device, unplugged by port_close
 	char device[PORT_TEXT_MAX]; // its name at EAL
@@ -93,10 +96,15 @@ struct port_stats {
 };
 void port_stats(const struct port *port, struct port_stats *out);
 
-// Hot path: receive up to n packets. Returns how many there were.
+// Hot path: receive up to n packets, of the first queue first. Returns how many there were; fewer
+// than n means that every queue was empty.
 static inline uint16_t port_rx(const struct port *port, struct rte_mbuf **pkts, uint16_t n)
 {
-	return rte_eth_rx_burst(port->id, 0, pkts, n);
+	uint16_t n_got = rte_eth_rx_burst(port->id, 0, pkts, n);
+
+	for (uint16_t queue = 1; __builtin_expect(queue < port->n_rx_queues, 0); queue++)
+		n_got += rte_eth_rx_burst(port->id, queue, pkts + n_got, n - n_got);
+	return n_got;
 }
 
 // Hot path: transmit. Returns how many packets the port took; the rest remain the caller's.

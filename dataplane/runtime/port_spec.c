@@ -46,7 +46,7 @@ int port_spec_parse(
 	const char *colon = strchr(text, ':');
 	const char *options = NULL;
 
-	*out = (struct port_spec){.side = side};
+	*out = (struct port_spec){.side = side, .n_rx_queues = 1};
 	snprintf(out->text, sizeof(out->text), "%s", text);
 	if (strlen(text) >= sizeof(out->text))
 		return port_fail(
@@ -105,7 +105,7 @@ unsigned int port_specs_mbufs(const struct port_spec *specs, size_t n)
 	unsigned int n_mbufs = 0;
 
 	for (size_t i = 0; i < n; i++)
-		n_mbufs += specs[i].kind->n_mbufs;
+		n_mbufs += specs[i].kind->n_mbufs * specs[i].n_rx_queues;
 	return n_mbufs;
 }
 

@@ -25,24 +25,35 @@ enum {
 static struct rte_mempool *pool;
 static struct error error;
 
-static struct port *opened(const char *text)
+static struct port *opened_with(const char *text, uint16_t n_rx_queues)
 {
 	struct port_spec spec;
 	struct port *port = NULL;
 
 	assert_int_equal(port_spec_parse(text, PORT_DEVICE, &spec, &error), 0);
+	spec.n_rx_queues = n_rx_queues;
 	if (port_open(&spec, pool, &port, &error) < 0)
 		fail_msg("%s", error.text);
 	return port;
+}
+
+static struct port *opened(const char *text)
+{
+	return opened_with(text, 1);
+}
+
+static void make_numbers(struct rte_mbuf **pkts, uint16_t n)
+{
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, pkts, n), 0);
+	for (uint16_t i = 0; i < n; i++)
+		*rte_pktmbuf_append(pkts[i], 60) = (char)i;
 }
 
 static void send_numbers(struct port *port, uint16_t n)
 {
 	struct rte_mbuf *pkts[32];
 
-	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, pkts, n), 0);
-	for (uint16_t i = 0; i < n; i++)
-		*rte_pktmbuf_append(pkts[i], 60) = (char)i;
+	make_numbers(pkts, n);
 	assert_int_equal(port_tx(port, pkts, n), n);
 }
 
@@ -137,6 +148,50 @@ static void test_both_ends_of_a_memif_in_one_process(void **state)
 	close_pair(client, server);
 }
 
+// A switch sends on a queue a thread, none of which need be the first (Open vSwitch).
+static void test_every_receive_queue_is_polled(void **state)
+{
+	enum { N = 16 };
+	struct rte_mbuf *pkts[2 * N];
+	struct port *server = opened_with("memif:queues,role=server", 1);
+	const struct rte_eth_conf conf = {0};
+
+	// No port of taut's sends on two queues: the server becomes such a switch.
+	assert_int_equal(rte_eth_dev_stop(server->id), 0);
+	assert_int_equal(rte_eth_dev_configure(server->id, 1, 2, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(server->id, 0, 1024, SOCKET_ID_ANY, NULL, pool), 0);
+	for (uint16_t queue = 0; queue < 2; queue++)
+		assert_int_equal(
+			rte_eth_tx_queue_setup(server->id, queue, 1024, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(server->id), 0);
+	struct port *client = opened_with("memif:queues,role=client", 2);
+	assert_int_equal(port_wait_link(server, LINK_TIMEOUT_NS, NULL), 0);
+	assert_int_equal(port_wait_link(client, LINK_TIMEOUT_NS, NULL), 0);
+	assert_int_equal(port_rx(client, pkts, 1), 0); // hands the server empty buffers
+
+	make_numbers(pkts, 2 * N);
+	assert_int_equal(rte_eth_tx_burst(server->id, 1, pkts, N), N);
+	assert_numbers_arrive(client, N);
+	assert_int_equal(rte_eth_tx_burst(server->id, 0, pkts + N, N), N);
+	assert_int_equal(port_rx(client, pkts, 2 * N), N);
+	rte_pktmbuf_free_bulk(pkts, N);
+
+	close_pair(client, server);
+}
+
+static void test_more_queues_than_a_device_has_are_refused(void **state)
+{
+	struct port_spec spec;
+	struct port *port = NULL;
+
+	assert_int_equal(port_spec_parse("ring:few", PORT_DEVICE, &spec, &error), 0);
+	spec.n_rx_queues = 2;
+
+	assert_int_equal(port_open(&spec, pool, &port, &error), -EINVAL);
+	assert_string_equal(error.text,
+		"port ring:few: 2 receive queues wanted, 1 possible; lower --rx-queues");
+}
+
 static void test_client_may_be_opened_before_its_server(void **state)
 {
 	struct port *client = opened("memif:late,role=client");
@@ -173,6 +228,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_ring_is_empty_when_it_is_opened_again),
 		cmocka_unit_test(test_null_port_gives_and_takes_without_end),
 		cmocka_unit_test(test_both_ends_of_a_memif_in_one_process),
+		cmocka_unit_test(test_every_receive_queue_is_polled),
+		cmocka_unit_test(test_more_queues_than_a_device_has_are_refused),
 		cmocka_unit_test(test_client_may_be_opened_before_its_server),
 		cmocka_unit_test(test_waiting_for_a_peer_that_does_not_come_ends),
 		cmocka_unit_test(test_port_may_be_closed_before_it_was_opened),

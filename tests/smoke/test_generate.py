@@ -349,6 +349,7 @@ BAD = [
     (("--schedule", "burst:size=0"), "size"),
     (("--schedule", "jittered:percent=99"), "percent"),
     (("--flows", "0"), "flows"),
+    (("--rx-queues", "0"), "--rx-queues 0: accepted are 1 to 16"),
     (("--core", "4711"), "core"),
     (("--core", "x"), "--core x"),
     (("--duration", "10"), "duration"),
@@ -379,8 +380,7 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments, word):
 
 def test_a_link_that_does_not_come_up_is_a_failure_with_a_remedy(tmp_path: Path):
     port = f"memif:{tmp_path}/nobody.sock,role=server"
-    done = run(tmp_path, "--tx", port, "--rx", port, "--rate", "1kpps", "--link-timeout", "100ms",
-               status=1)  # fmt: skip
+    done = run(tmp_path, "--tx", port, "--rx", port, *QUICK, "--link-timeout", "100ms", status=1)
 
     assert "no link" in done.stderr
     assert "--link-timeout" in done.stderr

@@ -37,6 +37,11 @@ class DriverOptions(BaseModel):
         """How many cores the device polls on where there are enough; 1: it is no chain."""
         return 1
 
+    def peer_rx_queues(self, link: str) -> int:
+        """Give how many receive queues the generator's ports need to get all that it sends."""
+        del link
+        return 1
+
     def stamping(self, n_packets: int) -> Self:
         """Give the same options for a trial of about so many packets, 0: not all are recorded.
 

@@ -35,6 +35,7 @@ def asked_of(
     asked: dict[str, Option] = {
         "tx": ports[0],
         "rx": ports[1],
+        "rx-queues": str(trial.device.driver_options.peer_rx_queues(trial.device.link)),
         "rate": exact_rate(trial.rate),
         "rate-layer": traffic.rate_layer,
         "frame": str(trial.frame),
