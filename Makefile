@@ -34,11 +34,13 @@ demo: build ## measure a Linux bridge and DPDK forwarders, as found and trimmed 
 # The Python tests come last: their last line is the verdict.
 test: build sanitize ## C units, also under sanitizers, Python, seam, smoke, acceptance (10 minutes)
 	@devtools/setup.sh test
+	@devtools/setup.sh devices
 	@devtools/meson_test $(BUILD)
 	@devtools/test $(PYTEST_ARGS)
 
 test-all: build sanitize ## test, and all that takes longer: stage long, fuzz, guest (half an hour)
 	@devtools/setup.sh test
+	@devtools/setup.sh devices
 	@devtools/setup.sh fuzz
 	@devtools/setup.sh guest
 	@devtools/meson_test $(BUILD)

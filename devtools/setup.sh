@@ -8,6 +8,7 @@
 #   devtools/setup.sh bench   also the peers taut is measured beside
 #   devtools/setup.sh guest   also QEMU, and what the file system of its guest is made of
 #   devtools/setup.sh docs    also what builds the documents' site
+#   devtools/setup.sh devices also the devices under test that Debian has, but none of their services
 #
 # Installs only what is missing, so a second run costs a fraction of a second. Python packages
 # come from requirements.lock, from requirements-dev.lock where tests run or code is judged, and from
@@ -32,9 +33,11 @@ bench) packages="$packages rt-tests libpcap-dev postgresql default-jre-headless"
 # systemd: one has a disk, and boots as a server does.
 guest) packages="$packages qemu-system-x86 busybox-static cpio e2fsprogs systemd" ;;
 docs) lock=requirements-docs.lock ;;
+# Nobody needs them: what cannot be installed is missing in `taut doctor`, and its tests are skipped.
+devices) wanted="openvswitch-switch-dpdk" wanted_backports="suricata" lock=requirements.lock ;;
 "") lock=requirements.lock ;;
 *)
-	echo "setup: $1 is none of test, lint, fuzz, bench, guest, docs" >&2
+	echo "setup: $1 is none of test, lint, fuzz, bench, guest, docs, devices" >&2
 	exit 2
 	;;
 esac
@@ -57,7 +60,7 @@ quietly() {
 }
 
 missing_packages() {
-	for package in $packages; do
+	for package in "$@"; do
 		case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) in
 		*" ok installed") ;;
 		*) printf ' %s' "$package" ;;
@@ -70,7 +73,7 @@ apt_install() {
 }
 
 install_packages() {
-	missing=$(missing_packages)
+	missing=$(missing_packages $packages)
 	[ -n "$missing" ] || return 0
 	[ "$(id -u)" = 0 ] || fail "missing packages; as root: apt-get install$missing"
 	say "installing$missing"
@@ -79,6 +82,63 @@ install_packages() {
 		quietly apt-get update || fail "apt-get update failed; check the machine's apt sources"
 		apt_install $missing || fail "apt-get could not install$missing"
 	fi
+}
+
+# Run a command while no package may start a service, whatever its scripts want.
+without_services() {
+	policy=/usr/sbin/policy-rc.d
+	[ ! -e $policy ] || policy=""
+	if [ -n "$policy" ]; then
+		printf '#!/bin/sh\nexit 101\n' >$policy
+		chmod +x $policy
+		trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+		trap 'exit 130' INT TERM
+	fi
+	done=0
+	"$@" || done=$?
+	[ -z "$policy" ] || rm -f $policy
+	return $done
+}
+
+# Install from backports, whose lists are fetched alone; the machine's own sources stay as they are.
+backports_install() {
+	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+		awk -v suite="$suite" '$2 == suite { print $1; exit }')
+	sources=$(mktemp -d)
+	chmod 755 "$sources"
+	printf 'deb [signed-by=%s] %s %s main\n' /usr/share/keyrings/debian-archive-keyring.gpg \
+		"$mirror" "$suite-backports" >"$sources/backports.list"
+	if apt-get indextargets --format '$(RELEASE)' | grep -qx "$suite-backports"; then
+		rm "$sources/backports.list"
+	else
+		quietly apt-get update -o Dir::Etc::SourceList=/dev/null \
+			-o Dir::Etc::SourceParts="$sources" -o APT::Get::List-Cleanup=0
+	fi
+	for file in /etc/apt/sources.list.d/*; do
+		[ ! -e "$file" ] || ln -s "$file" "$sources"
+	done
+	done=0
+	apt_install -o Dir::Etc::SourceParts="$sources" -t "$suite-backports" "$@" || done=$?
+	rm -rf "$sources"
+	return $done
+}
+
+# Devices that are there already, or that this machine cannot have, cost nothing.
+install_devices() {
+	for how in apt_install backports_install; do
+		[ $how = apt_install ] && all=$wanted || all=$wanted_backports
+		missing=$(missing_packages $all)
+		[ -n "$missing" ] || continue
+		if [ "$(id -u)" != 0 ]; then
+			say "going on without$missing: installing needs root"
+			continue
+		fi
+		say "installing$missing"
+		without_services $how $missing || say "going on without$missing"
+		# taut starts its own; a service would start with the machine and poll beside it.
+		! command -v systemctl >/dev/null || quietly systemctl disable openvswitch-switch suricata || :
+	done
 }
 
 # pip only brings uv; uv brings the rest. Both check every file against a hash.
@@ -119,6 +179,7 @@ prepare_script() {
 
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
 	install_packages
+	[ "${1:-}" != devices ] || install_devices
 else
 	say "not Debian: taking for granted what these packages hold:" $packages
 fi
