@@ -58,7 +58,7 @@ def test_a_device_passes_frames_unchanged(name: str, link: str, tmp_path: Path) 
     devices.passes_frames_unchanged(driver, link, tmp_path, _ready_or_skip(driver, link))
 
 
-@pytest.mark.parametrize("name", ["taut_forward", "chain", "testpmd", "command"])
+@pytest.mark.parametrize("name", ["taut_forward", "chain", "testpmd", "command", "ovs_dpdk"])
 def test_a_device_that_dies_is_noticed(name: str, tmp_path: Path) -> None:
     driver = DRIVERS[name]
 

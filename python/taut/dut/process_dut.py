@@ -4,17 +4,21 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from taut.core.errors import TrialError
 from taut.dut.driver import RunningHop
 from taut.records.documents.trial import DutStats
 from taut.testbed.process import Child
+
+# A program that was just killed may not have ended yet when it does not answer.
+_ENDING_S = 2.0
 
 ReadStats = Callable[[], DutStats | None]
 
 
 class ProcessDut:
-    """Watches and stops a Child; `read_stats` is called once, after its end.
+    """Watches and stops a Child; its counters are asked for before its end, or read after it.
 
-    Without it the program has no counters.
+    `ask_stats` or `read_stats` is called once; without either the program has no counters.
     """
 
     def __init__(
@@ -25,6 +29,7 @@ class ProcessDut:
         notes: list[str] | None = None,
         gaps_file: Path | None = None,
         stamps_file: Path | None = None,
+        ask_stats: ReadStats | None = None,
         read_stats: ReadStats | None = None,
         stop_signal: signal.Signals = signal.SIGINT,
     ) -> None:
@@ -37,6 +42,7 @@ class ProcessDut:
         self._child = child
         self._gaps_file = gaps_file
         self.stamps_file = stamps_file
+        self._ask_stats = ask_stats
         self._read_stats = read_stats
         self._stop_signal = stop_signal
         self._is_stopped = False
@@ -57,6 +63,8 @@ class ProcessDut:
         """Stop the program and read its counters; None when it died."""
         if not self._is_stopped:
             status = self._child.exit_status
+            if status is None and self._ask_stats is not None:
+                status = self._ask(self._ask_stats)
             self._child.stop(self._stop_signal)
             self._is_stopped = True
             if status is not None:
@@ -65,9 +73,21 @@ class ProcessDut:
                 self._stats = self._read_stats()
         return self._stats
 
+    def _ask(self, ask_stats: ReadStats) -> int | None:
+        """Have it tell its counters; give its exit status where it ended over that."""
+        try:
+            self._stats = ask_stats()
+        except TrialError as error:
+            status = self._child.wait(_ENDING_S)
+            if status is None:
+                self.notes.append(f"its counters are missing: {error}")
+            return status
+        return None
+
     def _how_it_ended(self, status: int) -> str:
         how = f"died by signal {-status}" if status < 0 else f"ended with exit status {status}"
-        missing = "; its counters are missing" if self._read_stats is not None else ""
+        has_counters = self._ask_stats is not None or self._read_stats is not None
+        missing = "; its counters are missing" if has_counters else ""
         return f"{how} after the measurement{missing}"
 
     def log_tail(self) -> list[str]:

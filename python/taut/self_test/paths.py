@@ -121,6 +121,7 @@ PATHS = (
         rate="10kpps",
         options={"wait": "interrupt"},
     ),
+    PacketPath("ovs_dpdk", Kind.PROCESS, "ovs_dpdk", "memif"),
     PacketPath("chain", Kind.CHAIN, "chain", "memif", rate="10kpps"),
 )
 

@@ -9,6 +9,7 @@ from taut.dut.drivers.linux_bridge import LinuxBridgeDriver
 from taut.dut.drivers.linux_firewall import LinuxFirewallDriver
 from taut.dut.drivers.linux_router import LinuxRouterDriver
 from taut.dut.drivers.loopback import LoopbackDriver
+from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver
 from taut.dut.drivers.taut_forward import TautForwardDriver
 from taut.dut.drivers.testpmd import TestpmdDriver
 
@@ -21,6 +22,7 @@ _OURS: tuple[DutDriver, ...] = (
     LinuxBridgeDriver(),
     LinuxRouterDriver(),
     LinuxFirewallDriver(),
+    OvsDpdkDriver(),
     CommandDriver(),
 )
 

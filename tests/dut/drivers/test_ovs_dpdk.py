@@ -1,0 +1,190 @@
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dut_frames import LAST_CORE
+from pydantic import ValidationError
+
+from forwarding import generate
+from taut.core.errors import TrialError
+from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions, read_counters
+from taut.host.situation import Waiting
+from taut.testbed import netlink
+from taut.testbed.cleanup import run_processes
+from taut.testbed.links import LINKS
+from taut.testbed.scope import RunScope
+
+DRIVER = OvsDpdkDriver()
+THREADS = """pmd thread numa_id 0 core_id 1:
+  packets received: 240805
+  packet recirculations: 0
+  avg. datapath passes per packet: 1.00
+  simple match hits: 240804
+  miss with success upcall: 1
+  idle cycles: 23545621864 (90.95%)
+main thread:
+  packets received: 3
+  simple match hits: 0
+  miss with success upcall: 0
+"""
+PORTS = """netdev@ovs-netdev:
+  lookups: hit:121766 missed:1 lost:0
+  flows: 1
+  port 0: ovs-netdev (tap)
+    RX packets:0 errors:0 dropped:9 overruns:0 frame:0
+    TX packets:0 errors:0 dropped:9 aborted:0 carrier:0
+  port 1: p0 (dpdk: configured_rx_queues=1, mtu=1500)
+    RX packets:0 errors:0 dropped:0 overruns:? frame:?
+    TX packets:0 errors:0 dropped:2 aborted:? carrier:?
+  port 2: p1 (dpdk: configured_rx_queues=1, mtu=1500)
+    RX packets:0 errors:0 dropped:0 overruns:? frame:?
+    TX packets:0 errors:0 dropped:30 aborted:? carrier:?
+  port 3: br0 (tap)
+    TX packets:0 errors:0 dropped:7 aborted:0 carrier:0
+"""
+
+
+@pytest.fixture
+def needed() -> Iterator[None]:
+    """All it takes to start one."""
+    reason = DRIVER.missing(OvsDpdkOptions())
+    if reason is not None:
+        pytest.skip(reason)
+    yield
+
+
+def test_its_own_counters_are_read() -> None:
+    stats = read_counters({"in_port=1 actions=output:2": 5}, THREADS, PORTS)
+
+    assert [port.others for port in stats.ports] == [
+        {"port": "p0", "tx_dropped": 2},
+        {"port": "p1", "tx_dropped": 30},
+    ]
+    assert stats.others == {
+        "in": 240808,
+        "dropped": 32,
+        "flows": {"in_port=1 actions=output:2": 5},
+        "look_ups": {"simple match hits": 240804, "miss with success upcall": 1},
+    }
+
+
+def test_its_device_polls_and_wants_two_queues_of_its_peer() -> None:
+    options = OvsDpdkOptions()
+
+    assert DRIVER.waits(options) is Waiting.POLLS
+    assert options.peer_rx_queues("memif") == 2
+
+
+def test_a_setting_that_is_none_is_refused() -> None:
+    with pytest.raises(ValidationError, match="write smc-enable=true"):
+        OvsDpdkOptions(other_config=("smc-enable",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no such file of flows"),
+        ("in_prt=1,actions=output:2", ":1: unknown keyword in_prt; write it as ovs-ofctl(8)"),
+        ("in_port=1,actions=output:zz", ":1: zz: output to unknown port"),
+    ],
+)
+def test_flows_that_are_wrong_are_told_before_the_run(
+    needed: None, tmp_path: Path, text: str | None, said: str
+) -> None:
+    flows = tmp_path / "flows"
+    if text is not None:
+        flows.write_text(f"{text}\n")
+
+    reason = DRIVER.missing(OvsDpdkOptions(flows=str(flows)))
+
+    assert str(reason).startswith(str(flows))
+    assert said in str(reason)
+
+
+def test_flows_are_found_from_the_experiment_s_folder(tmp_path: Path) -> None:
+    options = OvsDpdkOptions(**OvsDpdkOptions.seen_from(tmp_path, {"flows": "some/flows"}))
+
+    assert options.files == (tmp_path / "some/flows",)
+
+
+@pytest.mark.alone
+@pytest.mark.root
+def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
+    needed: None, scope: RunScope, tmp_path: Path
+) -> None:
+    # The generator's flows are UDP source ports in turn, the first of which this drops.
+    flows = tmp_path / "flows"
+    flows.write_text(
+        "priority=40000,in_port=1,udp,tp_src=1024,actions=drop\nin_port=1,actions=output:2\n"
+    )
+    scope.add_hugepages(DRIVER.hugepages(OvsDpdkOptions()))
+
+    with (
+        LINKS["memif"].open(scope, 2) as links,
+        DRIVER.running(links, LAST_CORE, OvsDpdkOptions(flows=str(flows)), tmp_path, scope) as dut,
+    ):
+        ports = [link.generator_port for link in links]
+        summary = generate(
+            tmp_path / "out", *ports, "--rx-queues", "2", "--flows", "4", deadline="1s"
+        )
+        counted = dut.stop()
+
+    counters, others = summary["counters"], counted.others
+    by_flow = others["flows"]
+    dropped = by_flow["priority=40000,udp,in_port=1,tp_src=1024 actions=drop"]
+    assert others["in"] == counters["sent"] == sum(by_flow.values()) > 0
+    assert counters["lost"] == dropped + others["dropped"]
+    assert dropped > 0
+
+
+@pytest.mark.alone
+@pytest.mark.root
+def test_one_that_is_killed_is_noticed_and_nothing_is_left(
+    needed: None, scope: RunScope, tmp_path: Path
+) -> None:
+    scope.add_hugepages(DRIVER.hugepages(OvsDpdkOptions()))
+
+    with (
+        LINKS["memif"].open(scope, 2) as links,
+        DRIVER.running(links, LAST_CORE, OvsDpdkOptions(), tmp_path, scope) as dut,
+    ):
+        os.kill(dut.pid, signal.SIGKILL)
+        assert dut.stop() is None
+        assert "killed by SIGKILL" in dut.log_tail()[-1]
+
+    assert run_processes(scope.id) == []
+    assert not [name for name in netlink.namespaces() if scope.id in name]
+    assert not (scope.folder / "ovs").exists()
+
+
+@pytest.mark.alone
+@pytest.mark.root
+def test_a_setting_that_it_does_not_survive_fails_the_trial_with_its_log(
+    needed: None, scope: RunScope, tmp_path: Path
+) -> None:
+    options = OvsDpdkOptions(other_config=("dpdk-extra=--no-such-option",))
+    scope.add_hugepages(DRIVER.hugepages(options))
+
+    with (
+        LINKS["memif"].open(scope, 2) as links,
+        pytest.raises(TrialError, match="ovs-vswitchd: killed by SIGABRT at start") as raised,
+        DRIVER.running(links, LAST_CORE, options, tmp_path, scope),
+    ):
+        pass
+
+    assert raised.value.log_tail
+
+
+@pytest.mark.alone
+@pytest.mark.root
+def test_without_hugepages_it_says_how_many_are_wanted(
+    needed: None, scope: RunScope, tmp_path: Path
+) -> None:
+    with (
+        LINKS["memif"].open(scope, 2) as links,
+        pytest.raises(TrialError, match="64 hugepages of 2 MB wanted, 0 free"),
+        DRIVER.running(links, LAST_CORE, OvsDpdkOptions(), tmp_path, scope),
+    ):
+        pass
