@@ -73,7 +73,7 @@ def test_a_clock_program_that_is_not_built_has_a_remedy(
 
     monkeypatch.setattr(capability, "read_clock", not_built)
 
-    assert capability.check_clock(Host(tmp_path)).remedy == "make build"
+    assert capability.check_clock(Host(tmp_path)).remedy == "run `make build`"
 
 
 def test_every_check_answers_on_any_machine(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import subprocess
 from typing import TypeVar
 
-from taut.core.binaries import find_binary
+from taut.core.binaries import find_binary, how_to_get
 from taut.core.errors import MissingToolError
 from taut.records.documents.json_form import parse, read_object
 
@@ -16,5 +16,5 @@ def describe(program: str, kind: type[T]) -> T:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     described = read_object(done.stdout)
     if described is None:
-        raise MissingToolError(f"{program} --describe: no JSON; run `make build` again")
+        raise MissingToolError(f"{program} --describe: no JSON; {how_to_get()} again")
     return parse(kind, described, f"{program} --describe")

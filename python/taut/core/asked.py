@@ -7,6 +7,7 @@ taut, or takes a text for another number, is found in its report, not in its res
 
 from collections.abc import Mapping
 
+from taut.core.binaries import how_to_get
 from taut.core.errors import MissingToolError
 
 Option = str | bool | tuple[str, ...]
@@ -48,5 +49,5 @@ def misunderstood(program: str, name: str, asked: object, understood: object) ->
     """
     return MissingToolError(
         f"{program}: asked for {name} {asked}, understood {understood}; it is of another version"
-        " than taut: run `make build`"
+        f" than taut: {how_to_get()}"
     )

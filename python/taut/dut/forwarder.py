@@ -11,7 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from taut.binaries.describe import describe
 from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
-from taut.core.binaries import find_binary, find_binary_or_none, sha256_of
+from taut.core.binaries import find_binary, find_binary_or_none, not_found, sha256_of
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
@@ -125,7 +125,7 @@ class TautForwardOptions(DriverOptions):
 def missing(options: TautForwardOptions) -> str | None:
     """The program, when it is not built, or what it refuses of a network function."""
     if find_binary_or_none(_PROGRAM) is None:
-        return f"{_PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
+        return not_found(_PROGRAM)
     return refused(options, _described()) or tables_of(options.nf, _N_PORTS)[1]
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from taut.core.binaries import find_binary_or_none
+from taut.core.binaries import find_binary_or_none, how_to_get
 from taut.core.cpus import CpuSet
 from taut.core.errors import TrialError
 from taut.dut.kernel_device import KernelOptions, RunningKernel, place
@@ -99,7 +99,7 @@ def missing_for_routing(options: RoutingOptions, *nf: str) -> str | None:
     if lacks is None and shutil.which("ip") is None:
         lacks = "ip: program not found; install iproute2"
     if lacks is None and words and find_binary_or_none(PROGRAM) is None:
-        lacks = f"{PROGRAM}: program not found, which reads the files; run `make build`"
+        lacks = f"{PROGRAM}: program not found, which reads the files; {how_to_get()}"
     return lacks or tables_of(words, N_PORTS)[1]
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from taut.binaries.describe import describe
-from taut.core.binaries import find_binary_or_none
+from taut.core.binaries import find_binary_or_none, not_found
 from taut.core.errors import InputError, MissingToolError
 from taut.experiment import tracing
 from taut.experiment.generator import PROGRAM
@@ -28,7 +28,7 @@ def missing(plan: Plan) -> Iterator[str]:
     """Say what the devices, links and taut's own programs lack."""
     for program in _TOOLS:
         if find_binary_or_none(program) is None:
-            yield f"{program}: program not found; run `make build` or set TAUT_BIN_DIR"
+            yield not_found(program)
     for kind in dict.fromkeys(trial.device.link for trial in plan.trials):
         reason = LINKS[kind].missing()
         if reason is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taut.core.asked import Option, check_understood, to_arguments
-from taut.core.binaries import find_binary, find_binary_or_none
+from taut.core.binaries import find_binary, find_binary_or_none, not_found
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TrialError
 from taut.experiment.cores import Cores
@@ -56,7 +56,7 @@ def why_not() -> str | None:
     """Say why this machine cannot trace, by trying for a millisecond; None when it can."""
     program = find_binary_or_none(PROGRAM)
     if program is None:
-        return f"{PROGRAM}: program not found; run `make build` or set TAUT_BIN_DIR"
+        return not_found(PROGRAM)
     core = min(os.sched_getaffinity(0))
     with Scratch("trace") as out:
         argv = ["setpriv", "--pdeathsig", "KILL", "--", str(program), "--cores", str(core)]

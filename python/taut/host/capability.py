@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from taut.binaries.clock import read_clock
-from taut.core.binaries import BINARIES, find_binary_or_none
+from taut.core.binaries import BINARIES, find_binary_or_none, how_to_get
 from taut.core.cpus import format_cpu_list
-from taut.core.errors import TautError
+from taut.core.errors import MissingToolError, TautError
 from taut.host.dpdk import dpdk_version
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
@@ -47,11 +47,14 @@ def capabilities(host: Host) -> list[Capability]:
 
 
 def check_programs(host: Host) -> Capability:  # noqa: ARG001 - checks share a signature
-    """Taut's own programs are built."""
-    absent = [name for name in BINARIES if find_binary_or_none(name) is None]
+    """Taut's own programs are here, and of its version."""
+    try:
+        absent = [name for name in BINARIES if find_binary_or_none(name) is None]
+    except MissingToolError as error:
+        return Capability("programs", Status.NO, str(error), is_required=True)
     if absent:
         return Capability(
-            "programs", Status.NO, f"not found: {' '.join(absent)}", "make build", is_required=True
+            "programs", Status.NO, f"not found: {' '.join(absent)}", how_to_get(), is_required=True
         )
     return Capability("programs", Status.YES, " ".join(BINARIES), is_required=True)
 
@@ -61,7 +64,7 @@ def check_clock(host: Host) -> Capability:
     try:
         clock = read_clock(host.online_cores())
     except TautError as error:
-        return Capability("clock", Status.NO, str(error), "make build", is_required=True)
+        return Capability("clock", Status.NO, str(error), how_to_get(), is_required=True)
     if not clock.usable:
         why = clock.why or "the TSC is not usable"
         return Capability(
