@@ -8,6 +8,8 @@ from functools import cache
 _ASKED = (
     ["pkg-config", "--modversion", "libdpdk"],
     ["dpkg-query", "--show", "--showformat=${Version}", "dpdk"],
+    # Where taut's packages alone are: its libraries, whatever ABI they have.
+    ["dpkg-query", "--show", "--showformat=${Version}\\n", "librte-eal[0-9]*"],
 )
 
 
