@@ -16,7 +16,8 @@ FUZZ_SEED ?= 0
 # PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
 PYTEST_ARGS ?=
 
-.PHONY: help setup build demo test test-all lint tidy smoke sanitize fuzz guest bench docs html man l2fwd clean
+.PHONY: help setup build demo test test-all lint tidy smoke sanitize fuzz guest bench docs html man packages packages-test \
+	l2fwd clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -94,8 +95,17 @@ man: build ## a man page for each command: build-html/man
 	@devtools/setup.sh docs
 	@$(VENV)/python devtools/documents.py man
 
+packages: build ## taut to install, in build-packages/: wheel, Debian packages, bill of materials, image
+	@devtools/setup.sh docs
+	@devtools/setup.sh packages
+	@devtools/packages
+
+packages-test: build ## as root: install, use, upgrade and remove them in a bare Debian (after make packages)
+	@devtools/setup.sh packages
+	@devtools/packages_test
+
 l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
 	@devtools/build_example l2fwd
 
 clean: ## remove what was built; .venv and ~/.cache/taut stay
-	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python build-html bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python build-html build-packages bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -6,6 +6,7 @@
 #   devtools/setup.sh lint    also the linters
 #   devtools/setup.sh fuzz    also the compiler that has libFuzzer
 #   devtools/setup.sh bench   also the peers taut is measured beside
+#   devtools/setup.sh packages  also what packages and the image are made with, and tested
 #   devtools/setup.sh guest   also QEMU, and what the file system of its guest is made of
 #   devtools/setup.sh docs    also what builds the documents' site
 #   devtools/setup.sh devices also the devices under test that Debian has, but none of their services
@@ -33,11 +34,16 @@ bench) packages="$packages rt-tests libpcap-dev postgresql default-jre-headless"
 # systemd: one has a disk, and boots as a server does.
 guest) packages="$packages qemu-system-x86 busybox-static cpio e2fsprogs systemd" ;;
 docs) lock=requirements-docs.lock ;;
+# mmdebstrap and umoci make the image, without a daemon.
+packages)
+	packages="$packages debhelper dpkg-dev lintian autopkgtest mmdebstrap umoci"
+	lock=requirements.lock
+	;;
 # Nobody needs them: what cannot be installed is missing in `taut doctor`, and its tests are skipped.
 devices) wanted="openvswitch-switch-dpdk" wanted_backports="suricata" lock=requirements.lock ;;
 "") lock=requirements.lock ;;
 *)
-	echo "setup: $1 is none of test, lint, fuzz, bench, guest, docs, devices" >&2
+	echo "setup: $1 is none of test, lint, fuzz, bench, packages, guest, docs, devices" >&2
 	exit 2
 	;;
 esac
