@@ -22,6 +22,9 @@ NAMED_PATH = re.compile(r"`((?:dataplane|python|tests|devtools|bench|examples)/[
 # A line to type, in a page or the head of an example; what the shell puts in is a number of a
 # process.
 TYPED = re.compile(r"^(?:    bin/|# {5})(taut .*)$", re.MULTILINE)
+# Where taut is installed, not built.
+OF_INSTALLED = [ROOT / "docs/install.md", ROOT / "docs/pipeline.md"]
+TYPED_THERE = re.compile(r"^    (taut .*)$", re.MULTILINE)
 FROM_SHELL = re.compile(r"\$(?:!|\([^)]*\))")
 README_LINES, IMAGE_BYTES = 60, 100_000
 PLACEHOLDER = re.compile(r"\b(?:[A-Z]{3,}|ttl(?:_test)?)\b|_NAME")
@@ -49,6 +52,7 @@ def typed() -> list[str]:
     """Every command line of taut that a page or an example tells to type, without its comment."""
     told = [*PAGES, *ROOT.glob("examples/*.toml")]
     found = [line for page in told for line in TYPED.findall(page.read_text())]
+    found += [line for page in OF_INSTALLED for line in TYPED_THERE.findall(page.read_text())]
     words = [shlex.split(FROM_SHELL.sub("4242", line), comments=True) for line in found]
     return sorted({shlex.join(line) for line in words})
 
