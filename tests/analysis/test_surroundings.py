@@ -57,16 +57,29 @@ def test_neighbours_are_set_beside_idle_and_states_beside_as_found():
     found = changes_among(device(host, neighbour) for host in hosts for neighbour in beside)
 
     assert [(one.before, one.after) for one in found] == [
-        (("as found", "idle"), ("as found", "cache")),
-        (("as found", "idle"), ("as found", "disk")),
-        (("trimmed", "idle"), ("trimmed", "cache")),
-        (("trimmed", "idle"), ("trimmed", "disk")),
-        (("as found", "idle"), ("trimmed", "idle")),
-        (("as found", "cache"), ("trimmed", "cache")),
-        (("as found", "disk"), ("trimmed", "disk")),
+        (("as found", "bare", "idle"), ("as found", "bare", "cache")),
+        (("as found", "bare", "idle"), ("as found", "bare", "disk")),
+        (("trimmed", "bare", "idle"), ("trimmed", "bare", "cache")),
+        (("trimmed", "bare", "idle"), ("trimmed", "bare", "disk")),
+        (("as found", "bare", "idle"), ("trimmed", "bare", "idle")),
+        (("as found", "bare", "cache"), ("trimmed", "bare", "cache")),
+        (("as found", "bare", "disk"), ("trimmed", "bare", "disk")),
     ]
     assert found[0].words == "cache beside idle"
     assert found[-1].words == "trimmed beside as found"
+
+
+def test_places_are_set_beside_bare_and_named_where_they_differ_but_not_at_the_floor():
+    bare, inside = device(), Device("eager", placement="container")
+    floor = Device("loopback_memif", "loopback", placement="bare")
+
+    found = changes_among([inside, bare])
+    words = words_among([floor, bare, inside])
+
+    assert [one.words for one in found] == ["container beside bare"]
+    assert (words(floor), words(bare), words(inside)) == ((), ("bare",), ("container",))
+    assert words_among([floor, inside])(inside) == ()
+    assert (bare.unusual, inside.unusual) == ("", ", container")
 
 
 def test_what_was_not_measured_is_beside_nothing():

@@ -22,7 +22,7 @@ from taut.analysis.load import load_words
 from taut.analysis.pairing import AnalysedRun, Match, match_variants
 from taut.records.documents.comparison import PairCompared, SideCompared
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
-from taut.records.documents.trial import AS_FOUND
+from taut.records.documents.trial import AS_FOUND, BARE
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Pair:
         names = [row.called for row in rows]
         if any(row.device.host != AS_FOUND for row in rows):
             names = [f"{n}, {row.device.host}" for n, row in zip(names, rows, strict=True)]
+        if any(row.device.place != BARE for row in rows):
+            names = [f"{n}, {row.device.place}" for n, row in zip(names, rows, strict=True)]
         if any(row.device.neighbour is not None for row in rows):
             names = [f"{n}, {row.device.beside}" for n, row in zip(names, rows, strict=True)]
         return names[0] if names[0] == names[1] else f"{names[0]} → {names[1]}"

@@ -32,7 +32,7 @@ from taut.records.documents.results import (
     Variant,
     summary_document,
 )
-from taut.records.documents.trial import AS_FOUND
+from taut.records.documents.trial import AS_FOUND, BARE
 from taut.records.manifest import plugins_used, write_manifest
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.storage.engines import engine_kind, open_engine
@@ -173,6 +173,7 @@ def _pool_variants(
             str(r.load.traffic),
             r.load.asked_pps or 0,
             r.device.host != AS_FOUND,
+            r.device.place != BARE,
             r.device.neighbour is not None,
         ),
     )
@@ -180,7 +181,8 @@ def _pool_variants(
 
 def _path_of(device: Device, load: Load) -> tuple[object, ...]:
     """Give what a variant and its floor have in common: all but the device and its placement."""
-    return device.link, *device.surroundings, load.traffic, load.frame, load.both, load.asked_pps
+    around = device.host, device.beside
+    return device.link, *around, load.traffic, load.frame, load.both, load.asked_pps
 
 
 def _floor(row: Variant | TrialResult, floors: dict[tuple[object, ...], Figures]) -> Figures | None:

@@ -1,4 +1,4 @@
-"""A run over states of the host, or beside neighbours, in words: what that did to each device.
+"""A run over states of the host, placements or neighbours, in words: what each did to a device.
 
 Figures are medians over the runs of a state, of packets without void ones: the generator's own
 stalls are no matter of the device, and states that free the device's core load the generator's.
@@ -40,7 +40,7 @@ class _Change:
 
 @dataclass(frozen=True)
 class FoundOfStates:
-    """What a run over states of the host, or beside neighbours, found."""
+    """What a run over states of the host, placements or neighbours found."""
 
     sentence: str
     few: str
@@ -48,7 +48,7 @@ class FoundOfStates:
 
 
 def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
-    """Compare every state and neighbour with the first one; None where the run has only one."""
+    """Compare every state, place and neighbour with the first; None where there is only one."""
     whole = [r for r in results if r.is_whole and not r.device.is_floor]
     wanted = changes_among(r.device for r in whole)
     if not wanted:
@@ -59,7 +59,7 @@ def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
     parts = [_part([row for row in table if row[0].of == one], one, wanted) for one in wanted]
     few = [few_words(change.evidence, judged) for change, judged in table]
     said = next(filter(None, few), "")
-    of_host = not any(one.of_neighbour for one in wanted)
+    of_host = all(one.of_host for one in wanted)
     more = f"{said} (`taut trim` makes one)" if said and of_host else said
     basis = " (medians of runs)" if table else ""
     return FoundOfStates(f"{'; '.join(parts)}{basis}.", more)
@@ -103,9 +103,8 @@ def _part(table: Sequence[tuple[_Change, Judged]], of: Change, among: Sequence[C
         said = [_words(change, judged) for change, judged in table if change.device == device]
         parts.append(f"{device[0]}{_at(load, list(loads.values()))} {', '.join(said)}")
     found = "; ".join(parts) or "nothing can be compared"
-    same = of.before[0] if of.of_neighbour else of.before[1]
     is_told = all(one.words != of.words for one in among if one is not of)
-    words = of.words if is_told else f"{of.words} ({same})"
+    words = of.words if is_told else f"{of.words} ({of.rest(among)})"
     return f"{words[0].upper()}{words[1:]}: {found}"
 
 

@@ -1,16 +1,23 @@
-"""In what a device was measured: state of the host and neighbour, named where they differ."""
+"""In what a device was measured: host, placement and neighbour, named where they differ."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from taut.records.documents.load import Device
 from taut.records.documents.neighbour import IDLE_NEIGHBOUR
-from taut.records.documents.trial import AS_FOUND
+from taut.records.documents.trial import AS_FOUND, BARE
 
 Words = Callable[[Device], tuple[str, ...]]
 
-Surroundings = tuple[str, str]
-"""The state of the host, and the neighbour."""
+Surroundings = tuple[str, str, str]
+"""The state of the host, the placement, and the neighbour."""
+
+USUAL: Surroundings = (AS_FOUND, BARE, IDLE_NEIGHBOUR)
+"""What the others are set beside."""
+
+_HOST = 0
+_TOLD_FROM_LAST = (2, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -19,31 +26,48 @@ class Change:
 
     before: Surroundings
     after: Surroundings
+    axis: int
+    """Which of the surroundings differs."""
 
     @property
     def words(self) -> str:
         """What became of what: "trimmed beside as found"."""
-        changed = [axis for axis in (0, 1) if self.before[axis] != self.after[axis]]
-        old, new = (", ".join(side[axis] for axis in changed) for side in (self.before, self.after))
-        return f"{new} beside {old}"
+        return f"{self.after[self.axis]} beside {self.before[self.axis]}"
 
     @property
-    def of_neighbour(self) -> bool:
-        """Whether the neighbour is what differs."""
-        return self.before[1] != self.after[1]
+    def of_host(self) -> bool:
+        """Whether the state of the host is what differs."""
+        return self.axis == _HOST
+
+    def rest(self, among: Iterable["Change"]) -> str:
+        """What is the same on both sides, as far as others of the changes differ in it."""
+        sides = [side for one in among for side in (one.before, one.after)]
+        same = (axis for axis in range(len(USUAL)) if axis != self.axis)
+        told = (axis for axis in same if len({side[axis] for side in sides}) > 1)
+        return ", ".join(self.before[axis] for axis in told)
 
 
 def changes_among(devices: Iterable[Device]) -> list[Change]:
-    """Give what is set beside what: each neighbour beside the first, each state beside the first.
+    """Give what is set beside what: of each axis every member beside the first.
 
-    Both as one device was measured in them: the other axis is the same on both sides.
+    Both as one device was measured in them: the other axes are the same on both sides.
     """
     found = list(dict.fromkeys(device.surroundings for device in devices))
-    hosts = _first(dict.fromkeys(host for host, _ in found), AS_FOUND)
-    neighbours = _first(dict.fromkeys(beside for _, beside in found), IDLE_NEIGHBOUR)
-    pairs = [((host, neighbours[0]), (host, one)) for host in hosts for one in neighbours[1:]]
-    pairs += [((hosts[0], beside), (one, beside)) for one in hosts[1:] for beside in neighbours]
-    return [Change(a, b) for a, b in pairs if a in found and b in found]
+    axes = [
+        _first(dict.fromkeys(names), USUAL[i]) for i, names in enumerate(zip(*found, strict=True))
+    ]
+    pairs: list[Change] = []
+    for axis in _TOLD_FROM_LAST if axes else ():
+        firsts = [names[:1] if i == axis else names for i, names in enumerate(axes)]
+        for host, place, beside in product(*firsts):
+            before = (host, place, beside)
+            pairs += [Change(before, _with(before, axis, one), axis) for one in axes[axis][1:]]
+    return [one for one in pairs if one.before in found and one.after in found]
+
+
+def _with(around: Surroundings, axis: int, name: str) -> Surroundings:
+    host, place, beside = (name if i == axis else old for i, old in enumerate(around))
+    return host, place, beside
 
 
 def _first(names: Iterable[str], usual: str) -> Sequence[str]:
@@ -51,13 +75,23 @@ def _first(names: Iterable[str], usual: str) -> Sequence[str]:
 
 
 def words_among(devices: Iterable[Device]) -> Words:
-    """Give what names a device's surroundings among those of others: the axes that differ."""
+    """Give what names a device's surroundings among those of others: the axes that differ.
+
+    The instrument is measured on the host alone: where devices are placed says nothing of it.
+    """
     found = list(devices)
-    in_states = len({device.host for device in found}) > 1
-    with_neighbours = len({device.neighbour for device in found}) > 1
+    placed = {device.place for device in found if not device.is_floor}
+    differ = (
+        len({device.host for device in found}) > 1,
+        len(placed) > 1,
+        len({device.neighbour for device in found}) > 1,
+    )
 
     def words(device: Device) -> tuple[str, ...]:
-        named = ((device.host, in_states), (device.beside, with_neighbours))
-        return tuple(word for word, differs in named if differs)
+        named = zip(device.surroundings, differ, strict=True)
+        told = [name for name, differs in named if differs]
+        if device.is_floor and differ[1]:
+            told.remove(device.place)
+        return tuple(told)
 
     return words

@@ -1,6 +1,7 @@
 """What a planned run will be able to claim: said before it starts, for afterwards is too late."""
 
 from itertools import groupby
+from math import prod
 
 from taut.core.units import duration_words
 from taut.experiment.plan import Plan, Trial
@@ -38,12 +39,13 @@ def claims_note(plan: Plan) -> str | None:
     return f"{have}; repetitions = {wanted} would do, about {time}."
 
 
-def _surroundings(trial: Trial) -> tuple[str, str]:
-    return trial.host.name, "" if trial.neighbour is None else trial.neighbour.name
+def _surroundings(trial: Trial) -> tuple[str, str, str]:
+    beside = "" if trial.neighbour is None else trial.neighbour.name
+    return trial.host.name, trial.place.name, beside
 
 
-def _states(trials: list[Trial]) -> set[tuple[str, str]]:
-    """Give the surroundings there are: states of the host by neighbours."""
+def _states(trials: list[Trial]) -> set[tuple[str, str, str]]:
+    """Give the surroundings there are: states of the host by placements by neighbours."""
     return {_surroundings(trial) for trial in trials}
 
 
@@ -55,7 +57,7 @@ def _n_repetitions(trials: list[Trial]) -> dict[tuple[str, ...], int]:
     """Count them for each device under a load in its surroundings."""
 
     def variant(trial: Trial) -> tuple[str, ...]:
-        return (*_load(trial), trial.device.name, trial.device.placement, *_surroundings(trial))
+        return (*_load(trial), trial.device.name, *_surroundings(trial))
 
     return {
         key: len({trial.repetition for trial in of})
@@ -68,8 +70,9 @@ def _n_figures(trials: list[Trial]) -> int:
     devices = {(*_load(trial), trial.device.name) for trial in trials}
     states = _states(trials)
     if len(states) > 1:
-        hosts, neighbours = (len({state[axis] for state in states}) for axis in (0, 1))
-        return 2 * len(devices) * (hosts * (neighbours - 1) + (hosts - 1) * neighbours)
+        sizes = [len(set(names)) for names in zip(*states, strict=True)]
+        pairs = sum((size - 1) * prod(sizes) // size for size in sizes)
+        return 2 * len(devices) * pairs
     loads = {device[:3] for device in devices}
     most = max(sum(device[:3] == load for device in devices) for load in loads)
     return most * (most - 1) // 2

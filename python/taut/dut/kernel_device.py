@@ -16,9 +16,8 @@ from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions, RunningHop
 from taut.host.situation import Waiting
 from taut.records.documents.json_form import JsonObject
-from taut.records.documents.trial import DutStats, PortCounters
+from taut.records.documents.trial import BARE, DutStats, PortCounters
 from taut.testbed import netlink, softirq
-from taut.testbed.placement import BARE
 
 
 class KernelOptions(DriverOptions):

@@ -127,8 +127,8 @@ from taut.host.check import Profile
 from taut.host.checks import CHECKS
 from taut.host.state import HostState
 from taut.records.documents.load import LOOPBACK
+from taut.records.documents.trial import BARE
 from taut.testbed.links import LINKS
-from taut.testbed.placement import BARE
 
 IMIX = ((64, 7), (570, 4), (1518, 1))
 """Simple IMIX: length and share (dataplane/traffic/frame_mix.c sends it)."""

@@ -9,8 +9,8 @@ from pydantic import Field, ValidationError, ValidationInfo, model_validator
 
 from taut.experiment.fields import Model, Name
 from taut.experiment.words import did_you_mean, explain
-from taut.records.documents.trial import Placed
-from taut.testbed.placement import BARE, PlacementKind, PlacementOptions
+from taut.records.documents.trial import BARE, Placed
+from taut.testbed.placement import PlacementKind, PlacementOptions
 from taut.testbed.placements import PLACEMENTS
 
 if TYPE_CHECKING:

@@ -15,13 +15,11 @@ from taut.analysis.distribution import add_equal, select_metric
 from taut.analysis.load import LoadKey, load_of, load_words, rows_of
 from taut.analysis.pairing import AnalysedRun
 from taut.analysis.results import read_distribution
-from taut.analysis.surroundings import words_among
+from taut.analysis.surroundings import USUAL, words_among
 from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
-from taut.records.documents.neighbour import IDLE_NEIGHBOUR
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.search import SearchOfDevice
-from taut.records.documents.trial import AS_FOUND
 from taut.report.palette import colour_devices, shade
 from taut.report.run_names import run_names
 
@@ -167,8 +165,7 @@ def make_scenes(
 def _colours(devices: Sequence[Device]) -> dict[str, str]:
     own = colour_devices({d.name: d.is_floor for d in devices})
     around = dict.fromkeys(d.row.device.surroundings for d in devices)
-    usual = (AS_FOUND, IDLE_NEIGHBOUR)
-    measured = sorted(around, key=lambda one: [a != b for a, b in zip(one, usual, strict=True)])
+    measured = sorted(around, key=lambda one: [a != b for a, b in zip(one, USUAL, strict=True)])
     return {d.label: shade(own[d.name], measured.index(d.row.device.surroundings)) for d in devices}
 
 
@@ -208,10 +205,7 @@ def _label(row: Variant, ambiguous: bool) -> str:
     name, device = row.called, row.device
     if not ambiguous:
         return name
-    where = (
-        device.link if device.placement in (None, "bare") else f"{device.link}, {device.placement}"
-    )
-    return f"{name} ({where})"
+    return f"{name} ({device.link})"
 
 
 def _has_packets(device: Device) -> bool:

@@ -15,11 +15,11 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from taut.core.cpus import CpuSet
+from taut.records.documents.trial import BARE
 from taut.testbed.program import Place
 from taut.testbed.scope import RunScope
 
-BARE = "bare"
-"""The null member: on the host itself."""
+__all__ = ["BARE", "PlacementKind", "PlacementOptions", "Tenant"]
 
 
 class PlacementOptions(BaseModel):

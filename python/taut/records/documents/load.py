@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from taut.records.documents.json_field import LEFT_OUT
 from taut.records.documents.neighbour import IDLE_NEIGHBOUR
-from taut.records.documents.trial import AS_FOUND, Scalar
+from taut.records.documents.trial import AS_FOUND, BARE, Scalar
 
 LOOPBACK = "loopback"
 """The driver without a device: the instrument's floor."""
@@ -47,20 +47,26 @@ class Device:
     """The name of the neighbour it had; None: nobody."""
 
     @property
+    def place(self) -> str:
+        """The name of its placement: `bare` is the host itself."""
+        return self.placement or BARE
+
+    @property
     def beside(self) -> str:
         """The neighbour it had, in words: `idle` is nobody."""
         return self.neighbour or IDLE_NEIGHBOUR
 
     @property
-    def surroundings(self) -> tuple[str, str]:
-        """The state of the host, and the neighbour."""
-        return self.host, self.beside
+    def surroundings(self) -> tuple[str, str, str]:
+        """The state of the host, the placement, and the neighbour."""
+        return self.host, self.place, self.beside
 
     @property
     def unusual(self) -> str:
         """What of its surroundings is not as found, as the end of a name: ", trimmed, cache"."""
         host = "" if self.host == AS_FOUND else f", {self.host}"
-        return host if self.neighbour is None else f"{host}, {self.neighbour}"
+        place = "" if self.place == BARE else f", {self.place}"
+        return f"{host}{place}" if self.neighbour is None else f"{host}{place}, {self.neighbour}"
 
     @property
     def is_floor(self) -> bool:

@@ -19,6 +19,9 @@ TRIAL_FILE = "trial.json"
 AS_FOUND = "as found"
 """Names the state of a host that taut did not change; trials without a state have it, too."""
 
+BARE = "bare"
+"""Names the placement that is the host itself; trials that name none have it, too."""
+
 CHANGES_NOTHING = "changes nothing here, it is measured as found"
 """Of a state of the host, in a warning of the manifest: its trials differ from those as found by
 chance alone."""

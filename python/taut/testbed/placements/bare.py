@@ -2,7 +2,8 @@
 
 from contextlib import AbstractContextManager, nullcontext
 
-from taut.testbed.placement import BARE, PlacementOptions, Tenant
+from taut.records.documents.trial import BARE
+from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.scope import RunScope
 
 
