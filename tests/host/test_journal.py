@@ -19,6 +19,8 @@ from taut.host.settings import (
     IrqPlacement,
     PlacedFile,
     PlacedFolder,
+    ResctrlGroup,
+    ResctrlSchemata,
     SwapArea,
     SystemdUnit,
     ThreadAffinity,
@@ -36,6 +38,8 @@ SETTINGS: tuple[Setting, ...] = (
     IrqPlacement(24),
     PlacedFile("/etc/taut.conf"),
     PlacedFolder("/etc/taut"),
+    ResctrlGroup("taut"),
+    ResctrlSchemata(),
     SwapArea("/dev/sda2"),
     SystemdUnit("irqbalance.service"),
     ThreadAffinity(50, "kswapd0", 99),
@@ -49,7 +53,7 @@ def record(setting: Setting, old: str | None) -> tuple[str, Kept, str, tuple[Kep
 
 def test_every_kind_of_setting_comes_back_from_the_journal(tmp_path: Path) -> None:
     journal = Journal(tree(tmp_path, FILES))
-    assert {setting.kind for setting in SETTINGS} >= set(KINDS) - {"resctrl-group"}
+    assert {setting.kind for setting in SETTINGS} >= set(KINDS)
 
     with journal.locked():
         entries = journal.begin([record(setting, "old\n") for setting in SETTINGS])

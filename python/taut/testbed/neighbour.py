@@ -28,6 +28,10 @@ _WORK_FILE = "neighbour.yaml"
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 20.0
 _POLL_S = 0.05
+_BEGUN_NS = 1_000_000
+"""Processor time in which a worker has begun with its work."""
+_LEAST_SHARE = 0.001
+"""Of a core; one that waits for its disk most of the time took a thirtieth."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class RunningNeighbour:
     def wait_busy(self) -> None:
         """Wait until each worker could have begun; TrialError: it ended, or got no time."""
         n_workers = len(self._asked.kind.stressors) * self._asked.n_workers * len(self._asked.cores)
-        least_ns = n_workers * self._session.tick_ns
+        least_ns = n_workers * _BEGUN_NS
         until = time.monotonic() + _START_TIMEOUT_S
         while self._session.n_processes() <= n_workers or self._session.cpu_ns() < least_ns:
             if not self.alive():
@@ -134,8 +138,12 @@ class RunningNeighbour:
         if not self.alive():
             raise self.died()
         ended = self._read()
-        if ended.cpu_ns <= self._began.cpu_ns:
-            raise self._failed("took no time of its cores while packets were sent")
+        worked_ns, elapsed_ns = ended.cpu_ns - self._began.cpu_ns, ended.at_ns - self._began.at_ns
+        if worked_ns < _LEAST_SHARE * elapsed_ns:
+            raise self._failed(
+                f"took {worked_ns / 1e6:.3g} ms of its cores in {elapsed_ns / 1e9:.1f} s; does a "
+                "thread of real-time priority run there?"
+            )
         self._program.stop(signal.SIGINT, _STOP_TIMEOUT_S)
         with suppress(OSError):
             shutil.copy(self._work, self._program.log.parent / _WORK_FILE)
@@ -145,8 +153,8 @@ class RunningNeighbour:
             cores=self._asked.cores,
             n_workers=self._asked.n_workers,
             program=_version(),
-            elapsed_ns=ended.at_ns - self._began.at_ns,
-            cpu_ns=ended.cpu_ns - self._began.cpu_ns,
+            elapsed_ns=elapsed_ns,
+            cpu_ns=worked_ns,
             written_bytes=ended.written_bytes - self._began.written_bytes,
             work=read_work(self._work),
         )

@@ -19,7 +19,6 @@ class Session:
 
     def __init__(self, leader: int) -> None:
         self._leader = leader
-        self.tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
     def pids(self) -> list[int]:
         """Give those that are alive."""
@@ -31,9 +30,15 @@ class Session:
 
     def cpu_ns(self) -> int:
         """Give the processor time they took so far, with that of children they waited for."""
-        # Fields 14 to 17 of proc(5): utime, stime, cutime, cstime.
-        times = (sum(map(int, fields[11:15])) for fields in self._stats().values())
-        return sum(times) * self.tick_ns
+        tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        total = 0
+        for pid, fields in self._stats().items():
+            # Fields 14 to 17 of proc(5): utime, stime, cutime, cstime, all in ticks.
+            utime, stime, cutime, cstime = map(int, fields[11:15])
+            exact = _ran_ns(pid)
+            total += (utime + stime) * tick_ns if exact is None else exact
+            total += (cutime + cstime) * tick_ns
+        return total
 
     def written_bytes(self) -> int:
         """Give the bytes they sent to disks so far, of those that are alive."""
@@ -71,3 +76,14 @@ class Session:
             if int(fields[3]) == self._leader and fields[0] not in {"Z", "X"}:
                 found[int(entry.name)] = fields
         return found
+
+
+def _ran_ns(pid: int) -> int | None:
+    """Give the time all threads of a process ran, to the nanosecond; None: not told here."""
+    try:
+        threads = [*(_PROC / str(pid) / "task").iterdir()]
+        return sum(
+            int((one / "schedstat").read_text(encoding="ascii").split()[0]) for one in threads
+        )
+    except (OSError, ValueError, IndexError):
+        return None  # it has ended, or the kernel keeps no such account

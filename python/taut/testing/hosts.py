@@ -31,6 +31,7 @@ BARE_METAL = Machine(
 HOLDER = 4711
 """Process that holds a latency."""
 # Of version 2, and of version 1.
+_RESCTRL = "/sys/fs/resctrl"
 _CGROUP_FILES: tuple[dict[str, str], dict[str, str]] = (
     {"cgroup.procs": "", "cpuset.cpus": "\n", "cpuset.cpus.partition": "member\n"},
     {
@@ -59,11 +60,17 @@ class TreeWriter(Writer):
         if path.startswith("/sys/fs/cgroup/"):
             for name, text in _CGROUP_FILES[path.startswith("/sys/fs/cgroup/cpuset/")].items():
                 put(self.host.root, f"{path}/{name}", text)
+        if path.startswith(f"{_RESCTRL}/"):
+            put(self.host.root, f"{path}/cpus_list", "\n")
+            everything = self.host.read_exactly(f"{_RESCTRL}/schemata") or ""
+            put(self.host.root, f"{path}/schemata", everything)
 
     def remove_folder(self, path: str) -> None:
         """The files of a control group do not keep it."""
         self._refuse(path)
-        if path.startswith("/sys/fs/cgroup/"):
+        if path.startswith(f"{_RESCTRL}/"):
+            self._regroup(self.host.cores(f"{path}/cpus_list"), ())
+        if path.startswith(("/sys/fs/cgroup/", f"{_RESCTRL}/")):
             for file in self._at(path).iterdir():
                 file.unlink()
         super().remove_folder(path)
@@ -87,8 +94,12 @@ class TreeWriter(Writer):
         before = self.host.read_exactly(path)
         if path.endswith("/cgroup.subtree_control"):
             text = _controllers(before or "", text)
+        if path.startswith(_RESCTRL) and path.endswith("/schemata"):
+            text = _schemata(before or "", text)
         super()._write(path, "", 0o1001)  # O_WRONLY | O_TRUNC
         super().write_file(path, _in_form(before or "", text))
+        if path.startswith(f"{_RESCTRL}/") and path.endswith("/cpus_list"):
+            self._regroup((), parse_cpu_list(text))
         self._also(path, text)
 
     def set_affinity(self, thread: int, cores: CpuSet) -> None:
@@ -140,6 +151,12 @@ class TreeWriter(Writer):
         stays = len(serving) == 1 and serving[0] in cores
         for other in ("effective_affinity", "effective_affinity_list"):
             self._show(f"{folder}/{other}", serving if stays else cores[:1])
+
+    def _regroup(self, back: CpuSet, away: CpuSet) -> None:
+        """A core is in one group of resctrl alone; without one of its own, in the default one."""
+        rest = f"{_RESCTRL}/cpus_list"
+        left = {*self.host.cores(rest), *back} - {*away}
+        self._at(rest).write_text(f"{format_cpu_list(left)}\n")
 
     def _show(self, path: str, cores: CpuSet) -> None:
         before = self.host.read_exactly(path)
@@ -211,6 +228,20 @@ def remedied(
     for setting, old in reversed(olds):
         setting.write(hand, old)
     assert snapshot(root) == before
+
+
+def _schemata(before: str, line: str) -> str:
+    """Put values of one resource into those there are, padded as the kernel shows them."""
+    resource, _, values = line.strip().partition(":")
+    new = dict(value.split("=") for value in values.split(";"))
+    lines = []
+    for shown in before.splitlines():
+        name, _, old = shown.strip().partition(":")
+        merged = dict(value.split("=") for value in old.split(";")) | (
+            new if name == resource else {}
+        )
+        lines.append(f"{name:>6}:" + ";".join(f"{at}={value}" for at, value in merged.items()))
+    return "\n".join(lines) + "\n"
 
 
 def _controllers(before: str, text: str) -> str:

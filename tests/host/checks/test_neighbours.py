@@ -42,6 +42,32 @@ def groups(poll: str = "L3:0=00f;1=00f", rest: str = "L3:0=3f0;1=3f0") -> dict[s
     }
 
 
+INFO_SHARED = f"{RESCTRL}/info/L3/shareable_bits"
+UNGROUPED = {
+    f"{RESCTRL}/schemata": "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n",
+    f"{RESCTRL}/cpus_list": "0-3\n",
+    f"{RESCTRL}/info/L3/cbm_mask": "7ff\n",
+    f"{RESCTRL}/info/L3/min_cbm_bits": "2\n",
+    f"{RESCTRL}/info/MB/min_bandwidth": "10\n",
+    f"{RESCTRL}/info/MB/bandwidth_gran": "10\n",
+    INFO_SHARED: "600\n",
+    "/sys/devices/system/cpu/cpu2/cache/index3/id": "0\n",
+    "/sys/devices/system/cpu/cpu3/cache/index3/id": "1\n",
+}
+
+INFO_SHARED = f"{RESCTRL}/info/L3/shareable_bits"
+UNGROUPED = {
+    f"{RESCTRL}/schemata": "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n",
+    f"{RESCTRL}/cpus_list": "0-3\n",
+    f"{RESCTRL}/info/L3/cbm_mask": "7ff\n",
+    f"{RESCTRL}/info/L3/min_cbm_bits": "2\n",
+    f"{RESCTRL}/info/MB/min_bandwidth": "10\n",
+    f"{RESCTRL}/info/MB/bandwidth_gran": "10\n",
+    INFO_SHARED: "600\n",
+    "/sys/devices/system/cpu/cpu2/cache/index3/id": "0\n",
+    "/sys/devices/system/cpu/cpu3/cache/index3/id": "1\n",
+}
+
 ROWS = (
     good("R24", POLLER | ELSEWHERE | KERNEL_ONES, "none of 3 threads may run on 2-3"),
     bad(
@@ -105,6 +131,34 @@ ROWS = (
     # Code and data count together.
     bad("R25", groups(poll="L3CODE:0=00f;1=00f\nL3DATA:0=01f;1=00f"), on=CAN, cores=(2,)),
     bad("R25", {f"{RESCTRL}/schemata": "L3:0=7ff\n"}, "core 2: in the default group", on=CAN),
+    bad(
+        "R25",
+        UNGROUPED,
+        "core 2: in the default group, with everything else",
+        on=CAN,
+        remedies="now now-2",
+        does=("ways f of the L3", "L3:0=f;1=f", "L3:0=7f0;1=7f0", "MB:0=50;1=50"),
+        mends=True,
+    ),
+    # Devices fill the lowest ways: nothing below is left to give.
+    bad("R25", UNGROUPED | {INFO_SHARED: "3\n"}, on=CAN, remedies="now-2"),
+    bad("R25", UNGROUPED | {f"{RESCTRL}/schemata": "L2:0=ff\nL3:0=7ff;1=7ff\n"}, remedies="now"),
+    # Somebody has made groups: their sizes are theirs.
+    bad("R25", UNGROUPED | {f"{RESCTRL}/db/cpus_list": "0\n"}, on=CAN, remedies="by-hand"),
+    bad(
+        "R25",
+        UNGROUPED,
+        "core 2: in the default group, with everything else",
+        on=CAN,
+        remedies="now now-2",
+        does=("ways f of the L3", "L3:0=f;1=f", "L3:0=7f0;1=7f0", "MB:0=50;1=50"),
+        mends=True,
+    ),
+    # Devices fill the lowest ways: nothing below is left to give.
+    bad("R25", UNGROUPED | {INFO_SHARED: "3\n"}, on=CAN, remedies="now-2"),
+    bad("R25", UNGROUPED | {f"{RESCTRL}/schemata": "L2:0=ff\nL3:0=7ff;1=7ff\n"}, remedies="now"),
+    # Somebody has made groups: their sizes are theirs.
+    bad("R25", UNGROUPED | {f"{RESCTRL}/db/cpus_list": "0\n"}, on=CAN, remedies="by-hand"),
     bad("R25", {}, on=CAN, remedies="by-hand", does=("echo 2-3 > /sys/fs/resctrl/poll/cpus_list",)),
     bad("R25", {}, on=replace(CAN, role=Role.KVM_GUEST), does=("on the host: mount",)),
     unseen("R25", {}, on=GUEST),

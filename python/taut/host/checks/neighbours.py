@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
+from taut.host.checks._resctrl import group_poll_cores
 from taut.host.checks._threads import move_off
 from taut.host.situation import Role
 from taut.host.table import (
@@ -191,7 +192,7 @@ def cache_ways(see: View) -> Finding:
 
 
 def allot_ways(see: View) -> Iterable[Remedy]:
-    """Say what to type: mounting resctrl and sizing groups is for who knows the neighbours."""
+    """Make a group where nobody has; mounting resctrl, and groups of others, are theirs to size."""
     steps = (
         f"mount -t resctrl resctrl {_RESCTRL}; mkdir {_RESCTRL}/poll; "
         f"echo {format_cpu_list(see.cores) or 'CORES'} > {_RESCTRL}/poll/cpus_list; "
@@ -200,6 +201,9 @@ def allot_ways(see: View) -> Iterable[Remedy]:
     )
     if see.role in (Role.KVM_GUEST, Role.CONTAINER):
         return (on_the_host(steps),)
+    groups = [name for name in see.names(_RESCTRL) if see.is_there(f"{_RESCTRL}/{name}/cpus_list")]
+    if not groups and see.can_split and (made := list(group_poll_cores(see))):
+        return made
     cost = "fewer ways for everything else"
     return (by_hand("give the poll cores ways of the L3", steps, profile=EXTREME, cost=cost),)
 

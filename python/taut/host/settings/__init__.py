@@ -10,6 +10,7 @@ from taut.host.settings.held_latency import HeldLatency
 from taut.host.settings.irq_placement import IrqPlacement
 from taut.host.settings.placed_file import PlacedFile
 from taut.host.settings.placed_folder import PlacedFolder
+from taut.host.settings.resctrl import ResctrlGroup, ResctrlSchemata
 from taut.host.settings.swap import SwapArea
 from taut.host.settings.systemd_unit import SystemdUnit
 from taut.host.settings.thread_affinity import ThreadAffinity
@@ -26,6 +27,8 @@ KINDS: dict[str, type[Any]] = {
         IrqPlacement,
         PlacedFile,
         PlacedFolder,
+        ResctrlGroup,
+        ResctrlSchemata,
         SwapArea,
         SystemdUnit,
         ThreadAffinity,
@@ -43,6 +46,8 @@ __all__ = [
     "IrqPlacement",
     "PlacedFile",
     "PlacedFolder",
+    "ResctrlGroup",
+    "ResctrlSchemata",
     "Setting",
     "SwapArea",
     "SystemdUnit",
