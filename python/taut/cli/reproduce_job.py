@@ -28,6 +28,7 @@ from taut.records.rundir import RunDirectory
 from taut.report.paragraph import print_note
 from taut.reproduce import EXPERIMENTS
 from taut.reproduce.experiment import PublishedExperiment
+from taut.testbed.placements import PLACEMENTS
 
 
 def find_experiment(name: str) -> PublishedExperiment:
@@ -87,12 +88,16 @@ def match_captures(experiment: PublishedExperiment, folder: Path, out: Path) -> 
 
 
 def left_out(experiment: PublishedExperiment, host: Host) -> dict[str, str]:
-    """Say which optional devices and states of the host this machine cannot have, and why."""
+    """Say which optional devices, places and states this machine cannot have, and why."""
     found = {}
     for device, driver in experiment.optional_devices().items():
         reason = DRIVERS[driver].missing(DRIVERS[driver].options_type())
         if reason is not None:
             found[device] = reason
+    for place, kind in experiment.optional_places().items():
+        reason = PLACEMENTS[kind].missing(PLACEMENTS[kind].options_type())
+        if reason is not None:
+            found[place] = reason
     if os.geteuid() != 0:
         return found | dict.fromkeys(experiment.states, "changing the host needs root; run as root")
     for state, remedy in experiment.depths.items():

@@ -71,6 +71,10 @@ class PublishedExperiment(Protocol):
         """Those of its states that are no more than one remedy, which may find nothing to do."""
         return {}
 
+    def optional_places(self) -> Mapping[str, str]:
+        """Give placements that may be missing, and the kind of each."""
+        return {}
+
     def optional_devices(self) -> Mapping[str, str]:
         """Give devices that may be missing, and the driver of each."""
         return {}

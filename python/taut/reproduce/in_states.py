@@ -5,7 +5,7 @@ from pathlib import Path
 
 from taut.records.documents.figures import NO_FIGURES, Figures
 from taut.records.documents.results import WITHOUT_VOID, Variant
-from taut.records.documents.trial import AS_FOUND
+from taut.records.documents.trial import AS_FOUND, BARE
 from taut.reproduce.experiment import DID_IT, Section, Variants
 
 TRIMMED = "trimmed"
@@ -53,12 +53,19 @@ def device_table(
 
 
 def find_row(
-    variants: Variants, device: str, state: str, *, frame: str = "64", pps: float | None = None
+    variants: Variants,
+    device: str,
+    state: str,
+    *,
+    frame: str = "64",
+    pps: float | None = None,
+    place: str = BARE,
 ) -> Variant | None:
     """Find a device under a load; None where it was not measured or nothing came back."""
     for row in variants:
         of_load = row.load.frame == frame and pps in (None, row.load.asked_pps)
-        if row.device.dut == device and row.device.host == state and of_load and row.latency.n:
+        here = row.device.dut == device and (row.device.host, row.device.place) == (state, place)
+        if here and of_load and row.latency.n:
             return row
     return None
 

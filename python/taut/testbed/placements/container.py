@@ -10,44 +10,38 @@ from bare is the container. Hugepages are memory without a name, which needs no 
 
 import os
 import shutil
-import signal
-import subprocess
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, cast
 
 from pydantic import Field
 
 from taut.core.cpus import format_cpu_list
-from taut.core.errors import TrialError
-from taut.testbed.control_groups import group_name, remove_groups
+from taut.testbed.control_groups import group_name
 from taut.testbed.netlink import NETNS_FOLDER
-from taut.testbed.oci_bundle import Bundle, write_bundle
+from taut.testbed.oci_bundle import Bundle
+from taut.testbed.oci_runtime import (
+    PATH,
+    RUNTIMES,
+    cannot_run,
+    contained,
+    find_runtime,
+    version_of,
+)
 from taut.testbed.placement import PlacementOptions, Tenant
-from taut.testbed.process import pass_nice_on, popen
 from taut.testbed.program import Child, Program
 from taut.testbed.scope import RunScope
-
-RUNTIMES = ("runc", "crun")
-"""Those that are known to work, the first choice first: crun 1.8 takes no mix of cgroup 1 and 2."""
 
 CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "memif": (),
     "virtio": (),
     "veth": ("CAP_NET_RAW", "CAP_NET_ADMIN"),
-    "xdp": ("CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"),
+    "xdp": ("CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_SYS_ADMIN", "CAP_IPC_LOCK"),
 }
 """By link, as few as its port works with: shared memory needs none, AF_PACKET raw sockets and the
-interface's flags, AF_XDP programs and maps as well."""
-
-_START_S = 20.0
-_LEAVE_S = 10.0
-_POLL_S = 0.005
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+interface's flags, AF_XDP also locked memory and, to find its program by number, CAP_SYS_ADMIN:
+CAP_BPF and CAP_PERFMON are not enough (bpf(2), BPF_PROG_GET_FD_BY_ID)."""
 
 
 class ContainerOptions(PlacementOptions):
@@ -97,7 +91,8 @@ class ContainerPlacement:
     def missing(self, options: PlacementOptions) -> str | None:
         """A runtime, user namespaces where taut is not root, or what the options name."""
         asked = cast(ContainerOptions, options)
-        if find_runtime(asked) is None:
+        runtime = find_runtime(asked.runtime)
+        if runtime is None:
             wanted = asked.runtime or " or ".join(RUNTIMES)
             return f"no {wanted} on PATH; install the package {asked.runtime or RUNTIMES[0]}"
         if os.geteuid() != 0 and not _has_user_namespaces():
@@ -110,11 +105,11 @@ class ContainerPlacement:
                 return f"{path}: no such file or folder; correct root and mounts of its options"
         if asked.root is not None and not asked.root.is_dir():
             return f"{asked.root}: no folder; unpack the image there"
-        return None
+        return cannot_run(runtime)
 
     def version(self, options: PlacementOptions) -> str | None:
         """The runtime's own words: `runc version 1.1.5`."""
-        runtime = find_runtime(cast(ContainerOptions, options))
+        runtime = find_runtime(cast(ContainerOptions, options).runtime)
         return None if runtime is None else version_of(runtime)
 
     @contextmanager
@@ -133,6 +128,7 @@ class Containers:
         self._tenant = tenant
         self._scope = scope
         self._n_started = 0
+        self._runtime = str(find_runtime(options.runtime))
         own = options.capabilities
         self._capabilities = CAPABILITIES[tenant.link] if own is None else own
         self.notes = [*self._describe()]
@@ -142,35 +138,10 @@ class Containers:
         """Run it in a container on its cores."""
         self._n_started += 1
         name = group_name(self._scope.id, f"c{self._n_started}")
-        folder = self._scope.folder / f"c{self._n_started}"
-        write_bundle(folder, self._bundle(program, name))
-        pid_file = folder / "pid"
-        runtime = find_runtime(self._options)
-        # The runtime itself, which only waits, stays on taut's core, and in its namespaces.
-        outside = replace(
-            program,
-            argv=[
-                str(runtime),
-                *("--root", str(self._scope.folder / "containers")),
-                *("run", "--bundle", str(folder), "--pid-file", str(pid_file), name),
-            ],
-            cores=(),
-            netns=None,
-            environment={},
-            line_buffered=False,
-            working_folder=None,
-        )
-        process = popen(outside, self._scope)
-        contained = None
-        try:
-            contained = Contained(program, process, _wait_for_pid(program, process, pid_file))
-            pass_nice_on(contained.pid)
-            self._join_partition(program, contained.pid)
-            yield contained
-        finally:
-            _end(contained, process)
-            remove_groups(name)
-            shutil.rmtree(folder, ignore_errors=True)
+        bundle = self._bundle(program, name)
+        with contained(program, bundle, self._runtime, name, self._scope) as started:
+            self._join_partition(program, started.pid)
+            yield started
 
     def _bundle(self, program: Program, name: str) -> Bundle:
         tenant = self._tenant
@@ -185,7 +156,7 @@ class Containers:
         is_set_apart = any(core in self._scope.join for core in program.cores)
         return Bundle(
             argv=[*_wrapping(program, self._options.root), *argv],
-            environment={"PATH": _PATH, **program.environment, **self._scope.environment},
+            environment={"PATH": PATH, **program.environment, **self._scope.environment},
             root=self._options.root,
             read=read,
             written=[self._scope.folder, tenant.log_dir, *([] if folder is None else [folder])],
@@ -204,7 +175,7 @@ class Containers:
 
     def _describe(self) -> Iterator[str]:
         rights = ", ".join(self._capabilities) or "none"
-        yield f"container by {version_of(str(find_runtime(self._options)))}; capabilities: {rights}"
+        yield f"container by {version_of(self._runtime)}; capabilities: {rights}"
         cores = sorted({*self._tenant.cores, *self._tenant.housekeeping})
         if os.geteuid() == 0:
             yield f"cpuset {format_cpu_list(cores)}, of which the device polls on its own"
@@ -213,59 +184,6 @@ class Containers:
                 "rootless: no control group of its own, so its cores are an affinity, which it may "
                 "change; root gives it a cpuset"
             )
-
-
-class Contained(Child):
-    """A program in a container; what taut started is the runtime, which waits for it."""
-
-    def __init__(self, program: Program, runtime: subprocess.Popen[bytes], pid: int) -> None:
-        super().__init__(program.name, runtime, program.log)
-        self._pid = pid
-        with suppress(ProcessLookupError):
-            self._handle: int | None = None
-            self._handle = os.pidfd_open(pid)
-
-    @property
-    def pid(self) -> int:
-        """The program's process id on the host."""
-        return self._pid
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal to the program.
-
-        The kernel gives the first process of a PID namespace none that it does not handle: what
-        would end the program on the host ends it here.
-        """
-        if self._handle is None:
-            return
-        ends = number in (signal.SIGINT, signal.SIGTERM) and not _handles(self._pid, number)
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL if ends else number)
-
-    def close(self) -> None:
-        """Kill it if it still runs."""
-        super().close()
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
-
-    def _read_status(self, status: int | None) -> int | None:
-        """Runtimes give 128 and the signal's number where one ended the program."""
-        killed = status is not None and status > 128 and status - 128 in set(signal.Signals)
-        return 128 - status if killed and status is not None else status
-
-
-def find_runtime(options: ContainerOptions) -> str | None:
-    """Give the path of the runtime that is asked for, or of the first there is."""
-    names = RUNTIMES if options.runtime is None else (options.runtime,)
-    return next(filter(None, map(shutil.which, names)), None)
-
-
-@cache
-def version_of(runtime: str) -> str:
-    """Give the first line of what it says of its version."""
-    done = subprocess.run([runtime, "--version"], capture_output=True, text=True, check=False)
-    return next(iter(done.stdout.splitlines()), "unknown")
 
 
 def _wrapping(program: Program, root: Path | None) -> list[str]:
@@ -289,38 +207,6 @@ def _located(program: str) -> tuple[Path, bool]:
     """Give a program's path on the host, and whether it lies outside of what containers have."""
     path = Path(shutil.which(program) or program).resolve()
     return path, path.is_file() and not path.is_relative_to("/usr")
-
-
-def _wait_for_pid(program: Program, process: subprocess.Popen[bytes], pid_file: Path) -> int:
-    """Give the program's process id once the runtime has started it."""
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        has_ended = process.poll() is not None
-        with suppress(OSError, ValueError):
-            return int(pid_file.read_text())
-        if has_ended:
-            break
-        time.sleep(_POLL_S)
-    tail = Child(program.name, process, program.log).tail()
-    raise TrialError(f"{program.name}: its container did not start", tail)
-
-
-def _end(contained: Contained | None, process: subprocess.Popen[bytes]) -> None:
-    if contained is not None:
-        contained.close()
-    elif process.poll() is None:
-        process.kill()
-        process.wait()
-
-
-def _handles(pid: int, number: signal.Signals) -> bool:
-    """Whether a process has a handler for a signal."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
-    caught = next((line for line in status.splitlines() if line.startswith("SigCgt:")), "SigCgt: 0")
-    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
 def _has_user_namespaces() -> bool:

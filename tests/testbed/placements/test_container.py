@@ -1,0 +1,241 @@
+"""A device's programs in containers: real ones, where this machine can make some."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from taut.core.errors import TrialError
+from taut.testbed import cleanup
+from taut.testbed.control_groups import find_groups
+from taut.testbed.owner import process_start_time
+from taut.testbed.placement import Tenant
+from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
+from taut.testbed.process import child
+from taut.testbed.program import Program
+from taut.testbed.scope import RunScope
+from waiting import wait_for
+
+KIND = ContainerPlacement()
+CANNOT = KIND.missing(ContainerOptions())
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="control groups need root"),
+    pytest.mark.skipif(CANNOT is not None, reason=str(CANNOT)),
+]
+RIGHTS = ("grep", "-E", "^(Cap(Prm|Eff|Bnd)|NoNewPrivs|Cpus_allowed_list)", "/proc/self/status")
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Iterator[RunScope]:
+    with RunScope(tmp_path / "base") as scope:
+        yield scope
+    assert find_groups(f"taut-{scope.id}-*") == []
+
+
+def tenant_in(folder: Path, link: str = "memif") -> Tenant:
+    return Tenant("command", link, cores=(0,), housekeeping=(), files=(), log_dir=folder)
+
+
+def said_in(
+    scope: RunScope, folder: Path, *argv: str, options: ContainerOptions, link: str = "memif"
+) -> list[str]:
+    """Give what a program prints in a container, once it has ended."""
+    (folder / "logs").mkdir()
+    tenant = tenant_in(folder / "logs", link)
+    with KIND.entered(options, tenant, scope) as place, scope.at(place):
+        words = ["sh", "-c", '"$@"; echo end; exec sleep 100', "sh", *argv]
+        log = folder / "logs" / "x.log"
+        with child("x", words, scope=scope, log=log, cores=[0]) as process:
+            process.wait_ready("^end$")
+        return process.tail()[:-1]
+
+
+def test_it_has_no_rights_over_shared_memory_and_is_held_to_its_core(
+    scope: RunScope, tmp_path: Path
+) -> None:
+    said = said_in(scope, tmp_path, *RIGHTS, options=ContainerOptions())
+
+    found = dict(line.split(":\t") for line in said)
+    assert {int(found[f"Cap{of}"], 16) for of in ("Prm", "Eff", "Bnd")} == {0}
+    assert found["NoNewPrivs"] == "1"
+    assert found["Cpus_allowed_list"] == "0"
+
+
+def test_over_a_kernel_link_it_has_the_rights_that_are_listed(
+    scope: RunScope, tmp_path: Path
+) -> None:
+    said = said_in(scope, tmp_path, *RIGHTS, options=ContainerOptions(), link="veth")
+
+    found = dict(line.split(":\t") for line in said)
+    net_admin, net_raw = 12, 13  # capabilities(7)
+    assert int(found["CapEff"], 16) == 1 << net_admin | 1 << net_raw
+    with KIND.entered(ContainerOptions(), tenant_in(tmp_path, "veth"), scope) as place:
+        assert "capabilities: CAP_NET_RAW, CAP_NET_ADMIN" in place.notes[0]
+
+
+def test_it_sees_its_own_folders_and_nothing_of_others(scope: RunScope, tmp_path: Path) -> None:
+    secret, told = tmp_path / "secret", tmp_path / "told"
+    for path in (secret, told):
+        path.write_text("x")
+
+    look = f"for p in {secret} {told} /usr/lib /root; do test -e $p && echo $p; done; true"
+    said = said_in(scope, tmp_path, "sh", "-c", look, options=ContainerOptions(mounts=(told,)))
+
+    assert said == [str(told), "/usr/lib"]
+
+
+def test_its_process_is_the_hosts_to_watch_and_to_stop(scope: RunScope, tmp_path: Path) -> None:
+    code = "trap 'echo bye; exit 3' INT; echo on; while :; do sleep 0.1; done"
+    with (
+        KIND.entered(ContainerOptions(), tenant_in(tmp_path), scope) as place,
+        scope.at(place),
+        child("x", ["sh", "-c", code], scope=scope, log=tmp_path / "x", cores=[0]) as process,
+    ):
+        process.wait_ready("on")
+        assert os.sched_getaffinity(process.pid) == {0}
+        assert process.pid in cleanup.run_processes(scope.id)
+
+        assert process.stop(signal.SIGINT) == 3
+        assert process.tail() == ["on", "bye"]
+
+
+def test_who_handles_no_signal_ends_by_it_as_on_the_host(scope: RunScope, tmp_path: Path) -> None:
+    with (
+        KIND.entered(ContainerOptions(), tenant_in(tmp_path), scope) as place,
+        scope.at(place),
+        child("x", ["sleep", "100"], scope=scope, log=tmp_path / "x") as process,
+    ):
+        process.stop(signal.SIGTERM, timeout_s=60)
+
+        assert process.describe_end() == "killed by SIGKILL"
+
+
+def test_a_root_without_the_program_is_told_by_its_last_lines(
+    scope: RunScope, tmp_path: Path
+) -> None:
+    image = tmp_path / "image"
+    image.mkdir()
+    options = ContainerOptions(root=image)
+
+    with (
+        KIND.entered(options, tenant_in(tmp_path), scope) as place,
+        scope.at(place),
+        pytest.raises(TrialError, match="sleep: its container did not start") as raised,
+        child("sleep", ["sleep", "1"], scope=scope, log=tmp_path / "x"),
+    ):
+        pass
+
+    assert "executable file not found" in raised.value.log_tail[-1]
+
+
+def test_what_the_options_name_must_be_there(tmp_path: Path) -> None:
+    absent = KIND.missing(ContainerOptions(root=tmp_path / "none"))
+    no_runtime = KIND.missing(ContainerOptions(mounts=(tmp_path / "none",)))
+
+    assert absent == no_runtime
+    assert f"{tmp_path / 'none'}: no such file or folder; " in str(absent)
+
+
+def test_no_runtime_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert KIND.missing(ContainerOptions()) == "no runc or crun on PATH; install the package runc"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from taut.testbed.placement import Tenant
+from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
+from taut.testbed.process import child
+from taut.testbed.scope import RunScope
+base, log = map(Path, sys.argv[1:])
+tenant = Tenant("command", "memif", (0,), (), (), log.parent)
+with RunScope(base) as scope:
+    with ContainerPlacement().entered(ContainerOptions(), tenant, scope) as place, scope.at(place):
+        with child("x", ["sh", "-c", "echo on; exec sleep 1000"], scope=scope, log=log) as process:
+            process.wait_ready("on")
+            print(process.pid, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_after_a_kill_ten_times_nothing_is_left(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    for number in range(10):
+        (tmp_path / f"logs{number}").mkdir()
+        argv = [sys.executable, "-c", KILLED, base, tmp_path / f"logs{number}" / "x.log"]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        pid = int(done.stdout)
+        wait_for("the end of the container", lambda pid=pid: process_start_time(pid) is None)
+
+        (run_id,) = [path.name for path in base.iterdir()]
+        cleanup.clean(base)
+
+        assert list(base.iterdir()) == []
+        assert find_groups(f"taut-{run_id}-*") == []
+        assert cleanup.run_processes(run_id) == []
+
+
+ROOTLESS = """
+import os, sys
+from pathlib import Path
+from taut.testbed.placement import Tenant
+from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
+from taut.testbed.process import child
+from taut.testbed.scope import RunScope
+folder = Path(sys.argv[1])
+os.environ["TMPDIR"] = str(folder)
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+why = ContainerPlacement().missing(ContainerOptions())
+assert why is None, why
+tenant = Tenant("command", "memif", (0,), (), (), folder)
+code = "id -u; cat /proc/self/uid_map; echo end; exec sleep 100"
+with RunScope(folder / "base") as scope:
+    with ContainerPlacement().entered(ContainerOptions(), tenant, scope) as place, scope.at(place):
+        log = folder / "x.log"
+        with child("x", ["sh", "-c", code], scope=scope, log=log, cores=[0]) as process:
+            process.wait_ready("end")
+            assert os.sched_getaffinity(process.pid) == {0}
+            print(process.tail(), place.notes)
+assert list((folder / "base").iterdir()) == []
+"""
+
+
+def test_without_root_it_is_a_user_of_its_own(tmp_path: Path) -> None:
+    folder = Path("/tmp") / f"rootless-{os.getpid()}"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 65534, 65534)
+    try:
+        argv = [sys.executable, "-c", ROOTLESS, folder]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    finally:
+        subprocess.run(["rm", "-rf", folder], check=True)
+
+    if "user namespaces" in done.stderr:
+        pytest.skip("cannot make a container here without root: user namespaces are off")
+    assert done.returncode == 0, done.stderr
+    assert "['0', " in done.stdout
+    assert "0      65534          1" in done.stdout
+    assert "rootless: no control group of its own" in done.stdout
+
+
+def test_a_program_is_what_the_driver_asked_for(scope: RunScope, tmp_path: Path) -> None:
+    argv = ("sh", "-c", "pwd; echo $WORD; echo end; exec sleep 100")
+    asked = Program("x", argv, tmp_path / "x.log", environment={"WORD": "told"})
+
+    with (
+        KIND.entered(ContainerOptions(), tenant_in(tmp_path), scope) as place,
+        place.started(asked) as process,
+    ):
+        process.wait_ready("end")
+
+    assert process.tail() == ["/", "told", "end"]
