@@ -14,6 +14,8 @@ import pytest
 from acceptance_run import children_of, started
 from taut.cli.main import run_command
 from taut.testbed.cleanup import live_runs
+from taut.testbed.control_groups import find_groups
+from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
 from taut.testbed.scope import default_base
 from waiting import ran_s, wait_for
 
@@ -33,6 +35,26 @@ driver = "taut_forward"
 driver = "taut_forward"
 name = "afxdp"
 link = "xdp"
+[[traffic]]
+rates = ["20kpps"]
+"""
+CONTAINERS = """
+name = "crash-contained"
+duration = "300ms"
+warm_up = "100ms"
+deadline = "100ms"
+repetitions = 20
+floor = false
+[[device]]
+driver = "taut_forward"
+[[device]]
+driver = "chain"
+[[device]]
+driver = "taut_forward"
+name = "veth"
+link = "veth"
+[[placement]]
+name = "container"
 [[traffic]]
 rates = ["20kpps"]
 """
@@ -64,6 +86,11 @@ def machine_state() -> dict[str, Any]:
     state["mounts"] = [
         line for line in Path("/proc/mounts").read_text().splitlines() if "hugetlbfs" in line
     ]
+    state["groups"] = [
+        str(path)
+        for path in find_groups("taut-*")
+        if not any(f"taut-{run}-" in path.name for run in others)
+    ]
     state["runs"] = [name for name in names(str(default_base())) if not name.startswith(".lock")]
     if not others:
         state["nr_hugepages"] = NR_HUGEPAGES.read_text()
@@ -89,6 +116,8 @@ def clean() -> None:
     # In this process: its start takes longer than the cleaning, and proves nothing here.
     assert run_command(["doctor", "--clean"]) in (0, 1)
 
+
+NO_CONTAINER = ContainerPlacement().missing(ContainerOptions())
 
 # One kill of taut, one of its whole tree; the other eight take a minute.
 SOON = (1, 4)
@@ -120,6 +149,30 @@ def test_6_nothing_is_left_after_kill_9(tmp_path: Path, attempt: int):
     assert_as(before)
     wait_for("an end of all", lambda: marked_processes(f"{attempt}-{os.getpid()}") == [])
     assert not list(tmp_path.glob("run/trials/.tmp-*"))
+
+
+@pytest.mark.skipif(NO_CONTAINER is not None, reason=str(NO_CONTAINER))
+@pytest.mark.parametrize(
+    "attempt", [SOON[0], *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 11))]
+)
+def test_7_nothing_is_left_of_containers_either(tmp_path: Path, attempt: int):
+    clean()
+    before = machine_state()
+    mark = f"contained-{attempt}-{os.getpid()}"
+
+    with started(tmp_path, CONTAINERS, **{MARK: mark}) as taut:
+        wait_for("a container", lambda: find_groups("taut-*-c1"))
+        time.sleep(random.Random(attempt).uniform(0, 2))
+        assert taut.poll() is None, taut.stderr.read() if taut.stderr else ""
+        tree = children_of(taut.pid) if attempt % 2 else []
+        for pid in (taut.pid, *tree):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        taut.wait()
+    clean()
+
+    assert_as(before)
+    wait_for("an end of all", lambda: marked_processes(mark) == [])
 
 
 @pytest.mark.long

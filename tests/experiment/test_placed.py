@@ -4,6 +4,7 @@ import pytest
 
 from taut.core.errors import InputError
 from taut.experiment.model import Spec
+from taut.experiment.placed import refuse_places_in_turn
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.spec import parse_spec, spec_hash
 
@@ -110,6 +111,10 @@ def test_two_places_of_one_kind_have_two_names() -> None:
         ('[[placement]]\nname = "containr"', "unknown placement 'containr'; did you mean 'contai"),
         ('[[placement]]\nkind = "container"\ncolour = "red"', "colour"),
         ('[[placement]]\nname = "container"\noptions = { roof = "x" }', "options: roof"),
+        (
+            '[[placement]]\nname = "container"\noptions = { capabilities = ["CAP_NET"] }',
+            "options: capabilities: no capability 'CAP_NET'; write them as CAP_NET_RAW",
+        ),
         (BOTH + '[[placement]]\nname = "bare"', "two of placement are called 'bare'"),
         ('[[placement]]\nname = "bare"\nkind = "container"', "bare is a kind of placement itself"),
         (BOTH + 'devices = ["c"]', "placement container: devices ['c'] matches no device"),
@@ -149,3 +154,11 @@ def spec_with(driver: str, link: str) -> str:
 
 def test_a_place_is_part_of_what_a_run_measures() -> None:
     assert spec_hash(spec_of(BOTH)) != spec_hash(spec_of())
+
+
+def test_what_measures_in_one_place_refuses_several() -> None:
+    both, one = spec_of(BOTH), spec_of('[[placement]]\nname = "container"\n')
+
+    with pytest.raises(InputError, match="search measures a device in one place, a has bare, con"):
+        refuse_places_in_turn(both.placement, both.device, "search")
+    refuse_places_in_turn(one.placement, one.device, "search")

@@ -26,6 +26,7 @@ from taut.experiment.goals import DEFAULT_GOALS, GoalSpec
 from taut.experiment.kept import Kept, Trials
 from taut.experiment.model import DeviceSpec, Spec, TrafficSpec, mean_frame_len
 from taut.experiment.neighbour_spec import refuse_in_turn
+from taut.experiment.placed import refuse_places_in_turn
 from taut.experiment.plan import floors, has_floor, make_plan
 from taut.experiment.runner import Session
 from taut.records.documents.generator import INSTRUMENT_LIMIT
@@ -92,6 +93,7 @@ def loads_of(spec: Spec) -> list[Load]:
     if spec.host:
         raise InputError("[[host]]: search measures the host as it is; take it out of the file")
     refuse_in_turn(spec.neighbour, "search")
+    refuse_places_in_turn(spec.placement, spec.device, "search")
     found = []
     for traffic in spec.traffic:
         devices = [device for device in spec.device if traffic.takes(device)]

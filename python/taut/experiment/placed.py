@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
 
+from taut.core.errors import InputError
 from taut.experiment.fields import Model, Name
 from taut.experiment.words import did_you_mean, explain
 from taut.records.documents.trial import BARE, Placed
@@ -110,6 +111,20 @@ def check_places(tables: Sequence[PlacementSpec], devices: Sequence["DeviceSpec"
         for place in own:
             if (why := place.refuses(device)) is not None:
                 raise ValueError(f"placement {place.name}: device {device.name}: {why}")
+
+
+def refuse_places_in_turn(
+    tables: Sequence[PlacementSpec], devices: Sequence["DeviceSpec"], command: str
+) -> None:
+    """InputError: a device would be measured in several places, where a command takes but one."""
+    places = places_of(tables, devices)
+    for device in devices:
+        names = [place.name for place in places if place.takes(device)]
+        if len(names) > 1:
+            raise InputError(
+                f"[[placement]]: {command} measures a device in one place, {device.name} has "
+                f"{', '.join(names)}; leave one in the file, or say placement of the device"
+            )
 
 
 def describe_place(place: PlacementSpec) -> Placed | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from taut.core.binaries import sha256_of
 from taut.experiment.cores import Cores
 from taut.experiment.model import Spec
+from taut.experiment.placed import describe_place
 from taut.experiment.plan import Plan
 from taut.experiment.spec import spec_hash
 from taut.host.audit import as_document, find_situation, run_audit
@@ -64,6 +65,7 @@ def describe_run(
     document = replace(
         document,
         inputs=hash_inputs(plan.spec),
+        placements=_versions_of_places(plan) or None,
         order=tuple(order),
         warnings=tuple(warnings),
         audit=_audit(host, cores, plan),
@@ -98,6 +100,12 @@ def _audit(host: Host, cores: Cores, plan: Plan) -> AuditDocument:
     """Audit the host for the cores of this run, without watching counters."""
     situation = find_situation(host, waiting=waiting_of(plan.spec))
     return as_document(run_audit(host, replace(situation, cores=cores.measured)))
+
+
+def _versions_of_places(plan: Plan) -> dict[str, str | None]:
+    places = {trial.place.name: trial.place for trial in plan.trials}
+    placed = ((name, describe_place(place)) for name, place in places.items())
+    return {name: found.version for name, found in placed if found is not None}
 
 
 def _pci_addresses(plan: Plan) -> list[str]:

@@ -32,6 +32,17 @@ _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug",
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
+_CAPABILITIES = """
+chown dac_override dac_read_search fowner fsetid kill setgid setuid setpcap linux_immutable
+net_bind_service net_broadcast net_admin net_raw ipc_lock ipc_owner sys_module sys_rawio sys_chroot
+sys_ptrace sys_pacct sys_admin sys_boot sys_nice sys_resource sys_time sys_tty_config mknod lease
+audit_write audit_control setfcap mac_override mac_admin syslog wake_alarm block_suspend audit_read
+perfmon bpf checkpoint_restore
+"""
+KNOWN_CAPABILITIES = frozenset(f"CAP_{word.upper()}" for word in _CAPABILITIES.split())
+"""As capabilities(7) of Linux 5.9, the last that added one."""
+
+
 @dataclass(frozen=True)
 class Bundle:
     """What a container is to be."""

@@ -10,6 +10,7 @@ from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported
 from taut.experiment.model import Spec
 from taut.experiment.neighbour_spec import refuse_in_turn
+from taut.experiment.placed import refuse_places_in_turn
 from taut.experiment.plan import STATE_NS, Trial, make_plan
 from taut.experiment.plan import Plan as Trials
 from taut.experiment.runner import Session
@@ -130,6 +131,7 @@ def check_target(spec: Spec, target: str) -> None:
     if spec.host:
         raise InputError("[[host]]: trim chooses the states of the host; take it out of the file")
     refuse_in_turn(spec.neighbour, "trim")
+    refuse_places_in_turn(spec.placement, spec.device, "trim")
     if target not in PERCENTILES:
         raise InputError(
             f"--target {target}: no such percentile; there are {', '.join(PERCENTILES)}"

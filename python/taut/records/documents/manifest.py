@@ -148,6 +148,8 @@ class Circumstances:
 
     None: not noted, or a run without devices.
     """
+    placements: Mapping[str, str | None] | None = field(default=None, metadata=LEFT_OUT)
+    """By name of each place but the host itself: the version of what makes it."""
     order: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
     """Names of all trials planned; None: captures, which have no plan."""
     warnings: tuple[str, ...] = ()

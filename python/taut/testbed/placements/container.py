@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from taut.core.cpus import format_cpu_list
 from taut.testbed.control_groups import group_name
 from taut.testbed.netlink import NETNS_FOLDER
-from taut.testbed.oci_bundle import Bundle
+from taut.testbed.oci_bundle import KNOWN_CAPABILITIES, Bundle
 from taut.testbed.oci_runtime import (
     PATH,
     RUNTIMES,
@@ -61,6 +61,15 @@ class ContainerOptions(PlacementOptions):
     capabilities: tuple[str, ...] | None = Field(
         None, description="instead of those that the link needs, like CAP_NET_RAW"
     )
+
+    @field_validator("capabilities")
+    @classmethod
+    def _are_known(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Refuse what a runtime would leave out with no more than a warning."""
+        for name in names or ():
+            if name not in KNOWN_CAPABILITIES:
+                raise ValueError(f"no capability {name!r}; write them as CAP_NET_RAW")
+        return names
 
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:

@@ -1,0 +1,100 @@
+"""Acceptance 3: a device in a container is measured as on the host, and what differs is told.
+
+No bar is set on a latency: docs/placements.md has the comparison, and how it was made.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from acceptance_run import TAUT
+from taut.records.documents.trial import WHOLE
+from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
+
+NO_CONTAINER = ContainerPlacement().missing(ContainerOptions())
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.root,
+    pytest.mark.skipif(NO_CONTAINER is not None, reason=str(NO_CONTAINER)),
+]
+SPEC = """
+name = "placed"
+duration = "300ms"
+warm_up = "100ms"
+deadline = "200ms"
+floor = false
+[[device]]
+driver = "taut_forward"
+name = "memif"
+[[device]]
+driver = "taut_forward"
+name = "xdp"
+link = "xdp"
+[[device]]
+driver = "testpmd"
+link = "veth"
+[[device]]
+driver = "chain"
+[[placement]]
+name = "bare"
+devices = ["memif"]
+[[placement]]
+name = "container"
+[[placement]]
+kind = "container"
+name = "empty"
+options = { root = "." }
+devices = ["memif"]
+[[traffic]]
+rates = ["20kpps"]
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, dict[str, Any]]]:
+    folder = tmp_path_factory.mktemp("placed")
+    (folder / "spec.toml").write_text(SPEC)
+    (folder / "root").mkdir()
+    options = ["--set", f'placement.empty.options={{root="{folder / "root"}"}}', "--wait"]
+    argv = [*TAUT, "run", str(folder / "spec.toml"), *options, "--out", str(folder / "run")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=folder)
+    trials = {}
+    for path in (folder / "run" / "trials").iterdir():
+        meta = json.loads((path / "trial.json").read_text())
+        trials[meta["dut"]["name"], meta["dut"]["placement"]] = meta
+    yield done.returncode, trials
+
+
+def test_3_each_link_and_a_chain_work_in_containers(run: tuple[int, dict[str, Any]]):
+    _, trials = run
+
+    for device in ("memif", "xdp", "testpmd", "chain"):
+        meta = trials[device, "container"]
+        assert meta["status"] == WHOLE, meta.get("failure")
+        assert meta["generator"]["directions"][0]["received"] > 0
+
+
+def test_3_what_it_ran_in_and_its_threads_are_in_its_document(run: tuple[int, dict[str, Any]]):
+    _, trials = run
+
+    inside, bare = trials["memif", "container"]["dut"], trials["memif", "bare"]["dut"]
+    assert inside["placed"]["kind"] == "container"
+    assert "version" in inside["placed"]["version"]
+    assert "capabilities: none" in inside["notes"][0]
+    assert len(inside["threads"]) == len(bare["threads"]) > 1
+    assert inside["stats"].keys() == bare["stats"].keys()
+    assert "placed" not in bare
+
+
+def test_3_a_root_that_does_not_start_fails_its_own_trials_alone(run: tuple[int, dict[str, Any]]):
+    status, trials = run
+
+    failed = [key for key, meta in trials.items() if meta["status"] != WHOLE]
+    failure = trials["memif", "empty"]["failure"]
+    assert status == 1
+    assert failed == [("memif", "empty")]
+    assert failure["reason"] == "taut-forward: its container did not start"
+    assert failure["log_tail"]
