@@ -12,11 +12,13 @@ enum {
 	NS_PER_US = 1000,
 	MAX_MIB = 65536,
 	MAX_RX_QUEUES = 16,
+	MAX_ONE_IN = 1000000,
 };
 static const uint64_t default_duration_ns = UINT64_C(10000000000);
 static const uint64_t max_duration_ns = UINT64_C(86400000000000); // due fits the probe's 48 bits
 
 static const char *const rate_layers[] = {"l2", "l1", NULL};
+static const char *const record_voids[] = {"all", "slow", NULL};
 static const char *const record_modes[] = {"all", "tail", "none", NULL};
 
 #define AT(member) offsetof(struct options, member)
@@ -132,6 +134,29 @@ const struct option_spec generator_options[] = {
 		.min = 1,
 		.max = MAX_MIB,
 		.help = "MiB of memory between the loop and the disk; written when half full"},
+	{.name = "record-one-in",
+		.type = OPTION_UINT,
+		.offset = AT(tail_one_in),
+		.default_text = "100",
+		.min = 2,
+		.max = MAX_ONE_IN,
+		.help = "with --record tail: the slowest packet of about so many"},
+	{.name = "record-void",
+		.type = OPTION_CHOICE,
+		.offset = AT(record_void),
+		.default_text = "all",
+		.choices = record_voids,
+		.help = "with --record tail: packets the generator held up; slow: as any other"},
+	{.name = "record-most",
+		.type = OPTION_UINT,
+		.offset = AT(record_most),
+		.default_text = "0",
+		.help = "records and gaps that are written, each; more are counted only; 0: all"},
+	{.name = "publish",
+		.type = OPTION_FLAG,
+		.offset = AT(publish),
+		.default_text = "off",
+		.help = "let others read what is counted while it runs: DIR/live"},
 	{.name = "json",
 		.type = OPTION_FLAG,
 		.offset = AT(json),

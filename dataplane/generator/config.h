@@ -11,6 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum record_void {
+	RECORD_VOID_ALL,
+	RECORD_VOID_SLOW,
+};
+
 struct options {
 	const char *tx, *rx;
 	bool both;
@@ -22,7 +27,10 @@ struct options {
 	uint64_t device_pid; // 0: not given
 	const char *out;
 	uint32_t record; // enum record_mode
-	uint64_t ring_mib;
+	uint32_t record_void; // enum record_void
+	uint64_t ring_mib, tail_one_in;
+	uint64_t record_most; // 0: no limit
+	bool publish;
 	bool json;
 	uint64_t gap_threshold_ns, deadline_ns, link_timeout_ns, run_id;
 	bool device_holds;

@@ -18,6 +18,7 @@ const struct counter_name counter_names[] = {
 	{"cold", offsetof(struct counters, cold)},
 	{"unsent_cold", offsetof(struct counters, unsent_cold)},
 	{"lost_cold", offsetof(struct counters, lost_cold)},
+	{"lost_void", offsetof(struct counters, lost_void)},
 	{"sent_late", offsetof(struct counters, sent_late)},
 };
 const size_t n_counter_names = sizeof(counter_names) / sizeof(counter_names[0]);

@@ -27,6 +27,7 @@ struct counters {
 	uint64_t cold; // of due: during the warm-up
 	uint64_t unsent_cold; // of unsent: due during the warm-up
 	uint64_t lost_cold; // of lost: due during the warm-up
+	uint64_t lost_void; // of lost, after the warm-up: overlaps a gap of the generator
 	uint64_t sent_late; // of sent: more than the pacing quantum after due
 };
 

@@ -1,5 +1,6 @@
 #include "generator.h"
 
+#include "live.h"
 #include "log.h"
 #include "poll_grace.h"
 #include "pool.h"
@@ -112,6 +113,7 @@ static int open_gaps(struct generator *g, struct error *error)
 		.path = path,
 		.header = file_header(g),
 		.core = writer_core(g),
+		.most = g->config->options.record_most,
 	};
 
 	generator_path(g, "gaps.bin", path, sizeof(path));
@@ -130,6 +132,7 @@ static int open_writer(struct generator *g, struct error *error)
 		.kind = RECORD_PACKET,
 		.header = file_header(g),
 		.ring_bytes = options->ring_mib << 20,
+		.most = options->record_most,
 		.expected_per_second =
 			options->record == RECORD_MODE_ALL
 				? traffic_rate_pps(&g->config->rate) * g->n_directions
@@ -157,6 +160,8 @@ static int open_measurements(struct generator *g, struct error *error)
 		.quantum_ticks = clock_ticks(g->config->quantum_ns, g->tsc_hz),
 		.deadline_ticks = clock_ticks(options->deadline_ns, g->tsc_hz),
 		.mode = (enum record_mode)options->record,
+		.tail_one_in = options->tail_one_in,
+		.tail_is_slow_only = options->record_void == RECORD_VOID_SLOW,
 		.writer = g->loop.writer,
 		.gaps = &g->loop.gaps,
 		.device_holds = options->device_holds,
@@ -165,6 +170,8 @@ static int open_measurements(struct generator *g, struct error *error)
 
 	for (uint32_t i = 0; err == 0 && i < g->n_directions; i++) {
 		config.direction = (uint8_t)i;
+		config.histograms[0] = live_histograms(g->live, i, false);
+		config.histograms[1] = live_histograms(g->live, i, true);
 		err = measurement_init(&g->measurements[i], &config);
 		// Each direction draws its own numbers from the one seed.
 		if (err == 0)
@@ -228,11 +235,11 @@ static int measure_clock(struct generator *g, struct error *error)
 	return 0;
 }
 
-int generator_open(struct generator *g, const struct config *config, volatile const int *n_signals,
-	struct error *error)
+int generator_open(struct generator *g, const struct config *config, struct live *live,
+	volatile const int *n_signals, struct error *error)
 {
-	memset(g, 0, sizeof(*g));
 	g->config = config;
+	g->live = live;
 	g->n_directions = config->options.both ? 2 : 1;
 	g->loop.n_signals = n_signals;
 	int err = open_ports(g, error);
@@ -246,6 +253,8 @@ int generator_open(struct generator *g, const struct config *config, volatile co
 		err = open_writer(g, error);
 	if (err == 0)
 		err = open_measurements(g, error);
+	if (err == 0)
+		err = live_publish(g->live, g, error);
 	if (err == 0)
 		init_loop(g);
 	return err;
@@ -280,6 +289,7 @@ static void start(struct generator *g)
 	}
 	for (uint32_t i = 0; i < loop->n_senders; i++)
 		sender_start(&loop->senders[i], g->epoch_tsc);
+	live_started(g->live, g->epoch_tsc);
 }
 
 static void finish(struct generator *g)
@@ -288,6 +298,7 @@ static void finish(struct generator *g)
 		measurement_finish(&g->measurements[i]);
 	for (uint32_t i = 0; i < g->loop.n_receivers; i++)
 		g->measurements[i].counters.foreign = g->loop.receivers[i].n_foreign;
+	live_ended(g->live, clock_tsc());
 	clock_points_take(g->points + CLOCK_POINTS, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
 }
 
@@ -306,6 +317,7 @@ static void write_files(struct generator *g)
 	char path[PATH_MAX];
 
 	if (g->loop.writer != NULL) {
+		g->n_records_beyond = g->loop.writer->n_beyond;
 		g->n_stalls = record_writer_stalls(g->loop.writer);
 		record_writer_set_epoch(g->loop.writer, g->epoch_tsc);
 		int err = record_writer_close(

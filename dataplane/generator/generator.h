@@ -14,8 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct live;
+
 struct generator {
 	const struct config *config;
+	struct live *live;
 	struct eal eal;
 	bool eal_is_up;
 	struct rte_mempool *pool;
@@ -36,12 +39,13 @@ struct generator {
 	bool was_interrupted; // sending or draining
 	int write_error; // -errno of the first file that could not be written
 	char write_error_path[PATH_MAX];
-	uint64_t n_records, n_records_lost, n_stalls;
+	uint64_t n_records, n_records_lost, n_records_beyond, n_stalls;
 };
 
 // Start EAL, open the ports, take all memory, wait for the links. Returns 0, -EINTR after a
-// signal, or -errno with one line in error. What was opened is closed by generator_close.
-int generator_open(struct generator *generator, const struct config *config,
+// signal, or -errno with one line in error. What was opened is closed by generator_close. The
+// generator is zeroed and lies in the memory of live.
+int generator_open(struct generator *generator, const struct config *config, struct live *live,
 	volatile const int *n_signals, struct error *error);
 
 // Send, receive, write the record files. A failed write is kept in write_error.

@@ -2,12 +2,12 @@
 
 #include "counters.h"
 #include "generator.h"
+#include "live.h"
 #include "program.h"
 #include "result_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 // Says what went wrong, the worst first. Returns the exit status.
@@ -35,17 +35,17 @@ static int judge(struct generator *generator, int summary_error)
 
 static int run(const struct config *config)
 {
-	// Aligned and large: not on the stack.
-	struct generator *generator =
-		aligned_alloc(_Alignof(struct generator), sizeof(struct generator));
+	struct live live;
 	struct error error = {0};
 	int status = EXIT_FAILED;
+	struct generator *generator = live_create(&live, config, &error);
 
 	if (generator == NULL) {
-		LOG(ERROR, "out of memory");
+		LOG(ERROR, "%s", error.text);
+		live_destroy(&live, NULL);
 		return EXIT_FAILED;
 	}
-	int err = generator_open(generator, config, &program_n_signals, &error);
+	int err = generator_open(generator, config, &live, &program_n_signals, &error);
 	if (err == 0) {
 		generator_run(generator);
 		status = judge(generator, summary_write(generator));
@@ -55,7 +55,7 @@ static int run(const struct config *config)
 		LOG(ERROR, "%s", error.text);
 	}
 	generator_close(generator);
-	free(generator);
+	live_destroy(&live, generator);
 	return status;
 }
 

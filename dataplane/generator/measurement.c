@@ -10,6 +10,32 @@ struct flow_state {
 	uint8_t has_last, last_void, last_cold;
 };
 
+// One in a hundred lifts by 0.6 %; so does one in more.
+static void set_tail(struct measurement *m, uint64_t one_in, bool is_slow_only)
+{
+	m->tail.odd = (uint16_t) ~(PACKET_COLD | (is_slow_only ? PACKET_VOID : 0));
+	m->tail.lift = (one_in != 0 ? one_in : 100) - 1;
+	m->tail.shift = 14;
+	for (uint64_t n = m->tail.lift + 1; n >= 200; n /= 2)
+		m->tail.shift++;
+}
+
+static int take_histograms(struct measurement *m, const struct measurement_config *config)
+{
+	m->has_own_histograms = config->histograms[0] == NULL;
+	for (int cold = 0; cold < (config->has_warm_up ? 2 : 1); cold++) {
+		for (int is_void = 0; is_void < 2; is_void++) {
+			bool is_given = cold == 0 && !m->has_own_histograms;
+			m->histograms[cold][is_void] =
+				is_given ? config->histograms[is_void]
+					 : histogram_array_create(N_GENERATOR_SERIES);
+			if (m->histograms[cold][is_void] == NULL)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 int measurement_init(struct measurement *m, const struct measurement_config *config)
 {
 	int err = -ENOMEM;
@@ -32,14 +58,10 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 	err = in_flight_init(&m->in_flight, config->in_flight_capacity);
 	if (err < 0)
 		goto fail;
-	for (int cold = 0; cold < (config->has_warm_up ? 2 : 1); cold++) {
-		for (int is_void = 0; is_void < 2; is_void++) {
-			m->histograms[cold][is_void] = histogram_array_create(N_GENERATOR_SERIES);
-			err = -ENOMEM;
-			if (m->histograms[cold][is_void] == NULL)
-				goto fail;
-		}
-	}
+	err = take_histograms(m, config);
+	if (err < 0)
+		goto fail;
+	set_tail(m, config->tail_one_in, config->tail_is_slow_only);
 	return 0;
 fail:
 	measurement_fini(m);
@@ -49,7 +71,9 @@ fail:
 void measurement_fini(struct measurement *m)
 {
 	for (int set = 0; set < 4; set++) {
-		histogram_array_destroy(m->histograms[set / 2][set % 2], N_GENERATOR_SERIES);
+		if (set >= 2 || m->has_own_histograms)
+			histogram_array_destroy(
+				m->histograms[set / 2][set % 2], N_GENERATOR_SERIES);
 		m->histograms[set / 2][set % 2] = NULL;
 	}
 	in_flight_fini(&m->in_flight);
@@ -64,10 +88,10 @@ static inline bool exceeds_tail(struct measurement *m, uint64_t ticks)
 	if (__builtin_expect(*tail_q16 == 0, 0))
 		*tail_q16 = ticks << 16;
 
-	uint64_t step = (*tail_q16 >> 14) + 1;
+	uint64_t step = (*tail_q16 >> m->tail.shift) + 1;
 
 	if (ticks << 16 > *tail_q16) {
-		*tail_q16 += 99 * step;
+		*tail_q16 += m->tail.lift * step;
 		return true;
 	}
 	*tail_q16 -= step < *tail_q16 ? step : *tail_q16;
@@ -83,7 +107,7 @@ static inline struct packet_record *record_slot(
 	if (m->mode == RECORD_MODE_TAIL && service_ticks > 0) {
 		// Asked first: the threshold has to see every latency.
 		bool is_slow = exceeds_tail(m, service_ticks);
-		if (!is_slow && (flags & ~PACKET_COLD) == 0)
+		if (!is_slow && (flags & m->tail.odd) == 0)
 			return NULL;
 	}
 	return record_writer_slot(m->writer);
@@ -151,6 +175,7 @@ static void conclude_lost(struct measurement *m, uint64_t seq, struct in_flight_
 		flags |= PACKET_VOID;
 	m->counters.lost++;
 	m->counters.lost_cold += (flags & PACKET_COLD) != 0;
+	m->counters.lost_void += (flags & (PACKET_COLD | PACKET_VOID)) == PACKET_VOID;
 	record_departure(series_of(m, flags), entry);
 	conclude(m, seq, entry, 0, 0, flags);
 }

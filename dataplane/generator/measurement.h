@@ -22,15 +22,20 @@ struct measurement {
 	_Alignas(64) struct counters counters;
 	// [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with a warm-up.
 	struct histogram *histograms[2][2];
-	// A moving threshold that about one latency in a hundred exceeds: each one above lifts it
-	// by 99 steps, each one below lowers it by one. A step is 2^-14 of the threshold, which
-	// starts at the first latency.
+	// A moving threshold that about one latency in a hundred exceeds (or in what was asked
+	// for): each one above lifts it by 99 steps, each one below lowers it by one. A step is
+	// 2^-14 of the threshold, which starts at the first latency; smaller where fewer are
+	// wanted.
 	struct {
 		uint64_t ticks_q16;
+		uint64_t lift; // 99
+		uint8_t shift; // 14
+		uint16_t odd; // flags that are recorded however fast the packet was
 	} tail;
 	uint64_t longest_service_ticks;
 	const struct gap_watch *gaps;
 	bool device_holds; // packets until more come
+	bool has_own_histograms;
 	uint64_t void_sent_tsc; // the latest departure that a gap delayed; 0: none was
 	struct record_writer *writer; // NULL: RECORD_MODE_NONE
 	enum record_mode mode;
@@ -51,9 +56,12 @@ struct measurement_config {
 	uint64_t quantum_ticks;
 	uint64_t deadline_ticks;
 	enum record_mode mode;
+	uint64_t tail_one_in; // RECORD_MODE_TAIL; 0: 100
+	bool tail_is_slow_only; // likewise: what is void is recorded only where it is slow
 	struct record_writer *writer;
 	const struct gap_watch *gaps;
 	bool device_holds;
+	struct histogram *histograms[2]; // by void, not cold; zeroed; NULL: it takes its own
 };
 
 // Returns 0 or -errno; on failure nothing stays allocated. Does not own writer and gaps.

@@ -240,6 +240,38 @@ static void test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd(void
 	assert_true(n_slow > (n - n / 2) * 8 / 10);
 }
 
+static void test_a_tail_may_be_one_in_more_and_leave_out_what_is_only_void(void **state)
+{
+	enum { N = 2000000, ONE_IN = 5000 };
+	struct measurement *m = start_with(RECORD_MODE_TAIL, ONE_IN, true);
+	static struct packet_record records[N / 100];
+
+	gap(1000, due_of(N)); // every packet is void
+	for (uint64_t seq = 0; seq < N; seq++) {
+		send(m, 1);
+		receive(m, seq, 1000 + seq * 7919 % 1000);
+	}
+	assert_int_equal(m->counters.void_, N);
+	size_t n = finish(m, records, N / 100);
+
+	assert_in_range(n, N / ONE_IN / 2, 2 * N / ONE_IN);
+}
+
+static void test_lost_packets_that_a_gap_may_have_cost_are_counted(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[2];
+
+	send(m, 1); // is lost
+	gap(due_of(0) + 5, due_of(0) + 500);
+	gap(due_of(1) - 1, due_of(1)); // too short to be one
+	send(m, 1); // is lost, too
+	measurement_finish(m);
+	assert_int_equal(m->counters.lost, 2);
+	assert_int_equal(m->counters.lost_void, 1);
+	finish(m, records, 2);
+}
+
 static void test_capacity_holds_a_deadline_within_limits(void **state)
 {
 	assert_int_equal(in_flight_capacity(10, 1000000000), IN_FLIGHT_MIN_CAPACITY);
@@ -263,6 +295,8 @@ int main(void)
 		cmocka_unit_test(test_a_refused_packet_is_unsent_and_no_loss),
 		cmocka_unit_test(test_flags_of_the_sender_reach_record_and_histogram),
 		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),
+		cmocka_unit_test(test_a_tail_may_be_one_in_more_and_leave_out_what_is_only_void),
+		cmocka_unit_test(test_lost_packets_that_a_gap_may_have_cost_are_counted),
 		cmocka_unit_test(test_capacity_holds_a_deadline_within_limits),
 	};
 

@@ -27,7 +27,8 @@ static inline void open_gaps(uint64_t now_tsc)
 }
 
 // Each test gets a direction with one ring of 16 and two flows.
-static inline struct measurement *start(enum record_mode mode)
+static inline struct measurement *start_with(
+	enum record_mode mode, uint64_t tail_one_in, bool tail_is_slow_only)
 {
 	struct measurement *m = aligned_alloc(64, sizeof(*m));
 	struct record_writer_config file = {
@@ -39,6 +40,8 @@ static inline struct measurement *start(enum record_mode mode)
 		.quantum_ticks = QUANTUM,
 		.deadline_ticks = DEADLINE,
 		.mode = mode,
+		.tail_one_in = tail_one_in,
+		.tail_is_slow_only = tail_is_slow_only,
 		.gaps = &gaps,
 	};
 
@@ -47,6 +50,11 @@ static inline struct measurement *start(enum record_mode mode)
 	config.writer = writer;
 	assert_int_equal(measurement_init(m, &config), 0);
 	return m;
+}
+
+static inline struct measurement *start(enum record_mode mode)
+{
+	return start_with(mode, 0, false);
 }
 
 // Ends the run; returns the number of records, the first of which are copied to records.

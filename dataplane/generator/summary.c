@@ -164,6 +164,7 @@ static void print_records(struct json *json, const struct generator *g)
 	json_u64(json, "n", g->n_records);
 	json_u64(json, "bytes", g->n_records * sizeof(struct packet_record));
 	json_u64(json, "lost", g->n_records_lost);
+	json_u64(json, "beyond", g->n_records_beyond);
 	json_u64(json, "stalls", g->n_stalls);
 	json_u64(json, "tail_threshold_ns",
 		clock_ns(g->measurements[0].tail.ticks_q16 >> 16, g->tsc_hz));

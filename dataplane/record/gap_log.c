@@ -22,6 +22,7 @@ static int open_stream(struct gap_log *log, const struct gap_log_config *config)
 		.ring_bytes = RING_BYTES,
 		.expected_per_second = expected_per_second(config),
 		.core = config->core,
+		.most = config->most,
 	};
 
 	return record_writer_create(&writer, &log->writer);

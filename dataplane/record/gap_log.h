@@ -19,6 +19,7 @@ struct gap_log_config {
 	const char *path; // NULL: in memory
 	struct record_file_header header; // see record_file_create
 	int core; // of the thread that writes; -1: as the calling thread
+	uint64_t most; // in the file; more are counted; 0: no limit
 };
 
 struct gap_log {

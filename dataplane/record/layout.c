@@ -2,6 +2,7 @@
 // compared with what the compiler made of them (tests/seam).
 
 #include "json_writer.h"
+#include "live_format.h"
 #include "program.h"
 #include "record_format.h"
 
@@ -128,6 +129,28 @@ static const struct field histogram_record[] = {
 	FIELD(histogram_record, reserved),
 };
 
+static const struct field live_header[] = {
+	FIELD(live_header, magic),
+	FIELD(live_header, version),
+	FIELD(live_header, n_directions),
+	FIELD(live_header, run_id),
+	FIELD(live_header, n_counters),
+	FIELD(live_header, tsc_hz),
+	FIELD(live_header, first),
+	FIELD(live_header, epoch_tsc),
+	FIELD(live_header, end_tsc),
+	FIELD(live_header, warm_up_ns),
+	FIELD(live_header, duration_ns),
+	FIELD(live_header, counters_at),
+	FIELD(live_header, histograms_at),
+	FIELD(live_header, gaps_at),
+	FIELD(live_header, names_at),
+	FIELD(live_header, n_series),
+	FIELD(live_header, n_buckets),
+	FIELD(live_header, exact_bits),
+	FIELD(live_header, sub_bits),
+};
+
 static const struct field frame_record[] = {
 	FIELD(frame_record, pos),
 	FIELD(frame_record, ts_ns),
@@ -171,6 +194,7 @@ static const struct layout layouts[] = {
 	LAYOUT(frame_record, frame_record),
 	LAYOUT(time_count_record, time_count_record),
 	LAYOUT(packet_block, packet_block),
+	LAYOUT(live_header, live_header),
 };
 
 static const struct constant record_kind[] = {

@@ -28,15 +28,23 @@ struct record_writer_thread {
 	struct record_file file;
 };
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 bool record_writer_has_room(struct record_writer *writer)
 {
 	// Pairs with the release store of tail in drain(): its reads of the slots come before.
 	uint64_t tail = atomic_load_explicit(&writer->tail, memory_order_acquire);
-	bool was_full = writer->n_known_free_until == tail + writer->mask + 1;
+	uint64_t until = least(tail + writer->mask + 1, writer->most);
+	bool was_full = writer->n_known_free_until == until;
 
-	writer->n_known_free_until = tail + writer->mask + 1;
-	if (writer->n_produced < writer->n_known_free_until)
+	writer->n_known_free_until = until;
+	if (writer->n_produced < until)
 		return true;
+	if (writer->n_produced == writer->most)
+		return false;
 	// One stall lasts until the writer thread has freed something.
 	if (!was_full || writer->n_lost == 0)
 		atomic_fetch_add_explicit(&writer->n_stalls, 1, memory_order_relaxed);
@@ -166,7 +174,7 @@ static int create_ring(struct record_writer *writer, size_t ring_bytes)
 	while (n * 2 * writer->record_size <= ring_bytes)
 		n *= 2;
 	writer->mask = n - 1;
-	writer->n_known_free_until = n;
+	writer->n_known_free_until = least(n, writer->most);
 	void *ring = mmap(NULL, n * writer->record_size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ring == MAP_FAILED)
@@ -226,6 +234,7 @@ int record_writer_create(const struct record_writer_config *config, struct recor
 		return err;
 	memset(writer, 0, sizeof(*writer));
 	writer->record_size = (uint32_t)record_size_of(config->kind);
+	writer->most = config->most != 0 ? config->most : UINT64_MAX;
 	writer->thread = calloc(1, sizeof(*writer->thread));
 	if (writer->thread == NULL)
 		goto fail;

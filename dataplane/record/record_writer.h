@@ -23,6 +23,7 @@ struct record_writer_config {
 	size_t ring_bytes; // rounded down to a power of two of records
 	double expected_per_second; // tells the writer how long it may sleep; 0: unknown
 	int core; // of the writer thread; -1: as the calling thread
+	uint64_t most; // records of the file; 0: no limit
 };
 
 // The fields are for the functions below only. The first line is the measuring thread's.
@@ -30,6 +31,8 @@ struct record_writer {
 	_Alignas(64) uint64_t n_produced; // private copy of head
 	uint64_t n_known_free_until; // produced may reach this without looking at tail again
 	uint64_t n_lost;
+	uint64_t n_beyond; // not kept because they would be more than most; not among n_lost
+	uint64_t most;
 	uint8_t *ring;
 	uint64_t mask;
 	uint32_t record_size;
@@ -57,12 +60,16 @@ int record_writer_close(struct record_writer *writer, const struct clock_point *
 bool record_writer_has_room(struct record_writer *writer);
 
 // Hot path: the place for the next record, or NULL when the ring is full (then it is counted as
-// lost). The record belongs to the caller until record_writer_publish.
+// lost) or the file has all it is to have. The record belongs to the caller until
+// record_writer_publish.
 static inline void *record_writer_slot(struct record_writer *writer)
 {
 	if (__builtin_expect(writer->n_produced == writer->n_known_free_until, 0) &&
 		!record_writer_has_room(writer)) {
-		writer->n_lost++;
+		if (writer->n_produced == writer->most)
+			writer->n_beyond++;
+		else
+			writer->n_lost++;
 		return NULL;
 	}
 	return writer->ring + (writer->n_produced++ & writer->mask) * writer->record_size;

@@ -79,6 +79,31 @@ static void test_a_short_run_is_written_at_the_end(void **state)
 	assert_file_counts_to(100);
 }
 
+static void test_a_file_takes_as_many_as_it_is_to_have_and_the_rest_is_counted(void **state)
+{
+	struct record_writer_config config = {
+		.path = path,
+		.kind = RECORD_PACKET,
+		.header = {.run_id = 42},
+		.ring_bytes = 1 << 20,
+		.core = -1,
+		.most = 10,
+	};
+	struct record_writer *writer = NULL;
+	uint64_t n_written = 0, n_lost = 1;
+
+	assert_int_equal(record_writer_create(&config, &writer), 0);
+	for (uint64_t seq = 0; seq < 13; seq++)
+		put(writer, seq);
+	assert_int_equal(writer->n_beyond, 3);
+	assert_int_equal(record_writer_stalls(writer), 0);
+
+	assert_int_equal(record_writer_close(writer, &last, &n_written, &n_lost), 0);
+	assert_int_equal(n_written, 10);
+	assert_int_equal(n_lost, 0);
+	assert_file_counts_to(10);
+}
+
 static void stream(struct record_writer *writer)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -193,6 +218,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_short_run_is_written_at_the_end),
+		cmocka_unit_test(
+			test_a_file_takes_as_many_as_it_is_to_have_and_the_rest_is_counted),
 		cmocka_unit_test(test_records_stream_through_a_ring_smaller_than_the_run),
 		cmocka_unit_test(test_records_are_whole_when_the_writer_rests_after_every_write),
 		cmocka_unit_test(

@@ -271,6 +271,31 @@ PACKET_BLOCK = np.dtype(
     ]
 )
 
+# Where a running generator lets others read what it counts (live_format.h).
+LIVE = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("n_directions", "<u4"),
+        ("run_id", "<u4"),
+        ("n_counters", "<u4"),
+        ("tsc_hz", "<u8"),
+        ("first", CLOCK_POINT),
+        ("epoch_tsc", "<u8"),
+        ("end_tsc", "<u8"),
+        ("warm_up_ns", "<u8"),
+        ("duration_ns", "<u8"),
+        ("counters_at", "<u8", (2,)),
+        ("histograms_at", "<u8", (2, 2)),
+        ("gaps_at", "<u8"),
+        ("names_at", "<u8"),
+        ("n_series", "<u4"),
+        ("n_buckets", "<u4"),
+        ("exact_bits", "<u4"),
+        ("sub_bits", "<u4"),
+    ]
+)
+
 # The C name of each struct: what taut-layout prints and the seam test looks up.
 STRUCTS = {
     "clock_point": CLOCK_POINT,
@@ -284,6 +309,7 @@ STRUCTS = {
     "frame_record": FRAME,
     "time_count_record": TIME_COUNT,
     "packet_block": PACKET_BLOCK,
+    "live_header": LIVE,
 }
 
 RECORDS = {
