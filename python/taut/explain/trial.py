@@ -17,6 +17,7 @@ from taut.explain.judge.one_line import on_one_line
 from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.logged import Trace
+from taut.explain.read.counted_normal import read_counted_normal
 from taut.explain.read.events import TraceNotes, read_notes
 from taut.explain.read.gaps import Explainable, read_gaps
 from taut.explain.read.names import Names
@@ -56,7 +57,10 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     if (why := why_not(trial, document)) is not None:
         raise InputError(f"{trial.name}: {why}")
     packets = trial / PACKETS
-    normal = read_normal(packets, options.over)
+    if document.traffic.record == "tail":
+        normal = read_counted_normal(trial, document, options.over)
+    else:
+        normal = read_normal(packets, options.over)
     holds = holds_of(document.dut)
     tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
     trace = _read_trace(trial, tail, options.n_worst, document.dut.hops or ())
@@ -74,8 +78,9 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
         # A device that logs its gaps, and is awake, hides no stall; others may, behind a queue.
+        # Where only slow packets were recorded, nothing recorded is no silence.
         silences=None
-        if threads.kind is Kind.LOGGED and not sleeps(document.dut)
+        if normal.is_partial or (threads.kind is Kind.LOGGED and not sleeps(document.dut))
         else passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1)),
     )
     judged = judge_packets(tail, blame, normal, device)

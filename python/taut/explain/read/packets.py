@@ -29,7 +29,8 @@ NEVER = -1
 
 _BATCH = 1 << 18
 _CONTEXT = 1 << 16  # packets before a batch that may still be in the device when it begins
-_LOW = (1, 100)
+LOW = (1, 100)
+"""The share of a low percentile."""
 _PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)")
 _OVERLOAD_LOSS = 0.01
 _OVERLOAD_QUEUE = 64  # packets: two bursts of 32, what DPDK's forwarders take at once
@@ -49,6 +50,7 @@ class Normal:
     mean_interval_ns: int  # between packets of one direction that came back
     n_void: int  # late or not: the generator was held up while they were sent or received
     n_gone: int  # lost, or refused by the transmit call
+    is_partial: bool = False  # only slow packets were recorded: the others cannot speak
 
     @property
     def is_overloaded(self) -> bool:
@@ -121,7 +123,7 @@ def read_normal(packets: Path, over: str) -> Normal:
     if not n:
         raise InputError(f"{packets.parent.name}: no packet came back; no latency to explain")
     share = parse_over(over)
-    fractions = [_LOW, PERCENTILES["p50"]]
+    fractions = [LOW, PERCENTILES["p50"]]
     fractions += [] if isinstance(share, int) else [share.as_integer_ratio()]
     # By rank, as everywhere: a share in floating point may be off by a packet.
     ranks = [percentile_rank(n, fraction) for fraction in fractions]

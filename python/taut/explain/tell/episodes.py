@@ -64,6 +64,8 @@ def judge_packets(tail: Tail, blame: Blame, normal: Normal, device: OneLine | No
     for relation, (row, letter) in _OF_RELATION.items():
         related = blame.relation == relation
         cause[related], grade[related] = NUMBER[row], letter
+    if normal.is_partial:
+        grade = np.full(n, int(D))  # part of the evidence is missing
     excess = np.where(tail.is_late, np.maximum(tail.latency_ns - normal.base_ns, 0), 0)
     fresh = np.ones(n, bool)
     fresh[1:] = (blame.island[1:] != blame.island[:-1]) | (cause[1:] != cause[:-1])

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from taut.explain.read.counted import is_whole
+from taut.explain.read.counted_normal import HISTOGRAM
 from taut.explain.read.events import Events
 from taut.explain.read.packets import Normal
 from taut.records.documents.trial import FAILED, Failure, TrialDocument
@@ -15,7 +16,7 @@ def why_not(trial: Path, document: TrialDocument) -> str | None:
     """Say why nothing can be told of a trial's late packets; None: it can be tried."""
     if document.status == FAILED:
         return f"the trial failed ({(document.failure or Failure()).reason})"
-    if document.traffic.record == "tail":
+    if document.traffic.record == "tail" and not (trial / HISTOGRAM).is_file():
         return (
             "only its slow packets were recorded, and what is usual is not known; "
             "run it with record = 'all'"
@@ -30,6 +31,12 @@ def why_not(trial: Path, document: TrialDocument) -> str | None:
 def conditions(normal: Normal, events: Events) -> list[str]:
     """Say under which conditions a trial was explained, where they are not the usual ones."""
     words = []
+    if normal.is_partial:
+        words.append(
+            "only slow packets were recorded: those between them, which might speak against a "
+            "cause, are not known, so that every verdict is a guess (maybe); record = 'all' "
+            "knows them"
+        )
     if normal.is_overloaded:
         due = normal.n_packets + normal.n_gone
         words.append(

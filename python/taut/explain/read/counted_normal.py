@@ -1,0 +1,44 @@
+"""What is usual in a trial of which only the slow packets were recorded: its histogram knows."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from taut.core.errors import InputError
+from taut.core.percentiles import PERCENTILES, percentile_rank
+from taut.explain.read.packets import LOW, Normal, parse_over
+from taut.records.documents.trial import TrialDocument
+
+HISTOGRAM = "histogram.parquet"
+
+
+def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Normal:
+    """Find the threshold as read_normal does, of all packets, recorded or not."""
+    rows = pq.read_table(trial / HISTOGRAM, filters=[("series", "=", "service")])
+    order = np.argsort(rows["value_ns"].to_numpy(), kind="stable")
+    values = rows["value_ns"].to_numpy()[order]
+    cumulated = np.cumsum(rows["n"].to_numpy()[order])
+    n = int(cumulated[-1]) if cumulated.size else 0
+    if not n:
+        raise InputError(f"{trial.name}: no packet came back; no latency to explain")
+    share = parse_over(over)
+    fractions = [LOW, PERCENTILES["p50"]]
+    fractions += [] if isinstance(share, int) else [share.as_integer_ratio()]
+    ranks = [percentile_rank(n, fraction) for fraction in fractions]
+    low, p50, *above = (int(values[np.searchsorted(cumulated, rank)]) for rank in ranks)
+    counters = {} if document.generator is None else document.generator.counters
+    directions = max(1, pc.count_distinct(rows["direction"]).as_py())
+    length_ns = (document.traffic.duration_ns or 0) + (document.traffic.warm_up_ns or 0)
+    return Normal(
+        n_packets=n,
+        low_ns=low,
+        p50_ns=p50,
+        threshold_ns=share if isinstance(share, int) else above[0],
+        over=over,
+        mean_interval_ns=length_ns * directions // n,
+        n_void=counters.get("void", 0),
+        n_gone=counters.get("lost", 0) + counters.get("unsent", 0),
+        is_partial=True,
+    )
