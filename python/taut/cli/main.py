@@ -29,6 +29,8 @@ SECTIONS = {
         "init": "write an experiment to edit, a comment at every key",
         "run": "run an experiment: devices x loads, every packet timed, a table and a report",
         "search": "find the highest load each device carries: NDR, PDR and goals of your own",
+        "soak": "measure one device for hours, in rows: does it hold, and why was it late when?",
+        "watch": "show what a run that is under way has measured so far, live",
         "reproduce": "repeat a published experiment and print published beside measured",
         "analyze": "match two captures, before and after a device, and measure every packet",
         "runs": "list what was measured here: when, what, and what was found",

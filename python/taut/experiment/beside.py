@@ -1,4 +1,4 @@
-"""A hook around each trial while it is measured; only the self-test does anything in it."""
+"""A hook around each trial while it is measured: the acts of the self-test, the rows of a soak."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -21,6 +21,11 @@ class Beside(Protocol):
         """Lasts from the generator's start until its end; its records grow in the folder `raw`."""
         ...
 
+    @property
+    def ends_early(self) -> bool:
+        """Whether it told the generator to end; what was measured until then counts."""
+        ...
+
 
 class Alone:
     """The null member: a trial is left alone."""
@@ -30,6 +35,10 @@ class Alone:
 
     def generating(self, *_: object, **__: object) -> AbstractContextManager[object]:
         return nullcontext()
+
+    @property
+    def ends_early(self) -> bool:
+        return False
 
 
 ALONE = Alone()

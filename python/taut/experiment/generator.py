@@ -6,7 +6,7 @@ from pathlib import Path
 
 from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
 from taut.core.binaries import find_binary
-from taut.core.errors import TrialError
+from taut.core.errors import InterruptedRun, TrialError
 from taut.core.units import exact_rate
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
@@ -52,7 +52,12 @@ def asked_of(
         "out": str(out),
         "device-holds": trial.device.driver_options.waits_for_more,
         "both": traffic.both,
+        "publish": True,
     }
+    if trial.bounded is not None:
+        asked["record-one-in"] = str(trial.bounded.one_in)
+        asked["record-void"] = "slow"
+        asked["record-most"] = str(trial.bounded.most)
     if not trial.device.is_floor:
         asked["device-core"] = str(cores.device)
         asked["device-pid"] = str(device_pid or 0)
@@ -76,14 +81,16 @@ def schedule_text(trial: Trial) -> str:
     return f"{trial.traffic.schedule}:{options}" if options else trial.traffic.schedule
 
 
-def read_result(child: Child, out: Path, asked: Asked, offered_pps: float) -> GeneratorResult:
-    """Give generator.json of a generator that ended as planned.
+def read_result(
+    child: Child, out: Path, asked: Asked, offered_pps: float, *, may_be_short: bool = False
+) -> GeneratorResult:
+    """Give generator.json of a generator that ended as planned, or early because taut told it to.
 
     TrialError if it did not; MissingToolError where it did another thing than it was asked to.
     """
     path = out / GENERATOR_FILE
     status = child.exit_status
-    if status != 0:
+    if status != 0 and not (may_be_short and status == InterruptedRun.exit_status):
         raise TrialError(_reason(child, out), child.tail())
     if not path.exists():
         raise TrialError(f"{PROGRAM}: ended without {GENERATOR_FILE}", child.tail())

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise, product
+from typing import NamedTuple
 
 from taut.core.errors import InputError
 from taut.core.units import offered_pps
@@ -39,6 +40,15 @@ STATE_NS = 1_500_000_000
 """Leaving one state of the host and entering another, for the same guess."""
 
 
+class Bounded(NamedTuple):
+    """How much is recorded of a long trial, however long: of its tail the slowest packets."""
+
+    one_in: int
+    """About one packet in so many."""
+    most: int
+    """Records, and gaps as well."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """One device in one place under one load, in one state of the host, beside one neighbour."""
@@ -61,6 +71,7 @@ class Trial:
     record: Record
     trace: Trace  # never "auto"
     why_not_traced: str  # empty where it is traced
+    bounded: Bounded | None = None
 
     @property
     def n_measured(self) -> int:

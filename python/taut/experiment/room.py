@@ -53,6 +53,8 @@ def disk_bytes(trials: Iterable[Trial]) -> tuple[int, int]:
 
 
 def _recorded_packets(trial: Trial) -> int:
+    if trial.bounded is not None and trial.record == "tail":
+        return min(trial.bounded.most, round(sent_packets(trial)))
     share = {"none": 0.0, "tail": _TAIL_SHARE}.get(trial.record, 1.0)
     return round(sent_packets(trial) * share)
 

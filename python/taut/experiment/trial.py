@@ -163,7 +163,9 @@ class Testbench:
             )
             with self._beside.generating(program.pid, raw), without_collections():
                 self._wait(program, dut, raw, neighbour)
-            sent = generator.read_result(program, raw, asked, trial.offered_pps)
+            sent = generator.read_result(
+                program, raw, asked, trial.offered_pps, may_be_short=self._beside.ends_early
+            )
             worked = None if neighbour is None else neighbour.finish()
             known.document = replace(known.document, generator=sent, neighbour=worked)
             if tracer is not None:

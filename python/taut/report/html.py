@@ -28,6 +28,7 @@ from taut.records.documents.results import (
     EpisodeThreshold,
     TrialResult,
 )
+from taut.records.documents.soak import SOAK_FILE
 from taut.records.rundir import RunDirectory
 from taut.report import (
     budget,
@@ -39,6 +40,7 @@ from taut.report import (
     offenders,
     requirements,
     search,
+    soak,
     trim,
 )
 from taut.report.chart import as_spec, write_images
@@ -126,7 +128,8 @@ def _page(
     of_trials = trial_names(runs, names)
     trims = [(run, *_read(run, trim.read_trim)) for run in shown]
     searches = [(run, *_read(run, search.read_search)) for run in shown]
-    unreadable = [why for _, _, why in (*trims, *searches) if why]
+    soaks = [(run, *_read(run, soak.read_soak)) for run in shown]
+    unreadable = [why for _, _, why in (*trims, *searches, *soaks) if why]
     others = [*unreadable, *(compared.warnings if compared else ())]
     warnings = _warnings(sections, runs, names, others)
     page = templates().get_template("report.html.j2")
@@ -141,6 +144,8 @@ def _page(
         requirements=requirements,
         searches=[(run, found) for run, found, _ in searches if found],
         search_words=search,
+        soaks=[(run, found) for run, found, _ in soaks if found],
+        soak_words=soak,
         sections=sections,
         compared=compared,
         images=images,
@@ -208,7 +213,8 @@ def _run(run: RunDirectory, analysis: Analysis, name: str, folder: str) -> _Run:
 
 
 def _judged(run: RunDirectory, analysis: Analysis) -> Sequence[Judged]:
-    asked = required_by(run)
+    # A soak is judged by its rows, those of segments without records among them.
+    asked = () if (run.path / SOAK_FILE).is_file() else required_by(run)
     return judge_run(run, analysis, asked) if asked and analysis.variants else ()
 
 

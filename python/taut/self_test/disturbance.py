@@ -66,6 +66,11 @@ class Disturbance:
         self._running: dict[str, int] = {}
         self._is_over = threading.Event()
 
+    @property
+    def ends_early(self) -> bool:
+        """Never: every act is to be made."""
+        return False
+
     @contextmanager
     def device_ready(self, trial: Trial, cores: Cores, device: int | None) -> Iterator[None]:
         """Put the device into the control group of its quota, before the trace begins."""

@@ -39,10 +39,12 @@ from taut.records.documents.published import PublishedTable
 from taut.records.documents.results import Analysis, Results, TrialResult
 from taut.records.documents.search import SearchDocument
 from taut.records.documents.self_test import SelfTestDocument
+from taut.records.documents.soak import SOAK_FORMAT, Row, SegmentStart, SoakDocument
 from taut.records.documents.trace import TraceDocument
 from taut.records.documents.trend import TrendDocument
 from taut.records.documents.trial import TrialDocument
 from taut.records.documents.trim import TrimDocument, WindowsOfTrim
+from taut.records.documents.watch import WatchDocument
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,10 @@ CATALOGUE = (
     Catalogued("check", CheckDocument, "taut check --json"),
     Catalogued("trend", TrendDocument, "taut trend --json"),
     Catalogued("search", SearchDocument, "search.json of a run; taut search --json"),
+    Catalogued("soak", SoakDocument, "soak.json of a run; taut soak --json"),
+    Catalogued("segment", SegmentStart, "segment.json of each segment of a soak"),
+    Catalogued("row", Row, "each line of rows.jsonl of a segment of a soak", SOAK_FORMAT),
+    Catalogued("watch", WatchDocument, "taut watch --json"),
     Catalogued("pack", PackDocument, "pack.json of a packed run"),
     Catalogued("audit", AuditDocument, "taut host audit --json; in the manifest of a run"),
     Catalogued("plan", PlanDocument, "taut host plan --json"),

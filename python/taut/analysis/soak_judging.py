@@ -1,0 +1,75 @@
+"""Requirements of a soak, judged by its rows: of every segment, whatever became of its records.
+
+Rows are blocks of time that know nothing of each other, so that how much failures vary from row to
+row says how many independent packets they are worth (effective.py). Without a failure that cannot
+be seen: packets are then taken to be worth a hundredth, more than the worst that was measured (92).
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.stats import t as student
+
+from taut.analysis.effective import LEAST_ABOVE
+from taut.analysis.load import share_words
+from taut.analysis.proof import Verdict, packets_needed, shown
+from taut.core.requirement import Requirement
+from taut.core.units import format_ns
+from taut.records.documents.generator import INSTRUMENT_LIMIT
+from taut.records.documents.soak import Course, Judgement, Row
+from taut.records.rows import failing
+
+_CLUMPED = 100.0
+
+
+def judge_rows(requirements: Sequence[Requirement], course: Course) -> Iterator[Judgement]:
+    """Judge each by the rows of all segments; a share needs packets enough to be shown."""
+    rows = [row for segment in course.segments for row in segment.rows]
+    for one in requirements:
+        verdict, said = _judged(one, rows)
+        if verdict is Verdict.MET and course.measured_ns < one.least_ns:
+            verdict = Verdict.NOT_SHOWN
+            said += f"; {format_ns(course.measured_ns)} of {format_ns(one.least_ns)} were measured"
+        void = course.counters.get("void", 0) / max(1, course.counters.get("due", 0))
+        if verdict is Verdict.MET and void > INSTRUMENT_LIMIT:
+            verdict = Verdict.INVALID
+            said += f"; the generator itself was late with {share_words(void)} of the packets"
+        yield Judgement(one.text, verdict.value, said)
+
+
+def _judged(one: Requirement, rows: Sequence[Row]) -> tuple[Verdict, str]:
+    own = [failing(one, row, own=True) for row in rows]
+    failed = [n for n in own if n is not None]
+    if not rows or len(failed) < len(rows):
+        return Verdict.NOT_SHOWN, "rows do not say; `taut check` reads the records"
+    with_void = sum(failing(one, row, own=False) or 0 for row in rows)
+    lost = 1 if one.what in ("loss", "within") else 0
+    of = [row.on_time.n + lost * (row.counters["lost"] - row.counters["lost_void"]) for row in rows]
+    total, n_failed = sum(of), sum(failed)
+    said = f"{n_failed:,} of {total:,} packets that the generator did not hold up failed"
+    if one.share_above <= 0:
+        if not n_failed and with_void:
+            return Verdict.INVALID, f"{said}; {with_void:,} with those it held up"
+        return (Verdict.NOT_MET if n_failed else Verdict.MET), said
+    times = times_as_many(np.array(failed), np.array(of))
+    n_eff = int(total / times)
+    verdict = shown(n_failed / times, n_eff, one.share_above)
+    said += f", {share_words(one.share_above)} may"
+    if verdict is Verdict.NOT_SHOWN:
+        needed = packets_needed(n_failed / times, one.share_above)
+        said += f"; worth {n_eff:,} independent ones, {needed:,} would show it"
+    return verdict, said
+
+
+def times_as_many(failed: np.ndarray, of: np.ndarray) -> float:
+    """Give how many packets of a row fail together: D, paid for being estimated."""
+    n_with_one = np.count_nonzero(failed)
+    if not n_with_one or len(of) < 2:
+        return _CLUMPED
+    share = failed.sum() / of.sum()
+    expected = share * of
+    varies = np.sum((failed - expected) ** 2 / np.maximum(expected * (1 - share), 1e-9))
+    paid = (float(student.ppf(0.975, len(of) - 1)) / 1.96) ** 2
+    # In few rows: nobody can tell how often such rows come.
+    least = 1.0 if n_with_one >= LEAST_ABOVE else _CLUMPED
+    return max(least, float(varies) / (len(of) - 1)) * paid

@@ -1,0 +1,273 @@
+"""`taut soak`, the work: what it will take, the soak, its report."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+
+from taut.cli.progress import TerminalProgress
+from taut.cli.run_job import finish
+from taut.cli.soak_words import print_soak
+from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, TautError
+from taut.core.files import write_json
+from taut.experiment.interrupt import interruptible
+from taut.experiment.plan import Plan
+from taut.experiment.preflight import require
+from taut.experiment.rows import Rows
+from taut.experiment.run_manifest import Origin
+from taut.experiment.runner import choose_cores, measuring
+from taut.experiment.soak import MOST_KEPT, Soak, make_rows, measure_soak
+from taut.host.host import Host
+from taut.records.documents.json_form import plain_object
+from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart, SoakDocument
+from taut.records.rundir import RunDirectory
+from taut.records.segments import read_segments
+from taut.report.paragraph import INDENT, print_note, print_paragraph
+from taut.report.soak import length_words, row_line
+
+_INTERRUPTED = "interrupted"
+
+_RECORD_BYTES, _GAP_BYTES, _KEPT_BYTES = 48, 24, 18
+_TRACE_BYTES = 512 << 20
+_ROW_BYTES, _WHOLE_BYTES = 2_000, 8 << 20
+_MEMORY_BYTES = 600 << 20
+"""Of taut, taut-generate and taut-trace with all their buffers; the device's is its own."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is to be done with the results beside keeping them."""
+
+    prometheus: Path | None
+    on_fail: str | None
+    images: bool
+    details: bool
+    as_json: bool
+
+
+def print_soak_plan(soak: Soak, out: Path) -> None:
+    """Print what a soak takes; nothing is started."""
+    console = Console()
+    plan = _whole_plan(soak)
+    cores = choose_cores(Host(), soak.spec)
+    lines = [
+        *(f"{trial.name}: {length_words(soak.planned_ns)}" for trial in plan.trials),
+        f"Cores: {cores.why}.",
+        *(f"warning: {note}" for note in cores.notes),
+        *takes_words(soak, out),
+    ]
+    for line in lines:
+        print_paragraph(console, line, hanging=INDENT)
+    require(plan)
+
+
+def takes_words(soak: Soak, out: Path) -> Iterator[str]:
+    """Say how much memory, disk and time a soak takes, at most, whatever happens in it."""
+    plan = _whole_plan(soak)
+    is_traced = any(trial.trace != "off" for trial in plan.trials)
+    records = MOST_KEPT * (_RECORD_BYTES + _GAP_BYTES) + is_traced * _TRACE_BYTES
+    n_rows = soak.planned_ns // soak.every_ns + 1
+    kept = MOST_KEPT * _KEPT_BYTES + is_traced * _TRACE_BYTES // 2 + n_rows * _ROW_BYTES
+    folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(folder).free
+    at_most = (records + n_rows * _ROW_BYTES + _WHOLE_BYTES) * len(plan.trials)
+    yield (
+        f"Disk: at most {_size(at_most)} while it runs and {_size(kept * len(plan.trials))} "
+        f"afterwards, whatever its length; {_size(free)} are free"
+        + ("; make room or give --out." if at_most > free else ".")
+    )
+    yield (
+        f"Memory: about {_size(_MEMORY_BYTES)}, and the device's own; it does not grow, and "
+        "every row says what each program has."
+    )
+    bounded = plan.trials[-1].bounded
+    one_in = bounded.one_in if bounded is not None else 1
+    yield (
+        f"Time: {length_words(soak.planned_ns * len(plan.trials))} in rows of "
+        f"{length_words(soak.every_ns)}. Recorded: the slowest packet of about {one_in:,}, and "
+        "what is lost."
+    )
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
+
+
+def _whole_plan(soak: Soak) -> Plan:
+    """Plan first segments of all that is measured; its spec is what a resumed soak must have."""
+    day_ns = 86_400_000_000_000
+    trials = [
+        soak.segment(device, index, min(soak.planned_ns, day_ns)).trials[0]
+        for index, device in enumerate(soak.subjects)
+    ]
+    return Plan(soak.spec, tuple(trials))
+
+
+def soak_and_report(
+    soak: Soak, out: Path, origin: Origin, wishes: Wishes, *, resume: bool, wait: bool
+) -> None:
+    """Soak, judge, report. Whatever ends it, what was measured until then is kept and shown."""
+    plan = _whole_plan(soak)
+    require(plan)
+    notes = Console(stderr=True)
+    with interruptible():
+        progress = TerminalProgress(notes, is_part=True)
+        telling = _Telling(soak, progress, wishes, out)
+        rows = make_rows(soak, out, telling.told)
+        is_interrupted = False
+        try:
+            with (
+                closing(progress),
+                measuring(
+                    plan, out, resume, progress, origin, wait=wait, in_parts=True, beside=rows
+                ) as session,
+                _stopping(rows),
+            ):
+                for line in takes_words(soak, out):
+                    progress.noted(line)
+                measure_soak(session, soak, rows)
+        except KeyboardInterrupt:
+            is_interrupted = True
+        if is_interrupted and not (out / "soak").is_dir():
+            raise InterruptedRun("interrupted before the first row; nothing was measured")
+        run = RunDirectory(out)
+        stopped = _why_stopped(run, rows)
+        _report(run, soak, stopped, wishes)
+    _end(run, soak, stopped, wishes, is_interrupted=is_interrupted or stopped == _INTERRUPTED)
+
+
+class _Telling:
+    """Says each row where it is wanted."""
+
+    def __init__(self, soak: Soak, progress: TerminalProgress, wishes: Wishes, out: Path) -> None:
+        self._soak = soak
+        self._progress = progress
+        self._metrics = None
+        if wishes.prometheus is None:
+            return
+        if not wishes.prometheus.absolute().parent.is_dir():
+            raise InputError(f"--prometheus {wishes.prometheus}: its folder is not there; make it")
+        # Here, not above: few want it.
+        from taut.report.textfile import SoakMetrics
+
+        self._metrics = SoakMetrics(
+            soak.spec.name, soak.device.name, soak.planned_ns, soak.limits_ns, wishes.prometheus
+        )
+        kept = [one.segment for one in read_segments(out)]
+        self._metrics.add_segments(one for one in kept if not one.start.is_control)
+
+    def told(self, start: SegmentStart, row: Row) -> None:
+        """Print a row on stderr, and what is odd about it."""
+        name = f"{start.device}: " if self._soak.has_control else ""
+        self._progress.noted(f"{name}{row_line(row)}")
+        if self._metrics is not None and not start.is_control:
+            try:
+                self._metrics.told(row)
+            except TautError as error:
+                # The soak is worth more than its textfile.
+                self._progress.warned(str(error))
+        for note in row.notes:
+            self._progress.warned(f"{note}; rows are by another clock: nothing is lost by it")
+
+
+@contextmanager
+def _stopping(rows: Rows) -> Iterator[None]:
+    """Have the first Ctrl-C end the generator, so that what it measured counts."""
+    owner = os.getpid()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        known = before[signal.Signals(number)]
+        if os.getpid() == owner and rows.stopped is None and rows.is_measuring:
+            rows.stop(_INTERRUPTED)
+        elif callable(known):
+            known(number, frame)
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _why_stopped(run: RunDirectory, rows: Rows) -> str | None:
+    """Say why it ended early: told to, or the last segment failed."""
+    if rows.stopped is not None:
+        return rows.stopped
+    trials = run.trials()
+    if trials and not trials[-1].is_whole:
+        failure = trials[-1].meta.failure
+        return "a segment failed" if failure is None else failure.reason
+    return None
+
+
+def _report(run: RunDirectory, soak: Soak, stopped: str | None, wishes: Wishes) -> None:
+    """Write soak.json, analyse and draw what has records, print."""
+    # Here, not above: measuring starts without the analysis.
+    from taut.analysis.soak import soak_document
+
+    print_note(Console(stderr=True), "adding up ...")
+    document = soak_document(run, soak, stopped)
+    write_json(run.path / SOAK_FILE, plain_object(document))
+
+    def show(report: Path | None) -> None:
+        if wishes.as_json:
+            json.dump(plain_object(document), sys.stdout)
+            print()
+        else:
+            print_soak(document, Console(), report, details=wishes.details)
+
+    if any(trial.is_whole for trial in run.trials()):
+        finish(run, as_json=wishes.as_json, publish=None, show=show, images=wishes.images)
+    else:
+        show(None)
+
+
+def _end(
+    run: RunDirectory, soak: Soak, stopped: str | None, wishes: Wishes, *, is_interrupted: bool
+) -> None:
+    """Raise what the exit status is to say; call the hook where it is none of the user's doing."""
+    from taut.report.soak import read_soak
+
+    document = read_soak(run.path)
+    failed = [one for one in document.verdicts if one.verdict == "fail"] if document else []
+    if failed:
+        why = f"{failed[0].rule}: not met: {failed[0].said}"
+        _alert(wishes, why)
+        raise RequirementNotMet(f"{len(failed)} of {len(soak.requirements)}: {why}")
+    if is_interrupted:
+        raise InterruptedRun(f"interrupted; all rows are kept, go on: --out {run.path} --resume")
+    if stopped is not None:
+        _alert(wishes, stopped)
+        raise TautError(
+            f"the soak ended early: {stopped}; what was measured is in {run.path}, go on with "
+            "--resume"
+        )
+
+
+def _alert(wishes: Wishes, why: str) -> None:
+    """Run the user's command; that it fails is said, and changes nothing."""
+    if wishes.on_fail is None:
+        return
+    done = subprocess.run(["/bin/sh", "-c", f'{wishes.on_fail} "$1"', "taut", why], check=False)
+    if done.returncode != 0:
+        print_note(
+            Console(stderr=True),
+            f"warning: --on-fail {wishes.on_fail}: ended with exit status {done.returncode}",
+        )
+
+
+def soaked(document: SoakDocument) -> bool:
+    """Whether all that was planned was measured."""
+    return document.course.measured_ns >= document.planned_ns - 1_000_000_000

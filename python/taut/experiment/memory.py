@@ -1,0 +1,32 @@
+"""Resident memory of taut and of every program it started, from /proc."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_PROC = Path("/proc")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def resident_bytes(process: int, proc: Path = _PROC) -> dict[str, int]:
+    """Give the memory of a process, called taut, and of its descendants by the names they have.
+
+    Programs of one name are added up. One that ended meanwhile is left out.
+    """
+    found: dict[str, int] = {}
+    for pid in _family(process, proc):
+        with suppress(OSError, ValueError, IndexError):
+            pages = int((proc / str(pid) / "statm").read_text().split()[1])
+            name = "taut" if pid == process else (proc / str(pid) / "comm").read_text().strip()
+            found[name] = found.get(name, 0) + pages * _PAGE
+    return found
+
+
+def _family(process: int, proc: Path) -> Iterator[int]:
+    yield process
+    tasks = proc / str(process) / "task"
+    with suppress(OSError):
+        for task in tasks.iterdir():
+            for child in (task / "children").read_text().split():
+                yield from _family(int(child), proc)

@@ -1,0 +1,197 @@
+"""A soak: one device under one load for hours, without a break, and what is kept of it bounded.
+
+It is a run of one trial. Only a kill, a reboot or a length beyond a day makes another trial of it,
+a new segment; a resumed soak measures what is missing in one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from taut.core.errors import InputError
+from taut.core.requirement import Requirement, parse_requirement
+from taut.experiment.fields import MAX_TRIAL_NS
+from taut.experiment.model import DeviceSpec, Spec, TrafficSpec
+from taut.experiment.plan import Bounded, Plan, Trial, floors, make_plan
+from taut.experiment.room import sent_packets
+from taut.experiment.rows import OnRow, Rows
+from taut.experiment.runner import Session
+from taut.records.documents.soak import SOAK_FOLDER, Row, SegmentStart
+from taut.records.rows import failing
+from taut.records.segments import Kept, read_segments
+
+EVERY_NS = 300_000_000_000
+"""A row of VSPERF's soak (LTD)."""
+
+SLOW_KEPT = 200_000
+"""About so many of the slowest packets are recorded in a soak of any length, to be explained."""
+
+MOST_KEPT = 2_000_000
+"""No more records than that in a segment, whatever is lost or late: 96 MB while it runs."""
+
+LIMITS_NS = (10_000, 100_000, 1_000_000, 10_000_000)
+"""Packets slower than these are counted in every row, and than those that are required."""
+
+_LEAST_NS = 1_000_000_000
+"""What is missing of a soak is measured where it is that much."""
+
+
+@dataclass(frozen=True)
+class Soak:
+    """What is to be measured, and for how long."""
+
+    spec: Spec
+    device: DeviceSpec
+    traffic: TrafficSpec
+    planned_ns: int
+    every_ns: int
+    has_control: bool
+    requirements: tuple[Requirement, ...]
+    clean: tuple[Requirement, ...]
+
+    @property
+    def limits_ns(self) -> tuple[int, ...]:
+        """Latencies above which packets are counted."""
+        asked = (*self.requirements, *self.clean)
+        own = {round(one.limit) for one in asked if one.what in ("p", "max")}
+        own |= {one.deadline_ns for one in asked if one.deadline_ns is not None}
+        return tuple(sorted(own | set(LIMITS_NS)))
+
+    @property
+    def subjects(self) -> list[DeviceSpec]:
+        """What is measured, in order: the control first."""
+        return [*(floors([self.device]) if self.has_control else ()), self.device]
+
+    def segment(self, device: DeviceSpec, index: int, length_ns: int) -> Plan:
+        """Plan what is measured in one go, as a repetition of its own."""
+        load = {"repetitions": index + 1, "floor": False, "devices": ("*",), "count": None}
+        traffic = self.traffic.model_copy(update=load | {"duration_ns": length_ns})
+        spec = self.spec.model_copy(update={"device": (device,), "traffic": (traffic,)})
+        plan = make_plan(spec, first_index=index, repetitions=range(index + 1, index + 2))
+        trial = replace(plan.trials[0], bounded=self.bounded(plan.trials[0]))
+        return replace(plan, trials=(trial,))
+
+    def bounded(self, trial: Trial) -> Bounded:
+        """Bound the records by the whole length of the soak, not by that of a segment."""
+        per_ns = sent_packets(trial) / (trial.warm_up_ns + trial.duration_ns)
+        one_in = round(per_ns * self.planned_ns / SLOW_KEPT)
+        return Bounded(min(1_000_000, max(100, one_in)), MOST_KEPT)
+
+
+def plan_soak(
+    plan: Plan,
+    planned_ns: int,
+    every_ns: int = EVERY_NS,
+    *,
+    has_control: bool = False,
+    clean: Sequence[Requirement] = (),
+) -> Soak:
+    """Make a soak of the one device and load of a plan; InputError: there are more, or none."""
+    spec = plan.spec
+    if spec.host:
+        raise InputError("[[host]]: soak measures the host as it is; take it out of the file")
+    for axis, members in (("placement", spec.placement), ("neighbour", spec.neighbour)):
+        if len(members) > 1:
+            raise InputError(f"[[{axis}]]: soak measures one; leave one in the file")
+    found = {
+        (trial.device.name, trial.traffic.name, trial.frame, trial.rate): trial
+        for trial in plan.trials
+        if not trial.device.is_floor
+    }
+    if len(found) != 1:
+        names = ", ".join(trial.name for trial in list(found.values())[:2])
+        raise InputError(
+            f"soak: one device under one load is measured, the experiment has {len(found)}"
+            + (f": {names}, ...; choose one: --only PATTERN" if found else "; add a device")
+        )
+    (trial,) = found.values()
+    if trial.record == "all" and "record" in spec.model_fields_set:
+        raise InputError(
+            'soak: record = "all" takes a disk that grows with time; write "tail", or "none"'
+        )
+    if planned_ns < every_ns:
+        raise InputError(
+            "soak: --duration is shorter than one row; lengthen it, or shorten --every"
+        )
+    one = {"frames": (trial.frame,), "rates": (trial.rate,)}
+    return Soak(
+        spec=spec.model_copy(update={"record": "none" if trial.record == "none" else "tail"}),
+        device=trial.device,
+        traffic=trial.traffic.model_copy(update=one | {"record": None}),
+        planned_ns=planned_ns,
+        every_ns=every_ns,
+        has_control=has_control,
+        requirements=tuple(parse_requirement(text) for text in spec.require),
+        clean=tuple(clean) or tuple(parse_requirement(text) for text in spec.require),
+    )
+
+
+def left_ns(soak: Soak, device: DeviceSpec, kept: Sequence[Kept]) -> int:
+    """Say how much of a device's soak is still to be measured."""
+    done = sum(one.segment.measured_ns for one in kept if one.segment.start.device == device.name)
+    left = soak.planned_ns - done
+    return left if left >= _LEAST_NS else 0
+
+
+def next_segment(soak: Soak, kept: Sequence[Kept]) -> Plan | None:
+    """Plan what is to be measured next; None: all is."""
+    for device in soak.subjects:
+        left = left_ns(soak, device, kept)
+        if left:
+            return soak.segment(device, len(kept), min(left, MAX_TRIAL_NS))
+    return None
+
+
+def make_rows(soak: Soak, run: Path, on_row: OnRow) -> Rows:
+    """Make what takes the rows of a run's segments; it ends early what can no longer be met."""
+    doomed = Doomed(soak, read_segments(run))
+
+    def told(start: SegmentStart, row: Row) -> str | None:
+        return on_row(start, row) or (None if start.is_control else doomed.add(row))
+
+    return Rows(run / SOAK_FOLDER, soak.every_ns, soak.limits_ns, told)
+
+
+def measure_soak(session: Session, soak: Soak, rows: Rows) -> None:
+    """Measure segment after segment until all is measured, or one ended before its time."""
+    run = session.run_directory
+    while rows.stopped is None:
+        plan = next_segment(soak, read_segments(run.path))
+        if plan is None:
+            return
+        session.run(plan)
+        (trial,) = plan.trials
+        found = [one for one in run.trials() if one.name == trial.name]
+        if not found or not found[0].is_whole:
+            return
+
+
+class Doomed:
+    """Says when a requirement cannot be met any more, however good all that comes will be.
+
+    Packets that the generator itself held up are not counted: they are no fault of the device.
+    """
+
+    def __init__(self, soak: Soak, kept: Sequence[Kept]) -> None:
+        (trial,) = soak.segment(soak.device, 0, min(soak.planned_ns, MAX_TRIAL_NS)).trials
+        directions = 2 if soak.traffic.both else 1
+        self._n_planned = trial.offered_pps * directions * soak.planned_ns / 1e9
+        self._requirements = soak.requirements
+        self._failed = dict.fromkeys((one.text for one in soak.requirements), 0)
+        for one in kept:
+            for row in one.segment.rows if one.segment.start.device == soak.device.name else ():
+                self.add(row)
+
+    def add(self, row: Row) -> str | None:
+        """Count a row; give the first requirement that is lost, in words."""
+        for one in self._requirements:
+            n = failing(one, row, own=True)
+            if n is None:
+                continue
+            self._failed[one.text] += n
+            if self._failed[one.text] > one.share_above * self._n_planned:
+                return (
+                    f"{one.text}: {self._failed[one.text]:,} packets failed, which no more "
+                    "packets can make good"
+                )
+        return None

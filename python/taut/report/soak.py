@@ -1,0 +1,243 @@
+"""A soak in the report: RUN/soak.json, read, and in the words of the page and the terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from taut.analysis.load import share_words
+from taut.analysis.soak import elapsed
+from taut.core.errors import InputError
+from taut.core.units import duration_words, format_ns
+from taut.records.documents.json_form import parse, read_json
+from taut.records.documents.soak import (
+    SHARES,
+    SOAK_FILE,
+    SOAK_FORMAT,
+    Beyond,
+    Clean,
+    Course,
+    Latency,
+    Row,
+    SoakDocument,
+    Trend,
+)
+from taut.report import cells
+
+TITLE = "How it held"
+COLUMNS = (
+    "from",
+    "sent",
+    "lost",
+    "unsent",
+    "late",
+    "p50",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "max",
+    "at",
+    "MB",
+)
+LEGEND = (
+    "From: measured time at the row's beginning. Late: share of packets that the generator itself "
+    "held up; they are in all figures of a row. At: when the slowest packet came back; empty: it "
+    "was not recorded. MB: resident memory of taut and all that it started. Rows are windows of "
+    "one measurement; whole-run percentiles are of all packets, merged, and none is a mean of rows."
+)
+BEYOND_TITLE = "Beyond what was measured"
+SHOWN_ROWS = 24
+_HOUR_NS = 3_600_000_000_000
+
+
+def read_soak(run: Path) -> SoakDocument | None:
+    """Read the soak of a run; None: it is none. InputError: one of a taut unlike this one."""
+    path = run / SOAK_FILE
+    if not path.is_file():
+        return None
+    found = read_json(path)
+    written = found.get("format") if isinstance(found, Mapping) else None
+    if written != SOAK_FORMAT:
+        raise InputError(
+            f"{path}: format {written}, this taut shows format {SOAK_FORMAT}; the soak is not in "
+            "this report: write it with the taut that made it"
+        )
+    return parse(SoakDocument, found, str(path))
+
+
+def headline(document: SoakDocument) -> str:
+    """Say in one or two sentences how it held."""
+    course = document.course
+    of = course.latency
+    said = f"{course.device}: {length_words(course.measured_ns)}"
+    if course.measured_ns < document.planned_ns - 1_000_000_000:
+        said += f" of {length_words(document.planned_ns)}"
+    said += (
+        f", p99.9 {cells.time(of.percentiles_ns['p99.9'])}, max {cells.time(of.max_ns)}, "
+        f"{course.counters.get('lost', 0):,} of {course.counters.get('sent', 0):,} packets lost."
+    )
+    if document.stopped is not None:
+        said += f" Ended early: {document.stopped}."
+    return said
+
+
+def verdict_words(document: SoakDocument) -> list[str]:
+    """Say what each requirement came to, the worst first."""
+    order = ("fail", "invalid", "inconclusive", "pass")
+    found = sorted(document.verdicts, key=lambda one: order.index(one.verdict))
+    return [f"{one.verdict}: {one.rule}: {one.said}" for one in found]
+
+
+def figures_words(document: SoakDocument) -> list[str]:
+    """Give the whole run's percentiles, the control's below."""
+    courses = [document.course, *([document.control] if document.control else [])]
+    lines = []
+    for course in courses:
+        lines.append(f"{course.device}: {_figures(course.latency)}")
+        if course.on_time.n < course.latency.n:
+            lines.append(
+                f"{course.device}, without what the generator itself held up "
+                f"({share_words(1 - course.on_time.n / course.latency.n)} of the packets): "
+                f"{_figures(course.on_time)}"
+            )
+    return lines
+
+
+def _figures(of: Latency) -> str:
+    parts = [f"{name} {cells.time(of.percentiles_ns[name])}" for name in SHARES]
+    return ", ".join([*parts, f"max {cells.time(of.max_ns)}"])
+
+
+def rows(course: Course) -> list[tuple[str, ...]]:
+    """Give every row of the table; a new segment begins with a line of its own."""
+    found: list[tuple[str, ...]] = []
+    several = len(course.segments) > 1
+    before_ns = 0
+    for i, segment in enumerate(course.segments):
+        if several:
+            ended = {"killed": ", killed", "failed": ", failed"}.get(segment.ended, "")
+            found.append((f"segment {i}{ended}", *[""] * (len(COLUMNS) - 1)))
+        found += [row_cells(row, before_ns) for row in segment.rows]
+        before_ns += segment.measured_ns
+    return found
+
+
+def row_cells(row: Row, before_ns: int = 0) -> tuple[str, ...]:
+    """Give one row, as COLUMNS has it."""
+    counters, of = row.counters, row.latency
+    at = "" if row.max_at_ns is None else clock_words(before_ns + row.max_at_ns)
+    return (
+        clock_words(before_ns + row.start_ns),
+        f"{counters['sent']:,}",
+        f"{counters['lost']:,}",
+        f"{counters['unsent']:,}",
+        share_words(counters["void"] / max(1, counters["due"])),
+        *(cells.time(of.percentiles_ns[name]) for name in ("p50", "p99", "p99.9", "p99.99")),
+        cells.time(of.max_ns),
+        at,
+        f"{sum(row.memory_bytes.values()) / 1e6:,.0f}",
+    )
+
+
+def row_line(row: Row, before_ns: int = 0) -> str:
+    """Say a row in one line, as it is printed while a soak measures."""
+    start, sent, lost, unsent, late, p50, p99, p999, p9999, most, _, memory = row_cells(
+        row, before_ns
+    )
+    words = f"{start}  sent {sent}, lost {lost}, unsent {unsent}, generator late {late}"
+    return f"{words}, p50 {p50}, p99 {p99}, p99.9 {p999}, p99.99 {p9999}, max {most}, {memory} MB"
+
+
+def worst_rows(course: Course) -> list[tuple[str, ...]]:
+    """Give the rows with the slowest packets, in order; all where they are few."""
+    pairs = list(elapsed(course.segments))
+    if len(pairs) <= SHOWN_ROWS:
+        return rows(course)
+    worst = sorted(pairs, key=lambda pair: -(pair[1].latency.max_ns or 0))[:SHOWN_ROWS]
+    worst.sort(key=lambda pair: pair[0] + pair[1].start_ns)
+    return [row_cells(row, before_ns) for before_ns, row in worst]
+
+
+def clock_words(ns: int) -> str:
+    """Write measured time as h:mm:ss."""
+    seconds = ns // 1_000_000_000
+    return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def length_words(ns: int) -> str:
+    """Write a length as duration_words does; below a minute in seconds."""
+    return duration_words(ns) if ns >= 60_000_000_000 else format_ns(ns)
+
+
+def course_words(course: Course) -> Iterator[str]:
+    """Say what is to be known of a course beside its rows."""
+    for clean in course.clean:
+        yield clean_words(clean)
+    yield from trend_words(course.trends)
+
+
+def clean_words(clean: Clean) -> str:
+    """Say how long it kept to a rule."""
+    if clean.starts_ns is None:
+        return f"{clean.rule}: none of {clean.n_rows} rows was clean"
+    return (
+        f"{clean.rule}: {clean.n_clean} of {clean.n_rows} rows were clean, the longest stretch "
+        f"{length_words(clean.longest_ns)} from {clock_words(clean.starts_ns)} on"
+    )
+
+
+def trend_words(trends: Sequence[Trend]) -> Iterator[str]:
+    """Say which figures grew or shrank; in one sentence those that did not."""
+    moved = [one for one in trends if one.verdict in ("increasing", "decreasing")]
+    for one in moved:
+        p_value = 0.0 if one.p_value is None else one.p_value
+        yield (
+            f"{_called(one)} {one.verdict}: {_amount(one, one.per_hour or 0.0)} an hour "
+            f"(Mann-Kendall, p = {p_value:.2g}, {one.n_rows} rows)"
+        )
+    flat = [_called(one) for one in trends if one.verdict == "none"]
+    if flat:
+        yield f"no trend shown: {', '.join(flat)}"
+    few = [one for one in trends if one.verdict == "too few rows"]
+    if few:
+        yield f"no trend tested: {few[0].n_rows} rows; ten are needed"
+
+
+def _called(one: Trend) -> str:
+    return one.of.replace("_ns", "").replace("memory_bytes", "memory")
+
+
+def _amount(one: Trend, value: float) -> str:
+    sign = "+" if value > 0 else "-"
+    size = abs(value)
+    return f"{sign}{format_ns(size)}" if one.of.endswith("_ns") else f"{sign}{size / 1e6:,.3g} MB"
+
+
+def causes_rows(course: Course, most: int = 4) -> list[tuple[str, str]]:
+    """Give a row an hour: its causes, the largest first.
+
+    Maybe: only slow packets are recorded in a soak, others cannot speak against a cause.
+    """
+    found = []
+    for hour in course.causes:
+        total = sum(hour.by_cause.values()) or 1
+        parts = [
+            f"{share_words(ns / total)} {name}" for name, ns in list(hour.by_cause.items())[:most]
+        ]
+        found.append(
+            (f"{hour.hour}:00", f"maybe {', '.join(parts)} ({hour.n_explained:,} packets)")
+        )
+    return found
+
+
+def beyond_words(beyond: Beyond) -> str:
+    """Say what is to be expected, or why nothing is said."""
+    if beyond.refused is not None:
+        return f"No extrapolation: {beyond.refused}."
+    levels = ", ".join(
+        f"{format_ns(most)} in {length} ({format_ns(low)} to {format_ns(high)})"
+        for length, (most, low, high) in beyond.levels_ns.items()
+    )
+    return (
+        f"Extrapolated, not measured: the slowest packet to be expected is {levels}. From "
+        f"{beyond.n_episodes} episodes above {format_ns(beyond.threshold_ns or 0)} "
+        f"(generalised Pareto, shape {beyond.shape or 0:.2f}); it holds as long as nothing changes."
+    )

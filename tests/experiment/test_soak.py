@@ -1,0 +1,203 @@
+"""A soak planned, bounded, ended when it is lost, and read back whatever was written last."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_soak import SECOND_NS, row, segment
+from taut.core.errors import InputError
+from taut.core.requirement import parse_requirement
+from taut.experiment.memory import resident_bytes
+from taut.experiment.plan import make_plan
+from taut.experiment.soak import MOST_KEPT, SLOW_KEPT, Doomed, Soak, next_segment, plan_soak
+from taut.experiment.spec import parse_spec
+from taut.records.documents.soak import ROWS_FILE, SegmentStart
+from taut.records.live import Buckets, Fresh, counted
+from taut.records.segments import Kept, SegmentWriter, latencies_of, merged, read_segments
+
+TEXT = """
+name = "soak"
+duration = "10s"
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["100kpps"]
+"""
+DAY_NS = 86_400 * SECOND_NS
+NONE = latencies_of(Fresh(np.empty(0, np.int64), np.empty(0, np.uint64)), Buckets(0, 18, 14, 1))
+
+
+def soak_of(text: str = TEXT, planned_ns: int = DAY_NS, **options: bool) -> Soak:
+    return plan_soak(make_plan(parse_spec(text)), planned_ns, **options)
+
+
+def kept(rows: int, device: str = "eager") -> Kept:
+    return Kept(segment([row(n) for n in range(rows)], device=device), NONE, NONE)
+
+
+def test_records_are_bounded_by_the_whole_length_and_the_disk_does_not_grow_with_it() -> None:
+    for planned_ns in (3_600 * SECOND_NS, DAY_NS, 7 * DAY_NS):
+        plan = next_segment(soak_of(planned_ns=planned_ns), [])
+        assert plan is not None
+        bounded = plan.trials[0].bounded
+        assert bounded is not None
+        sent = 100_000 * planned_ns / 1e9
+        assert sent / bounded.one_in == pytest.approx(SLOW_KEPT, rel=0.01)
+        assert bounded.most == MOST_KEPT
+
+
+def test_what_is_missing_is_measured_in_one_segment_of_a_day_at_most() -> None:
+    soak = soak_of(planned_ns=3 * DAY_NS, has_control=True)
+    first = next_segment(soak, [])
+    assert first is not None
+    [trial] = first.trials
+    assert (trial.device.name, trial.duration_ns) == ("loopback_memif", DAY_NS)
+    whole = [kept(3 * 288, "loopback_memif")]
+
+    resumed = next_segment(soak, [*whole, kept(100)])
+
+    assert resumed is not None
+    [trial] = resumed.trials
+    assert trial.device.name == "eager"
+    assert trial.name == "002-eager-bare-constant_64-100kpps-r3"
+    assert trial.record == "tail"
+    assert next_segment(soak, [*whole, kept(3 * 288)]) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ('rates = ["100kpps", "1kpps"]', "the experiment has 2: .*choose one: --only PATTERN"),
+        ('rates = ["100kpps"]\nrecord = "all"', None),
+        ('rates = ["100kpps"]\n[[host]]\nname = "x"', "measures the host as it is"),
+    ],
+)
+def test_what_is_no_one_device_under_one_load_is_refused(changed: str, why: str | None) -> None:
+    text = TEXT.replace('rates = ["100kpps"]', changed)
+    if why is None:
+        assert soak_of(text).spec.record == "tail"
+        return
+    with pytest.raises(InputError, match=why):
+        soak_of(text)
+
+
+def test_a_record_of_every_packet_and_a_length_below_a_row_are_refused() -> None:
+    with pytest.raises(InputError, match="takes a disk that grows with time"):
+        soak_of(TEXT.replace('name = "soak"', 'name = "soak"\nrecord = "all"'))
+    with pytest.raises(InputError, match="shorter than one row"):
+        soak_of(planned_ns=SECOND_NS)
+
+
+def test_it_is_lost_when_no_packet_to_come_can_make_it_good() -> None:
+    text = TEXT + '[require]\n"p99.9" = "< 25us"\nloss = "= 0"\nmin = "> 1ns"\n'
+    soak = soak_of(text)
+    n_planned = 100_000 * 86_400
+    limit = {"25000": n_planned // 2_000}
+
+    doomed = Doomed(soak, [])
+    assert doomed.add(row(above=limit)) is None
+    assert doomed.add(row(above=limit)) is None
+    why = doomed.add(row(above={"25000": 1}))
+
+    assert why == "p99.9 < 25us: 8,640,001 packets failed, which no more packets can make good"
+    again = Doomed(soak, [Kept(segment([row(above={"25000": 0}, lost=1)]), NONE, NONE)])
+    assert (again.add(row(above={"25000": 0})) or "").startswith("loss = 0: 1 packets failed")
+
+
+def test_the_rows_of_a_killed_segment_are_those_that_were_whole(tmp_path: Path) -> None:
+    start = segment([]).start
+    writer = SegmentWriter(tmp_path / "soak" / start.trial, start)
+    for n in range(3):
+        seen = Fresh(np.array([5, 9]), np.array([10 * (n + 1), 1], np.uint64))
+        writer.add(row(n), seen, Fresh(np.array([7]), np.array([n + 1], np.uint64)))
+    writer.close()
+    rows = tmp_path / "soak" / start.trial / ROWS_FILE
+    # A fourth row is whole, its latencies are not there; a fifth is cut off.
+    lines = rows.read_text().splitlines()
+    rows.write_text("\n".join([*lines, lines[-1].replace('"n": 2,', '"n": 3,'), lines[-1][:40]]))
+
+    [found] = read_segments(tmp_path)
+
+    assert found.segment.ended == "killed"
+    assert [one.n for one in found.segment.rows] == [0, 1, 2]
+    assert found.on_time.count.tolist() == [30, 1]
+    assert found.all.ns.tolist() == [5, 7, 9]
+    assert found.all.figures().n == 34
+
+
+def test_a_damaged_segment_is_one_line(tmp_path: Path) -> None:
+    start = segment([]).start
+    SegmentWriter(tmp_path / "soak" / start.trial, start).close()
+    rows = tmp_path / "soak" / start.trial / ROWS_FILE
+    rows.write_text(json.dumps({"n": "x"}) + "\n")
+
+    with pytest.raises(InputError, match="of another version, or damaged"):
+        read_segments(tmp_path)
+
+
+def test_percentiles_of_segments_are_of_all_their_packets_not_means() -> None:
+    buckets = Buckets(1 << 20, 18, 14, 1_000_000_000)
+    fast = latencies_of(Fresh(np.array([100]), np.array([9_900], np.uint64)), buckets)
+    slow = latencies_of(Fresh(np.array([100_000]), np.array([100], np.uint64)), buckets)
+
+    found = merged([slow, fast]).figures()
+
+    assert found.percentiles_ns == {
+        "p50": 100,
+        "p90": 100,
+        "p99": 100,
+        "p99.9": 100_000,
+        "p99.99": 100_000,
+    }
+    assert merged([slow, fast]).above(100) == 100
+    assert merged([]).figures().n == 0
+
+
+def test_a_packet_counts_when_its_fate_is_known_and_one_of_the_warm_up_never() -> None:
+    names = ("late", "duplicates", "orphans", "out_of_sequence", "foreign")
+    counters = dict.fromkeys(names, 0) | {
+        "due": 150,  # ten of them in flight
+        "sent": 140,
+        "matched": 120,
+        "lost": 10,
+        "unsent": 10,
+        "cold": 30,
+        "unsent_cold": 5,
+        "lost_cold": 4,
+        "void": 20,
+        "void_cold": 15,
+        "lost_void": 2,
+    }
+
+    found = counted(counters)
+
+    assert (found["due"], found["sent"], found["unsent"]) == (110, 105, 5)
+    assert (found["lost"], found["void"], found["lost_void"]) == (6, 5, 2)
+
+
+def test_memory_is_that_of_taut_and_of_all_it_started(tmp_path: Path) -> None:
+    for pid, comm, children in ((1, "python", "2 3"), (2, "taut-forward", "4"), (4, "qemu", "")):
+        task = tmp_path / str(pid) / "task" / str(pid)
+        task.mkdir(parents=True)
+        (task / "children").write_text(children)
+        (tmp_path / str(pid) / "statm").write_text(f"999 {pid * 10} 0")
+        (tmp_path / str(pid) / "comm").write_text(f"{comm}\n")
+
+    found = resident_bytes(1, tmp_path)
+
+    page = found["taut"] // 10
+    assert found == {"taut": 10 * page, "taut-forward": 20 * page, "qemu": 40 * page}
+
+
+def test_requirements_and_clean_rules_say_which_latencies_are_counted() -> None:
+    soak = plan_soak(
+        make_plan(parse_spec(TEXT + '[require]\n"within(2ms)" = ">= 99%"\n')),
+        DAY_NS,
+        clean=[parse_requirement("max < 50us")],
+    )
+
+    assert soak.limits_ns == (10_000, 50_000, 100_000, 1_000_000, 2_000_000, 10_000_000)
+    assert isinstance(segment([]).start, SegmentStart)

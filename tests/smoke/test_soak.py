@@ -1,0 +1,143 @@
+"""`taut soak` and `taut watch`, whole, over shared memory: killed, resumed, and added up."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from taut.cli.main import run_command
+from taut.records.documents.json_form import parse
+from taut.records.documents.soak import SoakDocument
+from taut.records.documents.watch import WatchDocument
+from taut.records.live import counted
+from taut.records.rundir import RunDirectory
+from taut.records.segments import read_segments
+from waiting import wait_for
+
+pytestmark = [pytest.mark.smoke, pytest.mark.timeout(300)]
+
+TEXT = """
+name = "short"
+duration = "1s"
+warm_up = "50ms"
+deadline = "5s"
+trace = "off"
+floor = false
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["1kpps"]
+[require]
+loss = "< 100%"
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "soak.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def n_rows(out: Path) -> int:
+    return sum(len(path.read_text().splitlines()) for path in out.glob("soak/*/rows.jsonl"))
+
+
+def test_a_killed_soak_goes_on_where_it_was_and_all_rows_add_up(
+    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    soak = ["soak", str(spec), "--duration", "5s", "--every", "1s", "--out", str(out), "--wait"]
+    command = [sys.executable, "-m", "taut.cli.main", *soak]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=os.environ) as run:
+        wait_for("two rows", lambda: n_rows(out) >= 2 or run.poll() is not None, timeout_s=200)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+
+    assert run_command([*soak, "--resume", "--json"]) == 0
+
+    found = parse(SoakDocument, json.loads(capsys.readouterr().out), "soak")
+    killed, resumed = found.course.segments
+    assert (killed.ended, resumed.ended) == ("killed", "whole")
+    assert found.course.measured_ns == 5_000_000_000
+    assert found.notes[0].startswith("segment 0 was killed after ")
+    rows = [row for segment in found.course.segments for row in segment.rows]
+    for segment in found.course.segments:
+        assert [row.n for row in segment.rows] == list(range(len(segment.rows)))
+        assert [row.end_ns for row in segment.rows[:-1]] == [
+            row.start_ns for row in segment.rows[1:]
+        ]
+    for name, total in found.course.counters.items():
+        assert total == sum(row.counters[name] for row in rows), name
+    assert found.course.latency.n == sum(row.latency.n for row in rows)
+    assert found.course.latency.max_ns == max(row.latency.max_ns or 0 for row in rows)
+    # The rows of a segment are all that its generator counted, to the last packet.
+    [trial] = RunDirectory(out).trials()
+    assert trial.meta.generator is not None
+    counters = counted(trial.meta.generator.counters)
+    assert {name: sum(row.counters[name] for row in resumed.rows) for name in counters} == counters
+    assert sum(row.latency.n for row in resumed.rows) == counters["sent"] - counters["lost"]
+    assert {"taut", "taut-generate", "taut-forward"} <= set(rows[0].memory_bytes)
+    assert [one.rule for one in found.verdicts] == ["loss < 100%"]
+
+    # All is measured: there is nothing to go on with.
+    assert run_command([*soak, "--resume", "--json"]) == 0
+    again = parse(SoakDocument, json.loads(capsys.readouterr().out), "soak")
+    assert len(again.course.segments) == 2
+    assert run_command(["watch", str(out)]) == 2
+    assert "nothing is measured there now" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it_and_all_that_was_measured_counts(
+    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    soak = ["soak", str(spec), "--duration", "5m", "--every", "1s", "--out", str(out), "--wait"]
+    command = [sys.executable, "-m", "taut.cli.main", *soak]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        wait_for("a row", lambda: n_rows(out) >= 1 or run.poll() is not None, timeout_s=200)
+        assert run_command(["watch", str(out), "--json"]) == 0
+        run.send_signal(signal.SIGINT)
+        printed, said = run.communicate()
+
+    seen = parse(WatchDocument, json.loads(capsys.readouterr().out), "watch")
+    assert seen.duration_ns == 300_000_000_000
+    assert seen.whole.counters["sent"] > 0
+    assert run.returncode == 130
+    assert "go on: --out" in said.decode().splitlines()[-1]
+    assert "Ended early: interrupted." in " ".join(printed.decode().split())
+    [trial] = RunDirectory(out).trials()
+    assert trial.is_whole
+    assert (out / "report.html").is_file()
+
+
+def test_where_the_device_dies_its_rows_are_kept_and_the_hook_is_told(
+    spec: Path, tmp_path: Path
+) -> None:
+    out, told = tmp_path / "run", tmp_path / "told"
+    hook = tmp_path / "hook.sh"
+    hook.write_text(f'#!/bin/sh\necho "$1" >{told}\n')
+    hook.chmod(0o755)
+    soak = ["soak", str(spec), "--duration", "5m", "--every", "1s", "--out", str(out), "--wait"]
+    command = [sys.executable, "-m", "taut.cli.main", *soak, "--on-fail", str(hook)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        wait_for("a row", lambda: n_rows(out) >= 1 or run.poll() is not None, timeout_s=200)
+        for child in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split():
+            if Path(f"/proc/{child}/comm").read_text() == "taut-forward\n":
+                os.kill(int(child), signal.SIGKILL)
+        printed, said = run.communicate()
+
+    why = "the device under test died during the trial"
+    assert run.returncode == 1
+    assert said.decode().splitlines()[-1].startswith(f"taut: the soak ended early: {why}; ")
+    assert told.read_text() == f"{why}\n"
+    assert why in " ".join(printed.decode().split())
+    assert n_rows(out) >= 1
+    [kept] = read_segments(out)
+    assert kept.segment.ended == "failed"
+    assert kept.all.count.sum() == sum(row.latency.n for row in kept.segment.rows)
