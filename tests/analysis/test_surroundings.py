@@ -4,7 +4,7 @@ from typing import Any
 
 from made_documents import made_result
 from taut.analysis.pooling import variant_of
-from taut.analysis.states import found_of_states
+from taut.analysis.states import effects_of, found_of_states
 from taut.analysis.surroundings import changes_among, words_among
 from taut.analysis.trial_names import headings
 from taut.records.documents.load import Device
@@ -102,10 +102,23 @@ def test_the_state_in_which_neighbours_were_compared_is_said_where_there_are_two
         for i, host in enumerate(("as found", "trimmed"))
     ]
 
-    said = sentence(rows)
+    effects = effects_of([made_result(**row) for row in rows])
 
-    assert "Cache beside idle (trimmed): eager" in said
-    assert "Trimmed beside as found (cache): eager" in said
+    assert list(dict.fromkeys(effect.change for effect in effects)) == [
+        "cache beside idle (as found)",
+        "cache beside idle (trimmed)",
+        "trimmed beside as found (idle)",
+        "trimmed beside as found (cache)",
+    ]
+    said = sentence(rows)
+    assert said.startswith("Cache beside idle (as found): eager median 1.02 µs → 1.52 µs")
+    assert "; 1 more in the table (medians of runs)." in said
+
+
+def test_few_changes_need_no_table():
+    results = [made_result(**row) for row in in_turn(4, idle=1_000, cache=1_500)]
+
+    assert effects_of(results) == []
 
 
 def test_repetitions_beside_two_neighbours_are_two_variants_of_two_names():

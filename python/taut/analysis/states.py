@@ -21,6 +21,9 @@ from taut.records.documents.results import WITHOUT_VOID, TrialResult
 TAIL = ("p99.9", "p99")
 """Percentiles that stand for the tail: the first one that the runs support is taken."""
 
+MOST_CHANGES = 3
+"""A sentence says no more than so many; the table of effects has all."""
+
 _Device = tuple[str | None, LoadKey]
 """Its name and its load: runs under another load are no repetitions."""
 
@@ -38,6 +41,23 @@ class _Change:
     evidence: Evidence
 
 
+_Table = Sequence[tuple[_Change, Judged]]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One figure of a device before and after a change of its surroundings, and what is shown."""
+
+    change: str
+    """What is set beside what: "cache beside idle"."""
+    device: str
+    load: Load
+    figure: str
+    old_ns: float
+    new_ns: float
+    said: str
+
+
 @dataclass(frozen=True)
 class FoundOfStates:
     """What a run over states of the host, placements or neighbours found."""
@@ -49,20 +69,57 @@ class FoundOfStates:
 
 def found_of_states(results: Sequence[TrialResult]) -> FoundOfStates | None:
     """Compare every state, place and neighbour with the first; None where there is only one."""
-    whole = [r for r in results if r.is_whole and not r.device.is_floor]
-    wanted = changes_among(r.device for r in whole)
+    wanted, table = _judged(results)
     if not wanted:
         return None
-    changes = [change for one in wanted for change in _changes(whole, one)]
-    judged = judge_table([change.evidence for change in changes])
-    table = list(zip(changes, judged, strict=True))
-    parts = [_part([row for row in table if row[0].of == one], one, wanted) for one in wanted]
+    named = _greatest(wanted, table)
+    parts = [_part([row for row in table if row[0].of == one], one, wanted) for one in named]
+    if len(named) < len(wanted):
+        parts.append(f"{len(wanted) - len(named)} more in the table")
     few = [few_words(change.evidence, judged) for change, judged in table]
     said = next(filter(None, few), "")
     of_host = all(one.of_host for one in wanted)
     more = f"{said} (`taut trim` makes one)" if said and of_host else said
     basis = " (medians of runs)" if table else ""
     return FoundOfStates(f"{'; '.join(parts)}{basis}.", more)
+
+
+def effects_of(results: Sequence[TrialResult]) -> list[Effect]:
+    """Give every figure the sentence is made of; empty where it has them all."""
+    wanted, table = _judged(results)
+    if len(wanted) <= MOST_CHANGES:
+        return []
+    return [
+        Effect(
+            change=_told(change.of, wanted),
+            device=str(change.device[0]),
+            load=change.load,
+            figure=_name(change.figure),
+            old_ns=change.old_ns,
+            new_ns=change.new_ns,
+            said=change_words(change.evidence, judged),
+        )
+        for change, judged in table
+    ]
+
+
+def _judged(results: Sequence[TrialResult]) -> tuple[list[Change], _Table]:
+    """Give what is set beside what, and all figures of that as one table."""
+    whole = [r for r in results if r.is_whole and not r.device.is_floor]
+    wanted = changes_among(r.device for r in whole)
+    changes = [change for one in wanted for change in _changes(whole, one)]
+    judged = judge_table([change.evidence for change in changes])
+    return wanted, list(zip(changes, judged, strict=True))
+
+
+def _greatest(wanted: Sequence[Change], table: _Table) -> list[Change]:
+    """Choose those that a sentence can hold: where a figure changed most, in their own order."""
+
+    def size(one: Change) -> float:
+        return max((abs(c.evidence.estimate) for c, _ in table if c.of == one), default=0.0)
+
+    greatest = sorted(wanted, key=size, reverse=True)[:MOST_CHANGES]
+    return [one for one in wanted if one in greatest]
 
 
 def _changes(results: Sequence[TrialResult], of: Change) -> list[_Change]:
@@ -96,16 +153,25 @@ def _change(
     return _Change(of, _device_of(first[0]), first[0].load, figure, old, new, evidence)
 
 
-def _part(table: Sequence[tuple[_Change, Judged]], of: Change, among: Sequence[Change]) -> str:
+def _part(table: _Table, of: Change, among: Sequence[Change]) -> str:
     loads = {change.device: change.load for change, _ in table}
     parts = []
     for device, load in loads.items():
         said = [_words(change, judged) for change, judged in table if change.device == device]
         parts.append(f"{device[0]}{_at(load, list(loads.values()))} {', '.join(said)}")
     found = "; ".join(parts) or "nothing can be compared"
-    is_told = all(one.words != of.words for one in among if one is not of)
-    words = of.words if is_told else f"{of.words} ({of.rest(among)})"
+    words = _told(of, among)
     return f"{words[0].upper()}{words[1:]}: {found}"
+
+
+def _told(of: Change, among: Sequence[Change]) -> str:
+    """Name a change so that no other is called alike."""
+    is_told = all(one.words != of.words for one in among if one is not of)
+    return of.words if is_told else f"{of.words} ({of.rest(among)})"
+
+
+def _name(figure: str) -> str:
+    return "median" if figure == "p50" else figure
 
 
 def _at(load: Load, loads: Sequence[Load]) -> str:
@@ -117,8 +183,7 @@ def _at(load: Load, loads: Sequence[Load]) -> str:
 
 
 def _words(change: _Change, judged: Judged) -> str:
-    name = "median" if change.figure == "p50" else change.figure
-    words = f"{name} {format_ns(change.old_ns)} → {format_ns(change.new_ns)}"
+    words = f"{_name(change.figure)} {format_ns(change.old_ns)} → {format_ns(change.new_ns)}"
     if judged.said is Said.TOO_FEW:
         return words
     return f"{words} ({change_words(change.evidence, judged)})"

@@ -25,6 +25,7 @@ from taut.report.captures import (
 )
 from taut.report.cells import Cell
 from taut.report.columns import GUTTER, numbers, print_columns, words
+from taut.report.effects import print_effects
 from taut.report.energy import energy_words, packages_w
 from taut.report.paragraph import print_paragraph, print_whole
 from taut.report.published import print_published, read_published
@@ -84,6 +85,7 @@ def print_results(
         _print_table([list(scene.devices) for scene in scenes], columns, console)
         for line in [*_legend(devices, columns), *(_notes(devices, columns) if details else [])]:
             print_paragraph(console, line, style="dim")
+        print_effects(console, runs)
         print_budgets(console, budgets_of(scenes))
     for trial in (t for _, analysis in runs for t in captures_of(analysis.trials)):
         print_paragraph(console, f"{clock_words(trial)}.")

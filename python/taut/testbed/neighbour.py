@@ -28,8 +28,6 @@ _WORK_FILE = "neighbour.yaml"
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 20.0
 _POLL_S = 0.05
-_BEGUN_NS = 1_000_000
-"""Processor time in which a worker has begun with its work."""
 _LEAST_SHARE = 0.001
 """Of a core; one that waits for its disk most of the time took a thirtieth."""
 
@@ -40,6 +38,8 @@ class Stressor:
 
     name: str
     options: tuple[str, ...] = ()
+    begun_ns: int = 1_000_000
+    """Processor time in which a worker has done its first operation: waited for at the start."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,10 @@ class RunningNeighbour:
         return self._failed(f"died during the trial: {self._program.describe_end()}")
 
     def wait_busy(self) -> None:
-        """Wait until each worker could have begun; TrialError: it ended, or got no time."""
+        """Wait until all could have done something; TrialError: it ended, or got no time."""
         n_workers = len(self._asked.kind.stressors) * self._asked.n_workers * len(self._asked.cores)
-        least_ns = n_workers * _BEGUN_NS
+        of_all_ns = sum(stressor.begun_ns for stressor in self._asked.kind.stressors)
+        least_ns = of_all_ns * self._asked.n_workers * len(self._asked.cores)
         until = time.monotonic() + _START_TIMEOUT_S
         while self._session.n_processes() <= n_workers or self._session.cpu_ns() < least_ns:
             if not self.alive():

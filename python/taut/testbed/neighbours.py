@@ -21,7 +21,8 @@ NEIGHBOURS: dict[str, NeighbourKind] = {
         NeighbourKind(
             name="memory",
             summary="streams through arrays larger than any cache: memory bandwidth",
-            stressors=(Stressor("stream"),),
+            # Its arrays, four times the last-level cache, are filled first.
+            stressors=(Stressor("stream", begun_ns=400_000_000),),
         ),
         # Harmless ones: stress-ng's own "syscall" tries nearly every call there is, as root.
         NeighbourKind(
