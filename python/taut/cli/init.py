@@ -59,6 +59,13 @@ options = {{ transmit = "buffered:32,100us" }}
 #name = "trimmed"
 #profile = "recommended"      # as `taut host apply` takes it; or only = ["R24", "K04"]
 
+# Where devices run, in turn; `taut doctor` says which places work here. Left out: on the host.
+#[[placement]]
+#name = "bare"
+#[[placement]]
+#name = "container"
+#devices = ["eager"]          # which devices run there; the kernel's bridge cannot
+
 # What is sent: one table a load.
 [[traffic]]
 schedule = "constant"         # jittered, poisson, burst, step as well: docs/reference.md

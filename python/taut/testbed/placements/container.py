@@ -149,7 +149,6 @@ class Containers:
         name = group_name(self._scope.id, f"c{self._n_started}")
         bundle = self._bundle(program, name)
         with contained(program, bundle, self._runtime, name, self._scope) as started:
-            self._join_partition(program, started.pid)
             yield started
 
     def _bundle(self, program: Program, name: str) -> Bundle:
@@ -162,7 +161,7 @@ class Containers:
         if is_own:
             read.append(path.parent)
         argv = [str(path) if is_own else program.argv[0], *program.argv[1:]]
-        is_set_apart = any(core in self._scope.join for core in program.cores)
+        apart = next((self._scope.join[c] for c in program.cores if c in self._scope.join), None)
         return Bundle(
             argv=[*_wrapping(program, self._options.root), *argv],
             environment={"PATH": PATH, **program.environment, **self._scope.environment},
@@ -173,14 +172,9 @@ class Containers:
             capabilities=self._capabilities,
             netns=None if program.netns is None else NETNS_FOLDER / program.netns,
             cgroup=f"/{name}" if is_root else None,
-            cpus="" if is_set_apart else format_cpu_list(cores),
+            cpus="" if apart is not None else format_cpu_list(cores),
+            joins=apart,
         )
-
-    def _join_partition(self, program: Program, pid: int) -> None:
-        """Move it where its cores are set apart: a cpuset of its own cannot have these."""
-        group = next((self._scope.join[c] for c in program.cores if c in self._scope.join), None)
-        if group is not None:
-            Path(group).write_text(str(pid))
 
     def _describe(self) -> Iterator[str]:
         rights = ", ".join(self._capabilities) or "none"
