@@ -109,7 +109,7 @@ def python_tables() -> Iterator[str]:
         yield f"**`{driver.name}`**: {driver.summary}.\n"
         yield from driver_options(driver.options_type)
     yield "## Placements\n"
-    for kind in PLACEMENTS.values():
+    for kind in PLACEMENTS.family.built_in.values():
         yield f"**`{kind.name}`**: {kind.summary}.\n"
         yield from driver_options(kind.options_type)
     yield from table("Neighbours", NEIGHBOURS.values(), lambda n: (n.name, neighbour(n)))

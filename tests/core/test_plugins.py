@@ -93,7 +93,9 @@ def test_two_packages_with_one_name_are_both_left_out(tmp_path: Path) -> None:
 def test_a_group_without_a_table_is_named(tmp_path: Path) -> None:
     made(tmp_path, "MADE01", "made:ROW", GOOD, group="taut.check")
 
-    assert "taut has no table taut.check; there are taut.devices," in why_not(tmp_path)
+    assert "taut has no table taut.check; there are taut.devices, taut.placements," in why_not(
+        tmp_path
+    )
 
 
 def test_what_a_plugin_prints_stands_in_no_document(tmp_path: Path) -> None:
@@ -202,3 +204,21 @@ def test_claims_of_a_plugin_are_held_to_those_of_all_others(
 
 def test_taut_s_own_checks_could_not_be_a_plugin_s() -> None:
     assert all(refuses(check) for check in CHECKS if check.id[-2:].isdigit())
+
+
+@pytest.mark.parametrize(
+    ("interface", "table"),
+    [
+        ("taut.dut.driver", "taut.dut.drivers"),
+        ("taut.testbed.placement", "taut.testbed.placements"),
+        ("taut.analysis.metric", "taut.analysis.metrics"),
+        ("taut.explain.cause", "taut.explain.causes"),
+        ("taut.report.figure", "taut.report.figures"),
+        ("taut.host.table", "taut.host.checks"),
+    ],
+)
+def test_what_a_plugin_imports_does_not_import_its_table(interface: str, table: str) -> None:
+    """Else the table would look for the plug-in while that is imported."""
+    code = f"import sys, {interface}; print({table!r} in sys.modules)"
+
+    assert python(Path(), code) == ["False"]

@@ -38,9 +38,11 @@ def _families() -> Mapping[str, Family[Any]]:
     from taut.explain import causes
     from taut.host import checks
     from taut.report import figures
+    from taut.testbed.placements import PLACEMENTS
 
     return {
         "device": DRIVERS.family,
+        "placement": PLACEMENTS.family,
         "metric": metrics.FAMILY,
         "cause": causes.FAMILY,
         "figure": figures.FAMILY,

@@ -34,7 +34,7 @@ class PlacementSpec(Model):
         filled = {"kind": data.get("name"), "name": data.get("kind"), **data}
         kind = filled["kind"]
         if kind not in PLACEMENTS:
-            known = did_you_mean(kind, PLACEMENTS)
+            known = did_you_mean(kind, PLACEMENTS.names())
             raise ValueError(f"unknown placement {kind!r}{known}")
         if isinstance(info.context, Path) and isinstance(options := data.get("options"), dict):
             filled["options"] = PLACEMENTS[kind].options_type.seen_from(info.context, options)
