@@ -25,6 +25,8 @@ def complete(line: str, shell: str = "bash") -> list[str]:
         ("taut rep", ["plain,reproduce", "plain,report"]),
         ("taut host ap", ["plain,apply"]),
         ("taut host apply --pr", ["plain,--profile"]),
+        ("taut host plan --device linux_br", ["plain,linux_bridge"]),
+        ("taut host plan --only K23,R06", ["plain,K23,R06"]),
         ("taut run exa", ["file,exa"]),
     ],
 )

@@ -21,16 +21,39 @@ CoresOption = Annotated[
         help="Cores that poll, as 2-3; default: those set apart, or those polled on.",
     ),
 ]
+
+
+def complete_device(incomplete: str) -> list[str]:
+    """Complete the name of a driver, a plug-in's too; nothing of theirs is imported."""
+    # Here, not above: only who completes waits for it.
+    from taut.dut.drivers import DRIVERS
+
+    return [name for name in DRIVERS.names() if name.startswith(incomplete)]
+
+
+def complete_checks(incomplete: str) -> list[str]:
+    """Complete the last id of a list of checks."""
+    from taut.host.checks import CHECKS
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{check.id}" for check in CHECKS if check.id.startswith(last)]
+
+
 DeviceOption = Annotated[
     str | None,
     typer.Option(
         metavar="DRIVER",
         help="Driver of what runs on the cores: says whether they poll or sleep; default: poll.",
+        autocompletion=complete_device,
     ),
 ]
 OnlyOption = Annotated[
     str | None,
-    typer.Option(metavar="NAMES", help="Checks or remedies, as R06,K23-now; whatever profile."),
+    typer.Option(
+        metavar="NAMES",
+        help="Checks or remedies, as R06,K23-now; whatever profile.",
+        autocompletion=complete_checks,
+    ),
 ]
 
 
