@@ -1,0 +1,1 @@
+"""A device and a check beside taut's own."""
