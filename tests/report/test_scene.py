@@ -47,6 +47,18 @@ def test_states_of_a_device_stand_together_in_shades_of_its_colour(tmp_path):
     assert [d.label for d in scene.devices] == list(scene.colours)
 
 
+def test_in_more_states_than_there_are_shades_each_label_has_its_own_colour(tmp_path):
+    trial = MadeTrial(n_packets=500, n_cold=10, device_stall=None, generator_gap=None)
+    states = ("as found", "one", "two", "three", "four")
+    variants = tuple(MadeVariant("eager", "taut_forward", trial, host=state) for state in states)
+    run = RunDirectory(make_run(tmp_path / "run", variants, repetitions=1))
+    document = analyse_run(run)
+
+    [scene] = make_scenes([(run, document)], loads_in_order(document.variants))
+
+    assert len(set(scene.colours.values())) == len(states)
+
+
 def test_devices_of_two_runs_carry_the_run(analysed, tmp_path):
     run, document = analysed
     other = (RunDirectory(tmp_path / "other"), document)

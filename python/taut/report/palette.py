@@ -17,6 +17,9 @@ FLOOR_TOKENS = ("@floor1", "@floor2", "@floor3")
 # Shades, as shares of the way from the device's colour to the ink, the most used one first.
 _SHADES = (0.6, 0.3, 0.85)
 
+N_SHADES = 1 + len(_SHADES)
+"""In how many shades, its own colour one of them, a device can be told from itself."""
+
 # Light and dark, of what is no cause: parts of a gap.
 _OF_PARTS: Mapping[str, tuple[str, str]] = {
     "entry and exit": ("#7f93b3", "#7288ab"),
@@ -105,7 +108,7 @@ DARK = _shaded(_DARK)
 
 def shade(token: str, number: int) -> str:
     """Give the token of a device in another state of the host: 0 is its own; they repeat."""
-    number %= 1 + len(_SHADES)
+    number %= N_SHADES
     return f"{token}-{number}" if number else token
 
 

@@ -20,7 +20,7 @@ from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.search import SearchOfDevice
-from taut.report.palette import colour_devices, shade
+from taut.report.palette import N_SHADES, colour_devices, shade
 from taut.report.run_names import run_names
 
 Ints = npt.NDArray[np.int64]
@@ -110,7 +110,7 @@ class Scene:
     title: str
     devices: Sequence[Device]
     colours: Mapping[str, str]
-    """A colour token for each label of the run: a device keeps it in shades."""
+    """A colour token for each label of the run: a device keeps it in shades, as far as they go."""
     all_devices: Sequence[Device]
     pairs: Sequence[Pair] = ()
     """Devices of two runs that are compared under this load."""
@@ -165,6 +165,8 @@ def make_scenes(
 def _colours(devices: Sequence[Device]) -> dict[str, str]:
     own = colour_devices({d.name: d.is_floor for d in devices})
     around = dict.fromkeys(d.row.device.surroundings for d in devices)
+    if len(around) > N_SHADES:
+        return colour_devices({d.label: d.is_floor for d in devices})
     measured = sorted(around, key=lambda one: [a != b for a, b in zip(one, USUAL, strict=True)])
     return {d.label: shade(own[d.name], measured.index(d.row.device.surroundings)) for d in devices}
 
