@@ -1,0 +1,112 @@
+"""When packets were lost, and when none came at all: recovery and reset, from a trial's records."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from taut.records.layout import EXTRA_RECORD, PacketFlag
+
+_ROWS = 1 << 20
+_NONE = -1
+_NEVER = int(np.iinfo(np.int64).max)
+
+Ints = npt.NDArray[np.int64]
+
+
+class Losses(NamedTuple):
+    """Packets lost, or refused by the link, before a time and after it."""
+
+    before: int
+    after: int
+    last_ns: int | None
+    """From that time to the sending of the last one lost after it; None: none was."""
+
+
+class Silence(NamedTuple):
+    """The longest time in which no packet was received."""
+
+    longest_ns: int | None
+    """None: nothing came any more at the end, or nothing came at all."""
+    lost: int
+
+
+class _Rows(NamedTuple):
+    direction: Ints
+    due: Ints
+    sent: Ints
+    received: Ints
+    flags: Ints
+
+
+_COLUMNS = ["direction", "due_ns", "sent_ns", "received_ns", "flags"]
+
+
+def read_losses(packets: Path, at_ns: int) -> Losses:
+    """Count losses before and after a time, which counts from the first departure.
+
+    What was lost while the generator was held up is left out: the fault may be its own.
+    """
+    begin = _NEVER
+    found: list[Ints] = []
+    for rows in _blocks(packets):
+        begin = min(begin, int(rows.due.min(initial=_NEVER)))
+        lost = (rows.received == _NONE) & (rows.flags & int(PacketFlag.VOID) == 0)
+        found.append(np.where(rows.sent == _NONE, rows.due, rows.sent)[lost])
+    since = np.concatenate([*found, np.empty(0, np.int64)]) - begin - at_ns
+    after = since[since >= 0]
+    return Losses(len(since) - len(after), len(after), int(after.max()) if len(after) else None)
+
+
+def read_silence(packets: Path) -> Silence:
+    """Give the longest time without a packet behind the warm-up, in the worse direction."""
+    lost = 0
+    ways: dict[int, _Way] = {}
+    for rows in _blocks(packets):
+        counted = rows.flags & int(PacketFlag.COLD) == 0
+        lost += int(np.sum(counted & (rows.received == _NONE)))
+        for way in np.unique(rows.direction[counted]):
+            mine = counted & (rows.direction == way)
+            before = ways.get(int(way), _Way())
+            ways[int(way)] = _follow(before, rows.due[mine], rows.received[mine])
+    # Where the silence lasts to the end, nobody knows how long it would have been.
+    lasting = any(
+        way.last == _NONE or way.last_due - way.last > way.longest for way in ways.values()
+    )
+    longest = max((way.longest for way in ways.values()), default=0)
+    return Silence(None if lasting or not ways else longest, lost)
+
+
+class _Way(NamedTuple):
+    last: int = _NONE  # receipt
+    last_due: int = _NONE
+    longest: int = 0
+
+
+def _follow(way: _Way, due: Ints, received: Ints) -> _Way:
+    """Add a block of one direction; receipts lie in their order, but for those of one poll."""
+    came = np.sort(received[received != _NONE])
+    last_due = max(way.last_due, int(due.max(initial=_NONE)))
+    if len(came) == 0:
+        return way._replace(last_due=last_due)
+    first = int(came[0]) - way.last if way.last != _NONE else 0
+    longest = max(way.longest, first, int(np.max(np.diff(came), initial=0)))
+    return _Way(int(came[-1]), last_due, longest)
+
+
+def _blocks(packets: Path) -> Iterator[_Rows]:
+    """Read the packets of this run, each once; a time that is not there is _NONE."""
+    for batch in pq.ParquetFile(packets).iter_batches(_ROWS, columns=_COLUMNS):
+        columns = [_ints(batch[name]) for name in _COLUMNS]
+        own = columns[-1] & int(EXTRA_RECORD) == 0
+        yield _Rows(*(column[own] for column in columns))
+
+
+def _ints(column: pa.Array) -> Ints:
+    found: Ints = pc.fill_null(column.cast(pa.int64()), _NONE).to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,44 @@
+"""When packets were lost after an overload, and for how long a restarted device sent none."""
+
+import pytest
+
+from made_rows import row, write_rows
+from taut.analysis.outages import Losses, Silence, read_losses, read_silence
+from taut.records.layout import PacketFlag
+
+COLD, VOID = int(PacketFlag.COLD), int(PacketFlag.VOID)
+
+
+def test_the_last_packet_lost_after_the_drop_is_told(tmp_path):
+    rows = [row(n, 1_000 + 10 * n, None if n in {2, 3, 12} else 9_999) for n in range(20)]
+
+    assert read_losses(write_rows(tmp_path, rows), 100) == Losses(2, 1, 20)
+    assert read_losses(write_rows(tmp_path, rows), 130) == Losses(3, 0, None)
+
+
+def test_what_the_link_refused_is_lost_and_what_the_generator_spoilt_is_not(tmp_path):
+    rows = [row(n, 10 * n, 500) for n in range(10)]
+    rows[7] = row(7, 70, None, sent=None)
+    rows[9] = row(9, 90, None, flags=VOID)
+
+    assert read_losses(write_rows(tmp_path, rows), 50) == Losses(0, 1, 20)
+
+
+def test_the_longest_silence_is_that_of_the_worse_direction(tmp_path):
+    rows = [row(n, 10 * n, None if 30 <= n < 45 else 10 * n + 3) for n in range(100)]
+    rows += [row(n, 10 * n, None if 30 <= n < 50 else 10 * n, direction=1) for n in range(100)]
+
+    assert read_silence(write_rows(tmp_path, rows)) == Silence(210, 35)
+
+
+def test_a_device_that_does_not_come_back_has_no_time(tmp_path):
+    rows = [row(n, 10 * n, 10 * n + 3 if n < 40 else None) for n in range(100)]
+
+    assert read_silence(write_rows(tmp_path, rows)) == Silence(None, 60)
+
+
+@pytest.mark.parametrize("flags", [0, COLD])
+def test_where_nothing_came_there_is_no_time_either(tmp_path, flags):
+    rows = [row(n, 10 * n, None, flags=flags) for n in range(10)]
+
+    assert read_silence(write_rows(tmp_path, rows)).longest_ns is None

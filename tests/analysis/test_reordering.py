@@ -1,0 +1,54 @@
+"""Reordering after RFC 4737, held to its own examples and definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from made_rows import row, write_rows
+from taut.analysis.reordering import Reordering, read_reordering, reordering_of
+from taut.records.layout import PacketFlag
+
+
+@pytest.mark.parametrize(
+    ("arrived", "found"),
+    [
+        ([], Reordering(0, None, ())),
+        ([1, 2, 3, 4], Reordering(0, None, ())),
+        # 5.3: 4, 5 and 6 are reordered, but only 4 is n-reordered, with n = 3.
+        ([1, 2, 3, 7, 8, 9, 4, 5, 6], Reordering(3, 5, (1, 1, 1))),
+        # 7.1: packet 4 comes behind 5 to 8.
+        ([1, 2, 3, 5, 6, 7, 8, 4, 9, 10], Reordering(1, 4, (1, 1, 1, 1))),
+        # 7.2: two in a row, 5 and 6, behind 7.
+        ([1, 2, 3, 4, 7, 5, 6, 8, 9, 10], Reordering(2, 2, (1,))),
+        # A loss is no reordering.
+        ([1, 2, 5, 6], Reordering(0, None, ())),
+    ],
+)
+def test_the_examples_come_out(arrived, found):
+    assert reordering_of(np.array(arrived, np.int64)) == found
+
+
+@given(st.permutations(range(12)))
+def test_it_is_what_the_definitions_say(order):
+    late = [i for i in range(12) if any(order[j] > order[i] for j in range(i))]
+    extents = [i - min(j for j in range(i) if order[j] > order[i]) for i in late]
+    by_n = [
+        sum(all(order[j] > order[i] for j in range(i - n, i)) for i in range(n, 12))
+        for n in range(1, 12)
+    ]
+
+    found = reordering_of(np.array(order, np.int64))
+
+    assert found.n_reordered == len(late)
+    assert found.longest_extent == max(extents, default=None)
+    assert list(found.n_by_n) == [n for n in by_n if n]
+
+
+def test_directions_are_apart_and_the_warm_up_is_left_out(tmp_path):
+    order = [2, 1, 3, 6, 4, 5]
+    rows = [row(seq, seq, 100 + n) for n, seq in enumerate(order)]
+    rows += [row(seq, seq, 100 + n, direction=1) for n, seq in enumerate([1, 3, 2])]
+    rows[0]["flags"] = int(PacketFlag.COLD)
+
+    assert read_reordering(write_rows(tmp_path, rows)) == Reordering(3, 2, (2,))
