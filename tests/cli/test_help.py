@@ -43,6 +43,9 @@ AS_ROOT = {
     "taut trim --pid 4242 --cores 2,3": ["--dry-run", "--wait", "--window", "50ms"],
     "taut doctor --clean": [],
     "taut host hold --latency 0 --seconds 10": ["--seconds", "0.1"],
+    "taut rfc 2544 examples/rfc.toml --dry-run": [],
+    "taut rfc 2544 examples/rfc.toml --quick": ["--dry-run"],
+    "taut rfc 8219 examples/rfc.toml --set rfc.frames=64,1518 --out runs/8219": ["--dry-run"],
 }
 WITH = {
     "taut run examples/first-look.toml --out runs/first": ["--dry-run"],
@@ -59,7 +62,7 @@ ON_A_TREE = {
 }
 # These read, and write no more than files, so that they may run beside others.
 READS = (
-    *("taut check ", "taut report ", "taut compare ", "taut trend ", "taut search "),
+    *("taut check ", "taut report ", "taut compare ", "taut trend ", "taut search ", "taut rfc "),
     *("taut analyze ", "taut reproduce hipnet21 ", "taut init", "taut runs", "taut completion "),
     *("taut explain runs/", "taut schema", "taut pack ", "taut unpack "),
     *("taut host audit", "taut host plan", "taut host lint", "taut host cmdline"),

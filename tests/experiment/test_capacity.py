@@ -2,34 +2,22 @@
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from taut.core.errors import InputError, TrialError
-from taut.core.files import write_json
+from made_bench import EAGER_PPS, LOOPBACK_PPS, Bench, counters, histogram, sessions
+from taut.core.errors import InputError
 from taut.experiment.bisection import Counted
 from taut.experiment.capacity import count, loads_of, rate_text, search_capacity
-from taut.experiment.cores import Cores
 from taut.experiment.kept import Kept
 from taut.experiment.model import Spec
-from taut.experiment.plan import Trial, make_plan
-from taut.experiment.progress import Silent
-from taut.experiment.runner import Session, open_run
-from taut.experiment.spec import parse_spec, spec_hash
-from taut.experiment.stored import TrialSoFar
-from taut.host.host import Host
-from taut.host.situation import Situation
-from taut.host.state import HostStates
-from taut.host.writer import Writer
+from taut.experiment.plan import Trial
+from taut.experiment.spec import parse_spec
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.search import SearchDocument, SearchOfDevice
 from taut.records.documents.trial import TrialDocument
 from taut.records.rundir import RunDirectory
-from taut.testbed.scope import RunScope
 
 TEXT = """
 name = "made"
@@ -52,84 +40,17 @@ name = "eager"
 [[traffic]]
 rates = ["10kpps"]
 """
-LOOPBACK_PPS, EAGER_PPS = 4e6, 1e6
-CORES = Cores(generator=0, device=0, writer=0, runner=0)
-
-
-@dataclass
-class Bench:
-    """Devices that carry so many packets a second and not one more."""
-
-    capacity: dict[str, float] = field(
-        default_factory=lambda: {"loopback_memif": LOOPBACK_PPS, "eager": EAGER_PPS}
-    )
-    limited_above: float = float("inf")
-    """Above, the generator is held up in every trial and loses packets."""
-    limited_once: bool = False
-    """The first trial at each load is held up."""
-    fails: Callable[[Trial], bool] = lambda _: False
-    dies_after: int | None = None
-    called: list[str] = field(default_factory=list)
-
-    def __call__(self, trial: Trial, folder: Path, known: TrialSoFar) -> None:
-        if self.dies_after is not None and len(self.called) >= self.dies_after:
-            raise KeyboardInterrupt
-        self.called.append(trial.name)
-        if self.fails(trial):
-            raise TrialError("the device died")
-        due = max(1, round(trial.offered_pps * trial.duration_ns / 1e9))
-        carried = self.capacity[trial.device.name] * trial.duration_ns / 1e9
-        lost = max(0, due - int(carried))
-        is_first = self.limited_once and trial.repetition == 1
-        void = 0
-        if not trial.device.is_floor and (trial.offered_pps > self.limited_above or is_first):
-            void, lost = due, max(1, lost)
-        known.document = replace(
-            known.document, generator=GeneratorResult(counters(due=due, lost=lost, void=void))
-        )
-        histogram(folder / "histogram.parquet", {900: due - lost})
-
-
-def counters(**counts: int) -> dict[str, int]:
-    names = ("due", "unsent", "lost", "void", "cold", "unsent_cold", "lost_cold", "void_cold")
-    return {**dict.fromkeys(names, 0), **counts}
-
-
-def histogram(
-    path: Path, n_at: dict[int, int], *, is_void: bool = False, is_cold: bool = False
-) -> None:
-    rows = [
-        {
-            "series": "service",
-            "direction": 0,
-            "is_void": is_void,
-            "is_cold": is_cold,
-            "value_ns": value,
-            "width_ns": 1 if value < 10_000 else 10,
-            "n": n,
-        }
-        for value, n in n_at.items()
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), path)
 
 
 @pytest.fixture
 def go(tmp_path: Path) -> Iterator[Callable[..., tuple[SearchDocument, RunDirectory]]]:
-    def nobody_asks() -> Situation:
-        raise AssertionError("the host was to be changed")
+    with sessions(tmp_path) as opened:
 
-    host = Host(tmp_path)
+        def run(bench: Bench, spec: Spec | None = None) -> tuple[SearchDocument, RunDirectory]:
+            spec = spec or parse_spec(TEXT)
+            session = opened(bench, spec)
+            return search_capacity(session, spec), session.run_directory
 
-    def run(bench: Bench, spec: Spec | None = None) -> tuple[SearchDocument, RunDirectory]:
-        spec = spec or parse_spec(TEXT)
-        out = tmp_path / "run"
-        directory = open_run(make_plan(spec), out, resume=True)
-        write_json(out / "manifest.json", {"spec": {"hash": spec_hash(spec)}})
-        states = HostStates(host, Writer(host), nobody_asks, "test")
-        session = Session(directory, scope, CORES, states, Silent(), bench)
-        return search_capacity(session, spec), directory
-
-    with RunScope(tmp_path / "base") as scope:
         yield run
 
 

@@ -15,7 +15,7 @@ from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.search import SEARCH_FILE, SearchDocument
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
-from taut.report.search import headline, read_search, shown_variants
+from taut.report.search import headline, read_search, shown_trials, shown_variants
 from terminal import WIDTHS
 
 
@@ -66,8 +66,8 @@ def test_the_page_opens_with_it_and_shows_loads_of_latency_alone(run, document, 
 def test_a_search_without_latency_shows_every_load(run):
     variants = run[1].variants
 
-    assert shown_variants(made_search_document(), variants) == variants
-    assert shown_variants(None, variants) == variants
+    assert shown_variants(variants, shown_trials(made_search_document())) == variants
+    assert shown_variants(variants, shown_trials(None)) == variants
 
 
 def test_a_search_of_another_taut_is_left_out_and_said(run, document, tmp_path):

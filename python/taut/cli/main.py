@@ -31,6 +31,7 @@ SECTIONS = {
         "search": "find the highest load each device carries: NDR, PDR and goals of your own",
         "soak": "measure one device for hours, in rows: does it hold, and why was it late when?",
         "watch": "show what a run that is under way has measured so far, live",
+        "rfc": "carry out the tests of RFC 2544, 8219 or 9004, and print their own tables",
         "reproduce": "repeat a published experiment and print published beside measured",
         "analyze": "match two captures, before and after a device, and measure every packet",
         "runs": "list what was measured here: when, what, and what was found",

@@ -57,7 +57,7 @@ def print_search_plan(spec: Spec) -> None:
     for load in loads:
         for subjects, asked in ((load.floors, [floor_goal(goals)]), (load.subjects, goals)):
             for subject in subjects:
-                times = _expected_ns(spec, subject, asked)
+                times = expected_ns(spec, subject, asked)
                 afterwards_ns = 0 if subject.device.is_floor else _latency_ns(spec, subject)
                 lines.append(
                     f"{subject.words}: {duration_words(min(times))} to "
@@ -78,7 +78,9 @@ def print_search_plan(spec: Spec) -> None:
     require(make_plan(spec))
 
 
-def _expected_ns(spec: Spec, subject: Subject, goals: Sequence[Goal]) -> list[int]:
+def expected_ns(
+    spec: Spec, subject: Subject, goals: Sequence[Goal], settle_ns: int = 0
+) -> list[int]:
     """Time searches of made-up devices that carry so much and not one packet more."""
     limits = limits_of(spec, subject)
     times = []
@@ -92,7 +94,7 @@ def _expected_ns(spec: Spec, subject: Subject, goals: Sequence[Goal]) -> list[in
         in_time = {goal.within_ns for goal in goals}
         groups = [[goal for goal in goals if goal.within_ns == one] for one in in_time]
         steps = [step for group in groups for step in search(group, limits, measure).steps]
-        each_ns = _warm_up_ns(spec, subject) + OVERHEAD_NS + spec.deadline_ns
+        each_ns = _warm_up_ns(spec, subject) + OVERHEAD_NS + spec.deadline_ns + settle_ns
         times.append(sum(step.duration_ns for step in steps) + each_ns * len(steps))
     return times
 

@@ -5,7 +5,7 @@ lost is measured again, a bounded number of times; if none would do, no bound re
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil, floor, log10
@@ -147,7 +147,7 @@ def search_capacity(session: Session, spec: Spec) -> SearchDocument:
     """Search every device under every load, and measure latency at shares of what was found."""
     began = time.monotonic()
     goals = goals_of(spec)
-    searcher = _Searcher(Trials(session, spec), spec, session.progress.noted)
+    searcher = Searcher(Trials(session, spec), spec, session.progress.noted)
     searches = [found for load in loads_of(spec) for found in searcher.search_load(load, goals)]
     return SearchDocument(
         goals=goals,
@@ -157,7 +157,7 @@ def search_capacity(session: Session, spec: Spec) -> SearchDocument:
     )
 
 
-class _Searcher:
+class Searcher:
     """Searches by the trials of a run."""
 
     def __init__(self, trials: Trials, spec: Spec, say: Say) -> None:
@@ -167,29 +167,39 @@ class _Searcher:
 
     def search_load(self, load: Load, goals: Sequence[Goal]) -> Iterator[SearchOfDevice]:
         """Search the loopbacks, then the devices up to what those carry."""
-        carried: dict[str, float] = {}
-        problems: dict[str, str] = {}
-        for subject in load.floors:
-            limits = limits_of(self._spec, subject)
-            found = self._search(subject, [floor_goal(goals)], limits)
-            lower = found.goals[0].lower
-            carried[subject.device.link] = 0.0 if lower is None else lower.load_pps
-            problems[subject.device.link] = found.stopped or _FLOOR_FAILS
-            yield _described(subject, limits, found, is_capped=False)
+        floors = [self.search_floor(subject, floor_goal(goals)) for subject in load.floors]
+        yield from floors
         for subject in load.subjects:
-            limits = limits_of(self._spec, subject)
-            most = carried.get(subject.device.link, limits.max_pps)
-            if most <= limits.min_pps:
-                why = f"not searched: the loopback: {problems[subject.device.link]}"
-                self._say(f"{subject.words}: {why}")
-                none = tuple(GoalFound(goal.name, None, None, None, LIMITED) for goal in goals)
-                yield _described(subject, limits, Found(none, (), why))
-                continue
-            own = Limits(limits.min_pps, most, limits.limit_s)
-            found = self._search(subject, goals, own)
-            latency = self._latency(subject, found.goals)
-            is_capped = most < limits.max_pps
-            yield _described(subject, own, found, latency, is_capped=is_capped)
+            found = self.search_device(subject, goals, floors)
+            yield replace(found, latency=tuple(self._latency(subject, found.found)))
+
+    def search_floor(self, subject: Subject, goal: Goal) -> SearchOfDevice:
+        """Search a loopback, coarsely."""
+        limits = limits_of(self._spec, subject)
+        return describe_search(
+            subject, limits, self._search(subject, [goal], limits), is_capped=False
+        )
+
+    def search_device(
+        self, subject: Subject, goals: Sequence[Goal], floors: Sequence[SearchOfDevice]
+    ) -> SearchOfDevice:
+        """Search a device, up to what the loopback of its link carries."""
+        limits = limits_of(self._spec, subject)
+        floor = next((one for one in floors if one.link == subject.device.link), None)
+        if floor is None:
+            return describe_search(
+                subject, limits, self._search(subject, goals, limits), is_capped=False
+            )
+        lower = floor.found[0].lower
+        most = 0.0 if lower is None else lower.load_pps
+        if most <= limits.min_pps:
+            why = f"not searched: the loopback: {floor.stopped or _FLOOR_FAILS}"
+            self._say(f"{subject.words}: {why}")
+            none = tuple(GoalFound(goal.name, None, None, None, LIMITED) for goal in goals)
+            return describe_search(subject, limits, Found(none, (), why))
+        own = Limits(limits.min_pps, most, limits.limit_s)
+        found = self._search(subject, goals, own)
+        return describe_search(subject, own, found, is_capped=most < limits.max_pps)
 
     def _search(self, subject: Subject, goals: Sequence[Goal], limits: Limits) -> Found:
         found: list[GoalFound] = []
@@ -199,7 +209,7 @@ class _Searcher:
         for within_ns, group in groupby(sorted(goals, key=_lateness), key=lambda g: g.within_ns):
             asked = list(group)
             repeats = 0 if subject.device.is_floor else self._spec.search.repeats
-            measurer = _Measurer(self._trials, subject, asked, within_ns, repeats)
+            measurer = Measurer(self._trials, subject, asked, within_ns, repeats)
             result = search(asked, limits, measurer.measure, self._watch(subject))
             found += result.goals
             steps += result.steps
@@ -244,7 +254,7 @@ class _Searcher:
             yield LatencyAt(share, chosen.goal, share * lower_pps, tuple(names[rate]))
 
 
-class _Measurer:
+class Measurer:
     """Answers one search by trials of the run, each asked for once."""
 
     def __init__(
@@ -315,14 +325,14 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
     return Counted(due, due - unsent, lost + late, (trial.folder.name,), is_limited)
 
 
-def _described(
+def describe_search(
     subject: Subject,
     limits: Limits,
     found: Found,
-    latency: Iterable[LatencyAt] = (),
     *,
     is_capped: bool = True,
 ) -> SearchOfDevice:
+    """Put what was found of a subject into the form of documents."""
     return SearchOfDevice(
         device=subject.device.name,
         driver=subject.device.driver,
@@ -337,7 +347,6 @@ def _described(
         found=found.goals,
         steps=found.steps,
         stopped=found.stopped,
-        latency=tuple(latency),
     )
 
 

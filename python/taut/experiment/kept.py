@@ -4,6 +4,7 @@ What the run directory has already is taken before anything is measured, in the 
 the same again, a resumed run gives the same answers, and goes on where the first one ended.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,8 +36,12 @@ class Kept(NamedTuple):
 class Trials:
     """The trials of a run that plans them itself."""
 
-    def __init__(self, session: Session, spec: Spec) -> None:
+    def __init__(
+        self, session: Session, spec: Spec, before: Callable[[], None] = lambda: None
+    ) -> None:
+        """`before` is called before each trial that is measured, not of one that is there."""
         self._session = session
+        self._before = before
         self._spec = spec
         self._whole: dict[Key, list[Kept]] = {}
         # Every folder has a number of its own, those of failed trials too.
@@ -74,6 +79,7 @@ class Trials:
         )
 
     def _measure(self, plan: Plan) -> Kept:
+        self._before()
         self._session.run(plan)
         folder = self._session.run_directory.trials_path / plan.trials[0].name
         found = Kept(folder, read_document(TrialDocument, folder / TRIAL_FILE))

@@ -66,6 +66,7 @@ A file (examples/ has whole ones):
     devices = ["*"]              # which devices get this load (patterns over names)
     trace = "off"                # this load is not traced, whatever the others are
     # duration, count, warm_up, repetitions, record, floor: as above, for this load only
+    # restart = "10s"            # stop the device so long after the generator began, and start it
 
     [search]                     # of `taut search`, as is [[goal]]
     min = "1kpps"                # the loads it looks between, of each direction
@@ -81,6 +82,10 @@ A file (examples/ has whole ones):
     sum = "21s"                  # trials at a load until it is judged
     exceed = 0.5                 # share of that time that may lose more
     width = "0.5%"               # how near the bounds come to each other
+
+    [rfc]                        # changes of a recipe of `taut rfc` (experiment/recipes.py)
+    frames = [64, 1518]          # lengths of frames, in place of [[traffic]]'s
+    repetitions = 20             # of the latency trial
 
     [require]                    # judged at the end: pass, fail (status 3), or not shown
     "p99.99" = "< 25us"          # as `taut check --require` takes them
@@ -106,6 +111,7 @@ from taut.core.errors import InputError
 from taut.core.units import offered_pps
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers import DRIVERS
+from taut.experiment import restart
 from taut.experiment.fields import (
     Core,
     DurationNs,
@@ -122,6 +128,7 @@ from taut.experiment.fields import (
 from taut.experiment.goals import GoalSpec, SearchSpec
 from taut.experiment.neighbour_spec import NeighbourSpec
 from taut.experiment.placed import PlacementSpec, check_places
+from taut.experiment.recipes import RfcSpec
 from taut.experiment.words import did_you_mean, explain
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
@@ -261,6 +268,7 @@ class TrafficSpec(Model):
     record: Record | None = None
     trace: Literal["off"] | None = None
     floor: bool | None = None
+    restart_ns: TrialNs | None = Field(None, alias="restart")
 
     @model_validator(mode="before")
     @classmethod
@@ -309,6 +317,7 @@ class Spec(Model):
     links: dict[str, dict[str, Any]] = Field(default_factory=dict)
     search: SearchSpec = SearchSpec()
     goal: tuple[GoalSpec, ...] = ()
+    rfc: RfcSpec = RfcSpec()
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
@@ -328,6 +337,10 @@ class Spec(Model):
                 raise ValueError(
                     f"traffic {traffic.name}: devices {list(traffic.devices)} matches no device"
                 )
+            for device in self.device if traffic.restart_ns else ():
+                why = restart.why_not(device.link, self.placement)
+                if why is not None and traffic.takes(device) and not device.is_floor:
+                    raise ValueError(f"traffic {traffic.name}: restart: {device.name}: {why}")
             lengths = (traffic.duration_ns, traffic.count, self.duration_ns, self.count)
             if all(length is None for length in lengths):
                 raise ValueError(f"traffic {traffic.name}: no length; give duration or count")

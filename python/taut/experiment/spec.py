@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date, time
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -78,10 +78,13 @@ def _syntax_words(source: str, text: str, message: str) -> str:
 
 def spec_hash(spec: Spec) -> str:
     """Hash the meaning of an experiment, whatever its file's spelling: --resume compares it."""
-    # What only `taut search` reads counts where it is said: runs that have no word of it resume.
-    # What is required changes nothing that is measured.
-    unsaid = {"search", "goal", "placement"} - spec.model_fields_set
-    text = spec.model_dump_json(by_alias=True, exclude=unsaid | {"require"})
+    # What only `taut search` and `taut rfc` read counts where it is said, and so does a restart:
+    # runs that have no word of it resume. What is required changes nothing that is measured.
+    unsaid = {"search", "goal", "rfc", "placement"} - spec.model_fields_set
+    left_out: dict[str, Any] = dict.fromkeys([*unsaid, "require"], True)
+    if not any(traffic.restart_ns for traffic in spec.traffic):
+        left_out["traffic"] = {"__all__": {"restart_ns"}}
+    text = spec.model_dump_json(by_alias=True, exclude=left_out)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
 from taut.experiment.neighbour_cores import asked_of
 from taut.experiment.plan import Plan, Trial
+from taut.experiment.restart import Restartable
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
 from taut.records.convert import (
@@ -133,8 +135,9 @@ class Testbench:
         with ExitStack() as stack:
             links, ports, netns = stack.enter_context(self._opened(trial, driver))
             place = stack.enter_context(self._entered(trial, options, cores, logs))
-            with self._scope.at(place):
-                dut = stack.enter_context(driver.running(links, cores, options, logs, self._scope))
+            start = partial(self._running, driver, links, cores, options, logs, place)
+            device = Restartable(start)
+            dut = stack.enter_context(device)
             started = replace(known.document.dut, path=dut.path, notes=_notes(place, dut))
             known.document = replace(known.document, dut=started)
             stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
@@ -162,6 +165,8 @@ class Testbench:
                 )
             )
             with self._beside.generating(program.pid, raw), without_collections():
+                if (after_ns := trial.traffic.restart_ns) and driver.n_links > 0:
+                    dut = device.restart_after(after_ns, program.alive, self._cores.device)
                 self._wait(program, dut, raw, neighbour)
             sent = generator.read_result(
                 program, raw, asked, trial.offered_pps, may_be_short=self._beside.ends_early
@@ -181,6 +186,22 @@ class Testbench:
             )
             # The device's log is of the trial, wherever the driver put it.
             return _Left(_gap_logs(dut), _stamp_logs(dut))
+
+    @contextmanager
+    def _running(
+        self,
+        driver: DutDriver,
+        links: Sequence[Link],
+        cores: CpuSet,
+        options: DriverOptions,
+        logs: Path,
+        place: Place | None,
+    ) -> Iterator[RunningDut]:
+        """Start the device in its place."""
+        with ExitStack() as stack:
+            with self._scope.at(place):
+                dut = stack.enter_context(driver.running(links, cores, options, logs, self._scope))
+            yield dut
 
     def _start_neighbour(
         self, stack: ExitStack, trial: Trial, raw: Path, logs: Path

@@ -40,6 +40,7 @@ from taut.report import (
     host,
     offenders,
     requirements,
+    rfc,
     search,
     soak,
     trim,
@@ -82,8 +83,11 @@ def write_html(
     found = [_read(run, search.read_search) for run, _ in runs]
     variants = [
         row
-        for (_, analysis), (searched, _) in zip(runs, found, strict=True)
-        for row in search.shown_variants(searched, analysis.variants)
+        for (run, analysis), (searched, _) in zip(runs, found, strict=True)
+        for row in search.shown_variants(
+            analysis.variants,
+            search.shown_trials(searched) | rfc.shown_trials(_read(run, rfc.read_rfc)[0]),
+        )
     ]
     pairs = compared.pairs if compared else ()
     scenes = [
@@ -127,10 +131,7 @@ def _page(
     folders = run_names(runs)
     shown = [_run(*run, *named) for run, *named in zip(runs, names, folders, strict=True)]
     of_trials = trial_names(runs, names)
-    trims = [(run, *_read(run, trim.read_trim)) for run in shown]
-    searches = [(run, *_read(run, search.read_search)) for run in shown]
-    soaks = [(run, *_read(run, soak.read_soak)) for run in shown]
-    unreadable = [why for _, _, why in (*trims, *searches, *soaks) if why]
+    left, unreadable = _left_by_commands(shown)
     others = [*unreadable, *(compared.warnings if compared else ())]
     warnings = _warnings(sections, runs, names, others)
     page = templates().get_template("report.html.j2")
@@ -140,13 +141,11 @@ def _page(
         title=", ".join(folders),
         contents=[],  # filled by the headings
         runs=shown,
-        trims=[(run, found) for run, found, _ in trims if found],
         trim_words=trim,
         requirements=requirements,
-        searches=[(run, found) for run, found, _ in searches if found],
         search_words=search,
-        soaks=[(run, found) for run, found, _ in soaks if found],
         soak_words=soak,
+        rfc_words=rfc,
         sections=sections,
         compared=compared,
         images=images,
@@ -173,6 +172,7 @@ def _page(
         episodes=_episodes(runs, of_trials),
         outcome_words=outcome_words,
         css_name=css_name,
+        **left,
         **assets([d for section in sections for d in section.figures]),
     )
 
@@ -233,6 +233,26 @@ def _read(
     except InputError as error:
         # The run is measured and analysed all the same.
         return None, str(error)
+
+
+def _left_by_commands(runs: Sequence[_Run]) -> tuple[dict[str, Sequence[object]], list[str]]:
+    """Give documents of commands other than `run`, under the page's names; and what is damaged."""
+    trims, no_trims = _read_all(runs, trim.read_trim)
+    searches, no_searches = _read_all(runs, search.read_search)
+    soaks, no_soaks = _read_all(runs, soak.read_soak)
+    rfcs, no_rfcs = _read_all(runs, rfc.read_rfc)
+    left: dict[str, Sequence[object]] = {"trims": trims, "searches": searches}
+    left |= {"soaks": soaks, "rfcs": rfcs}
+    return left, [*no_trims, *no_searches, *no_soaks, *no_rfcs]
+
+
+def _read_all(
+    runs: Sequence[_Run], read: Callable[[Path], _Document | None]
+) -> tuple[list[tuple[_Run, _Document]], list[str]]:
+    """Give what a command left in runs, each beside its run; and why some cannot be read."""
+    found = [(run, *_read(run, read)) for run in runs]
+    there = [(run, document) for run, document, _ in found if document is not None]
+    return there, [why for _, _, why in found if why]
 
 
 def _warnings(

@@ -3,7 +3,7 @@
 The file is the interface: the report knows nothing else of the search that wrote it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from taut.analysis.load import frame_words, load_of, rate_words, share_words
@@ -44,7 +44,7 @@ CAUTION = (
 )
 NO_RFC = "a late packet counts as lost, which is no measure of any RFC"
 
-_IRREGULAR: Mapping[str, str] = {
+IRREGULAR: Mapping[str, str] = {
     LOWEST_FAILS: "irregular: broken at the lowest load already; lower --min",
     HIGHEST_PASSES: "irregular: kept at the highest load",
     LIMITED: "irregular: above, the generator was held up",
@@ -112,7 +112,7 @@ def rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
             _rate(None if found.lower is None else found.lower.load_pps),
             _rate(None if found.upper is None else found.upper.load_pps),
             _rate(found.conditional_throughput_pps),
-            "" if found.irregular is None else _IRREGULAR[found.irregular],
+            "" if found.irregular is None else IRREGULAR[found.irregular],
         )
         for found in one.found
     ]
@@ -147,13 +147,18 @@ def goal_words(goal: Goal) -> str:
     )
 
 
-def shown_variants(
-    document: SearchDocument | None, variants: Sequence[Variant]
-) -> Sequence[Variant]:
-    """Leave out loads that a search only passed through; all are shown where it has no latency."""
+def shown_trials(document: SearchDocument | None) -> set[str]:
+    """Name the trials whose loads the report shows by themselves: those of latency."""
     searches = () if document is None else document.searches
-    shown = {name for one in searches for at in one.latency for name in at.trials}
-    loads = {load_of(row) for row in variants if shown & set(row.trials)}
+    return {name for one in searches for at in one.latency for name in at.trials}
+
+
+def shown_variants(variants: Sequence[Variant], trials: Set[str]) -> Sequence[Variant]:
+    """Leave out loads that a search only passed through: those of none of `trials`.
+
+    All are shown where there are no such trials.
+    """
+    loads = {load_of(row) for row in variants if trials & set(row.trials)}
     return [row for row in variants if load_of(row) in loads] if loads else variants
 
 

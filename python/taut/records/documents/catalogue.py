@@ -37,6 +37,7 @@ from taut.records.documents.plan import PlanDocument
 from taut.records.documents.plugins import PluginsDocument
 from taut.records.documents.published import PublishedTable
 from taut.records.documents.results import Analysis, Results, TrialResult
+from taut.records.documents.rfc import RfcDocument
 from taut.records.documents.search import SearchDocument
 from taut.records.documents.self_test import SelfTestDocument
 from taut.records.documents.soak import SOAK_FORMAT, Row, SegmentStart, SoakDocument
@@ -100,6 +101,7 @@ CATALOGUE = (
     Catalogued("segment", SegmentStart, "segment.json of each segment of a soak"),
     Catalogued("row", Row, "each line of rows.jsonl of a segment of a soak", SOAK_FORMAT),
     Catalogued("watch", WatchDocument, "taut watch --json"),
+    Catalogued("rfc", RfcDocument, "rfc.json of a run; taut rfc --json"),
     Catalogued("pack", PackDocument, "pack.json of a packed run"),
     Catalogued("audit", AuditDocument, "taut host audit --json; in the manifest of a run"),
     Catalogued("plan", PlanDocument, "taut host plan --json"),

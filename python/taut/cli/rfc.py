@@ -1,0 +1,119 @@
+"""`taut rfc 2544|8219|9004 SPEC`: the benchmarks of an RFC, as it has them."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taut.cli.options import (
+    ImagesOption,
+    JsonOption,
+    NoTraceOption,
+    ResumeOption,
+    SetOption,
+    TraceOption,
+    WaitOption,
+    run_directory_option,
+    with_trace,
+)
+from taut.core.errors import InputError
+from taut.core.files import default_out
+
+EXAMPLES = (
+    "taut rfc 2544 examples/rfc.toml --dry-run",
+    "taut rfc 2544 examples/rfc.toml --quick",
+    "taut rfc 8219 examples/rfc.toml --set rfc.frames=64,1518 --out runs/8219",
+)
+
+_NUMBERS = ("2544", "8219", "9004")
+
+_RfcArgument = Annotated[
+    str, typer.Argument(metavar="2544|8219|9004", help="Whose recipe: the number of the RFC.")
+]
+_SpecArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="The experiment whose devices are measured; its rates, frames, schedule and lengths "
+        "do not count."
+    ),
+]
+_QuickOption = Annotated[
+    bool,
+    typer.Option(
+        "--quick", help="Minutes instead of hours: what is shortened stands beside the results."
+    ),
+]
+_MinOption = Annotated[
+    str | None, typer.Option("--min", metavar="RATE", help="The lowest load; default: 1kpps.")
+]
+_MaxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max",
+        metavar="RATE",
+        help="The medium's own rate, where it has one; default: what the loopback carries.",
+    ),
+]
+_DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Print the recipe, cores, disk and how long it takes.")
+]
+
+
+def rfc(
+    number: _RfcArgument,
+    spec: _SpecArgument,
+    quick: _QuickOption = False,
+    least: _MinOption = None,
+    most: _MaxOption = None,
+    out: Annotated[Path | None, run_directory_option("runs/rfcNUMBER-NAME-TIME")] = None,
+    resume: ResumeOption = False,
+    dry_run: _DryRunOption = False,
+    overrides: SetOption = None,
+    trace: TraceOption = None,
+    no_trace: NoTraceOption = False,
+    wait: WaitOption = False,
+    images: ImagesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Carry out the tests of RFC 2544, 8219 or 9004, and print their own tables.
+
+    First the throughput of every frame size is searched, bounded by what the loopback carries;
+    latency, loss, recovery, reset or bursts start from it. Percentiles of all packets stand beside
+    what the RFC asks for.
+    """
+    if number not in _NUMBERS:
+        raise InputError(f"rfc {number}: no recipe of taut; known are {', '.join(_NUMBERS)}")
+    # Here, not above: `-h` needs none of it.
+    from taut.cli.rfc_job import RfcRun, carry_out_and_report
+    from taut.cli.rfc_plan import print_rfc_plan
+    from taut.experiment.recipes import recipe_of
+    from taut.experiment.rfc import spec_of
+    from taut.experiment.run_manifest import Origin
+    from taut.experiment.spec import parse_spec, read_spec_text
+
+    text = read_spec_text(spec)
+    asked = [*with_trace(overrides, trace, no_trace), f'rfc.recipe="{number}"']
+    asked += ["rfc.quick=true"] if quick else []
+    limits = (("min", least), ("max", most))
+    asked += [f"search.{key}={rate}" for key, rate in limits if rate is not None]
+    parsed = parse_spec(text, ["duration=1s", *asked], source=str(spec))
+    recipe = recipe_of(parsed.rfc.recipe or "2544", parsed.rfc)
+    parsed = spec_of(parsed, recipe)
+    if dry_run:
+        print_rfc_plan(parsed, recipe)
+        return
+    if resume and out is None:
+        raise InputError("--resume: which run? give its directory with --out")
+    carry_out_and_report(
+        RfcRun(
+            parsed,
+            recipe,
+            out or default_out(f"rfc{number}-{parsed.name}"),
+            Origin(text, str(spec), tuple(asked), tuple(sys.argv)),
+        ),
+        resume=resume,
+        wait=wait,
+        images=images,
+        as_json=as_json,
+    )

@@ -1,0 +1,78 @@
+"""A device that is stopped and started again in the middle of its measurement (RFC 6201)."""
+
+import os
+import time
+from collections.abc import Callable, Sized
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+
+from taut.dut.driver import RunningDut
+
+LINKS = ("veth",)
+"""Links whose other end stays as it is when the device goes and another one comes."""
+
+BEFORE = "before-restart-"
+"""Begins the names of logs that the device wrote until then."""
+
+_NAP_S = 0.5
+
+Start = Callable[[], AbstractContextManager[RunningDut]]
+
+
+def why_not(link: str, placements: Sized) -> str | None:
+    """Say why a device over a link cannot be restarted under load; None: it can.
+
+    `placements`: the experiment's; there are none where devices run on the host itself.
+    """
+    if placements:
+        return "a device that has a placement is not restarted; leave [[placement]] out"
+    if link in LINKS:
+        return None
+    return (
+        f"over {link} the generator's end does not survive the device's; a device is restarted "
+        f"over {' or '.join(LINKS)}"
+    )
+
+
+class Restartable:
+    """A running device, entered once, that may be replaced by a new start of itself."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._context: AbstractContextManager[RunningDut] | None = None
+        self._logs: list[Path] = []
+
+    def __enter__(self) -> RunningDut:
+        context = self._start()
+        found = context.__enter__()
+        self._context, self._logs = context, found.logs
+        return found
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> bool | None:
+        context, self._context = self._context, None
+        return None if context is None else context.__exit__(kind, error, where)
+
+    def restart_after(self, ns: int, is_measured: Callable[[], bool], core: int) -> RunningDut:
+        """Wait so long, stop the device and start it; its logs so far are kept under other names.
+
+        Where nothing is measured any more it is not waited for. The work is done on `core`, the
+        device's own: nobody else has need of it meanwhile, and the generator is left alone.
+        """
+        end_ns = time.monotonic_ns() + ns
+        while is_measured() and (left_ns := end_ns - time.monotonic_ns()) > 0:
+            time.sleep(min(left_ns / 1e9, _NAP_S))
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {core})
+        try:
+            self.__exit__(None, None, None)
+            for path in filter(Path.exists, self._logs):
+                path.rename(path.with_name(BEFORE + path.name))
+            return self.__enter__()
+        finally:
+            os.sched_setaffinity(0, before)

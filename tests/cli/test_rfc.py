@@ -1,0 +1,100 @@
+"""`taut rfc` as it is typed: what it refuses, and what a dry run says."""
+
+import pytest
+
+from taut.cli.main import run_command
+from taut.core.binaries import find_binary_or_none
+
+TEXT = """
+name = "typed"
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["10kpps"]
+"""
+needs_programs = pytest.mark.skipif(
+    find_binary_or_none("taut-generate") is None, reason="needs taut-generate: make build"
+)
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "typed.toml"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "said"),
+    [
+        ("2545", [], "rfc 2545: no recipe of taut; known are 2544, 8219, 9004"),
+        ("2544", ["--min", "30Mpps"], "min 30Mpps is not below max 20Mpps"),
+        ("2544", ["--min", "fast"], "rate 'fast'"),
+        ("2544", ["--min", "15Gbps"], "is not below max 20Mpps with frames of 64"),
+        ("2544", ["--set", "rfc.frames=63"], "63 B: a frame holds headers"),
+        ("2544", ["--set", "rfc.frames=9000"], "9000 B: a frame holds headers"),
+        ("2544", ["--set", "rfc.tests=bursts"], "bursts: no test of RFC 2544"),
+        ("2544", ["--set", "rfc.tests=jitter"], "rfc.tests[0]: "),
+        ("2544", ["--set", "rfc.trial=60"], "60 has no unit"),
+        ("2544", ["--set", "rfc.latency=30s"], "lower rfc.tag_after, or lengthen rfc.latency"),
+        ("2544", ["--set", "rfc.trails=60s"], "did you mean 'trial'?"),
+        ("2544", ["--set", "rfc.repetitions=0"], "rfc.repetitions: "),
+        ("8219", ["--set", "rfc.tags=0"], "rfc.tags: "),
+        ("9004", ["--set", "rfc.burst_step=0"], "rfc.burst_step: "),
+        ("9004", ["--resume"], "which run? give its directory with --out"),
+        ("2544", ["--set", "device.eager.driver=loopback"], "nothing to search"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(spec, number, words, said, capsys):
+    assert run_command(["rfc", number, str(spec), *words]) == 2
+
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('[[host]]\nname = "as found"\n', "a recipe measures the host as it is"),
+        ('[[traffic]]\nname = "b"\nrates = ["1kpps"]\n', "a recipe has one load"),
+    ],
+)
+def test_a_file_that_says_more_than_a_recipe_takes_is_refused(spec, more, said, capsys):
+    spec.write_text(TEXT + more)
+
+    assert run_command(["rfc", "2544", str(spec), "--dry-run"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_restart_over_a_link_that_does_not_survive_it_is_refused(spec, capsys):
+    words = ["--set", "traffic.constant.restart=1s", "--set", "duration=3s"]
+
+    assert run_command(["run", str(spec), *words, "--dry-run"]) == 2
+    assert "eager: over memif the generator's end does not survive" in capsys.readouterr().err
+
+
+@needs_programs
+@pytest.mark.parametrize("number", ["2544", "8219", "9004"])
+def test_the_long_form_says_its_hours(spec, number, capsys, tmp_path):
+    assert run_command(["rfc", number, str(spec), "--dry-run"]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"RFC {number}: throughput, " in shown
+    assert "Frames of 64, 128, 256, 512, 1024, 1280, 1518 B, both directions" in shown
+    assert "Not as RFC" not in shown
+    assert " h " in shown.partition("In all about")[2]
+    assert [path.name for path in tmp_path.iterdir()] == ["typed.toml"]
+
+
+@needs_programs
+def test_the_short_form_says_what_is_shortened_and_takes_minutes(spec, capsys):
+    assert run_command(["rfc", "2544", str(spec), "--quick", "--dry-run"]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Not as RFC 2544 has it: frame sizes 64, 512, 1518 B instead of" in shown
+    about = shown.partition("In all about ")[2].partition(";")[0]
+    assert " min " in about
+    assert " h " not in about

@@ -1,0 +1,107 @@
+"""Devices that are made up, in real trials' folders, and a session over them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from taut.core.errors import TrialError
+from taut.core.files import write_json
+from taut.experiment.cores import Cores
+from taut.experiment.model import Spec
+from taut.experiment.plan import Trial, make_plan
+from taut.experiment.progress import Silent
+from taut.experiment.runner import Session, open_run
+from taut.experiment.spec import spec_hash
+from taut.experiment.stored import TrialSoFar
+from taut.host.host import Host
+from taut.host.situation import Situation
+from taut.host.state import HostStates
+from taut.host.writer import Writer
+from taut.records.documents.generator import GeneratorResult
+from taut.testbed.scope import RunScope
+
+LOOPBACK_PPS, EAGER_PPS = 4e6, 1e6
+CORES = Cores(generator=0, device=0, writer=0, runner=0)
+
+
+@dataclass
+class Bench:
+    """Devices that carry so many packets a second and not one more."""
+
+    capacity: dict[str, float] = field(
+        default_factory=lambda: {"loopback_memif": LOOPBACK_PPS, "eager": EAGER_PPS}
+    )
+    holds: int = 0
+    """Packets that a device may have in its buffers when the sending is over."""
+    limited_above: float = float("inf")
+    """Above, the generator is held up in every trial and loses packets."""
+    limited_once: bool = False
+    """The first trial at each load is held up."""
+    fails: Callable[[Trial], bool] = lambda _: False
+    dies_after: int | None = None
+    called: list[str] = field(default_factory=list)
+
+    def __call__(self, trial: Trial, folder: Path, known: TrialSoFar) -> None:
+        if self.dies_after is not None and len(self.called) >= self.dies_after:
+            raise KeyboardInterrupt
+        self.called.append(trial.name)
+        if self.fails(trial):
+            raise TrialError("the device died")
+        due = max(1, round(trial.offered_pps * trial.duration_ns / 1e9))
+        carried = self.capacity[trial.device.name] * trial.duration_ns / 1e9
+        lost = max(0, due - int(carried) - self.holds)
+        is_first = self.limited_once and trial.repetition == 1
+        void = 0
+        if not trial.device.is_floor and (trial.offered_pps > self.limited_above or is_first):
+            void, lost = due, max(1, lost)
+        known.document = replace(
+            known.document, generator=GeneratorResult(counters(due=due, lost=lost, void=void))
+        )
+        histogram(folder / "histogram.parquet", {900: due - lost})
+
+
+def counters(**counts: int) -> dict[str, int]:
+    names = ("due", "unsent", "lost", "void", "cold", "unsent_cold", "lost_cold", "void_cold")
+    return {**dict.fromkeys(names, 0), **counts}
+
+
+def histogram(
+    path: Path, n_at: dict[int, int], *, is_void: bool = False, is_cold: bool = False
+) -> None:
+    rows = [
+        {
+            "series": "service",
+            "direction": 0,
+            "is_void": is_void,
+            "is_cold": is_cold,
+            "value_ns": value,
+            "width_ns": 1 if value < 10_000 else 10,
+            "n": n,
+        }
+        for value, n in n_at.items()
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+@contextmanager
+def sessions(tmp_path: Path) -> Iterator[Callable[[Bench, Spec], Session]]:
+    """Give what opens tmp_path/run, anew or once more, with made-up devices."""
+
+    def nobody_asks() -> Situation:
+        raise AssertionError("the host was to be changed")
+
+    host = Host(tmp_path)
+
+    def opened(bench: Bench, spec: Spec) -> Session:
+        out = tmp_path / "run"
+        directory = open_run(make_plan(spec), out, resume=True)
+        write_json(out / "manifest.json", {"spec": {"hash": spec_hash(spec)}})
+        states = HostStates(host, Writer(host), nobody_asks, "test")
+        return Session(directory, scope, CORES, states, Silent(), bench)
+
+    with RunScope(tmp_path / "base") as scope:
+        yield opened

@@ -1,0 +1,221 @@
+"""A recipe in the report and on the terminal: the RFC's tables, and what counts in them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from made_rfc import made_latency, made_rfc, made_row
+from made_run import VARIANTS, make_run
+from taut.analysis.results import analyse_run
+from taut.analysis.rfc import with_figures
+from taut.cli.rfc_words import print_rfc
+from taut.core.errors import InputError
+from taut.experiment.bursts import SHORTEST as SHORTEST_SENT
+from taut.records.documents.json_form import parse, plain_object
+from taut.records.documents.rfc import (
+    RFC_FILE,
+    LatencyFound,
+    LatencyTrial,
+    RecoveryFound,
+    RecoveryTrial,
+    ResetFound,
+    ResetTrial,
+    RfcDocument,
+)
+from taut.records.rundir import RunDirectory
+from taut.report.html import write_html
+from taut.report.rfc import headline, problems, read_rfc, statements_of, tables_of
+from taut.report.rfc_tables import SHORTEST
+from terminal import WIDTHS
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    path = make_run(
+        tmp_path_factory.mktemp("rfc") / "run",
+        VARIANTS[:2],
+        rates_pps=(100_000.0, 200_000.0),
+        repetitions=1,
+    )
+    return RunDirectory(path), analyse_run(RunDirectory(path))
+
+
+def table(document: RfcDocument, title: str) -> tuple[tuple[str, ...], ...]:
+    found = {one.title: one.rows for one in tables_of(document, document.results)}
+    return found[title]
+
+
+def test_throughput_has_a_row_a_size_and_says_why_there_is_none():
+    assert table(made_rfc(), "Throughput") == (
+        ("64 B", "400 kpkt/s", "204.8 Mbit/s", "500 kpkt/s", "80 %", ""),
+        (
+            "1518 B",
+            "–",
+            "–",
+            "500 kpkt/s",
+            "–",
+            "irregular: broken at the lowest load already; lower --min",
+        ),
+    )
+
+
+def test_latency_of_rfc_2544_is_the_average_of_the_tags_that_count():
+    assert table(made_rfc(), "Latency") == (
+        ("64 B", "400 kpkt/s", "20 µs", "2 of 3", "21 µs", "40 µs", "80 µs", "240 µs"),
+    )
+
+
+def test_latency_of_rfc_8219_is_the_median_with_its_ends():
+    [row] = table(made_rfc("8219"), "Latency: typical (TL) and worst case (WCL)")
+
+    assert row[:7] == (
+        "64 B",
+        "400 kpkt/s",
+        "20 µs",
+        "10 µs, 30 µs",
+        "60 µs",
+        "30 µs, 90 µs",
+        "2 of 3",
+    )
+    [variation] = table(made_rfc("8219"), "Packet delay variation")
+    assert variation[2:] == ("70 µs", "35 µs, 105 µs", "-20 µs", "0 ns", "20 µs")
+
+
+def test_where_no_trial_counts_the_numbers_are_marked():
+    spoilt = LatencyFound(4e5, (made_latency("a", 10_000, instrument_limited=True),))
+    document = made_rfc("2544", made_row(latency=spoilt))
+
+    assert table(document, "Latency") == (
+        ("64 B", "400 kpkt/s", "10 µs?", "0 of 1", "11 µs?", "20 µs?", "40 µs?", "80 µs?"),
+    )
+
+
+def test_loss_stands_at_shares_of_the_most_and_is_marked_where_it_may_be_the_generators():
+    assert table(made_rfc(), "Frame loss rate") == (("64 B", "20 %", "5 %?", "0 %", "0 %"),)
+
+
+def test_recovery_is_averaged_over_what_counts():
+    assert table(made_rfc(), "System recovery") == (
+        ("64 B", "400 kpkt/s", "440 kpkt/s", "6 ms", "4 ms, 8 ms", "2 of 3", "1,100"),
+    )
+
+
+def test_a_reset_is_a_statement_with_both_methods():
+    [said, *others] = statements_of(made_rfc().results)
+
+    assert "no packet for 400 ms on average (300 ms to 500 ms)" in said
+    assert "320,000 packets lost, which at that rate are 400 ms; 2 of 2 trials count." in said
+    assert others == ["1518 B: no latency: there is no throughput to start from."]
+
+
+def test_a_device_that_did_not_come_back_is_said_to_have_not():
+    gone = ResetFound(4e5, (ResetTrial("x", False, None, 999, 1),))
+
+    assert "it did not come back; 1 trials." in statements_of([made_row(reset=gone)])[0]
+
+
+def test_bursts_have_the_rfcs_buffer_times():
+    # 1,000 frames at 500,000 a second; a fifth of them was still there (6.4).
+    assert table(made_rfc("9004"), "Back-to-back frames") == (
+        ("64 B", "1,000", "900, 1,100, 141", "2 ms", "400 µs", "2 of 3"),
+    )
+    assert SHORTEST == SHORTEST_SENT
+
+
+def test_reordering_is_of_all_trials():
+    assert table(made_rfc(), "Reordering") == (
+        ("64 B", "400 kpkt/s", "3,000,000", "4 (0.00013 %)", "7", "2"),
+    )
+
+
+def test_problems_name_the_remedy():
+    assert problems(made_rfc()) == [
+        "bridge, 1518 B: throughput: fails at 1,000 pkt/s already, the lowest load; lower it: --min"
+    ]
+
+
+def test_figures_come_from_analysis_and_records(run):
+    directory, analysis = run
+    names = [t.name for t in analysis.trials if "-eager-" in t.name]
+    row = made_row(
+        latency=LatencyFound(1e5, (LatencyTrial(names[0], False),)),
+        recovery=RecoveryFound(1e5, 5e4, (RecoveryTrial(names[0], False),)),
+        reset=ResetFound(1e5, (ResetTrial(names[0], False),)),
+    )
+    document = made_rfc("8219", row)
+    recipe = replace(
+        document.recipe, tag_after_ns=10**8, latency_ns=19 * 10**7, tags=500, both=False
+    )
+
+    [found] = with_figures(replace(document, recipe=recipe), directory, analysis).results
+
+    [figures] = [t.figures for t in analysis.trials if t.name == names[0]]
+    [one] = found.latency.trials
+    assert one.p99_9_ns == figures.metrics.latency().percentiles_ns["p99.9"]
+    assert one.pdv_p99_9_ns == one.p99_9_ns - one.min_ns
+    assert one.n_tags + one.n_tags_lost == 500
+    assert one.min_ns <= one.tags_p50_ns <= one.tags_p99_9_ns <= one.max_ns
+    assert one.received == figures.warm.matched
+    assert found.recovery.trials[0].lost_before is not None
+    # made_run's device stands still for a millisecond.
+    assert found.reset.trials[0].reset_ns == pytest.approx(1_000_000, rel=0.05)
+
+
+def write(run, document):
+    (run.path / RFC_FILE).write_text(json.dumps(plain_object(document)))
+
+
+def test_the_page_opens_with_verdict_and_what_was_shortened(run, tmp_path):
+    directory, analysis = run
+    [name] = [t.name for t in analysis.trials if "-eager-" in t.name and "100kpps" in t.name]
+    latency = LatencyFound(1e5, (made_latency(name, 10_000),))
+    document = made_rfc("2544", made_row(latency=latency))
+    write(directory, document)
+
+    page = write_html([run], tmp_path / "report.html").read_text()
+
+    assert page.index(headline(document)) < page.index("Not as RFC 2544 has it: frame sizes")
+    assert page.index("Not as RFC 2544 has it") < page.index('<h2 id="rfc-2544">')
+    for said in ("Frame loss rate", "System recovery", "no packet for 400 ms", "RFC 9971 says why"):
+        assert said in page.replace("\u00a0", " ")
+    assert "<h3>200 kpkt/s" not in page
+    assert read_rfc(directory.path) == document
+    assert parse(RfcDocument, json.loads(json.dumps(plain_object(document))), "x") == document
+    (directory.path / RFC_FILE).unlink()
+
+
+def test_a_whole_recipe_shortens_nothing_and_says_nothing_of_it(tmp_path):
+    document = made_rfc(quick=False)
+
+    assert document.shortened == ()
+    assert "Not as RFC" not in told(document, 80, tmp_path)
+
+
+def test_a_recipe_of_another_taut_is_left_out_and_said(run, tmp_path):
+    (run[0].path / RFC_FILE).write_text('{"format": 99}')
+
+    page = write_html([run], tmp_path / "report.html").read_text()
+
+    assert "format 99" in page
+    with pytest.raises(InputError, match="format 99"):
+        read_rfc(run[0].path)
+    (run[0].path / RFC_FILE).unlink()
+
+
+def told(document: RfcDocument, width: int, tmp_path) -> str:
+    console = Console(width=width, record=True, file=(tmp_path / "out").open("w"))
+    print_rfc(document, console, tmp_path / "report.html")
+    return console.export_text()
+
+
+@pytest.mark.parametrize("rfc", ["2544", "8219", "9004"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_terminal_has_it_at_any_width(rfc, width, tmp_path):
+    shown = told(made_rfc(rfc), width, tmp_path).partition("Report: ")[0]
+
+    assert [line for line in shown.splitlines() if len(line.rstrip()) > width] == []
+    words = " ".join(shown.split())
+    assert f"Not as RFC {rfc} has it: frame sizes 64, 512, 1518 B" in words
+    assert "400 kpkt/s" in words
