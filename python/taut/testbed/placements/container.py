@@ -179,9 +179,10 @@ class Containers:
     def _describe(self) -> Iterator[str]:
         rights = ", ".join(self._capabilities) or "none"
         yield f"container by {version_of(self._runtime)}; capabilities: {rights}"
-        cores = sorted({*self._tenant.cores, *self._tenant.housekeeping})
+        own, house = map(format_cpu_list, (self._tenant.cores, self._tenant.housekeeping))
         if os.geteuid() == 0:
-            yield f"cpuset {format_cpu_list(cores)}, of which the device polls on its own"
+            beside = f" and {house}, taut's own, where logs are written" if house else ""
+            yield f"cpuset: the device's {own}{beside}"
         else:
             yield (
                 "rootless: no control group of its own, so its cores are an affinity, which it may "
