@@ -27,6 +27,7 @@ from taut.report.cells import Cell
 from taut.report.columns import GUTTER, numbers, print_columns, words
 from taut.report.effects import print_effects
 from taut.report.energy import energy_words, packages_w
+from taut.report.neighbours import print_neighbours
 from taut.report.paragraph import print_paragraph, print_whole
 from taut.report.published import print_published, read_published
 from taut.report.run_warnings import Warned, folded, lines_of, warnings_of
@@ -86,6 +87,8 @@ def print_results(
         for line in [*_legend(devices, columns), *(_notes(devices, columns) if details else [])]:
             print_paragraph(console, line, style="dim")
         print_effects(console, runs)
+        if details:
+            print_neighbours(console, runs)
         print_budgets(console, budgets_of(scenes))
     for trial in (t for _, analysis in runs for t in captures_of(analysis.trials)):
         print_paragraph(console, f"{clock_words(trial)}.")
