@@ -18,7 +18,7 @@ from taut.core.errors import MissingToolError
 from taut.testbed.guest.init import INIT
 from taut.testbed.guest.kernel import Kernel
 
-PROGRAMS = ("taut-forward", "taut-trace", "taut-clock", "taut-inject")
+PROGRAMS = ("taut-forward", "taut-generate", "taut-trace", "taut-clock", "taut-inject")
 _TOOLS = ("busybox", "cpio", "ldd")
 # Of DPDK's drivers those a guest has hardware for.
 _PLUG_INS = ("bus_pci", "bus_vdev", "mempool_ring", "net_virtio", "net_e1000", "net_ring")
@@ -43,7 +43,7 @@ def base_image(kernel: Kernel, cache: Path) -> Path:
     if busybox is None:
         raise MissingToolError(str(missing_tools()))
     plug_ins = _plug_ins()
-    libraries = _linked([*programs, *plug_ins])
+    libraries = linked([*programs, *plug_ins])
     files = [Path(busybox), *programs, *plug_ins, *libraries, *kernel.modules]
     image = cache / f"{kernel.release}-{_digest(files)}.cpio"
     if not image.exists():
@@ -85,7 +85,7 @@ def pack(root: Path, image: Path) -> Path:
 
 
 def _fill(
-    root: Path, busybox: Path, programs: Sequence[Path], linked: Sequence[Path], kernel: Kernel
+    root: Path, busybox: Path, programs: Sequence[Path], others: Sequence[Path], kernel: Kernel
 ) -> None:
     for name in (*_FOLDERS, *_MERGED.values()):
         (root / name).mkdir(parents=True)
@@ -93,7 +93,7 @@ def _fill(
         (root / name).symlink_to(target)
     for program in (busybox, *programs):
         shutil.copy(program, root / "usr/bin" / program.name)
-    for file in linked:
+    for file in others:
         _copy(file, root)
     for module in kernel.modules:
         shutil.copy(module, root / "modules")
@@ -117,7 +117,7 @@ def _copy(file: Path, root: Path) -> None:
         shutil.copy(place, target)
 
 
-def _linked(files: Sequence[Path]) -> list[Path]:
+def linked(files: Sequence[Path]) -> list[Path]:
     """Give what programs and plug-ins are linked with."""
     said = subprocess.run(["ldd", *files], capture_output=True, text=True, check=False).stdout
     found = {word for word in said.split() if word.startswith(("/lib", "/usr/lib"))}

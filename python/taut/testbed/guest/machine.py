@@ -23,7 +23,7 @@ from taut.testbed.process import popen
 from taut.testbed.program import Program
 from taut.testbed.scope import RunScope
 
-_TO_SOCKET_S, _TO_READY_S = 10.0, 60.0
+_TO_SOCKET_S, _TO_READY_S = 20.0, 120.0
 _POLL_S = 0.02
 _TAIL = 15
 _BIND = (
@@ -65,11 +65,13 @@ class Machine:
             os.sched_setaffinity(threads[cpu], {core})
         return threads
 
-    def bind_ports(self, n: int, driver: str = "uio_pci_generic") -> list[str]:
-        """Give n ports to DPDK, and their addresses in the guest."""
-        addresses = [guest_address(number) for number in range(n)]
+    def bind_ports(self, n: int) -> None:
+        """Give n ports to DPDK. The driver has no interrupts of a queue, and needs no IOMMU."""
+        self.bind([guest_address(number) for number in range(n)], "uio_pci_generic")
+
+    def bind(self, addresses: Sequence[str], driver: str) -> None:
+        """Give PCI devices to a driver, whoever has them now."""
         self.control.must(_BIND.format(addresses=" ".join(addresses), driver=driver))
-        return addresses
 
     def close(self) -> None:
         """End it at once; what it wrote was fetched before."""

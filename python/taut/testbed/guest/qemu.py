@@ -41,6 +41,8 @@ class Shape:
     on_hugepages: bool = False
     """Whether its memory is the host's hugepages."""
     accelerator: str = EMULATION
+    more: tuple[str, ...] = ()
+    """Further words of QEMU's command line, as for cards."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def command_line(shape: Shape, files: Files, sockets: Sequence[Path]) -> list[st
         *_channel(CLOCK, f"socket,path={files.socket('clock')},server=on,wait=off"),
         *_channel(LOG, f"file,path={files.log},append=on"),
         *(word for number, socket in enumerate(sockets) for word in _port(number, socket)),
+        *shape.more,
     ]
 
 
