@@ -1,6 +1,9 @@
+import pytest
+
 from made_documents import made_result
-from taut.analysis.trial_names import headings
+from taut.analysis.trial_names import device_of, headings
 from taut.records.documents.results import TrialResult
+from taut.records.documents.trial import Dut, Guest, TrialDocument
 
 
 def trial(name, dut="eager", **changes):
@@ -58,3 +61,12 @@ def test_what_is_not_known_is_left_out():
     found = headings([captured, TrialResult("001-x")])
 
     assert found == {"a": "eager, 100 kpkt/s", "001-x": "001-x"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "name"), [(None, "l2"), ("emulated: no latency claim", "l2 (emulated)")]
+)
+def test_a_device_in_an_emulated_guest_is_called_so(claim: str | None, name: str):
+    guest = Guest(claim, "6.1.0-56-amd64", "", cpu=1, cpu_thread=77)
+
+    assert device_of(TrialDocument(dut=Dut("l2", guest=guest))).dut == name

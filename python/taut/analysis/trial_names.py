@@ -22,7 +22,10 @@ def device_of(meta: TrialDocument) -> Device:
     dut = meta.dut
     neighbour = None if meta.neighbour is None else meta.neighbour.name
     place = (dut.link, dut.placement, meta.host.name)
-    return Device(dut.name, dut.driver, *place, dut.path, neighbour)
+    claim = None if dut.guest is None else dut.guest.claim
+    # Wherever a number of it stands, this does: its name in tables, figures and sentences.
+    name = dut.name if claim is None else f"{dut.name} ({claim.partition(':')[0]})"
+    return Device(name, dut.driver, *place, dut.path, neighbour, claim)
 
 
 def load_of_trial(meta: TrialDocument) -> Load:

@@ -29,6 +29,7 @@ from taut.experiment.restart import Restartable
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
 from taut.records.convert import (
+    GUEST,
     GapLog,
     StampLog,
     convert_events,
@@ -119,6 +120,8 @@ class Testbench:
             for path in (*(log.path for log in left.gaps), *(log.path for log in left.stamps)):
                 path.unlink()
             convert_events(raw, folder)
+            if left.guest_events is not None:
+                convert_events(left.guest_events, folder / GUEST, reference=raw)
             clock = Clocks(before, self.check_clock())
             known.document = replace(known.document, clock=clock)
         finally:
@@ -180,12 +183,14 @@ class Testbench:
             of_hops = [_threads(hop.device) for hop in dut.hops]
             stats = dut.stop()
             ended = replace(started, threads=threads, stats=stats, notes=_notes(place, dut))
+            ended = replace(ended, guest=None if place is None else place.guest)
             known.document = replace(
                 known.document,
                 dut=replace(ended, hops=_hops(dut, of_hops) or None, died=died_of(dut)),
             )
             # The device's log is of the trial, wherever the driver put it.
-            return _Left(_gap_logs(dut), _stamp_logs(dut))
+            of_guest = None if place is None else place.events
+            return _Left(_gap_logs(dut), _stamp_logs(dut), of_guest)
 
     @contextmanager
     def _running(
@@ -316,6 +321,7 @@ class _Left(NamedTuple):
 
     gaps: list[GapLog]
     stamps: list[StampLog]
+    guest_events: Path | None
 
 
 def _notes(place: Place | None, dut: RunningDut) -> tuple[str, ...]:

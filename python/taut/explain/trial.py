@@ -10,6 +10,7 @@ from taut.core.errors import InputError
 from taut.core.timings import stage
 from taut.explain import causes
 from taut.explain.causes import NUMBER
+from taut.explain.guest import words_of_guest
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import Kind, holds_of, lacks, sleeps
 from taut.explain.judge.kernel_path import judge_kernel_path
@@ -85,6 +86,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     )
     judged = judge_packets(tail, blame, normal, device)
     verdicts = threads.verdicts
+    more = (*conditions(normal, trace.survey.marks), *words_of_guest(trial, document))
     return Explanation(
         name=document.name or trial.name,
         over=options.over,
@@ -104,7 +106,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         calls=(trace.survey.n_calls, trace.survey.n_joined),
         counters=_counters(verdicts),
         missing=trace.notes.missing,
-        notes=(*threads.words, *conditions(normal, trace.survey.marks)),
+        notes=(*threads.words, *more),
         vetoed=replace(threads.vetoed, packets=blame.n_vetoed),
         packets=packet_table(judged),
         episodes=episode_table(judged),

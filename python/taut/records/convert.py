@@ -26,6 +26,8 @@ GAPS_FILE = "gaps.bin"
 HISTOGRAMS_FILE = "histograms.bin"
 EVENTS_FILE = "events.bin"
 STAMPS = "stamps.parquet"
+GUEST = "guest"
+"""Folder of a trial with what its guest's kernel noted, as the host's events stand beside it."""
 
 PACKET_SCHEMA = pa.schema(
     [
@@ -136,12 +138,12 @@ def convert_stamps(raw: Path, trial: Path, logs: Sequence[StampLog]) -> None:
     write_parquet(trial / STAMPS, STAMP_SCHEMA, _stamp_tables(opened, run_id, fit))
 
 
-def convert_events(raw: Path, trial: Path) -> None:
+def convert_events(raw: Path, trial: Path, reference: Path | None = None) -> None:
     """Write events.parquet and trace.json into `trial` from what taut-trace left in `raw`.
 
-    Times count from the epoch of the generator's records in `raw`; without any, from the trace's
-    own. trace.json says in the same time from when to when the trace ran. Where nothing was traced
-    nothing is written.
+    Times count from the epoch of the generator's records in `raw`, or in `reference` where a
+    guest's events are in a folder of their own; without any, from the trace's own. trace.json says
+    in the same time from when to when the trace ran. Where nothing was traced nothing is written.
     """
     events = _open_if_there(raw / EVENTS_FILE, RecordKind.EVENT)
     if events is None:
@@ -151,9 +153,10 @@ def convert_events(raw: Path, trial: Path) -> None:
         (HISTOGRAMS_FILE, RecordKind.HISTOGRAM),
         (GAPS_FILE, RecordKind.GAP),
     )
-    opened = (_open_if_there(raw / name, kind) for name, kind in kinds)
-    reference = next((file for file in opened if file is not None), events)
-    fit = fit_of(reference.header)
+    opened = (_open_if_there((reference or raw) / name, kind) for name, kind in kinds)
+    first = next((file for file in opened if file is not None), events)
+    fit = fit_of(first.header)
+    trial.mkdir(exist_ok=True)
     write_parquet(trial / "events.parquet", EVENT_SCHEMA, _event_tables(events, fit))
     if (raw / TRACE_FILE).exists():
         trace = read_document(TraceDocument, raw / TRACE_FILE)

@@ -60,6 +60,7 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
             lambda _: "sums do not come out",
         ),
         _failed(trials),
+        _claims(trials),
         _empty(runs),
         _of_rows(devices, lambda row: row.instrument_limited, _late_line, _late_of),
         _of_rows(devices, lambda row: not row.rate_ok, _rate_line, _rate_of),
@@ -173,6 +174,15 @@ def _empty(runs: Runs) -> Warned | None:
         if row.latency.n == 0
     ]
     return Warned(f"No row of {len(details)}: {details[0]}.", details) if details else None
+
+
+def _claims(trials: _Trials) -> Warned | None:
+    """Devices whose numbers are not what they look like."""
+    found = {str(trial.device.dut): trial.device.claim for _, trial in trials if trial.device.claim}
+    if not found:
+        return None
+    (claim, *_), names = found.values(), ", ".join(found)
+    return Warned(f"{names}: {claim}.", [f"{name}: {what}" for name, what in found.items()])
 
 
 def _shared(trials: _Trials) -> Warned | None:

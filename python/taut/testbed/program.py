@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from taut.core.errors import TrialError
+from taut.records.documents.trial import Guest
 
 _POLL_S = 0.01
 
@@ -134,6 +135,16 @@ class Place(Protocol):
     @property
     def notes(self) -> Sequence[str]:
         """What holds of the place, for the trial's document: its rights, what it went without."""
+        ...
+
+    @property
+    def guest(self) -> Guest | None:
+        """The virtual machine that the place is; None: none. Whole when the device has stopped."""
+        ...
+
+    @property
+    def events(self) -> Path | None:
+        """A folder with what a guest's kernel noted, on the host's clock; None: nothing."""
         ...
 
     def started(self, program: Program) -> AbstractContextManager[Child]:

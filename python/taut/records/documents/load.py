@@ -45,6 +45,8 @@ class Device:
     """The way of a packet through it, in words."""
     neighbour: str | None = field(default=None, metadata=LEFT_OUT)
     """The name of the neighbour it had; None: nobody."""
+    claim: str | None = field(default=None, metadata=LEFT_OUT)
+    """What its numbers are not, as of an emulated guest; its name says so in short."""
 
     @property
     def place(self) -> str:

@@ -116,6 +116,33 @@ class Placed:
 
 
 @dataclass(frozen=True)
+class ClockOfGuest:
+    """How the times of a guest were put on the host's clock."""
+
+    method: str
+    error_ns: int
+    """No time of the guest is farther off than this, if the two clocks run evenly in between."""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """The virtual machine that the device ran in."""
+
+    claim: str | None
+    """What its numbers are not: of an emulated guest, latencies. None: it ran on the processor."""
+    kernel: str
+    parameters: str
+    cpu: int
+    """The virtual CPU on which the device polls."""
+    cpu_thread: int
+    """The host's thread that is this CPU."""
+    program: int | None = None
+    """The id of the device's thread in the guest."""
+    clock: ClockOfGuest | None = None
+    """None: its times were not put on the host's clock, as where it died."""
+
+
+@dataclass(frozen=True)
 class Dut:
     """The device under test, as it was started."""
 
@@ -128,6 +155,8 @@ class Dut:
     """The name of the place, as the experiment has it."""
     placed: Placed | None = field(default=None, metadata=LEFT_OUT)
     """None: on the host itself."""
+    guest: Guest | None = field(default=None, metadata=LEFT_OUT)
+    """None: it ran on the host's kernel."""
     path: str | None = None
     """The way of a packet, in words."""
     notes: tuple[str, ...] = ()

@@ -6,14 +6,17 @@ trial: between these two the clocks' distance is a line.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from taut.core.errors import TrialError
-from taut.records.layout import FILE_HEADER, RECORDS, RecordKind
+from taut.core.files import write_json
+from taut.records.documents.json_form import plain, read_document
+from taut.records.documents.trace import TraceDocument
+from taut.records.layout import FILE_HEADER, RECORDS, EventKind, RecordKind
 from taut.records.raw_file import open_raw
 from taut.testbed.guest.channel import Exchange
 
@@ -122,10 +125,18 @@ def rebase(path: Path, kind: RecordKind, clock: GuestClock, line: HostLine) -> N
             records.tofile(file)
 
 
+def rebase_trace(path: Path, clock: GuestClock) -> None:
+    """Rewrite when a guest's trace began and ended, in its trace.json."""
+    trace = read_document(TraceDocument, path)
+    at = [trace.armed_tsc, trace.stopped_tsc]
+    moved = [
+        None if tsc is None else int(clock.to_host(np.array([tsc], np.uint64))[0]) for tsc in at
+    ]
+    write_json(path, plain(replace(trace, armed_tsc=moved[0], stopped_tsc=moved[1])))
+
+
 def _rebase_spans(records: npt.NDArray[np.void], clock: GuestClock) -> None:
     """Of events that were lost or not kept the second argument is until when."""
-    from taut.records.layout import EventKind
-
     of_span = np.isin(records["kind"], (EventKind.LOST, EventKind.SKIPPED))
     until = np.ascontiguousarray(records["args"][of_span, 1])
     records["args"][of_span, 1] = clock.to_host(until)

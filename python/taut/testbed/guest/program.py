@@ -7,8 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from taut.binaries.clock import read_both_clocks
+from taut.records.convert import EVENTS_FILE
+from taut.records.documents.trace import TRACE_FILE
+from taut.records.documents.trial import ClockOfGuest
+from taut.records.layout import RecordKind
 from taut.testbed.guest.channel import Exchange
-from taut.testbed.guest.clock import N_EXCHANGES, GuestClock, HostLine, bound_of, rebase
+from taut.testbed.guest.clock import (
+    N_EXCHANGES,
+    GuestClock,
+    HostLine,
+    bound_of,
+    rebase,
+    rebase_trace,
+)
 from taut.testbed.guest.init import LOG
 from taut.testbed.guest.machine import Machine, last_lines
 from taut.testbed.guest.words import Output, Words, put_back
@@ -27,6 +38,20 @@ _STOP = (
     " while [ ! -e /run/status ] && [ $i -lt {tenths} ]; do sleep 0.1; i=$((i+1)); done;"
     " cat /run/status"
 )
+# Only who runs: emulated, every event more costs microseconds.
+_TRACE = (
+    "taut-trace --cores {cpu} --threads {thread} --events sched_switch --out /out/trace"
+    " >/tmp/trace.log 2>&1 & echo $! >/run/trace;"
+    " i=0; until grep -q armed /tmp/trace.log; do"
+    " kill -0 $(cat /run/trace) && [ $i -lt 200 ] || {{ cat /tmp/trace.log; exit 1; }};"
+    " sleep 0.1; i=$((i+1)); done"
+)
+_STOP_TRACE = (
+    "kill -TERM $(cat /run/trace); i=0;"
+    " while [ ! -s /out/trace/trace.json ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i+1)); done;"
+    " while kill -0 $(cat /run/trace) 2>/dev/null; do sleep 0.1; done; [ -s /out/trace/trace.json ]"
+)
+_METHOD = f"an estimate by {2 * N_EXCHANGES} round trips over virtio-serial"
 _POLL_S = 0.05
 
 
@@ -41,12 +66,16 @@ class GuestChild(Child):
         log: Path,
         note: Callable[[str], None],
         look: Callable[[], None],
+        events: Path | None,
     ) -> None:
         super().__init__(name, machine.process, log)
         self.machine = machine
         self._words = words
         self._note = note
         self._look = look
+        self._events = events
+        self.clock: ClockOfGuest | None = None
+        self.program: int | None = None
         self._status: int | None = None
         self._before: list[Exchange] = []
         self._host_before = (0, 0)
@@ -56,10 +85,13 @@ class GuestChild(Child):
         line = shlex.join(self._words.argv)
         self.machine.control.must(_START.format(words=line, log=LOG, ended=_ENDED))
 
-    def wait_ready(self, pattern: str, timeout_s: float = 60.0) -> None:
+    def wait_ready(self, pattern: str, timeout_s: float = 120.0) -> None:
         """Wait until it says so; then its ports are the generator's to take."""
         super().wait_ready(pattern, timeout_s)
         self.machine.leave_ports()
+        self.program = int(self.machine.control.must("cat /run/program").text)
+        if self._events is not None:
+            self._start_trace()
         self._host_before = read_both_clocks()
         self._before = self._ask_clock()
 
@@ -110,12 +142,12 @@ class GuestChild(Child):
 
     def _fetch(self) -> None:
         clock, line = self._compare_clocks()
-        hz = line.ticks_per_ns * 1e9
-        error_us = clock.error_ticks / hz * 1e6
+        self.clock = ClockOfGuest(_METHOD, round(clock.error_ticks / line.ticks_per_ns))
         self._note(
-            f"guest's times on the host's clock to ±{error_us:.0f} µs: an estimate by "
-            f"{2 * N_EXCHANGES} round trips over virtio-serial"
+            f"guest's times on the host's clock to ±{self.clock.error_ns / 1000:.0f} µs: {_METHOD}"
         )
+        if self._events is not None:
+            self._fetch_trace(self._events, clock, line)
         for output in self._words.outputs:
             self._fetch_one(output, clock, line)
         self._look()
@@ -129,6 +161,24 @@ class GuestChild(Child):
             put_back(output.host, self._words.meant)
         else:
             rebase(output.host, output.records, clock, line)
+
+    def _start_trace(self) -> None:
+        """Note who runs on the device's virtual CPU; where that cannot be had, say so."""
+        cpu = self.machine.shape.cpus - 1
+        answer = self.machine.control.run(_TRACE.format(cpu=cpu, thread=self.program))
+        if answer.status != 0:
+            said = answer.text.strip().splitlines()[-1:] or ["not armed in time"]
+            self._note(f"the guest was not traced: {said[0]}")
+            self._events = None
+
+    def _fetch_trace(self, folder: Path, clock: GuestClock, line: HostLine) -> None:
+        self.machine.control.must(_STOP_TRACE)
+        folder.mkdir()
+        for name in (EVENTS_FILE, TRACE_FILE):
+            content = self.machine.control.must(f"cat /out/trace/{name}", 120).said
+            (folder / name).write_bytes(content)
+        rebase(folder / EVENTS_FILE, RecordKind.EVENT, clock, line)
+        rebase_trace(folder / TRACE_FILE, clock)
 
     def _ask_clock(self) -> list[Exchange]:
         return [self.machine.clock.read_clock() for _ in range(N_EXCHANGES)]

@@ -132,6 +132,9 @@ class ContainerPlacement:
 class Containers:
     """The place: a container for each program that is started."""
 
+    guest = None
+    events = None
+
     def __init__(self, options: ContainerOptions, tenant: Tenant, scope: RunScope) -> None:
         self._options = options
         self._tenant = tenant

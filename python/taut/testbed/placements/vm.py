@@ -14,6 +14,7 @@ from typing import Literal, cast
 from pydantic import Field
 
 from taut.core.cpus import format_cpu_list
+from taut.records.documents.trial import Guest
 from taut.testbed.guest import image, qemu
 from taut.testbed.guest.judged import (
     RECOMMENDED,
@@ -23,7 +24,7 @@ from taut.testbed.guest.judged import (
     tree_folder,
 )
 from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache
-from taut.testbed.guest.machine import machine
+from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
 from taut.testbed.guest.qemu import KVM, NO_LATENCY, Files, Shape
 from taut.testbed.guest.words import translate
@@ -50,6 +51,11 @@ class VmOptions(PlacementOptions):
     cpus: int = Field(2, ge=2, le=16, description="virtual CPUs; the device has the last one")
     accelerator: Literal["auto", "kvm", "tcg"] = Field(
         "auto", description="auto: KVM where a guest comes up by it, else emulation (tcg)"
+    )
+    trace: bool = Field(
+        True,
+        description="note in the guest who runs on the device's CPU, so that explain can tell its"
+        " own stalls from its host's",
     )
 
 
@@ -96,6 +102,18 @@ class Guests:
         self._scope = scope
         self._n_started = 0
         self.notes: list[str] = []
+        self.events: Path | None = None
+        self.machine: Machine | None = None
+        """The one that runs; None: not yet."""
+        self._guest: Guest | None = None
+        self._program: GuestChild | None = None
+
+    @property
+    def guest(self) -> Guest | None:
+        """What it was, with what its program learnt until it was stopped."""
+        if self._guest is None or self._program is None:
+            return self._guest
+        return replace(self._guest, program=self._program.program, clock=self._program.clock)
 
     @contextmanager
     def started(self, program: Program) -> Iterator[Child]:
@@ -108,6 +126,7 @@ class Guests:
         shape, tree = self._shape(cores, rest, program.log)
         files = self._files(program.log)
         with machine(shape, files, words.sockets, cores, rest, self._scope) as running:
+            self.machine = running
             self._describe(shape, running.place_cpus(cores, rest), cores, rest)
             running.bind_ports(len(words.sockets))
 
@@ -116,11 +135,18 @@ class Guests:
                 out = program.log.with_name("guest-audit.json")
                 self.notes.append(audit(tree, shape.cpus - 1, out))
 
-            started = GuestChild(
-                program.name, running, words, program.log, self.notes.append, look_at_guest
+            self.events = files.folder / f"{files.name}-events" if self._options.trace else None
+            self._program = GuestChild(
+                program.name,
+                running,
+                words,
+                program.log,
+                self.notes.append,
+                look_at_guest,
+                self.events,
             )
-            started.start()
-            yield started
+            self._program.start()
+            yield self._program
 
     def _files(self, log: Path) -> Files:
         self._n_started += 1
@@ -167,6 +193,10 @@ class Guests:
         rest: Sequence[int],
     ) -> None:
         """Say what the guest is, and where it runs."""
+        claim = None if shape.accelerator == KVM else NO_LATENCY
+        self._guest = Guest(
+            claim, shape.kernel.release, shape.parameters, max(threads), threads[max(threads)]
+        )
         how = "by KVM" if shape.accelerator == KVM else f"by emulation ({NO_LATENCY})"
         self.notes.append(
             f"guest {how}: {shape.kernel.release}, {shape.cpus} virtual CPUs,"

@@ -1,0 +1,296 @@
+"""A device in a virtual machine: it forwards, counts, and its stalls are told as whose they are.
+
+One trial, in which taut stops the guest for 20 ms from outside, and a shell in the guest its
+forwarder for as long. Emulated or not: nothing here is a latency.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from acceptance_run import TAUT
+from taut.experiment import trial as trials
+from taut.experiment.cores import Cores
+from taut.experiment.plan import Plan, Trial, make_plan
+from taut.experiment.runner import measuring
+from taut.experiment.spec import parse_spec
+from taut.explain import explain_trial
+from taut.explain.guest import GUEST, HOST, StallOfGuest, stalls_of_guest
+from taut.explain.read.events import read_events
+from taut.records.documents.json_form import read_document
+from taut.records.documents.trial import TRIAL_FILE, TrialDocument
+from taut.testbed.placement import PlacementOptions, Tenant
+from taut.testbed.placements import PLACEMENTS, vm
+from taut.testbed.scope import RunScope
+from waiting import wait_for
+
+STALL_S = 0.02
+SPEC = """
+name = "vm"
+duration = "4s"
+warm_up = "100ms"
+trace = "continuous"
+floor = false
+
+[[placement]]
+name = "vm"
+options = {{ {options} }}
+
+[[device]]
+driver = "taut_forward"
+link = "vhost"
+options = {{ nf = ["mac_swap"], gap_threshold = "50us" }}
+
+[[traffic]]
+rates = ["1kpps"]
+"""
+
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.guest,
+    pytest.mark.root,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(
+        (missing := vm.VmPlacement().missing(vm.VmOptions())) is not None, reason=str(missing)
+    ),
+]
+
+
+class Watched(vm.VmPlacement):
+    """The placement, which tells who has entered it."""
+
+    inside: vm.Guests
+
+    @contextmanager
+    def entered(
+        self, options: PlacementOptions, tenant: Tenant, scope: RunScope
+    ) -> Iterator[vm.Guests]:
+        with super().entered(options, tenant, scope) as self.inside:
+            yield self.inside
+
+
+@dataclass
+class Planted:
+    """Stalls made on purpose while the generator sends, a second apart."""
+
+    place: Watched
+    at_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def device_ready(
+        self, trial: Trial, cores: Cores, device: int | None
+    ) -> AbstractContextManager[object]:
+        del trial, cores
+        assert device is not None
+        self.qemu = device
+        return nullcontext()
+
+    @contextmanager
+    def generating(self, generator: int, raw: Path) -> Iterator[None]:
+        del generator, raw
+        thread = threading.Thread(target=self._plant)
+        thread.start()
+        yield
+        thread.join()
+
+    def _plant(self) -> None:
+        for whose, stall in ((HOST, self._stop_qemu), (GUEST, self._stop_in_guest)):
+            time.sleep(1.2)
+            start_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+            stall()
+            self.at_ns[whose] = (start_ns, time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
+
+    def _stop_qemu(self) -> None:
+        os.kill(self.qemu, signal.SIGSTOP)
+        time.sleep(STALL_S)
+        os.kill(self.qemu, signal.SIGCONT)
+
+    def _stop_in_guest(self) -> None:
+        machine = self.place.inside.machine
+        assert machine is not None
+        machine.control.must("p=$(cat /run/program); kill -STOP $p; usleep 20000; kill -CONT $p")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The trial, and when the stalls were planted by its packets' clock."""
+
+    folder: Path
+    document: TrialDocument
+    at_ns: dict[str, tuple[int, int]]
+    stalls: list[StallOfGuest]
+
+    def planted(self, whose: str) -> list[StallOfGuest]:
+        """Stalls as long as the planted ones that meet the time of one."""
+        start_ns, end_ns = self.at_ns[whose]
+        return [
+            stall
+            for stall in self.stalls
+            if stall.start_ns < end_ns
+            and stall.end_ns > start_ns
+            and stall.length_ns >= 0.9 * STALL_S * 1e9
+        ]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    out = tmp_path_factory.mktemp("vm") / "run"
+    place = Watched()
+    planted = Planted(place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PLACEMENTS, "vm", place)
+        plan = plan_of('parameters = "recommended"')
+        with measuring(plan, out, beside=planted) as session:
+            session.run(plan)
+    (folder,) = (out / "trials").iterdir()
+    document = read_document(TrialDocument, folder / TRIAL_FILE)
+    assert document.is_whole, document.failure
+    at_ns = {
+        whose: tuple(_by_packets(document, moment) for moment in times)
+        for whose, times in planted.at_ns.items()
+    }
+    stalls = stalls_of_guest(folder, document)
+    assert stalls is not None
+    return Measured(folder, document, at_ns, stalls)
+
+
+def plan_of(options: str) -> Plan:
+    return make_plan(parse_spec(SPEC.format(options=options)))
+
+
+def _by_packets(document: TrialDocument, mono_raw_ns: int) -> int:
+    """Give a time of CLOCK_MONOTONIC_RAW as the trial's records have it."""
+    assert document.generator is not None
+    said = document.generator.others
+    first, hz = said["clock"]["first"], said["clock"]["tsc_hz"]
+    epoch_ns = (said["epoch_tsc"] - first["tsc"]) / hz * 1e9
+    return round(mono_raw_ns - first["mono_raw_ns"] - epoch_ns)
+
+
+def test_the_guest_forwards_and_its_counters_agree_with_ours(measured: Measured) -> None:
+    generator, stats = measured.document.generator, measured.document.dut.stats
+
+    assert generator is not None and stats is not None and stats.ports is not None
+    counters = generator.counters
+    assert counters["sent"] > 0
+    assert counters["received"] == counters["sent"]
+    assert stats.ports[0].rx == counters["sent"]
+    assert stats.ports[1].others["tx"] == counters["received"]
+
+
+def test_what_it_was_stands_in_the_trial(measured: Measured) -> None:
+    dut = measured.document.dut
+
+    assert dut.guest is not None and dut.guest.clock is not None
+    assert "isolcpus" in dut.guest.parameters
+    assert dut.guest.claim in (None, "emulated: no latency claim")
+    assert 0 < dut.guest.clock.error_ns < 10_000_000
+    assert "guest-audit.json" in {path.name for path in (measured.folder / "logs").iterdir()}
+    assert any("audit of the guest" in note for note in dut.notes)
+
+
+@pytest.mark.parametrize("whose", [HOST, GUEST])
+def test_a_planted_stall_is_told_as_whose_it_is(measured: Measured, whose: str) -> None:
+    found = measured.planted(whose)
+
+    assert found, (measured.at_ns, measured.stalls[:10])
+    assert {stall.whose for stall in found} == {whose}
+
+
+def test_the_guests_time_is_the_hosts_within_the_stated_error(measured: Measured) -> None:
+    """No log of a guest that stood still has a turn while the host says that it did."""
+    guest, cores = measured.document.dut.guest, measured.document.cores
+    assert guest is not None and guest.clock is not None and cores is not None
+    (stall,) = measured.planted(HOST)
+    start_ns, end_ns = measured.at_ns[HOST]
+    events = read_events(measured.folder)
+    assert events is not None
+    here = events.take(events.of("switch") & (events.cpu == cores.device))
+    here = here.take((here.time_ns > start_ns - 5_000_000) & (here.time_ns < end_ns + 20_000_000))
+    # record_format.h: the lower half is the thread, the upper its state; 4 is stopped.
+    left = here.time_ns[here.arg0.astype("int64") == guest.cpu_thread | 4 << 32]
+    back = here.time_ns[(here.arg1 & 0xFFFFFFFF).astype("int64") == guest.cpu_thread]
+
+    assert stall.start_ns <= left[0] + guest.clock.error_ns
+    assert stall.end_ns >= back[back > left[0]][0] - guest.clock.error_ns
+
+
+def test_explain_says_it(measured: Measured) -> None:
+    notes = " ".join(explain_trial(measured.folder).notes)
+
+    assert "the hypervisor's" in notes
+    assert "the guest's own" in notes
+
+
+def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:
+    spec = tmp_path / "vm.toml"
+    spec.write_text(SPEC.format(options='parameters = "rdinit=/nowhere"'))
+
+    done = subprocess.run(
+        [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    (folder,) = (tmp_path / "run" / "trials").iterdir()
+    failure = read_document(TrialDocument, folder / TRIAL_FILE).failure
+    assert failure is not None and failure.reason.startswith("guest: it did not boot")
+    assert "\n" not in failure.reason
+    assert any("panic" in line for line in failure.log_tail)
+
+
+def test_nothing_is_left_of_a_guest_after_kill_9(tmp_path: Path) -> None:
+    spec = tmp_path / "vm.toml"
+    spec.write_text(SPEC.format(options='parameters = "none"'))
+    taut = subprocess.Popen(
+        [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    console = f"trials/*/{trials.LOGS}/guest-console.log"
+
+    def is_up() -> bool:
+        found = (tmp_path / "run").glob(console.replace("*", ".tmp-*"))
+        return any("taut-guest" in path.read_text(errors="replace") for path in found)
+
+    wait_for("a guest that has come up", is_up, 120)
+    (run,) = [path for path in Path("/run/taut").iterdir() if _owner_of(path) == taut.pid]
+    taut.kill()
+    taut.wait()
+    said = subprocess.run(
+        [sys.executable, "-m", "taut.cli.main", "doctor", "--clean"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert not run.exists(), said.stdout
+    assert not _carriers(run.name)
+
+
+def _owner_of(folder: Path) -> int | None:
+    owner = folder / "owner.json"
+    return (
+        int(owner.read_text().partition('"pid": ')[2].partition(",")[0]) if owner.exists() else None
+    )
+
+
+def _carriers(run_id: str) -> list[str]:
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"TAUT_RUN={run_id}\0".encode() in environ.read_bytes():
+                found.append(environ.parent.name)
+        except OSError:
+            continue
+    return found
