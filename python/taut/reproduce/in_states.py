@@ -35,12 +35,19 @@ def remedy_table(name: str, remedy: str) -> str:
 
 
 def device_table(
-    name: str, driver: str, nf: Sequence[str] = (), link: str | None = None, wait: str | None = None
+    name: str,
+    driver: str,
+    nf: Sequence[str] = (),
+    link: str | None = None,
+    wait: str | None = None,
+    placement: str | None = None,
 ) -> str:
     """Write one device as TOML."""
     lines = ["[[device]]", f'name = "{name}"', f'driver = "{driver}"']
     if link is not None:
         lines.append(f'link = "{link}"')
+    if placement is not None:
+        lines.append(f'placement = "{placement}"')
     options = []
     if nf:
         words = ", ".join(f'"{word}"' for word in nf)
@@ -64,7 +71,9 @@ def find_row(
     """Find a device under a load; None where it was not measured or nothing came back."""
     for row in variants:
         of_load = row.load.frame == frame and pps in (None, row.load.asked_pps)
-        here = row.device.dut == device and (row.device.host, row.device.place) == (state, place)
+        # An emulated guest's device is called so behind its name, which has no blank.
+        is_it = str(row.device.dut).partition(" ")[0] == device
+        here = is_it and (row.device.host, row.device.place) == (state, place)
         if here and of_load and row.latency.n:
             return row
     return None
