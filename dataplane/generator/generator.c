@@ -19,6 +19,8 @@ enum {
 	START_DELAY_NS = 1000000, // from setting the epoch to time 0
 	MAX_BEHIND_NS = 1000000000, // how long the end of a run waits for a sender that is behind
 	NEAR_FLOOR_NS = 60,
+	// Few records: whoever follows them (taut-trace) is not to wait until they fill a ring.
+	BOUNDED_WITHIN_MS = 2000,
 	SPARE_MBUFS = 2048, // built ahead, received, in the pool's cache
 };
 
@@ -133,6 +135,7 @@ static int open_writer(struct generator *g, struct error *error)
 		.header = file_header(g),
 		.ring_bytes = options->ring_mib << 20,
 		.most = options->record_most,
+		.within_ms = options->record_most != 0 ? BOUNDED_WITHIN_MS : 0,
 		.expected_per_second =
 			options->record == RECORD_MODE_ALL
 				? traffic_rate_pps(&g->config->rate) * g->n_directions

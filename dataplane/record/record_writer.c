@@ -24,6 +24,7 @@ struct record_writer_thread {
 	pthread_cond_t wake;
 	bool stop;
 	double per_second; // last known rate of records
+	uint32_t within_ms; // 0: as long as the ring has room
 	struct pace pace;
 	struct record_file file;
 };
@@ -87,6 +88,8 @@ static uint64_t sleep_ms(const struct record_writer *writer, uint64_t n_waiting)
 
 	if (ms < MIN_SLEEP_MS)
 		return MIN_SLEEP_MS;
+	if (writer->thread->within_ms != 0 && ms > writer->thread->within_ms)
+		return writer->thread->within_ms;
 	return ms > MAX_SLEEP_MS ? MAX_SLEEP_MS : (uint64_t)ms;
 }
 
@@ -153,7 +156,7 @@ static void *writer_run(void *arg)
 			return NULL;
 		// Fewer may wait where the rate is below the announced one. With more the next
 		// sleeps would be ever shorter, and the wake-ups ever more.
-		if (n_waiting < (writer->mask + 1) / 4)
+		if (n_waiting < (writer->mask + 1) / 4 && writer->thread->within_ms == 0)
 			continue;
 		pace_begin(pace);
 		int err = drain(writer, pace);
@@ -240,6 +243,7 @@ int record_writer_create(const struct record_writer_config *config, struct recor
 		goto fail;
 	writer->thread->file.fd = -1;
 	writer->thread->per_second = config->expected_per_second;
+	writer->thread->within_ms = config->within_ms;
 	writer->thread->pace = (struct pace){
 		.piece_ticks = clock_ticks(PACE_PIECE_NS, config->header.nominal_tsc_hz),
 		.rest = rest,

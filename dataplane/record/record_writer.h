@@ -24,6 +24,7 @@ struct record_writer_config {
 	double expected_per_second; // tells the writer how long it may sleep; 0: unknown
 	int core; // of the writer thread; -1: as the calling thread
 	uint64_t most; // records of the file; 0: no limit
+	uint32_t within_ms; // records are in the file after so long, however few; 0: see above
 };
 
 // The fields are for the functions below only. The first line is the measuring thread's.

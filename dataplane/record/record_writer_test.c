@@ -104,6 +104,31 @@ static void test_a_file_takes_as_many_as_it_is_to_have_and_the_rest_is_counted(v
 	assert_file_counts_to(10);
 }
 
+static void test_few_records_are_in_the_file_soon_where_that_is_wanted(void **state)
+{
+	struct record_writer_config config = {
+		.path = path,
+		.kind = RECORD_PACKET,
+		.header = {.run_id = 42},
+		.ring_bytes = 1 << 20,
+		.core = -1,
+		.within_ms = 20,
+	};
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct record_writer *writer = NULL;
+	struct stat found = {0};
+
+	assert_int_equal(record_writer_create(&config, &writer), 0);
+	put(writer, 0);
+	while (found.st_size <
+		(off_t)(sizeof(struct record_file_header) + sizeof(struct packet_record))) {
+		nanosleep(&pause, NULL);
+		assert_int_equal(stat(path, &found), 0);
+	}
+	assert_int_equal(record_writer_close(writer, &last, NULL, NULL), 0);
+	assert_file_counts_to(1);
+}
+
 static void stream(struct record_writer *writer)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -218,6 +243,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_short_run_is_written_at_the_end),
+		cmocka_unit_test(test_few_records_are_in_the_file_soon_where_that_is_wanted),
 		cmocka_unit_test(
 			test_a_file_takes_as_many_as_it_is_to_have_and_the_rest_is_counted),
 		cmocka_unit_test(test_records_stream_through_a_ring_smaller_than_the_run),
