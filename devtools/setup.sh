@@ -26,8 +26,8 @@ lock=requirements-dev.lock
 case ${1:-} in
 # Servers the tests start for the engines postgres and spark, a browser that looks at reports, nft: the
 # kernel's firewall judges beside ours, stress-ng, which neighbours are made of, and runc, which makes
-# containers.
-test) packages="$packages postgresql default-jre-headless chromium-headless-shell nftables stress-ng runc" ;;
+# containers; prometheus has promtool, which tries the queries of a dashboard.
+test) packages="$packages postgresql default-jre-headless chromium-headless-shell nftables stress-ng runc prometheus" ;;
 lint) packages="$packages clang-format clang-tidy" ;;
 fuzz) packages="$packages clang libclang-rt-14-dev" lock=requirements.lock ;;
 bench) packages="$packages rt-tests libpcap-dev postgresql default-jre-headless" ;;

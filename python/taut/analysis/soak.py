@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.analysis.drift import trend_of
+from taut.analysis.extrapolation import episodes_of, extrapolate
 from taut.analysis.soak_judging import judge_rows
 from taut.core.errors import InputError
 from taut.core.requirement import Requirement
@@ -27,12 +27,15 @@ from taut.records.documents.soak import (
     SoakDocument,
     Trend,
 )
+from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.records.rows import failing
 from taut.records.rundir import RunDirectory, TrialDirectory
-from taut.records.segments import Kept, merged, read_segments
+from taut.records.segments import NONE, Kept, merged, read_segments
 
 _HOUR_NS = 3_600_000_000_000
 _NO_STORIES = 0
+_FILLING = 5
+"""The first fifth of a segment's rows says nothing of how memory goes on."""
 _SHORT = 0.5
 """A row shorter than that much of the others is no equal of theirs in a test of trends."""
 
@@ -92,7 +95,7 @@ def _trends(segments: Sequence[Segment]) -> Iterator[Trend]:
     rows = list(elapsed(segments))
     lengths = [row.end_ns - row.start_ns for _, row in rows]
     usual = np.median(lengths) if lengths else 0
-    full = [pair for pair, length in zip(rows, lengths, strict=True) if length >= _SHORT * usual]
+    full = [pair for pair in rows if _is_full(pair[1], usual)]
     hours = [(before + (row.start_ns + row.end_ns) / 2) / _HOUR_NS for before, row in full]
     for name in ("p50", "p99.9"):
         found = [row.latency.percentiles_ns[name] for _, row in full]
@@ -100,7 +103,9 @@ def _trends(segments: Sequence[Segment]) -> Iterator[Trend]:
         yield trend_of(f"{name}_ns", [hour for hour, _ in known], [v for _, v in known])
     # A program of another segment is another process: its memory is compared within the longest.
     longest = max(segments, key=lambda one: one.measured_ns, default=None)
-    own = [row for row in longest.rows if row in [r for _, r in full]] if longest else []
+    usual_rows = [row for row in longest.rows if _is_full(row, usual)] if longest else []
+    # Buffers fill at first.
+    own = usual_rows[len(usual_rows) // _FILLING :]
     for name in sorted({name for row in own for name in row.memory_bytes}):
         rows_with = [row for row in own if name in row.memory_bytes]
         yield trend_of(
@@ -108,6 +113,10 @@ def _trends(segments: Sequence[Segment]) -> Iterator[Trend]:
             [(row.start_ns + row.end_ns) / 2 / _HOUR_NS for row in rows_with],
             [float(row.memory_bytes[name]) for row in rows_with],
         )
+
+
+def _is_full(row: Row, usual_ns: float) -> bool:
+    return row.end_ns - row.start_ns >= _SHORT * usual_ns
 
 
 def clean_stretch(rule: Requirement, segments: Sequence[Segment]) -> Clean:
@@ -130,7 +139,8 @@ def clean_stretch(rule: Requirement, segments: Sequence[Segment]) -> Clean:
 def _is_clean(rule: Requirement, row: Row) -> bool:
     """Whether a row keeps to a rule, without what the generator itself held up."""
     n = failing(rule, row, own=True)
-    return n is not None and n <= rule.share_above * max(row.on_time.n, 1)
+    # A row in which the generator held up every packet says nothing of the device.
+    return n is not None and row.on_time.n > 0 and n <= rule.share_above * row.on_time.n
 
 
 def _with_times(one: Kept, trials: dict[str, TrialDirectory]) -> Iterator[Row]:
@@ -216,7 +226,25 @@ def with_beyond(document: SoakDocument, beyond: Beyond) -> SoakDocument:
     return replace(document, course=replace(document.course, beyond=beyond))
 
 
-def trial_folders(run: RunDirectory, document: SoakDocument) -> list[Path]:
-    """Give the folders of the device's segments that have records."""
-    names = {segment.start.trial for segment in document.course.segments}
-    return [trial.path for trial in run.trials() if trial.name in names and trial.is_whole]
+def beyond_of(run: RunDirectory, document: SoakDocument) -> Beyond:
+    """Extrapolate to ten times what was recorded, from packets the generator did not hold up."""
+    starts = {one.start.trial: one for one in document.course.segments}
+    at, late, observed_ns = [NONE], [NONE], 0
+    for trial in run.trials():
+        segment = starts.get(trial.name)
+        if segment is None or not trial.is_whole or not trial.packets.is_file():
+            continue
+        columns = ["flags", "sent_ns", "received_ns"]
+        packets = pq.read_table(trial.packets, columns=columns).drop_null()
+        flags = packets["flags"].to_numpy()
+        own = (flags & int(PacketFlag.VOID | PacketFlag.COLD | EXTRA_RECORD)) == 0
+        received = packets["received_ns"].to_numpy()[own]
+        latency = received - packets["sent_ns"].to_numpy()[own]
+        slow = latency > (document.course.on_time.percentiles_ns["p99.9"] or 0)
+        at.append(received[slow] - segment.start.warm_up_ns + observed_ns)
+        late.append(latency[slow])
+        observed_ns += segment.measured_ns
+    if not observed_ns:
+        return Beyond("no segment has records of its packets")
+    found = episodes_of(np.concatenate(at), np.concatenate(late))
+    return extrapolate(found, observed_ns, [10 * observed_ns], seed=1)

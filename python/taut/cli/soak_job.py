@@ -28,7 +28,7 @@ from taut.experiment.runner import choose_cores, measuring
 from taut.experiment.soak import MOST_KEPT, Soak, make_rows, measure_soak
 from taut.host.host import Host
 from taut.records.documents.json_form import plain_object
-from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart, SoakDocument
+from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart
 from taut.records.rundir import RunDirectory
 from taut.records.segments import read_segments
 from taut.report.paragraph import INDENT, print_note, print_paragraph
@@ -215,10 +215,11 @@ def _why_stopped(run: RunDirectory, rows: Rows) -> str | None:
 def _report(run: RunDirectory, soak: Soak, stopped: str | None, wishes: Wishes) -> None:
     """Write soak.json, analyse and draw what has records, print."""
     # Here, not above: measuring starts without the analysis.
-    from taut.analysis.soak import soak_document
+    from taut.analysis.soak import beyond_of, soak_document, with_beyond
 
     print_note(Console(stderr=True), "adding up ...")
     document = soak_document(run, soak, stopped)
+    document = with_beyond(document, beyond_of(run, document))
     write_json(run.path / SOAK_FILE, plain_object(document))
 
     def show(report: Path | None) -> None:
@@ -266,8 +267,3 @@ def _alert(wishes: Wishes, why: str) -> None:
             Console(stderr=True),
             f"warning: --on-fail {wishes.on_fail}: ended with exit status {done.returncode}",
         )
-
-
-def soaked(document: SoakDocument) -> bool:
-    """Whether all that was planned was measured."""
-    return document.course.measured_ns >= document.planned_ns - 1_000_000_000

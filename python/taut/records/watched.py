@@ -1,5 +1,6 @@
 """A run that is under way, seen from outside: which trial runs, and what it has counted."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,9 @@ from taut.records.segments import latencies_of, merged
 
 _PROC = Path("/proc")
 
+_STILL_S = 30.0
+"""A trial of which nothing is written for so long, and whose generator is gone, is a dead one."""
+
 
 class Looker:
     """Looks at one trial again and again."""
@@ -23,6 +27,7 @@ class Looker:
     def __init__(self, folder: Path, path: Path) -> None:
         """InputError: its generator has ended."""
         self._folder = folder
+        self._path = path
         self._live = Live(path)
         self._seen = [np.zeros(self._live.buckets.n, np.uint64) for _ in range(2)]
         self._before: Stretch | None = None
@@ -30,7 +35,8 @@ class Looker:
     @property
     def has_ended(self) -> bool:
         """Whether there is nothing more to see."""
-        return self._live.has_ended or not self._folder.is_dir()
+        # The link leads to an open file of the generator: it leads nowhere when that is dead.
+        return self._live.has_ended or not self._path.exists()
 
     def look(self) -> WatchDocument:
         """Read what is counted now."""
@@ -91,8 +97,17 @@ def looker_of(run: Path) -> Looker | None:
 
 
 def is_under_way(run: Path) -> bool:
-    """Whether a trial is measured, or being put away."""
-    return any(True for _ in _under_way(run))
+    """Whether a trial is measured, or being put away; what a kill left is neither."""
+    return any(_changed_s(folder) < _STILL_S for folder in _under_way(run))
+
+
+def _changed_s(folder: Path) -> float:
+    """Say how long ago anything of a trial was written."""
+    newest = 0.0
+    for path in (folder, *folder.glob("*"), *folder.glob("raw/*")):
+        with suppress(OSError):
+            newest = max(newest, path.lstat().st_mtime)
+    return time.time() - newest
 
 
 def _under_way(run: Path) -> Iterator[Path]:

@@ -18,7 +18,7 @@ from prometheus_client.core import (
 from taut.core.errors import TautError
 from taut.records.documents.soak import SHARES, Row, Segment
 
-_S = 1e-9
+_NS_PER_S = 1e9
 _LABELS = ("soak", "device")
 _COUNTS = ("sent", "lost", "unsent", "void", "late", "duplicates", "orphans", "out_of_sequence")
 
@@ -30,7 +30,7 @@ class SoakMetrics:
         self, soak: str, device: str, planned_ns: int, limits_ns: Sequence[int], path: Path
     ) -> None:
         self._labels = (soak, device)
-        self._planned_s = planned_ns * _S
+        self._planned_s = planned_ns / _NS_PER_S
         self._above = {str(limit): 0 for limit in sorted(limits_ns)}
         self._counts = dict.fromkeys(_COUNTS, 0)
         self._n_latencies = 0
@@ -82,14 +82,16 @@ class SoakMetrics:
             labels=_LABELS,
         )
         total = self._n_latencies
-        within = [(f"{int(limit) * _S:g}", float(total - n)) for limit, n in self._above.items()]
+        within = [
+            (f"{int(limit) / _NS_PER_S:g}", float(total - n)) for limit, n in self._above.items()
+        ]
         latency.add_metric(self._labels, [*within, ("+Inf", float(total))], sum_value=None)
         yield latency
         yield from self._of_row(self._last)
         measured = CounterMetricFamily(
             "taut_soak_measured_seconds", "Time that was measured.", labels=_LABELS
         )
-        measured.add_metric(self._labels, self._measured_ns * _S)
+        measured.add_metric(self._labels, self._measured_ns / _NS_PER_S)
         yield measured
         planned = GaugeMetricFamily(
             "taut_soak_planned_seconds", "Time that is to be measured.", labels=_LABELS
@@ -101,18 +103,18 @@ class SoakMetrics:
         quantiles = GaugeMetricFamily(
             "taut_soak_row_latency_seconds",
             "Percentiles of the last row alone; they cannot be added up.",
-            labels=[*_LABELS, "quantile"],
+            labels=[*_LABELS, "percentile"],
         )
-        for name, share in SHARES.items():
+        for name in SHARES:
             value = row.latency.percentiles_ns[name]
             if value is not None:
-                quantiles.add_metric([*self._labels, f"{share:g}"], value * _S)
+                quantiles.add_metric([*self._labels, name], value / _NS_PER_S)
         yield quantiles
         most = GaugeMetricFamily(
             "taut_soak_row_max_seconds", "The slowest packet of the last row.", labels=_LABELS
         )
         if row.latency.max_ns is not None:
-            most.add_metric(self._labels, row.latency.max_ns * _S)
+            most.add_metric(self._labels, row.latency.max_ns / _NS_PER_S)
         yield most
         memory = GaugeMetricFamily(
             "taut_soak_memory_bytes",
