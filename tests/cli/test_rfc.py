@@ -90,6 +90,15 @@ def test_the_long_form_says_its_hours(spec, number, capsys, tmp_path):
 
 
 @needs_programs
+@pytest.mark.parametrize("length", ["count = 1000", 'duration = "9s"'])
+def test_the_files_own_length_does_not_count(spec, length, capsys):
+    spec.write_text(f"{length}\n{TEXT}")
+
+    assert run_command(["rfc", "8219", str(spec), "--quick", "--dry-run"]) == 0
+    assert "trials of 1 s, 1 s of them at a load" in " ".join(capsys.readouterr().out.split())
+
+
+@needs_programs
 def test_the_short_form_says_what_is_shortened_and_takes_minutes(spec, capsys):
     assert run_command(["rfc", "2544", str(spec), "--quick", "--dry-run"]) == 0
 

@@ -1,5 +1,6 @@
 """`taut rfc 2544|8219|9004 SPEC`: the benchmarks of an RFC, as it has them."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +26,8 @@ EXAMPLES = (
     "taut rfc 2544 examples/rfc.toml --quick",
     "taut rfc 8219 examples/rfc.toml --set rfc.frames=64,1518 --out runs/8219",
 )
+
+_LENGTH = re.compile(r"^\s*(duration|count)\s*=", re.MULTILINE)
 
 _NUMBERS = ("2544", "8219", "9004")
 
@@ -97,7 +100,9 @@ def rfc(
     asked += ["rfc.quick=true"] if quick else []
     limits = (("min", least), ("max", most))
     asked += [f"search.{key}={rate}" for key, rate in limits if rate is not None]
-    parsed = parse_spec(text, ["duration=1s", *asked], source=str(spec))
+    # A recipe has its own lengths; the model wants one all the same.
+    length = [] if _LENGTH.search(text) else ["duration=1s"]
+    parsed = parse_spec(text, [*length, *asked], source=str(spec))
     recipe = recipe_of(parsed.rfc.recipe or "2544", parsed.rfc)
     parsed = spec_of(parsed, recipe)
     if dry_run:
