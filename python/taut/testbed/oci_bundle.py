@@ -28,6 +28,8 @@ _KERNEL_MOUNTS = (
 )
 # What a container does not see of the machine, as of runc spec.
 _RIGHTS = ("bounding", "effective", "permitted")
+_SHARES = 1024
+"""Of a group that nobody set anything for."""
 _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/sys/firmware")
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
@@ -132,13 +134,14 @@ def _linux(bundle: Bundle) -> JsonObject:
     is_root = os.geteuid() == 0
     namespaces = ["pid", "ipc", "uts", "mount", *([] if is_root else ["user"])]
     network = {} if bundle.netns is None else {"path": str(bundle.netns)}
-    has_cpuset = bundle.cgroup is not None and bundle.cpus
+    cpus = {"cpus": bundle.cpus} if bundle.cpus else {}
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
     return {
         "namespaces": [{"type": "network", **network}, *({"type": kind} for kind in namespaces)],
         "resources": {
             # No device but those every container has (null, zero, random, tty).
             "devices": [{"allow": False, "access": "rwm"}],
-            **({"cpu": {"cpus": bundle.cpus}} if has_cpuset else {}),
+            **({} if bundle.cgroup is None else {"cpu": {**cpus, "shares": shares_of(nice)}}),
         },
         **({} if bundle.cgroup is None else {"cgroupsPath": bundle.cgroup}),
         **({} if is_root else {"uidMappings": _as_root(os.geteuid())}),
@@ -146,6 +149,15 @@ def _linux(bundle: Bundle) -> JsonObject:
         "maskedPaths": list(_MASKED),
         "readonlyPaths": list(_READ_ONLY),
     }
+
+
+def shares_of(nice: int) -> int:
+    """Give the share of a core that a nice value stands for: of a control group only that counts.
+
+    Without it `nice -n -20 taut run` would leave a container behind what runs bare. The weights are
+    the kernel's, 1.25 from one value to the next (kernel/sched/core.c, sched_prio_to_weight).
+    """
+    return round(_SHARES * 1.25**-nice)
 
 
 def _as_root(own: int) -> list[JsonObject]:

@@ -67,6 +67,15 @@ def test_it_is_in_the_network_namespace_of_its_link_or_one_with_nothing(
     assert network.get("path") == (None if netns is None else str(netns))
 
 
+@pytest.mark.parametrize(("nice", "shares"), [(0, 1024), (-20, 88_818), (19, 15)])
+def test_its_share_of_a_core_is_that_of_tauts_nice_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nice: int, shares: int
+) -> None:
+    monkeypatch.setattr(os, "getpriority", lambda _which, _who: nice)
+
+    assert config_of(tmp_path)["linux"]["resources"]["cpu"] == {"cpus": "0-1", "shares": shares}
+
+
 def test_without_root_it_has_a_user_namespace_and_no_control_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
