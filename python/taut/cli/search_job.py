@@ -79,9 +79,17 @@ def print_search_plan(spec: Spec) -> None:
 
 
 def expected_ns(
-    spec: Spec, subject: Subject, goals: Sequence[Goal], settle_ns: int = 0
+    spec: Spec,
+    subject: Subject,
+    goals: Sequence[Goal],
+    settle_ns: int = 0,
+    *,
+    collapses: bool = False,
 ) -> list[int]:
-    """Time searches of made-up devices that carry so much and not one packet more."""
+    """Time searches of made-up devices that carry so much and not one packet more.
+
+    Those that `collapses` carry nothing at all above it, which leads a search less quickly.
+    """
     limits = limits_of(spec, subject)
     times = []
     for at in _MADE_UP:
@@ -89,7 +97,8 @@ def expected_ns(
 
         def measure(duration_ns: int, load_pps: float, capacity: float = capacity) -> Counted:
             due = max(1, round(load_pps * duration_ns / 1e9))
-            return Counted(due, due, round(due * max(0.0, 1 - capacity / load_pps)))
+            share = max(0.0, 1 - capacity / load_pps)
+            return Counted(due, due, round(due * (share > 0 if collapses else share)))
 
         in_time = {goal.within_ns for goal in goals}
         groups = [[goal for goal in goals if goal.within_ns == one] for one in in_time]
