@@ -1,5 +1,6 @@
 """The jobs of examples/ci, step by step as their runners would: run, judge, compare, pack."""
 
+import json
 import os
 import subprocess
 import xml.etree.ElementTree as ET
@@ -11,8 +12,8 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "examples/ci"
-# The machine is shared with other tests: what is asked here any run meets, or none does.
-MET, NOT_MET = "p50 < 1s", "min < 1ns"
+# How late packets are is the machine's doing: any run meets the first, none the second.
+MET, NOT_MET = "in_a_row(1s) <= 1000000", "max < 1ns"
 pytestmark = [pytest.mark.smoke, pytest.mark.alone]
 
 
@@ -42,10 +43,16 @@ def failures(project: Path) -> int:
     return len(ET.parse(project / "taut-check.xml").findall(".//failure"))
 
 
+def void_shares(project: Path) -> list[float]:
+    """Of each device's packets, those that the generator itself held up."""
+    trials = json.loads((project / "taut-run/results.json").read_text())["trials"]
+    return [trial["void_share"] for trial in trials if trial["dut"] == "taut_forward"]
+
+
 def test_the_action_measures_judges_compares_and_packs(project: Path) -> None:
     action = loaded("action.yml")
     given = {name: what.get("default", "") for name, what in action["inputs"].items()}
-    given |= {"experiment": "latency.toml", "require": f"{MET}\nwithin(1s) >= 1%\n"}
+    given |= {"experiment": "latency.toml", "require": f"{MET}\nin_a_row(2s) <= 1000000\n"}
     steps = {step["name"]: step for step in action["runs"]["steps"]}
 
     def run(name: str, **other: str) -> subprocess.CompletedProcess[str]:
@@ -59,18 +66,19 @@ def test_the_action_measures_judges_compares_and_packs(project: Path) -> None:
     refused = run("judge", require=f"{MET}\n{NOT_MET}")
 
     assert list(steps) == ["measure", "judge", "compare", "pack"]
-    assert [(step.returncode, step.stderr) for step in first] == [(0, "")] * 4, first
+    assert [step.returncode for step in first] == [0] * 4, first
     assert first[2].stdout == "baseline.taut: no run to compare with yet\n"
     assert again.returncode == 0, again.stderr
     assert (project / "taut-compare.html").stat().st_size > 10_000
-    assert refused.returncode == 3
-    assert failures(project) == 1
+    # Where the generator was held up all the time no packet is left that could be too late.
+    is_judged = any(share < 1 for share in void_shares(project))
+    assert (refused.returncode, failures(project)) == ((3, 1) if is_judged else (1, 0)), refused
 
 
 def test_the_job_of_gitlab_runs_twice_and_leaves_what_it_says(project: Path) -> None:
     job = loaded("gitlab.yml")["latency"]
     # Loss is the machine's doing here, however seldom: the rest of the script is as it stands.
-    script = "\n".join(job["script"]).replace('--require "loss = 0"', '--require "loss < 100%"')
+    script = "\n".join(job["script"]).replace('"loss = 0"', f'"{MET}"')
     told = job["variables"] | {
         "REQUIRE": MET,
         "CI_COMMIT_BRANCH": "main",
@@ -80,12 +88,12 @@ def test_the_job_of_gitlab_runs_twice_and_leaves_what_it_says(project: Path) -> 
     told["FAIL_IF"] = "p50 > +100000000%"
 
     first = shell(project, script, **told)
+    assert first.returncode == 0, first
     (project / "taut-run").rename(project / "first-run")
     baseline = (project / "baseline.taut").read_bytes()
     second = shell(project, script, **told)
 
-    assert first.returncode == 0, first.stderr
-    assert second.returncode == 0, second.stderr
+    assert second.returncode == 0, second
     assert (project / "baseline.taut").read_bytes() != baseline
     kept = [
         *job["artifacts"]["paths"],
