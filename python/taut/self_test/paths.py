@@ -96,6 +96,8 @@ PATHS = (
         options={"rules": str(_RULES)},
         only=("softirq", "generator-stop"),
     ),
+    # By NAPI threads, as the router: over RPS no hog is felt.
+    PacketPath("ovs_kernel", Kind.KERNEL, "ovs_kernel", "veth", options={"placement": "threaded"}),
     PacketPath("testpmd", Kind.PROCESS, "testpmd", "memif"),
     PacketPath("l2fwd", Kind.PROCESS, "l2fwd", "memif"),
     PacketPath("eager", Kind.PROCESS, "taut_forward", "memif"),
@@ -122,6 +124,8 @@ PATHS = (
         options={"wait": "interrupt"},
     ),
     PacketPath("ovs_dpdk", Kind.PROCESS, "ovs_dpdk", "memif"),
+    PacketPath("suricata", Kind.PROCESS, "suricata", "veth", rate="10kpps"),
+    PacketPath("snort", Kind.PROCESS, "snort", "veth", rate="10kpps"),
     PacketPath("chain", Kind.CHAIN, "chain", "memif", rate="10kpps"),
 )
 

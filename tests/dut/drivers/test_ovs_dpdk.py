@@ -4,17 +4,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dut_frames import LAST_CORE
 from pydantic import ValidationError
 
 from forwarding import generate
 from taut.core.errors import TrialError
+from taut.dut.drivers import ovs_dpdk
 from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions, read_counters
 from taut.host.situation import Waiting
 from taut.testbed import netlink
 from taut.testbed.cleanup import run_processes
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE
 
 DRIVER = OvsDpdkDriver()
 THREADS = """pmd thread numa_id 0 core_id 1:
@@ -180,8 +181,10 @@ def test_a_setting_that_it_does_not_survive_fails_the_trial_with_its_log(
 @pytest.mark.alone
 @pytest.mark.root
 def test_without_hugepages_it_says_how_many_are_wanted(
-    needed: None, scope: RunScope, tmp_path: Path
+    needed: None, scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(ovs_dpdk, "free_hugepages", lambda: 0)
+
     with (
         LINKS["memif"].open(scope, 2) as links,
         pytest.raises(TrialError, match="64 hugepages of 2 MB wanted, 0 free"),

@@ -10,6 +10,9 @@ from taut.dut.drivers.linux_firewall import LinuxFirewallDriver
 from taut.dut.drivers.linux_router import LinuxRouterDriver
 from taut.dut.drivers.loopback import LoopbackDriver
 from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver
+from taut.dut.drivers.ovs_kernel import OvsKernelDriver
+from taut.dut.drivers.snort import SnortDriver
+from taut.dut.drivers.suricata import SuricataDriver
 from taut.dut.drivers.taut_forward import TautForwardDriver
 from taut.dut.drivers.testpmd import TestpmdDriver
 
@@ -23,6 +26,9 @@ _OURS: tuple[DutDriver, ...] = (
     LinuxRouterDriver(),
     LinuxFirewallDriver(),
     OvsDpdkDriver(),
+    OvsKernelDriver(),
+    SuricataDriver(),
+    SnortDriver(),
     CommandDriver(),
 )
 

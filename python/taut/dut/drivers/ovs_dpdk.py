@@ -1,5 +1,6 @@
 """ovs_dpdk: Open vSwitch's datapath in user space, a DPDK thread that polls two memif ports."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ class OvsDpdkOptions(DriverOptions):
         flows = options.get("flows")
         if not isinstance(flows, str) or not flows:
             return dict(options)
-        return {**options, "flows": str(folder / flows)}
+        return {**options, "flows": os.path.normpath(folder / flows)}
 
     def refuses_placement(self, kind: str) -> str | None:
         """Its database, its tools and its namespace are the host's."""

@@ -1,0 +1,50 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from inline_lab import skip_without, through
+from taut.dut.drivers import ovs_kernel
+from taut.dut.drivers.ovs_kernel import OvsKernelDriver, OvsKernelOptions
+from taut.host.situation import Waiting
+from taut.testbed.scope import RunScope
+
+DRIVER = OvsKernelDriver()
+
+
+def test_a_kernel_without_the_module_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "modprobe").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "modprobe").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(ovs_kernel, "_MODULE", tmp_path / "no-module")
+
+    assert ovs_kernel._missing_module() == (
+        "ovs_kernel: this kernel has no module openvswitch; boot a kernel of the distribution, or"
+        " measure ovs_dpdk"
+    )
+
+
+def test_a_core_of_its_own_sleeps_until_a_packet_comes() -> None:
+    assert DRIVER.waits(OvsKernelOptions()) is Waiting.SLEEPS
+    assert DRIVER.waits(OvsKernelOptions(placement="sender")) is Waiting.POLLS
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
+    scope: RunScope, tmp_path: Path
+) -> None:
+    skip_without(DRIVER)
+    flows = tmp_path / "flows"
+    flows.write_text(
+        "priority=40000,in_port=1,udp,tp_src=1024,actions=drop\nin_port=1,actions=output:2\n"
+    )
+
+    counters, counted = through(DRIVER, OvsKernelOptions(flows=str(flows)), scope, tmp_path)
+
+    by_flow = counted.others["flows"]
+    dropped = by_flow["priority=40000,udp,in_port=1,tp_src=1024 actions=drop"]
+    assert counters["sent"] == sum(by_flow.values()) > 0
+    assert counters["lost"] == dropped > 0
