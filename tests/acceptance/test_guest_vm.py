@@ -236,7 +236,7 @@ def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:
     spec.write_text(SPEC.format(options='parameters = "rdinit=/nowhere"'))
 
     done = subprocess.run(
-        [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report"],
+        [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report", "--wait"],
         capture_output=True,
         text=True,
         check=False,
@@ -246,6 +246,7 @@ def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:
     (folder,) = (tmp_path / "run" / "trials").iterdir()
     failure = read_document(TrialDocument, folder / TRIAL_FILE).failure
     assert failure is not None and failure.reason.startswith("guest: it did not boot")
+    assert "Kernel panic" in failure.reason
     assert "\n" not in failure.reason
     assert any("panic" in line for line in failure.log_tail)
 
@@ -254,7 +255,7 @@ def test_nothing_is_left_of_a_guest_after_kill_9(tmp_path: Path) -> None:
     spec = tmp_path / "vm.toml"
     spec.write_text(SPEC.format(options='parameters = "none"'))
     taut = subprocess.Popen(
-        [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report"],
+        [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report", "--wait"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

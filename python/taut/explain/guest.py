@@ -22,7 +22,7 @@ from taut.records.documents.trial import Guest, TrialDocument
 _SHORTEST_NS = 1_000_000
 """Shorter ones are not told: the two clocks are an estimate apart."""
 _CLOCK_ERRORS = 10
-_IDLE = "nobody, it had stopped or slept"
+_IDLE = "nobody"
 
 
 @dataclass(frozen=True)
@@ -76,27 +76,25 @@ def words_of_guest(trial: Path, document: TrialDocument) -> list[str]:
     if guest is None:
         return []
     stalls = stalls_of_guest(trial, document) or []
-    said = [
-        _sentence(whose, [stall for stall in stalls if stall.whose == whose]) for whose in _WORDS
-    ]
-    return [*filter(None, said), *filter(None, [guest.claim])]
+    parts = [_part(whose, [stall for stall in stalls if stall.whose == whose]) for whose in _WORDS]
+    said = ", ".join(filter(None, parts))
+    told = [f"stalls of 1 ms or more in the guest: {said}"] if said else []
+    return [*told, *filter(None, [guest.claim])]
 
 
 _WORDS = {
-    HOST: "the hypervisor's (the virtual CPU did not run on the host)",
-    GUEST: "the guest's own (its kernel ran somebody else, or nobody)",
-    NOBODY: "of no known cause (both kernels say that it ran)",
+    HOST: "the hypervisor's (the virtual CPU did not run on the host",
+    GUEST: "the guest's own (its kernel did not run the device",
+    NOBODY: "of no known cause (both kernels say that it ran",
 }
 
 
-def _sentence(whose: str, stalls: Sequence[StallOfGuest]) -> str | None:
+def _part(whose: str, stalls: Sequence[StallOfGuest]) -> str | None:
     if not stalls:
         return None
-    instead = f"; instead of it ran {stalls[0].who}" if stalls[0].who else ""
-    return (
-        f"stalls of 1 ms or more in the guest: {len(stalls)} {_WORDS[whose]}, the longest "
-        f"{stalls[0].length_ns / 1e6:.1f} ms{instead}"
-    )
+    instead = f", when {stalls[0].who} ran" if stalls[0].who else ""
+    longest_ms = stalls[0].length_ns / 1e6
+    return f"{len(stalls)} {_WORDS[whose]}; the longest {longest_ms:.1f} ms{instead})"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ the device in the guest has taken its ports. QEMU serves the sockets and waits f
 """
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ from taut.testbed.scope import RunScope
 _TO_SOCKET_S, _TO_READY_S = 20.0, 120.0
 _POLL_S = 0.02
 _TAIL = 15
+_TIME = re.compile(r"^\[ *[0-9.]+\] ")
 _BIND = (
     "for a in {addresses}; do d=/sys/bus/pci/devices/$a;"
     " echo {driver} >$d/driver_override || exit 1;"
@@ -167,12 +169,20 @@ def _wait_for(
             return
         if has_ended or time.monotonic() > deadline:
             how = f"QEMU ended with {process.returncode}" if has_ended else f"{timeout_s:g} s"
+            lines = last_lines(files)
             raise TrialError(
-                f"guest: {otherwise} ({how}); its console's last lines follow: another kernel or "
-                "fewer parameters (options of the placement vm) may help",
-                last_lines(files),
+                f"guest: {otherwise} ({how}{telling(lines)}); another kernel or fewer parameters "
+                f"(options of the placement vm) may help, {files.console.name} has all it said",
+                lines,
             )
         time.sleep(_POLL_S)
+
+
+def telling(lines: Sequence[str]) -> str:
+    """Give, of a guest's last lines, the one that says most: of a panic its reason."""
+    panics = [line for line in lines if "Kernel panic" in line]
+    line = _TIME.sub("", (panics[:1] or lines[-1:] or [""])[0])
+    return f': "{line[:100]}"' if line else ""
 
 
 def last_lines(files: Files) -> list[str]:
