@@ -101,11 +101,14 @@ def _trends(segments: Sequence[Segment]) -> Iterator[Trend]:
         found = [row.latency.percentiles_ns[name] for _, row in full]
         known = [(hour, value) for hour, value in zip(hours, found, strict=True) if value]
         yield trend_of(f"{name}_ns", [hour for hour, _ in known], [v for _, v in known])
-    # A program of another segment is another process: its memory is compared within the longest.
-    longest = max(segments, key=lambda one: one.measured_ns, default=None)
-    usual_rows = [row for row in longest.rows if _is_full(row, usual)] if longest else []
-    # Buffers fill at first.
-    own = usual_rows[len(usual_rows) // _FILLING :]
+    if segments:
+        # A program of another segment is another process: its memory is compared within one.
+        longest = max(segments, key=lambda one: one.measured_ns)
+        yield from _memory([row for row in longest.rows if _is_full(row, usual)])
+
+
+def _memory(rows: Sequence[Row]) -> Iterator[Trend]:
+    own = rows[len(rows) // _FILLING :]
     for name in sorted({name for row in own for name in row.memory_bytes}):
         rows_with = [row for row in own if name in row.memory_bytes]
         yield trend_of(

@@ -51,9 +51,8 @@ def check(
     from taut.core.files import write_whole
     from taut.records.documents.json_form import plain
     from taut.records.rundir import RunDirectory
-    from taut.report.paragraph import print_paragraph
     from taut.report.requirements import check_document, junit_xml, print_requirements
-    from taut.report.soak import beyond_words, read_soak
+    from taut.report.soak import print_beyond
 
     directory = RunDirectory(run)
     directory.some_trials()
@@ -73,7 +72,5 @@ def check(
         sys.stdout.write("\n")
     else:
         print_requirements(judged, Console())
-        soak = read_soak(run)
-        if soak is not None and soak.course.beyond is not None:
-            print_paragraph(Console(), beyond_words(soak.course.beyond), style="dim")
+        print_beyond(run, Console())
     refuse_not_shown(judged)

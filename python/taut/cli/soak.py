@@ -115,31 +115,22 @@ def soak(
     from taut.experiment.soak import plan_soak
     from taut.experiment.spec import parse_spec, read_spec_text
 
-    lengths = {"--duration": duration, "--every": every}
-    planned_ns, every_ns = (parse_duration_ns(text) for text in lengths.values())
-    if every_ns < 1_000_000_000:
-        raise InputError(f"--every {every}: a row of less than a second; write 1s or more")
-    rules = [parse_requirement(text) for text in require or ()]
+    if resume and out is None:
+        raise InputError("--resume: which run? give its directory with --out")
+    planned_ns, every_ns = parse_duration_ns(duration), parse_duration_ns(every)
     text = read_spec_text(spec)
     asked = with_trace(overrides, trace, no_trace)
     parsed = parse_spec(text, asked, source=str(spec))
-    required = tuple(dict.fromkeys((*parsed.require, *(rule.text for rule in rules))))
+    own = [parse_requirement(rule).text for rule in require or ()]
+    required = tuple(dict.fromkeys((*parsed.require, *own)))
     plan = make_plan(parsed.model_copy(update={"require": required}))
-    if only is not None:
-        plan = plan.only(only)
-    asked_soak = plan_soak(
-        plan,
-        planned_ns,
-        every_ns,
-        has_control=control,
-        clean=[parse_requirement(text) for text in clean or ()],
-    )
+    plan = plan if only is None else plan.only(only)
+    kept = [parse_requirement(text) for text in clean or ()]
+    asked_soak = plan_soak(plan, planned_ns, every_ns, has_control=control, clean=kept)
     folder = out or default_out(f"soak-{parsed.name}")
     if dry_run:
         print_soak_plan(asked_soak, folder)
         return
-    if resume and out is None:
-        raise InputError("--resume: which run? give its directory with --out")
     soak_and_report(
         asked_soak,
         folder,

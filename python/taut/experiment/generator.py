@@ -82,7 +82,7 @@ def schedule_text(trial: Trial) -> str:
 
 
 def read_result(
-    child: Child, out: Path, asked: Asked, offered_pps: float, *, may_be_short: bool = False
+    child: Child, out: Path, asked: Asked, offered_pps: float, may_be_short: bool = False
 ) -> GeneratorResult:
     """Give generator.json of a generator that ended as planned, or early because taut told it to.
 

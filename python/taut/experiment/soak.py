@@ -33,7 +33,7 @@ LIMITS_NS = (10_000, 100_000, 1_000_000, 10_000_000)
 """Packets slower than these are counted in every row, and than those that are required."""
 
 _LEAST_NS = 1_000_000_000
-"""What is missing of a soak is measured where it is that much."""
+"""A row is that long at least, and what is missing of a soak is measured where it is."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,8 @@ def plan_soak(
         raise InputError(
             'soak: record = "all" takes a disk that grows with time; write "tail", or "none"'
         )
+    if every_ns < _LEAST_NS:
+        raise InputError("soak: --every: a row of less than a second; write 1s or more")
     if planned_ns < every_ns:
         raise InputError(
             "soak: --duration is shorter than one row; lengthen it, or shorten --every"

@@ -171,9 +171,8 @@ class Testbench:
                 if (after_ns := trial.traffic.restart_ns) and driver.n_links > 0:
                     dut = device.restart_after(after_ns, program.alive, self._cores.device)
                 self._wait(program, dut, raw, neighbour)
-            sent = generator.read_result(
-                program, raw, asked, trial.offered_pps, may_be_short=self._beside.ends_early
-            )
+            is_short = self._beside.ends_early
+            sent = generator.read_result(program, raw, asked, trial.offered_pps, is_short)
             worked = None if neighbour is None else neighbour.finish()
             known.document = replace(known.document, generator=sent, neighbour=worked)
             if tracer is not None:

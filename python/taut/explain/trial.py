@@ -22,7 +22,7 @@ from taut.explain.read.counted_normal import read_counted_normal
 from taut.explain.read.events import TraceNotes, read_notes
 from taut.explain.read.gaps import Explainable, read_gaps
 from taut.explain.read.names import Names
-from taut.explain.read.packets import Tail, read_normal, read_tail
+from taut.explain.read.packets import Normal, Tail, read_normal, read_tail
 from taut.explain.read.passages import Passages
 from taut.explain.read.recorded import recorded_in, survey
 from taut.explain.read.senders import join_senders
@@ -58,10 +58,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     if (why := why_not(trial, document)) is not None:
         raise InputError(f"{trial.name}: {why}")
     packets = trial / PACKETS
-    if document.traffic.record == "tail":
-        normal = read_counted_normal(trial, document, options.over)
-    else:
-        normal = read_normal(packets, options.over)
+    normal = _normal(trial, document, options.over)
     holds = holds_of(document.dut)
     tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
     trace = _read_trace(trial, tail, options.n_worst, document.dut.hops or ())
@@ -112,6 +109,13 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         episodes=episode_table(judged),
         source=Source(trial, trace.recorded, trace.notes, tuple(verdicts)),
     )
+
+
+def _normal(trial: Path, document: TrialDocument, over: str) -> Normal:
+    """Ask the packets what is usual, or the histogram where only slow ones were recorded."""
+    if document.traffic.record == "tail":
+        return read_counted_normal(trial, document, over)
+    return read_normal(trial / PACKETS, over)
 
 
 def _counters(verdicts: Sequence[GapVerdicts]) -> dict[str, CountersMoved]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from rich.console import Console
+
 from taut.analysis.load import share_words
 from taut.analysis.soak import elapsed
 from taut.core.errors import InputError
@@ -21,6 +23,7 @@ from taut.records.documents.soak import (
     Trend,
 )
 from taut.report import cells
+from taut.report.paragraph import print_paragraph
 
 TITLE = "How it held"
 COLUMNS = (
@@ -241,3 +244,10 @@ def beyond_words(beyond: Beyond) -> str:
         f"{beyond.n_episodes} episodes above {format_ns(beyond.threshold_ns or 0)} "
         f"(generalised Pareto, shape {beyond.shape or 0:.2f}); it holds as long as nothing changes."
     )
+
+
+def print_beyond(run: Path, console: Console) -> None:
+    """Print what a run that is a soak is to be expected to show later; of another nothing."""
+    soak = read_soak(run)
+    if soak is not None and soak.course.beyond is not None:
+        print_paragraph(console, beyond_words(soak.course.beyond), style="dim")
