@@ -179,9 +179,10 @@ with RunScope(base) as scope:
 """
 
 
-def test_after_a_kill_ten_times_nothing_is_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(9, marks=pytest.mark.long)])
+def test_after_a_kill_nothing_is_left(tmp_path: Path, times: int) -> None:
     base = tmp_path / "base"
-    for number in range(10):
+    for number in range(times):
         (tmp_path / f"logs{number}").mkdir()
         argv = [sys.executable, "-c", KILLED, base, tmp_path / f"logs{number}" / "x.log"]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
