@@ -53,6 +53,9 @@ WITH = {
     "taut search examples/capacity.toml --out runs/capacity": ["--dry-run"],
     "taut search examples/capacity.toml --goal fast:within=1ms,share=99.9%": ["--dry-run"],
     "taut host noise --cores 1 --duration 5s": ["--duration", "100ms"],
+    "taut soak examples/soak.toml --duration 24h --out runs/soak": ["--dry-run"],
+    "taut soak examples/soak.toml --duration 24h --out runs/soak --resume": ["--dry-run"],
+    'taut soak examples/soak.toml --require "max < 1ms" --on-fail ./alert.sh': ["--dry-run"],
 }
 # Run on a tree of files in the place of this machine; tests/acceptance/test_apply.py has a machine.
 ON_A_TREE = {
@@ -63,6 +66,7 @@ ON_A_TREE = {
 # These read, and write no more than files, so that they may run beside others.
 READS = (
     *("taut check ", "taut report ", "taut compare ", "taut trend ", "taut search ", "taut rfc "),
+    "taut soak ",
     *("taut analyze ", "taut reproduce hipnet21 ", "taut init", "taut runs", "taut completion "),
     *("taut explain runs/", "taut schema", "taut pack ", "taut unpack "),
     *("taut host audit", "taut host plan", "taut host lint", "taut host cmdline"),
@@ -73,6 +77,9 @@ ELSEWHERE = {
     "taut quick --out runs/quick --json": "tests/smoke/test_quick.py: the other one has the trials",
     "taut explain --self-test --cores 1": "tests/smoke/test_self_test.py: of some causes and paths",
     "taut trim examples/first-look.toml --budget 5m": "tests/acceptance/test_trim.py: another one",
+    "taut watch runs/soak": "tests/smoke/test_soak.py: one look, and of a run that has ended",
+    "taut watch runs/soak --every 10s": "tests/smoke/test_soak.py: likewise",
+    "taut watch runs/soak --json": "tests/smoke/test_soak.py: likewise",
     "taut host effect R24,K04 R06": "tests/acceptance/test_effect.py: another set, shorter runs",
 }
 # Not an error of the example: what is asked about is as it is here.
