@@ -1,0 +1,57 @@
+"""What is usual in a trial of slow packets alone: what all of its packets would say."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from taut.core.errors import InputError
+from taut.explain.read.counted_normal import HISTOGRAM, read_counted_normal
+from taut.records.documents.generator import GeneratorResult
+from taut.records.documents.trial import Traffic, TrialDocument
+
+SECOND_NS = 1_000_000_000
+
+
+def document() -> TrialDocument:
+    return TrialDocument(
+        traffic=Traffic(duration_ns=9 * SECOND_NS, warm_up_ns=SECOND_NS, record="tail"),
+        generator=GeneratorResult(counters={"void": 7, "lost": 3, "unsent": 2}),
+    )
+
+
+def write(trial: Path, counts: dict[int, int]) -> None:
+    table = pa.table(
+        {
+            "series": ["service"] * len(counts) + ["intent"],
+            "direction": [0] * (len(counts) + 1),
+            "value_ns": [*counts, 1],
+            "n": [*counts.values(), 99],
+        }
+    )
+    pq.write_table(table, trial / HISTOGRAM)
+
+
+def test_the_threshold_is_a_percentile_of_all_packets_not_of_those_recorded(
+    tmp_path: Path,
+) -> None:
+    # Out of order, as directions follow each other in the file.
+    write(tmp_path, {90_000: 10, 2_000: 500, 1_000: 490})
+
+    normal = read_counted_normal(tmp_path, document(), "p99")
+
+    assert (normal.n_packets, normal.low_ns, normal.p50_ns) == (1_000, 1_000, 2_000)
+    assert normal.threshold_ns == 2_000
+    assert normal.mean_interval_ns == 10 * SECOND_NS // 1_000
+    assert (normal.n_void, normal.n_gone) == (7, 5)
+    assert normal.is_partial
+    assert read_counted_normal(tmp_path, document(), "p99.5").threshold_ns == 90_000
+    assert read_counted_normal(tmp_path, document(), "25us").threshold_ns == 25_000
+
+
+def test_where_no_packet_came_back_there_is_nothing_to_explain(tmp_path: Path) -> None:
+    write(tmp_path, {})
+
+    with pytest.raises(InputError, match="no packet came back"):
+        read_counted_normal(tmp_path, document(), "p99")
