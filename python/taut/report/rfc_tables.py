@@ -130,7 +130,7 @@ def _typical(rows: Sequence[RfcOfDevice]) -> Table:
 
     return Table(
         "Latency: typical (TL) and worst case (WCL)",
-        ("frame", "rate", "TL", "p1, p99", "WCL", "p1, p99", "trials", *_ALL),
+        ("frame", "rate", "TL", "its p1, p99", "WCL", "its p1, p99", "trials", *_ALL),
         _of_latency(rows, make),
         "At the throughput (7.2): median and 99.9th percentile of the tagged packets of each "
         "trial, and of those the median over the trials, with their 1st and 99th percentiles. "
@@ -165,7 +165,7 @@ def _variation(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
 
     return Table(
         "Packet delay variation",
-        ("frame", "rate", "PDV", "p1, p99", "IPDV min", "median", "max"),
+        ("frame", "rate", "PDV", "its p1, p99", "IPDV min", "median", "max"),
         _of_latency(rows, make) if document.rfc == "8219" else (),
         "Of all packets of the latency trials (7.3): PDV is the 99.9th percentile of latency less "
         "its minimum, IPDV the difference of two packets sent one after the other. Medians over "
