@@ -253,7 +253,7 @@ def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_a_guest_after_kill_9(tmp_path: Path) -> None:
     spec = tmp_path / "vm.toml"
-    spec.write_text(SPEC.format(options='parameters = "none"'))
+    spec.write_text(SPEC.format(options='kernel = "cloud", parameters = "none"'))
     taut = subprocess.Popen(
         [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report", "--wait"],
         stdout=subprocess.DEVNULL,

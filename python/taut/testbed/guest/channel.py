@@ -36,6 +36,8 @@ class Channel:
 
     def run(self, line: str, timeout_s: float = 60.0) -> Answer:
         """Have the guest run one line of shell; TrialError where it does not answer."""
+        if "\n" in line:
+            raise ValueError(f"{line!r} is more than one line: each would be answered")
         try:
             self._socket.settimeout(timeout_s)
             self._socket.sendall(line.encode() + b"\n")
