@@ -60,7 +60,15 @@ def main() -> int:
         spec = options.out / f"{name}.toml"
         spec.write_text("\n".join([experiment(name, length), *devices, *loads(name, all_of_them)]))
         folder = options.out / name
-        argv = [str(ROOT / "bin/taut"), "run", str(spec), "--out", str(folder), "--no-trace"]
+        argv = [
+            str(ROOT / "bin/taut"),
+            "run",
+            str(spec),
+            "--out",
+            str(folder),
+            "--no-trace",
+            "--wait",
+        ]
         done = subprocess.run(argv, stdout=sys.stderr, check=False)
         if done.returncode not in (0, 1):
             return done.returncode
@@ -135,7 +143,7 @@ def of(run: taut.Run, name: str, part: str) -> list[taut.Trial]:
 
 def names(run: taut.Run) -> list[str]:
     """Give the devices in the order of the experiment."""
-    return list(dict.fromkeys(str(trial.document["dut"]["name"]) for trial in run.trials))
+    return [device["name"] for device in run.manifest["spec"]["resolved"]["device"]]
 
 
 def times(trials: Sequence[taut.Trial]) -> str:

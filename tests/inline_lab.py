@@ -35,7 +35,7 @@ def through(
         ports = [link.generator_port for link in links]
         summary = netlink.inside(
             str(links[0].generator_netns),
-            lambda: generate(folder / "out", *ports, "--flows", "4", deadline="3s"),
+            lambda: generate(folder / "out", *ports, "--flows", "4", deadline="2s"),
         )
         counted = dut.stop()
     assert counted is not None
