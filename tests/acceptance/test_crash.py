@@ -13,6 +13,7 @@ import pytest
 
 from acceptance_run import children_of, started
 from taut.cli.main import run_command
+from taut.dut.drivers import DRIVERS
 from taut.testbed.cleanup import live_runs
 from taut.testbed.control_groups import find_groups
 from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
@@ -55,6 +56,18 @@ name = "veth"
 link = "veth"
 [[placement]]
 name = "container"
+[[traffic]]
+rates = ["20kpps"]
+"""
+ONE = """
+name = "crash-other"
+duration = "20s"
+warm_up = "100ms"
+deadline = "100ms"
+repetitions = 1
+floor = false
+[[device]]
+driver = "NAME"
 [[traffic]]
 rates = ["20kpps"]
 """
@@ -168,6 +181,30 @@ def test_7_nothing_is_left_of_containers_either(tmp_path: Path, attempt: int):
         for pid in (taut.pid, *tree):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        taut.wait()
+    clean()
+
+    assert_as(before)
+    wait_for("an end of all", lambda: marked_processes(mark) == [])
+
+
+@pytest.mark.parametrize(
+    "driver",
+    ["ovs_dpdk", *(pytest.param(n, marks=pytest.mark.long) for n in ("suricata", "snort"))],
+)
+def test_8_nothing_is_left_of_a_device_of_another_project(tmp_path: Path, driver: str):
+    device = DRIVERS[driver]
+    lacks = device.missing(device.options_type())
+    if lacks is not None:
+        pytest.skip(lacks)
+    clean()
+    before = machine_state()
+    mark = f"{driver}-{os.getpid()}"
+
+    with started(tmp_path, ONE.replace("NAME", driver), **{MARK: mark}) as taut:
+        # The device and the generator beside it: the daemon of a switch has its database, too.
+        wait_for("a trial", lambda: len(children_of(taut.pid)) >= 2 + (driver == "ovs_dpdk"))
+        taut.kill()
         taut.wait()
     clean()
 
