@@ -40,3 +40,13 @@ def through(
         counted = dut.stop()
     assert counted is not None
     return summary["counters"], counted
+
+
+def assert_lost_is_dropped(counters: dict[str, float], counted: DutStats) -> None:
+    """What the generator missed is what the device dropped.
+
+    But for what had left the device when the machine took the generator's core until the socket was
+    full: these packets are in `out`, and were not received.
+    """
+    out, dropped = (int(str(counted.others[key])) for key in ("out", "dropped"))
+    assert counters["lost"] - dropped == out - counters["received"] >= 0
