@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acceptance_run import TAUT
 from taut.experiment import trial as trials
+from taut.experiment.beside import Alone
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.runner import measuring
@@ -29,9 +31,8 @@ from taut.explain.read.events import read_events
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 from taut.testbed.cleanup import live_runs, run_processes
-from taut.testbed.placement import PlacementOptions, Tenant
-from taut.testbed.placements import PLACEMENTS, vm
-from taut.testbed.scope import RunScope, default_base
+from taut.testbed.placements import vm
+from taut.testbed.scope import default_base
 from waiting import wait_for
 
 STALL_S = 0.02
@@ -66,24 +67,20 @@ pytestmark = [
 ]
 
 
-class Watched(vm.VmPlacement):
-    """The placement, which tells who has entered it."""
+class Watched(vm.Guests):
+    """The place, which tells that it was entered."""
 
-    inside: vm.Guests
+    inside: "Watched | None" = None
 
-    @contextmanager
-    def entered(
-        self, options: PlacementOptions, tenant: Tenant, scope: RunScope
-    ) -> Iterator[vm.Guests]:
-        with super().entered(options, tenant, scope) as self.inside:
-            yield self.inside
+    def __init__(self, *of: Any) -> None:
+        super().__init__(*of)
+        Watched.inside = self
 
 
 @dataclass
-class Planted:
+class Planted(Alone):
     """Stalls made on purpose while the generator sends, a second apart."""
 
-    place: Watched
     at_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def device_ready(
@@ -115,9 +112,11 @@ class Planted:
         os.kill(self.qemu, signal.SIGCONT)
 
     def _stop_in_guest(self) -> None:
-        machine = self.place.inside.machine
-        assert machine is not None
-        machine.control.must("p=$(cat /run/program); kill -STOP $p; usleep 20000; kill -CONT $p")
+        assert Watched.inside is not None
+        assert Watched.inside.machine is not None
+        Watched.inside.machine.control.must(
+            "p=$(cat /run/program); kill -STOP $p; usleep 20000; kill -CONT $p"
+        )
 
 
 @dataclass(frozen=True)
@@ -144,12 +143,11 @@ class Measured:
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     out = tmp_path_factory.mktemp("vm") / "run"
-    place = Watched()
-    planted = Planted(place)
+    planted = Planted()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PLACEMENTS, "vm", place)
+        patch.setattr(vm, "Guests", Watched)
         plan = plan_of('parameters = "recommended"')
-        with measuring(plan, out, beside=planted) as session:
+        with measuring(plan, out, beside=planted, wait=True) as session:
             session.run(plan)
     (folder,) = (out / "trials").iterdir()
     document = read_document(TrialDocument, folder / TRIAL_FILE)
