@@ -209,11 +209,12 @@ def test_the_guests_time_is_the_hosts_within_the_stated_error(measured: Measured
     guest, cores = measured.document.dut.guest, measured.document.cores
     assert guest is not None and guest.clock is not None and cores is not None
     stall = next(stall for stall in measured.planted(HOST) if stall.whose == HOST)
-    start_ns, end_ns = measured.at_ns[HOST]
+    start_ns, _ = measured.at_ns[HOST]
     events = read_events(measured.folder)
     assert events is not None
     here = events.take(events.of("switch") & (events.cpu == cores.device))
-    here = here.take((here.time_ns > start_ns - 5_000_000) & (here.time_ns < end_ns + 20_000_000))
+    # How soon it has its core again after it may is the host's to say.
+    here = here.take(here.time_ns > start_ns - 5_000_000)
     # record_format.h: the lower half is the thread, the upper its state; 4 is stopped.
     left = here.time_ns[here.arg0.astype("int64") == guest.cpu_thread | 4 << 32]
     back = here.time_ns[(here.arg1 & 0xFFFFFFFF).astype("int64") == guest.cpu_thread]

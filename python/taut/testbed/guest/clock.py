@@ -1,8 +1,8 @@
 """A guest's clock on the host's: by round trips over a channel, as NTP does it.
 
 An answer was given at some time between question and receipt, so each exchange bounds the offset of
-the two clocks from both sides; of some hundred the tightest bounds count. Before and after the
-trial: between these two the clocks' distance is a line.
+the two clocks from both sides; of some hundred the shortest counts, and the others have to agree.
+Before and after the trial: between these two the clocks' distance is a line.
 """
 
 from collections.abc import Sequence
@@ -52,26 +52,11 @@ class HostLine:
         return self.tsc + round((mono_raw_ns - self.mono_raw_ns) * self.ticks_per_ns)
 
 
-def bound_of(exchanges: Sequence[Exchange], line: HostLine, guest_ticks_per_ns: float) -> Bound:
-    """Give the tightest bound of some exchanges in a row.
-
-    For each, guest - host lies in [answer - received, answer - sent]; all of these hold at once,
-    as long as the clocks do not drift apart within the fraction of a second they take.
-    """
-    first = line.tsc_at(exchanges[0].sent_ns)
-    low, high = -(1 << 62), 1 << 62
-    for one in exchanges:
-        # What the guest's counter made since `first`, by the host's clock.
-        sent = round((one.sent_ns - exchanges[0].sent_ns) * guest_ticks_per_ns)
-        received = round((one.received_ns - exchanges[0].sent_ns) * guest_ticks_per_ns)
-        low = max(low, one.guest_tsc - received)
-        high = min(high, one.guest_tsc - sent)
-    if low > high:
-        raise TrialError(
-            "guest: its clock jumped or drifts while it is compared with the host's; its times "
-            "cannot be told in the host's"
-        )
-    return Bound(first, (low + high) // 2, (high - low + 1) // 2)
+def bound_of(exchanges: Sequence[Exchange], line: HostLine) -> Bound:
+    """Give the bound of the shortest of some exchanges: its answer was given amid it, or so."""
+    best = min(exchanges, key=lambda one: one.received_ns - one.sent_ns)
+    sent, received = line.tsc_at(best.sent_ns), line.tsc_at(best.received_ns)
+    return Bound((sent + received) // 2, best.guest_tsc, (received - sent + 1) // 2)
 
 
 @dataclass(frozen=True)
@@ -97,6 +82,21 @@ class GuestClock:
         since = (guest_tsc - np.uint64(self.before.guest_tsc)).view(np.int64)
         ticks = np.rint(since.astype(np.float64) * self.host_ticks_per_tick).astype(np.int64)
         return (np.int64(self.before.host_tsc) + ticks).view(np.uint64)
+
+
+def compared(before: Sequence[Exchange], after: Sequence[Exchange], line: HostLine) -> GuestClock:
+    """Put the guest's clock on the host's; TrialError where an exchange tells otherwise."""
+    clock = GuestClock(bound_of(before, line), bound_of(after, line))
+    for one in (*before, *after):
+        answered = int(clock.to_host(np.array([one.guest_tsc], np.uint64))[0])
+        early = line.tsc_at(one.sent_ns) - answered
+        late = answered - line.tsc_at(one.received_ns)
+        if max(early, late) > clock.error_ticks:
+            raise TrialError(
+                "guest: its clock jumped while it was compared with the host's; its times cannot "
+                "be told in the host's"
+            )
+    return clock
 
 
 def rebase(path: Path, kind: RecordKind, clock: GuestClock, line: HostLine) -> None:

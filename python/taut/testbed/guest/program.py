@@ -16,7 +16,7 @@ from taut.testbed.guest.clock import (
     N_EXCHANGES,
     GuestClock,
     HostLine,
-    bound_of,
+    compared,
     rebase,
     rebase_trace,
 )
@@ -187,6 +187,4 @@ class GuestChild(Child):
         after = self._ask_clock()
         (tsc, first_ns), (last_tsc, last_ns) = self._host_before, read_both_clocks()
         line = HostLine(tsc, first_ns, (last_tsc - tsc) / (last_ns - first_ns))
-        made = after[0].guest_tsc - self._before[0].guest_tsc
-        rate = made / (after[0].sent_ns - self._before[0].sent_ns)
-        return GuestClock(bound_of(self._before, line, rate), bound_of(after, line, rate)), line
+        return compared(self._before, after, line), line
