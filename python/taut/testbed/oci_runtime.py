@@ -63,7 +63,7 @@ def cannot_run(runtime: str) -> str | None:
         cgroup=f"/{name}" if os.geteuid() == 0 else None,
         cpus="",
     )
-    with Scratch("container") as folder:
+    with Scratch("container", sweeping=False) as folder:
         write_bundle(folder / "c", bundle)
         argv = [
             runtime,

@@ -40,9 +40,13 @@ _EMPTY_FOR_S = 60.0
 class Scratch:
     """Context manager that gives the folder; leaving it removes the folder."""
 
-    def __init__(self, purpose: str, within: Path | None = None) -> None:
-        """Make a folder; one that is `within` another is left to whoever sweeps that."""
-        sweep()
+    def __init__(self, purpose: str, within: Path | None = None, *, sweeping: bool = True) -> None:
+        """Make a folder; one that is `within` another is left to whoever sweeps that.
+
+        Who only asks what this machine can do is not `sweeping`: that removes nothing.
+        """
+        if sweeping:
+            sweep()
         self.path, self._held = _make(purpose, within or _base())
 
     def remove(self) -> None:

@@ -143,7 +143,7 @@ def _refused(options: SnortOptions) -> str | None:
         return missing(PROGRAM)
     if options.rules and not Path(options.rules).is_file():
         return f"{options.rules}: no such file of rules"
-    with Scratch("snort") as folder:
+    with Scratch("snort", sweeping=False) as folder:
         done = subprocess.run(
             [found.path, "-q", "-T", *_arguments(options, folder, ("a", "b"))],
             capture_output=True,

@@ -169,7 +169,7 @@ def _refused(rules: Path) -> str | None:
     found = find(PROGRAM)
     if found is None:
         return missing(PROGRAM)
-    with Scratch("suricata") as folder:
+    with Scratch("suricata", sweeping=False) as folder:
         config = folder / "suricata.yaml"
         config.write_text(configuration(["a", "b"]), encoding="utf-8")
         done = subprocess.run(
