@@ -129,7 +129,7 @@ def test_a_device_without_packets_is_told_with_the_state_of_the_host(run):
 
     [found] = warnings_of([], run(variants=rows))
 
-    assert found.line == ("No row of 1: eager, trimmed, at 100 kpkt/s, 64 B: no packet came back.")
+    assert found.line == ("No row of 1: eager, trimmed at 100 kpkt/s, 64 B: no packet came back.")
 
 
 def test_what_numbers_of_an_emulated_guest_are_not_is_said(run):
