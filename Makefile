@@ -16,7 +16,7 @@ FUZZ_SEED ?= 0
 # PYTEST_ARGS="-k histogram" narrows `make test` and `make smoke`.
 PYTEST_ARGS ?=
 
-.PHONY: help setup build demo test test-all lint tidy smoke sanitize fuzz guest bench docs html man packages packages-test \
+.PHONY: help setup build demo test test-all lint tidy smoke sanitize fuzz guest bench docs gallery html man packages packages-test \
 	l2fwd clean
 
 help: ## say what can be made
@@ -90,6 +90,9 @@ docs: build ## write docs/reference.md from the binaries and the Python tables
 html: build ## the documents as a site that opens offline: build-html/html/index.html
 	@devtools/setup.sh docs
 	@$(VENV)/python devtools/documents.py html
+
+gallery: build ## a short run of each example, for `make html` (root; a quarter of an hour)
+	@devtools/gallery
 
 man: build ## a man page for each command: build-html/man
 	@devtools/setup.sh docs
