@@ -88,7 +88,7 @@ def written(text: str, folder: Path) -> str:
 
 
 def main() -> int:
-    """Write the pages."""
+    """Write what commands print into the pages named on the command line."""
     folder, *pages = map(Path, sys.argv[1:])
     for page in pages:
         page.write_text(written(page.read_text(), folder))
