@@ -237,7 +237,7 @@ def test_5_waiting_for_a_batch_is_batching_and_no_noise(traced: Run):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("device", "load", "over", "reason"),
-    [("slow", "overload", "50us", "(load)"), ("eager", "burst", "10us", "(burst)")],
+    [("slow", "overload", "50us", "(load)"), ("eager", "burst", "3us", "(burst)")],
     ids=["overload", "burst"],
 )
 def test_5_waiting_behind_others_is_queueing(

@@ -7,6 +7,8 @@ import pytest
 
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers import DRIVERS
+from taut.testbed.placements import PLACEMENTS
+from taut.testbed.placements.bare import BareOptions
 from taut.testing import devices
 
 pytestmark = pytest.mark.alone
@@ -16,11 +18,13 @@ OPTIONS: dict[str, dict[str, Any]] = {"command": {**COMMAND, "ready": "^ready"}}
 SLOW = ("l2fwd", "memif")
 # What comes out of a router is another frame, and of a frame that is not IP nothing does.
 CHANGE_FRAMES = {"linux_router", "linux_firewall"}
+# On the host itself: of a link for guests alone it has one end.
+BARE = PLACEMENTS["bare"]
 CASES = [
     (driver.name, link)
     for driver in DRIVERS.values()
     for link in driver.link_kinds
-    if link != "pci"
+    if link != "pci" and BARE.refuses(driver.name, link, BareOptions()) is None
 ]
 
 

@@ -62,6 +62,9 @@ FLOOR_TRIAL_NS = 1_000_000_000
 TRIALS_OF_A_SEARCH = 40
 """A search ends where it took longer than so many trials."""
 
+_WIDEST = 0.9
+"""Bounds as far apart as a search can be told to leave them: a relative width is below 1."""
+
 _LOSSLESS_IN_A_ROW = 2
 """RFC 2544 26.3: after so many loads nothing was lost at, none lower is tried."""
 
@@ -76,7 +79,7 @@ def goal_of(recipe: Recipe) -> Goal:
 def floor_goal_of(recipe: Recipe) -> Goal:
     """Give the goal that the loopback is searched for: coarser, and by several short trials."""
     trial_ns = min(recipe.trial_ns, FLOOR_TRIAL_NS)
-    width = 2 * recipe.width
+    width = min(2 * recipe.width, _WIDEST)
     return floor_goal(
         [replace(goal_of(recipe), final_trial_duration_ns=trial_ns, relative_width=width)]
     )
