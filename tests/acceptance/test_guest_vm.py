@@ -217,10 +217,11 @@ def test_the_guests_time_is_the_hosts_within_the_stated_error(measured: Measured
     here = here.take(here.time_ns > start_ns - 5_000_000)
     # record_format.h: the lower half is the thread, the upper its state; 4 is stopped.
     left = here.time_ns[here.arg0.astype("int64") == guest.cpu_thread | 4 << 32]
-    back = here.time_ns[(here.arg1 & 0xFFFFFFFF).astype("int64") == guest.cpu_thread]
 
     assert stall.start_ns <= left[0] + guest.clock.error_ns
-    assert stall.end_ns >= back[back > left[0]][0] - guest.clock.error_ns
+    # Nothing lets it go on sooner. The host's trace cannot say when it did: on some guests a core
+    # that idled records no switch.
+    assert stall.end_ns >= start_ns + round(STALL_S * 1e9) - guest.clock.error_ns
 
 
 def test_explain_says_it(measured: Measured) -> None:
