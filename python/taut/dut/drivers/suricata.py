@@ -2,25 +2,16 @@
 
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from taut.core.cpus import CpuSet
-from taut.core.errors import TrialError
-from taut.dut.driver import DriverOptions
-from taut.dut.inline import InlineOptions, count_inline
-from taut.dut.installed import Program, find, missing
-from taut.dut.process_dut import ProcessDut
-from taut.host.situation import Waiting
+from taut.dut.inline import InlineDriver, InlineOptions, count_inline
+from taut.dut.installed import Found, Program
 from taut.records.documents.json_form import JsonObject, read_object
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
-from taut.testbed.process import child
-from taut.testbed.scope import RunScope
 from taut.testbed.scratch import Scratch
-from taut.testbed.veth_pairs import needs_root
 
 PROGRAM = Program(
     name="suricata",
@@ -30,9 +21,9 @@ PROGRAM = Program(
     remedy="install suricata of bookworm-backports (devtools/setup.sh devices)",
     ask="-V",
 )
+RING_PACKETS = 4096
+"""What each of its two sockets holds of packets that wait."""
 _COUNTERS = "suricata-counters.json"
-# Thousands of rules take it seconds to read.
-_START_S = 120.0
 _AT_LINE = re.compile(r"from file (\S+) at line (\d+)")
 
 
@@ -40,90 +31,59 @@ class SuricataOptions(InlineOptions):
     """What it does with each packet; it has a thread for each direction, both on one core."""
 
 
-class SuricataDriver:
+class SuricataDriver(InlineDriver):
     """Runs Suricata as a wire with rules between two veth links."""
 
     name = "suricata"
     summary = "Suricata inline over veth (AF_PACKET, IPS), as a wire or with rules"
-    n_links = 2
-    link_kinds = ("veth",)
-    options_type: type[DriverOptions] = SuricataOptions
+    options_type = SuricataOptions
+    program = PROGRAM
+    ready = "Engine started"
+    threads = "Suricata's two workers"
 
-    def missing(self, options: DriverOptions) -> str | None:
-        """Root, the program, or the rule that it refuses."""
-        reason = needs_root("veth") or missing(PROGRAM)
-        rules = cast(SuricataOptions, options).rules
-        return reason if reason is not None or not rules else _refused(Path(rules))
+    def _versions(self, *versions: str) -> str:
+        return f"Suricata {versions[0]}"
 
-    def version(self) -> str:
-        """As the program says."""
-        found = find(PROGRAM)
-        return "unknown" if found is None else f"Suricata {found.versions[0]}"
-
-    def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        return 0
-
-    def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
-        """Its workers sleep in poll() until a packet is in their ring."""
-        return Waiting.SLEEPS
-
-    @contextmanager
-    def running(
-        self,
-        links: Sequence[Link],
-        cores: CpuSet,
-        options: DriverOptions,
-        log_dir: Path,
-        scope: RunScope,
-    ) -> Iterator[ProcessDut]:
-        """Start it; entered when its workers have their sockets."""
-        given = cast(SuricataOptions, options)
-        found = find(PROGRAM)
-        if found is None:
-            raise TrialError(str(missing(PROGRAM)))
-        log_dir.mkdir(parents=True, exist_ok=True)
-        config = log_dir / "suricata.yaml"
-        names = [str(link.device_ifname) for link in links]
-        config.write_text(configuration(names), encoding="utf-8")
-        with child(
-            self.name,
-            [
-                *(found.path, "-c", config, "--af-packet", "--runmode", "workers", "-k", "none"),
-                *("-l", log_dir, "--init-errors-fatal"),
-                *_rules(given, log_dir),
-                *given.arguments,
-            ],
-            scope=scope,
-            cores=cores,
-            netns=links[0].device_netns,
-            log=log_dir / "suricata.log",
-        ) as process:
-            process.wait_ready(r"Engine started", _START_S)
-            dut = ProcessDut(
-                process,
-                path="veth, AF_PACKET at both ends, a copy between two sockets in the device",
-                notes=[f"Suricata's two workers on core {cores[0]}, its other threads, too"],
-                read_stats=lambda: _count(links, log_dir / _COUNTERS),
+    def _refuses(self, options: InlineOptions, found: Found) -> str | None:
+        rules = Path(options.rules)
+        if not options.rules:
+            return None
+        if not rules.is_file():
+            return f"{rules}: no such file of rules"
+        with Scratch("suricata", sweeping=False) as folder:
+            done = subprocess.run(
+                [found.path, "-T", *_arguments(options, folder, ("a", "b"))],
+                capture_output=True,
+                text=True,
+                check=False,
             )
-            yield dut
-            dut.stop()
+        return None if done.returncode == 0 else why_refused(rules, done.stdout + done.stderr)
+
+    def _arguments(
+        self, options: InlineOptions, folder: Path, interfaces: Sequence[str]
+    ) -> list[str]:
+        live = ["--af-packet", "--runmode", "workers", "-k", "none"]
+        return [*_arguments(options, folder, interfaces), *live]
+
+    def _counted(self, links: Sequence[Link], folder: Path, log: str) -> DutStats | None:
+        del log
+        path = folder / _COUNTERS
+        told = read_counters(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return None if told is None else count_inline(links, dropped_by(told), told)
 
 
-def _rules(options: SuricataOptions, folder: Path) -> list[str]:
-    """Say which rules it is to read; it refuses a file of them where it is to inspect nothing."""
+def _arguments(options: InlineOptions, folder: Path, interfaces: Sequence[str]) -> list[str]:
+    """Spell its configuration and rules, of which it refuses a file where it inspects nothing."""
+    config = folder / "suricata.yaml"
+    config.write_text(configuration(interfaces), encoding="utf-8")
+    rules = ["-S", options.rules]
     if options.mode == "forward":
-        return ["--disable-detection"]
-    if options.rules:
-        return ["-S", options.rules]
-    # Without a file it would look for those of a Debian package.
-    empty = folder / "no.rules"
-    empty.touch()
-    return ["-S", str(empty)]
-
-
-def _count(links: Sequence[Link], path: Path) -> DutStats | None:
-    told = read_counters(path.read_text(encoding="utf-8")) if path.is_file() else None
-    return None if told is None else count_inline(links, dropped_by(told), told)
+        rules = ["--disable-detection"]
+    elif not options.rules:
+        # Without a file it would look for those of a Debian package.
+        (folder / "no.rules").touch()
+        rules = ["-S", str(folder / "no.rules")]
+    return ["-c", str(config), "-l", str(folder), "--init-errors-fatal", *rules]
 
 
 def read_counters(text: str) -> JsonObject | None:
@@ -162,28 +122,6 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _refused(rules: Path) -> str | None:
-    """Have it read the rules; give the first that it refuses, by line."""
-    if not rules.is_file():
-        return f"{rules}: no such file of rules"
-    found = find(PROGRAM)
-    if found is None:
-        return missing(PROGRAM)
-    with Scratch("suricata", sweeping=False) as folder:
-        config = folder / "suricata.yaml"
-        config.write_text(configuration(["a", "b"]), encoding="utf-8")
-        done = subprocess.run(
-            [
-                *(found.path, "-T", "-c", config, "-S", rules, "-l", folder),
-                "--init-errors-fatal",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    return None if done.returncode == 0 else why_refused(rules, done.stdout + done.stderr)
-
-
 def why_refused(rules: Path, said: str) -> str:
     """Put what it says of a bad rule into one line."""
     errors = [line[2:].strip() for line in said.splitlines() if line.startswith("E:")]
@@ -196,7 +134,7 @@ def why_refused(rules: Path, said: str) -> str:
 def configuration(interfaces: Sequence[str]) -> str:
     """Write its configuration: two interfaces, each copied to the other, one thread each."""
     sections = "".join(
-        _INTERFACE.format(ours=ours, theirs=theirs, number=number)
+        _INTERFACE.format(ours=ours, theirs=theirs, number=number, ring=RING_PACKETS)
         for number, (ours, theirs) in enumerate(zip(interfaces, interfaces[::-1], strict=True), 1)
     )
     return _CONFIGURATION + sections
@@ -210,7 +148,7 @@ _INTERFACE = """\
     defrag: no
     use-mmap: yes
     tpacket-v3: no
-    ring-size: 4096
+    ring-size: {ring}
     copy-mode: ips
     copy-iface: {theirs}
 """
