@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from forwarding import generate
 from taut.core.errors import TrialError
-from taut.dut.drivers import ovs_dpdk
-from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions, read_counters
+from taut.dut import polling_switch
+from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions
+from taut.dut.polling_switch import read_counters
 from taut.host.situation import Waiting
 from taut.testbed import netlink
 from taut.testbed.cleanup import run_processes
@@ -183,7 +184,7 @@ def test_a_setting_that_it_does_not_survive_fails_the_trial_with_its_log(
 def test_without_hugepages_it_says_how_many_are_wanted(
     needed: None, scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ovs_dpdk, "free_hugepages", lambda: 0)
+    monkeypatch.setattr(polling_switch, "free_hugepages", lambda: 0)
 
     with (
         LINKS["memif"].open(scope, 2) as links,

@@ -1,0 +1,127 @@
+"""Open vSwitch's datapath in user space: a DPDK thread that polls its ports on one core."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from taut.core.cpus import CpuSet
+from taut.core.errors import TrialError
+from taut.dut.dpdk import free_hugepages
+from taut.dut.installed import find
+from taut.dut.open_vswitch import WITH_DPDK, Port, Switch, missing_switch, switching
+from taut.records.documents.trial import DutStats, PortCounters
+from taut.testbed.scope import RunScope
+from taut.testbed.veth_pairs import needs_root
+
+# Its packet buffers: it asks for ever fewer until they fit, and wants 16,384 of 3 KB at least.
+_MEMORY_MB = 128
+HUGEPAGES = _MEMORY_MB // 2
+RX_QUEUES = 2
+"""What its memif peer needs: it sends on a queue a thread, and its main thread is one."""
+
+_PORT = re.compile(r"port \d+: (\w+) \(dpdk.*?\n(.*?)(?=\n  port |\Z)", re.DOTALL)
+_COUNTER = re.compile(r"(RX|TX) packets:(\d+) errors:(\d+) dropped:(\d+)")
+_THREAD = re.compile(r"^(pmd|main) thread.*\n((?:^ .*\n?)*)", re.MULTILINE)
+_LINE = re.compile(r"^  ([a-z][a-z .]*): (\d+)$", re.MULTILINE)
+
+
+def missing_polling(flows: str = "") -> str | None:
+    """Root, the program, or what is wrong with a file of flows."""
+    return needs_root("of ovs_dpdk") or missing_switch(WITH_DPDK, flows)
+
+
+def version() -> str:
+    """Of the switch, and of the DPDK it is linked with."""
+    found = find(WITH_DPDK)
+    return "unknown" if found is None else "Open vSwitch {}, DPDK {}".format(*found.versions)
+
+
+def memif_port(number: int, socket: Path | None) -> Port:
+    """Serve a memif socket as port p0, p1."""
+    device = f"net_memif{number},role=server,id=0,socket={socket},socket-abstract=no"
+    return Port(f"p{number}", ("type=dpdk", f'options:dpdk-devargs="{device}"'))
+
+
+def vhost_port(name: str, socket: Path) -> Port:
+    """Connect to a vhost-user socket that the other end serves, whenever that is there."""
+    return Port(name, ("type=dpdkvhostuserclient", f"options:vhost-server-path={socket}"))
+
+
+@contextmanager
+def polling(
+    ports: Sequence[Port],
+    flows: str,
+    *,
+    scope: RunScope,
+    cores: CpuSet,
+    log_dir: Path,
+    other_config: Sequence[str] = (),
+) -> Iterator[Switch]:
+    """Start one; entered when its flows are set. Its bridge needs a namespace of its own."""
+    found = find(WITH_DPDK)
+    if found is None or free_hugepages() < HUGEPAGES:
+        raise TrialError(
+            f"ovs_dpdk: {HUGEPAGES} hugepages of 2 MB wanted, {free_hugepages()} free; "
+            "free some memory"
+        )
+    with (
+        scope.namespace("ovs") as netns,
+        switching(
+            found.path,
+            ports,
+            datapath="netdev",
+            other_config=(*_settings(cores[0]), *other_config),
+            flows=flows,
+            scope=scope,
+            cores=cores,
+            netns=netns,
+            log_dir=log_dir,
+        ) as switch,
+    ):
+        yield switch
+
+
+def counters(switch: Switch) -> DutStats:
+    """Give what each flow took, what the polling threads handled, and what could not be sent."""
+    return read_counters(
+        switch.flows(), switch.ask("dpif-netdev/pmd-stats-show"), switch.ask("dpctl/show", "-s")
+    )
+
+
+def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStats:
+    """Read the switch's answers.
+
+    What a memif port counted itself is gone with the generator, so `in` is what threads received.
+    """
+    seen: dict[str, int] = {}
+    for thread in _THREAD.finditer(threads):
+        for name, n in _LINE.findall(thread[2]):
+            seen[name] = seen.get(name, 0) + int(n)
+    found = {port[1]: _COUNTER.findall(port[2]) for port in _PORT.finditer(ports)}
+    dropped = {name: int(tx[3]) for name, (_, tx) in found.items()}
+    return DutStats(
+        ports=tuple(
+            PortCounters(others={"port": name, "tx_dropped": n}) for name, n in dropped.items()
+        ),
+        others={
+            "in": seen.get("packets received", 0),
+            "dropped": sum(dropped.values()),
+            "flows": dict(flows),
+            "look_ups": {
+                name: n for name, n in seen.items() if name.endswith("hits") or "upcall" in name
+            },
+        },
+    )
+
+
+def _settings(core: int) -> list[str]:
+    mask = f"{1 << core:#x}"
+    return [
+        "dpdk-init=true",
+        f"pmd-cpu-mask={mask}",
+        f"dpdk-lcore-mask={mask}",
+        f"dpdk-socket-mem={_MEMORY_MB // 2}",
+        f"dpdk-socket-limit={_MEMORY_MB}",
+        'dpdk-extra="--in-memory --no-pci --no-telemetry"',
+    ]
