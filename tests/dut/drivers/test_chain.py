@@ -1,25 +1,73 @@
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from taut.dut.drivers.chain import ChainDriver, ChainOptions, _ports
+from forwarding import generate
+from taut.dut.drivers.chain import ChainDriver, ChainOptions
 from taut.dut.forwarder import TautForwardOptions
+from taut.dut.hop_ports import flows_through, joined_in_a_row
+from taut.dut.polling_switch import HUGEPAGES
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE
 
 
 def test_each_hop_serves_the_next_one(tmp_path: Path) -> None:
     links = [Link("memif", f"memif:g{i}", f"memif:d{i}") for i in range(2)]
-    with RunScope(tmp_path / "base") as scope, ExitStack() as stack:
+    with RunScope(tmp_path / "base") as scope, joined_in_a_row(links, 3, scope) as ports:
         folder = scope.folder
 
-        assert _ports(links, 3, scope, stack) == [
+        assert ports == [
             ("memif:d0", f"memif:{folder}/hop1.sock,role=server"),
             (f"memif:{folder}/hop1.sock,role=client", f"memif:{folder}/hop2.sock,role=server"),
             (f"memif:{folder}/hop2.sock,role=client", "memif:d1"),
         ]
+
+
+def test_a_switch_leads_packets_through_each_hop_in_both_directions() -> None:
+    assert flows_through(2).splitlines() == [
+        *("in_port=1,actions=output:3", "in_port=3,actions=output:1"),
+        *("in_port=4,actions=output:5", "in_port=5,actions=output:4"),
+        *("in_port=6,actions=output:2", "in_port=2,actions=output:6"),
+    ]
+
+
+def test_a_switch_takes_a_core_memory_and_two_queues_of_the_generator() -> None:
+    plain, switched = ChainOptions(), ChainOptions(switch="ovs_dpdk")
+
+    assert (plain.n_cores, switched.n_cores) == (2, 3)
+    assert (plain.peer_rx_queues("memif"), switched.peer_rx_queues("memif")) == (1, 2)
+    assert ChainDriver().hugepages(switched) - ChainDriver().hugepages(plain) == HUGEPAGES
+    assert "it takes memif" in str(switched.refuses_link("veth"))
+
+
+@pytest.mark.alone
+@pytest.mark.root
+def test_each_packet_passes_the_switch_once_more_than_there_are_hops(
+    scope: RunScope, tmp_path: Path
+) -> None:
+    options = ChainOptions(switch="ovs_dpdk")
+    if (lacks := ChainDriver().missing(options)) is not None:
+        pytest.skip(lacks)
+    scope.add_hugepages(ChainDriver().hugepages(options))
+
+    with (
+        LINKS["memif"].open(scope, 2) as links,
+        ChainDriver().running(links, LAST_CORE, options, tmp_path, scope) as dut,
+    ):
+        ports = [link.generator_port for link in links]
+        summary = generate(tmp_path / "out", *ports, "--rx-queues", "2", deadline="2s")
+        counted = dut.stop()
+        hops = [hop.device.stop() for hop in dut.hops]
+
+    counters = summary["counters"]
+    assert counters["lost"] == 0 < counters["sent"]
+    assert counted.others["in"] == 3 * counters["sent"]
+    ways = sorted(counted.others["flows"].values())
+    assert ways == [*[0] * 3, *[counters["sent"]] * 3]
+    assert [[port.rx for port in hop.ports] for hop in hops] == [[counters["sent"], 0]] * 2
 
 
 def test_shared_objects_of_every_hop_are_seen_from_the_folder_of_the_experiment() -> None:

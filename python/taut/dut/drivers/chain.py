@@ -1,9 +1,9 @@
-"""chain: several taut-forward processes in a row, shared memory between each and the next."""
+"""chain: several taut-forward processes in a row, shared memory or a switch between two."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self, cast
+from typing import Literal, Self, cast
 
 from pydantic import Field, field_validator
 
@@ -12,10 +12,14 @@ from taut.core.version import taut_version
 from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions, RunningHop
 from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
+from taut.dut.hop_ports import joined_by_switch, joined_in_a_row
+from taut.dut.polling_switch import HUGEPAGES as SWITCH_HUGEPAGES
+from taut.dut.polling_switch import RX_QUEUES, missing_polling
+from taut.dut.process_dut import ProcessDut
 from taut.dut.stamping import AUTO, StampEvery, stamp_every, stamps_per_packet
 from taut.host.situation import Waiting
-from taut.records.documents.trial import HOP
-from taut.testbed.link import Link, port_text
+from taut.records.documents.trial import HOP, DutStats
+from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
 _MOST_HOPS = 9
@@ -38,6 +42,12 @@ class ChainOptions(DriverOptions):
         AUTO,
         description="each hop stamps one packet in so many where it comes in and where it leaves,"
         " for the latency budget; 0: none; auto: as many as a budget needs",
+    )
+
+    switch: Literal["ovs_dpdk"] | None = Field(
+        None,
+        description="ovs_dpdk: an Open vSwitch with DPDK stands before, between and after the hops,"
+        " which it reaches by vhost-user; left out: shared memory (memif) from each to the next",
     )
 
     @field_validator("hops")
@@ -66,8 +76,12 @@ class ChainOptions(DriverOptions):
 
     @property
     def n_cores(self) -> int:
-        """One for each hop; with fewer, hops take turns."""
-        return len(self.hops)
+        """One for each hop, and one for the switch; with fewer, they take turns."""
+        return len(self.hops) + (self.switch is not None)
+
+    def peer_rx_queues(self, link: str) -> int:
+        """Two where the switch is its peer."""
+        return super().peer_rx_queues(link) if self.switch is None else RX_QUEUES
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -79,6 +93,8 @@ class ChainOptions(DriverOptions):
         for i, hop in enumerate(self.hops):
             if hop.refuses_link("memif") is not None:
                 return f"{HOP}{i + 1}: wait = {hop.wait!r}: memif has no receive interrupts; poll"
+        if self.switch is not None and link != "memif":
+            return f"switch = {self.switch!r} has no port for link {link}; it takes memif"
         return super().refuses_link(link)
 
     @classmethod
@@ -101,27 +117,35 @@ class ChainDut:
     stamps_file: Path | None = None
     died: str | None = None  # each hop says so of itself
 
-    def __init__(self, hops: Sequence[RunningHop], path: str) -> None:
+    def __init__(self, hops: Sequence[RunningHop], path: str, switch: ProcessDut | None) -> None:
         self.hops = tuple(hops)
         self.path = path
+        self._switch = switch
         self.notes = [f"{hop.name}: {note}" for hop in hops for note in hop.device.notes]
         self.logs = [log for hop in hops for log in hop.device.logs]
+        if switch is not None:
+            self.notes += switch.notes
+            self.logs += switch.logs
         self.pid: int | None = hops[0].device.pid
         self._died: list[RunningHop] | None = None  # of themselves; None: it was not stopped yet
 
     def alive(self) -> bool:
-        """Whether all hops run: without one, no packet comes through."""
-        return all(hop.device.alive() for hop in self.hops)
+        """Whether all hops and the switch run: without one, no packet comes through."""
+        parts = [hop.device for hop in self.hops]
+        return all(part.alive() for part in (*parts, *_there(self._switch)))
 
-    def stop(self) -> None:
-        """Stop the hops, the last one first; each has its own counters."""
+    def stop(self) -> DutStats | None:
+        """Stop the hops, the last one first, each with its own counters; give the switch's."""
         if self._died is None:
             self._died = self._ended()
         for hop in reversed(self.hops):
             hop.device.stop()
+        return None if self._switch is None else self._switch.stop()
 
     def log_tail(self) -> list[str]:
         """Say how the hops ended that did, after their last lines; all hops' lines if none did."""
+        if self._switch is not None and not self._switch.alive():
+            return self._switch.log_tail()
         died = self._ended() if self._died is None else self._died
         return [
             f"{hop.name}: {line}" for hop in died or self.hops for line in hop.device.log_tail()
@@ -141,16 +165,18 @@ class ChainDriver:
     options_type: type[DriverOptions] = ChainOptions
 
     def missing(self, options: DriverOptions) -> str | None:
-        """The program, when it is not built, or what it refuses of a network function."""
-        return next(filter(None, map(missing, _hops(options))), None)
+        """The program, when it is not built, what it refuses of a network function, the switch."""
+        lacks = next(filter(None, map(missing, _hops(options))), None)
+        return lacks or (missing_polling() if _has_switch(options) else None)
 
     def version(self) -> str:
         """Taut's version; the manifest holds the program's hash."""
         return taut_version()
 
     def hugepages(self, options: DriverOptions) -> int:
-        """Each hop is a process with memory of its own."""
-        return sum(map(hugepages_of, _hops(options)))
+        """Each hop is a process with memory of its own, and so is the switch."""
+        of_switch = SWITCH_HUGEPAGES if _has_switch(options) else 0
+        return sum(map(hugepages_of, _hops(options))) + of_switch
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
         """Every hop is a loop over its ports."""
@@ -167,8 +193,15 @@ class ChainDriver:
     ) -> Iterator[ChainDut]:
         """Start the hops, first to last; where cores are too few, hops take turns on them."""
         hops: list[RunningHop] = []
+        n = len(_hops(options))
+        switch = None
         with ExitStack() as stack:
-            pairs = _ports(links, len(_hops(options)), scope, stack)
+            if _has_switch(options):
+                core = cores[n % len(cores)]
+                by_switch = joined_by_switch(links, n, core, log_dir, scope)
+                pairs, switch = stack.enter_context(by_switch)
+            else:
+                pairs = stack.enter_context(joined_in_a_row(links, n, scope))
             for number, (hop, ports) in enumerate(zip(_hops(options), pairs, strict=True)):
                 name, core = f"{HOP}{number + 1}", cores[number % len(cores)]
                 started = forwarding(
@@ -182,8 +215,9 @@ class ChainDriver:
                     prefix=f"hop{number + 1}-",
                 )
                 hops.append(RunningHop(name, core, stack.enter_context(started)))
-            places = ", memif, ".join(f"{hop.name} on core {hop.core}" for hop in hops)
-            dut = ChainDut(hops, f"{PATH_WORDS[links[0].kind]}; {places}")
+            between = ", memif, " if switch is None else ", Open vSwitch by vhost-user, "
+            places = between.join(f"{hop.name} on core {hop.core}" for hop in hops)
+            dut = ChainDut(hops, f"{PATH_WORDS[links[0].kind]}; {places}", switch)
             yield dut
             dut.stop()
 
@@ -192,17 +226,9 @@ def _hops(options: DriverOptions) -> tuple[TautForwardOptions, ...]:
     return cast(ChainOptions, options).hops
 
 
-def _ports(
-    links: Sequence[Link], n: int, scope: RunScope, stack: ExitStack
-) -> list[tuple[str, str]]:
-    """Name the two ports of each of n hops; of two neighbours the earlier one serves."""
-    sockets = [scope.folder / f"hop{i + 1}.sock" for i in range(n - 1)]
-    for socket in sockets:
-        stack.callback(socket.unlink, missing_ok=True)
-    return list(
-        zip(
-            [links[0].device_port, *(port_text("memif", s, role="client") for s in sockets)],
-            [*(port_text("memif", s, role="server") for s in sockets), links[-1].device_port],
-            strict=True,
-        )
-    )
+def _has_switch(options: DriverOptions) -> bool:
+    return cast(ChainOptions, options).switch is not None
+
+
+def _there(switch: ProcessDut | None) -> tuple[ProcessDut, ...]:
+    return () if switch is None else (switch,)
