@@ -10,9 +10,11 @@ from taut.cli import doctor_job as module
 from taut.cli.doctor import doctor
 from taut.cli.main import run_command
 from taut.dut.drivers import DRIVERS
+from taut.experiment import leftovers
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
 from taut.testbed.neighbours import NEIGHBOURS
+from taut.testbed.placements import PLACEMENTS
 from terminal import Terminal
 
 
@@ -28,7 +30,7 @@ def app(tmp_path: Path, kernel: Path, monkeypatch: pytest.MonkeyPatch) -> typer.
     monkeypatch.setenv("TMPDIR", str(kernel))
     places = Places((kernel / "tracing",), kernel / "mounts", kernel / "proc")
     monkeypatch.setattr(module, "find_leftovers", lambda: find_leftovers(places))
-    monkeypatch.setattr(module, "remove_leftovers", lambda: remove_leftovers(places))
+    monkeypatch.setattr(leftovers, "remove_leftovers", lambda: remove_leftovers(places))
     app = typer.Typer()
     app.command()(doctor)
     return app
@@ -87,3 +89,22 @@ def test_without_the_programs_nothing_can_be_measured(
 
     assert result.exit_code == 1
     assert "make build" in result.stdout
+
+
+@pytest.mark.parametrize(("table", "name"), [("devices", "testpmd"), ("placements", "container")])
+def test_one_whose_code_fails_is_a_line_and_stops_no_other(
+    app: typer.Typer, monkeypatch: pytest.MonkeyPatch, table: str, name: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("by\nzero")
+
+    members = {"devices": DRIVERS, "placements": PLACEMENTS}[table]
+    monkeypatch.setattr(type(members[name]), "missing", fails)
+
+    report = json.loads(CliRunner().invoke(app, ["--json"]).stdout)
+
+    rows = {row["name"]: row["missing"] for row in report[table]}
+    assert rows.keys() == members.keys()
+    assert rows[name] == (
+        "what it lacks cannot be told, its code failed: ZeroDivisionError: by zero"
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
+from taut.testbed.leftovers import Places, find_leftovers, probe_name, remove_leftovers
 
 
 @pytest.fixture
@@ -48,6 +48,18 @@ def test_control_groups_of_dead_injectors_are_found_in_both_versions(
     found = [leftover.path for leftover in find_leftovers(places)]
 
     assert found == [tmp_path / "cpu/taut-inject-9", tmp_path / "unified/taut-inject-10"]
+
+
+def test_of_containers_that_only_tried_a_runtime_those_of_dead_ones_are_found(
+    tmp_path: Path, places: Places
+) -> None:
+    alive = probe_name()
+    make(tmp_path, "tracing/instances", "cpu/taut-probe-1-1", f"memory/{alive}")
+    make(tmp_path, "memory/taut-probe-1-1", "unified/taut-probe-x")
+
+    found = [leftover.path for leftover in find_leftovers(places)]
+
+    assert found == [tmp_path / of / "taut-probe-1-1" for of in ("memory", "cpu")]
 
 
 def test_removing_leaves_what_lives_and_names_only_what_is_gone(

@@ -1,6 +1,8 @@
 """What `taut doctor` finds on this machine, removes and prints."""
 
 import json
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 
@@ -12,12 +14,24 @@ from taut.records.documents.host import CapabilityOfMachine, DoctorDocument, Run
 from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph
 from taut.testbed.cleanup import live_runs
-from taut.testbed.leftovers import find_leftovers, remove_leftovers
+from taut.testbed.leftovers import find_leftovers
 from taut.testbed.links import LINKS
 from taut.testbed.neighbours import NEIGHBOURS
 from taut.testbed.placements import PLACEMENTS
 from taut.testbed.scope import default_base
 from taut.testbed.scratch import find_dead
+
+
+class _Summed(Protocol):
+    """A member of a table, as doctor lists it."""
+
+    @property
+    def summary(self) -> str:
+        """One line for the documentation."""
+        ...
+
+
+Member = TypeVar("Member", bound=_Summed)
 
 _COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
 
@@ -25,7 +39,7 @@ _COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
 def report_machine(*, clean: bool, as_json: bool) -> bool:
     """Say what this machine can do; `clean` removes what crashes left. False: a need is unmet."""
     # First, because killed processes free what they hold.
-    removed = [*clean_up(default_base(), Host()), *remove_leftovers()] if clean else []
+    removed = clean_up(default_base(), Host()) if clean else []
     report = examine(removed)
     if as_json:
         print(json.dumps(plain(report), indent=1))
@@ -47,22 +61,29 @@ def examine(removed: list[str]) -> DoctorDocument:
             )
             for capability in capabilities(Host())
         ),
-        links=tuple(Runnable(name, kind.summary, kind.missing()) for name, kind in LINKS.items()),
-        devices=tuple(
-            Runnable(name, driver.summary, driver.missing(driver.options_type.example()))
-            for name, driver in DRIVERS.items()
-        ),
-        neighbours=tuple(
-            Runnable(name, kind.summary, kind.missing()) for name, kind in NEIGHBOURS.items()
-        ),
-        placements=tuple(
-            Runnable(name, kind.summary, kind.missing(kind.options_type()))
-            for name, kind in PLACEMENTS.items()
-        ),
+        links=_runnable(LINKS, lambda kind: kind.missing()),
+        devices=_runnable(DRIVERS, lambda driver: driver.missing(driver.options_type.example())),
+        neighbours=_runnable(NEIGHBOURS, lambda kind: kind.missing()),
+        placements=_runnable(PLACEMENTS, lambda kind: kind.missing(kind.options_type())),
         runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
         left_behind=(*(str(leftover) for leftover in find_leftovers()), *find_dead()),
         removed=tuple(removed),
     )
+
+
+def _runnable(
+    table: Mapping[str, Member], ask: Callable[[Member], str | None]
+) -> tuple[Runnable, ...]:
+    """Ask each member of a table what it lacks; one that fails over that stops no other."""
+
+    def lacks(member: Member) -> str | None:
+        try:
+            return ask(member)
+        except Exception as error:  # noqa: BLE001 - code of others may raise anything
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            return f"what it lacks cannot be told, its code failed: {what}"
+
+    return tuple(Runnable(name, of.summary, lacks(of)) for name, of in table.items())
 
 
 def _print(report: DoctorDocument) -> None:

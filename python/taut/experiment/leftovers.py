@@ -1,4 +1,4 @@
-"""What killed tauts left of their own: the host's settings, then a run's folder, then scratch.
+"""What killed tauts left: the host's settings, then a run's folder, what no folder names, scratch.
 
 In this order: a state of the host may have raised the number of huge pages that the run's grant
 is counted in, and a program that still runs in a cpuset would keep it.
@@ -11,6 +11,7 @@ from taut.host.host import Host
 from taut.host.state import holders, take_back
 from taut.host.writer import Writer
 from taut.testbed import cleanup
+from taut.testbed.leftovers import remove_leftovers
 from taut.testbed.owner import owner_of, pid_namespace, process_start_time
 from taut.testbed.scratch import sweep
 
@@ -22,11 +23,11 @@ def holder_of(run_id: str) -> str:
 
 
 def clean(base: Path, host: Host) -> list[str]:
-    """Undo every run below `base` whose owner is dead, and sweep scratch; say what was undone.
+    """Undo every run below `base` whose owner is dead, and all else of dead ones; say what.
 
     TautError: a setting of the host was changed by somebody else since.
     """
-    return [*_put_host_back(host), *cleanup.clean(base), *sweep()]
+    return [*_put_host_back(host), *cleanup.clean(base), *remove_leftovers(), *sweep()]
 
 
 def _put_host_back(host: Host) -> list[str]:

@@ -2,7 +2,8 @@
 
 taut-trace makes trace instances and taut-inject a control group; both carry the number of the
 process that made them. Each program removes its own, and when it starts those of dead ones; this
-module is for machines where it does not start again.
+module is for machines where it does not start again. The container by which taut asks a runtime
+whether it works has control groups before there is a run (oci_runtime.py).
 """
 
 import os
@@ -13,10 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from taut.testbed.control_groups import find_groups
+from taut.testbed.owner import process_start_time
+
 _TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 # The same names as in dataplane/trace/tracefs.c and dataplane/inject/cpu_group.c.
 _INSTANCE = re.compile(r"taut-(\d+)(?:-all)?")
 _GROUP = re.compile(r"taut-inject-(\d+)")
+_PROBE = re.compile(r"taut-probe-(\d+)-(\d+)")
 # An instance may exist without tracefs being mounted: look in a mount namespace of our own.
 _MOUNTED = 'mount -t tracefs -o nosuid,nodev,noexec tracefs "$0" && exec "$@"'
 
@@ -28,6 +33,12 @@ class Places:
     tracefs: Sequence[Path] = _TRACEFS
     mounts: Path = Path("/proc/mounts")
     processes: Path = Path("/proc")
+
+
+def probe_name() -> str:
+    """Name the container by which this process asks a runtime whether it works."""
+    pid = os.getpid()
+    return f"taut-probe-{pid}-{process_start_time(pid)}"
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,7 @@ class Leftover:
 
 def find_leftovers(places: Places = Places()) -> list[Leftover]:
     """Trace instances and control groups of dead programs."""
-    return [*_instances(places), *_groups(places)]
+    return [*_instances(places), *_groups(places), *_probes(places)]
 
 
 def remove_leftovers(places: Places = Places()) -> list[str]:
@@ -91,6 +102,13 @@ def _groups(places: Places) -> Iterator[Leftover]:
             match = _GROUP.fullmatch(path.name)
             if match and not _is_program(places, match[1], "taut-inject"):
                 yield Leftover("control group", path)
+
+
+def _probes(places: Places) -> Iterator[Leftover]:
+    for path in find_groups("taut-probe-*", places.mounts):
+        match = _PROBE.fullmatch(path.name)
+        if match and process_start_time(int(match[1])) != int(match[2]):
+            yield Leftover("control group", path)
 
 
 def _cpu_hierarchies(mounts: Path) -> Iterator[Path]:

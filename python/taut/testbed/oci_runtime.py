@@ -18,6 +18,7 @@ from pathlib import Path
 
 from taut.core.errors import TrialError
 from taut.testbed.control_groups import remove_groups
+from taut.testbed.leftovers import probe_name
 from taut.testbed.oci_bundle import Bundle, write_bundle
 from taut.testbed.process import pass_nice_on, popen
 from taut.testbed.program import Child, Program
@@ -50,7 +51,7 @@ def version_of(runtime: str) -> str:
 @cache
 def cannot_run(runtime: str) -> str | None:
     """Say why no container can be made here, which only one that is made tells; None: it can."""
-    name = f"taut-probe-{os.getpid()}"
+    name = probe_name()
     bundle = Bundle(
         argv=["/usr/bin/true"],
         environment={"PATH": PATH},
