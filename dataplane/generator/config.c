@@ -152,6 +152,13 @@ const struct option_spec generator_options[] = {
 		.offset = AT(record_most),
 		.default_text = "0",
 		.help = "records and gaps that are written, each; more are counted only; 0: all"},
+	{.name = "record-within",
+		.type = OPTION_DURATION,
+		.offset = AT(record_within_ns),
+		.default_text = "0s",
+		.max = max_duration_ns,
+		.help = "records are in the file after so long, however few, for who follows it; "
+			"0s: when the ring is half full"},
 	{.name = "publish",
 		.type = OPTION_FLAG,
 		.offset = AT(publish),

@@ -30,6 +30,7 @@ struct options {
 	uint32_t record_void; // enum record_void
 	uint64_t ring_mib, tail_one_in;
 	uint64_t record_most; // 0: no limit
+	uint64_t record_within_ns; // 0: as long as the ring has room
 	bool publish;
 	bool json;
 	uint64_t gap_threshold_ns, deadline_ns, link_timeout_ns, run_id;

@@ -19,8 +19,7 @@ enum {
 	START_DELAY_NS = 1000000, // from setting the epoch to time 0
 	MAX_BEHIND_NS = 1000000000, // how long the end of a run waits for a sender that is behind
 	NEAR_FLOOR_NS = 60,
-	// Few records: whoever follows them (taut-trace) is not to wait until they fill a ring.
-	BOUNDED_WITHIN_MS = 2000,
+	NS_PER_MS = 1000000,
 	SPARE_MBUFS = 2048, // built ahead, received, in the pool's cache
 };
 
@@ -135,7 +134,7 @@ static int open_writer(struct generator *g, struct error *error)
 		.header = file_header(g),
 		.ring_bytes = options->ring_mib << 20,
 		.most = options->record_most,
-		.within_ms = options->record_most != 0 ? BOUNDED_WITHIN_MS : 0,
+		.within_ms = (uint32_t)((options->record_within_ns + NS_PER_MS - 1) / NS_PER_MS),
 		.expected_per_second =
 			options->record == RECORD_MODE_ALL
 				? traffic_rate_pps(&g->config->rate) * g->n_directions

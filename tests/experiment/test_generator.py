@@ -15,10 +15,13 @@ from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
 
-def asked_for(place: Path, transmit: str = "eager", rate: str = "10kpps") -> Asked:
+def asked_for(
+    place: Path, transmit: str = "eager", rate: str = "10kpps", trace: str = "auto"
+) -> Asked:
     plan = make_plan(
         parse_spec(
-            'name = "g"\nduration = "1s"\nfloor = false\n[[device]]\ndriver = "taut_forward"\n'
+            f'name = "g"\nduration = "1s"\nfloor = false\ntrace = "{trace}"\n'
+            '[[device]]\ndriver = "taut_forward"\n'
             f'options = {{ transmit = "{transmit}" }}\n[[traffic]]\nrates = ["{rate}"]\n'
         )
     )
@@ -39,6 +42,11 @@ def test_the_generator_watches_the_device_where_there_is_one(tmp_path: Path):
     asked = asked_for(tmp_path)
 
     assert (asked["device-core"], asked["device-pid"]) == ("1", "0")
+
+
+def test_records_come_soon_for_a_trace_that_follows_them_alone(tmp_path: Path):
+    assert asked_for(tmp_path, trace="tail")["record-within"] == "2000000000ns"
+    assert "record-within" not in asked_for(tmp_path, trace="continuous")
 
 
 def test_numbers_are_handed_over_as_the_report_gives_them_back(tmp_path: Path):

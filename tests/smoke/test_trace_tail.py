@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -162,6 +163,29 @@ def test_around_late_packets_all_is_kept_that_a_whole_trace_has(
         found = is_kind(before, cpu_kind) & (before["cpu"] == CORE)
         assert int(of.sum()) == pytest.approx(int(found.sum()), abs=len(holes) + 2)
     assert told["most_bytes"] <= told["memory_bytes"]
+
+
+def test_few_records_are_seen_before_events_fill_the_memory(tmp_path: Path):
+    # Of 10 kpkt/s the slowest hundredth: a second of them is a page of the ring.
+    follow = ["--mode", "tail", "--follow", str(tmp_path / "packets.bin"), "--memory", "4MB"]
+    waking = [sys.executable, "-c", "import time\nwhile True: time.sleep(1e-4)"]
+    waker = subprocess.Popen(["taskset", "--cpu-list", str(CORE), *waking])
+    try:
+        with tracing(tmp_path, *follow, "--buffer", "16MB") as process:
+            generator_run.run(
+                tmp_path, *generator_run.LOOP, "--rate", "10kpps", "--duration", "8s",
+                "--record", "tail", "--record-within", "200ms", "--core", str(CORE),
+                "--", "--no-huge",
+            )  # fmt: skip
+            document, _ = ended(process, tmp_path)
+    finally:
+        waker.kill()
+        waker.wait()
+
+    told = document["tail"]
+    assert document["lost"] == []
+    # All that there was is more than the memory holds: some had its verdict meanwhile.
+    assert (told["kept"] + told["skipped"]) * EVENT.itemsize > 1.5 * told["memory_bytes"]
 
 
 @pytest.mark.parametrize(

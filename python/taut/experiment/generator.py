@@ -16,6 +16,8 @@ from taut.testbed.process import Child
 
 PROGRAM = "taut-generate"
 HUGEPAGES = 64
+FOLLOWED_WITHIN_NS = 2_000_000_000
+"""A trace that follows records keeps all events in memory until these are in the file."""
 
 _NO_ROOM_BYTES = 1 << 20
 
@@ -54,6 +56,8 @@ def asked_of(
         "both": traffic.both,
         "publish": True,
     }
+    if trial.trace == "tail":
+        asked["record-within"] = f"{FOLLOWED_WITHIN_NS}ns"
     if trial.bounded is not None:
         asked["record-one-in"] = str(trial.bounded.one_in)
         asked["record-void"] = "slow"
