@@ -1,4 +1,4 @@
-"""Issue 15, acceptance 7: published experiments, quick, from their command to their page."""
+"""Published experiments (acceptance 7 of issue 15, 6 of 16), quick, from command to page."""
 
 import json
 import subprocess
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from acceptance_run import TAUT
+from taut.dut.drivers import DRIVERS
+from taut.dut.drivers.suricata import SuricataOptions
 from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
@@ -39,6 +41,32 @@ def reproduced(folder: Path, name: str, *more: str) -> list[dict[str, Any]]:
     page = (folder / "run/report.html").read_text(encoding="utf-8")
     assert all(table["title"] in page for table in tables)
     return tables
+
+
+def test_6_hipnet21_live_has_each_function_in_both_states(tmp_path: Path) -> None:
+    # nfvi18 has guests and floors; here is neither.
+    has_ips = DRIVERS["suricata"].missing(SuricataOptions()) is None
+    inspecting = ["suricata_forward", "suricata_filter"] if has_ips else []
+    fewer = [
+        "floor=false",
+        f"traffic.constant.devices={','.join(['forwarder', *inspecting])}",
+        "traffic.constant.rates=10kpps",
+        "traffic.overload.devices=bridge",
+        "traffic.overload.rates=10kpps",
+    ]
+    if VmPlacement().missing(VmOptions()) is None:
+        fewer.append("traffic.in_guests.devices=forwarder")
+    options = [word for setting in fewer for word in ("--set", setting)]
+
+    tables = reproduced(tmp_path, "hipnet21", "--live", *options)
+
+    by_title = {table["title"].partition(": ")[2]: table["rows"] for table in tables}
+    wanted = {"L2 forwarder": 2} | ({"IPS forwarding": 1, "IPS filtering": 1} if has_ips else {})
+    for title, n_devices in wanted.items():
+        at_10 = [r for r in by_title[title] if r[1] == "10 kpkt/s" and "paper" not in r[0]]
+        assert [row[2] for row in at_10] == ["as found", "trimmed"] * n_devices
+        assert all(row[3] for row in at_10)
+    assert set(judged(tables).values()) <= {"yes", "no", "not run"}
 
 
 def judged(tables: list[dict[str, Any]]) -> dict[str, str]:

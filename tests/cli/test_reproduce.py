@@ -106,6 +106,7 @@ def test_json_is_one_document(tmp_path, capsys):
         (["debs20", "--captures", "."], "debs20 has published none"),
         (["hipnet21", "--captures", ".", "--quick"], "nothing is sent"),
         (["hipnet21", "--captures", ".", "--soak", "2h"], "nothing is sent"),
+        (["hipnet21", "--captures", ".", "--live"], "nothing is sent"),
         (["hipnet21", "--captures", "nowhere"], "nowhere: no such folder"),
     ],
 )

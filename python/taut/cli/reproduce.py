@@ -26,6 +26,7 @@ EXAMPLES = (
     "taut reproduce nfvi5g --quick --dry-run",
     "taut reproduce nfvi18 --quick --dry-run",
     "taut reproduce nfvi5g --soak 2h --dry-run",
+    "taut reproduce hipnet21 --live --quick --dry-run",
     "taut reproduce hipnet21 --captures captures",
 )
 
@@ -37,8 +38,12 @@ _CapturesOption = Annotated[
         "NAME-RATE-pre and NAME-RATE-post, RATE like 10kpps (pcap, pcapng; .gz, .zst).",
     ),
 ]
+_LiveOption = Annotated[
+    bool,
+    typer.Option("--live", help="Measure on this machine: what is done without --captures, too."),
+]
 _QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Under five minutes, once each: shows, proves nothing.")
+    bool, typer.Option("--quick", help="Under ten minutes, once each: shows, proves nothing.")
 ]
 _SoakOption = Annotated[
     str | None,
@@ -53,6 +58,7 @@ _SoakOption = Annotated[
 def reproduce(
     name: Annotated[str, typer.Argument(help="The experiment: debs20, hipnet21, nfvi18, nfvi5g.")],
     captures: _CapturesOption = None,
+    live: _LiveOption = False,
     quick: _QuickOption = False,
     soak: _SoakOption = None,
     out: Annotated[Path | None, run_directory_option("runs/NAME-TIME")] = None,
@@ -79,7 +85,7 @@ def reproduce(
     publish = job.publishing(experiment)
     asked = with_trace(overrides, trace, no_trace)
     if captures is not None:
-        if quick or soak is not None or resume or dry_run or asked:
+        if live or quick or soak is not None or resume or dry_run or asked:
             raise InputError("--captures: nothing is sent, so it takes --out and --json alone")
         run = job.match_captures(experiment, captures, out or default_out(name))
         finish(run, as_json=as_json, details=details, publish=publish, images=images)
