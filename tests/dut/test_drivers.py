@@ -14,8 +14,6 @@ from taut.testing import devices
 pytestmark = pytest.mark.alone
 COMMAND = {"argv": ["sh", "-c", "echo ready for {port0} and {port1}; exec sleep 1000"]}
 OPTIONS: dict[str, dict[str, Any]] = {"command": {**COMMAND, "ready": "^ready"}}
-# It waits 9 s for links that come up with a generator alone; its start over veth does not.
-SLOW = ("l2fwd", "memif")
 # What comes out of a router is another frame, and of a frame that is not IP nothing does.
 CHANGE_FRAMES = {"linux_router", "linux_firewall"}
 # On the host itself: of a link for guests alone it has one end.
@@ -35,10 +33,7 @@ def _ready_or_skip(driver: DutDriver, link: str) -> DriverOptions:
     return options
 
 
-@pytest.mark.parametrize(
-    ("name", "link"),
-    [pytest.param(*case, marks=[pytest.mark.long] if case == SLOW else []) for case in CASES],
-)
+@pytest.mark.parametrize(("name", "link"), CASES)
 def test_a_driver_starts_lives_stops_and_leaves_nothing(
     name: str, link: str, tmp_path: Path
 ) -> None:

@@ -74,8 +74,8 @@ class L2fwdDriver:
             netns=links[0].device_netns,
             log=log_dir / "l2fwd.log",
         ) as process:
-            # Over memif this takes 9 s: it first waits that long for links, which come up only
-            # with the generator, and the generator must not send before the loop runs.
+            # The generator must not send before the loop runs. Over memif a l2fwd of one's own
+            # takes 9 s: it first waits that long for links, which come up with the generator.
             process.wait_ready(r"L2FWD: entering main loop")
             dut = ProcessDut(
                 process,
