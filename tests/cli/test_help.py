@@ -73,8 +73,8 @@ READS = (
 )
 # Run elsewhere, for they take long: the file, and how. Here they are parsed.
 ELSEWHERE = {
-    "taut quick": "tests/smoke/test_quick.py: with --wait",
-    "taut quick --out runs/quick --json": "tests/smoke/test_quick.py: the other one has the trials",
+    "taut quick": "tests/docs/test_tutorials.py: the first one, with --out",
+    "taut quick --out runs/quick --json": "tests/docs/test_tutorials.py: likewise, without --json",
     "taut explain --self-test --cores 1": "tests/smoke/test_self_test.py: of some causes and paths",
     "taut trim examples/first-look.toml --budget 5m": "tests/acceptance/test_trim.py: another one",
     "taut watch runs/soak": "tests/smoke/test_soak.py: one look, and of a run that has ended",

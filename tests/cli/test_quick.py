@@ -1,4 +1,4 @@
-"""What `taut quick` says of a run; the run itself is tests/smoke/test_quick.py."""
+"""What `taut quick` says of a run; the run itself is tests/docs/test_tutorials.py."""
 
 import io
 import re
