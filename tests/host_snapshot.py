@@ -3,14 +3,15 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from taut.core.cpus import CpuSet
 
+INTERRUPTS = ("/proc/irq",)
 TREES = (
     "/proc/sys",
-    "/proc/irq",
+    *INTERRUPTS,
     "/sys/kernel/mm",
     "/sys/devices/system/clocksource",
     "/sys/devices/system/cpu",
@@ -58,10 +59,10 @@ _ITSELF = re.compile("|".join(CHANGE_BY_THEMSELVES))
 _OF_A_LINK = re.compile(r"/(?:proc/sys/net/[^/]+/(?:conf|neigh)|sys/class/net)/([^/]+)/.*")
 
 
-def snapshot() -> dict[str, bytes]:
-    """Give every readable file of the trees that does not change by itself."""
+def snapshot(trees: Sequence[str] = TREES) -> dict[str, bytes]:
+    """Give every readable file of these trees, and some, that does not change by itself."""
     found = {}
-    for path in _paths():
+    for path in _paths(trees):
         if _ITSELF.fullmatch(path):
             continue
         try:
@@ -94,8 +95,8 @@ def link(path: str) -> str | None:
     return found[1] if found else None
 
 
-def _paths() -> Iterator[str]:
-    for tree in TREES:
+def _paths(trees: Sequence[str]) -> Iterator[str]:
+    for tree in trees:
         for folder, _, names in os.walk(tree):
             yield from (f"{folder}/{name}" for name in names)
     yield from FILES
