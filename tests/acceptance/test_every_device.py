@@ -9,7 +9,7 @@ from acceptance_run import Run, Trial, run_taut
 from taut.explain import Explanation, Options, explain_trial
 from taut.records.documents.trial import WHOLE
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.root, pytest.mark.long]
+pytestmark = [pytest.mark.acceptance, pytest.mark.root, pytest.mark.long, pytest.mark.timing]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 EDGE_NS = 20_000

@@ -138,6 +138,7 @@ STOPS = HEAD.replace('"3s"', '"4s"') + EAGER + "{options}\n" + '[[traffic]]\nrat
 N_STOPS = 14
 
 
+@pytest.mark.timing
 @pytest.mark.long
 def test_4_a_stop_of_the_device_is_one_episode_stopped_and_queued_behind(tmp_path: Path):
     spec = STOPS.format(options="")
@@ -183,6 +184,7 @@ def _not_one_episode(
     return ""
 
 
+@pytest.mark.timing
 @pytest.mark.long
 def test_4_a_stop_of_the_generator_is_the_measurer_and_void(tmp_path: Path):
     # Two packets are always on their way: they are those that come back late.
@@ -215,6 +217,7 @@ def _not_the_measurer(found: Explanation, trial: Trial, start: int, end: int) ->
 # 5. Waiting in batches and queues is told as such.
 
 
+@pytest.mark.timing
 @pytest.mark.long
 def test_5_waiting_for_a_batch_is_batching_and_no_noise(traced: Run):
     eager = explain_trial(under(traced, "sparse", "eager").path, Options(over="10us"))
@@ -234,6 +237,7 @@ def test_5_waiting_for_a_batch_is_batching_and_no_noise(traced: Run):
     assert last - first > 40_000
 
 
+@pytest.mark.timing
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("device", "load", "over", "reason"),

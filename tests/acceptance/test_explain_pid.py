@@ -11,7 +11,7 @@ from acceptance_run import TAUT, explained
 from foreign_program import HOG, polling_testpmd, running
 from waiting import least_ran, name_of, wait_for, watched
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.root]
+pytestmark = [pytest.mark.acceptance, pytest.mark.root, pytest.mark.timing]
 
 CORE = max(os.sched_getaffinity(0))
 FIFO = "import os\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))\n"

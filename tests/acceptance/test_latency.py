@@ -47,6 +47,7 @@ def under_every_load(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return passed(run_taut(tmp_path_factory.mktemp("loads"), HEAD + FORWARDERS + loads))
 
 
+@pytest.mark.timing
 def test_2_waiting_for_a_batch_costs_ten_times_the_median(under_every_load: Run):
     run = under_every_load
     eager, buffered = (
@@ -93,6 +94,7 @@ def with_delays(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return passed(run_taut(tmp_path_factory.mktemp("delays"), spec))
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("set_us", [10, 50, 200])
 def test_3_a_known_delay_is_measured_within_its_error_bar(with_delays: Run, set_us: int):
     without = fair_packets(with_delays, "delay0")

@@ -9,7 +9,7 @@ from acceptance_run import VOID
 from stops import calm_stop, with_stops
 
 # Generator and device go before all other programs while they are stopped: that takes root.
-pytestmark = [pytest.mark.acceptance, pytest.mark.root]
+pytestmark = [pytest.mark.acceptance, pytest.mark.root, pytest.mark.timing]
 
 SPEC = """
 name = "stalls"

@@ -17,6 +17,8 @@ from stages import STAGES, comes_first, company_of, may_hold, stage_of
         (("acceptance", "timeout"), "alone"),
         (("guest",), "alone"),
         (("alone",), "alone"),
+        (("timing",), "alone"),
+        (("smoke", "beside", "timing"), "alone"),
         (("smoke", "root", "long"), "long"),
         (("alone", "long"), "long"),
         (("long",), "beside"),
@@ -29,7 +31,7 @@ def test_what_touches_the_machine_runs_alone(marks: tuple[str, ...], stage: str)
 
 
 def test_whatever_its_marks_a_test_is_in_a_stage() -> None:
-    names = ("smoke", "root", "acceptance", "guest", "alone", "beside", "long", "timeout")
+    names = ("smoke", "root", "acceptance", "guest", "alone", "beside", "timing", "long", "timeout")
     for n in range(len(names) + 1):
         assert {stage_of(marks) for marks in combinations(names, n)} <= set(STAGES)
 

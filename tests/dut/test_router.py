@@ -32,6 +32,7 @@ from taut.testbed.scope import RunScope
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.beside,
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
 ]
 BITS = {4: 32, 6: 128}

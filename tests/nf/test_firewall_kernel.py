@@ -23,7 +23,7 @@ from forwarding import start, stop
 from taut.testbed import netlink
 from taut.testbed.scope import RunScope
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.beside]
 
 N_PACKETS = 300
 LONG = (pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 25))

@@ -110,6 +110,7 @@ def hop_of(run: int, number: int) -> int:
     raise AssertionError(f"no hop {number}")
 
 
+@pytest.mark.timing
 @pytest.mark.long
 def test_explain_names_the_hop_that_was_stopped(tmp_path: Path) -> None:
     stops = []
@@ -193,6 +194,7 @@ def test_single_forwarder_has_a_budget_when_it_is_asked_to_stamp(tmp_path: Path)
     assert not run.trial("as_usual").path.joinpath("stamps.parquet").exists()
 
 
+@pytest.mark.timing
 @pytest.mark.long
 def test_budget_holds_a_stopped_hop_to_account(tmp_path: Path) -> None:
     # So few packets that the ring before a hop holds all of a stop.
@@ -212,6 +214,7 @@ def test_budget_holds_a_stopped_hop_to_account(tmp_path: Path) -> None:
     assert held["waiting for hop 2"] + held["hop 2"] > 0.8 * latency_ns, held
 
 
+@pytest.mark.timing
 @pytest.mark.long
 def test_explain_names_the_hop_whose_core_a_fifo_thread_took(tmp_path: Path) -> None:
     spec = SPEC.format(both="false").replace("100kpps", "5kpps")

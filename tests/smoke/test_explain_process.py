@@ -30,6 +30,7 @@ def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*TAUT, "explain", *arguments], capture_output=True, text=True)
 
 
+@pytest.mark.timing
 def test_a_hog_on_its_core_is_found_by_name() -> None:
     # It works a millisecond in ten under a name of its own (prctl PR_SET_NAME).
     hog = (

@@ -18,7 +18,7 @@ from taut.core.binaries import find_binary
 from taut.records import layout
 from waiting import wait_for, wait_until_ran
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -204,6 +204,7 @@ def test_missing_interface_is_named(run_dir: Path) -> None:
     assert_one_line(run("--port", "xdp:nope0"), "port xdp:nope0: no interface nope0")
 
 
+@pytest.mark.alone
 @pytest.mark.root
 def test_interface_that_another_packet_socket_reads_is_in_use(run_dir: Path) -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as other:
@@ -211,6 +212,7 @@ def test_interface_that_another_packet_socket_reads_is_in_use(run_dir: Path) -> 
         assert_one_line(run("--port", "veth:lo"), "port veth:lo: in use", "shared=on")
 
 
+@pytest.mark.alone
 @pytest.mark.root
 def test_without_root_memif_and_ring_work_and_veth_says_what_it_needs(tmp_path: Path) -> None:
     nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]

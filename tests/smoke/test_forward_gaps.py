@@ -13,7 +13,7 @@ from taut.records import layout
 from taut.records.raw_file import RawFile, open_raw
 from waiting import wait_for
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 
 # Every iteration is then a gap: millions a second.
 ALL_GAPS = ("--port", "ring:a", "--gap-threshold", "1ns")

@@ -113,6 +113,7 @@ def check_truth(document: dict, out: Path, cause: str) -> None:
     assert felt(injections, gaps) == document["felt"]
 
 
+@pytest.mark.timing
 @two_cores
 @pytest.mark.parametrize(
     "cause", [*FROM_AFAR, *(pytest.param(name, marks=root) for name in AS_ROOT)]
@@ -134,6 +135,7 @@ def test_the_poller_feels_what_was_sent(tmp_path: Path, cause: str):
         assert row(*ROWS[cause]) - before >= 0.9 * document["sent"]
 
 
+@pytest.mark.timing
 def test_a_hog_takes_the_core_for_as_long_as_it_says(tmp_path: Path):
     document = inject("preemption:length=300us", tmp_path, "50/s", "1s")
 
@@ -147,6 +149,7 @@ def test_a_hog_takes_the_core_for_as_long_as_it_says(tmp_path: Path):
     assert contained(injections, gaps) >= 0.95
 
 
+@pytest.mark.timing
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @two_cores

@@ -17,7 +17,7 @@ from taut.records.layout import GAP_THREADS, RecordKind
 from taut.records.raw_file import open_raw
 from waiting import ran_by_thread, wait_for, wait_until_ran
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 CORES = sorted(os.sched_getaffinity(0))
 
 
@@ -85,6 +85,7 @@ def test_files_and_document_tell_the_same(tmp_path: Path):
         assert (values * counts).sum() == pytest.approx(row["duration_ns"], rel=0.1)
 
 
+@pytest.mark.timing
 def test_a_stopped_process_is_a_gap_of_that_length_at_that_time(tmp_path: Path):
     process = start("--out", str(tmp_path))
     stop_for(process.pid, 100_000_000)
@@ -109,6 +110,7 @@ def test_a_signal_ends_it_early_with_what_was_measured(tmp_path: Path, number, e
         assert len(gaps_of(tmp_path, row["core"])) == row["gaps"]["n"]
 
 
+@pytest.mark.alone
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_real_time_poller_on_every_core_still_hears_ctrl_c():

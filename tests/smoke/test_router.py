@@ -7,7 +7,7 @@ import pytest
 
 from forwarding import READY, run
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 
 NEIGHBOURS = "192.0.2.1 dev 1 lladdr 02:00:00:00:00:01\n"
 

@@ -43,6 +43,7 @@ def self_test(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, timeout=500)
 
 
+@pytest.mark.timing
 @two_cores
 def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
     names = ("tlb-shootdown", "page-fault")
@@ -70,6 +71,7 @@ def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
     assert "tlb-shootdown" not in document["not_proved"]
 
 
+@pytest.mark.timing
 @pytest.mark.long
 @two_cores
 def test_a_generator_that_is_stopped_is_the_measurer(nothing_left: None) -> None:
@@ -84,6 +86,7 @@ def test_a_generator_that_is_stopped_is_the_measurer(nothing_left: None) -> None
     assert row["recall"] >= LEAST_FOUND, row
 
 
+@pytest.mark.timing
 @pytest.mark.long
 @two_cores
 def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None) -> None:

@@ -180,6 +180,7 @@ def preempt(core: int, times: int) -> tuple[int, list[tuple[int, int]]]:
     return tids[0], sleeps
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("clock", ["x86-tsc", "mono_raw"])
 def test_every_preemption_is_there_at_its_time_with_names(tmp_path: Path, clock: str):
     core = CORES[-1]

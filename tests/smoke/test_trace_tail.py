@@ -111,6 +111,7 @@ def send_with_stops(out: Path, tx: str, rx: str, device: int) -> None:
     assert generator.returncode == 130, said
 
 
+@pytest.mark.timing
 def test_around_late_packets_all_is_kept_that_a_whole_trace_has(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ):

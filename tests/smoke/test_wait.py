@@ -11,7 +11,7 @@ import pytest
 from forwarding import generate, run, start, stop
 from taut.records import layout
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 
 WAYS = ["poll", "interrupt", "adaptive", "adaptive:50us"]
 NAP_S = 0.1
@@ -51,6 +51,7 @@ def test_every_packet_comes_through_or_is_counted(run_dir: Path, tmp_path: Path,
     assert not list(run_dir.iterdir())
 
 
+@pytest.mark.timing
 def test_one_that_sleeps_takes_less_cpu_and_its_sleep_is_no_gap(
     run_dir: Path, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_one_that_sleeps_takes_less_cpu_and_its_sleep_is_no_gap(
     assert asleep_ns + sleeps["gaps"]["total_ns"] <= sleeps["duration_ns"]
 
 
+@pytest.mark.timing
 def test_packets_of_a_second_generator_wake_it_as_well(run_dir: Path, tmp_path: Path) -> None:
     process = start("--port", "vhost:a", "--port", "vhost:b", "--wait", "interrupt")
     medians = []
@@ -98,7 +100,9 @@ def test_what_waits_for_its_time_is_not_slept_over(run_dir: Path, tmp_path: Path
 def test_a_duration_ends_it_though_nobody_ever_came(run_dir: Path) -> None:
     done = run("--port", "vhost:a", "--wait", "interrupt", "--duration", "100ms")
 
-    assert (done.returncode, done.stderr) == (0, "")
+    # Others may have the huge pages: then it says that it has none.
+    said = [line for line in done.stderr.splitlines() if ": memory: " not in line]
+    assert (done.returncode, said) == (0, [])
     assert not list(run_dir.iterdir())
 
 

@@ -24,6 +24,7 @@ KIND = ContainerPlacement()
 CANNOT = KIND.missing(ContainerOptions())
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.beside,
     pytest.mark.skipif(os.geteuid() != 0, reason="control groups need root"),
     pytest.mark.skipif(CANNOT is not None, reason=str(CANNOT)),
 ]
