@@ -128,7 +128,7 @@ def _times_as_much(block: Integers, level: Integers, n: Integers, n_at_least: In
 def _support(levels: _Levels, value: int, share_above: float) -> Support:
     own = max(0, int(np.searchsorted(levels.values, value, side="right")) - 1)
     n = int(levels.n_at_least[0])
-    worth = np.minimum(1, _paid_for_estimating(levels.n_blocks) / np.maximum(levels.times, 1e-9))
+    worth = np.minimum(1, paid_for_estimating(levels.n_blocks) / np.maximum(levels.times, 1e-9))
     n_eff = max(1, int(n * worth[own]))
     n_blocks_above = int(levels.blocks_at_least[own])
     return Support(
@@ -187,7 +187,7 @@ def _at_least(x: Reals, n: Reals, share: float) -> Reals:
     return found
 
 
-def _paid_for_estimating(n_blocks: int) -> float:
+def paid_for_estimating(n_blocks: int) -> float:
     """Give the second factor of n_eff: the normal quantile over Student's, squared."""
     from scipy.special import ndtri, stdtrit
 

@@ -8,9 +8,8 @@ be seen: packets are then taken to be worth a hundredth, more than the worst tha
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.stats import t as student
 
-from taut.analysis.effective import LEAST_ABOVE
+from taut.analysis.effective import LEAST_ABOVE, paid_for_estimating
 from taut.analysis.load import share_words
 from taut.analysis.proof import Verdict, packets_needed, shown
 from taut.core.requirement import Requirement
@@ -69,7 +68,6 @@ def times_as_many(failed: np.ndarray, of: np.ndarray) -> float:
     share = failed.sum() / of.sum()
     expected = share * of
     varies = np.sum((failed - expected) ** 2 / np.maximum(expected * (1 - share), 1e-9))
-    paid = (float(student.ppf(0.975, len(of) - 1)) / 1.96) ** 2
     # In few rows: nobody can tell how often such rows come.
     least = 1.0 if n_with_one >= LEAST_ABOVE else _CLUMPED
-    return max(least, float(varies) / (len(of) - 1)) * paid
+    return max(least, float(varies) / (len(of) - 1)) / paid_for_estimating(len(of))
