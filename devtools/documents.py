@@ -3,13 +3,12 @@
     devtools/documents.py html|man [--out FOLDER] [--gallery FOLDER]
 
 The pages of docs/ are copied, so that what is outside of it can stand beside them: how to take
-part, the changelog, a page for each command (of its options and examples), and the gallery: each
+part, the changelog, the manual (a page for each command and program), and the gallery: each
 example, with its report where FOLDER has a run of its name (`make gallery` makes them). A warning
 of Sphinx fails; a link that leads nowhere is one.
 """
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -18,10 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
-
-from taut.cli.help import Context
-from taut.cli.main import TAUT
+from manual import write_manual
 
 ROOT = Path(__file__).parents[1]
 BESIDE = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
@@ -40,7 +36,7 @@ def main() -> int:
         shutil.copyfile(ROOT / original, source / name)
     for page in source.rglob("*.md"):
         page.write_text(with_links(page.read_text(), page.relative_to(source)))
-    write_commands(source / "commands")
+    write_manual(source / "commands")
     write_decisions(source / "adr")
     (source / "gallery.md").write_text("\n".join(gallery(asked.gallery)) + "\n")
     sphinx = (sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet")
@@ -81,65 +77,6 @@ def with_links(text: str, page: Path) -> str:
         return f"{words}({os.path.relpath(place, page.parent)}{anchor})"
 
     return LINK.sub(led, text)
-
-
-def write_commands(folder: Path) -> None:
-    """Write a page for each command, and one that lists them: both are man pages, too."""
-    folder.mkdir()
-    pages = dict(commands(TAUT, "taut"))
-    manual = {page_of(name): summary(command) for name, command in pages.items()}
-    (folder / "manual.json").write_text(json.dumps(manual))
-    for name, command in pages.items():
-        (folder / f"{page_of(name)}.md").write_text("\n".join(command_page(name, command)) + "\n")
-    rows = [
-        f"- [{name}]({page_of(name)}.md): {summary(command)}" for name, command in pages.items()
-    ]
-    listed = ["```{toctree}", ":hidden:", *map(page_of, pages), "```"]
-    intro = "Each command, with all of its options, as `-h` prints them."
-    (folder / "index.md").write_text(
-        "\n".join(["# Commands\n", intro, "", *rows, "", *listed]) + "\n"
-    )
-
-
-def commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
-    """Give every command of a group with its whole name, groups by their members."""
-    for word in group.list_commands(Context(group)):
-        command = group.get_command(Context(group), word)
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{name} {word}")
-        elif command is not None:
-            yield f"{name} {word}", command
-
-
-def page_of(name: str) -> str:
-    """Name the page of a command: its man page's name."""
-    return name.replace(" ", "-")
-
-
-def summary(command: click.Command) -> str:
-    """Give the first sentence of a command's help."""
-    return (command.help or "").split("\n\n")[0].replace("\n", " ").strip()
-
-
-def command_page(name: str, command: click.Command) -> Iterator[str]:
-    """Give the lines of a command's page."""
-    context = Context(command, info_name=name)
-    yield f"# {name}\n"
-    yield f"```text\n{name} {' '.join(command.collect_usage_pieces(context))}\n```\n"
-    yield f"{(command.help or '').strip()}\n"
-    rows = [
-        record
-        for parameter in command.get_params(context)
-        if (record := parameter.get_help_record(context)) is not None
-    ]
-    if rows:
-        yield "## Options\n"
-    for term, text in rows:
-        yield f"`{term}`\n: {text or 'as its name says'}\n"
-    examples = getattr(command, "examples", ())
-    if examples:
-        yield "## Examples\n"
-        yield "```sh\n" + "\n".join(examples) + "\n```"
 
 
 def write_decisions(folder: Path) -> None:

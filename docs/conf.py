@@ -1,4 +1,4 @@
-"""How Sphinx builds the site of these pages: `make html` (devtools/site.py) calls it."""
+"""How Sphinx builds the site of these pages: `make html` (devtools/documents.py) calls it."""
 
 import json
 from pathlib import Path
@@ -18,6 +18,8 @@ exclude_patterns = ["README.md", "overview.svg"]
 
 myst_heading_anchors = 4  # pages link to headings, as a forge makes their anchors
 myst_links_external_new_tab = False
+
+smartquotes = False  # of `--port` in a sentence they would make a dash
 
 html_theme = "furo"
 html_title = f"taut {release}"

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from browser import dom_of, needs_browser
+from taut.binaries.describe import describe
 from taut.cli.help import Context
 from taut.cli.main import TAUT
+from taut.core.binaries import BINARIES
+from taut.records.documents.described import Described
 
 pytest.importorskip("sphinx")
 
@@ -100,10 +103,27 @@ def test_a_browser_searches_it_from_the_folder(built: Path, tmp_path: Path) -> N
     assert 'href="firewall.html' in dom
 
 
-def test_every_command_has_a_man_page(tmp_path: Path) -> None:
-    pages = {path.stem for path in build("man", tmp_path).glob("*.1")}
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("man", tmp_path_factory.mktemp("man"))
 
-    groups = {name for name in TAUT.list_commands(Context(TAUT)) if name == "host"}
-    wanted = {f"taut-{name}" for name in TAUT.list_commands(Context(TAUT)) if name not in groups}
-    assert wanted <= pages
-    assert "taut-host-audit" in pages
+
+def test_every_command_and_program_has_a_man_page(manual: Path) -> None:
+    pages = {path.stem for path in manual.glob("*.1")}
+
+    commands = {f"taut-{name}" for name in TAUT.list_commands(Context(TAUT))}
+    assert {"taut", "taut-host-audit", *commands, *BINARIES} <= pages
+
+
+@pytest.mark.parametrize("program", BINARIES)
+def test_the_man_page_of_a_program_has_every_option_and_member(program: str, manual: Path) -> None:
+    page = (manual / f"{program}.1").read_text().replace("\\-", "-")
+    told = describe(program, Described)
+    members = (*told.network_functions, *told.transmit, *told.schedules)
+
+    # A word of the command line that is no option stands there by what it is.
+    names = [(f"--{option.name}", str(option.others.get("metavar"))) for option in told.options]
+    missing = [name for name, word in names if name not in page and f"\\fB{word}" not in page]
+    missing += [member.name for member in members if f"\\fB{member.name}" not in page]
+
+    assert missing == []

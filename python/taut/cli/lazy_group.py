@@ -39,14 +39,12 @@ class LazyGroup(click.Group):
             options_metavar="",
             subcommand_metavar="COMMAND ...",
         )
-        self._sections, self._package, self.examples = sections, package, examples
+        self.sections, self._package, self.examples = sections, package, examples
 
     def summaries(self) -> dict[str, str]:
         """Give every command's name and what it does."""
         return {
-            name: summary
-            for section in self._sections.values()
-            for name, summary in section.items()
+            name: summary for section in self.sections.values() for name, summary in section.items()
         }
 
     def list_commands(self, _: click.Context) -> list[str]:
@@ -97,7 +95,7 @@ class LazyGroup(click.Group):
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all sections; every summary begins in the same column."""
         width = max(map(len, self.summaries()))
-        for title, section in self._sections.items():
+        for title, section in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:{width}}", text) for name, text in section.items()])
 
