@@ -45,7 +45,12 @@ def not_found(name: str) -> str:
 
 def how_to_get() -> str:
     """Name the command that brings the programs: in a clone they are built, else installed."""
-    return "run `make build`" if (_CLONE / "meson.build").is_file() else f"install {_PACKAGE}"
+    return "run `make build`" if is_clone() else f"install {_PACKAGE}"
+
+
+def is_clone() -> bool:
+    """Whether this taut is a clone's, where make builds what is missing."""
+    return (_CLONE / "meson.build").is_file()
 
 
 def find_binary_or_none(name: str) -> Path | None:

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from taut.core.binaries import how_to_get
 from taut.core.errors import InputError
 from taut.records import layout
 
@@ -93,7 +94,7 @@ class Live:
         header = self._header[0]
         if header["magic"] != _MAGIC or header["version"] != VERSION:
             raise InputError(
-                f"{path}: of another version than taut; run `make build`, then measure again"
+                f"{path}: of another version than taut; {how_to_get()}, then measure again"
             )
         names = self._map[int(header["names_at"]) :].split(b"\0", 1)[0]
         self.names = tuple(names.decode().split())

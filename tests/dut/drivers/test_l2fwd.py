@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from taut.dut.drivers import l2fwd
 from taut.dut.drivers.l2fwd import L2fwdDriver, L2fwdOptions, find_l2fwd
 from taut.host.situation import Waiting
 
@@ -15,14 +16,19 @@ def test_a_named_program_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert find_l2fwd() == program
 
 
+@pytest.mark.parametrize(
+    ("is_clone", "remedy"),
+    [(True, "run `make l2fwd`"), (False, "build it as docs/install.md says,")],
+)
 def test_a_missing_program_says_how_to_build_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    is_clone: bool, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAUT_L2FWD", str(tmp_path / "nothing"))
+    monkeypatch.setattr(l2fwd, "is_clone", lambda: is_clone)
 
     missing = L2fwdDriver().missing(L2fwdOptions())
 
-    assert missing == "l2fwd: program not found; run `make l2fwd` or set TAUT_L2FWD"
+    assert missing == f"l2fwd: program not found; {remedy} or set TAUT_L2FWD"
 
 
 def test_its_device_polls() -> None:

@@ -8,6 +8,7 @@ from typing import cast
 
 from pydantic import Field
 
+from taut.core.binaries import is_clone
 from taut.core.cpus import CpuSet
 from taut.core.errors import MissingToolError
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_arguments
@@ -39,7 +40,8 @@ class L2fwdDriver:
     def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
         """The program, when it is not built."""
         if find_l2fwd() is None:
-            return "l2fwd: program not found; run `make l2fwd` or set TAUT_L2FWD"
+            how = "run `make l2fwd`" if is_clone() else "build it as docs/install.md says,"
+            return f"l2fwd: program not found; {how} or set TAUT_L2FWD"
         return None
 
     def version(self) -> str:

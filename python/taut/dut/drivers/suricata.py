@@ -18,7 +18,7 @@ PROGRAM = Program(
     places=("suricata",),
     pattern=r"Suricata version ([\d.]+)",
     least=(7, 0),
-    remedy="install suricata of bookworm-backports (devtools/setup.sh devices)",
+    remedy="install suricata of bookworm-backports",
     ask="-V",
 )
 RING_PACKETS = 4096
