@@ -1,28 +1,49 @@
 """Run the commands of tutorials, in order, as a reader would.
 
-    devtools/tutorials.py FOLDER PAGE...    write what they print into the pages
+    devtools/tutorials.py write FOLDER PAGE...      put what they print into the pages
+    devtools/tutorials.py compare FOLDER PAGE...    print it, and fail where a page has other lines
 
 A page has its commands in blocks of `console`, each behind a `$`, with what it prints on standard
 output below. A comment in front of a block, `<!-- compared: REGEX -->`, says which lines are the
 same on every machine, numbers apart; others, as sentences about the numbers, are not. Without one
 all lines are.
+
+`taut` is the clone's. With --root ROOT it is what packages bring to that root, where FOLDER lies,
+and blocks of `<!-- from packages, compared: REGEX -->` are run, too.
 """
 
+import argparse
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
-    r"^(?:<!-- compared: (?P<compared>[^\n]*) -->\n)?```console\n(?P<lines>.*?)^```$",
+    r"^(?P<note><!-- (?P<packages>from packages, )?compared: (?P<compared>[^\n]*) -->\n)?"
+    r"```console\n(?P<lines>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 # A number with its unit, or what stands for one that is not known.
 NUMBER = re.compile(r"[+-]?\d[\d,.]*(?: ?(?:ns|µs|ms|s|min|h|%|kpkt/s|Mpkt/s|[kKMG]i?B)\b| %)?\*?")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where commands are typed: a folder of this machine, or of another root that has packages."""
+
+    folder: Path
+    root: Path | None = None
+
+    def argv(self, command: str) -> list[str]:
+        """Give what runs a line of a shell there."""
+        if self.root is None:
+            return ["env", f"--chdir={self.folder}", "bash", "-c", command]
+        return ["chroot", str(self.root), "env", f"--chdir={self.folder}", "bash", "-c", command]
 
 
 @dataclass(frozen=True)
@@ -51,48 +72,74 @@ def steps_of(block: re.Match[str]) -> list[Step]:
     return [Step(first, tuple(rest), compared) for first, *rest in lines]
 
 
-def steps(text: str) -> Iterator[Step]:
-    """Give all commands of a page, in order."""
+def is_run(block: re.Match[str], place: Place) -> bool:
+    """Whether a block can be run there: packages are installed in a root of their own."""
+    return block["packages"] is None or place.root is not None
+
+
+def steps(text: str, place: Place) -> Iterator[Step]:
+    """Give all commands of a page that can be run there, in order."""
     for block in BLOCK.finditer(text):
-        yield from steps_of(block)
+        if is_run(block, place):
+            yield from steps_of(block)
 
 
-def run(step: Step, folder: Path) -> list[str]:
+def run(step: Step, place: Place) -> list[str]:
     """Give what a command prints, 80 columns wide; CalledProcessError where it fails."""
-    environment = {**os.environ, "COLUMNS": "80", "PATH": f"{ROOT / 'bin'}:{os.environ['PATH']}"}
+    path = os.environ["PATH"] if place.root else f"{ROOT / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", step.command],
-        cwd=folder,
-        env=environment,
+        place.argv(step.command),
+        env={**os.environ, "COLUMNS": "80", "PATH": path},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
+        check=True,
     )
-    if done.returncode != 0:
-        raise subprocess.CalledProcessError(done.returncode, step.command, done.stdout, done.stderr)
-    return done.stdout.splitlines()
+    return [line.rstrip() for line in done.stdout.splitlines()]
 
 
-def written(text: str, folder: Path) -> str:
+def written(text: str, place: Place) -> str:
     """Give a page with what its commands print here and now."""
 
     def printed(block: re.Match[str]) -> str:
-        comment = f"<!-- compared: {block['compared']} -->\n" if block["compared"] else ""
+        if not is_run(block, place):
+            return block[0]
         lines = [
-            line for step in steps_of(block) for line in (f"$ {step.command}", *run(step, folder))
+            line for step in steps_of(block) for line in (f"$ {step.command}", *run(step, place))
         ]
-        return comment + "\n".join(["```console", *(line.rstrip() for line in lines), "```"])
+        return (block["note"] or "") + "\n".join(["```console", *lines, "```"])
 
     return BLOCK.sub(printed, text)
 
 
+def differences(text: str, place: Place) -> Iterator[str]:
+    """Run a page's commands and print what they do; give the lines that differ from the page's."""
+    for step in steps(text, place):
+        print(f"$ {step.command}", flush=True)
+        lines = run(step, place)
+        print("\n".join(lines), flush=True)
+        yield from unified_diff(
+            step.bare(step.printed), step.bare(lines), "the page", step.command, n=0, lineterm=""
+        )
+
+
 def main() -> int:
-    """Write what commands print into the pages named on the command line."""
-    folder, *pages = map(Path, sys.argv[1:])
-    for page in pages:
-        page.write_text(written(page.read_text(), folder))
-    return 0
+    """Give 1 where a page that is compared has other lines."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("write", "compare"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("pages", type=Path, nargs="+")
+    parser.add_argument("--root", type=Path)
+    asked = parser.parse_args()
+    place = Place(asked.folder, asked.root)
+    found: list[str] = []
+    for page in asked.pages:
+        if asked.what == "write":
+            page.write_text(written(page.read_text(), place))
+        else:
+            found += differences(page.read_text(), place)
+    print("\n".join(found), file=sys.stderr)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

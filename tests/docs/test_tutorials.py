@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tutorials import Step, run, steps
+from tutorials import Place, Step, run, steps
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(ROOT.glob("docs/tutorials/*.md"))
@@ -23,10 +23,11 @@ OF_ROOT = {"why-late", "trim-a-host"}
     ],
 )
 def test_a_tutorial_prints_what_it_says(page: Path, tmp_path: Path) -> None:
-    told = list(steps(page.read_text()))
+    place = Place(tmp_path)
+    told = list(steps(page.read_text(), place))
 
     for step in told:
-        printed = run(step, tmp_path)
+        printed = run(step, place)
         assert step.bare(printed) == step.bare(step.printed), step.command
 
     assert len(told) >= 3
@@ -39,3 +40,15 @@ def test_another_line_is_seen_and_another_number_is_not() -> None:
     assert not step.same(["buffered 9,000  0  61 ns 7 µs", "No proof"])
     assert not step.same(["eager 9,000  0  61 ns", "No proof"])
     assert not step.same([])
+
+
+def test_what_packages_bring_is_typed_in_their_root_alone(tmp_path: Path) -> None:
+    text = (ROOT / "docs/tutorials/first-measurement.md").read_text()
+
+    here, there = (
+        [step.command for step in steps(text, place)]
+        for place in (Place(tmp_path), Place(tmp_path, Path("/root-of-packages")))
+    )
+
+    assert [command for command in there if command not in here] == there[:1]
+    assert there[0].startswith("apt-get install ")
