@@ -118,7 +118,7 @@ def test_help_loads_no_heavy_library(command: str, unwanted: tuple[str, ...]):
     [
         ("taut.cli.run_job", ("scipy", "duckdb", "altair", "jinja2", "pyroute2")),
         ("taut.analysis.results", ("scipy", "duckdb", "altair", "jinja2", "pyroute2", "rich")),
-        ("taut.report.html", ("scipy", "duckdb", "pyroute2")),
+        ("taut.report.html", ("scipy", "duckdb", "pyroute2", "pydantic", "taut.experiment")),
     ],
 )
 def test_work_loads_what_it_needs_when_it_needs_it(module: str, unwanted: tuple[str, ...]):

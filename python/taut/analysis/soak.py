@@ -28,7 +28,7 @@ from taut.records.documents.soak import (
     Trend,
 )
 from taut.records.layout import EXTRA_RECORD, PacketFlag
-from taut.records.rows import failing
+from taut.records.rows import elapsed, failing
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.records.segments import NONE, Kept, merged, read_segments
 
@@ -79,15 +79,6 @@ def _course(soak: Soak, trials: dict[str, TrialDirectory], kept: Sequence[Kept])
         causes=tuple(_causes(timed, trials)),
         beyond=None,
     )
-
-
-def elapsed(segments: Sequence[Segment]) -> Iterator[tuple[int, Row]]:
-    """Give each row with the measured time of the whole soak before its segment."""
-    before_ns = 0
-    for segment in segments:
-        for row in segment.rows:
-            yield before_ns, row
-        before_ns += segment.measured_ns
 
 
 def _trends(segments: Sequence[Segment]) -> Iterator[Trend]:

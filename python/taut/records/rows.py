@@ -1,7 +1,9 @@
-"""What a row of a soak says of a requirement."""
+"""Rows of a soak: where each lies in the whole, and what it says of a requirement."""
+
+from collections.abc import Iterator, Sequence
 
 from taut.core.requirement import Requirement
-from taut.records.documents.soak import Row
+from taut.records.documents.soak import Row, Segment
 
 
 def failing(one: Requirement, row: Row, *, own: bool) -> int | None:
@@ -20,3 +22,12 @@ def failing(one: Requirement, row: Row, *, own: bool) -> int | None:
             return lost + above[str(one.deadline_ns)]
         case _:
             return None
+
+
+def elapsed(segments: Sequence[Segment]) -> Iterator[tuple[int, Row]]:
+    """Give each row with the measured time of the whole soak before its segment."""
+    before_ns = 0
+    for segment in segments:
+        for row in segment.rows:
+            yield before_ns, row
+        before_ns += segment.measured_ns

@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.console import Console
 
 from taut.analysis.load import share_words
-from taut.analysis.soak import elapsed
 from taut.core.errors import InputError
 from taut.core.units import duration_words, format_ns
 from taut.records.documents.json_form import parse, read_json
@@ -22,6 +21,7 @@ from taut.records.documents.soak import (
     SoakDocument,
     Trend,
 )
+from taut.records.rows import elapsed
 from taut.report import cells
 from taut.report.paragraph import print_paragraph
 
