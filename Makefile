@@ -58,7 +58,7 @@ sanitize: setup ## C unit tests under the address and undefined-behaviour saniti
 	@devtools/build $(SANITIZE) --buildtype=debug -Db_sanitize=address,undefined -Db_lundef=false
 	@ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 devtools/meson_test $(SANITIZE)
 
-fuzz: setup ## libFuzzer over readers, the matcher and trace pages (FUZZ_SECONDS, 60)
+fuzz: setup ## libFuzzer over readers, matcher, trace pages, network functions (FUZZ_SECONDS, 60)
 	@devtools/setup.sh fuzz
 	@devtools/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED)
 

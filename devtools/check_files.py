@@ -24,7 +24,7 @@ MAY_INCLUDE: dict[str, tuple[set[str], bool]] = {
     "record": ({"base"}, False),
     "capture": ({"base", "record"}, False),
     "count": ({"base", "record"}, False),
-    "fuzz": ({"capture", "count", "trace", "base", "routing", "rules"}, False),
+    "fuzz": ({"capture", "count", "trace", "base", "routing", "rules", "nf"}, True),
     "traffic": ({"base"}, False),
     "clock": ({"base"}, False),
     "noise": ({"base", "record"}, False),

@@ -1,4 +1,4 @@
-"""Write what the fuzzers begin with: small sound captures, keys and frames, pages of a trace.
+"""Write what the fuzzers begin with: small sound captures, keys, frames, rules, pages of a trace.
 
 python devtools/fuzz_seeds.py DIR writes a folder DIR/TARGET for each target of devtools/fuzz.
 The first byte of each file is the target's own choice (dataplane/fuzz).
@@ -63,6 +63,8 @@ def main() -> int:
     save(root / "fuzz_routing", [ROUTER_FILES, ROUTER_FILES.split(b"\xff")[2]])
     save(root / "fuzz_trace", [bytes([i]) + trace_page(i == 0) for i in (0, 1)])
     save(root / "fuzz_rules", [RULES.encode(), *(f"{line}\n".encode() for line in RULE_LINES)])
+    for target in ("fuzz_firewall", "fuzz_router"):
+        save(root / target, [bursts(frames) for frames in nf_frames()])
     return 0
 
 
@@ -88,6 +90,57 @@ def frames_in_and_out(n: int) -> bytes:
     return b"".join(
         bytes([side | (1 + i % 7) << 1, 5 + i + side]) for i in range(n) for side in (0, 1)
     )
+
+
+def bursts(frames: list[bytes]) -> bytes:
+    """Return frames as the targets of network functions cut them: two bursts, from either port."""
+    heads = [len(frame) | (i % 4 // 2 * 0xC000) for i, frame in enumerate(frames)]
+    return b"".join(struct.pack("<H", head) + f for head, f in zip(heads, frames, strict=True))
+
+
+def nf_frames() -> list[list[bytes]]:
+    """Return conversations: TCP there and back, echo and error, IPv6 behind other headers."""
+    syn, ack = (struct.pack(">HHIIBBHHH", 1024, 80, 1, 1, 80, f, 9, 0, 0) for f in (2, 18))
+    asks, answers = ((0x0A000001, 0xC0000201), (0xC0000201, 0x0A000001))
+    echo, reply = (struct.pack(">BBHHH", kind, 0, 0, 1, 1) for kind in (8, 0))
+    udp = struct.pack(">HHHHI", 1024, 53, 12, 0, 0)
+    dying = ipv4(17, udp, asks, ttl=1)
+    return [
+        [ipv4(6, syn, asks), ipv4(6, syn, asks), ipv4(6, ack, answers), ipv4(6, syn, asks)],
+        [ipv4(1, echo, asks), ipv4(1, echo, asks), ipv4(1, reply, answers)],
+        [dying, ipv4(17, udp, asks, options=b"\x83\x03\x04\x01"), dying[:40]],
+        [ipv4(1, bytes([11]) + bytes(7) + dying[14:], answers), ipv4(17, udp, asks, fragment=1)],
+        [ipv6(17, udp), ipv6(0, bytes([17, 0, 1, 4, 0, 0, 0, 0]) + udp)],
+        [ipv6(58, bytes([128, 0]) + bytes(6)), ipv6(44, bytes([17, 0, 0, 9]) + bytes(4) + udp)],
+        [ipv6(58, bytes([1, 0]) + bytes(6) + ipv6(17, udp)[14:]), VLAN_FRAME],
+    ]
+
+
+NF_ETHERNET = bytes.fromhex("020000000a00020000000001")
+
+
+def ipv4(
+    protocol: int,
+    body: bytes,
+    ends: tuple[int, int],
+    ttl: int = 64,
+    options: bytes = b"",
+    fragment: int = 0,
+) -> bytes:
+    """Return a frame to the router's port, its sum right."""
+    n_bytes = 20 + len(options)
+    lengths = (0x40 | n_bytes // 4, 0, n_bytes + len(body), 1, fragment, ttl, protocol)
+    header = struct.pack(">BBHHHBBHII", *lengths, 0, *ends) + options
+    total = sum(struct.unpack(f">{n_bytes // 2}H", header))
+    total = ~(total + (total >> 16)) & 0xFFFF
+    return NF_ETHERNET + b"\x08\0" + header[:10] + struct.pack(">H", total) + header[12:] + body
+
+
+def ipv6(following: int, body: bytes) -> bytes:
+    """Return a frame to the router's port, from a neighbour to a network behind it."""
+    ends = bytes.fromhex("20010db80001" + "00" * 9 + "01" + "20010db8000a" + "00" * 9 + "09")
+    header = struct.pack(">IHBB", 6 << 28, len(body), following, 64)
+    return NF_ETHERNET + b"\x86\xdd" + header + ends + body
 
 
 def trace_page(is_wide: bool) -> bytes:
