@@ -29,6 +29,10 @@ def told(folder: Path, *rules: str, policy: str = "policy drop; }") -> Rules:
             'ip saddr 192.0.2.1  counter accept comment "counter drop"',
         ),
         ('iifname "port0" drop', 'iifname "ttd0"  counter drop'),
+        ("tcp sport != 53 tcp dport != 2 drop", "tcp sport != 53-53 tcp dport != 2 counter drop"),
+        ("th dport != 2 th sport !={ 53 } drop", "th dport != 2 th sport != 53-53 counter drop"),
+        ("udp sport != 53-80 drop", "udp sport != 53-80 counter drop"),
+        ("udp sport != { 53, 80 } drop", "udp sport != { 53, 80 } counter drop"),
         ("iifname != port1 drop", 'iifname != "ttd1"  counter drop'),
         (
             'iifname { "port0", "port1", "port2" } drop comment "iifname port0"',

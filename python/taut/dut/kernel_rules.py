@@ -1,9 +1,10 @@
 """A rules file of taut's firewall in nftables: loaded into a namespace, and what each rule counted.
 
-The file goes to `nft` line by line as it is, but for two things. The ports are called what they are
-there (`port0`: the first link), and every rule counts, as in taut's firewall; what no rule fits is
-counted by a rule behind them all. docs/firewall.md says which lines there are, and taut-forward has
-refused others before.
+The file goes to `nft` line by line as it is, but for three things. The ports are called what they
+are there (`port0`: the first link). Every rule counts, as in taut's firewall, and what no rule fits
+is counted by a rule behind them all. And a source port that a rule must not have is told in a way
+that nft does not mistake (`apart`). docs/firewall.md says which lines there are, and taut-forward
+has refused others before.
 """
 
 import re
@@ -28,6 +29,7 @@ _PORT = re.compile(r'"?\bport(\d+)\b"?')
 # As nft lists a rule's; what stands in quotes is a comment or a link.
 _COUNTER = re.compile(r"\bcounter packets (\d+) bytes (\d+)")
 _QUOTED = re.compile(r'"[^"]*"')
+_NO_SPORT = re.compile(r"\bsport\s*!=\s*(?:\{\s*(?P<one>\d+)\s*\}|(?P<bare>\d+)(?![-\d]))")
 # Neither side looks at sequence numbers or checksums (docs/firewall.md).
 _TRACKING = {"nf_conntrack_tcp_be_liberal": 1, "nf_conntrack_checksum": 0}
 _TRACKING_FOLDER = Path("/proc/sys/net/netfilter")
@@ -107,12 +109,22 @@ def read_rules(path: Path, ports: Sequence[str]) -> Rules:
             found = {**chain.groupdict(), "policy": policy}
         elif (rule := _RULE.fullmatch(said)) is not None:
             rules.append(Rule(number, rule["verdict"]))
-            head = _INTERFACE.sub(lambda names: _with_names(names[0], ports), rule["head"])
+            head = apart(rule["head"])
+            head = _INTERFACE.sub(lambda names: _with_names(names[0], ports), head)
             said = f"{head} counter {rule['verdict']}{rule['comment'] or ''}"
         told.append(said)
     if found:
         told.append(f"add rule inet {found['table']} {found['chain']} counter")
     return Rules("\n".join(told) + "\n", tuple(rules), **found)
+
+
+def apart(rule: str) -> str:
+    """Spell the source port that a rule must not have as a range of one.
+
+    Of `sport != 53 dport != 2` nft 1.0.6 makes one comparison of both, which a packet passes that
+    has either: a range it compares alone.
+    """
+    return _NO_SPORT.sub(lambda no: "sport != {0}-{0}".format(no["one"] or no["bare"]), rule)
 
 
 def refused_by_nft(path: Path, rules: Rules) -> str | None:
