@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 {
 	char prefix[32];
 	char *eal[] = {argv[0], (char *)"--no-huge", (char *)"--no-shconf", (char *)"--no-pci",
-		(char *)"--no-telemetry", (char *)"-m", (char *)"256",
+		(char *)"--no-telemetry", (char *)"-m", (char *)"4096",
 		(char *)"--log-level=*:critical", (char *)"--file-prefix", prefix};
 	char *line = NULL;
 	size_t room = 0;

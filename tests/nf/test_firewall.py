@@ -1,69 +1,18 @@
 """The firewall's verdicts beside those of a naive reader of the same rules, for many rule sets."""
 
-import json
 import random
-import subprocess
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
+from firewall_alone import Firewall
 from firewall_packets import Packet, any_packet, conversations
 from firewall_rules import RuleSet, named_seeds, rule_set
 from firewall_tracker import Tracker
-from taut.core.binaries import find_binary
 
 N_RULE_SETS = 25
 LONG = (pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 41))
 SEEDS = named_seeds() or [0, *LONG]
-
-
-class Firewall:
-    """The network function alone, in a process that outlives rule sets."""
-
-    def __init__(self, folder: Path) -> None:
-        program = find_binary("taut-forward").resolve().parents[1] / "nf" / "firewall_verdicts"
-        self._rules = folder / "rules"
-        self._process = subprocess.Popen(
-            [str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def _ask(self, line: str) -> str:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        return self._process.stdout.readline().rstrip("\n")
-
-    def load(self, rules: RuleSet) -> None:
-        self._rules.write_text(rules.text())
-        answer = self._ask(f"O rules={self._rules}")
-        assert answer == "ok", (answer, rules.text())
-
-    def burst(self, packets: Sequence[Packet]) -> list[bool]:
-        frames = (f"{packet.port}:{packet.frame(0).hex()}" for packet in packets)
-        return [digit == "1" for digit in self._ask(f"B {' '.join(frames)}")]
-
-    def wait(self, seconds: float) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"T {int(seconds * 1e9)}\n")
-
-    def stats(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(self._ask("S"))
-        return document
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        assert self._process.wait(60) == 0
-
-
-@pytest.fixture(scope="module")
-def firewall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firewall]:
-    found = Firewall(tmp_path_factory.mktemp("rules"))
-    yield found
-    found.close()
 
 
 def assert_same(
