@@ -288,7 +288,7 @@ def _not_here(variants: Variants) -> Section:
     path = f"measured over {', '.join(links)}" if links else NOT_RUN
     lines = (
         ("network cards and their rates", path, "a run over cards: --set device.NAME.link=pci"),
-        ("virtual machines", "placement not built", ""),
+        ("virtual machines", "not part of this run", "rows in one: taut reproduce nfvi18"),
         ("soak of 2, 12 and 40 h", "not part of this run", "taut reproduce nfvi5g --soak 2h"),
     )
     columns = ("of the publication", "here", "")
