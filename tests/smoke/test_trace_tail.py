@@ -166,15 +166,16 @@ def test_around_late_packets_all_is_kept_that_a_whole_trace_has(
     assert told["most_bytes"] <= told["memory_bytes"]
 
 
+@pytest.mark.long
 def test_few_records_are_seen_before_events_fill_the_memory(tmp_path: Path):
     # Of 10 kpkt/s the slowest hundredth: a second of them is a page of the ring.
-    follow = ["--mode", "tail", "--follow", str(tmp_path / "packets.bin"), "--memory", "4MB"]
-    waking = [sys.executable, "-c", "import time\nwhile True: time.sleep(1e-4)"]
+    follow = ["--mode", "tail", "--follow", str(tmp_path / "packets.bin"), "--memory", "6MB"]
+    waking = [sys.executable, "-c", "import time\nwhile True: time.sleep(2e-4)"]
     waker = subprocess.Popen(["taskset", "--cpu-list", str(CORE), *waking])
     try:
         with tracing(tmp_path, *follow, "--buffer", "16MB") as process:
             generator_run.run(
-                tmp_path, *generator_run.LOOP, "--rate", "10kpps", "--duration", "8s",
+                tmp_path, *generator_run.LOOP, "--rate", "10kpps", "--duration", "20s",
                 "--record", "tail", "--record-within", "200ms", "--core", str(CORE),
                 "--", "--no-huge",
             )  # fmt: skip
@@ -186,7 +187,7 @@ def test_few_records_are_seen_before_events_fill_the_memory(tmp_path: Path):
     told = document["tail"]
     assert document["lost"] == []
     # All that there was is more than the memory holds: some had its verdict meanwhile.
-    assert (told["kept"] + told["skipped"]) * EVENT.itemsize > 1.5 * told["memory_bytes"]
+    assert (told["kept"] + told["skipped"]) * EVENT.itemsize > told["memory_bytes"]
 
 
 @pytest.mark.parametrize(
