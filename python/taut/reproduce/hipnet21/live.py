@@ -80,7 +80,7 @@ RINGS: Mapping[str, str] = {
 
 def spec_text(*, quick: bool, without: Sequence[str]) -> str:
     """Write the paper's rates through every device that this machine has."""
-    devices = {name: text for name, text in _devices(quick=quick).items() if name not in without}
+    devices = {name: text for name, text in _devices().items() if name not in without}
     over_veth = [name for name in devices if name in OPTIONAL and name != "l2fwd"]
     machines = [name for name in list(MACHINES)[: 1 if quick else None] if name not in without]
     tables = [_HEAD_QUICK if quick else _HEAD, *devices.values(), *host_tables(without)]
@@ -107,11 +107,12 @@ deadline = "200ms"
 trace = "off\""""
 
 
-def _devices(*, quick: bool) -> dict[str, str]:
-    found = {"forwarder": device_table("forwarder", "taut_forward")}
-    if not quick:  # over memif it waits 9 s for its links
-        found["l2fwd"] = device_table("l2fwd", "l2fwd")
-    found["bridge"] = device_table("bridge", "linux_bridge")
+def _devices() -> dict[str, str]:
+    found = {
+        "forwarder": device_table("forwarder", "taut_forward"),
+        "l2fwd": device_table("l2fwd", "l2fwd"),
+        "bridge": device_table("bridge", "linux_bridge"),
+    }
     rules = f'options = {{ mode = "filter", rules = "{data_file("inspection.txt")}" }}'
     for program in PROGRAMS:
         wire, filtering = f"{program}_forward", f"{program}_filter"
