@@ -113,10 +113,14 @@ def written(text: str, place: Place) -> str:
 
 
 def differences(text: str, place: Place) -> Iterator[str]:
-    """Run a page's commands and print what they do; give the lines that differ from the page's."""
+    """Run a page's commands and print what they do; give what differs from the page."""
     for step in steps(text, place):
         print(f"$ {step.command}", flush=True)
-        lines = run(step, place)
+        try:
+            lines = run(step, place)
+        except subprocess.CalledProcessError as error:
+            lines = error.stdout.splitlines()
+            yield str(error)
         print("\n".join(lines), flush=True)
         yield from unified_diff(
             step.bare(step.printed), step.bare(lines), "the page", step.command, n=0, lineterm=""
@@ -132,14 +136,15 @@ def main() -> int:
     parser.add_argument("--root", type=Path)
     asked = parser.parse_args()
     place = Place(asked.folder, asked.root)
-    found: list[str] = []
+    status = 0
     for page in asked.pages:
         if asked.what == "write":
             page.write_text(written(page.read_text(), place))
-        else:
-            found += differences(page.read_text(), place)
-    print("\n".join(found), file=sys.stderr)
-    return 1 if found else 0
+            continue
+        for line in differences(page.read_text(), place):
+            print(line, file=sys.stderr, flush=True)
+            status = 1
+    return status
 
 
 if __name__ == "__main__":
