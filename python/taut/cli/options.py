@@ -3,6 +3,7 @@
 Those of the commands of `taut host` alone are in host/options.py.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,7 +30,22 @@ ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Run only what --out does not hold yet.")
 ]
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print trials, cores, disk and time; run nothing.")
+    bool, typer.Option("--dry-run", help="Print what is measured, cores, disk and time; no more.")
+]
+OnlyOption = Annotated[
+    str | None, typer.Option(metavar="PATTERN", help="Only trials whose name matches this.")
+]
+MinOption = Annotated[
+    str | None, typer.Option("--min", metavar="RATE", help="The lowest load; default: 1kpps.")
+]
+MaxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max",
+        metavar="RATE",
+        help="The highest load, as of a medium; default: 20Mpps. At most what the loopback "
+        "carries.",
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -80,6 +96,18 @@ def run_directory_option(default: str) -> OptionInfo:
         "--out", metavar="DIR", help=f"The run directory; default: {default}."
     )
     return info
+
+
+def refuse_resume_of_nothing(resume: bool, out: Path | None) -> None:
+    """InputError: --resume without the run that is to go on."""
+    if resume and out is None:
+        raise InputError("--resume: which run? give its directory with --out")
+
+
+def search_limits(least: str | None, most: str | None) -> list[str]:
+    """Give what --min and --max ask for, as --set would."""
+    limits = (("min", least), ("max", most))
+    return [f"search.{key}={rate}" for key, rate in limits if rate is not None]
 
 
 def parse_cores(cores: str | None) -> CpuSet | None:

@@ -16,6 +16,7 @@ from taut.cli.options import (
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_resume_of_nothing,
     run_directory_option,
     with_trace,
 )
@@ -99,8 +100,7 @@ def reproduce(
         print_plan(plan, directory)
         require(plan)
         return
-    if resume and out is None:
-        raise InputError("--resume: which run? give its directory with --out")
+    refuse_resume_of_nothing(resume, out)
     run_and_report(
         plan,
         directory,

@@ -8,14 +8,19 @@ from typing import Annotated
 import typer
 
 from taut.cli.options import (
+    DryRunOption,
     ImagesOption,
     JsonOption,
+    MaxOption,
+    MinOption,
     NoTraceOption,
     ResumeOption,
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_resume_of_nothing,
     run_directory_option,
+    search_limits,
     with_trace,
 )
 from taut.core.errors import InputError
@@ -47,31 +52,17 @@ _QuickOption = Annotated[
         "--quick", help="Minutes instead of hours: what is shortened stands beside the results."
     ),
 ]
-_MinOption = Annotated[
-    str | None, typer.Option("--min", metavar="RATE", help="The lowest load; default: 1kpps.")
-]
-_MaxOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max",
-        metavar="RATE",
-        help="The medium's own rate, where it has one; default: what the loopback carries.",
-    ),
-]
-_DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print the recipe, cores, disk and how long it takes.")
-]
 
 
 def rfc(
     number: _RfcArgument,
     spec: _SpecArgument,
     quick: _QuickOption = False,
-    least: _MinOption = None,
-    most: _MaxOption = None,
+    least: MinOption = None,
+    most: MaxOption = None,
     out: Annotated[Path | None, run_directory_option("runs/rfcNUMBER-NAME-TIME")] = None,
     resume: ResumeOption = False,
-    dry_run: _DryRunOption = False,
+    dry_run: DryRunOption = False,
     overrides: SetOption = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
@@ -98,8 +89,7 @@ def rfc(
     text = read_spec_text(spec)
     asked = [*with_trace(overrides, trace, no_trace), f'rfc.recipe="{number}"']
     asked += ["rfc.quick=true"] if quick else []
-    limits = (("min", least), ("max", most))
-    asked += [f"search.{key}={rate}" for key, rate in limits if rate is not None]
+    asked += search_limits(least, most)
     # A recipe has its own lengths; the model wants one all the same.
     length = [] if _LENGTH.search(text) else ["duration=1s"]
     parsed = parse_spec(text, [*length, *asked], source=str(spec))
@@ -108,8 +98,7 @@ def rfc(
     if dry_run:
         print_rfc_plan(parsed, recipe)
         return
-    if resume and out is None:
-        raise InputError("--resume: which run? give its directory with --out")
+    refuse_resume_of_nothing(resume, out)
     carry_out_and_report(
         RfcRun(
             parsed,

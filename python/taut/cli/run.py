@@ -12,11 +12,13 @@ from taut.cli.options import (
     ImagesOption,
     JsonOption,
     NoTraceOption,
+    OnlyOption,
     ResumeOption,
     SetOption,
     TimingsOption,
     TraceOption,
     WaitOption,
+    refuse_resume_of_nothing,
     run_directory_option,
     with_trace,
 )
@@ -29,9 +31,6 @@ EXAMPLES = (
     "taut run examples/first-look.toml --set traffic.constant.rates=10kpps,20kpps",
 )
 
-_OnlyOption = Annotated[
-    str | None, typer.Option(metavar="PATTERN", help="Only trials whose name matches this.")
-]
 _NoReportOption = Annotated[
     bool,
     typer.Option("--no-report", help="Draw nothing: `taut report` draws it when it is wanted."),
@@ -42,7 +41,7 @@ def run(
     spec: Annotated[Path, typer.Argument(help="The experiment; examples/ has some.")],
     out: Annotated[Path | None, run_directory_option("runs/NAME-TIME")] = None,
     resume: ResumeOption = False,
-    only: _OnlyOption = None,
+    only: OnlyOption = None,
     dry_run: DryRunOption = False,
     overrides: SetOption = None,
     trace: TraceOption = None,
@@ -73,8 +72,7 @@ def run(
         print_plan(plan, out or default_out(parsed.name))
         require(plan)
         return
-    if resume and out is None:
-        raise InputError("--resume: which run? give its directory with --out")
+    refuse_resume_of_nothing(resume, out)
     if images and no_report:
         raise InputError("--images and --no-report: one of them")
     origin = Origin(text, str(spec), tuple(asked), tuple(sys.argv))

@@ -7,17 +7,21 @@ from typing import Annotated
 import typer
 
 from taut.cli.options import (
+    DryRunOption,
     ImagesOption,
     JsonOption,
+    MaxOption,
+    MinOption,
     NoTraceOption,
     ResumeOption,
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_resume_of_nothing,
     run_directory_option,
+    search_limits,
     with_trace,
 )
-from taut.core.errors import InputError
 from taut.core.files import default_out
 
 EXAMPLES = (
@@ -38,30 +42,16 @@ _GoalOption = Annotated[
         "some:loss=0.1%,trial=2s, or fast:within=1ms,share=99.999%; may be repeated.",
     ),
 ]
-_MinOption = Annotated[
-    str | None, typer.Option("--min", metavar="RATE", help="The lowest load; default: 1kpps.")
-]
-_MaxOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max",
-        metavar="RATE",
-        help="The highest load; default: 20Mpps. At most what the loopback carries.",
-    ),
-]
-_DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print goals, cores and how long it may take.")
-]
 
 
 def search(
     spec: _SpecArgument,
     goal: _GoalOption = None,
-    least: _MinOption = None,
-    most: _MaxOption = None,
+    least: MinOption = None,
+    most: MaxOption = None,
     out: Annotated[Path | None, run_directory_option("runs/search-NAME-TIME")] = None,
     resume: ResumeOption = False,
-    dry_run: _DryRunOption = False,
+    dry_run: DryRunOption = False,
     overrides: SetOption = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
@@ -85,14 +75,12 @@ def search(
     asked = with_trace(overrides, trace, no_trace)
     if goal:
         asked.append(f"goal=[{', '.join(goal_table(one) for one in goal)}]")
-    limits = (("min", least), ("max", most))
-    asked += [f"search.{key}={rate}" for key, rate in limits if rate is not None]
+    asked += search_limits(least, most)
     parsed = parse_spec(text, asked, source=str(spec))
     if dry_run:
         print_search_plan(parsed)
         return
-    if resume and out is None:
-        raise InputError("--resume: which run? give its directory with --out")
+    refuse_resume_of_nothing(resume, out)
     search_and_report(
         parsed,
         out or default_out(f"search-{parsed.name}"),

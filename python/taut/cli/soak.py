@@ -8,17 +8,19 @@ import typer
 
 from taut.cli.options import (
     DetailsOption,
+    DryRunOption,
     ImagesOption,
     JsonOption,
     NoTraceOption,
+    OnlyOption,
     ResumeOption,
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_resume_of_nothing,
     run_directory_option,
     with_trace,
 )
-from taut.core.errors import InputError
 from taut.core.files import default_out
 
 EXAMPLES = (
@@ -38,9 +40,6 @@ _DurationOption = Annotated[
     str, typer.Option(metavar="TIME", help="How long in all: 24h; a soak of a day is usual.")
 ]
 _EveryOption = Annotated[str, typer.Option(metavar="TIME", help="The length of a row.")]
-_OnlyOption = Annotated[
-    str | None, typer.Option(metavar="PATTERN", help="Only the trial whose name matches this.")
-]
 _ControlOption = Annotated[
     bool,
     typer.Option("--control", help="Before it, as long a soak without a device: the instrument's."),
@@ -75,16 +74,13 @@ _OnFailOption = Annotated[
         help="Run this when a requirement is lost or the soak fails; it gets the reason as $1.",
     ),
 ]
-_DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print memory, disk, cores and time; measure nothing.")
-]
 
 
 def soak(
     spec: _SpecArgument,
     duration: _DurationOption = "24h",
     every: _EveryOption = "300s",
-    only: _OnlyOption = None,
+    only: OnlyOption = None,
     control: _ControlOption = False,
     require: _RequireOption = None,
     clean: _CleanOption = None,
@@ -92,7 +88,7 @@ def soak(
     on_fail: _OnFailOption = None,
     out: Annotated[Path | None, run_directory_option("runs/soak-NAME-TIME")] = None,
     resume: ResumeOption = False,
-    dry_run: _DryRunOption = False,
+    dry_run: DryRunOption = False,
     overrides: SetOption = None,
     trace: TraceOption = None,
     no_trace: NoTraceOption = False,
@@ -115,8 +111,7 @@ def soak(
     from taut.experiment.soak import plan_soak
     from taut.experiment.spec import parse_spec, read_spec_text
 
-    if resume and out is None:
-        raise InputError("--resume: which run? give its directory with --out")
+    refuse_resume_of_nothing(resume, out)
     planned_ns, every_ns = parse_duration_ns(duration), parse_duration_ns(every)
     text = read_spec_text(spec)
     asked = with_trace(overrides, trace, no_trace)
