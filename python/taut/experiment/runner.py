@@ -5,6 +5,7 @@ trials, all of a plan or a part at a time; `run_plan` is the session of one plan
 """
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -246,8 +247,8 @@ def open_run(plan: Plan, out: Path, resume: bool | None) -> RunDirectory:
             raise InputError(f"{out}: not empty; give another --out, or {other}")
         if run.manifest().spec.hash != spec_hash(plan.spec):
             raise InputError(
-                f"{out}: holds another experiment than this one; resume with the same file, --set "
-                "and --trace, or give another --out"
+                f"{out}: holds another experiment than this one{_began_as(run)}; resume with the "
+                "same, or give another --out"
             )
         _refuse_changed_inputs(run, plan)
     try:
@@ -257,6 +258,12 @@ def open_run(plan: Plan, out: Path, resume: bool | None) -> RunDirectory:
             f"{out}: cannot be written: {error.strerror}; give another --out"
         ) from None
     return run
+
+
+def _began_as(run: RunDirectory) -> str:
+    """Say by which command a run was begun; nothing where a program began it."""
+    words = run.manifest().taut.command_line[1:]
+    return f": it began as `taut {shlex.join(words)}`" if words else ""
 
 
 def _refuse_changed_inputs(run: RunDirectory, plan: Plan) -> None:
