@@ -9,7 +9,7 @@ import pytest
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.failing import EVER_NS, Packets
 from taut.analysis.judging import judge_run, overall, required_by
-from taut.analysis.proof import Verdict
+from taut.analysis.proof import Verdict, chance
 from taut.analysis.results import analyse_run
 from taut.core.requirement import parse_requirement
 from taut.records.rundir import RunDirectory
@@ -50,6 +50,9 @@ MET, NOT_MET, NOT_SHOWN = Verdict.MET, Verdict.NOT_MET, Verdict.NOT_SHOWN
         ("loss < 10%", [MET, MET, MET]),
         ("loss < 1e-6", [NOT_SHOWN, NOT_SHOWN, NOT_SHOWN]),
         ("within(100us) >= 99%", [MET, NOT_SHOWN, NOT_SHOWN]),
+        ("window(500ns..100us) >= 99%", [MET, NOT_SHOWN, NOT_SHOWN]),
+        ("window(1us..100us) >= 99%", [NOT_MET, NOT_MET, NOT_MET]),
+        ("window(500ns..100us) >= 100%", [MET, NOT_MET, NOT_MET]),
         ("in_a_row(100us) <= 2", [MET, NOT_MET, NOT_MET]),
         ("outage(100us) <= 100us", [MET, NOT_MET, NOT_MET]),
         ("outage(100us) <= 1ms", [MET, MET, MET]),
@@ -83,6 +86,20 @@ def test_lost_packets_count_where_they_are_asked_for(run):
 
     assert (lost.n, lost.n_failed) == (19_000, 3)
     assert (none.n, none.n_failed) == (18_997, 0)
+
+
+def test_packets_out_of_their_window_are_early_late_or_lost(run):
+    packets = Packets([run[0].trials()[2]], 3)
+    sooner = packets.sooner(1_000, is_strict=False)
+    later = packets.failing(100_000, is_strict=False, with_lost=False)
+
+    found = packets.out_of_window(1_000, 100_000)
+
+    assert 0 < later.n_failed < 1_000 < sooner.n_failed
+    assert (found.n_early, found.n_late, found.n_lost) == (sooner.n_failed, later.n_failed, 3)
+    assert found.n_failed == found.n_early + found.n_late + found.n_lost
+    [*_, one] = judge_run(*run, [parse_requirement("window(1us..100us) >= 100%")])
+    assert f"({found.n_early:,} early, {found.n_late:,} late, 3 lost)" in one.said
 
 
 def test_too_few_packets_say_how_long_to_measure(run):
@@ -134,6 +151,26 @@ def test_the_worst_verdict_is_that_of_all(run):
 
     assert overall(judge_run(*run, both)) is NOT_MET
     assert overall(judge_run(*run, both[:1])) is MET
+
+
+def test_among_many_requirements_a_failure_that_luck_explains_is_left_open(run):
+    calm = Packets([run[0].trials()[0]], 0)
+
+    def luck(limit_ns):
+        counted = calm.failing(limit_ns, is_strict=False, with_lost=False)
+        return chance(counted.n_eff_failed, counted.n_eff, 0.5)
+
+    barely = next(ns for ns in range(900, 2000) if 0.005 < luck(ns) < 0.04)
+    texts = [f"p50 <= {barely}ns", *(f"p50 <= {ns}ns" for ns in range(3_000, 3_020))]
+
+    alone = judge_run(*run, [parse_requirement(texts[0])])[0]
+    among = judge_run(*run, [parse_requirement(text) for text in texts])[0]
+
+    # Of the other two devices the median may lie on either side: three gates, not one.
+    assert alone.verdict is (NOT_MET if 3 * luck(barely) < 0.05 else NOT_SHOWN)
+    assert alone.chance == among.chance
+    assert among.verdict is NOT_SHOWN
+    assert "by itself it would fail" in among.said
 
 
 def test_a_run_knows_what_its_experiment_requires(tmp_path):

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from taut.analysis.proof import Verdict, packets_needed, shown, times_as_long
+from taut.analysis.proof import (
+    Verdict,
+    chance,
+    may_be_luck,
+    packets_needed,
+    shown,
+    times_as_long,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +38,13 @@ def test_neither_verdict_is_wrong_more_often_than_stated():
     assert not_met.count(Verdict.NOT_MET) <= 0.06 * 4_000
     assert shown(int(2 * share * n), n, share) is Verdict.NOT_MET
     assert shown(int(0.5 * share * n), n, share) is Verdict.MET
+
+
+def test_luck_that_would_fail_one_of_many_requirements_fails_none():
+    assert chance(26, 19_000, 1e-3) == pytest.approx(0.0731, abs=1e-4)
+    assert chance(0, 19_000, 1e-3) == 1.0
+    assert may_be_luck([0.01, None, 0.9]) == [False, False, True]
+    assert may_be_luck([0.01, None, *[0.9] * 9]) == [True, False, *[True] * 9]
 
 
 @pytest.mark.parametrize(("n_failed", "n"), [(0, 10_000), (1, 200_000), (3, 400_000)])

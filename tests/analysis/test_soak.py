@@ -52,6 +52,20 @@ def test_a_requirement_is_judged_by_all_rows(rule: str, rows: list[Row], verdict
     assert judged(rule, rows)[0] == verdict
 
 
+def test_among_many_requirements_a_failure_that_luck_explains_is_left_open() -> None:
+    above = {str(ns): 0 for ns in range(1_000_000, 1_000_030)}
+    rows = [row(n, sent=1_000_000, above=above | {"1000000": 10_040 + n}) for n in range(20)]
+    rules = [parse_requirement(f"p99 < {ns}ns") for ns in range(1_000_000, 1_000_030)]
+
+    [alone] = judge_rows(rules[:1], course([segment(rows)]))
+    first, *others = judge_rows(rules, course([segment(rows)]))
+
+    assert alone.verdict == "fail"
+    assert first.verdict == "inconclusive"
+    assert "by itself it would fail" in first.said
+    assert {one.verdict for one in others} == {"pass"}
+
+
 def test_loss_that_the_generator_may_have_caused_is_no_failure_of_the_device() -> None:
     held_up = row(0, lost=3)
     held_up = Row(**{**vars(held_up), "counters": {**held_up.counters, "lost_void": 3}})

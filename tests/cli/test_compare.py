@@ -77,7 +77,32 @@ def test_a_regression_fails_where_it_is_shown(tmp_path, capsys):
     assert "p50 +5" in capsys.readouterr().err
     assert status("p50 > +100%") == 0
     assert run_command(["compare", *reversed(runs), "--fail-if", "p50 > +10%"]) == 0
+    # Of 5 runs a side one gate in twenty would fail by luck; of seven gates none can.
+    several = [word for share in range(7) for word in ("--fail-if", f"p50 > +1{share}%")]
+    assert run_command(["compare", *runs, *several]) == 1
+    assert "rests on 5 runs each; 6 a side can fail" in capsys.readouterr().err
     capsys.readouterr()
     for wrong in ("p50 > 10%", "max > +10%"):
         assert status(wrong) == 2
         assert capsys.readouterr().err.startswith(f"taut: --fail-if {wrong!r}: ")
+
+
+@pytest.mark.parametrize(
+    ("gap", "repetitions", "more", "said"),
+    [
+        (None, 1, (), "rests on one run each; 4 a side can fail"),
+        ((0, 10**9), 5, (), "invalid: eager, 100 kpkt/s, 64 B: p50 says nothing: the generator"),
+        ((0, 10**9), 5, ("--without-void",), "p50 rests on too few packets"),
+    ],
+)
+def test_where_nothing_can_be_shown_a_gate_is_not_passed(
+    tmp_path, capsys, gap, repetitions, more, said
+):
+    variant = replace(VARIANTS[1], trial=replace(VARIANTS[1].trial, generator_gap=gap))
+    runs = [
+        str(make_run(tmp_path / name, (variant,), repetitions=repetitions)) for name in ("a", "b")
+    ]
+
+    assert run_command(["compare", *runs, *more, "--fail-if", "p50 > +10%"]) == 1
+
+    assert said in capsys.readouterr().err

@@ -15,6 +15,7 @@ from taut.core.requirement_profiles import PROFILES, all_requirements, profile_r
         ("loss = 0", "loss", 0, 0, None, 0),
         ("loss <= 0.001%", "loss", 1e-5, 1e-5, None, 0),
         ("within(1ms) >= 99.999%", "within", 0.99999, 1e-5, 1_000_000, 0),
+        ("window(10us..1ms) >= 99.9%", "window", 0.999, 1e-3, 1_000_000, 0),
         ("in_a_row(500us) <= 3", "in_a_row", 3, 0, 500_000, 0),
         ("outage(1ms) < 2ms", "outage", 2_000_000, 0, 1_000_000, 0),
     ],
@@ -41,6 +42,9 @@ def test_what_is_asked_is_read(text, what, limit, share, deadline_ns, least_ns):
         ("loss < 1kpps", "not from 0 to 100 %"),
         ("within >= 99%", "write within(1ms) >= ..."),
         ("p99(1ms) < 2us", "write p99 < ..."),
+        ("window(1ms) >= 99%", "write window(10us..1ms)"),
+        ("within(1us..1ms) >= 99%", "write within(1ms)"),
+        ("window(2ms..1ms) >= 99%", "the window ends before it begins"),
         ("within(1ms) >= 110%", "not from 0 to 100 %"),
         ("in_a_row(1ms) <= x", "a number of packets"),
         ("p99 < 2us for ever", "not a number with a unit"),
@@ -62,6 +66,7 @@ def test_every_profile_has_requirements_that_are_read():
     assert [one.text for one in profile_requirements("cps:interval=500us")] == [
         "outage(500us) <= 1ms"
     ]
+    assert [one.earliest_ns for one in profile_requirements(given["oran"])] == [10_000]
 
 
 @pytest.mark.parametrize(

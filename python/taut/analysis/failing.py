@@ -1,7 +1,7 @@
 """Packets of a variant that fail a requirement: how many, in which blocks of time, in what rows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -70,6 +70,15 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class OutOfWindow(Counted):
+    """Packets that did not come in their window, by why."""
+
+    n_early: int
+    n_late: int
+    n_lost: int
+
+
+@dataclass(frozen=True)
 class Longest:
     """The longest row of packets that were lost or late, and the longest time without another."""
 
@@ -106,6 +115,18 @@ class Packets:
         values, n = self._latencies
         is_early = values <= least_ns if is_strict else values < least_ns
         return Counted(int(n.sum()), int(n[is_early].sum()), None)
+
+    def out_of_window(self, earliest_ns: int, latest_ns: int) -> OutOfWindow:
+        """Count packets that took less or more than a window allows, and lost ones."""
+        values, n = self._latencies
+        n_early, n_late = (int(n[at].sum()) for at in (values < earliest_ns, values > latest_ns))
+        n_failed = n_early + n_late + self._n_lost
+        total = int(n.sum()) + self._n_lost
+        if not total:
+            return OutOfWindow(0, 0, 0, 0, 0, 0)
+        share, with_lost = n_failed / total, self._n_lost > 0
+        n_eff = self._n_eff(latest_ns, share, with_lost=with_lost, earliest_ns=earliest_ns)
+        return OutOfWindow(total, n_failed, n_eff, n_early, n_late, self._n_lost)
 
     def longest(self, deadline_ns: int) -> Longest | None:
         """Give the longest rows of packets lost or late; None: not every packet was recorded.
@@ -168,11 +189,13 @@ class Packets:
     def _own(self, rows: pa.Table) -> pa.Table:
         return rows.filter(pc.invert(rows["is_void"])) if self._without_void else rows
 
-    def _n_eff(self, deadline_ns: float, share: float, *, with_lost: bool) -> int | None:
+    def _n_eff(
+        self, deadline_ns: float, share: float, *, with_lost: bool, earliest_ns: int = 0
+    ) -> int | None:
         # Where records were left out nobody knows when packets were lost.
         if self._blocks is None or (with_lost and not self._has_records):
             return None
-        parts = [_counts(rows) for rows in self._blocks]
+        parts = [_failing_late(_counts(rows), earliest_ns) for rows in self._blocks]
         if with_lost:
             parts = [_beside(*pair) for pair in zip(parts, self._lost, strict=True)]
         counts = _one_after_the_other(parts)
@@ -183,6 +206,11 @@ class Packets:
 
 def _counts(rows: pa.Table) -> BlockCounts:
     return BlockCounts(*(rows[name].to_numpy() for name in ("block", "value_ns", "n")))
+
+
+def _failing_late(counts: BlockCounts, earliest_ns: int) -> BlockCounts:
+    """Give what came too early the latency of a lost packet: it fails as that does."""
+    return replace(counts, values=np.where(counts.values < earliest_ns, _NEVER, counts.values))
 
 
 def _beside(a: BlockCounts, b: BlockCounts) -> BlockCounts:

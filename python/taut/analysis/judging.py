@@ -6,12 +6,21 @@ from dataclasses import dataclass, replace
 
 from taut.analysis.failing import EVER_NS, Counted, Packets
 from taut.analysis.load import load_words, share_words
-from taut.analysis.proof import Verdict, packets_needed, shown, times_as_long
+from taut.analysis.proof import (
+    Verdict,
+    chance,
+    may_be_luck,
+    packets_needed,
+    shown,
+    times_as_long,
+)
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.requirement import Requirement, parse_requirement
 from taut.core.units import format_ns
 from taut.records.documents.results import Analysis, TrialResult, Variant
 from taut.records.rundir import RunDirectory
+
+AMONG_MANY = "by itself it would fail, but among so many requirements one may by luck (Holm)"
 
 Found = tuple[Verdict, str, Counted | None]
 """What is shown, why in words, and the packets that were counted for it."""
@@ -31,6 +40,8 @@ class Judged:
     """Packets counted, and as how many independent ones; None where that was not needed."""
     needed_ns: int | None
     """How long must be measured until it may pass; None: long enough, or never."""
+    chance: float | None = None
+    """Of so many failures where it is just met; None where none may fail, or nothing is shown."""
 
     @property
     def called(self) -> str:
@@ -70,7 +81,7 @@ def judge_run(
             if judged.verdict is Verdict.NOT_MET and not without_void:
                 judged = _unless_void(judged, _judged(row, one, on_time, measured_ns, why))
             found.append(judged)
-    return found
+    return _among_all(found)
 
 
 def overall(judged: Sequence[Judged]) -> Verdict:
@@ -124,8 +135,22 @@ def _judged(
         times = times_as_long(counted.n_eff_failed, counted.n_eff, asked.share_above)
         needed_ns = None if times is None else math.ceil(measured_ns * times)
         said = f"{said}; {_how_long(times, needed_ns)}"
-    n, n_eff = (None, None) if counted is None else (counted.n, counted.n_eff)
-    return Judged(row, asked, verdict, said, n, n_eff, needed_ns)
+    if counted is None:
+        return Judged(row, asked, verdict, said, None, None, needed_ns)
+    luck = None
+    if asked.share_above > 0 and counted.n_eff:
+        luck = chance(counted.n_eff_failed, counted.n_eff, asked.share_above)
+    return Judged(row, asked, verdict, said, counted.n, counted.n_eff, needed_ns, luck)
+
+
+def _among_all(judged: Sequence[Judged]) -> list[Judged]:
+    """Leave open what fails by itself, where one of so many requirements may by luck."""
+    return [
+        replace(one, verdict=Verdict.NOT_SHOWN, said=f"{one.said}; {AMONG_MANY}")
+        if is_luck and one.verdict is Verdict.NOT_MET
+        else one
+        for one, is_luck in zip(judged, may_be_luck([one.chance for one in judged]), strict=True)
+    ]
 
 
 def _unless_void(judged: Judged, on_time: Judged) -> Judged:
@@ -151,6 +176,12 @@ def _within(asked: Requirement, packets: Packets) -> Found:
     deadline_ns = asked.deadline_ns or 0
     counted = packets.failing(deadline_ns, is_strict=False, with_lost=True)
     return _of_share(asked, counted, f"were lost or took more than {format_ns(deadline_ns)}")
+
+
+def _window(asked: Requirement, packets: Packets) -> Found:
+    found = packets.out_of_window(asked.earliest_ns, asked.deadline_ns or 0)
+    by_class = f"{found.n_early:,} early, {found.n_late:,} late, {found.n_lost:,} lost"
+    return _of_share(asked, found, f"did not come in their window ({by_class})")
 
 
 def _loss(asked: Requirement, packets: Packets) -> Found:
@@ -210,6 +241,7 @@ _RULES: Mapping[str, Callable[[Requirement, Packets], Found]] = {
     "min": _fastest,
     "loss": _loss,
     "within": _within,
+    "window": _window,
     "in_a_row": _longest,
     "outage": _longest,
 }

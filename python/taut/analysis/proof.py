@@ -4,12 +4,14 @@ Failures come in clumps, so packets are judged as the independent ones they are 
 (effective.py).  With k failures among n of these the share is below q with 95 % confidence where n
 is at least m / q: m the mean of a Poisson number that is k or less in 5 % of cases (Clopper &
 Pearson 1934 for rare failures; without any, m is 3.0).  So 1e-5 takes 299,573 packets without a
-failure, 474,386 with one.
+failure, 474,386 with one.  It is above q where so many failures are rarer than that if it were q.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from taut.analysis.effective import CONFIDENCE
+from taut.analysis.holm import ERROR, holm
 
 
 class Verdict(StrEnum):
@@ -35,14 +37,27 @@ def packets_needed(n_failed: float, share: float) -> int:
 
 def shown(n_failed: float, n: int, share: float) -> Verdict:
     """Say what `n_failed` of `n` independent packets show; a share of 0 allows none at all."""
-    from scipy.special import gammaincinv
-
     if share <= 0:
         return Verdict.NOT_MET if n_failed else Verdict.MET
     if n >= packets_needed(n_failed, share):
         return Verdict.MET
-    least = gammaincinv(n_failed, 1 - CONFIDENCE) / n if n_failed > 0 else 0.0
-    return Verdict.NOT_MET if least > share else Verdict.NOT_SHOWN
+    return Verdict.NOT_MET if chance(n_failed, n, share) < ERROR else Verdict.NOT_SHOWN
+
+
+def chance(n_failed: float, n: int, share: float) -> float:
+    """Give how likely so many failures are, or more, where a share that may fail just does."""
+    from scipy.special import gammainc
+
+    return float(gammainc(n_failed, n * share)) if n_failed > 0 else 1.0
+
+
+def may_be_luck(chances: Sequence[float | None]) -> list[bool]:
+    """Say of each of several requirements whether its failure may be luck among so many.
+
+    None: it is not one that luck could fail. What is said of one that did not fail means nothing.
+    """
+    corrected = iter(holm([one for one in chances if one is not None]))
+    return [one is not None and next(corrected) >= ERROR for one in chances]
 
 
 def times_as_long(n_failed: float, n: int, share: float) -> float | None:

@@ -1,17 +1,23 @@
 """When a comparison fails a pipeline: `--fail-if "p99 > +10%"`.
 
-It fails only where the whole interval of the change lies beyond what is allowed: what chance may
-have made is no regression.
+It fails only where the whole interval of the change lies beyond what is allowed, and still does
+among all rules and devices (holm.py): what chance may have made is no regression. Where no change
+could have been seen, it does not pass: nobody looked.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
-from taut.analysis.compare import Comparison
-from taut.analysis.difference import percent
-from taut.analysis.load import load_words
-from taut.core.errors import InputError
+from taut.analysis.claims import LEAST_RUNS
+from taut.analysis.compare import Comparison, Pair
+from taut.analysis.difference import ROUNDING_NS, Difference, percent
+from taut.analysis.holm import ERROR, holm
+from taut.analysis.load import load_words, share_words
+from taut.analysis.proof import Verdict
+from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p
+from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.percentiles import PERCENTILES
 
 _JUDGED = ("mean", *PERCENTILES)
@@ -28,6 +34,14 @@ class FailIf:
     """Of its value in the first run, 0.1 for ten per cent."""
 
 
+@dataclass(frozen=True)
+class Gate:
+    """What one rule says of one device under one load."""
+
+    verdict: Verdict
+    said: str
+
+
 def parse_fail_if(text: str) -> FailIf:
     """Read `p99 > +10%`; InputError where it is not that."""
     match = _FORM.fullmatch(text.strip())
@@ -39,14 +53,67 @@ def parse_fail_if(text: str) -> FailIf:
     return FailIf(match[1], float(match[2]) / 100)
 
 
-def regressions(comparison: Comparison, rules: Sequence[FailIf]) -> Iterator[str]:
-    """Say which devices became slower than the rules allow, beyond chance."""
-    for pair in comparison.pairs:
-        for rule in [] if pair.a.is_floor else rules:
-            for found in pair.differences:
-                interval = found.improvement_interval
-                if found.name == rule.figure and interval and -interval[1] > rule.share:
-                    low, high = (percent(-side) for side in reversed(interval))
-                    where = f"{pair.label}, {load_words(pair.a.load)}"
-                    allowed = f"+{100 * rule.share:g} % allowed"
-                    yield f"{where}: {rule.figure} {low} to {high} %, {allowed}"
+def judge_gates(
+    comparison: Comparison, rules: Sequence[FailIf], *, without_void: bool
+) -> list[Gate]:
+    """Judge every rule of every device; of the floors only where there is nothing else."""
+    pairs = [pair for pair in comparison.pairs if not pair.a.is_floor] or comparison.pairs
+    asked = [(pair, rule, _figure(pair, rule)) for pair in pairs for rule in rules]
+    chances = [_chance(rule, found) for _, rule, found in asked]
+    corrected = iter(holm([one for one in chances if one is not None]))
+    n_judged = sum(one is not None for one in chances)
+    gates = []
+    for (pair, rule, found), own in zip(asked, chances, strict=True):
+        p = 1.0 if own is None else next(corrected)
+        verdict, said = _gate(pair, found, p, n_judged, without_void=without_void)
+        where = f"{pair.label}, {load_words(pair.a.load)}: {rule.figure}"
+        gates.append(Gate(verdict, f"{where} {said}, +{100 * rule.share:g} % allowed"))
+    return gates
+
+
+def refuse_gates(gates: Sequence[Gate]) -> None:
+    """Raise RequirementNotMet where a gate fails, TautError where nothing could have failed one."""
+    failed = [gate.said for gate in gates if gate.verdict is Verdict.NOT_MET]
+    if failed:
+        raise RequirementNotMet("; ".join(failed))
+    unseen = [f"{g.verdict}: {g.said}" for g in gates if g.verdict is not Verdict.MET]
+    if unseen:
+        raise TautError("; ".join(unseen))
+
+
+def _figure(pair: Pair, rule: FailIf) -> Difference:
+    return next(found for found in pair.differences if found.name == rule.figure)
+
+
+def _chance(rule: FailIf, found: Difference) -> float | None:
+    """Give the p-value of a growth by no more than is allowed; None: nothing to judge by."""
+    if found.evidence is None or found.a.value_ns is None or not found.evidence.has_enough_runs:
+        return None
+    allowed_ns = rule.share * found.a.value_ns + 2 * ROUNDING_NS
+    if found.evidence.estimate <= allowed_ns:
+        return 1.0
+    return rank_sum_p([one + allowed_ns for one in found.a.supported_ns], found.b.supported_ns)
+
+
+def _gate(
+    pair: Pair, found: Difference, p: float, n_judged: int, *, without_void: bool
+) -> tuple[Verdict, str]:
+    """Judge one rule of a device by its p-value among all of them."""
+    late = {s: row for s, row in (("A", pair.a), ("B", pair.b)) if row.instrument_limited}
+    if late and not without_void:
+        side, row = next(iter(late.items()))
+        return Verdict.INVALID, (
+            f"says nothing: the generator itself was late with {share_words(row.void_share)} of "
+            f"the packets of {side} (--without-void leaves them out)"
+        )
+    if found.evidence is None:
+        return Verdict.NOT_SHOWN, "rests on too few packets"
+    if not found.evidence.has_enough_runs or n_judged * found.evidence.least_p > ERROR:
+        return Verdict.NOT_SHOWN, f"rests on {pair.runs}; {_runs_needed(n_judged)} a side can fail"
+    interval = found.improvement_interval
+    low, high = (None, None) if interval is None else (percent(-x) for x in reversed(interval))
+    return (Verdict.NOT_MET if p <= ERROR else Verdict.MET), f"{low} to {high} %"
+
+
+def _runs_needed(n_gates: int) -> int:
+    return next(n for n in count(LEAST_RUNS) if max(1, n_gates) * least_rank_sum_p(n, n) <= ERROR)

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from taut.analysis.effective import LEAST_ABOVE, paid_for_estimating
+from taut.analysis.judging import AMONG_MANY
 from taut.analysis.load import share_words
-from taut.analysis.proof import Verdict, packets_needed, shown
+from taut.analysis.proof import Verdict, chance, may_be_luck, packets_needed, shown
 from taut.core.requirement import Requirement
 from taut.core.units import format_ns
 from taut.records.documents.generator import INSTRUMENT_LIMIT
@@ -24,8 +25,11 @@ _CLUMPED = 100.0
 def judge_rows(requirements: Sequence[Requirement], course: Course) -> Iterator[Judgement]:
     """Judge each by the rows of all segments; a share needs packets enough to be shown."""
     rows = [row for segment in course.segments for row in segment.rows]
-    for one in requirements:
-        verdict, said = _judged(one, rows)
+    found = [_judged(one, rows) for one in requirements]
+    luck = may_be_luck([chances for _, _, chances in found])
+    for one, (verdict, said, _), is_luck in zip(requirements, found, luck, strict=True):
+        if verdict is Verdict.NOT_MET and is_luck:
+            verdict, said = Verdict.NOT_SHOWN, f"{said}; {AMONG_MANY}"
         if verdict is Verdict.MET and course.measured_ns < one.least_ns:
             verdict = Verdict.NOT_SHOWN
             said += f"; {format_ns(course.measured_ns)} of {format_ns(one.least_ns)} were measured"
@@ -36,11 +40,12 @@ def judge_rows(requirements: Sequence[Requirement], course: Course) -> Iterator[
         yield Judgement(one.text, verdict.value, said)
 
 
-def _judged(one: Requirement, rows: Sequence[Row]) -> tuple[Verdict, str]:
+def _judged(one: Requirement, rows: Sequence[Row]) -> tuple[Verdict, str, float | None]:
+    """Judge one by itself; with the chance of such a failure, None: luck cannot fail it."""
     own = [failing(one, row, own=True) for row in rows]
     failed = [n for n in own if n is not None]
     if not rows or len(failed) < len(rows):
-        return Verdict.NOT_SHOWN, "rows do not say; `taut check` reads the records"
+        return Verdict.NOT_SHOWN, "rows do not say; `taut check` reads the records", None
     with_void = sum(failing(one, row, own=False) or 0 for row in rows)
     lost = 1 if one.what in ("loss", "within") else 0
     of = [row.on_time.n + lost * (row.counters["lost"] - row.counters["lost_void"]) for row in rows]
@@ -48,8 +53,8 @@ def _judged(one: Requirement, rows: Sequence[Row]) -> tuple[Verdict, str]:
     said = f"{n_failed:,} of {total:,} packets that the generator did not hold up failed"
     if one.share_above <= 0:
         if not n_failed and with_void:
-            return Verdict.INVALID, f"{said}; {with_void:,} with those it held up"
-        return (Verdict.NOT_MET if n_failed else Verdict.MET), said
+            return Verdict.INVALID, f"{said}; {with_void:,} with those it held up", None
+        return (Verdict.NOT_MET if n_failed else Verdict.MET), said, None
     times = times_as_many(np.array(failed), np.array(of))
     n_eff = int(total / times)
     verdict = shown(n_failed / times, n_eff, one.share_above)
@@ -57,7 +62,7 @@ def _judged(one: Requirement, rows: Sequence[Row]) -> tuple[Verdict, str]:
     if verdict is Verdict.NOT_SHOWN:
         needed = packets_needed(n_failed / times, one.share_above)
         said += f"; worth {n_eff:,} independent ones, {needed:,} would show it"
-    return verdict, said
+    return verdict, said, chance(n_failed / times, n_eff, one.share_above) if n_eff else None
 
 
 def times_as_many(failed: np.ndarray, of: np.ndarray) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taut.cli.options import ImagesOption, JsonOption, WithoutVoidOption
-from taut.core.errors import InputError, RequirementNotMet
+from taut.core.errors import InputError
 
 if TYPE_CHECKING:
     from taut.analysis.pairing import AnalysedRun
@@ -29,7 +29,10 @@ def compare(
     without_void: WithoutVoidOption = False,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(metavar="RULE", help="Exit with 3 where shown, as 'p99 > +10%'; repeatable."),
+        typer.Option(
+            metavar="RULE",
+            help="Exit with 3 where shown, as 'p99 > +10%'; with 1 where nothing could be.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,7 +45,7 @@ def compare(
     from rich.console import Console
 
     from taut.analysis.compare import compare_runs
-    from taut.analysis.regression import parse_fail_if, regressions
+    from taut.analysis.regression import judge_gates, parse_fail_if, refuse_gates
     from taut.records.documents.comparison import ComparisonDocument, ConditionDiffering
     from taut.records.documents.json_form import plain
     from taut.report.comparison import differing_conditions, print_comparison
@@ -69,9 +72,7 @@ def compare(
         sys.stdout.write("\n")
     else:
         print_comparison(comparison, (str(a), str(b)), differing, Console(), out)
-    worse = list(regressions(comparison, rules))
-    if worse:
-        raise RequirementNotMet("; ".join(worse))
+    refuse_gates(judge_gates(comparison, rules, without_void=without_void))
 
 
 def _analysed(paths: list[Path]) -> "list[AnalysedRun]":

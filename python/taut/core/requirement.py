@@ -5,6 +5,7 @@
 | `pNN.N`, `max`, `min` | service latency of the packets that came back |
 | `loss` | share of the packets sent that never came back: `0`, `0.001%` or `1e-5` |
 | `within(D)` | share of the packets sent that came back within D: a lost one did not |
+| `window(E..L)` | the same within L, and took no less than E: it was neither early nor late |
 | `in_a_row(D)` | most packets one after the other that were lost or took longer than D |
 | `outage(D)` | longest time from such a packet's sending to that of the next in time |
 
@@ -19,13 +20,16 @@ from decimal import Decimal
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns, parse_share
 
-WITH_DEADLINE = ("within", "in_a_row", "outage")
+WITH_DEADLINE = {"within": "1ms", "window": "10us..1ms", "in_a_row": "1ms", "outage": "1ms"}
+"""What takes a deadline, and an example of it."""
+
 _OPERATORS = {
     "p": ("<", "<="),
     "max": ("<", "<="),
     "min": (">", ">="),
     "loss": ("=", "<", "<="),
     "within": (">", ">="),
+    "window": (">", ">="),
     "in_a_row": ("=", "<", "<="),
     "outage": ("<", "<="),
 }
@@ -43,13 +47,15 @@ class Requirement:
     text: str
     """As it was written."""
     what: str
-    """p, max, min, loss, within, in_a_row or outage."""
+    """p, max, min, loss, within, window, in_a_row or outage."""
     operator: str
     limit: float
-    """ns; of loss and within a share, 0 to 1; of in_a_row packets."""
+    """ns; of loss, within and window a share, 0 to 1; of in_a_row packets."""
     share_above: float = 0.0
-    """Of p and within: the share of packets that may fail, 0 to 1; 0: none may."""
+    """Of p, within and window: the share of packets that may fail, 0 to 1; 0: none may."""
     deadline_ns: int | None = None
+    earliest_ns: int = 0
+    """Of window: what took less came too early."""
     least_ns: int = 0
     """How long must have been measured."""
 
@@ -71,15 +77,28 @@ def parse_requirement(text: str) -> Requirement:
     if operator not in _OPERATORS[what]:
         raise _refused(text, f"{name} goes with {' or '.join(_OPERATORS[what])}")
     if (deadline is None) is (what in WITH_DEADLINE):
-        how = f"{name}(1ms)" if what in WITH_DEADLINE else name
+        how = f"{name}({WITH_DEADLINE[what]})" if what in WITH_DEADLINE else name
         raise _refused(text, f"write {how} {operator} ...")
     try:
         found = _read(text, name, what, operator, limit)
         if deadline is not None:
-            found = replace(found, deadline_ns=parse_duration_ns(deadline))
+            found = _with_deadline(found, deadline)
         return replace(found, least_ns=0 if least is None else parse_duration_ns(least))
     except InputError as error:
         raise _refused(text, str(error)) from error
+
+
+def _with_deadline(found: Requirement, text: str) -> Requirement:
+    earliest, dots, latest = text.rpartition("..")
+    if bool(dots) is not (found.what == "window"):
+        raise InputError(f"{text!r}: write {found.what}({WITH_DEADLINE[found.what]})")
+    found = replace(found, deadline_ns=parse_duration_ns(latest))
+    if not dots:
+        return found
+    found = replace(found, earliest_ns=parse_duration_ns(earliest))
+    if found.earliest_ns >= (found.deadline_ns or 0):
+        raise InputError(f"{text!r}: the window ends before it begins")
+    return found
 
 
 def _read(text: str, name: str, what: str, operator: str, limit: str) -> Requirement:
@@ -94,7 +113,7 @@ def _read(text: str, name: str, what: str, operator: str, limit: str) -> Require
             raise InputError(f"{limit!r}: write in_a_row(1ms) <= 3, a number of packets")
         return replace(made, limit=float(limit))
     asked = parse_share(limit)
-    if what == "within":
+    if what in ("within", "window"):
         return replace(made, limit=asked, share_above=round(1 - asked, 15))
     if operator == "=" and asked:
         raise InputError('only none can be asked for exactly; write "loss = 0" or "loss < 0.1%"')

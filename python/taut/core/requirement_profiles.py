@@ -39,10 +39,10 @@ PROFILES: Mapping[str, Profile] = {
         ("within({within}) >= {share}",),
         {"within": "100us", "share": "99.99999%"},
     ),
-    # O-RAN.WG4.CUS: every packet in its window, whose width the operator decides.
+    # O-RAN.WG4.CUS: early, on time or late, by a window whose ends the operator decides.
     "oran": Profile(
-        ("min >= {earliest}", "max <= {latest}", "loss = 0"),
-        {"earliest": "0", "latest": None},
+        ("window({earliest}..{latest}) >= {share}",),
+        {"earliest": "0ns", "latest": None, "share": "100%"},
     ),
     # As hosts of a radio unit are tried.
     "ran-host": Profile(
