@@ -39,6 +39,8 @@ class Bench:
     """Packets that a device may have in its buffers when the sending is over."""
     limited_above: float = float("inf")
     """Above, the generator is held up in every trial and loses packets."""
+    sends_most: float = float("inf")
+    """The generator sends no faster into a device, and is held up in what it sends above."""
     limited_once: bool = False
     """The first trial at each load is held up."""
     fails: Callable[[Trial], bool] = lambda _: False
@@ -56,10 +58,18 @@ class Bench:
         lost = max(0, due - int(carried) - self.holds)
         is_first = self.limited_once and trial.repetition == 1
         void = 0
+        offered = achieved = trial.offered_pps
+        if not trial.device.is_floor and achieved > self.sends_most:
+            achieved, void, lost = self.sends_most, due, 1
         if not trial.device.is_floor and (trial.offered_pps > self.limited_above or is_first):
             void, lost = due, max(1, lost)
         known.document = replace(
-            known.document, generator=GeneratorResult(counters(due=due, lost=lost, void=void))
+            known.document,
+            generator=GeneratorResult(
+                counters(due=due, lost=lost, void=void),
+                offered_pps=offered,
+                achieved_pps=achieved,
+            ),
         )
         histogram(folder / "histogram.parquet", {900: due - lost})
 

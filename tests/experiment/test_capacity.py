@@ -141,6 +141,23 @@ def test_where_the_generator_is_always_held_up_the_device_is_not_to_blame(go):
     assert max(repeats) == 4
 
 
+def test_a_rate_that_was_not_sent_is_kept_by_nobody(go):
+    document, _ = go(Bench(sends_most=5e5))
+
+    eager = of(document, "eager")
+    assert [one.irregular for one in eager.found] == ["path limited"] * 2
+    for found in eager.found:
+        assert found.lower.load_pps <= 5e5 < found.upper.load_pps
+        assert 1 - found.lower.load_pps / found.upper.load_pps <= 0.2
+
+
+def test_without_a_loopback_nobody_knows_whether_the_device_slowed_the_generator(go):
+    document, _ = go(Bench(sends_most=5e5), parse_spec(TEXT, ["floor=false"]))
+
+    found = of(document, "eager").found
+    assert [(one.irregular, one.upper) for one in found] == [("instrument limited", None)] * 2
+
+
 def test_a_device_that_fails_again_and_again_ends_its_search_alone(go):
     two = TEXT + '[[device]]\ndriver = "taut_forward"\nname = "other"\n'
     bench = Bench(fails=lambda trial: trial.device.name == "eager")
@@ -205,6 +222,16 @@ def test_the_warm_up_does_not_count(tmp_path):
     kept = trial_of(tmp_path, due=100, cold=40, unsent=9, unsent_cold=4, lost=3, lost_cold=1)
 
     assert count(kept, None) == Counted(60, 55, 2, (tmp_path.name,), False)
+
+
+def test_what_left_more_slowly_than_it_should_counts_as_unsent(tmp_path):
+    counts = counters(due=1_000, lost=1, void=1_000)
+    rates = ((1e6, False, 1_000), (999_500.0, False, 1_000), (4e5, True, 400))
+
+    for achieved, is_behind, sent in rates:
+        generator = GeneratorResult(counts, offered_pps=1e6, achieved_pps=achieved)
+        found = count(Kept(tmp_path, TrialDocument(generator=generator)), None)
+        assert (found.sent, found.is_behind) == (sent, is_behind)
 
 
 @pytest.mark.parametrize(

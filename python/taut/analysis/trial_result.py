@@ -45,6 +45,7 @@ from taut.records.documents.content import CONTENT_FILE, ContentSearch
 from taut.records.documents.figures import Figures
 from taut.records.documents.generator import (
     INSTRUMENT_LIMIT,
+    RATE_TOLERANCE,
     GeneratorResult,
     HistogramResolution,
 )
@@ -56,8 +57,6 @@ from taut.records.rundir import TrialDirectory
 from taut.storage.engine import Engine
 
 DISTRIBUTION = "distribution.parquet"
-
-RATE_TOLERANCE = 0.001
 
 _STORIES = 10
 """Late episodes that results.json tells one by one."""

@@ -20,6 +20,7 @@ from taut.records.documents.search import (
     HIGHEST_PASSES,
     LIMITED,
     LOWEST_FAILS,
+    PATH,
     STOPPED,
     Bound,
     Closing,
@@ -44,6 +45,8 @@ class Counted:
     trials: tuple[str, ...] = ()
     is_limited: bool = False
     """Whether the instrument was held up, so that a loss may be its own."""
+    is_behind: bool = False
+    """Whether it sent more slowly than it should have, all through."""
 
     @property
     def loss_ratio(self) -> float:
@@ -65,6 +68,8 @@ class Limits:
     min_pps: float
     max_pps: float
     limit_s: float
+    is_max_carried: bool = False
+    """Whether the instrument was found to carry that much with no device between."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,7 @@ class _Measurer(AbstractMeasurer):  # type: ignore[misc]  # the library has no t
                 lost=counted.lost,
                 loss_ratio=counted.loss_ratio,
                 instrument_limited=counted.is_limited,
+                behind=counted.is_behind,
             )
         )
         # No forwarding_count and no duration with overheads: the library works them out.
@@ -245,7 +251,10 @@ def _found(
     """Say what a goal's bounds are worth; an upper bound that is the instrument's is left out."""
     upper = bounds.upper
     irregular: Irregular | None = None
-    if upper is not None and _is_the_instruments(upper.load_pps, goal, steps):
+    limited = [] if upper is None else _limited(upper.load_pps, goal, steps)
+    if limited and limits.is_max_carried and all(step.behind for step in limited):
+        irregular = PATH
+    elif limited:
         upper, irregular = None, LIMITED
     elif bounds.lower is None and upper is not None and upper.load_pps <= limits.min_pps:
         irregular = LOWEST_FAILS
@@ -256,12 +265,15 @@ def _found(
     return GoalFound(goal.name, bounds.lower, upper, bounds.conditional_pps, irregular)
 
 
-def _is_the_instruments(load_pps: float, goal: Goal, steps: Sequence[Step]) -> bool:
-    """Whether the instrument was held up in a trial that breaks the goal at this load."""
-    return any(
-        step.instrument_limited and step.load_pps == load_pps and step.loss_ratio > goal.loss_ratio
+def _limited(load_pps: float, goal: Goal, steps: Sequence[Step]) -> list[Step]:
+    """Give the trials that break the goal at this load and in which the instrument was held up."""
+    return [
+        step
         for step in steps
-    )
+        if step.instrument_limited
+        and step.load_pps == load_pps
+        and step.loss_ratio > goal.loss_ratio
+    ]
 
 
 def _is_narrow(bounds: _Bounds, goal: Goal) -> bool:

@@ -29,7 +29,11 @@ from taut.experiment.neighbour_spec import refuse_in_turn
 from taut.experiment.placed import refuse_places_in_turn
 from taut.experiment.plan import floors, has_floor, make_plan
 from taut.experiment.runner import Session
-from taut.records.documents.generator import INSTRUMENT_LIMIT
+from taut.records.documents.generator import (
+    INSTRUMENT_LIMIT,
+    RATE_TOLERANCE,
+    GeneratorResult,
+)
 from taut.records.documents.search import (
     LIMITED,
     Closing,
@@ -197,7 +201,7 @@ class Searcher:
             self._say(f"{subject.words}: {why}")
             none = tuple(GoalFound(goal.name, None, None, None, LIMITED) for goal in goals)
             return describe_search(subject, limits, Found(none, (), why))
-        own = Limits(limits.min_pps, most, limits.limit_s)
+        own = Limits(limits.min_pps, most, limits.limit_s, is_max_carried=True)
         found = self._search(subject, goals, own)
         return describe_search(subject, own, found, is_capped=most < limits.max_pps)
 
@@ -299,15 +303,22 @@ class Measurer:
         # No bound can rest on this load any more: to repeat its trials again would be of no use.
         self._given_up.add(rate)
         best = min(counted, key=lambda one: one.loss_ratio)
-        return replace(best, trials=names, is_limited=not self._subject.device.is_floor)
+        return replace(
+            best,
+            trials=names,
+            is_limited=not self._subject.device.is_floor,
+            is_behind=all(one.is_behind for one in counted),
+        )
 
 
 def count(trial: Kept, within_ns: int | None) -> Counted:
     """Count a trial's packets; those later than `within_ns` as lost.
 
-    Packets that the generator was late with are taken to be as late as the others are.
+    Packets that the generator was late with are taken to be as late as the others are. Where it
+    fell behind its rate, the trial was one of a lower load: the rest counts as unsent.
     """
-    counters = {} if trial.document.generator is None else trial.document.generator.counters
+    generator = trial.document.generator or GeneratorResult()
+    counters = generator.counters
     due, unsent, lost, void = (
         counters.get(name, 0) - counters.get(cold, 0)
         for name, cold in (
@@ -317,12 +328,18 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
             ("void", "void_cold"),
         )
     )
+    kept_rate = (generator.achieved_pps or 0.0) / (generator.offered_pps or 1.0)
+    is_behind = 0 < kept_rate < 1 - RATE_TOLERANCE
+    if is_behind:
+        unsent = max(unsent, ceil(due * (1 - kept_rate)))
     late, matched = 0, due - unsent - lost
     if within_ns is not None and matched:
         on_time = count_late(trial.folder / "histogram.parquet", within_ns)
         late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else 0
     is_limited = not due or void > INSTRUMENT_LIMIT * due
-    return Counted(due, due - unsent, lost + late, (trial.folder.name,), is_limited)
+    return Counted(
+        due, due - unsent, lost + late, (trial.folder.name,), is_limited, is_behind=is_behind
+    )
 
 
 def describe_search(

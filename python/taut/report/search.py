@@ -15,6 +15,7 @@ from taut.records.documents.search import (
     HIGHEST_PASSES,
     LIMITED,
     LOWEST_FAILS,
+    PATH,
     SEARCH_FILE,
     SEARCH_FORMAT,
     STOPPED,
@@ -48,6 +49,7 @@ IRREGULAR: Mapping[str, str] = {
     LOWEST_FAILS: "irregular: broken at the lowest load already; lower --min",
     HIGHEST_PASSES: "irregular: kept at the highest load",
     LIMITED: "irregular: above, the generator was held up",
+    PATH: "of the path: below, the generator sends too slowly into the device, not without one",
     STOPPED: "irregular: the search ended before the bounds met",
 }
 

@@ -12,6 +12,9 @@ GENERATOR_FILE = "generator.json"
 INSTRUMENT_LIMIT = 0.01
 """With a larger share of void packets a trial measures the generator rather than the device."""
 
+RATE_TOLERANCE = 0.001
+"""A rate that differs by more from what was asked for was not achieved."""
+
 Counters: TypeAlias = Mapping[str, int]
 """Packets by what became of them: due, sent, unsent, matched, lost, ..., each also `_cold`."""
 

@@ -11,13 +11,15 @@ SEARCH_FORMAT = 1
 UNIT = "packets/s of each direction"
 
 Irregular: TypeAlias = Literal[
-    "lowest load fails", "highest load passes", "instrument limited", "stopped"
+    "lowest load fails", "highest load passes", "instrument limited", "path limited", "stopped"
 ]
-"""Why a goal has not both bounds, as near to each other as was asked."""
+"""Why a goal has not both bounds of the device alone, as near to each other as was asked."""
 
 LOWEST_FAILS: Irregular = "lowest load fails"
 HIGHEST_PASSES: Irregular = "highest load passes"
 LIMITED: Irregular = "instrument limited"
+PATH: Irregular = "path limited"
+"""The instrument could not send at the upper bound, which it can with no device between."""
 STOPPED: Irregular = "stopped"
 
 
@@ -84,13 +86,16 @@ class Step:
     duration_ns: int
     due: int
     sent: int
+    """At the load: what left more slowly than that counts as unsent."""
     lost: int
     """With those that were late, where goals ask for it."""
     loss_ratio: float
     """Lost and unsent over due."""
     instrument_limited: bool
-    """None of the trials would do; no upper bound of the device may rest on it."""
+    """None of the trials would do; no upper bound of the device alone may rest on it."""
     bounds: tuple[Closing, ...] = ()
+    behind: bool = False
+    """The instrument sent more slowly than it should have, in each of the trials."""
 
 
 @dataclass(frozen=True)
