@@ -1,0 +1,141 @@
+"""How far apart searches of the same device end: `taut search` several times each, in turn.
+
+    .venv/bin/python bench/capacity.py --out runs/capacities
+    .venv/bin/python bench/capacity.py --out runs/capacities --only bridge --searches 2
+
+Every search is a run of its own that `taut report` reads. Those that --out holds already are not
+made again: a long series can be measured in parts. The spread is of the relevant lower bounds, the
+greatest less the least over the median.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from harness import heading, progress, table
+from taut.records.documents.json_form import parse, read_json
+from taut.records.documents.search import SEARCH_FILE, SearchDocument
+
+ROOT = Path(__file__).resolve().parent.parent
+DEVICES = {
+    "bridge": ("linux_bridge", "veth", "2Mpps"),
+    "eager_memif": ("taut_forward", "memif", "20Mpps"),
+    "testpmd_memif": ("testpmd", "memif", "20Mpps"),
+    "eager_veth": ("taut_forward", "veth", "2Mpps"),
+    "testpmd_veth": ("testpmd", "veth", "2Mpps"),
+}
+"""By name: driver, link, and a load that none of them carries."""
+
+SPEC = """
+name = "{name}"
+duration = "{latency}"
+warm_up = "200ms"
+deadline = "200ms"
+trace = "off"
+[search]
+min = "20kpps"
+max = "{most}"
+limit = "{limit}"
+repeats = {repeats}
+[[device]]
+driver = "{driver}"
+link = "{link}"
+name = "{name}"
+[[traffic]]
+schedule = "constant"
+rates = ["20kpps"]
+"""
+
+
+def main() -> int:
+    """Search what --out lacks, print what it holds."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder of the runs")
+    parser.add_argument("--searches", type=int, default=5, help="of each device")
+    parser.add_argument("--only", nargs="*", choices=DEVICES, default=list(DEVICES))
+    parser.add_argument("--trial", default="500ms", help="its length")
+    parser.add_argument("--sum", default="2500ms", help="of the trials that judge a load")
+    parser.add_argument("--width", default="5%", help="between the bounds")
+    parser.add_argument("--repeats", type=int, default=1, help="of a trial that was held up")
+    parser.add_argument("--limit", default="120s", help="of a search")
+    parser.add_argument("--latency", default="200ms", help="of the trials afterwards")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    for n in range(asked.searches):
+        for name in asked.only:
+            search(asked, name, asked.out / f"{name}-{n + 1}")
+    heading("Capacity")
+    print_found(asked.out)
+    return 0
+
+
+def search(asked: argparse.Namespace, name: str, out: Path) -> None:
+    """Search a device once; one that was cut short goes on."""
+    if (out / SEARCH_FILE).is_file():
+        return
+    driver, link, most = DEVICES[name]
+    values = {"name": name, "driver": driver, "link": link, "most": most}
+    spec = asked.out / f"{name}.toml"
+    spec.write_text(SPEC.format(**values, **vars(asked)))
+    goal = f"trial={asked.trial},sum={asked.sum},width={asked.width}"
+    goals = [word for one in ("ndr", "pdr") for word in ("--goal", f"{one}:{goal}")]
+    words = [str(ROOT / "bin" / "taut"), "search", str(spec), *goals, "--out", str(out), "--wait"]
+    resume = ["--resume"] if out.is_dir() else []
+    ended = subprocess.run([*words, *resume], stdout=subprocess.DEVNULL, check=False)
+    progress(f"{out.name}: exit status {ended.returncode}")
+
+
+def print_found(folder: Path) -> None:
+    """Print every device's lower bounds, and how far apart they are."""
+    columns = ["device", "searches", "goal", "at least, kpkt/s", "spread", "below", "remarks"]
+    rows = [row for name in DEVICES for row in rows_of(name, list(found_of(folder, name)))]
+    table([*columns, "loopback, kpkt/s", "trials", "s each"], rows)
+    print(f"Load average {', '.join(f'{one:.1f}' for one in os.getloadavg())}.")
+
+
+def found_of(folder: Path, name: str) -> Iterator[SearchDocument]:
+    """Read the searches of a device that are there."""
+    for path in sorted(folder.glob(f"{name}-*/{SEARCH_FILE}")):
+        yield parse(SearchDocument, read_json(path), str(path))
+
+
+def rows_of(name: str, documents: Sequence[SearchDocument]) -> Iterator[list[str]]:
+    """Give a row a goal."""
+    if not documents:
+        return
+    own = [next(s for s in one.searches if not s.is_instrument) for one in documents]
+    floors = [s.max_pps for s in own]
+    trials = [sum(len(step.trials) for step in s.steps) for s in own]
+    seconds = [one.took_s for one in documents]
+    for nth, goal in enumerate(documents[0].goals):
+        found = [s.found[nth] for s in own]
+        lower = [one.lower.load_pps for one in found if one.lower is not None]
+        upper = [one.upper.load_pps for one in found if one.upper is not None]
+        remarks = sorted({one.irregular or "regular" for one in found})
+        yield [
+            name,
+            f"{len(lower)} of {len(own)}",
+            goal.name,
+            range_of(lower),
+            f"{100 * (max(lower) - min(lower)) / median(lower):.1f} %" if lower else "-",
+            range_of(upper),
+            ", ".join(remarks),
+            range_of(floors),
+            f"{min(trials)}-{max(trials)}",
+            f"{min(seconds):.0f}-{max(seconds):.0f}",
+        ]
+
+
+def range_of(pps: Sequence[float]) -> str:
+    """Write the median and the range in thousands."""
+    if not pps:
+        return "-"
+    return f"{median(pps) / 1e3:,.0f} ({min(pps) / 1e3:,.0f}-{max(pps) / 1e3:,.0f})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
