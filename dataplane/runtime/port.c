@@ -110,6 +110,8 @@ static int start_device(struct port *port, struct rte_mempool *pool, struct erro
 		err = rte_eth_tx_queue_setup(port->id, 0, n_tx, SOCKET_ID_ANY, NULL);
 	if (err == 0)
 		err = start(port);
+	if (err == 0 && port->spec.kind->started != NULL)
+		err = port->spec.kind->started(&port->spec, error);
 	// The driver says -1 whatever the reason: that the peer is not there yet is the usual one.
 	return err == -1 && port_needs_peer(port) ? 0 : err;
 }

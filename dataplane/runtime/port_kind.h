@@ -40,6 +40,9 @@ struct port_kind {
 	// Instead of devargs, for virtual devices made by a call: store name and number. Returns 0
 	// or -errno.
 	int (*create)(const struct port_spec *spec, char *device, size_t device_len, uint16_t *id);
+	// What is left to do once the device is started. Returns 0 or -errno with one line in
+	// error; may be NULL.
+	int (*started)(const struct port_spec *spec, struct error *error);
 	// Whether it refuses to start, or is of no use, until its peer is there; NULL: never.
 	bool (*needs_peer)(const struct port_spec *spec);
 	void (*destroy)(const struct port_spec *spec); // after the ethdev is closed; may be NULL

@@ -3,9 +3,13 @@
 
 #include "port_kind.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 struct veth_options {
 	bool qdisc_bypass, shared;
@@ -44,6 +48,7 @@ enum {
 	FRAME_SIZE = 2048,
 	BLOCK_SIZE = 4096,
 	ETHERTYPE_ANY = 0x0003, // ETH_P_ALL
+	KERNEL_FRAME = 2048, // what the kernel keeps beside a frame that is under way, at most
 };
 
 // Whether a packet socket that sees every packet is bound to the interface (tcpdump, testpmd,
@@ -92,6 +97,40 @@ static int veth_devargs(
 	return 0;
 }
 
+static bool is_packet_socket_of(int fd, unsigned int index)
+{
+	struct sockaddr_ll address = {0};
+	socklen_t len = sizeof(address);
+
+	return getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
+	       address.sll_family == AF_PACKET && (unsigned int)address.sll_ifindex == index;
+}
+
+// By default the kernel lets some 250 small frames of a socket be under way, and leaves the rest in
+// the ring until the next call: a queue of the instrument's own, whose last frames no call ever
+// sends. With room for the whole ring each call sends all of it. Who may not have that much
+// (CAP_NET_ADMIN) gets what net.core.wmem_max allows. The driver does not give its socket, so it is
+// found among those of this process.
+static int veth_started(const struct port_spec *spec, struct error *error)
+{
+	const struct veth_options *options = (const void *)spec->options;
+	const int bytes = (int)options->framecnt * (FRAME_SIZE + KERNEL_FRAME);
+	unsigned int index = if_nametoindex(spec->name);
+	DIR *open_files = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	if (open_files == NULL)
+		return port_fail(spec, -errno, error, "/proc/self/fd: %s", strerror(errno));
+	while ((entry = readdir(open_files)) != NULL) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+		if (is_packet_socket_of(fd, index) &&
+			setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) < 0)
+			(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	}
+	closedir(open_files);
+	return 0;
+}
+
 const struct port_kind port_kind_veth = {
 	.name = "veth",
 	.summary = "a network interface through AF_PACKET",
@@ -104,5 +143,6 @@ const struct port_kind port_kind_veth = {
 	.n_mbufs = 1024,
 	.check = veth_check,
 	.devargs = veth_devargs,
+	.started = veth_started,
 	.open_remedy = "is the interface up (`ip link set NAME up`), framecnt too large?",
 };
