@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from taut.cli.main import run_command
+from taut.experiment import rows as rows_of_soaks
 from taut.records.documents.json_form import parse
 from taut.records.documents.soak import SoakDocument
 from taut.records.documents.watch import WatchDocument
@@ -43,6 +45,15 @@ def spec(tmp_path: Path) -> Path:
     path = tmp_path / "soak.toml"
     path.write_text(TEXT)
     return path
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def n_rows(out: Path) -> int:
@@ -143,3 +154,73 @@ def test_where_the_device_dies_its_rows_are_kept_and_the_hook_is_told(
     [kept] = read_segments(out)
     assert kept.segment.ended == "failed"
     assert kept.all.count.sum() == sum(row.latency.n for row in kept.segment.rows)
+
+
+def fill(folder: Path) -> Path:
+    """Take all that is left of a disk."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
+                pass
+        except OSError:
+            return filler
+
+
+@pytest.mark.root
+def test_a_full_disk_ends_it_with_all_rows_so_far_and_with_room_it_goes_on(
+    spec: Path, small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = small_disk / "run"
+    soak = ["soak", str(spec), "--every", "1s", "--out", str(out), "--wait"]
+    command = [sys.executable, "-m", "taut.cli.main", *soak, "--duration", "5m"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        wait_for("two rows", lambda: n_rows(out) >= 2 or run.poll() is not None, timeout_s=200)
+        filler = fill(small_disk)
+        _, said = run.communicate()
+
+    assert run.returncode == 1, said
+    last = said.decode().splitlines()[-1]
+    assert "No space left on device" in last or "disk is full" in last
+    [cut_short] = read_segments(out)
+    assert len(cut_short.segment.rows) >= 2
+    assert cut_short.all.count.sum() == sum(row.latency.n for row in cut_short.segment.rows)
+
+    filler.unlink()
+    assert run_command([*soak, "--duration", "5m", "--resume", "--dry-run"]) == 0
+    assert read_segments(out)[0].segment.rows == cut_short.segment.rows
+    capsys.readouterr()
+
+
+def test_a_clock_that_is_set_is_told_and_costs_no_packet(
+    spec: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hour_ns = 3_600_000_000_000
+    # The time of day beside a clock that nobody sets, row by row: an hour back, then two forward.
+    apart_ns = iter([0, 0, -hour_ns, -hour_ns, hour_ns])
+    monkeypatch.setattr(rows_of_soaks, "clocks_apart_ns", lambda: next(apart_ns, hour_ns))
+    out = tmp_path / "run"
+    words = ["soak", str(spec), "--duration", "5s", "--every", "1s", "--out", str(out)]
+
+    assert run_command([*words, "--wait", "--json"]) == 0
+
+    shown = capsys.readouterr()
+    found = parse(SoakDocument, json.loads(shown.out), "soak")
+    rows = found.course.segments[0].rows
+    assert [row.notes for row in rows] == [
+        (),
+        ("the clock of the machine was set by -3,600.0 s",),
+        (),
+        ("the clock of the machine was set by +7,200.0 s",),
+        (),
+    ]
+    assert "nothing is lost by it" in " ".join(shown.err.split())
+    [trial] = RunDirectory(out).trials()
+    assert trial.meta.generator is not None
+    assert (
+        sum(row.counters["sent"] for row in rows) == counted(trial.meta.generator.counters)["sent"]
+    )
+    assert [row.end_ns for row in rows[:-1]] == [row.start_ns for row in rows[1:]]

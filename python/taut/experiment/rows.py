@@ -166,7 +166,7 @@ class _Counting:
         self._counters: dict[str, int] = {}
         self._end_ns = 0
         self._n_gaps = self._gaps_ns = 0
-        self._clocks_ns = _clocks_apart_ns()
+        self._clocks_ns = clocks_apart_ns()
 
     def row(self, n: int, *, is_last: bool) -> Row:
         """Take the next row; the last one is taken without rests."""
@@ -206,7 +206,7 @@ class _Counting:
 
     def _jumps(self) -> Iterator[str]:
         """Say that the time of day was set; rows do not know it, so nothing is lost by that."""
-        now_ns = _clocks_apart_ns()
+        now_ns = clocks_apart_ns()
         jumped_ns, self._clocks_ns = now_ns - self._clocks_ns, now_ns
         if abs(jumped_ns) > _JUMP_NS:
             yield f"the clock of the machine was set by {jumped_ns / 1e9:+,.1f} s"
@@ -217,7 +217,7 @@ def _occupied(seen: Counts) -> Fresh:
     return Fresh(index, seen[index]) if index.size else Fresh(NONE, NONE.astype(np.uint64))
 
 
-def _clocks_apart_ns() -> int:
+def clocks_apart_ns() -> int:
     """Give the time of day beside a clock that nobody sets."""
     return time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
