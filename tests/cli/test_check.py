@@ -21,7 +21,17 @@ def run(tmp_path_factory):
         (["--require", "p99 < 25us", "--require", "loss = 0"], 0, "PASS: 2 pass of 2"),
         (["--require", "p99 < 1us", "--require", "loss = 0"], 3, "FAIL: 1 pass, 1 fail of 2"),
         (["--profile", "urllc"], 1, "INCONCLUSIVE: 1 inconclusive of 1"),
+        (["--profile", "urllc:share=99%"], 0, "PASS: 1 pass of 1"),
         (["--profile", "cps"], 0, "PASS: 1 pass of 1"),
+        (["--profile", "cps:survival=1ns,interval=1us"], 3, "FAIL: 1 fail of 1"),
+        (["--profile", "tsn-isochronous"], 0, "PASS: 2 pass of 2"),
+        (["--profile", "tsn-isochronous:period=1us"], 3, "FAIL: 1 pass, 1 fail of 2"),
+        (["--profile", "ecpri"], 1, "INCONCLUSIVE: 1 inconclusive of 1"),
+        (["--profile", "ecpri:within=1us,share=99%"], 3, "FAIL: 1 fail of 1"),
+        (["--profile", "oran:latest=100us,earliest=500ns"], 0, "PASS: 1 pass of 1"),
+        (["--profile", "oran:latest=100us,earliest=1us"], 3, "FAIL: 1 fail of 1"),
+        (["--profile", "ran-host"], 1, "INCONCLUSIVE: 1 inconclusive of 1"),
+        (["--profile", "ran-host:within=1us"], 3, "FAIL: 1 fail of 1"),
     ],
 )
 def test_the_verdict_is_the_first_line_and_the_exit_status(run, asked, status, verdict, capsys):
