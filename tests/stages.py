@@ -1,10 +1,11 @@
 """Which tests may run beside others, in what company, and which only `make test-all` runs.
 
 Stage `beside` runs on several cores at once: its tests touch nothing but files and servers of their
-own. Stage `alone` follows, one test at a time: what measures this machine or changes it. Stage
-`long` is of the same kind, for what is exhaustive: many repetitions of what a test of the other two
-does a few times, or one proof that takes minutes. What is exhaustive but touches nothing runs in
-stage `beside` all the same, if --all is given. Every test is in exactly one of the three.
+own, and those that start real runs take turns. Stage `alone` follows, one test at a time: what
+measures this machine or changes it. Stage `long` is of the same kind, for what is exhaustive: many
+repetitions of what a test of the other two does a few times, or one proof that takes minutes. What
+is exhaustive but touches nothing runs in stage `beside` all the same, if --all is given. Every test
+is in exactly one of the three.
 
 A few of those that run one at a time judge timing (`timing`): who was late, by how much, who had a
 core. Those alone can fail by what else the machine does, so each measures that and states its bar
@@ -21,6 +22,18 @@ from taut.storage.engines import ENGINES
 STAGES = ("beside", "alone", "long")
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
 _NOTHING_BESIDE = {"alone", "timing"}
+# Whole runs that judge no timing: they hold the cores in turn, so one process has them all.
+_RUNS = {
+    "tests/acceptance/test_bad_input.py",
+    "tests/acceptance/test_placements.py",
+    "tests/docs/test_api_page.py",
+    "tests/docs/test_pipeline.py",
+    "tests/docs/test_plugins_page.py",
+    "tests/smoke/test_rfc.py",
+    "tests/smoke/test_search.py",
+    "tests/smoke/test_soak.py",
+    "tests/smoke/test_traced_run.py",
+}
 _OF_A_GUEST = re.compile(r"\[((?:rt-)?amd64)\b")
 SERVERS = tuple(name for name, kind in ENGINES.items() if not kind.is_embedded)
 _FIVE_BOOTS = "tests/acceptance/test_guest_boots.py"
@@ -58,16 +71,19 @@ def company_of(nodeid: str) -> str:
     """Name the tests that one process should take as a whole.
 
     They are those of a file, or all that share what takes long to make: the server of an engine,
-    the analysed run of the report's tests, the boots of one kernel.
+    the analysed run of the report's tests, the boots of one kernel; or what they can have in turn
+    alone, as the cores.
     """
     path = nodeid.partition("::")[0]
     if found := _OF_A_GUEST.search(nodeid):
         return f"{path} {found[1]}"
     if found := _OF_A_SERVER.search(nodeid):
         return found[1]
+    if path in _RUNS:
+        return "runs"
     return "tests/report" if path.startswith("tests/report/") else path
 
 
 def comes_first(nodeid: str) -> bool:
     """Whether its company takes longest: begun last, one process would be waited for."""
-    return company_of(nodeid) in SERVERS or nodeid.startswith(_FIVE_BOOTS)
+    return company_of(nodeid) in {*SERVERS, "runs"} or nodeid.startswith(_FIVE_BOOTS)

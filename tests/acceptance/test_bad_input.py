@@ -14,7 +14,7 @@ from acceptance_run import TAUT, child_of, finished, in_a_trial, passed, run_tau
 from taut.core.binaries import find_binary
 from waiting import wait_for, wait_until_ran
 
-pytestmark = pytest.mark.acceptance
+pytestmark = [pytest.mark.acceptance, pytest.mark.beside]
 
 SPEC = """
 name = "bad-input"
@@ -42,7 +42,6 @@ def generate(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize(
     ("arguments", "thing"),
     [
@@ -84,7 +83,6 @@ def test_a_port_in_use_is_one_line(tmp_path: Path):
     assert second.stderr.splitlines()[-1].startswith("taut-forward: ")
 
 
-@pytest.mark.beside
 def test_a_schedule_that_does_not_exist_is_one_line(tmp_path: Path):
     run = run_taut(tmp_path, SPEC, "--set", "traffic.0.schedule=poison")
 
@@ -94,7 +92,6 @@ def test_a_schedule_that_does_not_exist_is_one_line(tmp_path: Path):
     assert not run.path.exists()
 
 
-@pytest.mark.beside
 def test_a_missing_tool_is_one_line_before_anything_starts(tmp_path: Path):
     spec = SPEC.replace('"taut_forward"', '"command"') + ('[[device]]\ndriver = "taut_forward"\n')
     run = run_taut(tmp_path, spec, "--set", 'device.0.options={argv=["nosuchprogram"]}')
@@ -166,6 +163,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+# Beside others less may be sent than fills it.
+@pytest.mark.alone
 @pytest.mark.root
 def test_a_full_disk_fails_the_trial_and_leaves_the_earlier_one(small_disk: Path):
     spec = SPEC + '[[traffic]]\nname = "much"\nrates = ["500kpps"]\nduration = "3s"\n'

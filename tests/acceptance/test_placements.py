@@ -18,6 +18,7 @@ from taut.testbed.placements.container import ContainerOptions, ContainerPlaceme
 NO_CONTAINER = ContainerPlacement().missing(ContainerOptions())
 pytestmark = [
     pytest.mark.acceptance,
+    pytest.mark.beside,
     pytest.mark.root,
     pytest.mark.skipif(NO_CONTAINER is not None, reason=str(NO_CONTAINER)),
 ]

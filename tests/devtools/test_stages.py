@@ -63,6 +63,7 @@ def test_a_file_is_read_for_the_stages_that_its_marks_name(mark: str, stages: se
         ("tests/report/figures/test_conformance.py::test_it_draws[tail]", "tests/report"),
         ("tests/acceptance/test_guest.py::test_a[amd64]", "tests/acceptance/test_guest.py amd64"),
         ("tests/x.py::test_a[rt-amd64-K04]", "tests/x.py rt-amd64"),
+        ("tests/smoke/test_soak.py::test_a", "runs"),
         ("tests/core/test_units.py::test_units", "tests/core/test_units.py"),
     ],
 )
@@ -74,6 +75,7 @@ def test_who_shares_what_takes_long_stays_in_one_process(nodeid: str, company: s
     ("nodeid", "first"),
     [
         ("tests/storage/test_engines.py::test_a_name[spark]", True),
+        ("tests/smoke/test_soak.py::test_a", True),
         ("tests/acceptance/test_guest_boots.py::test_a[amd64]", True),
         ("tests/acceptance/test_guest.py::test_a[amd64]", False),
         ("tests/core/test_units.py::test_units", False),

@@ -59,6 +59,7 @@ def test_calls_that_measure_have_arguments_that_are_taken(name: str) -> None:
 
 
 @pytest.mark.smoke
+@pytest.mark.beside
 def test_the_notebook_runs_from_the_first_cell_to_the_last(tmp_path: Path) -> None:
     """Its cells in one namespace, as a kernel has them: no Jupyter is needed to execute them."""
     cells = json.loads((ROOT / "examples/packets.ipynb").read_text())["cells"]

@@ -89,6 +89,7 @@ def complete(site: Path, asked: Mapping[str, str]) -> str:
 
 @pytest.mark.smoke
 @pytest.mark.root
+@pytest.mark.beside
 @pytest.mark.parametrize("line", MEASURES)
 def test_it_is_measured_and_conforms(line: str, site: Path) -> None:
     run(line, site)

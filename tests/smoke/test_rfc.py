@@ -14,7 +14,13 @@ from taut.records.rundir import RunDirectory
 ROOT = Path(__file__).parents[2]
 COMMANDS = re.findall(r"^    bin/taut (.*)$", (ROOT / "docs/rfc.md").read_text(), re.MULTILINE)
 
-pytestmark = [pytest.mark.smoke, pytest.mark.root, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.smoke,
+    pytest.mark.root,
+    pytest.mark.beside,
+    pytest.mark.long,
+    pytest.mark.timeout(300),
+]
 
 TINY = {
     "frames": "64",

@@ -13,7 +13,7 @@ import pytest
 from taut.cli.main import run_command
 from taut.records.rundir import RunDirectory
 
-pytestmark = [pytest.mark.smoke, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.smoke, pytest.mark.beside, pytest.mark.long, pytest.mark.timeout(600)]
 
 TEXT = """
 name = "short"

@@ -20,7 +20,7 @@ from taut.records.rundir import RunDirectory
 from taut.records.segments import read_segments
 from waiting import wait_for
 
-pytestmark = [pytest.mark.smoke, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.smoke, pytest.mark.beside, pytest.mark.timeout(300)]
 
 GAP_NS = 1_000_000  # between two packets
 TEXT = """

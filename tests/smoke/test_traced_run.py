@@ -15,7 +15,7 @@ from taut.core.binaries import find_binary
 from taut.testbed.leftovers import find_leftovers
 from waiting import wait_for
 
-pytestmark = [pytest.mark.smoke, pytest.mark.root]
+pytestmark = [pytest.mark.smoke, pytest.mark.root, pytest.mark.beside]
 
 SPEC = """
 name = "traced"
@@ -68,6 +68,7 @@ def broken(tmp_path: Path) -> dict[str, str]:
     return {"TAUT_BIN_DIR": str(programs)}
 
 
+@pytest.mark.alone
 def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     done, [meta] = run(tmp_path, "--json", draw=True)
 
@@ -114,6 +115,7 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     assert explained["worst"][0]["line"]
 
 
+@pytest.mark.alone
 def test_tail_keeps_events_around_late_packets_and_can_be_explained(tmp_path: Path) -> None:
     done, [meta] = run(tmp_path, "--trace", "tail", "--set", "duration=3s", "--json")
 
