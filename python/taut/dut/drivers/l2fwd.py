@@ -1,4 +1,4 @@
-"""l2fwd: DPDK's own sample forwarder, unchanged: 32 packets or 100 us, whichever comes first."""
+"""l2fwd: DPDK's own sample forwarder, its loop unchanged: 32 packets or 100 us."""
 
 import os
 from collections.abc import Iterator, Sequence
