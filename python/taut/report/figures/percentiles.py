@@ -19,7 +19,8 @@ class Percentiles:
         "One packet in x took at least the time drawn. Solid: as far as the table's percentiles "
         "have ten independent packets above them. Dashed: fewer, so luck. Dotted and faint: only "
         "packets that the generator was on time with. Repetitions are pooled; the slowest "
-        f"{EVERY_SLOWEST} packets are all drawn, them {POINTS_PER_DECADE} exact steps a decade."
+        f"{EVERY_SLOWEST} packets are all drawn, of the others {POINTS_PER_DECADE} exact steps a "
+        "decade."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
