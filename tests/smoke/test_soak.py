@@ -192,6 +192,8 @@ def test_a_full_disk_ends_it_with_all_rows_so_far_and_with_room_it_goes_on(
     capsys.readouterr()
 
 
+# Beside others a row may take longer than its second.
+@pytest.mark.alone
 def test_a_clock_that_is_set_is_told_and_costs_no_packet(
     spec: Path,
     tmp_path: Path,
