@@ -25,24 +25,29 @@ from harness import (
 )
 
 EAGER = Variant("taut-forward eager", "taut_forward", {"transmit": "eager"})
+STAMPED = Variant("taut-forward stamped", "taut_forward", {"stamp_every": 1})
 TESTPMD_1 = Variant("testpmd burst 1", "testpmd", {"burst": 1})
 TESTPMD_32 = Variant("testpmd burst 32", "testpmd", {"burst": 32})
 L2FWD = Variant("DPDK l2fwd", "l2fwd", {})
-VARIANTS = (LOOPBACK, EAGER, TESTPMD_1, TESTPMD_32, L2FWD)
+VARIANTS = (LOOPBACK, EAGER, STAMPED, TESTPMD_1, TESTPMD_32, L2FWD)
 RATES_PPS = (10_000, 100_000)
 
 
 def main() -> None:
     """Print a table of latencies for each rate, then one of what comes through under overload."""
     options = parse()
-    variants = [variant for variant in VARIANTS if usable(variant)]
+    asked = [v for v in VARIANTS if v.label.startswith(tuple(options.only))]
+    variants = [variant for variant in asked if usable(variant)]
     heading("Forwarder")
     with opened(options.generator_core, options.device_core) as bench:
         for rate_pps in RATES_PPS:
             found = trials(bench, variants, rate_pps, options)
             print_latency(rate_pps, found, options)
+            print_stamps(found)
+        # Under overload the stamps of each packet would be measuring the disk.
+        unstamped = [variant for variant in variants if variant != STAMPED]
         overload_pps = round(options.offered_mpps * 1e6)
-        print_delivered(trials(bench, variants, overload_pps, options), options)
+        print_delivered(trials(bench, unstamped, overload_pps, options), options)
 
 
 def parse() -> argparse.Namespace:
@@ -51,6 +56,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=3, help="length of a trial")
     parser.add_argument("--repetitions", type=int, default=10, help="of each trial")
     parser.add_argument("--offered-mpps", type=float, default=20, help="more than any can take")
+    parser.add_argument("--only", nargs="+", default=[""], help="words that names begin with")
     parser.add_argument("--generator-core", type=int, default=0)
     parser.add_argument("--device-core", type=int, default=1)
     return parser.parse_args()
@@ -99,6 +105,22 @@ def print_latency(
         rows.append([*cells, best([trial.line_ns for trial in of], min), void])
     ratios = ["p50 / testpmd 1", "p99 / testpmd 1"] if TESTPMD_1.label in figures else []
     table(["device", "p50 ns", "p99 ns", *ratios, "line ns", "void %"], rows)
+
+
+def print_stamps(found: Mapping[str, Sequence[Trial]]) -> None:
+    """Say what stamping each packet adds: trial by trial, of those next to each other in turn."""
+    if EAGER.label not in found or STAMPED.label not in found:
+        return
+    rows = []
+    for share, name in ((0.5, "p50"), (0.99, "p99")):
+        without, with_stamps = (
+            np.array([trial.percentile_ns("service", share) for trial in found[label]])
+            for label in (EAGER.label, STAMPED.label)
+        )
+        cells = (spread(values) for values in (without, with_stamps, with_stamps - without))
+        rows.append([name, *cells])
+    print("Each packet stamped: medians (ranges) over the trials; more: of each two in turn.\n")
+    table(["ns", "without stamps", "with", "more"], rows)
 
 
 def print_delivered(found: Mapping[str, Sequence[Trial]], options: argparse.Namespace) -> None:
