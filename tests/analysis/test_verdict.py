@@ -81,6 +81,18 @@ def test_verdict_compares_devices_and_names_the_floor():
     assert said.count(".") - said.count("p99.") == 2  # sentences
 
 
+def test_floors_of_several_rows_are_one_range_for_each_link():
+    floors = (("memif", "as found", 500), ("memif", "trimmed", 900), ("veth", "as found", 3000))
+    rows = [
+        variant("loopback", p50, is_floor=True, link=link, host=host) for link, host, p50 in floors
+    ]
+    rows += [variant("eager", 1000, host=host) for host in ("as found", "trimmed")]
+
+    said = verdict(rows, [trial("eager")])
+
+    assert "floor is 500 ns to 900 ns over memif and 3 µs over veth" in said
+
+
 def test_times_carry_their_interval_or_how_few_runs_they_are_of():
     few, enough = (verdict(*repeated(n, eager=1000, buffered=50_000)) for n in (3, 6))
 

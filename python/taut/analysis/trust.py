@@ -139,5 +139,11 @@ def _floor(rows: Sequence[Variant]) -> list[str]:
         return ["no floor was measured"]
     if len({row.load.asked_pps for row in floors}) > 1:
         return []  # one for each load: the table shows them
-    words = [f"{format_ns(row.latency.p50_ns or 0)} over {row.device.link}" for row in floors]
-    return [f"the instrument's own floor is {' and '.join(dict.fromkeys(words))}"]
+    by_link: dict[str | None, list[float]] = {}
+    for row in floors:
+        by_link.setdefault(row.device.link, []).append(row.latency.p50_ns or 0)
+    words = []
+    for link, medians in by_link.items():
+        ends = dict.fromkeys(format_ns(end(medians)) for end in (min, max))
+        words.append(f"{' to '.join(ends)} over {link}")
+    return [f"the instrument's own floor is {' and '.join(words)}"]
