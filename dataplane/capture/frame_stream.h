@@ -1,14 +1,14 @@
 #pragma once
 
 // Reads one capture ahead: frames in file order, in batches, each with its clock, key and hash. It
-// is a stage of a pipeline (pipeline.h), and a few batches go round, so memory does not depend on
+// is a stage of a pipeline (stages.h), and a few batches go round, so memory does not depend on
 // the file.
 
 #include "capture.h"
 #include "error.h"
 #include "key.h"
 #include "match.h"
-#include "pipeline.h"
+#include "stages.h"
 
 #include <stdbool.h>
 #include <stddef.h>

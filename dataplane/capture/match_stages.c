@@ -1,6 +1,6 @@
 #include "match_stages.h"
 
-#include "pipeline.h"
+#include "stages.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,6 +164,6 @@ int match_stages_run(struct match_stages *stages)
 	};
 	const size_t n_stages = sizeof(list) / sizeof(list[0]);
 
-	pipeline_run(list, n_stages, pipeline_threads(n_stages));
+	stages_run(list, n_stages, stages_threads(n_stages));
 	return stages->error;
 }

@@ -5,6 +5,7 @@
 
 #include "command_line.h"
 #include "count_report.h"
+#include "count_stages.h"
 #include "late_packets.h"
 #include "out_file.h"
 #include "program.h"
@@ -122,19 +123,6 @@ static int close_files(struct count_run *run)
 	return err < 0 ? err : late_err;
 }
 
-static int count_packets(struct count_run *run, struct packet_reader *reader, struct error *error)
-{
-	struct packet_batch batch = {.n = 1};
-	int err = 0;
-
-	while (err == 0 && batch.n > 0) {
-		err = packet_reader_next(reader, &batch, error);
-		if (err == 0)
-			err = packet_counts_add(run->counts, &batch, error);
-	}
-	return err < 0 ? err : packet_counts_end(run->counts, error);
-}
-
 static int count_all(const struct count_options *options, struct packet_reader *reader)
 {
 	struct count_run run = {.times = {.fd = -1}};
@@ -149,7 +137,7 @@ static int count_all(const struct count_options *options, struct packet_reader *
 		if (err < 0)
 			error_set(&error, "out of memory");
 		else
-			err = count_packets(&run, reader, &error);
+			err = count_stages_run(reader, run.counts, &error);
 		if (err < 0)
 			status = stopped(err, &error);
 	}

@@ -2,12 +2,11 @@
 
 #include "receipt_order.h"
 #include "seq_order.h"
+#include "series_values.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { N_DIRECTIONS = 2, N_TABLES = N_SERIES * N_DIRECTIONS * 2 * 2 };
 
 // A packet of a flow, for the next one of it.
 struct flow_packet {
@@ -34,7 +33,7 @@ struct packet_counts {
 	struct late_packets *late;
 	struct direction directions[N_DIRECTIONS];
 	struct group_counts groups[N_DIRECTIONS][2]; // [cold]
-	struct value_counts *values[N_SERIES][N_DIRECTIONS][2][2]; // [void][cold]; NULL: none
+	struct series_values values;
 	struct time_counts *by_time;
 	struct worst_packets *worst;
 };
@@ -78,8 +77,6 @@ int packet_counts_create(const struct packet_counts_config *config, struct packe
 
 void packet_counts_destroy(struct packet_counts *counts)
 {
-	struct value_counts **values;
-
 	if (counts == NULL)
 		return;
 	for (int i = 0; i < N_DIRECTIONS; i++) {
@@ -87,48 +84,10 @@ void packet_counts_destroy(struct packet_counts *counts)
 		receipt_order_destroy(counts->directions[i].by_receipt);
 		free(counts->directions[i].flows);
 	}
-	values = &counts->values[0][0][0][0];
-	for (size_t i = 0; i < N_TABLES; i++) {
-		if (values[i] != NULL)
-			value_counts_fini(values[i]);
-		free(values[i]);
-	}
+	series_values_fini(&counts->values);
 	time_counts_destroy(counts->by_time);
 	worst_packets_destroy(counts->worst);
 	free(counts);
-}
-
-static int create_values(struct value_counts **out)
-{
-	struct value_counts *values = calloc(1, sizeof(*values));
-
-	if (values == NULL)
-		return -ENOMEM;
-	int err = value_counts_init(values);
-	if (err < 0)
-		free(values);
-	else
-		*out = values;
-	return err;
-}
-
-// Hot path: count end - start of a series. Returns 0, -ENOMEM, or -ERANGE if 64 bits cannot hold
-// it.
-static inline int count_span(struct packet_counts *counts, enum histogram_series series,
-	uint8_t direction, bool is_void, bool is_cold, int64_t start_ns, int64_t end_ns)
-{
-	struct value_counts **values = &counts->values[series][direction][is_void][is_cold];
-	int64_t span_ns;
-
-	if (__builtin_sub_overflow(end_ns, start_ns, &span_ns))
-		return -ERANGE;
-	if (*values == NULL) {
-		int err = create_values(values);
-		if (err < 0)
-			return err;
-	}
-	value_counts_add(*values, span_ns);
-	return 0;
 }
 
 // A packet beside the one sent before it.
@@ -139,8 +98,9 @@ static int count_departure(struct direction *direction, const struct seq_packet 
 	int err = 0;
 
 	if (direction->has_sent && before->sent_ns != NO_TIME && packet->sent_ns != NO_TIME)
-		err = count_span(direction->counts, SERIES_INTER_DEPARTURE, direction->number,
-			flags & PACKET_VOID, flags & PACKET_COLD, before->sent_ns, packet->sent_ns);
+		err = series_values_add(&direction->counts->values, SERIES_INTER_DEPARTURE,
+			direction->number, flags & PACKET_VOID, flags & PACKET_COLD,
+			before->sent_ns, packet->sent_ns);
 	direction->sent = *packet;
 	direction->has_sent = true;
 	return err;
@@ -154,15 +114,15 @@ static int count_pair(struct direction *direction, const struct flow_packet *bef
 	bool is_cold = before->is_cold || packet->is_cold;
 	int64_t low_ns = before->latency_ns;
 	int64_t high_ns = packet->latency_ns;
-	int err = count_span(
-		counts, SERIES_IPDV, direction->number, is_void, is_cold, low_ns, high_ns);
+	int err = series_values_add(
+		&counts->values, SERIES_IPDV, direction->number, is_void, is_cold, low_ns, high_ns);
 
 	if (err == 0 && high_ns < low_ns)
-		err = count_span(counts, SERIES_JITTER, direction->number, is_void, is_cold,
-			high_ns, low_ns);
+		err = series_values_add(&counts->values, SERIES_JITTER, direction->number, is_void,
+			is_cold, high_ns, low_ns);
 	else if (err == 0)
-		err = count_span(counts, SERIES_JITTER, direction->number, is_void, is_cold, low_ns,
-			high_ns);
+		err = series_values_add(&counts->values, SERIES_JITTER, direction->number, is_void,
+			is_cold, low_ns, high_ns);
 	return err;
 }
 
@@ -179,9 +139,9 @@ static int count_in_flow(struct direction *direction, const struct seq_packet *p
 	};
 	int err = 0;
 
-	// Counted before as a latency, so it fits.
-	if (packet->received_ns != NO_TIME)
-		next.latency_ns = packet->received_ns - packet->sent_ns;
+	if (packet->received_ns != NO_TIME &&
+		__builtin_sub_overflow(packet->received_ns, packet->sent_ns, &next.latency_ns))
+		return -ERANGE;
 	if (direction->n_flow_packets >= n_flows && oldest->seq + n_flows == packet->seq &&
 		oldest->latency_ns != NO_TIME && next.latency_ns != NO_TIME)
 		err = count_pair(direction, oldest, &next);
@@ -212,9 +172,10 @@ static int take_receipt(void *context, const struct receipt *receipt)
 	int err = 0;
 
 	if (direction->has_received)
-		err = count_span(direction->counts, SERIES_INTER_ARRIVAL, direction->number,
-			before->is_void || receipt->is_void, before->is_cold || receipt->is_cold,
-			before->received_ns, receipt->received_ns);
+		err = series_values_add(&direction->counts->values, SERIES_INTER_ARRIVAL,
+			direction->number, before->is_void || receipt->is_void,
+			before->is_cold || receipt->is_cold, before->received_ns,
+			receipt->received_ns);
 	direction->received = *receipt;
 	direction->has_received = true;
 	return err;
@@ -252,31 +213,27 @@ static int count_received(struct packet_counts *counts, const struct packet *pac
 	uint8_t direction = packet->direction;
 	bool is_void = packet->flags & PACKET_VOID;
 	bool is_cold = packet->flags & PACKET_COLD;
-	struct receipt receipt = {packet->received_ns, packet->seq, is_void, is_cold};
-	int err = count_span(counts, SERIES_SERVICE, direction, is_void, is_cold, packet->sent_ns,
-		packet->received_ns);
+	int err = series_values_add(&counts->values, SERIES_SERVICE, direction, is_void, is_cold,
+		packet->sent_ns, packet->received_ns);
 
 	if (err == 0 && packet->due_ns != NO_TIME)
-		err = count_span(counts, SERIES_INTENT, direction, is_void, is_cold, packet->due_ns,
-			packet->received_ns);
+		err = series_values_add(&counts->values, SERIES_INTENT, direction, is_void, is_cold,
+			packet->due_ns, packet->received_ns);
 	if (err == 0)
-		err = count_span(counts, SERIES_ARRIVAL_WINDOW, direction, is_void, is_cold, 0,
-			packet->arrival_window_ns);
+		err = series_values_add(&counts->values, SERIES_ARRIVAL_WINDOW, direction, is_void,
+			is_cold, 0, packet->arrival_window_ns);
 	if (err == 0 && !is_cold) {
 		int64_t latency_ns = packet->received_ns - packet->sent_ns;
 		worst_packets_add(counts->worst, latency_ns, packet);
 		err = time_counts_add(
 			counts->by_time, packet->sent_ns, latency_ns, direction, is_void);
 	}
-	return err < 0 ? err
-		       : receipt_order_add(counts->directions[direction].by_receipt, &receipt);
+	return err;
 }
 
 static int count_packet(struct packet_counts *counts, const struct packet *packet)
 {
 	bool is_cold = packet->flags & PACKET_COLD;
-	const struct seq_packet in_turn = {
-		packet->seq, packet->due_ns, packet->sent_ns, packet->received_ns, packet->flags};
 	int err = 0;
 
 	if (packet_refusal(packet) != NULL)
@@ -285,13 +242,12 @@ static int count_packet(struct packet_counts *counts, const struct packet *packe
 	if (packet->received_ns != NO_TIME)
 		err = count_received(counts, packet);
 	if (err == 0 && packet->sent_ns != NO_TIME && packet->due_ns != NO_TIME)
-		err = count_span(counts, SERIES_DEPARTURE_ERROR, packet->direction,
+		err = series_values_add(&counts->values, SERIES_DEPARTURE_ERROR, packet->direction,
 			packet->flags & PACKET_VOID, is_cold, packet->due_ns, packet->sent_ns);
-	return err < 0 ? err
-		       : seq_order_add(counts->directions[packet->direction].by_seq, &in_turn);
+	return err;
 }
 
-static int count_extra(struct packet_counts *counts, const struct packet *packet)
+static void count_extra(struct packet_counts *counts, const struct packet *packet)
 {
 	bool is_cold = packet->flags & PACKET_COLD;
 	struct group_counts *group = &counts->groups[packet->direction][is_cold];
@@ -300,9 +256,26 @@ static int count_extra(struct packet_counts *counts, const struct packet *packet
 	group->extra[COUNT_LATE] += (packet->flags & PACKET_LATE) != 0;
 	group->extra[COUNT_DUPLICATES] += (packet->flags & PACKET_DUPLICATE) != 0;
 	group->extra[COUNT_ORPHANS] += (packet->flags & PACKET_ORPHAN) != 0;
+}
+
+static int put_in_turn(struct direction *direction, const struct packet *packet)
+{
+	const struct seq_packet in_turn = {
+		packet->seq, packet->due_ns, packet->sent_ns, packet->received_ns, packet->flags};
+	const struct receipt receipt = {packet->received_ns, packet->seq,
+		packet->flags & PACKET_VOID, packet->flags & PACKET_COLD};
+	int err = 0;
+
+	if (packet->received_ns != NO_TIME)
+		err = receipt_order_add(direction->by_receipt, &receipt);
+	return err < 0 ? err : seq_order_add(direction->by_seq, &in_turn);
+}
+
+static int put_extra_in_turn(struct direction *direction, const struct packet *packet)
+{
 	// A frame before the device that no packet can be made of has a number among them.
 	if ((packet->flags & (PACKET_AMBIGUOUS | PACKET_TRUNCATED)) && packet->sent_ns != NO_TIME)
-		return seq_order_skip(counts->directions[packet->direction].by_seq, packet->seq);
+		return seq_order_skip(direction->by_seq, packet->seq);
 	return 0;
 }
 
@@ -323,28 +296,37 @@ int packet_counts_add(
 {
 	for (size_t i = 0; i < batch->n; i++) {
 		const struct packet *packet = &batch->packets[i];
+		int err = 0;
 		if (packet->direction >= N_DIRECTIONS) {
 			error_set(error, "records: direction %u is not known; they are damaged",
 				packet->direction);
 			return -ERANGE;
 		}
-		int err = packet->flags & EXTRA_FLAGS ? count_extra(counts, packet)
-						      : count_packet(counts, packet);
+		if (packet->flags & EXTRA_FLAGS)
+			count_extra(counts, packet);
+		else
+			err = count_packet(counts, packet);
 		if (err < 0)
 			return say(err, packet, error);
 	}
 	return 0;
 }
 
-static int end_values(struct packet_counts *counts)
+int packet_counts_add_in_turn(
+	struct packet_counts *counts, const struct packet_batch *batch, struct error *error)
 {
-	struct value_counts **values = &counts->values[0][0][0][0];
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < N_TABLES; i++)
-		if (values[i] != NULL)
-			err = value_counts_end(values[i]);
-	return err;
+	for (size_t i = 0; i < batch->n; i++) {
+		const struct packet *packet = &batch->packets[i];
+		int err = -ERANGE;
+		if (packet->direction < N_DIRECTIONS)
+			err = packet->flags & EXTRA_FLAGS
+				      ? put_extra_in_turn(
+						&counts->directions[packet->direction], packet)
+				      : put_in_turn(&counts->directions[packet->direction], packet);
+		if (err < 0)
+			return say(err, packet, error);
+	}
+	return 0;
 }
 
 int packet_counts_end(struct packet_counts *counts, struct error *error)
@@ -357,7 +339,7 @@ int packet_counts_end(struct packet_counts *counts, struct error *error)
 			err = receipt_order_end(counts->directions[i].by_receipt);
 	}
 	if (err == 0)
-		err = end_values(counts);
+		err = series_values_end(&counts->values);
 	return say(err, NULL, error);
 }
 
@@ -370,7 +352,7 @@ const struct group_counts *packet_counts_group(
 const struct value_counts *packet_counts_values(const struct packet_counts *counts,
 	enum histogram_series series, uint8_t direction, bool is_void, bool is_cold)
 {
-	return counts->values[series][direction][is_void][is_cold];
+	return counts->values.of[series][direction][is_void][is_cold];
 }
 
 struct time_counts *packet_counts_by_time(const struct packet_counts *counts)

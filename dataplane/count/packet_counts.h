@@ -54,9 +54,13 @@ struct packet_counts;
 int packet_counts_create(const struct packet_counts_config *config, struct packet_counts **out);
 void packet_counts_destroy(struct packet_counts *counts);
 
-// Returns 0, or -errno with one line in error: -ERANGE for records that one pass cannot count, as
-// those that are further out of order than a generator writes them, or damaged ones.
+// Count what each packet says by itself, and beside the one before it: every batch goes through
+// both, in the same order; one thread may be in either at the same time. Returns 0, or -errno with
+// one line in error: -ERANGE for records that one pass cannot count, as those that are further out
+// of order than a generator writes them, or damaged ones.
 int packet_counts_add(
+	struct packet_counts *counts, const struct packet_batch *batch, struct error *error);
+int packet_counts_add_in_turn(
 	struct packet_counts *counts, const struct packet_batch *batch, struct error *error);
 
 // End the counting, but that by time. Returns as packet_counts_add.

@@ -27,7 +27,8 @@ struct packet_reader {
 		struct packet_record records[N_BATCH];
 		struct packet_block block;
 	};
-	struct packet packets[N_BATCH];
+	struct packet packets[PACKET_BATCHES][N_BATCH];
+	size_t next; // of packets: where the next batch goes
 };
 
 // Fill the buffer as far as the file goes. Returns how many bytes there are, or -errno.
@@ -146,13 +147,13 @@ static inline int64_t time_ns(const struct packet_reader *reader, uint64_t tsc, 
 	return ns;
 }
 
-static bool convert(struct packet_reader *reader, size_t n)
+static bool convert(struct packet_reader *reader, struct packet *packets, size_t n)
 {
 	bool is_damaged = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct packet_record *record = &reader->records[i];
-		reader->packets[i] = (struct packet){
+		packets[i] = (struct packet){
 			.seq = record->seq,
 			.due_ns = time_ns(reader, record->due_tsc, &is_damaged),
 			.sent_ns = time_ns(reader, record->sent_tsc, &is_damaged),
@@ -187,11 +188,12 @@ static ssize_t read_records(
 	return (ssize_t)n;
 }
 
-static ssize_t next_records(struct packet_reader *reader, struct error *error)
+static ssize_t next_records(
+	struct packet_reader *reader, struct packet *packets, struct error *error)
 {
 	ssize_t n = read_records(reader, reader->records, N_BATCH, error);
 
-	if (n > 0 && !convert(reader, (size_t)n)) {
+	if (n > 0 && !convert(reader, packets, (size_t)n)) {
 		error_set(error,
 			"%s: a time centuries away from the run's start; the file is damaged",
 			reader->path);
@@ -216,7 +218,8 @@ static ssize_t next_block(struct packet_reader *reader, struct error *error)
 	return n;
 }
 
-static ssize_t next_of_block(struct packet_reader *reader, struct error *error)
+static ssize_t next_of_block(
+	struct packet_reader *reader, struct packet *packets, struct error *error)
 {
 	const struct packet_block *block = &reader->block;
 	ssize_t n_blocks = reader->at < block->n ? 1 : next_block(reader, error);
@@ -226,7 +229,7 @@ static ssize_t next_of_block(struct packet_reader *reader, struct error *error)
 	size_t n = block->n - reader->at < N_BATCH ? block->n - reader->at : N_BATCH;
 	for (size_t i = 0; i < n; i++) {
 		size_t at = reader->at + i;
-		reader->packets[i] = (struct packet){
+		packets[i] = (struct packet){
 			.seq = block->seq[at],
 			.due_ns = block->due_ns[at],
 			.sent_ns = block->sent_ns[at],
@@ -243,11 +246,13 @@ static ssize_t next_of_block(struct packet_reader *reader, struct error *error)
 int packet_reader_next(
 	struct packet_reader *reader, struct packet_batch *batch, struct error *error)
 {
-	ssize_t n = reader->header.kind == RECORD_PACKET ? next_records(reader, error)
-							 : next_of_block(reader, error);
+	struct packet *packets = reader->packets[reader->next];
+	ssize_t n = reader->header.kind == RECORD_PACKET ? next_records(reader, packets, error)
+							 : next_of_block(reader, packets, error);
 
 	if (n < 0)
 		return (int)n;
-	*batch = (struct packet_batch){reader->packets, (size_t)n};
+	*batch = (struct packet_batch){packets, (size_t)n};
+	reader->next = (reader->next + 1) % PACKET_BATCHES;
 	return 0;
 }

@@ -21,8 +21,11 @@ struct packet {
 	uint8_t direction;
 };
 
+// So many batches are valid at a time: the last ones that were read.
+enum { PACKET_BATCHES = 8 };
+
 struct packet_batch {
-	const struct packet *packets; // valid until the next call
+	const struct packet *packets;
 	size_t n; // 0: no more
 };
 

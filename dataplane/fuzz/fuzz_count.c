@@ -2,8 +2,8 @@
 // checked, the rest are records. Either they are refused, or every packet is in each count it
 // belongs to, once.
 
+#include "count_stages.h"
 #include "fuzz.h"
-#include "packet_counts.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -91,7 +91,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	const struct packet_counts_config config = {len % 5 + 1, 3, add_up_times, &n_by_time};
 	struct packet_counts *counts;
 	struct packet_reader *reader;
-	struct packet_batch batch = {.n = 1};
 	struct error error;
 	char path[64];
 
@@ -101,13 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must(packet_reader_open(path, &reader, &error) == 0, "the file is opened");
 	must(packet_counts_create(&config, &counts) == 0, "memory");
-	int err = 0;
-	while (err == 0 && batch.n > 0) {
-		err = packet_reader_next(reader, &batch, &error);
-		if (err == 0)
-			err = packet_counts_add(counts, &batch, &error);
-	}
-	if (err == 0 && packet_counts_end(counts, &error) == 0)
+	if (count_stages_run(reader, counts, &error) == 0)
 		check(counts, &n_by_time, data[0] % CHECK_VALUES == 0);
 	packet_counts_destroy(counts);
 	packet_reader_close(reader);

@@ -1,4 +1,4 @@
-#include "pipeline.h"
+#include "stages.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@ struct pipeline {
 	size_t n_stages;
 	pthread_mutex_t lock; // of all below, and held by is_ready and done
 	pthread_cond_t changed;
-	bool is_running[PIPELINE_MAX_STAGES];
+	bool is_running[STAGES_MOST];
 	size_t n_running, n_waiting;
 	bool is_over;
 };
@@ -65,13 +65,13 @@ static void *run_stages(void *argument)
 	return NULL;
 }
 
-void pipeline_run(const struct stage *stages, size_t n_stages, size_t n_threads)
+void stages_run(const struct stage *stages, size_t n_stages, size_t n_threads)
 {
 	struct pipeline pipeline = {.stages = stages, .n_stages = n_stages};
-	pthread_t threads[PIPELINE_MAX_STAGES];
+	pthread_t threads[STAGES_MOST];
 	size_t n = 0;
 
-	assert(n_stages <= PIPELINE_MAX_STAGES);
+	assert(n_stages <= STAGES_MOST);
 	pthread_mutex_init(&pipeline.lock, NULL);
 	pthread_cond_init(&pipeline.changed, NULL);
 	while (n + 1 < n_threads && n + 1 < n_stages &&
@@ -84,7 +84,7 @@ void pipeline_run(const struct stage *stages, size_t n_stages, size_t n_threads)
 	pthread_mutex_destroy(&pipeline.lock);
 }
 
-size_t pipeline_threads(size_t n_stages)
+size_t stages_threads(size_t n_stages)
 {
 	cpu_set_t cores;
 	size_t n = sched_getaffinity(0, sizeof(cores), &cores) < 0 ? 2 : (size_t)CPU_COUNT(&cores);

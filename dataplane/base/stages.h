@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PIPELINE_MAX_STAGES = 8 };
+enum { STAGES_MOST = 8 };
 
 struct stage {
 	// Whether a piece of work can be done: its input is there, and room for what comes of it.
@@ -21,8 +21,8 @@ struct stage {
 
 // Work until no stage is ready any more. Of several that are, the first goes first. Threads that
 // cannot be had are done without: this one is enough.
-void pipeline_run(const struct stage *stages, size_t n_stages, size_t n_threads);
+void stages_run(const struct stage *stages, size_t n_stages, size_t n_threads);
 
 // How many threads the stages can keep busy here: never more than there are stages, and two if
 // there is one core, so that a stage that waits for its file does not hold up the others.
-size_t pipeline_threads(size_t n_stages);
+size_t stages_threads(size_t n_stages);

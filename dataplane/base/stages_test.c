@@ -1,7 +1,7 @@
 // Stages that hand numbers on: every one arrives, in order, whatever the number of threads; a stage
 // is run by one thread at a time, and the end is found.
 
-#include "pipeline.h"
+#include "stages.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -68,7 +68,7 @@ static void run_links(size_t n_threads)
 		stages[N_LINKS - 1 - i] =
 			(struct stage){link_is_ready, link_work, link_done, &links[i]};
 	}
-	pipeline_run(stages, N_LINKS, n_threads);
+	stages_run(stages, N_LINKS, n_threads);
 	for (size_t i = 0; i < N_LINKS; i++) {
 		assert_int_equal(links[i].n_done, N_NUMBERS);
 		assert_int_equal(links[i].n_wrong, 0);
@@ -105,7 +105,7 @@ static void test_what_is_never_ready_is_over_at_once(void **state)
 		{never_ready, never_works, never_works, &never},
 	};
 
-	pipeline_run(stages, 2, 2);
+	stages_run(stages, 2, 2);
 	assert_false(never.has_worked);
 }
 
@@ -140,15 +140,15 @@ static void test_stages_run_side_by_side(void **state)
 	};
 
 	pthread_barrier_init(&barrier, NULL, 2);
-	pipeline_run(stages, 2, 2);
+	stages_run(stages, 2, 2);
 	assert_true(meetings[0].has_met && meetings[1].has_met);
 	pthread_barrier_destroy(&barrier);
 }
 
 static void test_a_stage_that_waits_for_its_file_leaves_another_a_thread(void **state)
 {
-	assert_int_equal(pipeline_threads(1), 1);
-	assert_true(pipeline_threads(3) >= 2 && pipeline_threads(3) <= 3);
+	assert_int_equal(stages_threads(1), 1);
+	assert_true(stages_threads(3) >= 2 && stages_threads(3) <= 3);
 }
 
 int main(void)
