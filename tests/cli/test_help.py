@@ -86,6 +86,8 @@ ELSEWHERE = {
 STATUS = {
     'taut check runs/first --require "p99.9 < 25us" --require "loss = 0"': {1, 3},
     "taut check runs/first --profile urllc:within=500us --junit check.xml": {1, 3},
+    # Of one repetition each nothing can be shown to be slower.
+    'taut compare runs/first runs/second --fail-if "p99 > +10%"': {1},
     "taut trend runs": {0, 2},  # the newest there may be the only one of its experiment
     "taut host lint": {0, 3},
     "taut host lint --here isolcpus=1 nohz_ful=1": {3},
