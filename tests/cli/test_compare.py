@@ -80,7 +80,9 @@ def test_a_regression_fails_where_it_is_shown(tmp_path, capsys):
     # Of 5 runs a side one gate in twenty would fail by luck; of seven gates none can.
     several = [word for share in range(7) for word in ("--fail-if", f"p50 > +1{share}%")]
     assert run_command(["compare", *runs, *several]) == 1
-    assert "rests on 5 runs each; 6 a side can fail" in capsys.readouterr().err
+    assert (
+        "rests on 5 repetitions a side with enough packets; 6 can fail" in capsys.readouterr().err
+    )
     capsys.readouterr()
     for wrong in ("p50 > 10%", "max > +10%"):
         assert status(wrong) == 2
@@ -90,7 +92,7 @@ def test_a_regression_fails_where_it_is_shown(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("gap", "repetitions", "more", "said"),
     [
-        (None, 1, (), "rests on one run each; 4 a side can fail"),
+        (None, 1, (), "rests on 1 repetitions a side with enough packets; 4 can fail"),
         ((0, 10**9), 5, (), "invalid: eager, 100 kpkt/s, 64 B: p50 says nothing: the generator"),
         ((0, 10**9), 5, ("--without-void",), "p50 rests on too few packets"),
     ],

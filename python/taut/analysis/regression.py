@@ -109,7 +109,11 @@ def _gate(
     if found.evidence is None:
         return Verdict.NOT_SHOWN, "rests on too few packets"
     if not found.evidence.has_enough_runs or n_judged * found.evidence.least_p > ERROR:
-        return Verdict.NOT_SHOWN, f"rests on {pair.runs}; {_runs_needed(n_judged)} a side can fail"
+        n_runs = min(found.evidence.n_runs)
+        return Verdict.NOT_SHOWN, (
+            f"rests on {n_runs} repetitions a side with enough packets; {_runs_needed(n_judged)} "
+            "can fail"
+        )
     interval = found.improvement_interval
     low, high = (None, None) if interval is None else (percent(-x) for x in reversed(interval))
     return (Verdict.NOT_MET if p <= ERROR else Verdict.MET), f"{low} to {high} %"

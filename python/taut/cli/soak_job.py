@@ -141,7 +141,11 @@ def soak_and_report(
             raise InterruptedRun("interrupted before the first row; nothing was measured")
         run = RunDirectory(out)
         stopped = _why_stopped(run, rows)
-        _report(run, soak, stopped, wishes)
+        try:
+            _report(run, soak, stopped, wishes)
+        except InputError as error:  # No room for the answer: the rows are there all the same.
+            _alert(wishes, str(error))
+            raise TautError(f"{error}; all rows so far are kept: --resume") from None
     _end(run, soak, stopped, wishes, is_interrupted=is_interrupted or stopped == _INTERRUPTED)
 
 
