@@ -143,9 +143,10 @@ def soak_and_report(
         stopped = _why_stopped(run, rows)
         try:
             _report(run, soak, stopped, wishes)
-        except InputError as error:  # No room for the answer: the rows are there all the same.
-            _alert(wishes, str(error))
-            raise TautError(f"{error}; all rows so far are kept: --resume") from None
+        except OSError as error:  # No room for the answer: the rows are there all the same.
+            why = f"{error.filename or out}: {error.strerror}"
+            _alert(wishes, why)
+            raise TautError(f"{why}; all rows so far are kept, go on with --resume") from None
     _end(run, soak, stopped, wishes, is_interrupted=is_interrupted or stopped == _INTERRUPTED)
 
 
