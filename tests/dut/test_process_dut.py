@@ -60,7 +60,7 @@ def test_one_that_lives_until_it_is_stopped_has_its_counters_and_did_not_die(sta
 def test_of_a_chain_each_hop_that_died_is_named(start: Start) -> None:
     devices = [start(script) for script in (WAITS, DIES, ENDS)]
     hops = [RunningHop(f"hop {i + 1}", 0, device) for i, device in enumerate(devices)]
-    chain = ChainDut(hops, path="made")
+    chain = ChainDut(hops, path="made", switch=None)
 
     chain.stop()
 
