@@ -26,7 +26,7 @@ from taut.testbed.scope import RunScope
 pytestmark = [pytest.mark.root, pytest.mark.beside]
 
 N_PACKETS = 300
-LONG = (pytest.param(seed, marks=pytest.mark.long) for seed in range(50, 500))
+LONG = (pytest.param(seed, marks=pytest.mark.long) for seed in range(50, 200))
 SEEDS = named_seeds() or [*range(50), *LONG]
 
 
