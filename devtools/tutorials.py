@@ -60,8 +60,15 @@ class Step:
 
     def bare(self, lines: Sequence[str]) -> list[str]:
         """Give lines as they are compared: without numbers and widths."""
-        found = [line for line in lines if self.compared is None or self.compared.search(line)]
-        return [" ".join(NUMBER.sub("N", line).split()) for line in found if line.strip()]
+        found = [kept for line in lines if (kept := self._kept(line)) and kept.strip()]
+        return [" ".join(NUMBER.sub("N", line).split()) for line in found]
+
+    def _kept(self, line: str) -> str | None:
+        """Give a line that is compared, or the part of it that the group `kept` names."""
+        if self.compared is None:
+            return line
+        match = self.compared.search(line)
+        return None if match is None else match.groupdict().get("kept") or line
 
 
 def steps_of(block: re.Match[str]) -> list[Step]:
