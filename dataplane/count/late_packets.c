@@ -52,7 +52,7 @@ static inline bool is_late(const struct seq_packet *packet, int64_t above_ns)
 {
 	if (packet->flags & PACKET_COLD)
 		return false;
-	// Counted before as a latency, so it fits.
+	// Who counts it in its flow has refused what 64 bits do not hold.
 	return packet->received_ns == NO_TIME || packet->received_ns - packet->sent_ns > above_ns;
 }
 
