@@ -2,7 +2,7 @@
 
 Files must have the same path on every worker; small Arrow tables travel with the query.  The
 driver starts once, taking seconds, and ends with taut: engines share it, each with its own session.
-This is the only file that imports pyspark.
+This is the only file that imports pyspark, and py4j, with which pyspark talks to Java.
 """
 
 import atexit
@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -20,6 +21,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 import pyarrow as pa
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, FinalizerWorker
 from pyspark.conf import SparkConf
 from pyspark.context import SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -194,7 +196,14 @@ def _made_in(folder: Path) -> Iterator[None]:
 
 
 def _end(java: subprocess.Popen[bytes] | None, scratch: Scratch) -> None:
-    """End Java (None: it is not ours) by the end of its input, then remove what it left."""
+    """End Java (None: it is not ours) by the end of its input, then remove what it left.
+
+    First the threads that tell it which objects Python let go of: cut off, they print a traceback.
+    """
+    for thread in threading.enumerate():
+        if isinstance(thread, FinalizerWorker):
+            thread.deque.append(SHUTDOWN_FINALIZER_WORKER)
+            thread.join(_END_TIMEOUT_S)
     if java is not None and java.stdin is not None:
         java.stdin.close()
         try:
