@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -59,9 +60,14 @@ class Step:
         return self.bare(printed) == self.bare(self.printed)
 
     def bare(self, lines: Sequence[str]) -> list[str]:
-        """Give lines as they are compared: without numbers and widths."""
+        """Give lines as they are compared: without numbers and widths.
+
+        Of a table's columns as many are printed as fit, and that depends on how wide its numbers
+        are: several numbers in a row, or percentiles as titles, are as one.
+        """
         found = [kept for line in lines if (kept := self._kept(line)) and kept.strip()]
-        return [" ".join(NUMBER.sub("N", line).split()) for line in found]
+        bare = [NUMBER.sub("N", line).split() for line in found]
+        return [" ".join(word for word, _ in groupby(words)) for words in bare]
 
     def _kept(self, line: str) -> str | None:
         """Give a line that is compared, or the part of it that the group `kept` names."""
