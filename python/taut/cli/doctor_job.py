@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from rich.console import Console
 
+from taut.core.plugins import lack
 from taut.dut.drivers import DRIVERS
 from taut.experiment.leftovers import clean as clean_up
 from taut.host.capability import Status, capabilities
@@ -75,15 +76,7 @@ def _runnable(
     table: Mapping[str, Member], ask: Callable[[Member], str | None]
 ) -> tuple[Runnable, ...]:
     """Ask each member of a table what it lacks; one that fails over that stops no other."""
-
-    def lacks(member: Member) -> str | None:
-        try:
-            return ask(member)
-        except Exception as error:  # noqa: BLE001 - code of others may raise anything
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            return f"what it lacks cannot be told, its code failed: {what}"
-
-    return tuple(Runnable(name, of.summary, lacks(of)) for name, of in table.items())
+    return tuple(Runnable(name, of.summary, lack(ask, of)) for name, of in table.items())
 
 
 def _print(report: DoctorDocument) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from taut.cli.run_job import Publish
 from taut.core.errors import InputError
 from taut.core.files import write_json
+from taut.core.plugins import lack
 from taut.core.units import parse_duration_ns
 from taut.dut.drivers import DRIVERS
 from taut.experiment.plan import Plan, make_plan
@@ -91,11 +92,11 @@ def left_out(experiment: PublishedExperiment, host: Host) -> dict[str, str]:
     """Say which optional devices, places and states this machine cannot have, and why."""
     found = {}
     for device, driver in experiment.optional_devices().items():
-        reason = DRIVERS[driver].missing(DRIVERS[driver].options_type())
+        reason = lack(DRIVERS[driver].missing, DRIVERS[driver].options_type())
         if reason is not None:
             found[device] = reason
     for place, kind in experiment.optional_places().items():
-        reason = PLACEMENTS[kind].missing(PLACEMENTS[kind].options_type())
+        reason = lack(PLACEMENTS[kind].missing, PLACEMENTS[kind].options_type())
         if reason is not None:
             found[place] = reason
     if os.geteuid() != 0:

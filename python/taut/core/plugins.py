@@ -17,6 +17,7 @@ from typing import Generic, TypeVar, cast
 from taut.core.errors import InputError
 
 Member = TypeVar("Member")
+Asked = TypeVar("Asked")
 
 _PREFIX = "taut."
 _OURS = "taut itself"
@@ -51,6 +52,15 @@ class Standing:
 
 class _RefusedError(Exception):
     """A plug-in that may not stand in its table."""
+
+
+def lack(missing: Callable[[Asked], str | None], of: Asked) -> str | None:
+    """Say what this machine lacks for a member of a table; whose code fails over that, lacks it."""
+    try:
+        return missing(of)
+    except Exception as error:  # noqa: BLE001 - code of others may raise anything
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return f"what it lacks cannot be told, its code failed: {what}"
 
 
 class Family(Generic[Member]):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from taut.binaries.describe import describe
 from taut.core.binaries import find_binary_or_none, not_found
 from taut.core.errors import InputError, MissingToolError
+from taut.core.plugins import lack
 from taut.experiment import tracing
 from taut.experiment.generator import PROGRAM
 from taut.experiment.plan import Plan
@@ -34,7 +35,7 @@ def missing(plan: Plan) -> Iterator[str]:
         if reason is not None:
             yield reason
     for device in {trial.device.name: trial.device for trial in plan.trials}.values():
-        reason = device.dut.missing(device.driver_options)
+        reason = lack(device.dut.missing, device.driver_options)
         if reason is not None:
             yield f"device {device.name}: {reason}"
     for neighbour in plan.spec.neighbour:
@@ -42,7 +43,7 @@ def missing(plan: Plan) -> Iterator[str]:
         if reason is not None:
             yield f"neighbour {neighbour.name}: {reason}"
     for place in {trial.place.name: trial.place for trial in plan.trials}.values():
-        reason = place.placement.missing(place.kind_options)
+        reason = lack(place.placement.missing, place.kind_options)
         if reason is not None:
             yield f"placement {place.name}: {reason}"
     if plan.spec.changes_host and os.geteuid() != 0:
