@@ -46,6 +46,11 @@ class Place:
             return ["env", f"--chdir={self.folder}", "bash", "-c", command]
         return ["chroot", str(self.root), "env", f"--chdir={self.folder}", "bash", "-c", command]
 
+    def environment(self) -> dict[str, str]:
+        """Give what commands find set there: a terminal of 80 columns, and the clone's taut."""
+        path = os.environ["PATH"] if self.root else f"{ROOT / 'bin'}:{os.environ['PATH']}"
+        return {**os.environ, "COLUMNS": "80", "PATH": path}
+
 
 @dataclass(frozen=True)
 class Step:
@@ -99,10 +104,9 @@ def steps(text: str, place: Place) -> Iterator[Step]:
 
 def run(step: Step, place: Place) -> list[str]:
     """Give what a command prints, 80 columns wide; CalledProcessError where it fails."""
-    path = os.environ["PATH"] if place.root else f"{ROOT / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         place.argv(step.command),
-        env={**os.environ, "COLUMNS": "80", "PATH": path},
+        env=place.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,

@@ -27,6 +27,7 @@ _RUNS = {
     "tests/acceptance/test_bad_input.py",
     "tests/acceptance/test_placements.py",
     "tests/docs/test_api_page.py",
+    "tests/docs/test_howto_pages.py",
     "tests/docs/test_pipeline.py",
     "tests/docs/test_plugins_page.py",
     "tests/smoke/test_rfc.py",
