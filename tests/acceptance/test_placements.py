@@ -69,7 +69,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, dict[st
     (folder / "root").mkdir()
     options = ["--set", f'placement.empty.options={{root="{folder / "root"}"}}']
     options += ["--no-trace", "--no-report", "--wait"]
-    argv = [*TAUT, "run", str(folder / "spec.toml"), *options, "--out", str(folder / "run")]
+    # As users name it: from where they are.
+    argv = [*TAUT, "run", "spec.toml", *options, "--out", "run"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=folder)
     trials = {}
     for path in (folder / "run" / "trials").iterdir():

@@ -110,7 +110,8 @@ class Testbench:
         # The clock read after the previous trial counts as read before this one.
         before = self._clock or self.check_clock()
         known.document = replace(known.document, clock=Clocks(before))
-        raw, logs = folder / RAW, folder / LOGS
+        # In a container or a guest a device works in a folder of its own.
+        raw, logs = folder / RAW, (folder / LOGS).absolute()
         logs.mkdir(parents=True)
         try:
             left = self._load(trial, raw, logs, known)
