@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -16,7 +17,11 @@ enum {
 	CHUNK = 32, // packets whose rules and connections are looked up at once
 	AHEAD = 4, // packets fetched before they are read
 	SWEEP_FULL = 64, // places looked at for one that is free, when the table is full
+	RULE_MASK = (1 << 20) - 1, // as wide as they are in struct met_rule
+	STATE_MASK = 7,
 };
+
+static_assert((int)RULES_MAX <= RULE_MASK && (int)STATE_N - 1 <= STATE_MASK, "of struct met_rule");
 
 enum verdict { VERDICT_ACCEPT, VERDICT_DROP };
 
@@ -90,6 +95,7 @@ struct firewall {
 	struct rule_count *counts; // [0]: the policy; then the rules in order
 	uint32_t n_rules;
 	bool tracks, accepts_arp, accepts_other;
+	bool compares_flags; // some rule does, of TCP
 	uint64_t n_arp, n_other; // accepted
 	uint64_t n_by_rule, n_by_policy, n_malformed, n_fragment, n_table_full;
 	uint64_t n_arp_dropped, n_other_dropped;
@@ -121,6 +127,7 @@ static int init_counts(struct firewall *firewall, const struct rules *rules, str
 	for (size_t i = 0; i < rules->n; i++) {
 		firewall->counts[i + 1].accepts = rules->items[i].accepts;
 		firewall->counts[i + 1].line = rules->items[i].line;
+		firewall->compares_flags |= rules->items[i].tcp_flags_mask != 0;
 	}
 	return 0;
 }
@@ -223,6 +230,42 @@ static void find_connections(struct firewall *firewall, uint16_t n, uint64_t now
 	}
 }
 
+// Where its connection keeps the rule that such a packet meets; NULL: nowhere. All that rules
+// compare is in the key, or in struct met_rule, but for types of ICMP and flags of TCP.
+static inline struct met_rule *met_by(struct firewall *firewall, uint16_t i)
+{
+	const struct packet *packet = &firewall->packets[i];
+
+	if (!firewall->tracks || firewall->places[i] < 0 || packet->track != TRACK_FLOW ||
+		(packet->fields.has & HAS_TYPE) != 0 ||
+		((packet->fields.has & HAS_TCP_FLAGS) != 0 && firewall->compares_flags))
+		return NULL;
+	return &firewall->connections.items[firewall->places[i]].met[packet->from_second];
+}
+
+static bool recall_rule(struct firewall *firewall, uint16_t i)
+{
+	const struct packet_fields *fields = &firewall->packets[i].fields;
+	const struct met_rule *met = met_by(firewall, i);
+
+	if (met == NULL || !met->is_set || met->state != fields->state || met->port != fields->port)
+		return false;
+	firewall->found[i] = met->rule;
+	return true;
+}
+
+static void keep_rule(struct firewall *firewall, uint16_t i)
+{
+	const struct packet_fields *fields = &firewall->packets[i].fields;
+	struct met_rule *met = met_by(firewall, i);
+
+	if (met != NULL)
+		*met = (struct met_rule){.rule = firewall->found[i] & RULE_MASK,
+			.state = fields->state & STATE_MASK,
+			.port = fields->port,
+			.is_set = 1};
+}
+
 // The rules of all IP packets of the chunk.
 static void find_rules(struct firewall *firewall, uint16_t n)
 {
@@ -232,7 +275,8 @@ static void find_rules(struct firewall *firewall, uint16_t n)
 		uint32_t found[CHUNK];
 		for (uint16_t i = 0; i < n; i++) {
 			const struct packet *packet = &firewall->packets[i];
-			if (packet->kind != PACKET_IP || packet->is_ipv6 != is_ipv6)
+			if (packet->kind != PACKET_IP || packet->is_ipv6 != is_ipv6 ||
+				recall_rule(firewall, i))
 				continue;
 			places[n_fields] = i;
 			fields[n_fields++] = (const uint8_t *)&packet->fields;
@@ -287,6 +331,7 @@ static bool judge_ip(struct firewall *firewall, uint16_t i, uint32_t len, uint64
 			return false;
 		}
 		find_again(firewall, i, now_tsc);
+		keep_rule(firewall, i);
 		if (firewall->places[i] >= 0)
 			is_first = connections_note(&firewall->connections, firewall->places[i],
 				packet, packet->fields.state, now_tsc);

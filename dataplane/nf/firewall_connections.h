@@ -26,13 +26,22 @@ enum connection_phase {
 	CONNECTION_N_PHASES,
 };
 
+// The rule that a connection's last packet from one side met, and what of it can be different in
+// the next: else rules would be compared with the same fields again.
+struct met_rule {
+	uint32_t rule : 20; // from 1; 0: the policy
+	uint32_t state : 3, port : 8; // of the packet
+	uint32_t is_set : 1;
+};
+
 struct connection {
 	uint64_t expires_tsc;
 	uint8_t phase; // enum connection_phase
 	bool began_second; // its first packet came from the second of the key
 	bool is_answered;
 	uint8_t fins; // who sent FIN: 1 the first of the key, 2 the second
-};
+	struct met_rule met[2]; // by packets of the first of the key, and of the second
+} __rte_aligned(32); // none lies in two lines of memory
 
 struct connections {
 	struct rte_hash *hash;

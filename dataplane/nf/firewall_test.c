@@ -153,6 +153,42 @@ static void test_a_burst_is_judged_as_if_packets_came_alone(void **state)
 	assert_nothing_leaked();
 }
 
+// What a connection keeps of the rule it met is of one side, state and port.
+static void test_what_differs_in_a_connection_meets_the_rules_again(void **state)
+{
+	struct test_nf nf =
+		firewall(HEAD "add rule inet t c iifname \"port1\" udp sport 9 drop\n"
+			      "add rule inet t c udp sport 53 ct state established accept\n"
+			      "add rule inet t c ct state new accept\n",
+			"");
+	struct rte_mbuf *pkt;
+
+	for (int i = 0; i < 3; i++)
+		assert_true(passes(&nf, packet(UDP, 1, 2, 9, 53, 0), 1)); // new
+	pkt = packet(UDP, 1, 2, 9, 53, 0);
+	pkt->port = 1;
+	assert_false(passes(&nf, pkt, 1));
+	for (int i = 0; i < 3; i++) {
+		assert_true(passes(&nf, packet(UDP, 2, 1, 53, 9, 0), 1));
+		assert_false(passes(&nf, packet(UDP, 1, 2, 9, 53, 0), 1)); // established
+	}
+	assert_reported(&nf, "{\"line\":3,\"verdict\":\"drop\",\"packets\":1,");
+	assert_reported(&nf, "{\"line\":4,\"verdict\":\"accept\",\"packets\":3,");
+	assert_reported(&nf, "{\"line\":5,\"verdict\":\"accept\",\"packets\":3,");
+	test_nf_destroy(&nf);
+	// Flags may be of any rule: here each packet of one connection meets another.
+	nf = firewall(HEAD "add rule inet t c ct state invalid drop\n"
+			   "add rule inet t c tcp flags psh drop\n"
+			   "add rule inet t c accept\n",
+		"");
+	for (int i = 0; i < 3; i++) {
+		assert_true(passes(&nf, packet(TCP, 1, 2, 9, 80, 0x02), 1));
+		assert_false(passes(&nf, packet(TCP, 1, 2, 9, 80, 0x0a), 1));
+	}
+	test_nf_destroy(&nf);
+	assert_nothing_leaked();
+}
+
 static void test_time_ends_a_connection(void **state)
 {
 	struct test_nf nf = firewall(STATEFUL, ",udp=2s,udp_answered=5s");
@@ -303,6 +339,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_without_rules_every_ip_packet_passes),
 		cmocka_unit_test(test_an_answer_passes_after_its_question_alone),
 		cmocka_unit_test(test_a_burst_is_judged_as_if_packets_came_alone),
+		cmocka_unit_test(test_what_differs_in_a_connection_meets_the_rules_again),
 		cmocka_unit_test(test_time_ends_a_connection),
 		cmocka_unit_test(test_beside_a_full_table_the_known_go_on),
 		cmocka_unit_test(test_frames_that_no_rule_sees_are_counted),
