@@ -21,7 +21,8 @@ from taut.storage.engine import Engine
 
 SCHEMA = pa.schema(
     [
-        ("metric", pa.string()),
+        # By number: a trial has millions of rows, and a name takes more than the rest of one.
+        ("metric", pa.dictionary(pa.int8(), pa.string())),
         ("direction", pa.int32()),
         ("is_void", pa.bool_()),
         ("is_cold", pa.bool_()),
@@ -30,6 +31,7 @@ SCHEMA = pa.schema(
     ]
 )
 _KEYS = SCHEMA.names[:-1]
+_IN_SQL = SCHEMA.set(0, SCHEMA.field("metric").with_type(pa.string()))
 
 Integers = npt.NDArray[np.int64]
 
@@ -121,7 +123,7 @@ def merge(parts: Sequence[pa.Table]) -> pa.Table:
 
     One metric at a time: an hour on a noisy machine has tens of millions of values.
     """
-    names = {name for part in parts for name in pc.unique(part["metric"]).to_pylist()}
+    names = {name for part in parts for name in metrics_in(part)}
     return pa.concat_tables([SCHEMA.empty_table(), *(_merged(parts, n) for n in sorted(names))])
 
 
@@ -145,7 +147,7 @@ def derive(engine: Engine, distribution: pa.Table, metrics: Sequence[Metric] = M
     """Add to the merged distributions of the other metrics those that are computed from them."""
     asked = [metric for metric in metrics if metric.derived]
     if asked:
-        engine.load({"distribution": distribution})
+        engine.load({"distribution": distribution.cast(_IN_SQL)})
     derived = [labelled(metric.name, engine.query(metric.sql)) for metric in asked]
     names = sorted(metric.name for metric in METRICS if metric.shape is Shape.DISTRIBUTION)
     parts = [distribution, merge(derived)]
@@ -165,14 +167,21 @@ def with_pdv(distribution: pa.Table) -> pa.Table:
         value_ns = pc.subtract(rows["value_ns"], pc.min(rows["value_ns"]))
         rows = rows.set_column(SCHEMA.get_field_index("value_ns"), "value_ns", value_ns)
         parts.append(labelled("pdv", rows.drop_columns("metric")))
-    at = pc.sum(pc.less(distribution["metric"], "pdv")).as_py() or 0
+    before = [name for name in metrics_in(distribution) if name < "pdv"]
+    at = sum(select_metric(distribution, name).num_rows for name in before)
     return pa.concat_tables([distribution.slice(0, at), *parts, distribution.slice(at)])
 
 
 def labelled(metric: str, rows: pa.Table) -> pa.Table:
     """Give rows of a metric's SELECT as those of a distribution."""
-    name = pa.repeat(pa.scalar(metric), rows.num_rows)
+    number = pa.array(np.zeros(rows.num_rows, np.int8))
+    name = pa.DictionaryArray.from_arrays(number, [metric])
     return rows.append_column("metric", name).select(SCHEMA.names).cast(SCHEMA)
+
+
+def metrics_in(distribution: pa.Table) -> set[str]:
+    """Name the metrics that have rows; each chunk has a dictionary of its own."""
+    return {name for part in distribution["metric"].chunks for name in pc.unique(part).to_pylist()}
 
 
 def _add_counts(counts: Counts, rows: pa.Table) -> None:

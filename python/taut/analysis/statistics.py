@@ -31,6 +31,9 @@ _SHARES_ABOVE = {name: share_above(name) for name in PERCENTILES}
 
 _TAIL = ("p99", "p99.9", "p99.99")
 
+_PIECE = 1 << 16
+"""Values added up at a time: a trial has millions, and sums of them need several arrays."""
+
 MAIN = "main"
 WITHOUT_VOID = "without_void"
 COLD = "cold"
@@ -182,7 +185,8 @@ def summary_of(
     values: Integers, n: Integers, *, intervals: bool = True, blocks: BlockCounts | None = None
 ) -> Summary:
     """Summarise one population: each value in any order, and how often it occurred."""
-    values, n = values[n > 0], n[n > 0]
+    if (n <= 0).any():  # else no copy: a trial has millions
+        values, n = values[n > 0], n[n > 0]
     if not len(values):
         return EMPTY
     if (values[1:] < values[:-1]).any():
@@ -241,7 +245,18 @@ def _binomial_quantile(probability: float, n: int, share: float) -> int:
 def _moments(values: Integers, n: Integers, total: int) -> tuple[float, float]:
     """Mean and sample deviation: integers until one correctly rounded division each."""
     least = int(values[0])
-    # Distances from the least fit 64 unsigned bits, whatever the values are.
+    first = second = 0
+    for at in range(0, len(values), _PIECE):
+        sums = _sums(values[at : at + _PIECE], n[at : at + _PIECE], least, total)
+        first, second = first + sums[0], second + sums[1]
+    squares = total * second - first * first
+    stdev = sqrt(squares / (total * (total - 1))) if total > 1 else 0.0
+    return (least * total + first) / total, stdev
+
+
+def _sums(values: Integers, n: Integers, least: int, total: int) -> tuple[int, int]:
+    """The exact sums of distances from the least value, and of their squares."""
+    # They fit 64 unsigned bits, whatever the values are.
     distance = values.astype(np.uint64) - np.uint64(least % 2**64)
     small = distance < np.uint64(2**32)
     if total >= 2**32:
@@ -251,9 +266,7 @@ def _moments(values: Integers, n: Integers, total: int) -> tuple[float, float]:
     for d, count in zip(distance[~small].tolist(), n[~small].tolist(), strict=True):
         first += d * count
         second += d * d * count
-    squares = total * second - first * first
-    stdev = sqrt(squares / (total * (total - 1))) if total > 1 else 0.0
-    return (least * total + first) / total, stdev
+    return first, second
 
 
 def _dot(values: npt.NDArray[np.uint64], n: npt.NDArray[np.uint64]) -> int:

@@ -61,6 +61,9 @@ DISTRIBUTION = "distribution.parquet"
 _STORIES = 10
 """Late episodes that results.json tells one by one."""
 
+_ROW_GROUP = 1 << 17
+"""Rows that are encoded, and later decoded, at a time."""
+
 _EXACT = "exact: every packet"
 
 
@@ -141,7 +144,14 @@ def _write_or_remove(path: Path, rows: pa.Table | None) -> None:
         path.unlink(missing_ok=True)
     else:
         with whole(path) as temporary:
-            pq.write_table(rows, temporary, compression="zstd")
+            pq.write_table(
+                rows.unify_dictionaries(),
+                temporary,
+                compression="zstd",
+                row_group_size=_ROW_GROUP,
+                # Names by number are our own way: whoever reads the file finds them as text.
+                store_schema=False,
+            )
         pa.default_memory_pool().release_unused()  # what encoding took is more than the table
 
 
