@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from acceptance_run import TAUT
+from taut.analysis.interrupts import count_interrupts
 from taut.experiment import trial as trials
 from taut.experiment.beside import Alone
 from taut.experiment.cores import Cores
@@ -28,6 +29,7 @@ from taut.experiment.spec import parse_spec
 from taut.explain import explain_trial
 from taut.explain.guest import GUEST, HOST, StallOfGuest, stalls_of_guest
 from taut.explain.read.events import read_events
+from taut.records.convert import GUEST as FOLDER_OF_GUEST
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 from taut.testbed.cleanup import live_runs, run_processes
@@ -229,6 +231,18 @@ def test_explain_says_it(measured: Measured) -> None:
 
     assert "the hypervisor's" in notes
     assert "the guest's own" in notes
+
+
+def test_its_interrupts_are_counted_beside_the_hosts(measured: Measured) -> None:
+    table = count_interrupts(measured.folder, measured.document.trace)
+    guest = measured.document.dut.guest
+    assert table is not None and guest is not None
+    own = [row for row in table.to_pylist() if row["place"] == FOLDER_OF_GUEST]
+
+    assert {row["place"] for row in table.to_pylist()} == {"host", FOLDER_OF_GUEST}
+    assert {row["cpu"] for row in own} == {guest.cpu}
+    # The tick, or what is left of it on a CPU that is kept quiet.
+    assert "local timer" in {row["name"] for row in own}
 
 
 def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from taut.analysis.interrupts import (
     read_interrupts,
 )
 from taut.explain.read.names import Names
+from taut.records.convert import GUEST
 from taut.records.documents.trial import TraceOfTrial
 
 NET_RX = 3
@@ -54,6 +55,19 @@ def test_parts_of_a_trace_add_up():
     parts = [events.take(slice(i, i + 3)) for i in range(0, len(events), 3)]
 
     assert counted(interrupts_of(parts, Names(notes()))) == EXPECTED
+
+
+def test_a_guest_counts_its_own_beside_the_host(tmp_path):
+    write_trace(tmp_path, made())
+    (tmp_path / GUEST).mkdir()
+    write_trace(tmp_path / GUEST, MadeTrace().vector(5, 9).vector(15, 19))
+
+    rows = count_interrupts(tmp_path, WHOLE).to_pylist()
+
+    assert sum(row["n"] for row in rows if row["place"] == HOST) == sum(EXPECTED.values())
+    assert [row for row in rows if row["place"] != HOST] == [
+        {"place": GUEST, "cpu": CORE, "name": "local timer", "start_ns": 0, "n": 2}
+    ]
 
 
 def test_a_trace_without_any_is_an_empty_table():

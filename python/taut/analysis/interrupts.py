@@ -1,7 +1,7 @@
 """Interrupts and softirqs of a traced trial, counted by time: what else happened meanwhile.
 
 Counted from the trace's events, so nothing is read on a measured core while packets are sent. A
-table has a row for each place (the host, or a guest by its name), core, name and bin of time.
+table has a row for each place (the host, or the device's guest), core, name and bin of time.
 """
 
 from collections import Counter
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from taut.explain.arrays import Ints
 from taut.explain.read.events import EVENTS, KIND, Events, event_batches, events_of, read_notes
 from taut.explain.read.names import Names, softirq_name, vector_name
+from taut.records.convert import GUEST
 from taut.records.documents.trial import TraceOfTrial
 
 INTERRUPTS = "interrupts.parquet"
@@ -41,21 +42,31 @@ _CORES, _KINDS, _NUMBERS = 1 << 12, 1 << 8, 1 << 16
 
 
 def count_interrupts(trial: Path, trace: TraceOfTrial | None) -> pa.Table | None:
-    """Count those of a trial; None: it was not traced, or only around its spikes."""
-    path = trial / EVENTS
-    if trace is None or trace.mode != "continuous" or not path.is_file():
+    """Count those of a trial; None: it was not traced, or only around its spikes.
+
+    A guest counts the interrupts that it sees itself, on the device's CPU.
+    """
+    if trace is None or trace.mode != "continuous" or not (trial / EVENTS).is_file():
         return None
-    batches = (events_of([batch], len(batch)) for batch in event_batches(path))
-    return interrupts_of(batches, Names(read_notes(trial)))
+    folders = {HOST: trial, GUEST: trial / GUEST}
+    return pa.concat_tables(
+        interrupts_of(_batches(folder), Names(read_notes(folder)), place)
+        for place, folder in folders.items()
+        if (folder / EVENTS).is_file()
+    )
 
 
-def interrupts_of(batches: Iterable[Events], names: Names) -> pa.Table:
-    """Count what began in each bin of time, by core and name."""
+def _batches(folder: Path) -> Iterator[Events]:
+    return (events_of([batch], len(batch)) for batch in event_batches(folder / EVENTS))
+
+
+def interrupts_of(batches: Iterable[Events], names: Names, place: str = HOST) -> pa.Table:
+    """Count what began in each bin of time at one place, by core and name."""
     counts: Counter[int] = Counter()
     for events in batches:
         keys, n = np.unique(_keys(events), return_counts=True)
         counts.update(dict(zip(keys.tolist(), n.tolist(), strict=True)))
-    return pa.Table.from_pylist(list(_rows(counts, names)), SCHEMA)
+    return pa.Table.from_pylist(list(_rows(counts, names, place)), SCHEMA)
 
 
 def read_interrupts(trial: Path) -> pa.Table | None:
@@ -71,13 +82,13 @@ def _keys(events: Events) -> Ints:
     return key * _NUMBERS + np.minimum(chosen.arg0, _NUMBERS - 1).astype(np.int64)
 
 
-def _rows(counts: Counter[int], names: Names) -> Iterator[dict[str, object]]:
+def _rows(counts: Counter[int], names: Names, place: str) -> Iterator[dict[str, object]]:
     for key, n in sorted(counts.items()):
         rest, number = divmod(key, _NUMBERS)
         rest, kind = divmod(rest, _KINDS)
         at, cpu = divmod(rest, _CORES)
         name = _name(kind, number, names)
-        yield {"place": HOST, "cpu": cpu, "name": name, "start_ns": at * BIN_NS, "n": n}
+        yield {"place": place, "cpu": cpu, "name": name, "start_ns": at * BIN_NS, "n": n}
 
 
 def _name(kind: int, number: int, names: Names) -> str:

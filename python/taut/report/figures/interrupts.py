@@ -76,7 +76,8 @@ class InterruptsBesideLatency:
     reading = (
         f"Of each device's repetition with the slowest packet ({MOST_PANELS} devices at most): its "
         f"{N_WORST} slowest packets by the time they were sent, and below, on the same axis, how "
-        "many interrupts and softirqs a second its core began (of a floor, the generator's), "
+        "many interrupts and softirqs a second its core began (of a floor, the generator's; of a "
+        "device in a guest, its CPU in the guest besides), "
         f"counted from the trace: the {MOST_NAMES} most frequent by name, the others together. "
         "That they come together shows no cause; the causes are found packet by packet. Drawn "
         "where the whole trial was traced."
@@ -113,11 +114,16 @@ def _panel(device: Device, top: int) -> _Panel | None:
     if table is None or not packets or trial.cores is None:
         return None
     core = trial.cores.generator if device.is_floor else trial.cores.device
-    rows = [row for row in table.to_pylist() if row["cpu"] == core and row["start_ns"] >= 0]
+    rows = [row for row in table.to_pylist() if _is_of(row, core) and row["start_ns"] >= 0]
     if core is None or not rows:
         return None
     end_s = max(max(p.sent_ns for p in packets), max(row["start_ns"] for row in rows) + BIN_NS)
     return _Panel(device, core, packets, _rates(rows), end_s / 1e9, top)
+
+
+def _is_of(row: dict[str, Any], core: int | None) -> bool:
+    """Whether it is of a core of the host; a guest's trace is of the device's CPU alone."""
+    return bool(row["place"] != HOST or row["cpu"] == core)
 
 
 def _rates(rows: Sequence[dict[str, Any]]) -> list[Mark]:

@@ -34,8 +34,11 @@ class Channel:
         """Let go of it."""
         self._socket.close()
 
-    def run(self, line: str, timeout_s: float = 60.0) -> Answer:
-        """Have the guest run one line of shell; TrialError where it does not answer."""
+    def run(self, line: str, timeout_s: float = 60.0, *, doing: str = "") -> Answer:
+        """Have the guest run one line of shell; TrialError where it does not answer.
+
+        `doing` is what the line is for, in an error's words; empty: the line itself says it.
+        """
         if "\n" in line:
             raise ValueError(f"{line!r} is more than one line: each would be answered")
         try:
@@ -44,15 +47,15 @@ class Channel:
             status, size = self._line().split()
             return Answer(int(status), self._exactly(int(size)))
         except (OSError, ValueError):
-            raise TrialError(f"guest: no answer in {timeout_s:g} s to: {line[:60]}") from None
+            raise TrialError(f"guest: {doing or line}: no answer in {timeout_s:g} s") from None
 
-    def must(self, line: str, timeout_s: float = 60.0) -> Answer:
+    def must(self, line: str, timeout_s: float = 60.0, *, doing: str = "") -> Answer:
         """The same; TrialError where the command fails, with what it said last."""
-        answer = self.run(line, timeout_s)
+        answer = self.run(line, timeout_s, doing=doing)
         if answer.status != 0:
             said = answer.text.strip().splitlines()
             why = said[-1] if said else f"exit status {answer.status}"
-            raise TrialError(f"guest: {line[:60]}: {why}", said[-20:])
+            raise TrialError(f"guest: {doing or line}: {why}", said[-20:])
         return answer
 
     def read_clock(self, timeout_s: float = 5.0) -> "Exchange":

@@ -73,7 +73,8 @@ class Machine:
 
     def bind(self, addresses: Sequence[str], driver: str) -> None:
         """Give PCI devices to a driver, whoever has them now."""
-        self.control.must(_BIND.format(addresses=" ".join(addresses), driver=driver))
+        line = _BIND.format(addresses=" ".join(addresses), driver=driver)
+        self.control.must(line, doing=f"giving its ports to {driver}")
 
     def close(self) -> None:
         """End it at once; what it wrote was fetched before."""

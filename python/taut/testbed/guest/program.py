@@ -38,10 +38,10 @@ _STOP = (
     " while [ ! -e /run/status ] && [ $i -lt {tenths} ]; do sleep 0.1; i=$((i+1)); done;"
     " cat /run/status"
 )
-# Only who runs: emulated, every event more costs microseconds.
+# Who runs, and what interrupts: emulated, every event more costs microseconds.
 _TRACE = (
-    "taut-trace --cores {cpu} --threads {thread} --events sched_switch --out /out/trace"
-    " >/tmp/trace.log 2>&1 & echo $! >/run/trace;"
+    "taut-trace --cores {cpu} --threads {thread} --events sched_switch,irq,irq_vectors,softirq"
+    " --out /out/trace >/tmp/trace.log 2>&1 & echo $! >/run/trace;"
     " i=0; until grep -q armed /tmp/trace.log; do"
     " kill -0 $(cat /run/trace) && [ $i -lt 200 ] || {{ cat /tmp/trace.log; exit 1; }};"
     " sleep 0.1; i=$((i+1)); done"
@@ -83,7 +83,8 @@ class GuestChild(Child):
     def start(self) -> None:
         """Start it in the guest, its output in the host's log."""
         line = shlex.join(self._words.argv)
-        self.machine.control.must(_START.format(words=line, log=LOG, ended=_ENDED))
+        line = _START.format(words=line, log=LOG, ended=_ENDED)
+        self.machine.control.must(line, doing=f"starting {self.name}")
 
     def wait_ready(self, pattern: str, timeout_s: float = 120.0) -> None:
         """Wait until it says so; then its ports are the generator's to take."""
@@ -121,7 +122,7 @@ class GuestChild(Child):
         """End it, then fetch what it wrote, its times as the host's; give its exit status."""
         if self.alive():
             line = _STOP.format(number=number.value, tenths=round(10 * timeout_s))
-            answer = self.machine.control.run(line, timeout_s + 30)
+            answer = self.machine.control.run(line, timeout_s + 30, doing=f"stopping {self.name}")
             self._status = int(answer.said) if answer.status == 0 else -signal.SIGKILL
             self._fetch()
         return self.exit_status or 0
@@ -165,14 +166,16 @@ class GuestChild(Child):
     def _start_trace(self) -> None:
         """Note who runs on the device's virtual CPU; where that cannot be had, say so."""
         cpu = self.machine.shape.cpus - 1
-        answer = self.machine.control.run(_TRACE.format(cpu=cpu, thread=self.program))
+        answer = self.machine.control.run(
+            _TRACE.format(cpu=cpu, thread=self.program), doing="starting its trace"
+        )
         if answer.status != 0:
             said = answer.text.strip().splitlines()[-1:] or ["not armed in time"]
             self._note(f"the guest was not traced: {said[0]}")
             self._events = None
 
     def _fetch_trace(self, folder: Path, clock: GuestClock, line: HostLine) -> None:
-        self.machine.control.must(_STOP_TRACE)
+        self.machine.control.must(_STOP_TRACE, doing="ending its trace")
         folder.mkdir()
         for name in (EVENTS_FILE, TRACE_FILE):
             content = self.machine.control.must(f"cat /out/trace/{name}", 120).said

@@ -28,7 +28,7 @@ _COPY = (
 
 def fetch_tree(control: Channel, kernel: Kernel, folder: Path) -> Path:
     """Copy it into a folder, with the kernel's configuration, which is the host's to add."""
-    answer = control.must(_COPY, 180)
+    answer = control.must(_COPY, 180, doing="copying what its kernel says of itself")
     with tarfile.open(fileobj=io.BytesIO(answer.said)) as archive:
         for member in archive:
             place = (folder / member.name).resolve()
