@@ -4,12 +4,11 @@
 #include "clock.h"
 #include "firewall_acl.h"
 #include "firewall_connections.h"
+#include "firewall_counts.h"
 #include "nf.h"
 
-#include <rte_malloc.h>
 #include <rte_prefetch.h>
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -17,11 +16,7 @@ enum {
 	CHUNK = 32, // packets whose rules and connections are looked up at once
 	AHEAD = 4, // packets fetched before they are read
 	SWEEP_FULL = 64, // places looked at for one that is free, when the table is full
-	RULE_MASK = (1 << 20) - 1, // as wide as they are in struct met_rule
-	STATE_MASK = 7,
 };
-
-static_assert((int)RULES_MAX <= RULE_MASK && (int)STATE_N - 1 <= STATE_MASK, "of struct met_rule");
 
 enum verdict { VERDICT_ACCEPT, VERDICT_DROP };
 
@@ -82,20 +77,11 @@ static const struct option_spec firewall_options[] = {
 	TIMEOUT(CONNECTION_OTHER, "others", "600s", "a flow of any other protocol is"),
 };
 
-// Packets that a rule, or the policy, was the first to fit.
-struct rule_count {
-	uint64_t n_packets, n_bytes;
-	unsigned long line;
-	bool accepts;
-};
-
 struct firewall {
 	struct firewall_acl acl;
 	struct connections connections;
-	struct rule_count *counts; // [0]: the policy; then the rules in order
-	uint32_t n_rules;
+	struct firewall_counts counts;
 	bool tracks, accepts_arp, accepts_other;
-	bool compares_flags; // some rule does, of TCP
 	uint64_t n_arp, n_other; // accepted
 	uint64_t n_by_rule, n_by_policy, n_malformed, n_fragment, n_table_full;
 	uint64_t n_arp_dropped, n_other_dropped;
@@ -115,23 +101,6 @@ static const struct nf_drop firewall_drops[] = {
 	{"other", offsetof(struct firewall, n_other_dropped)},
 };
 
-static int init_counts(struct firewall *firewall, const struct rules *rules, struct error *error)
-{
-	firewall->n_rules = (uint32_t)rules->n;
-	firewall->counts = rte_zmalloc("firewall", (rules->n + 1) * sizeof(*firewall->counts), 0);
-	if (firewall->counts == NULL) {
-		error_set(error, "firewall: no memory to count %zu rules; write fewer", rules->n);
-		return -ENOMEM;
-	}
-	firewall->counts[0].accepts = rules->accepts;
-	for (size_t i = 0; i < rules->n; i++) {
-		firewall->counts[i + 1].accepts = rules->items[i].accepts;
-		firewall->counts[i + 1].line = rules->items[i].line;
-		firewall->compares_flags |= rules->items[i].tcp_flags_mask != 0;
-	}
-	return 0;
-}
-
 static void firewall_fini(void *state)
 {
 	struct firewall *firewall = state;
@@ -139,13 +108,13 @@ static void firewall_fini(void *state)
 	firewall_acl_fini(&firewall->acl);
 	if (firewall->tracks)
 		connections_fini(&firewall->connections);
-	rte_free(firewall->counts);
+	firewall_counts_fini(&firewall->counts);
 }
 
 static int init_by_rules(struct firewall *firewall, const struct firewall_options *wanted,
 	const struct rules *rules, const struct nf_env *env, struct error *error)
 {
-	int err = init_counts(firewall, rules, error);
+	int err = firewall_counts_init(&firewall->counts, rules, error);
 
 	if (err == 0)
 		err = firewall_acl_init(&firewall->acl, rules, error);
@@ -155,6 +124,8 @@ static int init_by_rules(struct firewall *firewall, const struct firewall_option
 	if (err < 0)
 		return err;
 	firewall->tracks = true;
+	for (size_t i = 0; i < rules->n; i++)
+		firewall->connections.rules_have_flags |= rules->items[i].tcp_flags_mask != 0;
 	for (int phase = 0; phase < CONNECTION_N_PHASES; phase++)
 		firewall->connections.timeouts[phase] =
 			clock_ticks(wanted->timeouts_ns[phase], env->tsc_hz);
@@ -176,7 +147,7 @@ static int firewall_memory(
 
 	if (err == 0)
 		err = firewall_acl_memory(&rules, bytes, error);
-	*bytes += (rules.n + 1) * sizeof(struct rule_count);
+	*bytes += firewall_counts_bytes(&rules);
 	if (rules.has_state)
 		*bytes += connections_bytes((uint32_t)wanted->connections);
 	rules_clear(&rules);
@@ -230,42 +201,6 @@ static void find_connections(struct firewall *firewall, uint16_t n, uint64_t now
 	}
 }
 
-// Where its connection keeps the rule that such a packet meets; NULL: nowhere. All that rules
-// compare is in the key, or in struct met_rule, but for types of ICMP and flags of TCP.
-static inline struct met_rule *met_by(struct firewall *firewall, uint16_t i)
-{
-	const struct packet *packet = &firewall->packets[i];
-
-	if (!firewall->tracks || firewall->places[i] < 0 || packet->track != TRACK_FLOW ||
-		(packet->fields.has & HAS_TYPE) != 0 ||
-		((packet->fields.has & HAS_TCP_FLAGS) != 0 && firewall->compares_flags))
-		return NULL;
-	return &firewall->connections.items[firewall->places[i]].met[packet->from_second];
-}
-
-static bool recall_rule(struct firewall *firewall, uint16_t i)
-{
-	const struct packet_fields *fields = &firewall->packets[i].fields;
-	const struct met_rule *met = met_by(firewall, i);
-
-	if (met == NULL || !met->is_set || met->state != fields->state || met->port != fields->port)
-		return false;
-	firewall->found[i] = met->rule;
-	return true;
-}
-
-static void keep_rule(struct firewall *firewall, uint16_t i)
-{
-	const struct packet_fields *fields = &firewall->packets[i].fields;
-	struct met_rule *met = met_by(firewall, i);
-
-	if (met != NULL)
-		*met = (struct met_rule){.rule = firewall->found[i] & RULE_MASK,
-			.state = fields->state & STATE_MASK,
-			.port = fields->port,
-			.is_set = 1};
-}
-
 // The rules of all IP packets of the chunk.
 static void find_rules(struct firewall *firewall, uint16_t n)
 {
@@ -275,8 +210,11 @@ static void find_rules(struct firewall *firewall, uint16_t n)
 		uint32_t found[CHUNK];
 		for (uint16_t i = 0; i < n; i++) {
 			const struct packet *packet = &firewall->packets[i];
-			if (packet->kind != PACKET_IP || packet->is_ipv6 != is_ipv6 ||
-				recall_rule(firewall, i))
+			if (packet->kind != PACKET_IP || packet->is_ipv6 != is_ipv6)
+				continue;
+			if (firewall->tracks &&
+				connections_recall_rule(&firewall->connections, firewall->places[i],
+					packet, &firewall->found[i]))
 				continue;
 			places[n_fields] = i;
 			fields[n_fields++] = (const uint8_t *)&packet->fields;
@@ -331,12 +269,13 @@ static bool judge_ip(struct firewall *firewall, uint16_t i, uint32_t len, uint64
 			return false;
 		}
 		find_again(firewall, i, now_tsc);
-		keep_rule(firewall, i);
+		connections_keep_rule(
+			&firewall->connections, firewall->places[i], packet, firewall->found[i]);
 		if (firewall->places[i] >= 0)
 			is_first = connections_note(&firewall->connections, firewall->places[i],
 				packet, packet->fields.state, now_tsc);
 	}
-	struct rule_count *count = &firewall->counts[firewall->found[i]];
+	struct rule_count *count = &firewall->counts.items[firewall->found[i]];
 	count->n_packets++;
 	count->n_bytes += len;
 	if (!count->accepts) {
@@ -397,14 +336,6 @@ static uint16_t firewall_process(void *state, struct rte_mbuf **pkts, uint16_t n
 	return kept;
 }
 
-static void report_count(struct json *json, const struct rule_count *count)
-{
-	json_text(json, "verdict", count->accepts ? "accept" : "drop");
-	json_u64(json, "packets", count->n_packets);
-	json_u64(json, "bytes", count->n_bytes);
-	json_end(json);
-}
-
 static void firewall_report(const void *state, struct json *json)
 {
 	const struct firewall *firewall = state;
@@ -413,15 +344,7 @@ static void firewall_report(const void *state, struct json *json)
 	json_u64(json, "arp", firewall->n_arp);
 	json_u64(json, "other", firewall->n_other);
 	json_end(json);
-	json_array(json, "rules");
-	for (uint32_t i = 1; i <= firewall->n_rules; i++) {
-		json_object(json, NULL);
-		json_u64(json, "line", firewall->counts[i].line);
-		report_count(json, &firewall->counts[i]);
-	}
-	json_end(json);
-	json_object(json, "policy");
-	report_count(json, &firewall->counts[0]);
+	firewall_counts_report(&firewall->counts, json);
 	if (firewall->tracks)
 		connections_report(&firewall->connections, json);
 	else

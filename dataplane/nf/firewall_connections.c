@@ -24,7 +24,11 @@ enum {
 	KEY_BYTES = 48,
 	PLACE_BYTES = KEY_BYTES + 32 + 9 + sizeof(struct connection),
 	SPARE_BYTES = 1 << 20,
+	RULE_MASK = (1 << 20) - 1, // as wide as they are in struct met_rule
+	STATE_MASK = 7,
 };
+
+static_assert((int)RULES_MAX <= RULE_MASK && (int)STATE_N - 1 <= STATE_MASK, "of struct met_rule");
 
 static_assert(sizeof(struct connection_key) + sizeof(void *) <= KEY_BYTES, "of rte_hash");
 
@@ -140,6 +144,39 @@ enum rule_state connections_state(const struct connections *connections, int32_t
 			return STATE_INVALID;
 	}
 	return answer || connection->is_answered ? STATE_ESTABLISHED : STATE_NEW;
+}
+
+// Whether all that rules compare of a packet is in its key, or in struct met_rule: but for types of
+// ICMP and flags of TCP it is.
+static inline bool is_known_by_key(
+	const struct connections *connections, int32_t place, const struct packet *packet)
+{
+	uint8_t others = HAS_TYPE | (connections->rules_have_flags ? HAS_TCP_FLAGS : 0);
+
+	return place >= 0 && packet->track == TRACK_FLOW && (packet->fields.has & others) == 0;
+}
+
+bool connections_recall_rule(const struct connections *connections, int32_t place,
+	const struct packet *packet, uint32_t *rule)
+{
+	if (!is_known_by_key(connections, place, packet))
+		return false;
+	const struct met_rule *met = &connections->items[place].met[packet->from_second];
+	if (!met->is_set || met->state != packet->fields.state || met->port != packet->fields.port)
+		return false;
+	*rule = met->rule;
+	return true;
+}
+
+void connections_keep_rule(
+	struct connections *connections, int32_t place, const struct packet *packet, uint32_t rule)
+{
+	if (is_known_by_key(connections, place, packet))
+		connections->items[place].met[packet->from_second] =
+			(struct met_rule){.rule = rule & RULE_MASK,
+				.state = packet->fields.state & STATE_MASK,
+				.port = packet->fields.port,
+				.is_set = 1};
 }
 
 static void forget(struct connections *connections, int32_t place)

@@ -47,6 +47,7 @@ struct connections {
 	struct rte_hash *hash;
 	struct connection *items; // by the hash's position
 	uint64_t timeouts[CONNECTION_N_PHASES]; // ticks
+	bool rules_have_flags; // some rule compares those of TCP
 	uint32_t n, n_max, n_items;
 	uint32_t cursor; // where the search for old ones goes on
 	uint64_t n_begun, n_expired, n_most;
@@ -58,7 +59,8 @@ enum { CONNECTIONS_BULK_MAX = RTE_HASH_LOOKUP_BULK_MAX };
 // Bytes of DPDK's memory that connections_init takes.
 uint64_t connections_bytes(uint32_t n_max);
 
-// timeouts of out are the caller's to fill. Returns 0 or -errno with one line in error.
+// timeouts and rules_have_flags of out are the caller's to fill. Returns 0 or -errno with one line
+// in error.
 int connections_init(struct connections *out, uint32_t n_max, struct error *error);
 void connections_fini(struct connections *connections);
 
@@ -82,6 +84,15 @@ static inline void connections_find(
 // What `ct state` says of a packet whose connection is at place.
 enum rule_state connections_state(const struct connections *connections, int32_t place,
 	const struct packet *packet, uint64_t now_tsc);
+
+// The rule that a packet of this kind, whose state is set, met in the connection at place. False:
+// none is kept, or place is below 0.
+bool connections_recall_rule(const struct connections *connections, int32_t place,
+	const struct packet *packet, uint32_t *rule);
+
+// Keep it for the next, if nothing else of that can be another.
+void connections_keep_rule(
+	struct connections *connections, int32_t place, const struct packet *packet, uint32_t rule);
 
 // The packet is its connection's next, whatever the rules say of it: as the kernel has it. True
 // where the connection at place has come to its end before, so that the packet is no part of it.

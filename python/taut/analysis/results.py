@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.analysis.blocks import read_blocks
 from taut.analysis.episode import Threshold
 from taut.analysis.metrics import METRICS
 from taut.analysis.pooling import pool, variant_of
 from taut.analysis.trial_result import DISTRIBUTION, analyse_trial
+from taut.analysis.trial_tables import read_by_metric
 from taut.analysis.verdict import verdict
 from taut.analysis.worst import WORST
 from taut.core.errors import InputError
@@ -134,14 +134,7 @@ def _analyse_one(
 
 def read_distribution(run: Path, trial: str) -> pa.Table:
     """The exact distributions of a trial that has been analysed."""
-    return _read(run / "trials" / trial / DISTRIBUTION)
-
-
-def _read(path: Path) -> pa.Table:
-    # A name a row takes twice as long to read as all the rest.
-    found = pq.read_table(path, read_dictionary=["metric"])
-    pa.default_memory_pool().release_unused()  # what decoding took is more than the table
-    return found
+    return read_by_metric(run / "trials" / trial / DISTRIBUTION)
 
 
 def is_measured(result: TrialResult) -> bool:
@@ -159,7 +152,7 @@ def _pool_variants(
     rows = [
         pool(
             [result for _, result in members],
-            [_read(trial.path / DISTRIBUTION) for trial, _ in members],
+            [read_by_metric(trial.path / DISTRIBUTION) for trial, _ in members],
             read_blocks([trial.path for trial, _ in members]),
         )
         for members in groups.values()

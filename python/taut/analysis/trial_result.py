@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.analysis import hdr_export, statistics
 from taut.analysis.blocks import BLOCKS, TimeCounts, count_by_time
@@ -31,11 +30,12 @@ from taut.analysis.one_pass import OnePass, counted_in_one_pass
 from taut.analysis.reconcile import by_warm_up, failed_sums
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
 from taut.analysis.trial_names import device_of, load_of_trial
+from taut.analysis.trial_tables import write_or_remove
 from taut.analysis.worst import WORST, worst_packets
 from taut.capture.clocks import estimate_clocks
 from taut.capture.companions import KEPT_FRAMES
 from taut.capture.native import HEADS
-from taut.core.files import whole, write_json
+from taut.core.files import write_json
 from taut.explain.export.document import kept_of
 from taut.explain.read.events import EVENTS
 from taut.explain.tell.result import Options
@@ -60,9 +60,6 @@ DISTRIBUTION = "distribution.parquet"
 
 _STORIES = 10
 """Late episodes that results.json tells one by one."""
-
-_ROW_GROUP = 1 << 17
-"""Rows that are encoded, and later decoded, at a time."""
 
 _EXACT = "exact: every packet"
 
@@ -100,7 +97,7 @@ def _analysed(
     passed: OnePass | None,
 ) -> TrialResult:
     """Write the trial's files, and add what was measured to its result."""
-    _write_or_remove(trial.path / DISTRIBUTION, measured.distribution)
+    write_or_remove(trial.path / DISTRIBUTION, measured.distribution)
     # Histograms alone do not say when packets were late.
     times = None
     if measured.counts is not None:
@@ -109,9 +106,9 @@ def _analysed(
     slowest = None
     if measured.counts is not None:
         slowest = worst_packets(engine, trial.packets) if passed is None else passed.worst
-    _write_or_remove(trial.path / BLOCKS, blocks)
-    _write_or_remove(trial.path / WORST, slowest)
-    _write_or_remove(trial.path / INTERRUPTS, count_interrupts(trial.path, trial.meta.trace))
+    write_or_remove(trial.path / BLOCKS, blocks)
+    write_or_remove(trial.path / WORST, slowest)
+    write_or_remove(trial.path / INTERRUPTS, count_interrupts(trial.path, trial.meta.trace))
     figures = _figures(generator, measured, blocks)
     latency = figures.metrics.latency()
     if measured.counts is not None and latency.p50_ns is not None:
@@ -136,23 +133,6 @@ def _analysed(
         result = replace(result, explanation=told)
     _export(trial, measured, times)
     return result
-
-
-def _write_or_remove(path: Path, rows: pa.Table | None) -> None:
-    """Write a table; None: remove what an earlier analysis left there."""
-    if rows is None:
-        path.unlink(missing_ok=True)
-    else:
-        with whole(path) as temporary:
-            pq.write_table(
-                rows.unify_dictionaries(),
-                temporary,
-                compression="zstd",
-                row_group_size=_ROW_GROUP,
-                # Names by number are our own way: whoever reads the file finds them as text.
-                store_schema=False,
-            )
-        pa.default_memory_pool().release_unused()  # what encoding took is more than the table
 
 
 def _identity(trial: TrialDirectory) -> TrialResult:
