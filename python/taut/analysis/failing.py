@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from taut.analysis.blocks import SPAN, block_length_ns, read_blocks
-from taut.analysis.distribution import select_metric
 from taut.analysis.effective import BlockCounts, Integers, supports
-from taut.analysis.results import read_distribution
 from taut.analysis.tables import load_packets
+from taut.analysis.trial_result import DISTRIBUTION
+from taut.analysis.trial_tables import Distributions
 from taut.records.rundir import TrialDirectory
 from taut.storage.lazy import LazyEngine
 
@@ -146,10 +146,7 @@ class Packets:
 
     @cached_property
     def _latencies(self) -> tuple[Integers, Integers]:
-        parts = [
-            select_metric(read_distribution(t.path.parents[1], t.path.name), "latency")
-            for t in self._trials
-        ]
+        parts = [Distributions(t.path / DISTRIBUTION).of("latency") for t in self._trials]
         rows = pa.concat_tables([part.filter(pc.invert(part["is_cold"])) for part in parts])
         rows = self._own(rows)
         return rows["value_ns"].to_numpy(), rows["n"].to_numpy()

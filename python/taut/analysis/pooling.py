@@ -11,6 +11,7 @@ import pyarrow as pa
 from taut.analysis.budget import pooled
 from taut.analysis.reconcile import by_warm_up
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary, selections, summarise
+from taut.analysis.trial_tables import Distributions
 from taut.records.documents.budget import Budget
 from taut.records.documents.generator import Counters
 from taut.records.documents.results import (
@@ -39,7 +40,7 @@ def variant_of(result: TrialResult) -> tuple[object, ...]:
 
 def pool(
     results: Sequence[TrialResult],
-    distributions: Sequence[pa.Table],
+    distributions: Sequence[Distributions],
     blocks: pa.Table | None = None,
 ) -> Variant:
     """Make the table row of one variant from its whole trials.
@@ -147,14 +148,13 @@ def _warm_counts(counts: Sequence[WarmCounts]) -> WarmCounts:
 
 
 def _summaries(
-    distributions: Sequence[pa.Table], blocks: pa.Table | None, n_directions: int
+    distributions: Sequence[Distributions], blocks: pa.Table | None, n_directions: int
 ) -> dict[str, dict[str, Summary]]:
     """Summarise each metric that variants have; latency alone has intervals and directions."""
-    # One after the other will do: a value may have a count in each.
-    distribution = pa.concat_tables(distributions)
     return {
         metric: summarise(
-            distribution,
+            # One after the other will do: a value may have a count in each.
+            pa.concat_tables(of.of(metric) for of in distributions),
             metric,
             selections(range(n_directions if metric == "latency" else 0)),
             intervals=metric == "latency",

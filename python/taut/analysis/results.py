@@ -12,7 +12,7 @@ from taut.analysis.episode import Threshold
 from taut.analysis.metrics import METRICS
 from taut.analysis.pooling import pool, variant_of
 from taut.analysis.trial_result import DISTRIBUTION, analyse_trial
-from taut.analysis.trial_tables import read_by_metric
+from taut.analysis.trial_tables import Distributions, read_distributions
 from taut.analysis.verdict import verdict
 from taut.analysis.worst import WORST
 from taut.core.errors import InputError
@@ -134,7 +134,7 @@ def _analyse_one(
 
 def read_distribution(run: Path, trial: str) -> pa.Table:
     """The exact distributions of a trial that has been analysed."""
-    return read_by_metric(run / "trials" / trial / DISTRIBUTION)
+    return read_distributions(run / "trials" / trial / DISTRIBUTION)
 
 
 def is_measured(result: TrialResult) -> bool:
@@ -152,7 +152,7 @@ def _pool_variants(
     rows = [
         pool(
             [result for _, result in members],
-            [read_by_metric(trial.path / DISTRIBUTION) for trial, _ in members],
+            [Distributions(trial.path / DISTRIBUTION) for trial, _ in members],
             read_blocks([trial.path for trial, _ in members]),
         )
         for members in groups.values()

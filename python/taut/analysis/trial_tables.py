@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from taut.analysis.distribution import select_metric
 from taut.core.files import whole
 
 _ROW_GROUP = 1 << 17
@@ -28,9 +29,31 @@ def write_or_remove(path: Path, rows: pa.Table | None) -> None:
     pa.default_memory_pool().release_unused()  # what encoding took is more than the table
 
 
-def read_by_metric(path: Path) -> pa.Table:
-    """Read distributions, the names of their metrics by number."""
+class Distributions:
+    """The distributions of a trial: a metric of many rows at a time, few rows all at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        is_small = pq.read_metadata(path).num_rows <= _ROW_GROUP
+        self._rows = read_distributions(path) if is_small else None
+        self._last: tuple[str, pa.Table] | None = None
+
+    def of(self, metric: str) -> pa.Table:
+        """Give the rows of a metric; those asked for last are kept."""
+        if self._rows is not None:
+            return select_metric(self._rows, metric)
+        if self._last is None or self._last[0] != metric:
+            self._last = None
+            self._last = metric, read_distributions(self._path, metric)
+        return self._last[1]
+
+
+def read_distributions(path: Path, metric: str | None = None) -> pa.Table:
+    """Read those of one metric, or of all, the names of metrics by number."""
+    wanted = None if metric is None else [("metric", "=", metric)]
     # A name a row takes twice as long to read as all the rest.
-    found = pq.read_table(path, read_dictionary=["metric"])
+    found = pq.read_table(
+        path, read_dictionary=["metric"], filters=wanted, pre_buffer=False, use_threads=False
+    )
     pa.default_memory_pool().release_unused()  # what decoding took is more than the table
     return found

@@ -11,11 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from taut.analysis.compare import Pair
-from taut.analysis.distribution import add_equal, select_metric
+from taut.analysis.distribution import add_equal
 from taut.analysis.load import LoadKey, load_of, load_words, rows_of
 from taut.analysis.pairing import AnalysedRun
-from taut.analysis.results import read_distribution
 from taut.analysis.surroundings import USUAL, words_among
+from taut.analysis.trial_result import DISTRIBUTION
+from taut.analysis.trial_tables import Distributions
 from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
@@ -66,9 +67,9 @@ class Device:
         return self.row.device.beside
 
     @cached_property
-    def _distributions(self) -> Mapping[str, pa.Table]:
+    def _distributions(self) -> Mapping[str, Distributions]:
         """Those of each trial."""
-        return {t.name: read_distribution(self.runs[t.name], t.name) for t in self.trials}
+        return {t.name: Distributions(self.folder_of(t) / DISTRIBUTION) for t in self.trials}
 
     def counts(
         self, metric: str, *, with_void: bool = True, of: TrialResult | None = None
@@ -78,7 +79,7 @@ class Device:
         Repetitions, unless one is asked for, and directions are merged, the warm-up is left out.
         """
         chosen = self._distributions.values() if of is None else [self._distributions[of.name]]
-        rows = pa.concat_tables(select_metric(table, metric) for table in chosen)
+        rows = pa.concat_tables(distributions.of(metric) for distributions in chosen)
         keep = ~rows["is_cold"].to_numpy()
         if not with_void:
             keep &= ~rows["is_void"].to_numpy()
