@@ -124,8 +124,7 @@ static int init_by_rules(struct firewall *firewall, const struct firewall_option
 	if (err < 0)
 		return err;
 	firewall->tracks = true;
-	for (size_t i = 0; i < rules->n; i++)
-		firewall->connections.rules_have_flags |= rules->items[i].tcp_flags_mask != 0;
+	firewall->connections.rules_have_flags = rules->has_tcp_flags;
 	for (int phase = 0; phase < CONNECTION_N_PHASES; phase++)
 		firewall->connections.timeouts[phase] =
 			clock_ticks(wanted->timeouts_ns[phase], env->tsc_hz);

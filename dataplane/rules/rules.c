@@ -252,6 +252,7 @@ static int read_rule(struct reader *reader)
 	if (err == 0)
 		err = read_verdict(reader, rule);
 	rules->has_state |= rule->fields[RULE_STATE].n > 0;
+	rules->has_tcp_flags |= rule->tcp_flags_mask != 0;
 	return err;
 }
 

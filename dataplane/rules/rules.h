@@ -51,7 +51,7 @@ struct rules {
 	struct rule *items; // the first that a packet fits decides
 	size_t n;
 	bool accepts; // what no rule fits
-	bool has_state; // some rule asks for it
+	bool has_state, has_tcp_flags; // some rule asks for them
 };
 
 // Read a file. Returns 0, or -errno with "FILE:LINE:COLUMN: what; remedy" in error; out is then

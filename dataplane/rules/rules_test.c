@@ -50,7 +50,7 @@ static void test_comparisons_become_ranges(void **state)
 
 	assert_int_equal(rules.n, 1);
 	assert_false(rules.accepts);
-	assert_true(rules.has_state);
+	assert_true(rules.has_state && !rules.has_tcp_flags);
 	assert_true(rule->accepts);
 	assert_int_equal(rule->line, 3);
 	assert_range(&rule->fields[RULE_PORT], 0, 1, 1);
@@ -119,6 +119,7 @@ static void test_a_flag_is_compared_with_its_mask(void **state)
 {
 	struct rules rules = read_rules("add rule inet t c tcp flags syn,ack / fin,syn,ack drop");
 
+	assert_true(rules.has_tcp_flags);
 	assert_int_equal(rules.items[0].tcp_flags, 0x12);
 	assert_int_equal(rules.items[0].tcp_flags_mask, 0x13);
 	assert_range(&rules.items[0].fields[RULE_PROTOCOL], 0, 6, 6);

@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from made_run import VARIANTS, make_run
-from taut.analysis.trial_result import DISTRIBUTION
+from taut.analysis.trial_tables import DISTRIBUTION
 from taut.cli.main import run_command
 from taut.cli.report import report
 from taut.core.errors import InputError

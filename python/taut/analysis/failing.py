@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from taut.analysis.blocks import SPAN, block_length_ns, read_blocks
 from taut.analysis.effective import BlockCounts, Integers, supports
 from taut.analysis.tables import load_packets
-from taut.analysis.trial_result import DISTRIBUTION
-from taut.analysis.trial_tables import Distributions
+from taut.analysis.trial_tables import DISTRIBUTION, Distributions
 from taut.records.rundir import TrialDirectory
 from taut.storage.lazy import LazyEngine
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from taut.analysis.load import departures_of, load_words
 from taut.analysis.results import analyse_run
-from taut.analysis.trial_result import DISTRIBUTION
+from taut.analysis.trial_tables import DISTRIBUTION
 from taut.core.errors import InputError
 from taut.records.documents.results import (
     RESULTS_FORMAT,

@@ -154,7 +154,7 @@ def _summaries(
     return {
         metric: summarise(
             # One after the other will do: a value may have a count in each.
-            pa.concat_tables(of.of(metric) for of in distributions),
+            pa.concat_tables(trial.of(metric) for trial in distributions),
             metric,
             selections(range(n_directions if metric == "latency" else 0)),
             intervals=metric == "latency",

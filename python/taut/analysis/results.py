@@ -11,8 +11,8 @@ from taut.analysis.blocks import read_blocks
 from taut.analysis.episode import Threshold
 from taut.analysis.metrics import METRICS
 from taut.analysis.pooling import pool, variant_of
-from taut.analysis.trial_result import DISTRIBUTION, analyse_trial
-from taut.analysis.trial_tables import Distributions, read_distributions
+from taut.analysis.trial_result import analyse_trial
+from taut.analysis.trial_tables import DISTRIBUTION, Distributions, read_distributions
 from taut.analysis.verdict import verdict
 from taut.analysis.worst import WORST
 from taut.core.errors import InputError

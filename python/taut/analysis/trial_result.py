@@ -30,7 +30,7 @@ from taut.analysis.one_pass import OnePass, counted_in_one_pass
 from taut.analysis.reconcile import by_warm_up, failed_sums
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
 from taut.analysis.trial_names import device_of, load_of_trial
-from taut.analysis.trial_tables import write_or_remove
+from taut.analysis.trial_tables import DISTRIBUTION, write_or_remove
 from taut.analysis.worst import WORST, worst_packets
 from taut.capture.clocks import estimate_clocks
 from taut.capture.companions import KEPT_FRAMES
@@ -55,8 +55,6 @@ from taut.records.documents.results import Episodes, Metrics, TrialFigures, Tria
 from taut.records.documents.trial import Dut
 from taut.records.rundir import TrialDirectory
 from taut.storage.engine import Engine
-
-DISTRIBUTION = "distribution.parquet"
 
 _STORIES = 10
 """Late episodes that results.json tells one by one."""

@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 from taut.analysis.distribution import select_metric
 from taut.core.files import whole
 
+DISTRIBUTION = "distribution.parquet"
+
 _ROW_GROUP = 1 << 17
 """Rows that are encoded, and later decoded, at a time."""
 
@@ -51,7 +53,7 @@ class Distributions:
 def read_distributions(path: Path, metric: str | None = None) -> pa.Table:
     """Read those of one metric, or of all, the names of metrics by number."""
     wanted = None if metric is None else [("metric", "=", metric)]
-    # A name a row takes twice as long to read as all the rest.
+    # A name a row takes twice as long to read as all the rest; threads hold a row group each.
     found = pq.read_table(
         path, read_dictionary=["metric"], filters=wanted, pre_buffer=False, use_threads=False
     )

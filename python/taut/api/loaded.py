@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from taut.analysis.pairing import read_analysis
 from taut.analysis.results import is_measured
-from taut.analysis.trial_result import DISTRIBUTION
+from taut.analysis.trial_tables import DISTRIBUTION
 from taut.analysis.worst import WORST
 from taut.api import Document
 from taut.api.table import Derived, Table, parquet_table, table_of

@@ -15,8 +15,7 @@ from taut.analysis.distribution import add_equal
 from taut.analysis.load import LoadKey, load_of, load_words, rows_of
 from taut.analysis.pairing import AnalysedRun
 from taut.analysis.surroundings import USUAL, words_among
-from taut.analysis.trial_result import DISTRIBUTION
-from taut.analysis.trial_tables import Distributions
+from taut.analysis.trial_tables import DISTRIBUTION, Distributions
 from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant

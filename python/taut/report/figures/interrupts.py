@@ -114,15 +114,15 @@ def _panel(device: Device, top: int) -> _Panel | None:
     if table is None or not packets or trial.cores is None:
         return None
     core = trial.cores.generator if device.is_floor else trial.cores.device
-    rows = [row for row in table.to_pylist() if _is_of(row, core) and row["start_ns"] >= 0]
+    rows = [row for row in table.to_pylist() if _is_drawn(row, core) and row["start_ns"] >= 0]
     if core is None or not rows:
         return None
     end_s = max(max(p.sent_ns for p in packets), max(row["start_ns"] for row in rows) + BIN_NS)
     return _Panel(device, core, packets, _rates(rows), end_s / 1e9, top)
 
 
-def _is_of(row: dict[str, Any], core: int | None) -> bool:
-    """Whether it is of a core of the host; a guest's trace is of the device's CPU alone."""
+def _is_drawn(row: dict[str, Any], core: int | None) -> bool:
+    """Whether it is of this core, or of a guest: that traces the device's CPU alone."""
     return bool(row["place"] != HOST or row["cpu"] == core)
 
 

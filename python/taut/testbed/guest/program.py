@@ -82,8 +82,8 @@ class GuestChild(Child):
 
     def start(self) -> None:
         """Start it in the guest, its output in the host's log."""
-        line = shlex.join(self._words.argv)
-        line = _START.format(words=line, log=LOG, ended=_ENDED)
+        words = shlex.join(self._words.argv)
+        line = _START.format(words=words, log=LOG, ended=_ENDED)
         self.machine.control.must(line, doing=f"starting {self.name}")
 
     def wait_ready(self, pattern: str, timeout_s: float = 120.0) -> None:
