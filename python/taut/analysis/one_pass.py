@@ -17,6 +17,7 @@ from taut.analysis import blocks, distribution, worst
 from taut.analysis.blocks import TimeCounts
 from taut.analysis.distribution import Counts, Measured
 from taut.analysis.episode import Threshold, with_gaps
+from taut.analysis.freed import give_back
 from taut.analysis.metrics import METRICS
 from taut.binaries import count
 from taut.core.binaries import find_binary_or_none
@@ -92,7 +93,7 @@ def _counted(packets: Path, n_flows: int, threshold: Threshold, folder: Path) ->
         return None
     found = _read(packets, above_ns, folder)
     # What decoding and adding up took is more than the tables, and Arrow keeps it.
-    pa.default_memory_pool().release_unused()
+    give_back()
     return found
 
 

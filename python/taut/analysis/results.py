@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from taut.analysis.blocks import read_blocks
 from taut.analysis.episode import Threshold
+from taut.analysis.freed import give_back
 from taut.analysis.metrics import METRICS
 from taut.analysis.pooling import pool, variant_of
 from taut.analysis.trial_result import analyse_trial
@@ -128,7 +129,7 @@ def _analyse_one(
     with LazyEngine(engine_name or _FALLBACK) as engine:
         result = analyse_trial(trial, engine, threshold, in_one_pass=engine_name is None)
     # Before the next trial, or the figures: Arrow keeps what it freed.
-    pa.default_memory_pool().release_unused()
+    give_back()
     return result
 
 

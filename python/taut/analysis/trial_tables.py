@@ -5,7 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from taut.analysis.distribution import select_metric
+from taut.analysis.distribution import SCHEMA, select_metric
+from taut.analysis.freed import give_back
 from taut.core.files import whole
 
 DISTRIBUTION = "distribution.parquet"
@@ -28,7 +29,7 @@ def write_or_remove(path: Path, rows: pa.Table | None) -> None:
             # Names by number are our own way: whoever reads the file finds them as text.
             store_schema=False,
         )
-    pa.default_memory_pool().release_unused()  # what encoding took is more than the table
+    give_back()  # what encoding took is more than the table
 
 
 class Distributions:
@@ -52,10 +53,15 @@ class Distributions:
 
 def read_distributions(path: Path, metric: str | None = None) -> pa.Table:
     """Read those of one metric, or of all, the names of metrics by number."""
-    wanted = None if metric is None else [("metric", "=", metric)]
     # A name a row takes twice as long to read as all the rest; threads hold a row group each.
-    found = pq.read_table(
-        path, read_dictionary=["metric"], filters=wanted, pre_buffer=False, use_threads=False
-    )
-    pa.default_memory_pool().release_unused()  # what decoding took is more than the table
-    return found
+    with pq.ParquetFile(path, read_dictionary=["metric"], pre_buffer=False) as file:
+        groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+        wanted = [number for number, group in enumerate(groups) if _may_hold(group, metric)]
+        found = file.read_row_groups(wanted, use_threads=False)
+    give_back()  # what decoding took is more than the table
+    return found if metric is None else select_metric(found, metric)
+
+
+def _may_hold(group: pq.RowGroupMetaData, metric: str | None) -> bool:
+    names = group.column(SCHEMA.get_field_index("metric")).statistics
+    return metric is None or names is None or names.min <= metric <= names.max
