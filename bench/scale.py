@@ -102,6 +102,8 @@ def parse() -> argparse.Namespace:
     options.only = list(JOBS) if options.only is None else options.only.split(";")
     if unknown := set(options.only) - set(JOBS):
         parser.error(f"--only {min(unknown)}: no such job")
+    if not options.folder.is_dir():
+        parser.error(f"--folder {options.folder}: no such folder; make it first")
     return options
 
 
