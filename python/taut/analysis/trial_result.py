@@ -22,6 +22,7 @@ from taut.analysis.distribution import (
     select_metric,
 )
 from taut.analysis.episode import Threshold, find_episodes
+from taut.analysis.freed import give_back
 from taut.analysis.interrupts import INTERRUPTS, count_interrupts
 from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
@@ -82,7 +83,10 @@ def analyse_trial(
         return result
     with _one_pass(trial, threshold) if in_one_pass else nullcontext() as passed:
         measured = _measure(trial, engine, trust_histograms, passed)
-        return _analysed(result, trial, generator, engine, threshold, measured, passed)
+        result = _analysed(result, trial, generator, engine, threshold, measured, passed)
+    del measured, passed
+    give_back()  # an explanation takes as much as these
+    return _explained(result, trial)
 
 
 def _analysed(
@@ -125,12 +129,19 @@ def _analysed(
         result = replace(result, budgets=budgets, warnings=said)
     if trial.meta.capture is not None:
         result = _with_capture(trial, trial.meta.capture, result)
-    # A tail's threshold is a percentile of all packets.
-    if (trial.path / EVENTS).is_file() and figures.every_packet and figures.metrics.latency().n:
-        told = kept_of(explain_trial(trial.path, Options(n_worst=_STORIES)))
-        result = replace(result, explanation=told)
     _export(trial, measured, times)
     return result
+
+
+def _explained(result: TrialResult, trial: TrialDirectory) -> TrialResult:
+    """Add why packets were late, where it was traced; a tail's threshold is one of all packets."""
+    figures = result.figures
+    if figures is None or not figures.every_packet or not figures.metrics.latency().n:
+        return result
+    if not (trial.path / EVENTS).is_file():
+        return result
+    told = kept_of(explain_trial(trial.path, Options(n_worst=_STORIES)))
+    return replace(result, explanation=told)
 
 
 def _identity(trial: TrialDirectory) -> TrialResult:

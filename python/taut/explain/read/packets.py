@@ -27,7 +27,7 @@ from taut.records.layout import EXTRA_RECORD, PacketFlag
 NEVER = -1
 """received_ns of a packet that did not come back."""
 
-_BATCH = 1 << 18
+_BATCH = 1 << 17
 _CONTEXT = 1 << 16  # packets before a batch that may still be in the device when it begins
 LOW = (1, 100)
 """The share of a low percentile."""
