@@ -42,7 +42,7 @@ pytestmark = [
 
 def cards() -> list[str]:
     """Give QEMU's words for cards that are wired in pairs, each behind a root port of its own."""
-    words = ["-device", "intel-iommu,intremap=on,caching-mode=on"]
+    words: list[str] = []
     for number in range(N_CARDS):
         words += [
             *("-device", f"pcie-root-port,id=root{number},chassis={number},addr={8 + number:#x}"),
@@ -65,10 +65,11 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         shape = Shape(
             kernel,
             initrd,
-            "intel_iommu=on iommu=pt",
+            qemu.IOMMU_PARAMETERS,
             cpus=3,
             memory_mib=1024,
             hugepages=200,
+            has_iommu=True,
             more=tuple(cards()),
         )
         files = Files(scope.folder, "nics", logs / "console.log", logs / "program.log")

@@ -4,6 +4,7 @@ One trial, in which taut stops the guest for 20 ms from outside, and a shell in 
 forwarder for as long. Emulated or not: nothing here is a latency.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -40,7 +41,7 @@ from waiting import wait_for
 STALL_S = 0.02
 SPEC = """
 name = "vm"
-duration = "4s"
+duration = "{duration}"
 warm_up = "100ms"
 trace = "continuous"
 floor = false
@@ -52,7 +53,7 @@ options = {{ {options} }}
 [[device]]
 driver = "taut_forward"
 link = "vhost"
-options = {{ nf = ["mac_swap"], gap_threshold = "50us" }}
+options = {{ nf = ["mac_swap"], gap_threshold = "50us", wait = "{wait}" }}
 
 [[traffic]]
 rates = ["1kpps"]
@@ -163,8 +164,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     return Measured(folder, document, at_ns, stalls)
 
 
-def plan_of(options: str) -> Plan:
-    return make_plan(parse_spec(SPEC.format(options=options)))
+def spec_of(options: str, wait: str = "poll", duration: str = "4s") -> str:
+    return SPEC.format(options=options, wait=wait, duration=duration)
+
+
+def plan_of(*of: str) -> Plan:
+    return make_plan(parse_spec(spec_of(*of)))
 
 
 def _by_packets(document: TrialDocument, mono_raw_ns: int) -> int:
@@ -254,9 +259,28 @@ def test_its_interrupts_are_counted_beside_the_hosts(measured: Measured) -> None
     assert stopped, (measured.at_ns, own)
 
 
+def test_a_device_sleeps_until_its_card_interrupts(tmp_path: Path) -> None:
+    plan = plan_of('parameters = "recommended"', "interrupt", "1s")
+
+    with measuring(plan, tmp_path / "run", wait=True) as session:
+        session.run(plan)
+
+    (folder,) = (tmp_path / "run/trials").iterdir()
+    document = read_document(TrialDocument, folder / TRIAL_FILE)
+    assert document.is_whole, document.failure
+    report = json.loads((folder / "logs/taut-forward.json").read_text())
+    assert document.generator is not None
+    sent, received = (document.generator.counters[name] for name in ("sent", "received"))
+    assert 0 < sent == received == report["ports"][0]["rx"]
+    # It naps without a packet, too, ten times a second at most; packets came a hundred times as
+    # often, and one that slept through them would have lost or kept them.
+    assert report["sleep"]["n"] > 50
+    assert report["sleep"]["total_ns"] > report["duration_ns"] / 2
+
+
 def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:
     spec = tmp_path / "vm.toml"
-    spec.write_text(SPEC.format(options='parameters = "rdinit=/nowhere"'))
+    spec.write_text(spec_of('parameters = "rdinit=/nowhere"'))
 
     done = subprocess.run(
         [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report", "--wait"],
@@ -276,7 +300,7 @@ def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_a_guest_after_kill_9(tmp_path: Path) -> None:
     spec = tmp_path / "vm.toml"
-    spec.write_text(SPEC.format(options='kernel = "cloud", parameters = "none"'))
+    spec.write_text(spec_of('kernel = "cloud", parameters = "none"'))
     taut = subprocess.Popen(
         [*TAUT, "run", str(spec), "--out", str(tmp_path / "run"), "--no-report", "--wait"],
         stdout=subprocess.DEVNULL,

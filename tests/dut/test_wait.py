@@ -41,4 +41,6 @@ def test_the_audit_is_told_whether_the_forwarder_sleeps(wait: str, waiting: Wait
 def test_a_link_that_cannot_wake_it_is_refused(link: str) -> None:
     assert TautForwardOptions().refuses_link(link) is None
     why = TautForwardOptions(wait="interrupt").refuses_link(link)
-    assert why == "wait = 'interrupt' wants receive interrupts, which link virtio or pci has"
+    assert why == (
+        "wait = 'interrupt' wants receive interrupts; the links that have them: virtio, vhost, pci"
+    )

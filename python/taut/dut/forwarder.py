@@ -93,8 +93,8 @@ class TautForwardOptions(DriverOptions):
         """A packet has to wake one that sleeps."""
         if self.wait == POLL or link in LINKS_WITH_INTERRUPTS:
             return None
-        links = " or ".join(LINKS_WITH_INTERRUPTS)
-        return f"wait = {self.wait!r} wants receive interrupts, which link {links} has"
+        links = ", ".join(LINKS_WITH_INTERRUPTS)
+        return f"wait = {self.wait!r} wants receive interrupts; the links that have them: {links}"
 
     @property
     def files(self) -> tuple[Path, ...]:

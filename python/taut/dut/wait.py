@@ -9,7 +9,7 @@ from taut.core.units import parse_duration_ns
 
 POLL = "poll"
 
-LINKS_WITH_INTERRUPTS = ("virtio", "pci")
+LINKS_WITH_INTERRUPTS = ("virtio", "vhost", "pci")
 """Links over which a packet can wake the device; of cards, by their driver."""
 
 _WITHOUT_TIME = (POLL, "interrupt", "adaptive")

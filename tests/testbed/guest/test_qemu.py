@@ -48,6 +48,16 @@ def test_an_emulated_guest_takes_no_hugepages_of_the_host(tmp_path: Path) -> Non
     assert "host,migratable=off" in by_kvm
 
 
+def test_an_iommu_remaps_interrupts_that_it_sees(tmp_path: Path) -> None:
+    without, emulated = shape(tmp_path), replace(shape(tmp_path), has_iommu=True)
+
+    assert "intel-iommu" not in words(without, tmp_path)
+    assert "-device intel-iommu,intremap=on" in words(emulated, tmp_path)
+    assert "irqchip" not in words(emulated, tmp_path)
+    by_kvm = words(replace(emulated, accelerator=KVM), tmp_path)
+    assert "-accel kvm,kernel-irqchip=split" in by_kvm
+
+
 @pytest.mark.parametrize(
     ("says", "said"),
     [("7.2.22 (Debian)", "QEMU 7.2.22 crashes"), ("8.0.0", None), ("10.0.2 (Debian)", None)],

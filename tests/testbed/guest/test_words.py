@@ -46,6 +46,20 @@ def test_ports_cores_and_files_are_the_guests_and_all_else_stays() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("wait", "sleeps"), [("poll", False), ("interrupt", True), ("adaptive:50000ns", True)]
+)
+def test_one_that_sleeps_has_addresses_of_memory_as_they_are(wait: str, sleeps: bool) -> None:
+    argv = ["taut-forward", "--port", str(ASKED["port"][0]), "--wait", wait]
+
+    alone, with_more = translate(argv, 2), translate([*argv, "--", "--no-telemetry"], 2)
+
+    assert (alone.sleeps, with_more.sleeps) == (sleeps, sleeps)
+    physical = ("--iova-mode=pa",) if sleeps else ()
+    assert alone.argv[-2:] == (("--", *physical) if sleeps else ("--wait", wait))
+    assert with_more.argv[-2 - sleeps :] == ("--", "--no-telemetry", *physical)
+
+
 def test_a_report_is_put_back_into_the_words_that_were_asked(tmp_path: Path) -> None:
     words = translate(ARGV, n_cpus=2)
     report = tmp_path / "taut-forward.json"

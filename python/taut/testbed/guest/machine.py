@@ -68,8 +68,9 @@ class Machine:
         return threads
 
     def bind_ports(self, n: int) -> None:
-        """Give n ports to DPDK. The driver has no interrupts of a queue, and needs no IOMMU."""
-        self.bind([guest_address(number) for number in range(n)], "uio_pci_generic")
+        """Give n ports to DPDK, by VFIO if there is an IOMMU: then their queues can interrupt."""
+        driver = "vfio-pci" if self.shape.has_iommu else "uio_pci_generic"
+        self.bind([guest_address(number) for number in range(n)], driver)
 
     def bind(self, addresses: Sequence[str], driver: str) -> None:
         """Give PCI devices to a driver, whoever has them now."""

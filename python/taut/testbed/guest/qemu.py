@@ -18,6 +18,8 @@ PROGRAM = "qemu-system-x86_64"
 OLDEST = 8
 """7.2 crashes when the other end of a vhost-user port goes away."""
 KVM, EMULATION = "kvm", "tcg"
+IOMMU_PARAMETERS = "intel_iommu=on iommu=pt"
+"""Of the kernel of a guest that has one."""
 NO_LATENCY = "emulated: no latency claim"
 """Goes with every number of a guest whose instructions are translated, not run."""
 
@@ -41,6 +43,9 @@ class Shape:
     on_hugepages: bool = False
     """Whether its memory is the host's hugepages."""
     accelerator: str = EMULATION
+    has_iommu: bool = False
+    """Whether it has an IOMMU, emulated, as VFIO wants one: with VFIO alone cards interrupt for
+    each queue. A virtio card goes past it, by addresses of the guest's memory as they are."""
     more: tuple[str, ...] = ()
     """Further words of QEMU's command line, as for cards."""
 
@@ -69,6 +74,7 @@ def command_line(shape: Shape, files: Files, sockets: Sequence[Path]) -> list[st
         *("-machine", "q35,memory-backend=ram", "-accel", _accelerator(shape)),
         *("-cpu", _processor(shape), "-smp", str(shape.cpus), "-m", f"{shape.memory_mib}M"),
         *("-object", memory),
+        *(("-device", "intel-iommu,intremap=on") if shape.has_iommu else ()),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-kernel", str(shape.kernel.image), "-initrd", str(shape.initrd)),
         *("-append", _kernel_words(shape)),
@@ -162,7 +168,10 @@ def _comes_up(kernel: Kernel, image: Path, folder: Path) -> bool:
 
 def _accelerator(shape: Shape) -> str:
     # A thread for each virtual CPU, so that each can have a core of its own.
-    return "kvm" if shape.accelerator == KVM else "tcg,thread=multi"
+    if shape.accelerator != KVM:
+        return "tcg,thread=multi"
+    # An IOMMU that remaps interrupts has to see them.
+    return "kvm,kernel-irqchip=split" if shape.has_iommu else "kvm"
 
 
 def _processor(shape: Shape) -> str:

@@ -7,6 +7,7 @@ the program then reports it understood is put back into the host's words.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from taut.core.errors import TrialError
@@ -41,6 +42,8 @@ class Words:
     outputs: tuple[Output, ...]
     meant: JsonObject
     """Options whose values differ, as the host gave them."""
+    sleeps: bool
+    """Whether it waits for interrupts of its ports."""
 
 
 def translate(argv: Sequence[str], n_cpus: int) -> Words:
@@ -67,7 +70,11 @@ def translate(argv: Sequence[str], n_cpus: int) -> Words:
         else:
             words.append(word)
     meant["port"] = ports
-    return Words(tuple(words), tuple(sockets), tuple(outputs), meant)
+    sleeps = any(pair[0] == "--wait" and pair[1] != "poll" for pair in pairwise(argv))
+    if sleeps:
+        # VFIO would have virtual addresses, of which a card that goes past the IOMMU knows nothing.
+        words += [*([] if "--" in words else ["--"]), "--iova-mode=pa"]
+    return Words(tuple(words), tuple(sockets), tuple(outputs), meant, sleeps)
 
 
 def put_back(stats: Path, meant: JsonObject) -> None:

@@ -26,7 +26,7 @@ from taut.testbed.guest.judged import (
 from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache
 from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
-from taut.testbed.guest.qemu import KVM, NO_LATENCY, Files, Shape
+from taut.testbed.guest.qemu import IOMMU_PARAMETERS, KVM, NO_LATENCY, Files, Shape
 from taut.testbed.guest.words import translate
 from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.program import Child, Program
@@ -123,7 +123,7 @@ class Guests:
         words = translate(program.argv, self._options.cpus)
         cores = [core for core in program.cores if core not in self._tenant.housekeeping][:1]
         rest = self._tenant.housekeeping or tuple(program.cores)
-        shape, tree = self._shape(cores, rest, program.log)
+        shape, tree = self._shape(cores, rest, program.log, words.sleeps)
         files = self._files(program.log)
         with machine(shape, files, words.sockets, cores, rest, self._scope) as running:
             self.machine = running
@@ -153,7 +153,9 @@ class Guests:
         console = log.with_name("guest-console.log")
         return Files(self._scope.folder, f"vm{self._n_started}", console, log)
 
-    def _shape(self, cores: Sequence[int], rest: Sequence[int], log: Path) -> tuple[Shape, Path]:
+    def _shape(
+        self, cores: Sequence[int], rest: Sequence[int], log: Path, sleeps: bool
+    ) -> tuple[Shape, Path]:
         """Choose what to boot, and say where its tree is kept."""
         options, cache = self._options, cache_folder()
         with held_cache(cache):
@@ -182,7 +184,9 @@ class Guests:
             parameters = parameters_of(options.parameters, options.cpus - 1, plain_tree)
         pages = options.memory_mib // 2
         granted = accelerator == KVM and self._scope.add_hugepages(pages) == pages
-        shape = replace(plain, parameters=parameters, on_hugepages=granted)
+        if sleeps:
+            parameters = f"{parameters} {IOMMU_PARAMETERS}".strip()
+        shape = replace(plain, parameters=parameters, on_hugepages=granted, has_iommu=sleeps)
         return shape, tree_folder(shape, base, cache)
 
     def _describe(
