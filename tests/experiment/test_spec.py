@@ -91,7 +91,7 @@ def test_there_are_examples():
         (
             'transmit = "buffered:32,100us"',
             'wait = "interrupt"',
-            "link 'memif': wait = 'interrupt' wants receive interrupts, which link virtio or pci",
+            "link 'memif': wait = 'interrupt' wants receive interrupts; the links that have them: ",
         ),
         ('transmit = "buffered:32,100us"', 'wait = "nap"', "wait 'nap': unknown; known are poll"),
         ("[[traffic]]", '[[traffic]]\ndevices = ["x*"]', "devices ['x*'] matches no device"),

@@ -43,6 +43,14 @@ def test_a_switch_takes_a_core_memory_and_two_queues_of_the_generator() -> None:
     assert "it takes memif" in str(switched.refuses_link("veth"))
 
 
+def test_hops_in_guests_want_a_switch() -> None:
+    plain, switched = ChainOptions(), ChainOptions(switch="ovs_dpdk")
+
+    assert 'give it switch = "ovs_dpdk"' in str(plain.refuses_placement("vm"))
+    assert plain.refuses_placement("container") is None
+    assert switched.refuses_placement("vm") is None
+
+
 @pytest.mark.alone
 @pytest.mark.root
 def test_each_packet_passes_the_switch_once_more_than_there_are_hops(

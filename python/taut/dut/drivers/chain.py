@@ -24,6 +24,8 @@ from taut.testbed.scope import RunScope
 
 _MOST_HOPS = 9
 """Up to here the name of a socket between two hops is no longer than that of a link."""
+_GUESTS = "vm"
+"""The kind of placement that shares no memory with another of its kind."""
 
 
 class ChainOptions(DriverOptions):
@@ -96,6 +98,12 @@ class ChainOptions(DriverOptions):
         if self.switch is not None and link != "memif":
             return f"switch = {self.switch!r} has no port for link {link}; it takes memif"
         return super().refuses_link(link)
+
+    def refuses_placement(self, kind: str) -> str | None:
+        """Guests reach each other by a switch alone."""
+        if kind == _GUESTS and self.switch is None:
+            return 'virtual machines have no memory in common; give it switch = "ovs_dpdk"'
+        return None
 
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:

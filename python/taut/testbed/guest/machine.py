@@ -2,7 +2,8 @@
 
 A vhost-user port of QEMU asks the other end what it can before the guest may start. The generator
 is not there yet, so a stand-in is: taut-forward on the same kind of port, asleep, which ends once
-the device in the guest has taken its ports. QEMU serves the sockets and waits for the next.
+the device in the guest has taken its ports. QEMU serves the sockets and waits for the next. A
+switch is there before its guests, and stands in for nobody.
 """
 
 import os
@@ -107,18 +108,23 @@ def machine(
     cores: Sequence[int],
     rest: Sequence[int],
     scope: RunScope,
+    *,
+    has_peer: bool = False,
 ) -> Iterator[Machine]:
     """Boot a guest; entered when it takes commands, gone on exit.
 
-    It boots on all cores it will have; `rest`: those where the device does not run.
+    It boots on all cores it will have; `rest`: those where the device does not run. `has_peer`:
+    whether somebody connects to its sockets without being told to.
     """
     words = qemu.command_line(shape, files, sockets)
     log = files.folder / f"{files.name}-qemu.log"
+    files.console.unlink(missing_ok=True)  # of a guest before, which said that it is ready
     process = popen(Program("qemu", words, log, sorted({*cores, *rest})), scope)
     stand_in = StandIn(None)
     running = None
     try:
-        stand_in = _stand_in(process, files, sockets, rest, scope)
+        if not has_peer:
+            stand_in = _stand_in(process, files, sockets, rest, scope)
         _wait_ready(process, files)
         running = Machine(shape, files, process, stand_in)
         yield running

@@ -27,13 +27,15 @@ from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache
 from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
 from taut.testbed.guest.qemu import IOMMU_PARAMETERS, KVM, NO_LATENCY, Files, Shape
-from taut.testbed.guest.words import translate
+from taut.testbed.guest.words import PROGRAM, translate
 from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.program import Child, Program
 from taut.testbed.scope import RunScope
 
-LINK = "vhost"
-_DRIVER = "taut_forward"
+_FORWARDER, _CHAIN = "taut_forward", "chain"
+_LINKS = {_FORWARDER: "vhost", _CHAIN: "memif"}
+"""Devices whose programs are in the image, and what leads to them: a guest's own card, or that to
+the switch between guests."""
 
 
 class VmOptions(PlacementOptions):
@@ -60,7 +62,7 @@ class VmOptions(PlacementOptions):
 
 
 class VmPlacement:
-    """Boots a guest for each trial, and runs taut-forward in it."""
+    """Boots a guest for each taut-forward of a trial, and runs it there."""
 
     name = "vm"
     summary = "in a virtual machine with a Debian kernel (QEMU: KVM, else emulation)"
@@ -68,12 +70,12 @@ class VmPlacement:
     enter_ns = 12_000_000_000
 
     def refuses(self, driver: str, link: str, options: PlacementOptions) -> str | None:
-        """Only taut's forwarder is in the image, and a guest's card is a link of its own."""
+        """Only taut's forwarder is in the image, alone or in a chain."""
         del options
-        if driver != _DRIVER:
-            return f"driver {driver} is not in the guest's image; it has {_DRIVER}"
-        if link != LINK:
-            return f'a guest has no link {link}; say link = "{LINK}"'
+        if driver not in _LINKS:
+            return f"driver {driver} is not in the guest's image; it has {', '.join(_LINKS)}"
+        if link != _LINKS[driver]:
+            return f'a guest has no link {link}; say link = "{_LINKS[driver]}"'
         return None
 
     def missing(self, options: PlacementOptions) -> str | None:
@@ -94,7 +96,7 @@ class VmPlacement:
 
 
 class Guests:
-    """The place: a guest for the program that is started."""
+    """The place: a guest for each program that is started."""
 
     def __init__(self, options: VmOptions, tenant: Tenant, scope: RunScope) -> None:
         self._options = options
@@ -104,16 +106,20 @@ class Guests:
         self.notes: list[str] = []
         self.events: Path | None = None
         self.machine: Machine | None = None
-        """The one that runs; None: not yet."""
+        """The one that was started last; None: none was."""
         self._guest: Guest | None = None
-        self._program: GuestChild | None = None
+        self._programs: list[GuestChild] = []
 
     @property
     def guest(self) -> Guest | None:
-        """What it was, with what its program learnt until it was stopped."""
-        if self._guest is None or self._program is None:
+        """What it was, with what its program learnt until it was stopped.
+
+        Of several, which are alike, the one started last, with neither: they are not all's.
+        """
+        if self._guest is None or len(self._programs) != 1:
             return self._guest
-        return replace(self._guest, program=self._program.program, clock=self._program.clock)
+        (only,) = self._programs
+        return replace(self._guest, program=only.program, clock=only.clock)
 
     @contextmanager
     def started(self, program: Program) -> Iterator[Child]:
@@ -125,18 +131,22 @@ class Guests:
         rest = self._tenant.housekeeping or tuple(program.cores)
         shape, tree = self._shape(cores, rest, program.log, words.sleeps)
         files = self._files(program.log)
-        with machine(shape, files, words.sockets, cores, rest, self._scope) as running:
+        is_one_of_several = self._tenant.driver == _CHAIN
+        with machine(
+            *(shape, files, words.sockets, cores, rest, self._scope), has_peer=is_one_of_several
+        ) as running:
             self.machine = running
             self._describe(shape, running.place_cpus(cores, rest), cores, rest)
             running.bind_ports(len(words.sockets))
 
             def look_at_guest() -> None:
                 keep_tree(shape, tree, running.control)
-                out = program.log.with_name("guest-audit.json")
+                out = _beside(program.log, "guest-audit.json")
                 self.notes.append(audit(tree, shape.cpus - 1, out))
 
-            self.events = files.folder / f"{files.name}-events" if self._options.trace else None
-            self._program = GuestChild(
+            if self._options.trace and not is_one_of_several:
+                self.events = files.folder / f"{files.name}-events"
+            started = GuestChild(
                 program.name,
                 running,
                 words,
@@ -145,12 +155,13 @@ class Guests:
                 look_at_guest,
                 self.events,
             )
-            self._program.start()
-            yield self._program
+            self._programs.append(started)
+            started.start()
+            yield started
 
     def _files(self, log: Path) -> Files:
         self._n_started += 1
-        console = log.with_name("guest-console.log")
+        console = _beside(log, "guest-console.log")
         return Files(self._scope.folder, f"vm{self._n_started}", console, log)
 
     def _shape(
@@ -213,3 +224,8 @@ class Guests:
                 f"the guest's memory is no hugepages of the host: {shape.memory_mib // 2} of 2 MB"
                 " were wanted"
             )
+
+
+def _beside(log: Path, name: str) -> Path:
+    """Name a file as a program's log is named: that of a hop of a chain begins with the hop."""
+    return log.with_name(log.name.removesuffix(f"{PROGRAM}.log") + name)
