@@ -13,15 +13,13 @@ from hypothesis import HealthCheck, settings
 import servers
 from documents_by_schema import check_folders
 from skips import fail_unless_allowed
-from stages import RUNS, STAGES, comes_first, company_of, may_hold, stage_of
+from stages import STAGES, comes_first, company_of, may_hold, stage_of
 from taut.core.binaries import BINARIES, find_binary_or_none
 from taut.storage.engines import ENGINES
 from terminal import Terminal
 
 NO_BINARIES = pytest.mark.skip(reason="needs taut's programs: make build")
 NO_ROOT = pytest.mark.skip(reason="needs root")
-
-_NICE, _GIVE_WAY = os.getpriority(os.PRIO_PROCESS, 0), 5
 
 # What a script starts in the background ignores Ctrl-C, and what that starts does, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -75,14 +73,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             (kept if _stage(item) == asked and not is_left_out else others).append(item)
         items[:] = kept
         config.hook.pytest_deselected(items=others)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Where processes share the cores, whole runs come first: all wait for the last of them."""
-    if "PYTEST_XDIST_WORKER" in os.environ and os.geteuid() == 0:  # who may take it back
-        gives_way = 0 if company_of(item.nodeid) == RUNS else _GIVE_WAY
-        os.setpriority(os.PRIO_PROCESS, 0, min(_NICE + gives_way, 19))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -20,8 +20,6 @@ import pytest
 from taut.storage.engines import ENGINES
 
 STAGES = ("beside", "alone", "long")
-RUNS = "runs"
-"""The company of whole runs."""
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
 _NOTHING_BESIDE = {"alone", "timing"}
 # Whole runs that judge no timing: they hold the cores in turn, so one process has them all.
@@ -83,10 +81,10 @@ def company_of(nodeid: str) -> str:
     if found := _OF_A_SERVER.search(nodeid):
         return found[1]
     if path in _RUNS:
-        return RUNS
+        return "runs"
     return "tests/report" if path.startswith("tests/report/") else path
 
 
 def comes_first(nodeid: str) -> bool:
     """Whether its company takes longest: begun last, one process would be waited for."""
-    return company_of(nodeid) in {*SERVERS, RUNS} or nodeid.startswith(_FIVE_BOOTS)
+    return company_of(nodeid) in {*SERVERS, "runs"} or nodeid.startswith(_FIVE_BOOTS)

@@ -140,7 +140,7 @@ def moved(threads: dict[tuple[int, str], CpuSet]) -> list[str]:
 @pytest.mark.long
 def test_nothing_against_nothing_is_no_effect_or_one_in_forty(spec: Path):
     """The control: two states that do not differ. What it may claim at most is ALPHA."""
-    done = trim(spec, "--yes", "--json", "--only", "", "--budget", "30s")
+    done = trim(spec, "--yes", "--json", "--only", "", "--budget", "45s")
 
     assert done.returncode == 0, done.stderr[-3000:]
     document = json.loads(done.stdout)
