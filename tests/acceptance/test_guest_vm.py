@@ -168,8 +168,8 @@ def spec_of(options: str, wait: str = "poll", duration: str = "4s") -> str:
     return SPEC.format(options=options, wait=wait, duration=duration)
 
 
-def plan_of(*of: str) -> Plan:
-    return make_plan(parse_spec(spec_of(*of)))
+def plan_of(*of: str, repetitions: int = 1) -> Plan:
+    return make_plan(parse_spec(f"repetitions = {repetitions}\n{spec_of(*of)}"))
 
 
 def _by_packets(document: TrialDocument, mono_raw_ns: int) -> int:
@@ -259,15 +259,16 @@ def test_its_interrupts_are_counted_beside_the_hosts(measured: Measured) -> None
     assert stopped, (measured.at_ns, own)
 
 
-def test_a_device_sleeps_until_its_card_interrupts(tmp_path: Path) -> None:
-    plan = plan_of('parameters = "recommended"', "interrupt", "1s")
+def test_a_device_sleeps_until_its_card_interrupts_trial_after_trial(tmp_path: Path) -> None:
+    plan = plan_of('parameters = "recommended"', "interrupt", "1s", repetitions=2)
 
     with measuring(plan, tmp_path / "run", wait=True) as session:
         session.run(plan)
 
-    (folder,) = (tmp_path / "run/trials").iterdir()
+    folder, other = sorted((tmp_path / "run/trials").iterdir())
     document = read_document(TrialDocument, folder / TRIAL_FILE)
     assert document.is_whole, document.failure
+    assert read_document(TrialDocument, other / TRIAL_FILE).is_whole
     report = json.loads((folder / "logs/taut-forward.json").read_text())
     assert document.generator is not None
     sent, received = (document.generator.counters[name] for name in ("sent", "received"))
