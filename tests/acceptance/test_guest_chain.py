@@ -13,6 +13,7 @@ from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 from taut.testbed.placements.vm import VmOptions, VmPlacement
 
 N_HOPS = 2
+SWITCHED = ChainOptions(switch="ovs_dpdk")
 SPEC = """
 name = "row"
 duration = "1s"
@@ -36,11 +37,9 @@ pytestmark = [
     pytest.mark.root,
     pytest.mark.timeout(600),
     pytest.mark.skipif(
-        (missing := VmPlacement().missing(VmOptions())) is not None, reason=str(missing)
-    ),
-    pytest.mark.skipif(
-        (no_switch := ChainDriver().missing(ChainOptions(switch="ovs_dpdk"))) is not None,
-        reason=str(no_switch),
+        (missing := VmPlacement().missing(VmOptions()) or ChainDriver().missing(SWITCHED))
+        is not None,
+        reason=str(missing),
     ),
 ]
 

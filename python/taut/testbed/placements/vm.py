@@ -114,7 +114,8 @@ class Guests:
     def guest(self) -> Guest | None:
         """What it was, with what its program learnt until it was stopped.
 
-        Of several, which are alike, the one started last, with neither: they are not all's.
+        Of several, which are alike, the one started last, without a program and a clock: each has
+        its own.
         """
         if self._guest is None or len(self._programs) != 1:
             return self._guest
