@@ -1,6 +1,7 @@
 """JSON at random for the type of a document: as the reader wants it, or with something wrong."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from enum import Enum
 from random import Random
 from types import NoneType, UnionType
@@ -10,7 +11,8 @@ from taut.core.errors import InputError
 from taut.records.documents.json_field import fields_of, inline_kind
 from taut.records.documents.json_form import parse
 
-# No 5.0: it is a whole number to JSON Schema, and none to the reader.
+# No 5.0: it is a whole number to JSON Schema, and none to the reader. Each use has a copy: what was
+# spoilt would be found spoilt by the next, or within itself.
 ODD: tuple[Any, ...] = (None, True, 3, 2.5, "odd", [], {}, [None], {"n": 1}, "PASS", "mean")
 _SCALARS: Mapping[object, tuple[Any, ...]] = {
     NoneType: (None,),
@@ -30,7 +32,7 @@ def made_json(hint: Any, random: Random) -> Any:
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _SCALARS:
-        return random.choice(_SCALARS[hint])
+        return deepcopy(random.choice(_SCALARS[hint]))
     if origin in (Union, UnionType):
         return made_json(random.choice(arguments), random)
     if origin is Literal:
@@ -64,14 +66,14 @@ def _object(kind: type, random: Random) -> dict[str, Any]:
         elif field.takes_default and random.random() < 0.5:
             found[field.key] = None
     if random.random() < 0.2:
-        found[random.choice(UNKNOWN)] = random.choice(ODD)
+        found[random.choice(UNKNOWN)] = deepcopy(random.choice(ODD))
     return found
 
 
 def spoil(document: Any, random: Random) -> Any:
     """Change one thing at any depth: another value, or a key or an item less."""
     if not isinstance(document, dict | list) or not document or random.random() < 0.1:
-        return random.choice(ODD)
+        return deepcopy(random.choice(ODD))
     at = random.choice(list(document) if isinstance(document, dict) else range(len(document)))
     if random.random() < 0.2:
         del document[at]
