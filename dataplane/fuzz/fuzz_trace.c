@@ -53,7 +53,7 @@ static void set_up(void)
 		return;
 	CPU_ZERO(&watched);
 	CPU_SET(WATCHED, &watched);
-	trace_names_init(&names);
+	trace_names_init(&names, false);
 	decoder = decoder_create(&watched, &names);
 	must(decoder != NULL, "memory");
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)

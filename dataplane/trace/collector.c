@@ -218,7 +218,7 @@ int collector_open(
 	cpu_set_t online;
 
 	*collector = (struct collector){.config = config, .file = {.fd = -1}};
-	trace_names_init(&collector->names);
+	trace_names_init(&collector->names, config->is_tail);
 	error_set(error, "out of memory");
 	collector->decoder = decoder_create(&config->cores, &collector->names);
 	collector->batch = malloc(TRACE_BATCH * sizeof(*collector->batch));

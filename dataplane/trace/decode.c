@@ -7,6 +7,7 @@
 enum {
 	// pid_max is at most 4 Mi; an hour of forks shall not take memory for each. This is 32 MB.
 	THREADS_MAX = 1 << 18,
+	THREADS_OF_HOURS = 1 << 12, // 0.5 MB
 	IRQS_MAX = 1 << 12,
 	ADDRESSES_MAX = 1 << 14,
 };
@@ -34,11 +35,14 @@ struct decoder {
 	struct trace_names *names;
 };
 
-void trace_names_init(struct trace_names *names)
+void trace_names_init(struct trace_names *names, bool is_long)
 {
 	name_map_init(&names->threads, THREADS_MAX);
 	name_map_init(&names->irqs, IRQS_MAX);
 	name_map_init(&names->addresses, ADDRESSES_MAX);
+	// Where there is no memory for them now, it may be there when they come.
+	if (is_long)
+		(void)name_map_reserve(&names->threads, THREADS_OF_HOURS);
 }
 
 void trace_names_destroy(struct trace_names *names)

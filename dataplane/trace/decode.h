@@ -18,7 +18,8 @@ enum address_tag {
 	ADDRESS_CALLSITE = 2,
 };
 
-void trace_names_init(struct trace_names *names);
+// is_long: room for the threads of some hours is taken now, so that memory stays as it is.
+void trace_names_init(struct trace_names *names, bool is_long);
 void trace_names_destroy(struct trace_names *names);
 
 enum { DECODER_EVENTS_MAX = 64 };

@@ -62,7 +62,7 @@ static int set_up(void **state)
 	CPU_ZERO(&watched);
 	CPU_SET(2, &watched);
 	CPU_SET(9, &watched);
-	trace_names_init(&env->names);
+	trace_names_init(&env->names, false);
 	env->decoder = decoder_create(&watched, &env->names);
 	assert_non_null(env->decoder);
 	*state = env;

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 256 };
+enum {
+	FIRST_SLOTS = 256,
+	CACHE_LINE = 64,
+};
 
-static_assert(sizeof(struct name_entry) == 64, "one cache line");
+static_assert(sizeof(struct name_entry) == CACHE_LINE, "one cache line");
 
 void name_map_init(struct name_map *map, size_t limit)
 {
@@ -31,13 +34,15 @@ static struct name_entry *slot_of(struct name_entry *entries, size_t n_slots, ui
 	return &entries[at];
 }
 
-static bool grow(struct name_map *map)
+static bool grow_to(struct name_map *map, size_t n_slots)
 {
-	size_t n_slots = map->n_slots == 0 ? FIRST_SLOTS : map->n_slots * 2;
-	struct name_entry *entries = calloc(n_slots, sizeof(*entries));
+	size_t size = n_slots * sizeof(struct name_entry);
+	struct name_entry *entries = aligned_alloc(CACHE_LINE, size);
 
 	if (entries == NULL)
 		return false;
+	// Touched now: no page fault comes with a name later, and memory grows here only.
+	memset(entries, 0, size);
 	for (size_t i = 0; i < map->n_slots; i++)
 		if (map->entries[i].is_used)
 			*slot_of(entries, n_slots, map->entries[i].key) = map->entries[i];
@@ -47,6 +52,15 @@ static bool grow(struct name_map *map)
 	return true;
 }
 
+bool name_map_reserve(struct name_map *map, size_t n)
+{
+	size_t n_slots = map->n_slots == 0 ? FIRST_SLOTS : map->n_slots;
+
+	while (n * 2 > n_slots)
+		n_slots *= 2;
+	return n_slots == map->n_slots || grow_to(map, n_slots);
+}
+
 struct name_entry *name_map_take(struct name_map *map, uint64_t key)
 {
 	struct name_entry *entry =
@@ -54,8 +68,7 @@ struct name_entry *name_map_take(struct name_map *map, uint64_t key)
 
 	if (entry != NULL && entry->is_used)
 		return entry;
-	bool is_tight = (map->n + 1) * 2 > map->n_slots;
-	if (map->n >= map->limit || (is_tight && !grow(map))) {
+	if (map->n >= map->limit || !name_map_reserve(map, map->n + 1)) {
 		map->n_refused++;
 		return NULL;
 	}

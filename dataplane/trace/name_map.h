@@ -25,6 +25,10 @@ struct name_map {
 void name_map_init(struct name_map *map, size_t limit);
 void name_map_destroy(struct name_map *map);
 
+// Have room for n names, so that no memory is taken before there are more. Returns false where
+// there is none.
+bool name_map_reserve(struct name_map *map, size_t n);
+
 // The entry of key, made if it is not there; NULL where the map is full or memory is short.
 struct name_entry *name_map_take(struct name_map *map, uint64_t key);
 

@@ -49,6 +49,27 @@ static void a_full_map_counts_what_it_refuses(void **state)
 	name_map_destroy(&map);
 }
 
+static void room_taken_at_once_stays_and_growing_loses_no_name(void **state)
+{
+	enum { N = 300 };
+	struct name_map map;
+
+	name_map_init(&map, 1000);
+	assert_true(name_map_reserve(&map, N));
+	const struct name_entry *entries = map.entries;
+	for (uint64_t key = 0; key < N; key++)
+		name_entry_set(name_map_take(&map, key), "a name", 6);
+	assert_ptr_equal(map.entries, entries);
+	assert_true(name_map_reserve(&map, N));
+	assert_ptr_equal(map.entries, entries);
+
+	for (uint64_t key = N; key < 3 * N; key++)
+		assert_non_null(name_map_take(&map, key));
+	for (uint64_t key = 0; key < N; key++)
+		assert_string_equal(name_map_find(&map, key)->text, "a name");
+	name_map_destroy(&map);
+}
+
 static void addresses_are_named_by_the_symbol_they_are_in(void **state)
 {
 	static const char table[] = "0000000000001000 T first\n"
@@ -206,6 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_map_counts_what_it_refuses),
+		cmocka_unit_test(room_taken_at_once_stays_and_growing_loses_no_name),
 		cmocka_unit_test(addresses_are_named_by_the_symbol_they_are_in),
 		cmocka_unit_test(hidden_addresses_are_told_from_unknown_ones),
 		cmocka_unit_test(only_what_dead_collectors_left_is_stale),

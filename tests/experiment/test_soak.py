@@ -9,7 +9,6 @@ import pytest
 from made_soak import SECOND_NS, row, segment
 from taut.core.errors import InputError
 from taut.core.requirement import parse_requirement
-from taut.experiment.memory import resident_bytes
 from taut.experiment.plan import make_plan
 from taut.experiment.soak import MOST_KEPT, SLOW_KEPT, Doomed, Soak, next_segment, plan_soak
 from taut.experiment.spec import parse_spec
@@ -176,20 +175,6 @@ def test_a_packet_counts_when_its_fate_is_known_and_one_of_the_warm_up_never() -
 
     assert (found["due"], found["sent"], found["unsent"]) == (110, 105, 5)
     assert (found["lost"], found["void"], found["lost_void"]) == (6, 5, 2)
-
-
-def test_memory_is_that_of_taut_and_of_all_it_started(tmp_path: Path) -> None:
-    for pid, comm, children in ((1, "python", "2 3"), (2, "taut-forward", "4"), (4, "qemu", "")):
-        task = tmp_path / str(pid) / "task" / str(pid)
-        task.mkdir(parents=True)
-        (task / "children").write_text(children)
-        (tmp_path / str(pid) / "statm").write_text(f"999 {pid * 10} 0")
-        (tmp_path / str(pid) / "comm").write_text(f"{comm}\n")
-
-    found = resident_bytes(1, tmp_path)
-
-    page = found["taut"] // 10
-    assert found == {"taut": 10 * page, "taut-forward": 20 * page, "qemu": 40 * page}
 
 
 def test_requirements_and_clean_rules_say_which_latencies_are_counted() -> None:

@@ -1,5 +1,6 @@
-"""Resident memory of taut and of every program it started, from /proc."""
+"""Resident memory of taut and of every program it started, from /proc; how it stays as it is."""
 
+import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,6 +8,16 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def give_back() -> None:
+    """Give what was freed back to the kernel, wherever it lies (malloc_trim(3)).
+
+    glibc keeps what is freed below something in use, so that whoever makes arrays again and again
+    has the memory of the largest ones it ever had at a time.
+    """
+    with suppress(AttributeError):  # Another C library.
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident_bytes(process: int, proc: Path = _PROC) -> dict[str, int]:

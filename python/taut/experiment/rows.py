@@ -19,7 +19,7 @@ import numpy as np
 
 from taut.core.errors import TautError
 from taut.experiment.cores import Cores
-from taut.experiment.memory import resident_bytes
+from taut.experiment.memory import give_back, resident_bytes
 from taut.experiment.plan import Trial
 from taut.records.documents.load import LOOPBACK
 from taut.records.documents.soak import Row, SegmentStart
@@ -142,6 +142,7 @@ class Rows:
                     writer.add(row, *counting.whole())
                     why = self._on_row(start, row)
                     gc.collect()
+                    give_back()
                     if why is not None and not is_last:
                         self.stop(why)
                         has_ended.wait()
@@ -159,9 +160,10 @@ class _Counting:
     def __init__(self, live: Live, limits_ns: Sequence[int]) -> None:
         self._live = live
         self._limits_ns = limits_ns
+        # Written, as np.zeros are not: all their memory is there before the first row.
         self._seen: tuple[Counts, Counts] = (
-            np.zeros(live.buckets.n, np.uint64),
-            np.zeros(live.buckets.n, np.uint64),
+            np.full(live.buckets.n, 0, np.uint64),
+            np.full(live.buckets.n, 0, np.uint64),
         )
         self._counters: dict[str, int] = {}
         self._end_ns = 0
