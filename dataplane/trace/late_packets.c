@@ -32,7 +32,8 @@ static void forget(struct late_packets *late)
 	late->fd = -1;
 	late->offset = 0;
 	memset(late->latencies, 0, sizeof(*late->latencies));
-	late->n_packets = late->n_next = late->first_tsc = 0;
+	memset(late->seqs, 0, sizeof(late->seqs));
+	late->n_packets = late->n_all = late->n_next = late->first_tsc = 0;
 	late->at = late->n_above = 0;
 }
 
@@ -117,38 +118,58 @@ static int open_file(struct late_packets *late, struct error *error)
 static uint64_t percentile(struct late_packets *late)
 {
 	const uint64_t *counts = late->latencies->counts;
-	double wanted = late->config->share * (double)late->n_packets;
-	uint64_t seen = late->n_packets - late->n_above; // up to the bucket and in it
+	double wanted = late->config->share * (double)late->n_all;
+	// Up to the bucket and in it. What was not recorded was faster than the percentile.
+	uint64_t seen = late->n_all - late->n_above;
 	struct histogram_bucket bucket = {0};
 
 	while ((double)seen < wanted)
 		seen += counts[++late->at];
 	while (late->at > 0 && (double)(seen - counts[late->at]) >= wanted)
 		seen -= counts[late->at--];
-	late->n_above = late->n_packets - seen;
+	late->n_above = late->n_all - seen;
 	size_t cursor = late->at;
 	(void)histogram_next(late->latencies, &cursor, &bucket);
 	return bucket.value;
 }
 
-static void count(struct late_packets *late, uint64_t latency_ticks)
+// Sequence numbers tell how many came back where only slow packets are recorded; what was lost has
+// its record then, too.
+static void count_all(struct late_packets *late, const struct packet_record *packet)
+{
+	struct seq_span *span = &late->seqs[packet->direction & 1];
+
+	if (span->end == 0 || packet->seq < span->first)
+		span->first = packet->seq;
+	if (packet->seq >= span->end)
+		span->end = packet->seq + 1;
+	uint64_t n_sent = 0;
+	for (int i = 0; i < 2; i++)
+		n_sent += late->seqs[i].end - late->seqs[i].first;
+	late->n_all = late->n_packets;
+	if (n_sent > late->n_packets + late->n_lost)
+		late->n_all = n_sent - late->n_lost;
+}
+
+static void count(
+	struct late_packets *late, const struct packet_record *packet, uint64_t latency_ticks)
 {
 	histogram_record(late->latencies, latency_ticks);
 	late->n_packets++;
 	late->n_above += histogram_index(latency_ticks) > late->at;
-	if (late->config->share == 0 || late->n_packets < late->n_learnt ||
-		late->n_packets < late->n_next)
+	count_all(late, packet);
+	if (late->config->share == 0 || late->n_all < late->n_learnt || late->n_all < late->n_next)
 		return;
 	// Looked up anew when there is one packet more in a hundred.
 	late->threshold_ticks = percentile(late);
-	late->n_next = late->n_packets + late->n_packets / 100 + 1;
+	late->n_next = late->n_all + late->n_all / 100 + 1;
 }
 
 static bool learns(const struct late_packets *late, uint64_t tsc)
 {
 	uint64_t learn_ticks = clock_ticks(learn_ns, late->config->tsc_hz);
 
-	return late->n_packets < late->n_learnt || tsc < late->first_tsc + learn_ticks;
+	return late->n_all < late->n_learnt || tsc < late->first_tsc + learn_ticks;
 }
 
 static int ask_for(struct late_packets *late, uint64_t from_tsc, uint64_t until_tsc)
@@ -200,7 +221,7 @@ static int take(struct late_packets *late, const struct packet_record *packet)
 		late->n_late++;
 		is_kept = true;
 	}
-	count(late, latency_ticks);
+	count(late, packet, latency_ticks);
 	return is_kept ? ask_for(late, packet->sent_tsc, packet->received_tsc) : 0;
 }
 

@@ -18,11 +18,16 @@
 // When is a packet late?
 struct late_config {
 	const char *path; // need not be there yet
-	double share; // above this share of all packets so far; 0: above fixed_ns
+	double share; // above this share of all packets so far, recorded or not; 0: above fixed_ns
 	uint64_t fixed_ns;
 	uint64_t margin_ns; // kept before it was sent and after it came
 	uint64_t tsc_hz;
 	struct pace *pace; // of whoever reads; may be NULL
+};
+
+// Sequence numbers from first to before end; both 0: none.
+struct seq_span {
+	uint64_t first, end;
 };
 
 struct late_packets {
@@ -32,12 +37,14 @@ struct late_packets {
 	struct packet_record *chunk;
 	struct histogram *latencies; // ticks, of packets after the warm-up
 	uint64_t n_packets; // counted there
+	struct seq_span seqs[2]; // of them, by direction
+	uint64_t n_all; // those that were too fast to be recorded, too
 	size_t at; // the bucket of the percentile when it was last looked up
 	uint64_t n_above; // packets in the buckets above it
 	uint64_t n_late, n_lost;
 	uint64_t n_told_late; // its time had been decided without it
 	uint64_t threshold_ticks, margin_ticks, hold_ticks;
-	uint64_t n_learnt, n_next; // so many packets make a percentile; the threshold's next look
+	uint64_t n_learnt, n_next; // so many of all make a percentile; the threshold's next look
 	uint64_t first_tsc, newest_tsc; // 0: none yet
 	uint64_t start_tsc; // nothing was recorded before
 	uint64_t decided_tsc; // what is before it can no longer be asked for

@@ -90,6 +90,33 @@ static void a_percentile_is_that_of_all_packets_so_far(void **state)
 	stop(&env);
 }
 
+// After the first ones, each recorded, one packet in fifty is slow, and only those are recorded.
+static void where_slow_packets_alone_are_recorded_it_is_that_of_all(void **state)
+{
+	enum { N_SLOW = 400, EACH = 50 };
+	static const double shares[] = {0.99, 0.9};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct env env;
+		start(&env, shares[i], 0);
+		uint64_t t = learn(&env), n_late = env.late.n_late;
+		for (uint64_t n = 0; n < N_SLOW; n++, t += 10 * ms) {
+			env.made.next_seq += EACH - 1;
+			made_packet(&env.made, t, t + 10000 + n * 7 % N_SLOW * 10, 0);
+		}
+		read_all(&env);
+
+		assert_int_equal(env.late.n_packets, 3000 + N_SLOW);
+		assert_int_equal(env.late.n_all, 3000 + N_SLOW * EACH);
+		// 230 of 23,000 are slower than p99; than p90 all slow ones.
+		if (shares[i] == 0.99)
+			assert_in_range(env.late.threshold_ticks, 11600, 11800);
+		else
+			assert_int_equal(env.late.n_late - n_late, N_SLOW);
+		stop(&env);
+	}
+}
+
 static void a_percentile_that_moves_both_ways_is_that_of_the_whole_histogram(void **state)
 {
 	struct env env;
@@ -225,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_late_packet_asks_for_its_surroundings),
 		cmocka_unit_test(a_percentile_is_that_of_all_packets_so_far),
+		cmocka_unit_test(where_slow_packets_alone_are_recorded_it_is_that_of_all),
 		cmocka_unit_test(a_percentile_that_moves_both_ways_is_that_of_the_whole_histogram),
 		cmocka_unit_test(a_percentile_is_believed_when_there_are_enough_packets_above_it),
 		cmocka_unit_test(what_never_came_is_asked_for_and_the_warm_up_is_not),

@@ -17,6 +17,7 @@ enum { MADE_HZ = 1000000000 }; // a tick is a nanosecond
 struct made_packets {
 	char path[64];
 	struct record_file file;
+	uint64_t next_seq; // of whatever is sent for the first time
 };
 
 static inline void made_packets_open(struct made_packets *made)
@@ -48,6 +49,7 @@ static inline void made_packet(
 	struct made_packets *made, uint64_t sent, uint64_t received, uint16_t flags)
 {
 	const struct packet_record record = {
+		.seq = made->next_seq++,
 		.due_tsc = sent,
 		.sent_tsc = sent,
 		.received_tsc = received,

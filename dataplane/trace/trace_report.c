@@ -88,7 +88,7 @@ static void print_tail(struct json *json, const struct collector *collector)
 	json_text(json, "over", collector->config->over);
 	json_u64(json, "threshold_ns", clock_ns(tail->late.threshold_ticks, collector->tsc_hz));
 	json_u64(json, "margin_ns", config->late.margin_ns);
-	json_u64(json, "packets", tail->late.n_packets);
+	json_u64(json, "packets", tail->late.n_all);
 	json_u64(json, "late", tail->late.n_late);
 	json_u64(json, "gone", tail->late.n_lost);
 	json_u64(json, "told_late", tail->late.n_told_late);

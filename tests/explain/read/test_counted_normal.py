@@ -1,4 +1,4 @@
-"""What is usual in a trial of slow packets alone: what all of its packets would say."""
+"""A trial of slow packets alone: what is usual in it is what all of its packets would say."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from made_trace import write_trial
 from taut.core.errors import InputError
+from taut.explain import Options, explain_trial
 from taut.explain.read.counted_normal import HISTOGRAM, read_counted_normal
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import Traffic, TrialDocument
@@ -55,3 +57,13 @@ def test_where_no_packet_came_back_there_is_nothing_to_explain(tmp_path: Path) -
 
     with pytest.raises(InputError, match="no packet came back"):
         read_counted_normal(tmp_path, document(), "p99")
+
+
+def test_a_trial_so_quiet_that_no_packet_was_recorded_is_explained(tmp_path: Path) -> None:
+    traffic = {"duration_ns": SECOND_NS, "warm_up_ns": 0, "record": "tail"}
+    trial = write_trial(tmp_path, [], meta={"traffic": traffic})
+    write(trial, {900: 1_000})
+
+    found = explain_trial(trial, Options())
+
+    assert (found.n_packets, found.n_tail, found.worst) == (1_000, 0, ())

@@ -176,7 +176,8 @@ def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
 
     `batch` is how many packets the device collects before it sends them.
     """
-    columns: list[list[Ints]] = [[] for _ in fields(Tail)]
+    # A quiet trial may have no record at all.
+    columns = [[np.empty(0, np.int64)] for _ in fields(Tail)]
     before = None
     for rows in _batches(packets, _COLUMNS):
         own = _ours(rows)
