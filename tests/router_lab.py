@@ -18,7 +18,7 @@ from taut.dut.drivers.linux_router import LinuxRouterDriver, LinuxRouterOptions
 from taut.dut.drivers.taut_forward import TautForwardDriver
 from taut.dut.forwarder import TautForwardOptions
 from taut.testbed import netlink
-from taut.testbed.link import Link
+from taut.testbed.link import Link, name_in
 from taut.testbed.scope import RunScope
 from taut.testing.frames import LAST_CORE
 
@@ -105,7 +105,7 @@ def _exchange(
     came: dict[int, tuple[int, bytes]] = {}
     sockets = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in links]
     for sock, link in zip(sockets, links, strict=True):
-        sock.bind((link.generator_port.partition(":")[2], 3))
+        sock.bind((name_in(link.generator_port), 3))
     try:
         for start in range(0, len(frames), _BATCH):
             for frame in [*frames[start : start + _BATCH], packet(mark_to, _MARK)]:

@@ -305,6 +305,7 @@ static void set_limits(struct config *config)
 					   ? config->options.gap_threshold_ns
 					   : limits.threshold_ns;
 	config->gap_per_packet_ns = limits.per_packet_ns;
+	config->ring_keeps = limits.keeps;
 }
 
 int config_parse(struct config *config, int argc, char *const *argv, struct error *error)

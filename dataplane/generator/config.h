@@ -47,6 +47,7 @@ struct config {
 	uint32_t run_id;
 	uint64_t duration_ns, count; // UINT64_MAX: unlimited
 	uint64_t quantum_ns, gap_threshold_ns, gap_per_packet_ns;
+	bool ring_keeps; // a full receive ring keeps the device waiting
 	int argc;
 	char *const *argv;
 	int n_used; // arguments before EAL's

@@ -13,6 +13,7 @@ int gap_watch_create(struct gap_watch *watch, const struct gap_log_config *confi
 	*watch = (struct gap_watch){
 		.threshold_ticks = config->threshold_ticks,
 		.mask = n_latest - 1,
+		.keeps = true,
 	};
 	watch->latest = malloc(n_latest * sizeof(*watch->latest));
 	if (watch->latest == NULL)

@@ -24,6 +24,7 @@ struct gap_watch {
 	uint64_t last_end_tsc; // end of the last gap; 0: none yet
 	uint64_t full_ring_tsc; // what was sent before may have been held back; 0: nothing was
 	uint32_t n_packets; // handled since the checkpoint
+	bool keeps; // a full receive ring keeps the device waiting
 	uint64_t longest_granted_ticks; // of the stretches that were no gap: what can have hidden
 	struct gap_log log;
 	uint64_t threshold_ticks; // of the log once the run has started
@@ -63,11 +64,11 @@ static inline bool gap_watch_since(const struct gap_watch *watch, uint64_t from_
 
 // Hot path: n_waited packets stood in a port that was last empty at since_tsc. If a gap let them
 // wait and they were all that the ring takes, the device had nowhere to put those behind them: it
-// lost them or held them back.
+// lost them or held them back. The kernel never waits for a socket's ring.
 static inline void gap_watch_waited(
 	struct gap_watch *watch, uint64_t n_waited, uint64_t since_tsc, uint64_t now_tsc)
 {
-	if (n_waited >= GAP_WATCH_RING && gap_watch_since(watch, since_tsc))
+	if (n_waited >= GAP_WATCH_RING && watch->keeps && gap_watch_since(watch, since_tsc))
 		watch->full_ring_tsc = now_tsc;
 }
 

@@ -121,6 +121,7 @@ static int open_gaps(struct generator *g, struct error *error)
 	int err = gap_watch_create(&g->loop.gaps, &config, GAPS_SEARCHED);
 	if (err < 0)
 		say_no_file(path, err, error);
+	g->loop.gaps.keeps = g->config->ring_keeps;
 	return err;
 }
 

@@ -51,6 +51,7 @@ int port_specs_check(const struct port_spec *specs, size_t n, struct error *erro
 // a gap, unless the user says otherwise: ports that make system calls take longer by nature.
 struct port_gap_limits {
 	uint64_t threshold_ns, per_packet_ns;
+	bool keeps; // a full receive ring keeps the peer waiting; else what finds it full is lost
 };
 struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n);
 

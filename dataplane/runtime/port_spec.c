@@ -91,12 +91,16 @@ struct port_gap_limits port_gap_limits(const struct port_spec *specs, size_t n)
 {
 	// Handling a packet of a burst that came after a pause took 125 to 215 ns over memif on the
 	// machine of docs/benchmarks.md: work, not a gap.
-	struct port_gap_limits limits = {.threshold_ns = 1000, .per_packet_ns = 250};
+	struct port_gap_limits limits = {.threshold_ns = 1000, .per_packet_ns = 250, .keeps = true};
 
-	for (size_t i = 0; i < n; i++)
-		if (enters_kernel(&specs[i]))
-			limits = (struct port_gap_limits){
-				.threshold_ns = 10000, .per_packet_ns = 10000};
+	for (size_t i = 0; i < n; i++) {
+		if (enters_kernel(&specs[i])) {
+			limits.threshold_ns = 10000;
+			limits.per_packet_ns = 10000;
+		}
+		// A socket's ring: the kernel drops what it cannot put there.
+		limits.keeps &= specs[i].kind->cost != PORT_COST_SYSTEM_CALLS;
+	}
 	return limits;
 }
 

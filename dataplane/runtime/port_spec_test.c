@@ -345,12 +345,15 @@ static void test_gap_limits_are_those_of_the_slowest_port(void **state)
 	assert_int_equal(port_gap_limits(specs, 1).per_packet_ns, 250);
 	assert_int_equal(port_gap_limits(specs, 2).threshold_ns, 10000);
 	assert_int_equal(port_gap_limits(specs, 2).per_packet_ns, 10000);
+	assert_true(port_gap_limits(specs, 1).keeps);
+	assert_false(port_gap_limits(specs, 2).keeps);
 
 	// The generator wakes a device that sleeps; the device nobody.
 	specs[0] = parsed("virtio:a");
 	assert_int_equal(port_gap_limits(specs, 1).threshold_ns, 1000);
 	specs[0].side = PORT_GENERATOR;
 	assert_int_equal(port_gap_limits(specs, 1).threshold_ns, 10000);
+	assert_true(port_gap_limits(specs, 1).keeps);
 }
 
 int main(void)

@@ -1,7 +1,9 @@
 """Numbers and names that Python repeats, held to the lines of the data plane they are from."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,13 @@ def found(path: str, pattern: str) -> list[str]:
 
 def test_packets_of_a_full_receive_ring() -> None:
     assert found("generator/gap_watch.h", r"GAP_WATCH_RING = (\d+)") == [str(held.RING_PACKETS)]
+
+
+def test_links_whose_full_ring_makes_nobody_wait(answer: Callable[..., Any]) -> None:
+    """They are those of a socket, which the generator serves by system calls."""
+    ports = answer("taut-generate", "--describe")["ports"]
+
+    assert {port["name"] for port in ports if port["system_calls"]} == {*held.DROPPING}
 
 
 def test_addresses_of_the_stations() -> None:

@@ -40,7 +40,8 @@ def count_lost(
         name: sum(counted.get(f"{table}.{name}", 0) for table in ("Ip", "IpExt", "Ip6"))
         for name in _REASONS
     }
-    reasons["link"] = sum(link["rx_dropped"] + link["tx_dropped"] for link in links)
+    # Not rx_dropped: what finds the core's queue full has not come in, and the sender tries again.
+    reasons["link"] = sum(link["tx_dropped"] for link in links)
     dropped = come - (out - own)
     reasons["other"] = dropped - sum(reasons.values())
     return {"in": come, "out": out, "own": own, "dropped": dropped, "dropped_by": reasons}

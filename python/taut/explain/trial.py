@@ -13,6 +13,7 @@ from taut.explain.causes import NUMBER
 from taut.explain.guest import words_of_guest
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import Kind, holds_of, lacks, sleeps
+from taut.explain.judge.held import DROPPING
 from taut.explain.judge.kernel_path import judge_kernel_path
 from taut.explain.judge.one_line import on_one_line
 from taut.explain.judge.traced import Traced
@@ -58,8 +59,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     if (why := why_not(trial, document)) is not None:
         raise InputError(f"{trial.name}: {why}")
     packets = trial / PACKETS
-    normal = _normal(trial, document, options.over)
-    holds = holds_of(document.dut)
+    normal, holds = _normal(trial, document, options.over), holds_of(document.dut)
     tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
     trace = _read_trace(trial, tail, options.n_worst, document.dut.hops or ())
     passages = Passages(packets, document.dut.link or "")
@@ -75,6 +75,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         holds,
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
+        ring_keeps=document.dut.link not in DROPPING,
         # A device that logs its gaps, and is awake, hides no stall; others may, behind a queue.
         # Where only slow packets were recorded, nothing recorded is no silence.
         silences=None

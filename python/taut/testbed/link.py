@@ -52,6 +52,11 @@ def port_text(kind: str, name: str | Path, **options: str) -> str:
     return ",".join([f"{kind}:{name}", *(f"{key}={value}" for key, value in options.items())])
 
 
+def name_in(port: str) -> str:
+    """Give what a port's text names, without its kind and options: an interface, a socket."""
+    return port.partition(":")[2].partition(",")[0]
+
+
 class LinkKind(Protocol):
     """One kind of packet path; members are listed in testbed/links."""
 

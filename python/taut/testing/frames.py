@@ -5,7 +5,7 @@ import socket
 import time
 
 from taut.testbed import netlink
-from taut.testbed.link import STATION_MACS, Link
+from taut.testbed.link import STATION_MACS, Link, name_in
 
 LAST_CORE = (max(os.sched_getaffinity(0)),)
 """Where tests put a device."""
@@ -21,8 +21,8 @@ def frames_through(links: tuple[Link, Link], n: int = 20, timeout_s: float = 30.
             socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in links
         )
         with sender, receiver:
-            sender.bind((links[0].generator_port.partition(":")[2], 0))
-            receiver.bind((links[1].generator_port.partition(":")[2], 3))
+            sender.bind((name_in(links[0].generator_port), 0))
+            receiver.bind((name_in(links[1].generator_port), 3))
             receiver.settimeout(timeout_s)
             for _ in range(n):
                 sender.send(frame)

@@ -9,6 +9,7 @@ BRIDGE = "/sys/class/net/br0/queues/rx-0/rps_cpus"
 XPS = "/sys/class/net/eth0/queues/tx-0/xps_cpus"
 FLOWS = "/proc/sys/net/core/rps_sock_flow_entries"
 READ, BUSY = "/proc/sys/net/core/busy_read", "/proc/sys/net/core/busy_poll"
+BACKLOG = "/proc/sys/net/core/netdev_max_backlog"
 OFF = {READ: "0\n", BUSY: "0\n"}
 ON = {READ: "50\n", BUSY: "50\n"}
 PROGRAM = replace(POLL, processes=(500,))
@@ -66,6 +67,18 @@ ROWS = (
     skipped("R26", socket() | OFF, on=REAL_TIME),
     skipped("R26", socket(), on=PROGRAM),
     unseen("R26", socket() | {READ: "?\n", BUSY: "0\n"}, on=PROGRAM),
+    good("R33", {BACKLOG: "32768\n"}, "32768", on=SLEEP),
+    bad(
+        "R33",
+        {BACKLOG: "1000\n"},
+        "netdev_max_backlog 1000",
+        on=SLEEP,
+        remedies="now boot",
+        does=(f"{BACKLOG} = 32768", "sysctl net.core.netdev_max_backlog = 32768"),
+        mends=True,
+    ),
+    skipped("R33", {BACKLOG: "1000\n"}, "past the kernel's queues"),
+    *odd("R33", BACKLOG, "many\n", "", on=SLEEP),
 )
 
 test_steering = each(ROWS)

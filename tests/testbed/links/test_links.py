@@ -1,14 +1,16 @@
 """What every kind of link does: the family's conformance test, and each member's own."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from taut.core.errors import InputError
+from taut.host.checks.steering import CHECKS
 from taut.testbed import netlink
-from taut.testbed.link import LinkKind
+from taut.testbed.link import LinkKind, name_in
 from taut.testbed.links import LINKS
 from taut.testbed.links.pci import addresses
 from taut.testbed.scope import RunScope
@@ -49,6 +51,27 @@ def test_a_loopback_is_two_ports_in_one_namespace(name: str, scope: RunScope) ->
         assert loopback.tx_port != loopback.rx_port
         if loopback.netns is not None:
             assert loopback.netns in netlink.namespaces()
+
+
+@pytest.mark.root
+@needs_root
+@pytest.mark.parametrize("name", ["veth", "xdp"])
+def test_the_generators_rings_lie_between_a_kernel_queue_as_found_and_as_trimmed(
+    name: str, scope: RunScope
+) -> None:
+    (queue,) = (check for check in CHECKS if check.id == "R33")
+    with LINKS[name].open(scope, 2) as links:
+        ports = [link.generator_port for link in links]
+    with LINKS[name].open_loopback(scope) as loop:
+        ports += [loop.tx_port, loop.rx_port]
+
+    found = [re.fullmatch(r"veth:(\w+),framecnt=(\d+)", port) for port in ports]
+    assert [name_in(port) for port in ports] == [each and each[1] for each in found]
+    as_found = 1000
+    trimmed = re.search(r"\d+", queue.wanted)
+    assert trimmed is not None
+    # Of two ports, each packet before the device or behind it.
+    assert all(each and as_found < int(each[2]) <= int(trimmed[0]) / 4 for each in found)
 
 
 @pytest.mark.parametrize("kind", LINKS.values(), ids=LINKS.keys())

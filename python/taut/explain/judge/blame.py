@@ -91,14 +91,14 @@ def blame_packets(
     holds: Holds | None,
     is_work: Mask | None = None,
     has_device: bool = True,
+    ring_keeps: bool = True,
     silences: Stretches | None = None,
 ) -> Blame:
     """Tie every packet to a gap, or to what else made it late.
 
     `is_work` marks gaps of the device that its own packets explain: they stall nobody. Without a
-    device only the generator handles a packet. `silences` are stretches in which no packet came
-    back, for a device whose stalls are not all seen: a packet that waits for a silence to end is
-    not in a queue due to load.
+    device only the generator handles a packet. `ring_keeps` is as in held.py. `silences` are times
+    without a packet back, where not all stalls are seen: who waits for one to end is in no queue.
     """
     island = _islands(tail)
     stood, bound = _batched_for(tail, normal, generator, holds)
@@ -112,7 +112,7 @@ def blame_packets(
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
     vetoed = stalled & gaps.outlasts(tail, gap)
     stalled &= ~vetoed
-    kept, kept_by = held_back(tail, generator, needed, stood)
+    kept, kept_by = held_back(tail, generator, needed, stood, ring_keeps=ring_keeps)
     kept &= ~is_batched & ~measured & ~stalled
     until = np.maximum(
         _drained(device, np.where(stalled, gap, -1), normal),
@@ -135,8 +135,8 @@ def blame_packets(
     relation[is_batched] = Relation.BATCHING
     relation[measured] = Relation.MEASURER
     relation[kept] = Relation.HELD_BACK
-    chained = np.where(measured[from_root], Relation.MEASURER, Relation.QUEUED_BEHIND)
-    relation[inherits] = chained[inherits]
+    chained = np.where(measured[from_root], Relation.MEASURER, Relation.QUEUED_BEHIND)[inherits]
+    relation[inherits] = chained
     gap = np.where(measured, its_gap, np.where(stalled, gap, np.where(kept, kept_by, -1)))
     gap = np.where(inherits, gap[from_root], gap)
     relation[stalled] = np.where(_is_first(gap, tail.direction, stalled), 0, 1)[stalled]

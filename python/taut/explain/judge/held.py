@@ -16,6 +16,9 @@ RING_PACKETS = 960
 """At least so many packets wait in the generator's receive ring when it is full: 1024 descriptors
 less one burst of its receive calls (GAP_WATCH_RING of dataplane/generator/gap_watch.h)."""
 
+DROPPING = ("veth", "xdp")
+"""Links of which the kernel drops what finds the generator's ring full, and makes nobody wait."""
+
 
 def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
     """How long the generator stood still while each packet's batch was being filled."""
@@ -23,15 +26,18 @@ def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
     return covered_by(generator, tail.sent_ns, until, tail.is_late)[0]
 
 
-def held_back(tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints) -> tuple[Mask, Ints]:
+def held_back(
+    tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints, *, ring_keeps: bool
+) -> tuple[Mask, Ints]:
     """Mark the packets that were held back so, and give the gap of the generator, -1: none.
 
     `needed_ns` is the latency to explain; for `stood_ns` of it a batch waited for the generator.
+    `ring_keeps`: a full receive ring of the generator's keeps the device waiting.
     """
     if not len(generator):
         return np.zeros(len(tail), bool), np.full(len(tail), -1)
     in_batch = tail.is_late & (stood_ns > 0) & (2 * stood_ns >= needed_ns)
-    full = np.flatnonzero(_filled_ring(tail, generator))
+    full = np.flatnonzero(_filled_ring(tail, generator) & ring_keeps)
     # The latest such gap that had ended when the packet was back.
     at = np.searchsorted(generator.end_ns[full], tail.received_ns, "right") - 1
     ends = generator.end_ns[full[np.maximum(at, 0)]] if len(full) else np.zeros(len(tail), np.int64)

@@ -1,4 +1,4 @@
-"""Checks of received packets on their way to sockets: on which cores, and who polls."""
+"""Checks of received packets on their way through the kernel: on which cores, in which queues."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,17 @@ from collections.abc import Iterable
 from taut.core.cpus import CpuSet, cpu_mask, format_cpu_list
 from taut.host.boot.item import Sysctl
 from taut.host.check import Finding, Remedy
-from taut.host.table import EVERYWHERE, MAJOR, WITH_CONTAINERS, Check, boot, now, write
+from taut.host.table import (
+    EVERYWHERE,
+    EXTREME,
+    MAJOR,
+    MINOR,
+    WITH_CONTAINERS,
+    Check,
+    boot,
+    now,
+    write,
+)
 from taut.host.threads import some
 from taut.host.view import NEW_FORMAT, View, mask_in
 
@@ -16,6 +26,11 @@ _BUSY = ("/proc/sys/net/core/busy_read", "/proc/sys/net/core/busy_poll")
 _BUSY_WANTED = "busy_read and busy_poll 50 µs"
 _BUSY_COST = "the core of whoever waits for a packet is busy meanwhile"
 _BUSY_MEASURE = "tuned sets 50; OpenShift drops it: `taut host effect` tells for this program"
+_BACKLOG = "/proc/sys/net/core/netdev_max_backlog"
+_LEAST_BACKLOG = 32_768
+"""Both rings of a generator of taut (testbed/veth_pairs.py), twice: the place of a packet in its
+ring is free again when it enters the queue for whoever receives it."""
+_BACKLOG_COST = "under more load than the device takes, packets wait in the longer queue"
 _TABLES = ("tcp", "tcp6", "udp", "udp6", "raw", "packet")
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 
@@ -92,6 +107,18 @@ def _has_sockets(see: View, pid: int) -> bool:
     )
 
 
+def input_queue(see: View) -> Finding:
+    """Judge how many packets a core keeps that came from virtual interfaces or other cores.
+
+    A queue that is full drops a packet that the core may have forwarded once already: the more it
+    is offered, the less it carries. One that holds all that can be under way refuses more instead.
+    """
+    if not see.situation.sleeps:
+        see.skip("a device that polls takes its packets past the kernel's queues")
+    n_packets = see.integer(_BACKLOG)
+    return see.good_if(n_packets >= _LEAST_BACKLOG, f"netdev_max_backlog {n_packets}")
+
+
 CHECKS = (
     Check(
         "R04",
@@ -134,5 +161,31 @@ CHECKS = (
         why="without it a packet for a socket waits for an interrupt, a softirq and a wake-up: "
         "tens of microseconds, and more while the core they run on is busy",
         source="networking/napi.rst; tuned network-latency (50)",
+    ),
+    Check(
+        "R33",
+        "input queue of a core",
+        "The kernel's input queue is short",
+        MINOR,
+        input_queue,
+        f"netdev_max_backlog {_LEAST_BACKLOG} or more",
+        remedies=(
+            now(
+                f"keep {_LEAST_BACKLOG} packets for a core that is away",
+                write(_BACKLOG, str(_LEAST_BACKLOG)),
+                cost=_BACKLOG_COST,
+                profile=EXTREME,
+            ),
+            boot(
+                f"at boot: keep {_LEAST_BACKLOG} packets for a core that is away",
+                Sysctl("net.core.netdev_max_backlog", str(_LEAST_BACKLOG)),
+                cost=_BACKLOG_COST,
+                profile=EXTREME,
+            ),
+        ),
+        why="packets from virtual interfaces, and those steered to another core, wait in one "
+        "queue a core, 1000 long: at 350,000 a second a core that is away for 3 ms loses packets; "
+        "under overload it drops packets that were forwarded already, and less gets through",
+        source="admin-guide/sysctl/net.rst (netdev_max_backlog); capacity.md",
     ),
 )

@@ -40,5 +40,5 @@ class VethLinkKind:
     ) -> Iterator[Loopback]:
         """One pair, both ends in the generator's namespace."""
         self.check(0, options)
-        with veth_loopback(scope, rx_port_kind="veth") as loopback:
+        with veth_loopback(scope) as loopback:
             yield loopback

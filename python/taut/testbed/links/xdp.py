@@ -39,5 +39,5 @@ class XdpLinkKind:
     ) -> Iterator[Loopback]:
         """One pair in the generator's namespace, AF_PACKET at both ends as with a device."""
         self.check(0, options)
-        with veth_loopback(scope, rx_port_kind="veth") as loopback:
+        with veth_loopback(scope) as loopback:
             yield loopback
