@@ -34,6 +34,7 @@ rates = ["200pps"]
 pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.guest,
+    pytest.mark.alone,
     pytest.mark.root,
     pytest.mark.timeout(600),
     pytest.mark.skipif(

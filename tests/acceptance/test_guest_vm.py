@@ -62,6 +62,7 @@ rates = ["1kpps"]
 pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.guest,
+    pytest.mark.alone,
     pytest.mark.root,
     pytest.mark.timeout(600),
     pytest.mark.skipif(

@@ -9,7 +9,7 @@ from taut.core.errors import TrialError
 from taut.core.files import write_json
 from taut.records.documents.json_form import read_json
 from taut.records.layout import RecordKind
-from taut.testbed.guest.words import put_back, translate
+from taut.testbed.guest.words import put_back, translate, with_gaps_above
 
 ASKED = {
     "port": ("virtio:/run/taut/ab12/link0.sock,role=server", "virtio:/run/taut/ab12/link1.sock"),
@@ -44,6 +44,15 @@ def test_ports_cores_and_files_are_the_guests_and_all_else_stays() -> None:
         ("/out/gaps", "gaps-forwarder.bin", RecordKind.GAP),
         ("/out/stats", "taut-forward.json", None),
     ]
+
+
+def test_what_is_a_gap_is_said_where_nobody_did() -> None:
+    words, own = translate(ARGV, 2), translate([ARGV[0], "--gap-threshold", "7us"], 2)
+
+    coarse = with_gaps_above(words, "50us")
+
+    assert coarse.argv == (words.argv[0], "--gap-threshold", "50us", *words.argv[1:])
+    assert with_gaps_above(own, "50us") == own
 
 
 @pytest.mark.parametrize(

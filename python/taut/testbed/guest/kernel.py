@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taut.core.errors import MissingToolError, TautError
+from taut.testbed.guest.unpacked import unpacked
 
 FLAVOURS = ("amd64", "cloud", "rt")
 _PACKAGES = {"amd64": "amd64", "cloud": "cloud-amd64", "rt": "rt-amd64"}
@@ -101,7 +102,7 @@ def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel
     return Kernel(
         flavour,
         release,
-        folder / f"boot/vmlinuz-{release}",
+        unpacked(folder / f"boot/vmlinuz-{release}"),
         folder / f"boot/config-{release}",
         tuple(path for path in wanted if path.exists()),
     )

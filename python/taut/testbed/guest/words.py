@@ -6,7 +6,7 @@ the program then reports it understood is put back into the host's words.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -75,6 +75,14 @@ def translate(argv: Sequence[str], n_cpus: int) -> Words:
         # VFIO would have virtual addresses, of which a card that goes past the IOMMU knows nothing.
         words += [*([] if "--" in words else ["--"]), "--iova-mode=pa"]
     return Words(tuple(words), tuple(sockets), tuple(outputs), meant, sleeps)
+
+
+def with_gaps_above(words: Words, threshold: str) -> Words:
+    """Have shorter turns of the program's loop logged as no gaps, if nobody said what is one."""
+    if "--gap-threshold" in words.argv:
+        return words
+    program, *rest = words.argv
+    return replace(words, argv=(program, "--gap-threshold", threshold, *rest))
 
 
 def put_back(stats: Path, meant: JsonObject) -> None:

@@ -27,7 +27,7 @@ from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache
 from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
 from taut.testbed.guest.qemu import IOMMU_PARAMETERS, KVM, NO_LATENCY, Files, Shape
-from taut.testbed.guest.words import PROGRAM, translate
+from taut.testbed.guest.words import PROGRAM, translate, with_gaps_above
 from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.program import Child, Program
 from taut.testbed.scope import RunScope
@@ -36,6 +36,9 @@ _FORWARDER, _CHAIN = "taut_forward", "chain"
 _LINKS = {_FORWARDER: "vhost", _CHAIN: "memif"}
 """Devices whose programs are in the image, and what leads to them: a guest's own card, or that to
 the switch between guests."""
+_EMULATED_GAP = "50us"
+"""Each turn of a loop takes a microsecond or more in emulation: a log of them all fills the guest's
+memory, two megabytes a second, while another guest boots."""
 
 
 class VmOptions(PlacementOptions):
@@ -131,6 +134,8 @@ class Guests:
         cores = [core for core in program.cores if core not in self._tenant.housekeeping][:1]
         rest = self._tenant.housekeeping or tuple(program.cores)
         shape, tree = self._shape(cores, rest, program.log, words.sleeps)
+        if shape.accelerator != KVM:
+            words = with_gaps_above(words, _EMULATED_GAP)
         files = self._files(program.log)
         is_one_of_several = self._tenant.driver == _CHAIN
         with machine(
