@@ -20,6 +20,7 @@ HUGEPAGES = _MEMORY_MB // 2
 RX_QUEUES = 2
 """What its memif peer needs: it sends on a queue a thread, and its main thread is one."""
 
+FAILED_UPCALL = "miss with failed upcall"
 _PORT = re.compile(r"port \d+: (\w+) \(dpdk.*?\n(.*?)(?=\n  port |\Z)", re.DOTALL)
 _COUNTER = re.compile(r"(RX|TX) packets:(\d+) errors:(\d+) dropped:(\d+)")
 _THREAD = re.compile(r"^(pmd|main) thread.*\n((?:^ .*\n?)*)", re.MULTILINE)
@@ -106,7 +107,8 @@ def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStat
         ),
         others={
             "in": seen.get("packets received", 0),
-            "dropped": sum(dropped.values()),
+            # Of no flow, and of no port: no flow was known, and its making was locked.
+            "dropped": sum(dropped.values()) + seen.get(FAILED_UPCALL, 0),
             "flows": dict(flows),
             "look_ups": {
                 name: n for name, n in seen.items() if name.endswith("hits") or "upcall" in name

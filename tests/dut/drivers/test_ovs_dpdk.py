@@ -10,7 +10,7 @@ from forwarding import generate
 from taut.core.errors import TrialError
 from taut.dut import polling_switch
 from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions
-from taut.dut.polling_switch import read_counters
+from taut.dut.polling_switch import FAILED_UPCALL, read_counters
 from taut.host.situation import Waiting
 from taut.testbed import netlink
 from taut.testbed.cleanup import run_processes
@@ -25,6 +25,7 @@ THREADS = """pmd thread numa_id 0 core_id 1:
   avg. datapath passes per packet: 1.00
   simple match hits: 240804
   miss with success upcall: 1
+  miss with failed upcall: 4
   idle cycles: 23545621864 (90.95%)
 main thread:
   packets received: 3
@@ -66,9 +67,13 @@ def test_its_own_counters_are_read() -> None:
     ]
     assert stats.others == {
         "in": 240808,
-        "dropped": 32,
+        "dropped": 32 + 4,
         "flows": {"in_port=1 actions=output:2": 5},
-        "look_ups": {"simple match hits": 240804, "miss with success upcall": 1},
+        "look_ups": {
+            "simple match hits": 240804,
+            "miss with success upcall": 1,
+            "miss with failed upcall": 4,
+        },
     }
 
 
@@ -136,7 +141,8 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
     counters, others = summary["counters"], counted.others
     by_flow = others["flows"]
     dropped = by_flow["priority=40000,udp,in_port=1,tp_src=1024 actions=drop"]
-    assert others["in"] == counters["sent"] == sum(by_flow.values()) > 0
+    of_no_flow = others["look_ups"][FAILED_UPCALL]
+    assert others["in"] == counters["sent"] == sum(by_flow.values()) + of_no_flow > 0
     assert counters["lost"] == dropped + others["dropped"]
     assert dropped > 0
 
