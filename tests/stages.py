@@ -37,7 +37,6 @@ _RUNS = {
 }
 _OF_A_GUEST = re.compile(r"\[((?:rt-)?amd64)\b")
 SERVERS = tuple(name for name, kind in ENGINES.items() if not kind.is_embedded)
-_FIVE_BOOTS = "tests/acceptance/test_guest_boots.py"
 _OF_A_SERVER = re.compile(rf"[\[_-]({'|'.join(SERVERS)})[\]_.-]")
 
 SPARK_AT_LENGTH = pytest.mark.parametrize(
@@ -87,4 +86,4 @@ def company_of(nodeid: str) -> str:
 
 def comes_first(nodeid: str) -> bool:
     """Whether its company takes longest: begun last, one process would be waited for."""
-    return company_of(nodeid) in {*SERVERS, "runs"} or nodeid.startswith(_FIVE_BOOTS)
+    return company_of(nodeid) in {*SERVERS, "runs"}

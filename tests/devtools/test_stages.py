@@ -76,7 +76,6 @@ def test_who_shares_what_takes_long_stays_in_one_process(nodeid: str, company: s
     [
         ("tests/storage/test_engines.py::test_a_name[spark]", True),
         ("tests/smoke/test_soak.py::test_a", True),
-        ("tests/acceptance/test_guest_boots.py::test_a[amd64]", True),
         ("tests/acceptance/test_guest.py::test_a[amd64]", False),
         ("tests/core/test_units.py::test_units", False),
     ],
