@@ -45,6 +45,8 @@ def with_stops(
 
 
 BESIDE_NS = 1_000_000
+TURN_NS = 10_000
+"""On a machine that is slow for a while each turn of a loop is a gap of some us, and no stall."""
 
 
 def calm_stop(trial: Trial, window: Window, stopped: str) -> int | None:
@@ -63,7 +65,8 @@ def calm_stop(trial: Trial, window: Window, stopped: str) -> int | None:
     if began < start - BESIDE_NS or ended > end + BESIDE_NS:
         return None
     beside = (starts < ended + BESIDE_NS) & (ends > began - BESIDE_NS) & ~stood
-    if (ends - starts)[beside].sum() > 100_000:
+    lengths = (ends - starts)[beside]
+    if lengths[lengths >= TURN_NS].sum() > 100_000:
         return None
     starts, ends = trial.gaps("generator" if stopped == "forwarder" else "forwarder")
     # A generator that stalled sends twice as much for as long as it stalled.

@@ -19,6 +19,9 @@ SHORTER = {
         ('duration = "1s"', 'duration = "100ms"'),
         ('trial = "200ms"', 'trial = "50ms"'),
         ('sum = "1s"', 'sum = "100ms"'),
+        # The second device is searched as the first.
+        ('[[device]]\ndriver = "taut_forward"\nname = "buffered"\n', ""),
+        ('options = { transmit = "buffered:32,100us" }\n', ""),
     ),
     "soak.toml": (('warm_up = "1s"', 'warm_up = "100ms"'),),
 }
@@ -29,6 +32,7 @@ CUT = (
     ("share=99.999%", "share=99.999%,trial=50ms,sum=100ms"),
     ("--duration 24h", "--duration 5s --every 1s"),
     ("--duration 1h", "--duration 2s --every 1s"),
+    (" --every 60s", ""),
     ("/var/lib/node_exporter/", ""),
 )
 # A search in which this machine lets the loopback lose even at the lowest load ends with 1. How
