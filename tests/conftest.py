@@ -15,6 +15,7 @@ from documents_by_schema import check_folders
 from skips import fail_unless_allowed
 from stages import STAGES, comes_first, company_of, may_hold, stage_of
 from taut.core.binaries import BINARIES, find_binary_or_none
+from taut.core.cpus import cpuset_cores
 from taut.storage.engines import ENGINES
 from terminal import Terminal
 
@@ -24,6 +25,9 @@ NO_ROOT = pytest.mark.skip(reason="needs root")
 # What a script starts in the background ignores Ctrl-C, and what that starts does, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Cores are asked for, not inherited: of a shell that `taut host apply` moved, say.
+os.sched_setaffinity(0, cpuset_cores())
 
 # How fast examples come is the machine's doing, and so is how long one takes.
 settings.register_profile("taut", deadline=None, suppress_health_check=[HealthCheck.too_slow])

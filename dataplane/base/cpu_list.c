@@ -69,3 +69,19 @@ int cpu_list_allowed(cpu_set_t *out)
 {
 	return sched_getaffinity(0, sizeof(*out), out) == 0 ? 0 : -errno;
 }
+
+int cpu_list_reachable(cpu_set_t *out)
+{
+	cpu_set_t before, all;
+	int err = cpu_list_allowed(&before);
+
+	if (err < 0)
+		return err;
+	// The kernel cuts what is asked for down to the cpuset (sched_setaffinity(2)).
+	memset(&all, 0xff, sizeof(all));
+	// Where that is forbidden (seccomp) the affinity is all that is known.
+	(void)sched_setaffinity(0, sizeof(all), &all);
+	err = cpu_list_allowed(out);
+	(void)sched_setaffinity(0, sizeof(before), &before);
+	return err;
+}

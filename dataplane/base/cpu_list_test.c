@@ -46,12 +46,34 @@ static void test_this_process_may_run_somewhere(void **state)
 	assert_true(CPU_COUNT(&set) > 0);
 }
 
+static void test_a_thread_reaches_what_it_was_not_started_on(void **state)
+{
+	cpu_set_t all, one, reached, after;
+
+	assert_int_equal(cpu_list_reachable(&all), 0);
+	for (size_t core = 0; core < CPU_SETSIZE; core++) {
+		if (!CPU_ISSET(core, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(core, &one);
+		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+
+		assert_int_equal(cpu_list_reachable(&reached), 0);
+
+		assert_true(CPU_EQUAL(&reached, &all));
+		assert_int_equal(cpu_list_allowed(&after), 0);
+		assert_true(CPU_EQUAL(&after, &one));
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists_are_those_of_the_grammar),
 		cmocka_unit_test(test_line_of_the_kernel_ends_with_a_newline),
 		cmocka_unit_test(test_this_process_may_run_somewhere),
+		cmocka_unit_test(test_a_thread_reaches_what_it_was_not_started_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static const struct option_spec options_table[] = {
 		.offset = offsetof(struct clock_options, cores),
 		.default_text = "",
 		.help = "compare the counters of these cores with the first's, as 0-3,7; "
-			"default: all allowed",
+			"default: all of the cpuset",
 	},
 	{
 		.name = "answer",
@@ -108,7 +108,7 @@ static int choose_cores(const cpu_set_t *asked, cpu_set_t *out, struct error *er
 {
 	cpu_set_t allowed, both;
 	char list[256];
-	int err = cpu_list_allowed(&allowed);
+	int err = cpu_list_reachable(&allowed);
 
 	if (err < 0) {
 		error_set(error, "cannot read the cores of this process: %s", strerror(-err));

@@ -39,7 +39,7 @@ static int measure_clock(struct injector *injector, struct error *error)
 static int leave_core(const struct injector *injector, struct error *error)
 {
 	cpu_set_t allowed;
-	int err = cpu_list_allowed(&allowed);
+	int err = cpu_list_reachable(&allowed);
 
 	if (err == 0)
 		CPU_CLR((size_t)injector->config.core, &allowed);

@@ -86,7 +86,7 @@ static void choose_default(const char *folder, const cpu_set_t *allowed, cpu_set
 int cores_choose(const cpu_set_t *asked, const char *folder, cpu_set_t *out, struct error *error)
 {
 	cpu_set_t allowed;
-	int err = cpu_list_allowed(&allowed);
+	int err = cpu_list_reachable(&allowed);
 
 	if (folder == NULL)
 		folder = system_folder;

@@ -27,8 +27,8 @@ static const struct option_spec options_table[] = {
 		.type = OPTION_CPUS,
 		OPTION(cores),
 		.default_text = "",
-		.help = "to poll on, as 0-3,7; default: the isolated ones, else all allowed but "
-			"the first"},
+		.help = "to poll on, as 0-3,7; default: the isolated ones, else all of the cpuset "
+			"but the first"},
 	{.name = "duration",
 		.type = OPTION_DURATION,
 		OPTION(duration_ns),

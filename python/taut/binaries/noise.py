@@ -37,7 +37,7 @@ class NoiseRequest:
     threshold_ns: int | None = None
     """A longer time between two readings of the clock is a gap; None: as taut-noise has it."""
     cores: CpuSet = ()
-    """Empty: the isolated ones, else all allowed but the first."""
+    """Empty: the isolated ones, else all of the cpuset but the first."""
     priority: int = 0
     """SCHED_FIFO priority, 1 to 99; 0: the scheduling of this process."""
     out: Path | None = None

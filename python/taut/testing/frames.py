@@ -1,13 +1,13 @@
 """Frames sent through a device under test by raw sockets, without taut-generate."""
 
-import os
 import socket
 import time
 
+from taut.core.cpus import cpuset_cores
 from taut.testbed import netlink
 from taut.testbed.link import STATION_MACS, Link, name_in
 
-LAST_CORE = (max(os.sched_getaffinity(0)),)
+LAST_CORE = cpuset_cores()[-1:]
 """Where tests put a device."""
 
 
