@@ -14,7 +14,7 @@ taut would print holds them.
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -184,6 +184,11 @@ class Tally:
         """Intervals without an upper end."""
         return self.runs - self.two_sided
 
+    def add(self, other: "Tally") -> None:
+        """Count those of another source with these."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
 
 def tally(
     source: Recorded,
@@ -272,18 +277,25 @@ def lines(n_runs: int, seed: int, run_s: Sequence[float], stretch_s: float) -> I
     """Give the table in markdown."""
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|" + "---|" * len(COLUMNS)
+    of_all: dict[tuple[float, str], Tally] = {}
     for source in read_recorded():
         for seconds in run_s:
             n_packets = int(seconds * source.rate_pps)
             found = tally(source, n_packets, n_runs, seed, stretch_s=stretch_s, beside=True)
             for name, of in found.items():
-                cells = (
-                    *(source.name, f"{seconds:g} s", name, _share(of.two_sided, of.runs)),
-                    *(_share(of.held, of.two_sided), _share(of.too_low, of.two_sided)),
-                    _share(of.at_least, of.one_sided),
-                    _share(of.held_if_independent, of.runs),
-                )
-                yield f"| {' | '.join(cells)} |"
+                of_all.setdefault((seconds, name), Tally()).add(of)
+                yield _line(source.name, seconds, name, of)
+    for (seconds, name), of in of_all.items():
+        yield _line("all of them", seconds, name, of)
+
+
+def _line(source: str, seconds: float, name: str, of: Tally) -> str:
+    cells = (
+        *(source, f"{seconds:g} s", name, _share(of.two_sided, of.runs)),
+        *(_share(of.held, of.two_sided), _share(of.too_low, of.two_sided)),
+        *(_share(of.at_least, of.one_sided), _share(of.held_if_independent, of.runs)),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _share(part: int, of: int) -> str:
