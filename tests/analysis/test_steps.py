@@ -9,7 +9,12 @@ import pytest
 
 from taut.analysis.steps import LEAST_RUNS, find_steps, spread
 
-RECORDED = Path(__file__).parents[1] / "data" / "unchanged_runs.json"
+DATA = Path(__file__).parents[1] / "data"
+RECORDED = [
+    (name, figures["p50_without_void_ns"])
+    for file in ("unchanged_runs.json", "unchanged_runs_alone.json")
+    for name, figures in json.loads((DATA / file).read_text()).items()
+]
 
 
 def wandering(n: int, seed: int = 1) -> list[float]:
@@ -36,6 +41,13 @@ def test_a_step_is_suspected_until_a_later_run_bears_it_out() -> None:
 
     assert [step.is_confirmed for step in find_steps(values[:first])] == [False]
     assert [step.is_confirmed for step in find_steps(values[: first + 1])] == [True]
+
+
+@pytest.mark.parametrize("by", [1.2, 1.5, 20])
+def test_a_step_beyond_all_luck_is_found_by_its_second_run(by: float) -> None:
+    found = [[step.at for step in find_steps(stepped(27, n, by))] for n in (1, 2)]
+
+    assert found == [[], [27]]
 
 
 def test_two_steps_are_two() -> None:
@@ -70,30 +82,34 @@ def test_the_spread_is_around_the_levels() -> None:
     assert spread(values, find_steps(values)) == pytest.approx(0.02, rel=0.5)
 
 
-def drawn(device: str, random: np.random.Generator) -> list[float]:
+def drawn(recorded: list[int], random: np.random.Generator) -> list[float]:
     """Thirty runs in which nothing changed: the medians of ten recorded repetitions in a row."""
-    recorded = json.loads(RECORDED.read_text())[device]["p50_without_void_ns"]
     starts = random.integers(0, len(recorded) - 9, 30)
     return [log(np.median(recorded[at : at + 10])) for at in starts]
 
 
 def test_of_a_hundred_unchanged_series_five_at_most_alarm() -> None:
     random = np.random.default_rng(30)
-    devices = ("floor", "buffered", "eager") * 34
+    series = (RECORDED * 12)[:100]
 
-    alarms = [device for device in devices[:100] if find_steps(drawn(device, random))]
+    alarms = [name for name, recorded in series if find_steps(drawn(recorded, random))]
 
-    assert len(alarms) <= 5
+    assert len(alarms) <= 5, alarms
 
 
 def test_a_fifth_more_is_found_by_the_third_run_in_ninety_of_a_hundred() -> None:
-    # Not of `eager`, whose unchanged runs differ by a factor of four. Of all packets, void ones
-    # too, `buffered` alone would not reach it (docs/measuring.md).
+    # Where a fifth is within what unchanged runs differ by it cannot be told: of `eager` on a busy
+    # machine, which lies in two bands, and of floors on one that drifts.
     random = np.random.default_rng(31)
-    n_found = 0
-    for device in ("floor", "buffered") * 50:
-        values = drawn(device, random)
-        values[27:] = [value + log(1.2) for value in values[27:]]
-        n_found += any(step.at == 27 for step in find_steps(values))
+    found: dict[str, list[bool]] = {}
+    while sum(map(len, found.values())) < 100:
+        for at, (name, recorded) in enumerate(RECORDED):
+            values = drawn(recorded, random)
+            if 4 * np.std(values) < log(1.2):
+                values[27:] = [value + log(1.2) for value in values[27:]]
+                is_found = any(step.at == 27 for step in find_steps(values))
+                found.setdefault(f"{name} {at}", []).append(is_found)
 
-    assert n_found >= 90
+    assert len(found) >= 5, found
+    hits = [hit for of in found.values() for hit in of]
+    assert sum(hits) >= 0.9 * len(hits), found

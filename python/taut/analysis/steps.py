@@ -2,7 +2,8 @@
 
 The values are logarithms of the medians of single runs, so a step is a ratio. Of every place
 between two runs the statistic is the difference of the means before and after it, weighted as a
-cumulative sum weights it, with values far from the rest pulled in: one spike is no step. How large
+cumulative sum weights it, with values far from the rest pulled in, unless a neighbour is as far:
+one spike is no step, two runs in a row may be one. How large
 the greatest of them is by luck alone is learnt from the series itself, in other orders, twice: from
 what is left around the two levels, where neighbours that resemble each other (a machine that
 drifts) make luck do more; and from the values as they are, which few runs cannot deceive. What is
@@ -31,7 +32,7 @@ _AS_CLEAR = 0.01
 """The share of other orders of the values themselves that may have a step as clear."""
 _SEED = 20
 _FAR = 3.0
-"""How many standard deviations from the median a value counts at most."""
+"""How many standard deviations from the median a value without a like neighbour counts at most."""
 _SD_OF_MAD = 1.4826
 _MOST_CORRELATION = 0.5
 
@@ -123,12 +124,19 @@ def _greatest_by_luck(values: Floats) -> Floats:
 
 
 def _pulled_in(values: Floats) -> Floats:
-    """Pull in what is far from the median: as far away as a value may count."""
+    """Pull in what is far from the median of all and from that of its neighbours and itself.
+
+    The ends have the median of three, too: a step is there as a whole once two runs have it.
+    """
     middle = np.median(values)
     distances = np.abs(values - middle)
     # Where most values are equal, as of a coarse clock, the median distance is none.
     sd = _SD_OF_MAD * np.median(distances) or np.mean(distances)
-    found: Floats = np.clip(values, middle - _FAR * sd, middle + _FAR * sd)
+    threes = np.median(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1)
+    near = np.pad(threes, 1, mode="edge")
+    found: Floats = np.clip(
+        values, np.minimum(middle, near) - _FAR * sd, np.maximum(middle, near) + _FAR * sd
+    )
     return found
 
 
