@@ -81,8 +81,9 @@ def test_what_a_killed_process_left_is_removed_and_what_lives_is_not(tmp_path: P
 
 
 def in_own_tracefs(code: str) -> subprocess.Popen[str]:
-    """Run python where tracefs is mounted for this process alone."""
-    mount = 'mount -t tracefs nodev /sys/kernel/tracing && exec "$0" -c "$1"'
+    """Run python where tracefs is mounted, for this process alone if it was not."""
+    at = "/sys/kernel/tracing"
+    mount = f'mountpoint -q {at} || mount -t tracefs nodev {at} && exec "$0" -c "$1"'
     return subprocess.Popen(
         ["unshare", "-m", "sh", "-c", mount, sys.executable, textwrap.dedent(code)],
         stdout=subprocess.PIPE,
