@@ -1,20 +1,12 @@
 """Steps in series of runs: made ones, and what taut measured itself run after run."""
 
-import json
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from taut.analysis.steps import LEAST_RUNS, find_steps, spread
-
-DATA = Path(__file__).parents[1] / "data"
-RECORDED = [
-    (name, figures["p50_without_void_ns"])
-    for file in ("unchanged_runs.json", "unchanged_runs_alone.json")
-    for name, figures in json.loads((DATA / file).read_text()).items()
-]
+from trend_steps import drawn, is_found, read_recorded
 
 
 def wandering(n: int, seed: int = 1) -> list[float]:
@@ -82,17 +74,11 @@ def test_the_spread_is_around_the_levels() -> None:
     assert spread(values, find_steps(values)) == pytest.approx(0.02, rel=0.5)
 
 
-def drawn(recorded: list[int], random: np.random.Generator) -> list[float]:
-    """Thirty runs in which nothing changed: the medians of ten recorded repetitions in a row."""
-    starts = random.integers(0, len(recorded) - 9, 30)
-    return [log(np.median(recorded[at : at + 10])) for at in starts]
-
-
 def test_of_a_hundred_unchanged_series_five_at_most_alarm() -> None:
     random = np.random.default_rng(30)
-    series = (RECORDED * 12)[:100]
+    series = (list(read_recorded().items()) * 12)[:100]
 
-    alarms = [name for name, recorded in series if find_steps(drawn(recorded, random))]
+    alarms = [name for name, recorded in series if find_steps(drawn(recorded, random).tolist())]
 
     assert len(alarms) <= 5, alarms
 
@@ -103,12 +89,10 @@ def test_a_fifth_more_is_found_by_the_third_run_in_ninety_of_a_hundred() -> None
     random = np.random.default_rng(31)
     found: dict[str, list[bool]] = {}
     while sum(map(len, found.values())) < 100:
-        for at, (name, recorded) in enumerate(RECORDED):
-            values = drawn(recorded, random)
-            if 4 * np.std(values) < log(1.2):
-                values[27:] = [value + log(1.2) for value in values[27:]]
-                is_found = any(step.at == 27 for step in find_steps(values))
-                found.setdefault(f"{name} {at}", []).append(is_found)
+        for name, recorded in read_recorded().items():
+            series = drawn(recorded, random)
+            if 4 * np.std(series) < log(1.2):
+                found.setdefault(name, []).append(is_found(series, 27, log(1.2), 3))
 
     assert len(found) >= 5, found
     hits = [hit for of in found.values() for hit in of]

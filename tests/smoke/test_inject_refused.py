@@ -91,7 +91,6 @@ def test_without_a_second_cpu_what_needs_one_is_refused(one_core: Path):
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be someone else")
 @pytest.mark.parametrize("cause", ["fifo-preemption", "throttled", "softirq"])
 def test_without_root_what_needs_it_is_refused(cause: str):
     other = ("setpriv", "--reuid", "65534", "--clear-groups")

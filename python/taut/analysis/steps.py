@@ -3,11 +3,11 @@
 The values are logarithms of the medians of single runs, so a step is a ratio. Of every place
 between two runs the statistic is the difference of the means before and after it, weighted as a
 cumulative sum weights it, with values far from the rest pulled in, unless a neighbour is as far:
-one spike is no step, two runs in a row may be one. How large
-the greatest of them is by luck alone is learnt from the series itself, in other orders, twice: from
-what is left around the two levels, where neighbours that resemble each other (a machine that
-drifts) make luck do more; and from the values as they are, which few runs cannot deceive. What is
-found splits the series, and both parts are searched again.
+one spike is no step, two runs in a row may be one. How large the greatest of them is by luck alone
+is learnt from the series itself, in other orders, twice: from what is left around the two levels,
+where neighbours that resemble each other (a machine that drifts) make luck do more; and from the
+values as they are, which few runs cannot deceive. What is found splits the series, and both parts
+are searched again.
 
 Permutation tests for change points: Antoch and Hušková, Statistics & Probability Letters 53 (2001).
 """

@@ -3,7 +3,7 @@
 Series of 30 runs that differ by 2 % are made in three ways; recorded ones (tests/data) are drawn
 anew: a run is ten repetitions in a row, its median the run's.
 
-    bench/steps.py          the tables of docs/measuring.md
+    bench/trend_steps.py    the tables of docs/measuring.md
 """
 
 import argparse
@@ -21,7 +21,7 @@ from taut.analysis.steps import LEAST_RUNS, find_steps
 Floats = npt.NDArray[np.float64]
 
 DATA = Path(__file__).parent.parent / "tests" / "data"
-RECORDED = ("unchanged_runs.json", "unchanged_runs_alone.json")
+FILES = {"busy": "unchanged_runs.json", "alone": "unchanged_runs_alone.json"}
 FIGURE = "p50_without_void_ns"
 
 N_RUNS = 30
@@ -56,8 +56,17 @@ MADE: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 }
 
 
-def drawn(values: list[float], random: np.random.Generator) -> Floats:
-    """Draw the runs of a series from recorded repetitions."""
+def read_recorded() -> dict[str, list[int]]:
+    """Read the medians of what was measured again and again, in ns, by device and machine."""
+    return {
+        f"{name}, {machine}": figures[FIGURE]
+        for machine, file in FILES.items()
+        for name, figures in json.loads((DATA / file).read_text()).items()
+    }
+
+
+def drawn(values: list[int], random: np.random.Generator) -> Floats:
+    """Draw the runs of a series from recorded repetitions: logarithms of their medians."""
     starts = random.integers(0, len(values) - A_RUN + 1, N_RUNS)
     return np.log([np.median(values[at : at + A_RUN]) for at in starts])
 
@@ -80,14 +89,25 @@ def is_found(series: Floats, at: int, by: float, n_after: int) -> bool:
     return any(step.at == at for step in find_steps(series.tolist()))
 
 
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _head(*names: str) -> Iterator[str]:
+    yield _line(*names)
+    yield "|" + "---|" * len(names)
+
+
 def _percent(hits: list[bool]) -> str:
     return f"{100 * np.mean(hits):.1f} %"
 
 
 def of_no_step(n: int) -> Iterator[str]:
     """Give the table of made series in which nothing changed."""
-    yield "| runs that are | a step shown where none is | of these confirmed | confirmed at any time in 30 looks | jumpavg shows one |"  # noqa: E501
-    yield "|---|---|---|---|---|"
+    yield from _head(
+        *("runs that are", "a step shown where none is", "of these confirmed"),
+        *("confirmed at any time in 30 looks", "jumpavg shows one"),
+    )
     for name, make in MADE.items():
         random = np.random.default_rng(1)
         series = [make(random, N_RUNS) for _ in range(n)]
@@ -95,14 +115,13 @@ def of_no_step(n: int) -> Iterator[str]:
         ever = [is_ever_confirmed(one) for one in series[: n // 4]]
         csit = [len(csit_groups([1000 * exp(x) for x in one])) > 1 for one in series]
         shares = ([one for one, _ in seen], [two for _, two in seen], ever, csit)
-        yield f"| {name} | {' | '.join(_percent(share) for share in shares)} |"
+        yield _line(name, *map(_percent, shares))
 
 
 def of_steps(n: int) -> Iterator[str]:
     """Give the table of steps in independent, normal series, by runs before and after."""
     sizes = (("20 %", log(1.2)), ("3 sigma", 3 * SIGMA), ("2 sigma", 2 * SIGMA))
-    yield "| step | runs before | found by the second run after it | third | fourth |"
-    yield "|---|---|---|---|---|"
+    yield from _head("step", "runs before", "found by the second run after it", "third", "fourth")
     for name, by in sizes:
         for at in (27, 10, 6, 5):
             random = np.random.default_rng(2)
@@ -110,23 +129,24 @@ def of_steps(n: int) -> Iterator[str]:
             found = [
                 _percent([is_found(one, at, by, after) for one in series]) for after in (2, 3, 4)
             ]
-            yield f"| {name} | {at} | {' | '.join(found)} |"
+            yield _line(name, str(at), *found)
 
 
 def of_recorded(n: int) -> Iterator[str]:
     """Give the table of recorded repetitions, drawn anew."""
-    yield "| recorded | least, median, greatest | a step shown where none is | 20 % found by the third run |"  # noqa: E501
-    yield "|---|---|---|---|"
-    for file in RECORDED:
-        for name, figures in json.loads((DATA / file).read_text()).items():
-            values, random = figures[FIGURE], np.random.default_rng(30)
-            series = [drawn(values, random) for _ in range(n)]
-            cells = (
-                f"{min(values)}, {np.median(values):.0f}, {max(values)} ns",
-                _percent([shows(one)[0] for one in series]),
-                _percent([is_found(one, 27, log(1.2), 3) for one in series]),
-            )
-            yield f"| {name} ({file}) | {' | '.join(cells)} |"
+    yield from _head(
+        *("recorded", "medians: least, median, greatest"),
+        *("a step shown where none is", "20 % more found by the third run"),
+    )
+    for name, values in read_recorded().items():
+        random = np.random.default_rng(30)
+        series = [drawn(values, random) for _ in range(n)]
+        yield _line(
+            name,
+            f"{min(values):,}, {np.median(values):,.0f}, {max(values):,} ns",
+            _percent([shows(one)[0] for one in series]),
+            _percent([is_found(one, 27, log(1.2), 3) for one in series]),
+        )
 
 
 def main() -> None:
