@@ -38,7 +38,7 @@ test: units ## C units, also under sanitizers, Python, seam, smoke, acceptance (
 	@devtools/setup.sh devices
 	@devtools/test $(PYTEST_ARGS)
 
-test-all: units ## test, and all that takes longer: stage long, fuzz, guest (half an hour)
+test-all: units ## test, and all that takes longer: stage long, fuzz, guest (45 minutes)
 	@devtools/setup.sh test
 	@devtools/setup.sh devices
 	@devtools/setup.sh fuzz

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 import servers
 from documents_by_schema import check_folders
 from skips import fail_unless_allowed
-from stages import STAGES, comes_first, company_of, may_hold, stage_of
+from stages import STAGES, Part, comes_first, company_of, hand_of, may_hold, stage_of
 from taut.core.binaries import BINARIES, find_binary_or_none
 from taut.core.cpus import cpuset_cores
 from taut.storage.engines import ENGINES
@@ -37,6 +37,14 @@ settings.load_profile("taut")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--stage", choices=STAGES, help="only the tests of this stage of make test")
     parser.addoption("--all", action="store_true", help="with --stage beside: what is long, too")
+    parser.addoption(
+        "--part", type=Part.parse, metavar="K/N", help="of what takes long only this part"
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    part: Part | None = config.getoption("--part")
+    return part and f"of what takes long: part {part.number} of {part.n_parts} (--part)"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -52,6 +60,7 @@ def _may_hold(file: Path, stage: str) -> bool:
     return may_hold(file.read_text(encoding="utf-8"), stage)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what this user, or this build, cannot run; leave out tests of other stages.
 
@@ -68,15 +77,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("root") and not is_root:
             item.add_marker(NO_ROOT)
     items.sort(key=lambda item: (_is_last(item), not comes_first(item.nodeid)))
-    if asked := config.getoption("--stage"):
-        takes_long = asked == "long" or config.getoption("--all")
-        kept: list[pytest.Item] = []
-        others: list[pytest.Item] = []
-        for item in items:
-            is_left_out = item.get_closest_marker("long") and not takes_long
-            (kept if _stage(item) == asked and not is_left_out else others).append(item)
-        items[:] = kept
-        config.hook.pytest_deselected(items=others)
+    asked = config.getoption("--stage")
+    takes_long = asked in (None, "long") or config.getoption("--all")
+    _keep(config, items, lambda item: asked in (None, _stage(item)))
+    _keep(config, items, lambda item: takes_long or not item.get_closest_marker("long"))
+    if part := config.getoption("--part"):
+        dealt = part.of({hand for item in items if (hand := _hand(item))})
+        _keep(config, items, lambda item: _hand(item) in {None, *dealt})
+
+
+def _keep(
+    config: pytest.Config, items: list[pytest.Item], is_kept: Callable[[pytest.Item], bool]
+) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if not is_kept(item)])
+    items[:] = filter(is_kept, items)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -97,6 +111,10 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 def _stage(item: pytest.Item) -> str:
     return stage_of(mark.name for mark in item.iter_markers())
+
+
+def _hand(item: pytest.Item) -> str | None:
+    return hand_of(item.nodeid, {mark.name for mark in item.iter_markers()})
 
 
 def _is_last(item: pytest.Item) -> bool:

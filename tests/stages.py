@@ -7,13 +7,17 @@ repetitions of what a test of the other two does a few times, or one proof that 
 is exhaustive but touches nothing runs in stage `beside` all the same, if --all is given. Every test
 is in exactly one of the three.
 
+Continuous integration has not the time for all that takes long. It takes a part (`--part 2/4`): a
+test with all of its parameters, a guest's file as a whole.
+
 A few of those that run one at a time judge timing (`timing`): who was late, by how much, who had a
 core. Those alone can fail by what else the machine does, so each measures that and states its bar
 from it; devtools/pass_rate.py runs them again and again.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import NamedTuple, Self
 
 import pytest
 
@@ -22,6 +26,7 @@ from taut.storage.engines import ENGINES
 STAGES = ("beside", "alone", "long")
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
 _NOTHING_BESIDE = {"alone", "timing"}
+TAKE_LONG = {"long", "guest"}
 # Whole runs that judge no timing: they hold the cores in turn, so one process has them all.
 _RUNS = {
     "tests/acceptance/test_bad_input.py",
@@ -87,3 +92,29 @@ def company_of(nodeid: str) -> str:
 def comes_first(nodeid: str) -> bool:
     """Whether its company takes longest: begun last, one process would be waited for."""
     return company_of(nodeid) in {*SERVERS, "runs"}
+
+
+class Part(NamedTuple):
+    """One of several parts into which what takes long is dealt."""
+
+    number: int  # from 1
+    n_parts: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2/4`. ValueError: it is no such thing."""
+        number, n_parts = map(int, text.split("/"))
+        if not 1 <= number <= n_parts:
+            raise ValueError(f"{text}: say 1/{n_parts} to {n_parts}/{n_parts}")
+        return cls(number, n_parts)
+
+    def of(self, hands: Collection[str]) -> set[str]:
+        """Give those of this part: each is in one part, and parts are alike in size."""
+        return set(sorted(hands)[self.number - 1 :: self.n_parts])
+
+
+def hand_of(nodeid: str, marks: Iterable[str]) -> str | None:
+    """Name what is dealt as one, for what tests share takes long to make; None: it always runs."""
+    if not TAKE_LONG & set(marks):
+        return None
+    return nodeid.partition("::" if "guest" in marks else "[")[0]

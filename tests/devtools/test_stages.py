@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from stages import STAGES, comes_first, company_of, may_hold, stage_of
+from stages import STAGES, Part, comes_first, company_of, hand_of, may_hold, stage_of
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,34 @@ def test_who_shares_what_takes_long_stays_in_one_process(nodeid: str, company: s
 )
 def test_what_takes_longest_is_begun_first(nodeid: str, first: bool) -> None:
     assert comes_first(nodeid) is first
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "marks", "hand"),
+    [
+        ("tests/x.py::test_a", ("acceptance", "alone"), None),
+        ("tests/x.py::test_a", ("acceptance", "long"), "tests/x.py::test_a"),
+        ("tests/x.py::test_a[3-b]", ("long",), "tests/x.py::test_a"),
+        ("tests/x.py::test_a[amd64]", ("guest", "alone"), "tests/x.py"),
+    ],
+)
+def test_what_takes_long_is_dealt_with_what_it_shares(
+    nodeid: str, marks: tuple[str, ...], hand: str | None
+) -> None:
+    assert hand_of(nodeid, marks) == hand
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 4, 7])
+def test_every_hand_is_in_one_part_and_parts_are_alike(n_parts: int) -> None:
+    hands = {f"tests/x.py::test_{n}" for n in range(30)}
+
+    parts = [Part.parse(f"{k}/{n_parts}").of(hands) for k in range(1, n_parts + 1)]
+
+    assert sorted(hand for part in parts for hand in part) == sorted(hands)
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "4", "a/b", "1/0", ""])
+def test_no_part_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        Part.parse(text)
