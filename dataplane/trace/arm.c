@@ -96,9 +96,10 @@ int arm_events(struct collector *collector, struct error *error)
 const char *arm_why_missing(enum row_state state)
 {
 	switch (state) {
-	case ROW_OFF:
 	case ROW_ON:
 		return NULL;
+	case ROW_OFF:
+		return "it was not asked for";
 	case ROW_ABSENT:
 		return "this kernel or machine has no such event";
 	case ROW_CHANGED:

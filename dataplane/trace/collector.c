@@ -22,8 +22,9 @@ enum {
 	// Kernels that wake a reader for every event shall not keep it busy.
 	REST_NS = 20 * NS_PER_MS,
 	LOOK_S = 1, // between two looks at the followed file
-	// Initiators are few: their filter lets pass only what concerns a watched core.
-	ALL_SHARE = 8,
+	// Their filter lets pass only what concerns a watched core: of a device that is woken for
+	// each packet up to two events, where the core has ten.
+	ALL_SHARE = 4,
 	ALL_BYTES_MIN = 128 << 10,
 };
 

@@ -281,6 +281,9 @@ static void groups_are_chosen_by_name(void **state)
 	assert_int_equal(groups, 1 << GROUP_IRQ | 1 << GROUP_CALLS);
 	assert_int_equal(event_groups_parse("", &groups, &error), 0);
 	assert_int_equal(groups, (1 << N_EVENT_GROUPS) - 1);
+	assert_int_equal(event_groups_parse("-irq,csd", &groups, &error), 0);
+	assert_int_equal(
+		groups, ((1 << N_EVENT_GROUPS) - 1) & ~(1 << GROUP_IRQ | 1 << GROUP_CALLS));
 	assert_int_equal(event_groups_parse("irq,cds", &groups, &error), -EINVAL);
 	assert_non_null(
 		strstr(error.text, "--events cds: no such group; known are irq, irq_vectors"));

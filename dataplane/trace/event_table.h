@@ -76,5 +76,6 @@ struct event_group_info {
 
 extern const struct event_group_info event_groups[N_EVENT_GROUPS];
 
-// "irq,timer" into a set of 1 << enum event_group; "" is all. Returns 0, or -EINVAL with one line.
+// "irq,timer" into a set of 1 << enum event_group; "" is all, "-irq,timer" all but these. Returns
+// 0, or -EINVAL with one line.
 int event_groups_parse(const char *text, uint32_t *out, struct error *error);

@@ -122,7 +122,7 @@ static const struct option_spec options_table[] = {
 		.type = OPTION_STRING,
 		OPTION(events),
 		.default_text = "",
-		.help = "groups to record, as irq,timer; default: all"},
+		.help = "groups to record, as irq,timer; -irq,timer: all but these; default: all"},
 };
 
 static const char *const examples[] = {

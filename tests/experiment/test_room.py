@@ -13,13 +13,22 @@ from taut.host.host import Host
 GIB = 1 << 30
 RECORD_BYTES = 48
 STAMP_BYTES = 32
+EVENT_BYTES = 32
 
 
-def trial_of(rate: str = "100kpps", duration: str = "10s", trace: str = "continuous") -> Trial:
+MEMIF_FLOOR = 'driver = "loopback"\nlink = "memif"'
+
+
+def trial_of(
+    rate: str = "100kpps",
+    duration: str = "10s",
+    trace: str = "continuous",
+    device: str = MEMIF_FLOOR,
+) -> Trial:
     text = (
         f'name = "r"\nduration = "{duration}"\nwarm_up = "1s"\ntrace = "{trace}"\nfloor = false\n'
     )
-    text += f'[[device]]\ndriver = "loopback"\nlink = "memif"\n[[traffic]]\nrates = ["{rate}"]\n'
+    text += f'[[device]]\n{device}\n[[traffic]]\nrates = ["{rate}"]\n'
     return make_plan(parse_spec(text)).trials[0]
 
 
@@ -56,7 +65,25 @@ def test_the_buffer_grows_with_the_trial_up_to_a_bound():
     sizes = [buffer_mib(trial_of(duration=f"{s}s"), 2, 64 * GIB) for s in (1, 10, 60, 86_000)]
 
     assert sizes == sorted(sizes)
-    assert sizes[-1] == buffer_mib(trial_of(duration="1h"), 2, 64 * GIB) == 256
+    assert sizes[-1] == buffer_mib(trial_of(duration="1h"), 2, 64 * GIB) == 1024
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        'driver = "linux_bridge"',
+        'driver = "taut_forward"\nlink = "veth"',
+        'driver = "taut_forward"\nlink = "virtio"\noptions = { wait = "interrupt" }',
+    ],
+    ids=["kernel device", "kernel port", "woken"],
+)
+def test_where_the_kernel_handles_each_packet_the_buffer_holds_its_events(device: str):
+    polled = buffer_mib(trial_of(), 2, 64 * GIB)
+
+    woken = buffer_mib(trial_of(device=device), 2, 64 * GIB)
+
+    # As many as a NAPI thread has, of 33 bytes each, before the buffer is half full.
+    assert (woken - polled) * MIB >= 2 * 11 * 100_000 * 9.3 * 33
 
 
 def test_the_buffers_of_all_cores_stay_below_a_share_of_the_free_memory():
@@ -104,16 +131,29 @@ def test_a_budget_of_its_own_choice_takes_little_disk():
     text += 'link = "memif"\n[[traffic]]\nrates = ["100kpps"]\n'
     [trial] = make_plan(parse_spec(text)).trials
 
-    meanwhile = disk_bytes([trial])[1] - disk_bytes([trial_of(duration="1h")])[1]
+    meanwhile = disk_bytes([trial])[1] - disk_bytes([trial_of(duration="1h", trace="off")])[1]
 
     assert 0.9 < meanwhile / (2 * 2 * MOST_STAMPED * STAMP_BYTES) <= 1.0
 
 
 def test_disk_grows_with_what_is_recorded_and_meanwhile_with_the_longest_trial():
-    short, long = trial_of(), trial_of(duration="100s")
+    short, long = trial_of(trace="off"), trial_of(duration="100s", trace="off")
 
     kept, meanwhile = disk_bytes([short, long])
 
     assert kept == sum(disk_bytes([trial])[0] for trial in (short, long))
     assert meanwhile == disk_bytes([long])[1] == 101 * 100_000 * RECORD_BYTES
-    assert disk_bytes([trial_of(rate="2Mpps")])[1] == 0
+    assert disk_bytes([trial_of(rate="2Mpps", trace="off")])[1] == 0
+
+
+def test_a_trace_of_what_the_kernel_handles_takes_disk_too():
+    device = 'driver = "linux_bridge"'
+    untraced = disk_bytes([trial_of(device=device, trace="off")])
+
+    kept, meanwhile = disk_bytes([trial_of(device=device)])
+
+    n_events = 11 * 100_000 * 9.3
+    assert kept - untraced[0] >= 2 * n_events
+    assert meanwhile - untraced[1] >= EVENT_BYTES * n_events
+    followed = disk_bytes([trial_of(device=device, trace="tail")])
+    assert followed == untraced

@@ -21,6 +21,8 @@ RECORDS = (
 )
 CORE = 0
 CORES = Cores(generator=CORE, device=CORE, writer=CORE, runner=CORE)
+CONTINUOUS = tracing.Asked("continuous")
+SMALL = tracing.Asked("continuous", "-syscalls", 16)
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def test_the_mode_is_in_the_command_line_and_the_end_is_polite(
 
     with (
         RunScope(tmp_path / "base") as scope,
-        tracing.traced(mode, CORES, (), raw, tmp_path, scope) as tracer,
+        tracing.traced(tracing.Asked(mode), CORES, (), raw, tmp_path, scope) as tracer,
     ):
         said = tracer.program.log_text().splitlines()[0]
         tracing.finish(tracer)
@@ -118,12 +120,14 @@ def test_a_trace_of_another_size_than_asked_ends_the_run(
 
     with (
         RunScope(tmp_path / "base") as scope,
-        tracing.traced("continuous", CORES, (), tmp_path, tmp_path, scope, 16) as tracer,
+        tracing.traced(SMALL, CORES, (), tmp_path, tmp_path, scope) as tracer,
         pytest.raises(MissingToolError, match="asked for buffer_bytes 16777216, understood 16;"),
     ):
         tracing.finish(tracer)
 
-    assert "--buffer 16777216" in tracer.program.log_text()
+    said = tracer.program.log_text()
+    assert "--buffer 16777216" in said
+    assert "--events -syscalls" in said
 
 
 def report(raw: Path, **said: object) -> None:
@@ -141,7 +145,7 @@ def test_one_that_will_not_arm_fails_with_its_own_words(
     with (
         RunScope(tmp_path / "base") as scope,
         pytest.raises(TrialError) as caught,
-        tracing.traced("continuous", CORES, (), tmp_path / "raw", tmp_path, scope),
+        tracing.traced(CONTINUOUS, CORES, (), tmp_path / "raw", tmp_path, scope),
     ):
         pytest.fail("it was armed")
 
@@ -156,7 +160,7 @@ def test_one_that_dies_on_the_way_is_told_by_its_end(
 
     with (
         RunScope(tmp_path / "base") as scope,
-        tracing.traced("continuous", CORES, (), tmp_path, tmp_path, scope) as tracer,
+        tracing.traced(CONTINUOUS, CORES, (), tmp_path, tmp_path, scope) as tracer,
     ):
         tracer.program.wait()
         with pytest.raises(TrialError) as caught:

@@ -12,6 +12,8 @@ import pytest
 
 from acceptance_run import TAUT, child_of, in_a_trial
 from taut.core.binaries import find_binary
+from taut.experiment.room import free_bytes
+from taut.host.host import Host
 from taut.testbed.leftovers import find_leftovers
 from waiting import wait_for
 
@@ -32,18 +34,18 @@ SHORT = ("--set", "duration=100ms")
 """Of trials that cannot be traced."""
 
 
-def command(tmp_path: Path, *arguments: str) -> list[str]:
-    spec = tmp_path / "traced.toml"
-    spec.write_text(SPEC)
-    return [*TAUT, "run", str(spec), "--wait", "--out", str(tmp_path / "run"), *arguments]
+def command(tmp_path: Path, *arguments: str, spec: str = SPEC) -> list[str]:
+    file = tmp_path / "traced.toml"
+    file.write_text(spec)
+    return [*TAUT, "run", str(file), "--wait", "--out", str(tmp_path / "run"), *arguments]
 
 
 def run(
-    tmp_path: Path, *arguments: str, draw: bool = False, **environment: str
+    tmp_path: Path, *arguments: str, draw: bool = False, spec: str = SPEC, **environment: str
 ) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
     """Run it; give how it ended and every trial.json."""
     done = subprocess.run(
-        command(tmp_path, *arguments, *([] if draw else ["--no-report"])),
+        command(tmp_path, *arguments, *([] if draw else ["--no-report"]), spec=spec),
         capture_output=True,
         text=True,
         timeout=280,
@@ -113,6 +115,34 @@ def test_events_of_both_cores_surround_the_packets(tmp_path: Path) -> None:
     assert explained["tail_packets"] > 0
     assert sum(cause["tail_share"] for cause in explained["causes"]) == pytest.approx(1)
     assert explained["worst"][0]["line"]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    "device",
+    [
+        'driver = "linux_bridge"',
+        'driver = "linux_bridge"\noptions = { placement = "threaded" }',
+        'driver = "taut_forward"\nlink = "xdp"',
+        'driver = "taut_forward"\nlink = "virtio"\noptions = { wait = "interrupt" }',
+    ],
+    ids=["bridge", "napi", "xdp", "interrupt"],
+)
+def test_where_the_kernel_handles_each_packet_no_event_is_lost_and_none_read_meanwhile(
+    tmp_path: Path, device: str
+) -> None:
+    if free_bytes(Host()) < 4 << 30:
+        pytest.skip("less than 4 GiB free: what does not fit into a sixteenth is read meanwhile")
+    spec = SPEC.replace('driver = "taut_forward"\nlink = "memif"', device)
+    done, [meta] = run(tmp_path, spec=spec.replace("10kpps", "100kpps"))
+
+    assert done.returncode == 0, done.stderr
+    if meta["trace"]["mode"] == "off":
+        pytest.skip(meta["trace"]["why_not"])
+    [trial] = (tmp_path / "run/trials").iterdir()
+    trace = json.loads((trial / "trace.json").read_text())
+    assert trace["lost"] == []
+    assert trace["cost"]["pages_read_live"] == 0
 
 
 @pytest.mark.alone

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from taut.dut.driver import DriverOptions
 from taut.experiment.plan import Trial
 from taut.host.host import Host
-from taut.records.layout import PACKET, STAMP
+from taut.host.situation import Waiting
+from taut.records.layout import EVENT, PACKET, STAMP
+from taut.testbed.links import LINKS
 
 MIB = 1 << 20
 SHARE = 16
@@ -31,10 +33,14 @@ _TRIAL_BYTES = 2_000_000
 _TAIL_SHARE = 0.01
 
 _BUFFER_MIN_MIB = 8
-_BUFFER_MOST_MIB = 256
+_BUFFER_MOST_MIB = 1024
 # Ten times the events of a polling core; fewer than those of a core that forks all the time.
 _EVENTS_PER_SECOND = 20_000
-_EVENT_BYTES = 40
+# Where the kernel handles each packet, of the core that has most: interrupt, softirq, NAPI, wake-up
+# and switch. Bridge and router 7, a NAPI thread 10, Suricata 13 at 10 kpkt/s, fewer at more.
+_EVENTS_PER_PACKET = 10
+_EVENT_BYTES = 40  # in the kernel's buffer
+_KEPT_EVENT_BYTES = 2
 _ARMING_NS = 5_000_000_000  # arming the trace, opening ports, waiting for the last packets
 
 
@@ -46,9 +52,12 @@ def free_bytes(host: Host) -> int:
 
 def disk_bytes(trials: Iterable[Trial]) -> tuple[int, int]:
     """Say about how much disk a run takes in the end, and how much more while it is written."""
-    written = [(_recorded_packets(trial), _stamps(trial)) for trial in trials]
-    kept = (_TRIAL_BYTES + n * _KEPT_BYTES + m * _KEPT_STAMP_BYTES for n, m in written)
-    meanwhile = (n * _RECORD_BYTES + m * _STAMP_BYTES for n, m in written)
+    written = [(_recorded_packets(trial), _stamps(trial), _traced(trial)) for trial in trials]
+    kept = (
+        _TRIAL_BYTES + n * _KEPT_BYTES + m * _KEPT_STAMP_BYTES + k * _KEPT_EVENT_BYTES
+        for n, m, k in written
+    )
+    meanwhile = (n * _RECORD_BYTES + m * _STAMP_BYTES + k * EVENT.itemsize for n, m, k in written)
     return sum(kept), max(meanwhile, default=0)
 
 
@@ -57,6 +66,10 @@ def _recorded_packets(trial: Trial) -> int:
         return min(trial.bounded.most, round(sent_packets(trial)))
     share = {"none": 0.0, "tail": _TAIL_SHARE}.get(trial.record, 1.0)
     return round(sent_packets(trial) * share)
+
+
+def _traced(trial: Trial) -> int:
+    return _events(trial) if trial.trace == "continuous" else 0
 
 
 def options_of(trial: Trial) -> DriverOptions:
@@ -99,7 +112,16 @@ def buffer_mib(trial: Trial, n_cores: int, free: int) -> int:
     """
     if trial.trace == "tail":
         return _BUFFER_MIN_MIB
-    seconds = (trial.warm_up_ns + trial.duration_ns + _ARMING_NS) / 1e9
-    wanted = int(2 * seconds * _EVENTS_PER_SECOND * _EVENT_BYTES) // MIB + 1
+    wanted = 2 * _events(trial) * _EVENT_BYTES // MIB + 1
     most = min(_BUFFER_MOST_MIB, free // SHARE // max(1, n_cores) // MIB)
     return max(_BUFFER_MIN_MIB, min(wanted, most))
+
+
+def _events(trial: Trial) -> int:
+    """Count the events of a core that a trace of the trial may have, about."""
+    seconds = (trial.warm_up_ns + trial.duration_ns + _ARMING_NS) / 1e9
+    device = trial.device
+    sleeps = device.dut.waits(device.driver_options) is Waiting.SLEEPS
+    is_of_kernel = sleeps or LINKS[device.link].crosses_kernel
+    of_packets = sent_packets(trial) * _EVENTS_PER_PACKET if is_of_kernel else 0
+    return int(seconds * _EVENTS_PER_SECOND + of_packets)

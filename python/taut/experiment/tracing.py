@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from taut.core.asked import Option, check_understood, to_arguments
 from taut.core.binaries import find_binary, find_binary_or_none, not_found
@@ -31,6 +32,16 @@ PROGRAM = "taut-trace"
 _ARMED = "armed$"
 _PROBE_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 10.0
+
+
+class Asked(NamedTuple):
+    """What is to be traced."""
+
+    mode: Trace
+    events: str = ""
+    """The groups, as taut-trace's --events."""
+    buffer_mib: int | None = None
+    """The size of the kernel's buffer for each core; None: taut-trace's default."""
 
 
 @dataclass(frozen=True)
@@ -75,32 +86,32 @@ def why_not() -> str | None:
 
 @contextmanager
 def traced(
-    mode: Trace,
+    trace: Asked,
     cores: Cores,
     device: Sequence[int],
     raw: Path,
     logs: Path,
     scope: RunScope,
-    buffer_mib: int | None = None,
 ) -> Iterator[Tracer]:
     """Record events.bin into `raw` from when the block is entered until `finish`.
 
     Arming patches code on every core: enter it before the generator starts. `device` are its
-    processes, whose page faults and system calls are recorded too. `buffer_mib` is the size of
-    the kernel's buffer for each core; None: taut-trace's default.
+    processes, whose page faults and system calls are recorded too.
     """
     asked: dict[str, Option] = {
         "out": str(raw),
         "cores": format_cpu_list(cores.measured),
-        "mode": mode,
+        "mode": trace.mode,
     }
-    reported: dict[str, object] = {"cores": cores.measured, "mode": mode}
-    if buffer_mib is not None:
-        reported["buffer_bytes"] = buffer_mib * MIB
-        asked["buffer"] = str(buffer_mib * MIB)
+    reported: dict[str, object] = {"cores": cores.measured, "mode": trace.mode}
+    if trace.buffer_mib is not None:
+        reported["buffer_bytes"] = trace.buffer_mib * MIB
+        asked["buffer"] = str(trace.buffer_mib * MIB)
+    if trace.events:
+        asked["events"] = trace.events
     if device:
         asked["threads"] = ",".join(map(str, threads_of(*device)))
-    if mode == "tail":
+    if trace.mode == "tail":
         # What is kept is what surrounds slow packets: they are read as the generator writes them.
         asked["follow"] = str(raw / PACKETS_FILE)
     argv = [str(find_binary(PROGRAM)), *to_arguments(asked)]

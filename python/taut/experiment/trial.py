@@ -250,9 +250,9 @@ class Testbench:
         try:
             n_cores = len(self._cores.measured)
             buffer_mib = room.buffer_mib(trial, n_cores, room.free_bytes(Host()))
-            return stack.enter_context(
-                tracing.traced(trial.trace, self._cores, device, raw, logs, self._scope, buffer_mib)
-            )
+            asked = tracing.Asked(trial.trace, LINKS[trial.device.link].traced, buffer_mib)
+            tracer = tracing.traced(asked, self._cores, device, raw, logs, self._scope)
+            return stack.enter_context(tracer)
         except TrialError as error:
             self._go_on_untraced(trial, error, raw, known)
             return None

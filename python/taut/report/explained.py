@@ -59,7 +59,7 @@ def print_notes(e: ExplanationDocument, console: Console, *, details: bool = Tru
     lines = [f"! {note}" for note in notes]
     if details:
         lines += [words for words in (explanation.calls(e), explanation.vetoed(e)) if words]
-        lines += [f"this kernel lacks {lack.event}: {lack.costs}" for lack in e.kernel_lacks]
+        lines += [f"not recorded: {lack.event}: {lack.costs}" for lack in e.kernel_lacks]
     elif len(lines) > _MOST_NOTES:
         lines = [
             *lines[: _MOST_NOTES - 1],

@@ -70,6 +70,16 @@ class LinkKind(Protocol):
         """One line for the documentation; names the packet path."""
         ...
 
+    @property
+    def crosses_kernel(self) -> bool:
+        """Whether the kernel handles each packet, and a trace so has events of each."""
+        ...
+
+    @property
+    def traced(self) -> str:
+        """Which groups of events a trace of it records, as taut-trace's --events; "": all."""
+        ...
+
     def missing(self) -> str | None:
         """Say what this machine lacks and the remedy; None when the link can be made."""
         ...

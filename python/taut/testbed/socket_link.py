@@ -16,6 +16,8 @@ class SocketLinkKind:
     """Also the kind of the generator's port."""
     device_kind: str
     """The kind of the device's."""
+    crosses_kernel = False
+    traced = ""
 
     def missing(self) -> str | None:
         """Nothing: a socket in a folder of the run needs neither root nor a kernel's module."""

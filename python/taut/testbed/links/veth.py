@@ -17,6 +17,8 @@ class VethLinkKind:
 
     name = "veth"
     summary = "veth pairs between two network namespaces, AF_PACKET at both ends"
+    crosses_kernel = True
+    traced = ""
 
     def missing(self) -> str | None:
         return needs_root(self.name)

@@ -16,6 +16,10 @@ class XdpLinkKind:
 
     name = "xdp"
     summary = "veth pairs between two network namespaces, AF_XDP at the device"
+    crosses_kernel = True
+    # Each look at an empty ring is a system call: millions a second, whose events fill every buffer
+    # and take longer than the calls.
+    traced = "-syscalls"
 
     def missing(self) -> str | None:
         return needs_root(self.name)
