@@ -41,6 +41,7 @@ class PacketPath:
     driver: str
     link: str
     rate: str = "100kpps"
+    """Where the kernel handles each packet fewer: it notes ten events of each."""
     options: Mapping[str, str] = field(default_factory=dict)
     only: Sequence[str] = ()
     """The acts that are made on it; empty: all that its kind can feel."""
@@ -62,7 +63,7 @@ class PathAct:
     target: Target
     cause: Cause  # its cause in the timeline of the disturbed thread
     right: Mapping[Kind, Sequence[Cause]]  # verdicts of late packets; where it is not made, nothing
-    per_s: int = 25
+    per_s: int = 40
     wants_group: bool = False
     """Whether its control group has to exist before the trace begins."""
 
@@ -72,12 +73,13 @@ _RULES = Path(__file__).with_name("data") / "rules.txt"
 PATHS = (
     PacketPath("floor_memif", Kind.FLOOR, "loopback", "memif"),
     PacketPath("floor_veth", Kind.KERNEL_FLOOR, "loopback", "veth", rate="20kpps"),
-    PacketPath("linux_bridge", Kind.KERNEL, "linux_bridge", "veth"),
+    PacketPath("linux_bridge", Kind.KERNEL, "linux_bridge", "veth", rate="20kpps"),
     PacketPath(
         "linux_bridge_napi",
         Kind.KERNEL,
         "linux_bridge",
         "veth",
+        rate="20kpps",
         options={"placement": "threaded"},
     ),
     PacketPath(
@@ -85,6 +87,7 @@ PATHS = (
         Kind.KERNEL,
         "linux_router",
         "veth",
+        rate="20kpps",
         options={"placement": "threaded"},
     ),
     # Its interrupt runs the softirq over a hog, as the bridge's does: no hog is felt.
@@ -93,11 +96,19 @@ PATHS = (
         Kind.KERNEL,
         "linux_firewall",
         "veth",
+        rate="20kpps",
         options={"rules": str(_RULES)},
         only=("softirq", "generator-stop"),
     ),
     # By NAPI threads, as the router: over RPS no hog is felt.
-    PacketPath("ovs_kernel", Kind.KERNEL, "ovs_kernel", "veth", options={"placement": "threaded"}),
+    PacketPath(
+        "ovs_kernel",
+        Kind.KERNEL,
+        "ovs_kernel",
+        "veth",
+        rate="20kpps",
+        options={"placement": "threaded"},
+    ),
     PacketPath("testpmd", Kind.PROCESS, "testpmd", "memif"),
     PacketPath("l2fwd", Kind.PROCESS, "l2fwd", "memif"),
     PacketPath("eager", Kind.PROCESS, "taut_forward", "memif"),
