@@ -1,5 +1,6 @@
 """A kernel device: for each step on a packet's way a trace in which it holds one packet up."""
 
+import numpy as np
 import pytest
 
 from made_bridge import (
@@ -22,7 +23,10 @@ from made_trace import (
     TELEMETRY,
 )
 from taut.explain import Options, explain_trial
+from taut.explain.judge import kernel_path
 from taut.explain.walk import steps
+from taut.explain.walk.layers import Layer
+from taut.explain.walk.network_runs import Carried
 
 
 def test_a_core_that_wakes_up_late_is_idle_exit_and_far_beyond_the_usual_by_exclusion(tmp_path):
@@ -144,6 +148,44 @@ def test_a_napi_thread_waits_like_ksoftirqd(tmp_path):
         trace.switch(t + 71 * US, NAPI_THREAD, HOG, SLEEPS).switch(t + 75 * US, HOG, 0, SLEEPS)
 
     assert verdict(explained(tmp_path, threaded)) == ("ksoftirqd-wait", "B")
+
+
+def test_what_comes_while_a_napi_thread_has_the_core_waits_from_its_sending(tmp_path):
+    def away(trace, t):
+        trace.switch(t - 20 * US, 0, NAPI_THREAD)
+        trace.run(t - 8 * US, t - 5 * US, thread=NAPI_THREAD)
+        trace.run(t + 65 * US, t + 70 * US, thread=NAPI_THREAD)
+        trace.switch(t + 75 * US, NAPI_THREAD, 0, SLEEPS)
+
+    assert verdict(explained(tmp_path, away)) == ("hypervisor-or-hardware", "C")
+
+
+CALM = ([2] * 50, [1] * 50)
+BACKLOG = ([64, 64, 64, 64, 64, 44], [0, 0, 50, 59, 38, 35])
+"""Packets handled, and let out, by a router whose core was away for 1.4 ms (recorded)."""
+
+
+def of_others(*stretches):
+    """Packets of others by run, of a router that handles each of its own twice."""
+    handled, out = (np.concatenate(of) for of in zip(*stretches, strict=True))
+    start = np.arange(len(handled)) * 10 * US
+    runs = Layer(start, start + 2 * US, np.zeros(len(start), np.int64))
+    return kernel_path._work(runs, Carried(out, np.empty(0, np.int64)), handled).foreign
+
+
+def test_a_backlog_of_ones_own_packets_is_nobody_elses():
+    assert of_others(CALM, BACKLOG, CALM).sum() == 0
+
+
+def test_others_are_told_from_a_backlog_and_from_the_trials_packet_beside_them():
+    datagram = ([2 + 64], [1])
+    handled, out = BACKLOG
+    with_others = ([*handled[:5], handled[5] + 20], out)
+
+    alone, both = of_others(CALM, datagram, CALM), of_others(CALM, with_others, CALM)
+
+    assert (alone.sum(), alone[50]) == (64, 64)
+    assert both.sum() == 20
 
 
 def raised_and_held_off(trace, t, others):

@@ -32,6 +32,7 @@ from taut.explain.walk.layers import (
     interrupts_sent,
     layers_of,
     network_runs,
+    network_threads,
 )
 from taut.explain.walk.network_runs import (
     Carried,
@@ -72,7 +73,8 @@ def judge_kernel_path(
     if len(told):
         # Packets also wait from when a poll used up its budget, or from when ksoftirqd waits.
         told = np.sort(np.concatenate([told, runs.end_ns[polls.is_full], layers.waiting.start_ns]))
-    holds = find_holds(runs, tail, carried, polls.handled, told)
+    awake = layers.thread.take(np.isin(layers.who, network_threads(names, core)))
+    holds = find_holds(runs, tail, carried, polls.handled, told, awake)
     work = _work(runs, carried, polls.handled)
     facts = facts_of(traced.events, traced.notes, core, None, traced.is_guest, is_traced=True)
     scene = Scene(
@@ -117,12 +119,30 @@ def _work(runs: Layer, carried: Carried, handled: Ints) -> Work:
     own = n > 0
     # A packet passes the backlog of the core twice: once for each link.
     passes = float(np.median(handled[own] / n[own])) if own.any() else 0.0
+    foreign = handled.copy()
     if passes:
         n = _settled(n, (handled / passes).astype(np.int64))
-    foreign = np.maximum(handled - np.ceil(passes * n).astype(np.int64), 0)
+        foreign = np.maximum(handled - np.ceil(passes * n).astype(np.int64), 0)
+        foreign = np.minimum(foreign, _left_over(handled, carried.n_packets, passes, foreign))
     alone = (n > 0) & (foreign == 0)
     usual = int(np.median(length[alone] // n[alone])) if alone.any() else 0
     return Work(runs, foreign, usual)
+
+
+def _left_over(handled: Ints, n: Ints, passes: float, foreign: Ints) -> Ints:
+    """Give for each run how many packets of others its stretch has room for, less those before it.
+
+    Of a backlog a run may take what enters and let out nothing. Runs of more than one packet that
+    follow each other have together no more of others than is left when all of theirs are out.
+    """
+    is_busy = handled > np.ceil(passes)
+    first = ~is_busy | ~np.append(False, is_busy[:-1])
+    stretch = np.cumsum(first) - 1
+    left = np.bincount(stretch, handled) - np.ceil(passes * np.bincount(stretch, n))
+    before = np.cumsum(foreign) - foreign
+    before -= before[first][stretch]
+    room: Ints = np.maximum(left.astype(np.int64)[stretch] - before, 0)
+    return room
 
 
 def _settled(n: Ints, most: Ints) -> Ints:

@@ -94,13 +94,14 @@ def late_windows(tail: Tail) -> Stretches:
 
 
 def find_holds(
-    runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: Ints
+    runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: Ints, awake: Layer
 ) -> HeldStretches:
     """Cut the time of late packets wherever a packet came out or a run ended.
 
     `handled` is how many packets each run handled, 0 where that is not known. If a run handled and
     let out none, no packet was waiting. `told` is when the core was told of packets; where that is
-    known, a stretch begins no earlier.
+    known, a stretch begins no earlier. `awake` are the turns of the kernel's network threads: what
+    comes while one has the core needs no telling.
     """
     late = np.flatnonzero(tail.is_late)
     sent, received = tail.sent_ns[late], tail.received_ns[late]
@@ -113,11 +114,11 @@ def find_holds(
     points = np.unique(np.concatenate([start, end, cuts[_inside(cuts, start, end)]]))
     inside = _inside(points[:-1], start, end)
     first, last = points[:-1][inside], points[1:][inside]
-    return _told(runs, carried, handled, (first, last), told)
+    return _told(runs, carried, handled, (first, last), told, awake)
 
 
 def _told(
-    runs: Layer, carried: Carried, handled: Ints, between: Stretches, told: Ints
+    runs: Layer, carried: Carried, handled: Ints, between: Stretches, told: Ints, awake: Layer
 ) -> HeldStretches:
     """Let each stretch begin when its core was told, if that is known."""
     start, end = between
@@ -137,6 +138,7 @@ def _told(
         is_pending = following > np.searchsorted(told, since, "right")
         then = told[np.minimum(following, len(told) - 1)]
         is_told = (following < len(told)) & (then <= served)
+        is_pending |= _stays(awake, start, served)
         held = served > start
         begin = np.where(held & ~is_pending, np.where(is_told, then, served), start)
     kept = has_run & (end > begin)
@@ -149,6 +151,15 @@ def _told(
         run[kept],
         n_packets[kept].astype(np.int64),
     )
+
+
+def _stays(awake: Layer, start: Ints, end: Ints) -> Mask:
+    """Mark the stretches through which one network thread had the core."""
+    turn = awake.at(start)
+    if not len(awake):
+        return np.zeros(len(start), bool)
+    stays: Mask = (turn >= 0) & (awake.end_ns[np.maximum(turn, 0)] >= end)
+    return stays
 
 
 def _did_something(runs: Layer, n_packets: Ints, handled: Ints) -> Mask:
