@@ -17,7 +17,7 @@ import numpy as np
 from harness import Bench, Trial, Variant, heading, opened, progress, spread, table
 from taut.analysis.statistics import summary_of
 from taut.experiment.cores import Cores
-from taut.experiment.tracing import Asked, finish, traced
+from taut.experiment.tracing import Wanted, finish, traced
 
 EAGER = Variant("taut-forward eager", "taut_forward", {"transmit": "eager"})
 RUNS = {"off": False, "on": True, "off again": False}
@@ -94,7 +94,7 @@ def tracing(bench: Bench, device: int | None, folder: Path, mode: str) -> Iterat
     core = bench.generator_core
     cores = Cores(generator=core, device=bench.device_core, writer=core, runner=core)
     # Where the generator writes: tail reads its packets there.
-    with traced(Asked(mode), cores, device, folder / "out", folder, bench.scope) as tracer:
+    with traced(Wanted(mode), cores, device, folder / "out", folder, bench.scope) as tracer:
         yield
         finish(tracer)
 

@@ -26,7 +26,7 @@ from taut.storage.engines import ENGINES
 STAGES = ("beside", "alone", "long")
 _TOUCH_THE_MACHINE = {"smoke", "root", "acceptance", "guest"}
 _NOTHING_BESIDE = {"alone", "timing"}
-TAKE_LONG = {"long", "guest"}
+_TAKE_LONG = {"long", "guest"}
 # Whole runs that judge no timing: they hold the cores in turn, so one process has them all.
 _RUNS = {
     "tests/acceptance/test_bad_input.py",
@@ -115,6 +115,6 @@ class Part(NamedTuple):
 
 def hand_of(nodeid: str, marks: Iterable[str]) -> str | None:
     """Name what is dealt as one, for what tests share takes long to make; None: it always runs."""
-    if not TAKE_LONG & set(marks):
+    if not _TAKE_LONG & set(marks):
         return None
     return nodeid.partition("::" if "guest" in marks else "[")[0]

@@ -201,10 +201,10 @@ static int find_group(const char *name, size_t len)
 int event_groups_parse(const char *text, uint32_t *out, struct error *error)
 {
 	static const uint32_t all = (UINT32_C(1) << N_EVENT_GROUPS) - 1;
-	bool is_but = *text == '-';
+	bool excludes = *text == '-';
 
-	*out = *text == '\0' || is_but ? all : 0;
-	text += is_but;
+	*out = *text == '\0' || excludes ? all : 0;
+	text += excludes;
 	while (*text != '\0') {
 		size_t n = strcspn(text, ",");
 		int group = find_group(text, n);
@@ -215,7 +215,7 @@ int event_groups_parse(const char *text, uint32_t *out, struct error *error)
 					error, "%s %s", i > 0 ? "," : "", event_groups[i].name);
 			return -EINVAL;
 		}
-		*out = is_but ? *out & ~(UINT32_C(1) << group) : *out | UINT32_C(1) << group;
+		*out = excludes ? *out & ~(UINT32_C(1) << group) : *out | UINT32_C(1) << group;
 		text += n;
 		text += *text == ',';
 	}

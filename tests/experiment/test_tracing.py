@@ -21,8 +21,8 @@ RECORDS = (
 )
 CORE = 0
 CORES = Cores(generator=CORE, device=CORE, writer=CORE, runner=CORE)
-CONTINUOUS = tracing.Asked("continuous")
-SMALL = tracing.Asked("continuous", "-syscalls", 16)
+CONTINUOUS = tracing.Wanted("continuous")
+SMALL = tracing.Wanted("continuous", "-syscalls", 16)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_the_mode_is_in_the_command_line_and_the_end_is_polite(
 
     with (
         RunScope(tmp_path / "base") as scope,
-        tracing.traced(tracing.Asked(mode), CORES, (), raw, tmp_path, scope) as tracer,
+        tracing.traced(tracing.Wanted(mode), CORES, (), raw, tmp_path, scope) as tracer,
     ):
         said = tracer.program.log_text().splitlines()[0]
         tracing.finish(tracer)

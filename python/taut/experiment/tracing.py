@@ -34,7 +34,7 @@ _PROBE_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 10.0
 
 
-class Asked(NamedTuple):
+class Wanted(NamedTuple):
     """What is to be traced."""
 
     mode: Trace
@@ -86,7 +86,7 @@ def why_not() -> str | None:
 
 @contextmanager
 def traced(
-    trace: Asked,
+    wanted: Wanted,
     cores: Cores,
     device: Sequence[int],
     raw: Path,
@@ -101,17 +101,17 @@ def traced(
     asked: dict[str, Option] = {
         "out": str(raw),
         "cores": format_cpu_list(cores.measured),
-        "mode": trace.mode,
+        "mode": wanted.mode,
     }
-    reported: dict[str, object] = {"cores": cores.measured, "mode": trace.mode}
-    if trace.buffer_mib is not None:
-        reported["buffer_bytes"] = trace.buffer_mib * MIB
-        asked["buffer"] = str(trace.buffer_mib * MIB)
-    if trace.events:
-        asked["events"] = trace.events
+    reported: dict[str, object] = {"cores": cores.measured, "mode": wanted.mode}
+    if wanted.buffer_mib is not None:
+        reported["buffer_bytes"] = wanted.buffer_mib * MIB
+        asked["buffer"] = str(wanted.buffer_mib * MIB)
+    if wanted.events:
+        asked["events"] = wanted.events
     if device:
         asked["threads"] = ",".join(map(str, threads_of(*device)))
-    if trace.mode == "tail":
+    if wanted.mode == "tail":
         # What is kept is what surrounds slow packets: they are read as the generator writes them.
         asked["follow"] = str(raw / PACKETS_FILE)
     argv = [str(find_binary(PROGRAM)), *to_arguments(asked)]

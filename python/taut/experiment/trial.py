@@ -250,8 +250,8 @@ class Testbench:
         try:
             n_cores = len(self._cores.measured)
             buffer_mib = room.buffer_mib(trial, n_cores, room.free_bytes(Host()))
-            asked = tracing.Asked(trial.trace, LINKS[trial.device.link].traced, buffer_mib)
-            tracer = tracing.traced(asked, self._cores, device, raw, logs, self._scope)
+            wanted = tracing.Wanted(trial.trace, LINKS[trial.device.link].trace_events, buffer_mib)
+            tracer = tracing.traced(wanted, self._cores, device, raw, logs, self._scope)
             return stack.enter_context(tracer)
         except TrialError as error:
             self._go_on_untraced(trial, error, raw, known)

@@ -76,7 +76,7 @@ class LinkKind(Protocol):
         ...
 
     @property
-    def traced(self) -> str:
+    def trace_events(self) -> str:
         """Which groups of events a trace of it records, as taut-trace's --events; "": all."""
         ...
 

@@ -17,7 +17,7 @@ class SocketLinkKind:
     device_kind: str
     """The kind of the device's."""
     crosses_kernel = False
-    traced = ""
+    trace_events = ""
 
     def missing(self) -> str | None:
         """Nothing: a socket in a folder of the run needs neither root nor a kernel's module."""

@@ -26,7 +26,7 @@ class PciLinkKind:
     name = "pci"
     summary = "NIC ports wired by the user, bound to vfio-pci"
     crosses_kernel = False
-    traced = ""
+    trace_events = ""
 
     def missing(self) -> str | None:
         """Ask for root; whether the ports are there depends on the options: see check."""

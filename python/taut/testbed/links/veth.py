@@ -18,7 +18,7 @@ class VethLinkKind:
     name = "veth"
     summary = "veth pairs between two network namespaces, AF_PACKET at both ends"
     crosses_kernel = True
-    traced = ""
+    trace_events = ""
 
     def missing(self) -> str | None:
         return needs_root(self.name)

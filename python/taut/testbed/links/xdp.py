@@ -19,7 +19,7 @@ class XdpLinkKind:
     crosses_kernel = True
     # Each look at an empty ring is a system call: millions a second, whose events fill every buffer
     # and take longer than the calls.
-    traced = "-syscalls"
+    trace_events = "-syscalls"
 
     def missing(self) -> str | None:
         return needs_root(self.name)
