@@ -10,6 +10,9 @@ from pathlib import Path
 from taut.testbed.sessions import Session
 
 _KILL_TIMEOUT_S = 5.0
+_EXEC_TIMEOUT_S = 1.0
+_START_CODE, _ENV_START, _ENV_END = 26 - 3, 50 - 3, 51 - 3
+"""Fields of proc_pid_stat(5), which counts from 1, as found behind the program's name (3)."""
 
 
 def carriers(name: str, value: str) -> list[int]:
@@ -20,12 +23,31 @@ def carriers(name: str, value: str) -> list[int]:
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
-            environment = (entry / "environ").read_bytes()
+            environment = _environment(entry)
         except OSError:
-            continue  # gone, or somebody else's
+            continue  # gone, somebody else's, or the kernel's
         if wanted in environment.split(b"\0"):
             found.append(int(entry.name))
     return found
+
+
+def _environment(process: Path) -> bytes:
+    """Read it; within execve(2), from the old program to the new, there is none: look again."""
+    path = process / "environ"
+    deadline = time.monotonic() + _EXEC_TIMEOUT_S
+    while not (found := path.read_bytes()):
+        (process / "exe").readlink()  # an OSError: it has ended, or is the kernel's
+        if _was_started_with_none(process) or time.monotonic() > deadline:
+            break
+        time.sleep(0.001)
+    return found
+
+
+def _was_started_with_none(process: Path) -> bool:
+    """Whether its environment has a place and no length; not before execve has put its code."""
+    fields = (process / "stat").read_bytes().rpartition(b") ")[2].split()
+    code, start, end = (fields[at] for at in (_START_CODE, _ENV_START, _ENV_END))
+    return code != b"0" and start == end
 
 
 def kill_carriers(name: str, value: str) -> list[str]:
