@@ -69,6 +69,8 @@ static void print_gaps(
 	json_u64(json, "not_logged", gaps->not_logged);
 	json_u64(json, "threshold_ns", config->gap_threshold_ns);
 	json_u64(json, "per_packet_ns", config->gap_per_packet_ns);
+	json_u64(json, "work_packets", gaps->work_packets);
+	json_u64(json, "work_ns", clock_ns(gaps->work_ticks, tsc_hz));
 	json_end(json);
 }
 

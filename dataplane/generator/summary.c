@@ -138,6 +138,8 @@ static void print_gaps(struct json *json, const struct generator *g)
 	json_u64(json, "not_logged", log->not_logged);
 	json_u64(json, "threshold_ns", g->config->gap_threshold_ns);
 	json_u64(json, "per_packet_ns", g->config->gap_per_packet_ns);
+	json_u64(json, "work_packets", log->work_packets);
+	json_u64(json, "work_ns", clock_ns(log->work_ticks, g->tsc_hz));
 	json_u64(json, "longest_granted_ns",
 		clock_ns(g->loop.gaps.longest_granted_ticks, g->tsc_hz));
 	json_end(json);

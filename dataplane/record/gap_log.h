@@ -27,6 +27,7 @@ struct gap_log {
 	uint64_t n; // all gaps: those kept and those not
 	uint64_t not_logged;
 	uint64_t total_ticks, max_ticks;
+	uint64_t work_packets, work_ticks; // of iterations with packets that were no gap
 	struct record_writer *writer; // NULL: in memory
 	struct gap_record *records; // in memory; NULL: streamed
 	size_t capacity;
@@ -58,9 +59,15 @@ static inline int gap_log_check(
 	struct gap_log *log, uint64_t start_tsc, uint64_t end_tsc, uint32_t n_packets)
 {
 	uint64_t allowed = log->threshold_ticks + n_packets * log->per_packet_ticks;
+	uint64_t ticks = end_tsc - start_tsc;
 
-	if (__builtin_expect(end_tsc - start_tsc <= allowed, 1))
+	if (__builtin_expect(ticks <= allowed, 1)) {
+		if (n_packets > 0) { // an iteration without packets does not touch these
+			log->work_packets += n_packets;
+			log->work_ticks += ticks;
+		}
 		return 0;
+	}
 	gap_log_add(log, start_tsc, end_tsc, n_packets);
 	return 1;
 }

@@ -57,6 +57,20 @@ static void test_iteration_longer_than_its_work_is_a_gap(void **state)
 	gap_log_destroy(&log);
 }
 
+static void test_work_is_counted_where_it_was_no_gap(void **state)
+{
+	struct gap_log log = make(4);
+
+	gap_log_check(&log, 1000, 1090, 0);
+	gap_log_check(&log, 2000, 2110, 1);
+	gap_log_check(&log, 3000, 3400, 32);
+	gap_log_check(&log, 4000, 4421, 32);
+
+	assert_int_equal(log.work_packets, 33);
+	assert_int_equal(log.work_ticks, 110 + 400);
+	gap_log_destroy(&log);
+}
+
 static void test_full_log_counts_on(void **state)
 {
 	struct gap_log log = make(2);
@@ -231,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_iteration_within_the_limit_is_no_gap),
 		cmocka_unit_test(test_iteration_longer_than_its_work_is_a_gap),
+		cmocka_unit_test(test_work_is_counted_where_it_was_no_gap),
 		cmocka_unit_test(test_full_log_counts_on),
 		cmocka_unit_test(test_file_holds_what_was_kept),
 		cmocka_unit_test(test_log_without_a_place_counts_only),

@@ -81,6 +81,39 @@ def test_a_slow_network_function_is_work_and_no_hardware(tmp_path):
     assert any("5 µs a packet" in note for note in found.notes)
 
 
+def over_kernel_ports(tmp_path, work_ns):
+    """Nothing recorded for 366 us, then 32 packets in 72 us; the log allows 10 us a packet."""
+    start, end = 20 * MS, 20 * MS + 438_000
+    rows = held(normal(5_000), start, end - 72_000)
+    counted = {"per_packet_ns": 10_000, "work_packets": 1_000, "work_ns": 1_000 * work_ns}
+    stats = {"gaps": counted, "ports": [{"rx": 5_000}, {"rx": 0}]}
+    dut = {"driver": "taut_forward", "options": {}, "link": "veth", "stats": stats}
+    gaps = [(start, end, "forwarder", 32)]
+    return write_trial(tmp_path, rows, gaps, TRACE, meta={"dut": dut})
+
+
+@pytest.mark.parametrize(
+    ("work_ns", "cause"), [(3_000, "hypervisor-or-hardware"), (9_000, "queueing")]
+)
+def test_packets_in_a_gap_are_granted_what_they_usually_take(tmp_path, work_ns, cause):
+    found = explain_trial(over_kernel_ports(tmp_path, work_ns), Options(over="50us"))
+
+    assert [c.cause for c in found.causes] == [cause]
+    assert "behind 0 packets" not in found.worst[0].line
+
+
+def test_packets_in_shared_memory_are_granted_cold_caches(tmp_path):
+    start, end = 20 * MS, 20 * MS + 9_200
+    counted = {"per_packet_ns": 250, "work_packets": 1_000, "work_ns": 1_000 * 60}
+    dut = {"driver": "taut_forward", "options": {}, "stats": {"gaps": counted}}
+    rows, gaps = held(normal(5_000), start, end), [(start, end, "forwarder", 32)]
+
+    trial = write_trial(tmp_path, rows, gaps, TRACE, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="5us"))
+
+    assert found.gaps["cause"].to_pylist() == ["queueing"]
+
+
 def test_packets_of_one_transmit_call_stand_behind_each_other(tmp_path):
     rows = normal(3_000)
     burst = rows[1_000:1_064]

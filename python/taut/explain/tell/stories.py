@@ -120,6 +120,8 @@ def _reason(judged: JudgedTail, packet: int, cause: Cause) -> str:
     if cause is causes.QUEUEING:
         why = queue_reason(int(tail.n_recent[packet]), int(tail.latency_ns[packet]), judged.normal)
         n = int(tail.in_flight[packet])
+        if not n:
+            return f"the device was busy with packets that it had taken already ({why})"
         return f"it waited behind {n:,} packet{'' if n == 1 else 's'} in the device ({why})"
     if judged.blame.relation[packet] == Relation.HELD_BACK:
         return "the device held it back while the generator stood still"

@@ -31,6 +31,10 @@ class GapCounters:
     threshold_ns: int | None = None
     per_packet_ns: int = 0
     """A loop may take this much longer for each packet it moved before it counts as a gap."""
+    work_packets: int = 0
+    """Packets that its loop handled in iterations that were no gap; 0: not counted, or none."""
+    work_ns: int = 0
+    """How long those iterations took together."""
     longest_granted_ns: int | None = field(default=None, metadata=LEFT_OUT)
     """The longest stall that may have passed as work of the ports."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
