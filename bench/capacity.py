@@ -1,11 +1,12 @@
-"""How far apart searches of the same device end: `taut search` several times each, in turn.
+"""How far apart searches of the same device end: `taut search` of several of it, in turn.
 
     .venv/bin/python bench/capacity.py --out runs/capacities
     .venv/bin/python bench/capacity.py --out runs/capacities --only bridge --searches 2
 
-Every search is a run of its own that `taut report` reads. Those that --out holds already are not
-made again: a long series can be measured in parts. The spread is of the relevant lower bounds, the
-greatest less the least over the median.
+The searches of a device are one run that `taut report` reads: they take turns, a trial each, so
+that the machine's drift is the same to all of them. What --out holds already is not made again: a
+long series can be measured in parts. The spread is of the relevant lower bounds, the greatest less
+the least over the median.
 """
 
 import argparse
@@ -41,13 +42,17 @@ min = "20kpps"
 max = "{most}"
 limit = "{limit}"
 repeats = {repeats}
-[[device]]
-driver = "{driver}"
-link = "{link}"
-name = "{name}"
+{devices}
 [[traffic]]
 schedule = "constant"
 rates = ["20kpps"]
+"""
+
+DEVICE = """
+[[device]]
+driver = "{driver}"
+link = "{link}"
+name = "{name}_{n}"
 """
 
 
@@ -65,20 +70,21 @@ def main() -> int:
     parser.add_argument("--latency", default="200ms", help="of the trials afterwards")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
-    for n in range(asked.searches):
-        for name in asked.only:
-            search(asked, name, asked.out / f"{name}-{n + 1}")
+    for name in asked.only:
+        search(asked, name, asked.out / name)
     heading("Capacity")
     print_found(asked.out)
     return 0
 
 
 def search(asked: argparse.Namespace, name: str, out: Path) -> None:
-    """Search a device once; one that was cut short goes on."""
+    """Search a device as often as is asked for; what was cut short goes on."""
     if (out / SEARCH_FILE).is_file():
         return
     driver, link, most = DEVICES[name]
-    values = {"name": name, "driver": driver, "link": link, "most": most}
+    numbers = range(1, asked.searches + 1)
+    devices = [DEVICE.format(driver=driver, link=link, name=name, n=n) for n in numbers]
+    values = {"name": name, "most": most, "devices": "".join(devices)}
     spec = asked.out / f"{name}.toml"
     spec.write_text(SPEC.format(**values, **vars(asked)))
     goal = f"trial={asked.trial},sum={asked.sum},width={asked.width}"
@@ -92,27 +98,22 @@ def search(asked: argparse.Namespace, name: str, out: Path) -> None:
 def print_found(folder: Path) -> None:
     """Print every device's lower bounds, and how far apart they are."""
     columns = ["device", "searches", "goal", "at least, kpkt/s", "spread", "below", "remarks"]
-    rows = [row for name in DEVICES for row in rows_of(name, list(found_of(folder, name)))]
-    table([*columns, "loopback, kpkt/s", "trials", "s each"], rows)
+    rows = [
+        row
+        for name in DEVICES
+        if (path := folder / name / SEARCH_FILE).is_file()
+        for row in rows_of(name, parse(SearchDocument, read_json(path), str(path)))
+    ]
+    table([*columns, "loopback, kpkt/s", "trials", "s in all"], rows)
     print(f"Load average {', '.join(f'{one:.1f}' for one in os.getloadavg())}.")
 
 
-def found_of(folder: Path, name: str) -> Iterator[SearchDocument]:
-    """Read the searches of a device that are there."""
-    for path in sorted(folder.glob(f"{name}-*/{SEARCH_FILE}")):
-        yield parse(SearchDocument, read_json(path), str(path))
-
-
-def rows_of(name: str, documents: Sequence[SearchDocument]) -> Iterator[list[str]]:
+def rows_of(name: str, document: SearchDocument) -> Iterator[list[str]]:
     """Give a row a goal."""
-    if not documents:
-        return
-    own = [next(s for s in one.searches if not s.is_instrument) for one in documents]
-    floors = [s.max_pps for s in own]
-    trials = [sum(len(step.trials) for step in s.steps) for s in own]
-    seconds = [one.took_s for one in documents]
-    for nth, goal in enumerate(documents[0].goals):
-        found = [s.found[nth] for s in own]
+    own = [one for one in document.searches if not one.is_instrument]
+    trials = [sum(len(step.trials) for step in one.steps) for one in own]
+    for nth, goal in enumerate(document.goals):
+        found = [one.found[nth] for one in own]
         lower = [one.lower.load_pps for one in found if one.lower is not None]
         upper = [one.upper.load_pps for one in found if one.upper is not None]
         remarks = sorted({one.irregular or "regular" for one in found})
@@ -124,9 +125,9 @@ def rows_of(name: str, documents: Sequence[SearchDocument]) -> Iterator[list[str
             f"{100 * (max(lower) - min(lower)) / median(lower):.1f} %" if lower else "-",
             range_of(upper),
             ", ".join(remarks),
-            range_of(floors),
+            f"{own[0].max_pps / 1e3:,.0f}",
             f"{min(trials)}-{max(trials)}",
-            f"{min(seconds):.0f}-{max(seconds):.0f}",
+            f"{document.took_s:.0f}",
         ]
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,12 +159,50 @@ def test_without_a_loopback_nobody_knows_whether_the_device_slowed_the_generator
     assert [(one.irregular, one.upper) for one in found] == [("instrument limited", None)] * 2
 
 
-def test_a_device_that_fails_again_and_again_ends_its_search_alone(go):
-    two = TEXT + '[[device]]\ndriver = "taut_forward"\nname = "other"\n'
-    bench = Bench(fails=lambda trial: trial.device.name == "eager")
-    bench.capacity["other"] = 2e6
+TWO = TEXT.replace(
+    "[[traffic]]", '[[device]]\ndriver = "taut_forward"\nname = "other"\n[[traffic]]'
+)
 
-    document, _ = go(bench, parse_spec(two.replace("[[traffic]]", "[[traffic]]")))
+
+def bench_of_two(**more: Any) -> Bench:
+    bench = Bench(**more)
+    bench.capacity["other"] = 2e6
+    return bench
+
+
+def test_devices_take_turns_so_that_a_machine_that_drifts_favours_none(go):
+    document, _ = go(bench_of_two(), parse_spec(TWO))
+
+    steps = {name: of(document, name).steps for name in ("eager", "other")}
+    n_both = min(map(len, steps.values()))
+    names = [[step.trials[0] for step in of_one[:n_both]] for of_one in steps.values()]
+    taken = [name for both in zip(*names, strict=True) for name in both]
+    assert taken == sorted(taken)
+    assert n_both >= 4
+    assert (
+        of(document, "eager").found[0].upper.load_pps
+        < of(document, "other").found[0].lower.load_pps
+    )
+
+
+@pytest.mark.parametrize("dies_after", [5, 12, 21])
+def test_searches_in_turn_go_on_where_they_were_killed(go, dies_after):
+    with pytest.raises(KeyboardInterrupt):
+        go(bench_of_two(dies_after=dies_after), parse_spec(TWO))
+    again = bench_of_two()
+
+    document, run = go(again, parse_spec(TWO))
+
+    whole = [name for one in document.searches for step in one.steps for name in step.trials]
+    assert len(run.trials()) == dies_after + len(again.called)
+    assert len(set(whole)) == len(whole)
+    assert [one.stopped for one in document.searches] == [None] * 3
+
+
+def test_a_device_that_fails_again_and_again_ends_its_search_alone(go):
+    bench = bench_of_two(fails=lambda trial: trial.device.name == "eager")
+
+    document, _ = go(bench, parse_spec(TWO))
 
     assert "the device died" in of(document, "eager").stopped
     assert of(document, "eager").latency == ()

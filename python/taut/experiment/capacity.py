@@ -1,12 +1,14 @@
-"""A search carried out: the loopback first, then every device under every load, then latency.
+"""A search carried out: the loopback first, then the devices of a load, then latency.
 
-Trials are those of an ordinary run. A trial in which the generator was held up and packets were
+Trials are those of an ordinary run. The devices of a load take turns, one trial each, so that a
+machine that drifts favours none. A trial in which the generator was held up and packets were
 lost is measured again, a bounded number of times; if none would do, no bound rests on it.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from math import ceil, floor, log10
 
@@ -17,6 +19,7 @@ from taut.experiment.bisection import (
     Counted,
     Found,
     Limits,
+    Measure,
     StopSearch,
     describe_goal,
     search,
@@ -29,6 +32,7 @@ from taut.experiment.neighbour_spec import refuse_in_turn
 from taut.experiment.placed import refuse_places_in_turn
 from taut.experiment.plan import floors, has_floor, make_plan
 from taut.experiment.runner import Session
+from taut.experiment.turns import Turn, at_once, take_turns
 from taut.records.documents.generator import (
     INSTRUMENT_LIMIT,
     RATE_TOLERANCE,
@@ -170,11 +174,14 @@ class Searcher:
         self._say = say
 
     def search_load(self, load: Load, goals: Sequence[Goal]) -> Iterator[SearchOfDevice]:
-        """Search the loopbacks, then the devices up to what those carry."""
+        """Search the loopbacks, then in turn the devices, up to what those carry."""
         floors = [self.search_floor(subject, floor_goal(goals)) for subject in load.floors]
         yield from floors
-        for subject in load.subjects:
-            found = self.search_device(subject, goals, floors)
+        n = len(load.subjects)
+        works = [
+            partial(self.search_device, one, goals, floors, n_in_turn=n) for one in load.subjects
+        ]
+        for subject, found in zip(load.subjects, take_turns(works), strict=True):
             yield replace(found, latency=tuple(self._latency(subject, found.found)))
 
     def search_floor(self, subject: Subject, goal: Goal) -> SearchOfDevice:
@@ -185,14 +192,23 @@ class Searcher:
         )
 
     def search_device(
-        self, subject: Subject, goals: Sequence[Goal], floors: Sequence[SearchOfDevice]
+        self,
+        subject: Subject,
+        goals: Sequence[Goal],
+        floors: Sequence[SearchOfDevice],
+        turn: Turn = at_once,
+        n_in_turn: int = 1,
     ) -> SearchOfDevice:
-        """Search a device, up to what the loopback of its link carries."""
+        """Search a device, up to what the loopback of its link carries.
+
+        Of `n_in_turn` each has its limit of time, so together they may take n times as long.
+        """
         limits = limits_of(self._spec, subject)
+        limits = replace(limits, limit_s=n_in_turn * limits.limit_s)
         floor = next((one for one in floors if one.link == subject.device.link), None)
         if floor is None:
             return describe_search(
-                subject, limits, self._search(subject, goals, limits), is_capped=False
+                subject, limits, self._search(subject, goals, limits, turn), is_capped=False
             )
         lower = floor.found[0].lower
         most = 0.0 if lower is None else lower.load_pps
@@ -202,10 +218,12 @@ class Searcher:
             none = tuple(GoalFound(goal.name, None, None, None, LIMITED) for goal in goals)
             return describe_search(subject, limits, Found(none, (), why))
         own = Limits(limits.min_pps, most, limits.limit_s, is_max_carried=True)
-        found = self._search(subject, goals, own)
+        found = self._search(subject, goals, own, turn)
         return describe_search(subject, own, found, is_capped=most < limits.max_pps)
 
-    def _search(self, subject: Subject, goals: Sequence[Goal], limits: Limits) -> Found:
+    def _search(
+        self, subject: Subject, goals: Sequence[Goal], limits: Limits, turn: Turn = at_once
+    ) -> Found:
         found: list[GoalFound] = []
         steps: list[Step] = []
         stopped = None
@@ -214,7 +232,8 @@ class Searcher:
             asked = list(group)
             repeats = 0 if subject.device.is_floor else self._spec.search.repeats
             measurer = Measurer(self._trials, subject, asked, within_ns, repeats)
-            result = search(asked, limits, measurer.measure, self._watch(subject))
+            measure = _when_it_is(turn, measurer.measure)
+            result = search(asked, limits, measure, self._watch(subject))
             found += result.goals
             steps += result.steps
             stopped = stopped or result.stopped
@@ -256,6 +275,10 @@ class Searcher:
                 names[trial.rate].append(kept.folder.name)
         for rate, share in rates.items():
             yield LatencyAt(share, chosen.goal, share * lower_pps, tuple(names[rate]))
+
+
+def _when_it_is(turn: Turn, measure: Measure) -> Measure:
+    return lambda duration_ns, load_pps: turn(partial(measure, duration_ns, load_pps))
 
 
 class Measurer:

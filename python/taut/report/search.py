@@ -41,7 +41,8 @@ LEGEND = (
 )
 CAUTION = (
     "A search is a handful of short trials at each load: another one may end a few widths away, "
-    "and on a busy machine further. Claim a difference between devices from several searches."
+    "and on a busy machine further. Devices of one load took turns, a trial each. Claim a "
+    "difference between them from several searches."
 )
 NO_RFC = "a late packet counts as lost, which is no measure of any RFC"
 
