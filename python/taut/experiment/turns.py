@@ -31,11 +31,10 @@ def at_once(do: Callable[[], A], /) -> A:
 
 def take_turns(works: Sequence[Work[T]]) -> list[T]:
     """Carry out all works, and give what they gave; what one raises ends the others, too."""
-    courses: list[_Course[T]] = []
+    courses = [_Course(work) for work in works]
     with ThreadPoolExecutor(max(1, len(works))) as executor:
         try:
-            courses.extend(_Course(executor, work) for work in works)
-            waiting = list(courses)
+            waiting = [course for course in courses if course.start(executor)]
             while waiting:
                 waiting = [course for course in waiting if course.has_its_turn()]
         finally:
@@ -51,42 +50,51 @@ class _Ended(BaseException):
 class _Course(Generic[T]):
     """One work, in a thread that runs only while the calling one waits for it."""
 
-    def __init__(self, executor: Executor, work: Work[T]) -> None:
-        """Let it run until it asks, or ends."""
+    def __init__(self, work: Work[T]) -> None:
+        self._work = work
         self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
-        self._given = executor.submit(work, self._wait)
+        self._next: tuple[Callable[[], Any], Future[Any]] | None = None
+        self._runs = False
+
+    def start(self, executor: Executor) -> bool:
+        """Let it run until it asks; False: it has ended. What it raised is raised."""
+        self._runs = True
+        self._given = executor.submit(self._work, self._wait)
         self._given.add_done_callback(lambda _: self._asked.put(None))
-        self._next = self._asked.get()
+        return self._goes_on()
 
     def has_its_turn(self) -> bool:
-        """Do what it asks for, and let it go on until it asks again; False: it has ended.
-
-        What it raised is raised.
-        """
-        if self._next is not None:
-            do, answer = self._next
-            try:
-                found = do()
-            except Exception as error:  # noqa: BLE001 - the work's to handle
-                answer.set_exception(error)
-            else:
-                answer.set_result(found)
-            self._next = self._asked.get()
-        if self._next is None:
-            self._given.result()
-        return self._next is not None
+        """Do what it asks for, and let it go on, as `start` does."""
+        assert self._next is not None
+        do, answer = self._next
+        try:
+            found = do()
+        except Exception as error:  # noqa: BLE001 - the work's to handle
+            answer.set_exception(error)
+        else:
+            answer.set_result(found)
+        return self._goes_on()
 
     def end(self) -> None:
         """End it where it waits for its turn, however often it asks again."""
-        while self._next is not None:
-            _, answer = self._next
-            if not answer.done():
-                answer.set_exception(_Ended())
-            self._next = self._asked.get()
+        while self._runs:
+            if self._next is not None and not self._next[1].done():
+                self._next[1].set_exception(_Ended())
+            self._listen()
 
     def given(self) -> T:
         """Give what it gave; it has ended."""
         return self._given.result()
+
+    def _goes_on(self) -> bool:
+        self._listen()
+        if not self._runs:
+            self._given.result()
+        return self._runs
+
+    def _listen(self) -> None:
+        self._next = self._asked.get()
+        self._runs = self._next is not None
 
     def _wait(self, do: Callable[[], A], /) -> A:
         answer: Future[A] = Future()
