@@ -4,7 +4,8 @@
     .venv/bin/python bench/verdicts.py runs/every-device
 
 A stall that a late packet is blamed on is contradicted if packets went in and came out inside it,
-20 µs from either end, at several moments: who stands still lets no packet out.
+20 µs from either end, at several moments: who stands still lets no packet out. Over ports of the
+kernel an iteration sends one by one: there it is, if more did than the device's log says it had.
 """
 
 import argparse
@@ -27,12 +28,11 @@ from taut.records.rundir import RunDirectory, TrialDirectory
 EDGE_NS = 20_000
 """A stall begins and ends inside an iteration; a packet so far from its ends was not in hand."""
 BURST_NS = 1_000
-"""What one iteration sends leaves in one go, so much between two packets at most; over ports of the
-kernel, which send one by one, as much as the device's own log allows a packet."""
+"""What one iteration sends leaves in one go, so much between two packets at most."""
 
 AGAIN = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
-EVERY = 10**9
-"""Of the stories of a trial: all."""
+EVERY = 10_000
+"""More stories than a tail has packets; of a device that sleeps there are as many gaps as wakes."""
 LEAST = 0.5
 """Causes of a smaller share of the tail, in per cent, are counted together."""
 
@@ -52,8 +52,7 @@ def passed_in(trial: TrialDirectory, stalls: set[Stall]) -> dict[Stall, int]:
     One burst can: an iteration that is held up before it takes packets, and again when it has sent
     them, is one gap of the log.
     """
-    log = trial.meta.dut.stats and trial.meta.dut.stats.gaps
-    burst_ns = max(BURST_NS, log.per_packet_ns if log else 0)
+    had = sends_one_by_one(trial)
     packets = pq.read_table(trial.packets, columns=["flags", "sent_ns", "received_ns"])
     packets = packets.filter(pc.is_valid(packets["received_ns"]))
     flags, sent, received = (packets[name].to_numpy() for name in packets.column_names)
@@ -62,9 +61,18 @@ def passed_in(trial: TrialDirectory, stalls: set[Stall]) -> dict[Stall, int]:
     counts = {}
     for thread, start, end in stalls:
         came = np.sort(received[(sent > start + EDGE_NS) & (received < end - EDGE_NS)])
-        if np.any(np.diff(came) > burst_ns):
+        if np.any(np.diff(came) > BURST_NS) and len(came) > had.get(start, 0):
             counts[thread, start, end] = len(came)
     return counts
+
+
+def sends_one_by_one(trial: TrialDirectory) -> dict[int, int]:
+    """Give how many packets each logged gap of such a device had, by its start; of others none."""
+    log = trial.meta.dut.stats and trial.meta.dut.stats.gaps
+    if not log or log.per_packet_ns <= BURST_NS:
+        return {}
+    gaps = pq.read_table(trial.gaps, filters=[("thread", "=", "forwarder")])
+    return dict(zip(gaps["start_ns"].to_pylist(), gaps["n_packets"].to_pylist(), strict=True))
 
 
 @dataclass
@@ -90,9 +98,10 @@ class Verdicts:
     def words(self) -> str:
         """Name the causes with their shares of the tail, in per cent, the greatest first."""
         shares = {cause: 100 * n / self.n_tail for cause, n in self.causes.most_common()}
-        told = [f"{cause} {share:.2g}" for cause, share in shares.items() if share >= LEAST]
-        left = sum(share for share in shares.values() if share < LEAST)
-        return ", ".join([*told, f"others {left:.1g}"] if left else told)
+        told = {cause: share for cause, share in shares.items() if share >= LEAST}
+        if few := sum(share for share in shares.values() if share < LEAST):
+            told["others"] = few
+        return ", ".join(f"{c} {share:.{0 if share >= 10 else 1}f}" for c, share in told.items())
 
 
 def main() -> int:
