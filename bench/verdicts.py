@@ -50,9 +50,9 @@ def passed_in(trial: TrialDirectory, stalls: set[Stall]) -> dict[Stall, int]:
     """Count the packets that went in and came out in each stall in which several bursts did.
 
     One burst can: an iteration that is held up before it takes packets, and again when it has sent
-    them, is one gap of the log.
+    them, is one gap of the log. So can what it had in hand, where its ports send one by one.
     """
-    had = sends_one_by_one(trial)
+    had = handled_one_by_one(trial)
     packets = pq.read_table(trial.packets, columns=["flags", "sent_ns", "received_ns"])
     packets = packets.filter(pc.is_valid(packets["received_ns"]))
     flags, sent, received = (packets[name].to_numpy() for name in packets.column_names)
@@ -66,8 +66,8 @@ def passed_in(trial: TrialDirectory, stalls: set[Stall]) -> dict[Stall, int]:
     return counts
 
 
-def sends_one_by_one(trial: TrialDirectory) -> dict[int, int]:
-    """Give how many packets each logged gap of such a device had, by its start; of others none."""
+def handled_one_by_one(trial: TrialDirectory) -> dict[int, int]:
+    """Give the packets of each logged gap, by its start, where ports send one by one; else none."""
     log = trial.meta.dut.stats and trial.meta.dut.stats.gaps
     if not log or log.per_packet_ns <= BURST_NS:
         return {}

@@ -185,6 +185,14 @@ def test_devices_take_turns_so_that_a_machine_that_drifts_favours_none(go):
     )
 
 
+def test_a_trial_that_is_repeated_waits_for_its_turn(go):
+    document, _ = go(bench_of_two(limited_once=True), parse_spec(TWO))
+
+    eager, other = (of(document, name).steps[0].trials for name in ("eager", "other"))
+    assert len(eager) == len(other) == 2
+    assert eager[0] < other[0] < eager[1] < other[1]
+
+
 @pytest.mark.parametrize("dies_after", [5, 12, 21])
 def test_searches_in_turn_go_on_where_they_were_killed(go, dies_after):
     with pytest.raises(KeyboardInterrupt):

@@ -19,7 +19,6 @@ from taut.experiment.bisection import (
     Counted,
     Found,
     Limits,
-    Measure,
     StopSearch,
     describe_goal,
     search,
@@ -231,9 +230,8 @@ class Searcher:
         for within_ns, group in groupby(sorted(goals, key=_lateness), key=lambda g: g.within_ns):
             asked = list(group)
             repeats = 0 if subject.device.is_floor else self._spec.search.repeats
-            measurer = Measurer(self._trials, subject, asked, within_ns, repeats)
-            measure = _when_it_is(turn, measurer.measure)
-            result = search(asked, limits, measure, self._watch(subject))
+            measurer = Measurer(self._trials, subject, asked, within_ns, repeats, turn)
+            result = search(asked, limits, measurer.measure, self._watch(subject))
             found += result.goals
             steps += result.steps
             stopped = stopped or result.stopped
@@ -277,10 +275,6 @@ class Searcher:
             yield LatencyAt(share, chosen.goal, share * lower_pps, tuple(names[rate]))
 
 
-def _when_it_is(turn: Turn, measure: Measure) -> Measure:
-    return lambda duration_ns, load_pps: turn(partial(measure, duration_ns, load_pps))
-
-
 class Measurer:
     """Answers one search by trials of the run, each asked for once."""
 
@@ -291,12 +285,15 @@ class Measurer:
         goals: Sequence[Goal],
         within_ns: int | None,
         repeats: int,
+        turn: Turn,
     ) -> None:
+        """Each trial, a repeated one too, waits for its turn."""
         self._trials = trials
         self._subject = subject
         self._least_loss = min(goal.loss_ratio for goal in goals)
         self._within_ns = within_ns
         self._repeats = repeats
+        self._turn = turn
         self._n_taken: dict[tuple[str, int], int] = {}
         self._given_up: set[str] = set()
 
@@ -312,9 +309,8 @@ class Measurer:
             nth = self._n_taken.get((rate, duration_ns), 0)
             self._n_taken[rate, duration_ns] = nth + 1
             try:
-                kept = self._trials.take(
-                    self._subject.device, self._subject.at(rate, duration_ns), nth
-                )
+                load = self._subject.at(rate, duration_ns)
+                kept = self._turn(partial(self._trials.take, self._subject.device, load, nth))
             except TrialError as error:
                 raise StopSearch(str(error)) from None
             counted.append(count(kept, self._within_ns))

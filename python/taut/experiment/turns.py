@@ -36,7 +36,7 @@ def take_turns(works: Sequence[Work[T]]) -> list[T]:
         try:
             waiting = [course for course in courses if course.start(executor)]
             while waiting:
-                waiting = [course for course in waiting if course.has_its_turn()]
+                waiting = [course for course in waiting if course.take_turn()]
         finally:
             for course in courses:
                 course.end()
@@ -63,7 +63,7 @@ class _Course(Generic[T]):
         self._given.add_done_callback(lambda _: self._asked.put(None))
         return self._goes_on()
 
-    def has_its_turn(self) -> bool:
+    def take_turn(self) -> bool:
         """Do what it asks for, and let it go on, as `start` does."""
         assert self._next is not None
         do, answer = self._next

@@ -178,10 +178,10 @@ def _whole(role: Role) -> Spans:
 
 def _loop(name: str, core: int | None, gaps: GapCounters | None) -> _Loop:
     gaps = gaps or GapCounters()
-    return _Loop(name, core, _own_work_ns(gaps), gaps.not_logged)
+    return _Loop(name, core, _granted_ns(gaps), gaps.not_logged)
 
 
-def _own_work_ns(gaps: GapCounters) -> int:
+def _granted_ns(gaps: GapCounters) -> int:
     """Give what a packet in a gap is granted as the thread's own work: what it usually takes.
 
     The log's allowance is for the worst of a kernel's ports: of many packets it hides a stall.
@@ -232,16 +232,17 @@ def _loops_of_device(
     found, words = [], []
     for hop in dut.hops or (Hop(DEVICE, -1, (), dut.stats),):
         stats = hop.stats or DutStats()
+        expected_ns = stats.gaps.per_packet_ns if stats.gaps else 0
         loop = _loop(hop.name, hop.core if dut.hops else cores.device, stats.gaps)
         loop = replace(loop, threads=hop.threads, asked=None if dut.hops else options.device_thread)
         handled = sum(port.rx or 0 for port in stats.ports or ())
         in_gaps = gaps.handled.get(hop.name, Handled())
         usual_ns = in_gaps.per_packet_ns
-        if 0 < handled < 2 * in_gaps.n and usual_ns > loop.per_packet_ns:
+        if 0 < handled < 2 * in_gaps.n and usual_ns > expected_ns:
             who = hop.name if dut.hops else "the device"
             words.append(
                 f"{who} needs {format_ns(usual_ns)} a packet, its log expects "
-                f"{format_ns(loop.per_packet_ns)}: so much in a gap is its own work"
+                f"{format_ns(expected_ns)}: so much in a gap is its own work"
             )
             loop = replace(loop, per_packet_ns=usual_ns)
         found.append(loop)
