@@ -1,6 +1,7 @@
 """A search in the report and on the terminal."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -12,10 +13,10 @@ from taut.cli.search_job import with_latency
 from taut.cli.search_words import print_search
 from taut.core.errors import InputError
 from taut.records.documents.json_form import parse, plain_object
-from taut.records.documents.search import SEARCH_FILE, SearchDocument
+from taut.records.documents.search import SEARCH_FILE, Closing, SearchDocument
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
-from taut.report.search import headline, read_search, shown_trials, shown_variants
+from taut.report.search import doubt_words, headline, read_search, shown_trials, shown_variants
 from terminal import WIDTHS
 
 
@@ -94,6 +95,65 @@ def test_the_headline_says_what_is_only_known_from_below():
     assert headline(made_search_document()) == (
         "eager over memif, constant 64 B: ndr 900 kpkt/s, pdr at least 1 Mpkt/s."
     )
+
+
+def answered(*answers):
+    """A search by trials of a second: load, loss ratio, and how each differs else."""
+    [_, _, _, step] = made_search().steps
+    steps = (
+        replace(step, **{"load_pps": load, "loss_ratio": loss, **changes})
+        for load, loss, changes in answers
+    )
+    return made_search(steps=tuple(steps))
+
+
+def test_trials_that_contradict_each_other_are_told_with_their_number():
+    one = answered((9e5, 0.0, {}), (8e5, 0.1, {}), (7e5, 0.0, {}), (1e6, 0.1, {}))
+
+    [line] = doubt_words(one, made_search_document().goals[:1])
+
+    assert line.startswith(
+        "ndr: from 800 kpkt/s to 900 kpkt/s trials contradict each other, 1 kept it and 1 broke it"
+    )
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [(7e5, 0.0, {}), (8e5, 0.1, {})],
+        [(8e5, 0.0, {}), (8e5, 0.1, {})],
+        [(8e5, 0.0, {}), (8e5 * 0.996, 0.1, {})],
+        [(9e5, 0.0, {}), (8e5, 0.1, {"instrument_limited": True})],
+        [(9e5, 0.0, {"duration_ns": 10**8}), (8e5, 0.1, {})],
+        [(9e5, 0.0, {"bounds": (Closing("fast", None, None),)}), (8e5, 0.1, {})],
+        [(8e5, 0.0, {})],
+        [],
+    ],
+    ids=[
+        "an edge",
+        "at one load",
+        "within the width",
+        "held up",
+        "shorter",
+        "of another goal",
+        "none broken",
+        "no trials",
+    ],
+)
+def test_an_edge_is_no_contradiction(answers):
+    assert doubt_words(answered(*answers), made_search_document().goals[:1]) == []
+
+
+def test_contradictions_stand_on_the_page_and_on_the_terminal(run, tmp_path):
+    document = made_search_document(answered((9e5, 0.0, {}), (8e5, 0.1, {})), made_search())
+    write(run[0], document)
+    console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
+
+    page = write_html([run], tmp_path / "report.html").read_text()
+    print_search(document, console, tmp_path / "report.html")
+
+    assert "trials contradict each other" in page
+    assert "trials contradict each other" in " ".join(console.export_text().split())
 
 
 @pytest.mark.parametrize("width", WIDTHS)

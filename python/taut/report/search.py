@@ -41,8 +41,9 @@ LEGEND = (
 )
 CAUTION = (
     "A search is a handful of short trials at each load: another one may end a few widths away, "
-    "and on a busy machine further. Devices of one load took turns, a trial each. Claim a "
-    "difference between them from several searches."
+    "and on a busy machine further. Where trials contradict each other, longer ones (trial=) tell "
+    "more than more of them. Devices of one load took turns, a trial each. Claim a difference "
+    "between them from several searches."
 )
 NO_RFC = "a late packet counts as lost, which is no measure of any RFC"
 
@@ -105,6 +106,39 @@ def limit_words(one: SearchOfDevice) -> str:
     stopped = f"; ended early: {one.stopped}" if one.stopped is not None else ""
     n = sum(len(step.trials) for step in one.steps)
     return f"{n} trials from {rate_words(one.min_pps)} to {rate_words(one.max_pps)}{why}{stopped}."
+
+
+def doubt_words(one: SearchOfDevice, goals: Sequence[Goal]) -> list[str]:
+    """Say for each goal between which loads its trials contradict each other, if they do."""
+    return [words for goal in goals if (words := _doubt(one, goal)) is not None]
+
+
+def _doubt(one: SearchOfDevice, goal: Goal) -> str | None:
+    """None: the highest load kept is at most the goal's width above the lowest one broken.
+
+    Trials of the final length count, but for those that the instrument broke.
+    """
+    steps = [
+        step
+        for step in one.steps
+        if step.duration_ns == goal.final_trial_duration_ns
+        and any(closing.goal == goal.name for closing in step.bounds)
+    ]
+    kept = [step.load_pps for step in steps if step.loss_ratio <= goal.loss_ratio]
+    broken = [
+        step.load_pps
+        for step in steps
+        if step.loss_ratio > goal.loss_ratio and not step.instrument_limited
+    ]
+    if not broken or not kept or 1 - min(broken) / max(kept) <= goal.relative_width:
+        return None
+    n_kept = sum(min(broken) <= load for load in kept)
+    n_broken = sum(load <= max(kept) for load in broken)
+    return (
+        f"{goal.name}: from {rate_words(min(broken))} to {rate_words(max(kept))} trials "
+        f"contradict each other, {n_kept} kept it and {n_broken} broke it; another search may end "
+        "elsewhere between these."
+    )
 
 
 def rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
