@@ -1,12 +1,17 @@
 """`taut search` as it is typed: what it refuses, and what a dry run says."""
 
+import re
+
 import pytest
 
 from made_documents import made_search, made_search_document
 from taut.cli.main import run_command
 from taut.cli.search_job import _problems
+from taut.cli.search_plan import chance, collapse, edge, expected_ns
 from taut.core.binaries import find_binary_or_none
+from taut.experiment.capacity import goals_of, loads_of
 from taut.experiment.goals import goal_table
+from taut.experiment.spec import parse_spec
 from taut.records.documents.search import GoalFound
 
 TEXT = """
@@ -81,8 +86,37 @@ def test_a_dry_run_says_how_long_it_may_take_and_measures_nothing(spec, capsys, 
     assert "lost or later than 1 ms: 0.001 % of the packets (a late packet counts" in shown
     assert "loopback_memif, constant 64: " in shown
     assert "eager, constant 64: " in shown
-    assert "In all about " in shown
+    assert re.search(r"In all about .* where trials contradict each other.*; at most ", shown)
     assert [path.name for path in tmp_path.iterdir()] == ["typed.toml"]
+
+
+@pytest.mark.parametrize(
+    ("device", "kept"),
+    [
+        (edge, {0.9: 100, 1.0: 100, 1.1: 0}),
+        (collapse, {0.9: 100, 1.0: 100, 1.1: 0}),
+        (chance, {0.9: 100, 1.0: 100, 1.25: 50, 1.5: 0}),
+    ],
+)
+def test_made_up_devices_carry_what_they_are_said_to(device, kept):
+    measure = device(1e6)
+
+    for load, n in kept.items():
+        answers = [measure(10**9, load * 1e6).loss_ratio for _ in range(100)]
+        n_kept = sum(answer == 0 for answer in answers)
+        assert n_kept == n or (0 < n < 100 and abs(n_kept - n) < 15)
+
+
+def test_trials_that_contradict_each_other_take_longer_to_search(spec):
+    parsed = parse_spec(TEXT)
+    [load] = loads_of(parsed)
+
+    sure, busy = (
+        expected_ns(parsed, load.subjects[0], goals_of(parsed), made_up)
+        for made_up in (edge, chance)
+    )
+
+    assert max(busy) > 1.5 * max(sure)
 
 
 def test_a_goal_is_the_table_that_a_file_would_have():

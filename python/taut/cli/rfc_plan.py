@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from taut.cli.search_job import expected_ns
+from taut.cli.search_plan import collapse, expected_ns
 from taut.core.units import duration_words
 from taut.experiment.capacity import Subject, loads_of
 from taut.experiment.model import Spec
@@ -92,7 +92,7 @@ def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:
 
 def _search_ns(spec: Spec, subject: Subject, goal: Goal, recipe: Recipe) -> int:
     """Time the search of a device that tells little of where its limit is."""
-    return max(expected_ns(spec, subject, [goal], recipe.settle_ns, collapses=True))
+    return max(expected_ns(spec, subject, [goal], collapse, recipe.settle_ns))
 
 
 def _trials_of(test: Test, recipe: Recipe, subject: Subject) -> _Trials:

@@ -66,7 +66,8 @@ def search(
     latency is measured, as the experiment says, at 10, 50 and 90 % of what was found.
     """
     # Here, not above: `-h` needs none of it.
-    from taut.cli.search_job import print_search_plan, search_and_report
+    from taut.cli.search_job import search_and_report
+    from taut.cli.search_plan import print_search_plan
     from taut.experiment.goals import goal_table
     from taut.experiment.run_manifest import Origin
     from taut.experiment.spec import parse_spec, read_spec_text

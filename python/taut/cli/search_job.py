@@ -1,8 +1,7 @@
-"""`taut search`, the work: what it may take, the search, its report."""
+"""`taut search`, the work: the search, its report."""
 
 import json
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,112 +13,19 @@ from taut.cli.run_job import finish
 from taut.cli.search_words import print_search
 from taut.core.errors import InterruptedRun, TautError
 from taut.core.files import write_json
-from taut.core.units import duration_words
-from taut.experiment.bisection import Counted, search
-from taut.experiment.capacity import (
-    SHARES,
-    Subject,
-    floor_goal,
-    goals_of,
-    limits_of,
-    loads_of,
-    search_capacity,
-)
+from taut.experiment.capacity import loads_of, search_capacity
 from taut.experiment.interrupt import interruptible
 from taut.experiment.model import Spec
-from taut.experiment.plan import OVERHEAD_NS, make_plan
+from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
 from taut.experiment.run_manifest import Origin
-from taut.experiment.runner import choose_cores, measuring
-from taut.host.host import Host
+from taut.experiment.runner import measuring
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import Analysis
-from taut.records.documents.search import LOWEST_FAILS, SEARCH_FILE, Goal, SearchDocument
+from taut.records.documents.search import LOWEST_FAILS, SEARCH_FILE, SearchDocument
 from taut.records.rundir import RunDirectory
-from taut.report.paragraph import INDENT, print_paragraph
-from taut.report.search import goal_words
 
 _GO_ON = "go on with --out and --resume, or change search.limit or --min"
-
-_MADE_UP = (0.02, 0.3, 0.7)
-"""Where between the limits, in equal ratios, the capacities lie by which a search is timed."""
-
-
-def print_search_plan(spec: Spec) -> None:
-    """Print what would be searched, and how long that may take; nothing is started."""
-    console = Console()
-    loads, goals = loads_of(spec), goals_of(spec)
-    for goal in goals:
-        print_paragraph(console, goal_words(goal), hanging=INDENT)
-    cores = choose_cores(Host(), spec)
-    lines = [f"Cores: {cores.why}.", *(f"warning: {note}" for note in cores.notes)]
-    least_ns = most_ns = limit_ns = 0
-    for load in loads:
-        for subjects, asked in ((load.floors, [floor_goal(goals)]), (load.subjects, goals)):
-            for subject in subjects:
-                times = expected_ns(spec, subject, asked)
-                afterwards_ns = 0 if subject.device.is_floor else _latency_ns(spec, subject)
-                lines.append(
-                    f"{subject.words}: {duration_words(min(times))} to "
-                    f"{duration_words(max(times))}"
-                    + (f", and {duration_words(afterwards_ns)} for latency" * bool(afterwards_ns))
-                )
-                least_ns += min(times) + afterwards_ns
-                most_ns += max(times) + afterwards_ns
-                n_searches = len({goal.within_ns for goal in asked})
-                limit_ns += n_searches * spec.search.limit_ns + afterwards_ns
-    lines.append(
-        f"In all about {duration_words(least_ns)} to {duration_words(most_ns)}; a device whose "
-        f"trials contradict each other, or a busy machine, takes longer, at most "
-        f"{duration_words(limit_ns)} (search.limit)"
-    )
-    for line in lines:
-        print_paragraph(console, line, hanging=INDENT)
-    require(make_plan(spec))
-
-
-def expected_ns(
-    spec: Spec,
-    subject: Subject,
-    goals: Sequence[Goal],
-    settle_ns: int = 0,
-    *,
-    collapses: bool = False,
-) -> list[int]:
-    """Time searches of made-up devices that carry so much and not one packet more.
-
-    Those that `collapses` carry nothing at all above it, which leads a search less quickly.
-    """
-    limits = limits_of(spec, subject)
-    times = []
-    for at in _MADE_UP:
-        capacity = limits.min_pps ** (1 - at) * limits.max_pps**at
-
-        def measure(duration_ns: int, load_pps: float, capacity: float = capacity) -> Counted:
-            due = max(1, round(load_pps * duration_ns / 1e9))
-            share = max(0.0, 1 - capacity / load_pps)
-            return Counted(due, due, round(due * (share > 0 if collapses else share)))
-
-        in_time = {goal.within_ns for goal in goals}
-        groups = [[goal for goal in goals if goal.within_ns == one] for one in in_time]
-        steps = [step for group in groups for step in search(group, limits, measure).steps]
-        each_ns = _warm_up_ns(spec, subject) + OVERHEAD_NS + spec.deadline_ns + settle_ns
-        times.append(sum(step.duration_ns for step in steps) + each_ns * len(steps))
-    return times
-
-
-def _warm_up_ns(spec: Spec, subject: Subject) -> int:
-    """Give the warm-up of a load: its own, else the experiment's."""
-    own = subject.traffic.warm_up_ns
-    return spec.warm_up_ns if own is None else own
-
-
-def _latency_ns(spec: Spec, subject: Subject) -> int:
-    """Guess how long the trials after the search take."""
-    rates = {"rates": subject.traffic.rates[:1], "frames": (subject.frame,), "devices": ("*",)}
-    traffic = subject.traffic.model_copy(update=rates)
-    plan = make_plan(spec.model_copy(update={"device": (subject.device,), "traffic": (traffic,)}))
-    return len(SHARES) * plan.total_ns
 
 
 def search_and_report(
