@@ -21,7 +21,6 @@ CORE = CORES[-1]
 CPU_GROUPS = [Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")]
 
 two_cores = pytest.mark.skipif(len(CORES) < 2, reason="acts from another CPU")
-root = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 FROM_AFAR = ["tlb-shootdown", "membarrier", "reschedule", "timer", "page-fault", "syscall",
              "stopped"]  # fmt: skip
@@ -116,7 +115,7 @@ def check_truth(document: dict, out: Path, cause: str) -> None:
 @pytest.mark.timing
 @two_cores
 @pytest.mark.parametrize(
-    "cause", [*FROM_AFAR, *(pytest.param(name, marks=root) for name in AS_ROOT)]
+    "cause", [*FROM_AFAR, *(pytest.param(name, marks=pytest.mark.root) for name in AS_ROOT)]
 )
 def test_the_poller_feels_what_was_sent(tmp_path: Path, cause: str):
     before = row(*ROWS[cause]) if cause in ROWS else 0
@@ -151,7 +150,6 @@ def test_a_hog_takes_the_core_for_as_long_as_it_says(tmp_path: Path):
 
 @pytest.mark.timing
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @two_cores
 def test_throttling_is_what_the_kernel_counted_and_its_group_is_gone(tmp_path: Path):
     document = inject("throttled:length=10ms", tmp_path, "20/s", "2s")
@@ -166,7 +164,6 @@ def test_throttling_is_what_the_kernel_counted_and_its_group_is_gone(tmp_path: P
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @two_cores
 def test_another_process_is_throttled_when_told_and_back_in_its_group_after(tmp_path: Path):
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as victim:
@@ -316,7 +313,6 @@ def test_a_polling_child_dies_with_its_killed_parent():
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @two_cores
 def test_the_group_of_a_killed_one_is_removed_by_the_next(tmp_path: Path):
     process = subprocess.Popen(command("throttled", "--duration", "60s"))

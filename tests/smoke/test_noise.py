@@ -112,7 +112,6 @@ def test_a_signal_ends_it_early_with_what_was_measured(tmp_path: Path, number, e
 
 @pytest.mark.alone
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_real_time_poller_on_every_core_still_hears_ctrl_c():
     process = start("--priority", "1", "--cores", ",".join(map(str, CORES)))
 

@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,7 @@ from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 from taut.testing.frames import LAST_CORE, frames_through
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
-]
+pytestmark = pytest.mark.root
 
 
 @pytest.mark.parametrize(

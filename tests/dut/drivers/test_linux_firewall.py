@@ -18,7 +18,6 @@ from taut.testing.frames import LAST_CORE
 
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
     pytest.mark.skipif(
         shutil.which("nft") is None, reason="needs nft; devtools/setup.sh test installs it"
     ),

@@ -1,4 +1,3 @@
-import os
 import struct
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -16,10 +15,7 @@ from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 from taut.testing.frames import LAST_CORE
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
-]
+pytestmark = pytest.mark.root
 
 
 @pytest.mark.parametrize("placement", ["rps", "threaded", "sender"])

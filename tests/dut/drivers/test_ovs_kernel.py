@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,6 @@ def test_a_core_of_its_own_sleeps_until_a_packet_comes() -> None:
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
     scope: RunScope, tmp_path: Path
 ) -> None:
