@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from made_soak import SECOND_NS, row, segment
+from taut.cli.soak_job import takes_words
 from taut.core.errors import InputError
 from taut.core.requirement import parse_requirement
 from taut.experiment.plan import make_plan
@@ -106,14 +107,28 @@ def test_it_is_lost_when_no_packet_to_come_can_make_it_good() -> None:
     assert (again.add(row(above={"25000": 0})) or "").startswith("loss = 0: 1 packets failed")
 
 
-def test_the_rows_of_a_killed_segment_are_those_that_were_whole(tmp_path: Path) -> None:
+def write_three_rows(run: Path) -> Path:
     start = segment([]).start
-    writer = SegmentWriter(tmp_path / "soak" / start.trial, start)
+    writer = SegmentWriter(run / "soak" / start.trial, start)
     for n in range(3):
         seen = Fresh(np.array([5, 9]), np.array([10 * (n + 1), 1], np.uint64))
         writer.add(row(n), seen, Fresh(np.array([7]), np.array([n + 1], np.uint64)))
     writer.close()
-    rows = tmp_path / "soak" / start.trial / ROWS_FILE
+    return run / "soak" / start.trial / ROWS_FILE
+
+
+def test_how_much_is_missing_is_said_before_a_soak_goes_on(tmp_path: Path) -> None:
+    *_, whole = takes_words(soak_of(), tmp_path)
+    write_three_rows(tmp_path)
+
+    *_, missing = takes_words(soak_of(), tmp_path)
+
+    assert whole.startswith("Time: 24 h 0 min in rows of 5 min 0 s.")
+    assert missing.startswith("Time: 23 h 45 min that are missing of 24 h 0 min in rows of ")
+
+
+def test_the_rows_of_a_killed_segment_are_those_that_were_whole(tmp_path: Path) -> None:
+    rows = write_three_rows(tmp_path)
     # A fourth row is whole, its latencies are not there; a fifth is cut off.
     lines = rows.read_text().splitlines()
     rows.write_text("\n".join([*lines, lines[-1].replace('"n": 2,', '"n": 3,'), lines[-1][:40]]))

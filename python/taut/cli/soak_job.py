@@ -25,7 +25,7 @@ from taut.experiment.preflight import require
 from taut.experiment.rows import Rows
 from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import choose_cores, measuring
-from taut.experiment.soak import MOST_KEPT, Soak, make_rows, measure_soak
+from taut.experiment.soak import MOST_KEPT, Soak, left_ns, make_rows, measure_soak
 from taut.host.host import Host
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart
@@ -91,8 +91,11 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     )
     bounded = plan.trials[-1].bounded
     one_in = bounded.one_in if bounded is not None else 1
+    whole_ns = soak.planned_ns * len(plan.trials)
+    left = sum(left_ns(soak, device, read_segments(out)) for device in soak.subjects)
+    missing = f"{length_words(left)} that are missing of " if left < whole_ns else ""
     yield (
-        f"Time: {length_words(soak.planned_ns * len(plan.trials))} in rows of "
+        f"Time: {missing}{length_words(whole_ns)} in rows of "
         f"{length_words(soak.every_ns)}. Recorded: the slowest packet of about {one_in:,}, and "
         "what is lost."
     )
