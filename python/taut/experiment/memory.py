@@ -9,6 +9,19 @@ from pathlib import Path
 _PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
+_THRESHOLD = 128 << 10
+"""glibc's own at first. Both grow with the largest array that was ever freed, unless they are set:
+then arrays come from a heap, and of a thread's the one freed last stays, malloc_trim or not."""
+
+
+def keep_little() -> None:
+    """From now on give larger arrays back when they are freed; a process can set this only once."""
+    with suppress(AttributeError):  # Another C library.
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_TRIM_THRESHOLD, _THRESHOLD)
+        mallopt(_M_MMAP_THRESHOLD, _THRESHOLD)
+
 
 def give_back() -> None:
     """Give what was freed back to the kernel, wherever it lies (malloc_trim(3)).

@@ -19,7 +19,7 @@ import numpy as np
 
 from taut.core.errors import TautError
 from taut.experiment.cores import Cores
-from taut.experiment.memory import give_back, resident_bytes
+from taut.experiment.memory import give_back, keep_little, resident_bytes
 from taut.experiment.plan import Trial
 from taut.records.documents.load import LOOPBACK
 from taut.records.documents.soak import Row, SegmentStart
@@ -128,6 +128,7 @@ class Rows:
         )
         counting = _Counting(live, self._limits_ns)
         writer = SegmentWriter(self._folder / trial.name, start)
+        keep_little()
         # What is there now is never looked at again: a collection then takes microseconds.
         gc.freeze()
         try:
