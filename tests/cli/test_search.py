@@ -107,7 +107,7 @@ def test_made_up_devices_carry_what_they_are_said_to(device, kept):
         assert n_kept == n or (0 < n < 100 and abs(n_kept - n) < 15)
 
 
-def test_trials_that_contradict_each_other_take_longer_to_search(spec):
+def test_trials_that_contradict_each_other_take_longer_to_search():
     parsed = parse_spec(TEXT)
     [load] = loads_of(parsed)
 

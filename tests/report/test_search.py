@@ -16,7 +16,7 @@ from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.search import SEARCH_FILE, Closing, SearchDocument
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
-from taut.report.search import doubt_words, headline, read_search, shown_trials, shown_variants
+from taut.report.search import headline, inversion_words, read_search, shown_trials, shown_variants
 from terminal import WIDTHS
 
 
@@ -110,7 +110,7 @@ def answered(*answers):
 def test_trials_that_contradict_each_other_are_told_with_their_number():
     one = answered((9e5, 0.0, {}), (8e5, 0.1, {}), (7e5, 0.0, {}), (1e6, 0.1, {}))
 
-    [line] = doubt_words(one, made_search_document().goals[:1])
+    [line] = inversion_words(one, made_search_document().goals[:1])
 
     assert line.startswith(
         "ndr: from 800 kpkt/s to 900 kpkt/s trials contradict each other, 1 kept it and 1 broke it"
@@ -141,7 +141,7 @@ def test_trials_that_contradict_each_other_are_told_with_their_number():
     ],
 )
 def test_an_edge_is_no_contradiction(answers):
-    assert doubt_words(answered(*answers), made_search_document().goals[:1]) == []
+    assert inversion_words(answered(*answers), made_search_document().goals[:1]) == []
 
 
 def test_contradictions_stand_on_the_page_and_on_the_terminal(run, tmp_path):

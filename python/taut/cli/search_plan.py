@@ -1,8 +1,8 @@
 """`taut search --dry-run`: what would be searched, and how long that takes, of made-up devices."""
 
 from collections.abc import Callable, Sequence
-from random import Random
 
+import numpy as np
 from rich.console import Console
 
 from taut.core.units import duration_words
@@ -45,12 +45,12 @@ def collapse(capacity_pps: float) -> Measure:
 
 
 def chance(capacity_pps: float) -> Measure:
-    """Lose much in the more trials the greater the load is, as on a busy machine."""
-    rng = Random(0)  # noqa: S311
+    """Lose a fifth in the more trials the greater the load is, as on a busy machine."""
+    rng = np.random.default_rng(0)
 
     def lose(load: float) -> float:
-        n_in_ten = 10 * (load / capacity_pps - 1) / (_CHANCE_ENDS - 1)
-        return max(0.2, 1 - capacity_pps / load) if rng.uniform(0, 10) < n_in_ten else 0.0
+        share_that_fails = (load / capacity_pps - 1) / (_CHANCE_ENDS - 1)
+        return 0.2 * (rng.random() < share_that_fails)
 
     return _device(lose)
 

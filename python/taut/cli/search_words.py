@@ -13,8 +13,8 @@ from taut.report.search import (
     LATENCY_COLUMNS,
     LEGEND,
     devices_of,
-    doubt_words,
     goal_words,
+    inversion_words,
     latency_rows,
     limit_words,
     rows,
@@ -30,7 +30,7 @@ def print_search(document: SearchDocument, console: Console, report: Path) -> No
         columns = [labels(goal), *map(numbers, bounds), words(note)]
         print_columns(console, columns, rows(one))
         print_paragraph(console, limit_words(one), style="dim")
-        for line in doubt_words(one, document.goals):
+        for line in inversion_words(one, document.goals):
             print_paragraph(console, line, hanging=INDENT)
         if one.latency:
             console.print()

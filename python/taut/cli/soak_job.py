@@ -92,7 +92,8 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     bounded = plan.trials[-1].bounded
     one_in = bounded.one_in if bounded is not None else 1
     whole_ns = soak.planned_ns * len(plan.trials)
-    left = sum(left_ns(soak, device, read_segments(out)) for device in soak.subjects)
+    segments = read_segments(out)
+    left = sum(left_ns(soak, device, segments) for device in soak.subjects)
     missing = f"{length_words(left)} that are missing of " if left < whole_ns else ""
     yield (
         f"Time: {missing}{length_words(whole_ns)} in rows of "

@@ -16,7 +16,7 @@ then arrays come from a heap, and of a thread's the one freed last stays, malloc
 
 
 def keep_little() -> None:
-    """From now on give larger arrays back when they are freed; a process can set this only once."""
+    """From now on give larger arrays back when they are freed; nothing undoes it in a process."""
     with suppress(AttributeError):  # Another C library.
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_M_TRIM_THRESHOLD, _THRESHOLD)

@@ -108,12 +108,15 @@ def limit_words(one: SearchOfDevice) -> str:
     return f"{n} trials from {rate_words(one.min_pps)} to {rate_words(one.max_pps)}{why}{stopped}."
 
 
-def doubt_words(one: SearchOfDevice, goals: Sequence[Goal]) -> list[str]:
-    """Say for each goal between which loads its trials contradict each other, if they do."""
-    return [words for goal in goals if (words := _doubt(one, goal)) is not None]
+def inversion_words(one: SearchOfDevice, goals: Sequence[Goal]) -> list[str]:
+    """Say for each goal between which loads its trials contradict each other, if they do.
+
+    RFC 9971 calls it loss inversion: a trial loses more than another one at a higher load.
+    """
+    return [words for goal in goals if (words := _inversion(one, goal)) is not None]
 
 
-def _doubt(one: SearchOfDevice, goal: Goal) -> str | None:
+def _inversion(one: SearchOfDevice, goal: Goal) -> str | None:
     """None: the highest load kept is at most the goal's width above the lowest one broken.
 
     Trials of the final length count, but for those that the instrument broke.
