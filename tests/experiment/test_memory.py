@@ -95,5 +95,6 @@ def test_what_is_freed_at_the_end_of_a_thread_s_heap_leaves_the_process_too() ->
         for words in ([], ["keep little"])
     )
 
-    assert kept >= 1 << 20
+    # An array of 1 MiB, or none of it; a few pages come and go besides.
+    assert kept > 1 << 19
     assert left < 1 << 18
