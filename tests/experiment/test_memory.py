@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from taut.experiment.memory import resident_bytes
 
@@ -22,79 +21,86 @@ def test_memory_is_that_of_taut_and_of_all_it_started(tmp_path: Path) -> None:
     assert found == {"taut": 10 * page, "taut-forward": 20 * page, "qemu": 40 * page}
 
 
-SAID: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
-
-FREED = """
-import os
-import threading
-
-import numpy as np
-
-from taut.experiment.memory import give_back, resident_bytes
-
-pinned = []
-
-
-def arrays_come_and_go():
-    held = [np.full(100_000, 1, np.uint8) for _ in range(40)]
-    pinned.append(np.full(5_000, 1, np.uint8))  # above them: too large for numpy's own cache
-    del held
-
-
-before = resident_bytes(os.getpid())["taut"]
-rows = threading.Thread(target=arrays_come_and_go)
-rows.start()
-rows.join()
-freed = resident_bytes(os.getpid())["taut"]
-give_back()
-print(freed - before, resident_bytes(os.getpid())["taut"] - before)
-"""
-
-
-def test_freed_arrays_leave_the_process_once_they_are_given_back() -> None:
-    done = subprocess.run([sys.executable, "-c", FREED], **SAID)
-
-    kept, left = map(int, done.stdout.split())
-    assert kept > 3 << 20
-    assert left < 1 << 20
-
-
-AT_THE_END = """
+# Of the arrays' own pages alone: what else of a process comes and goes does not count.
+HELD = """
 import os
 import sys
 import threading
 
 import numpy as np
 
-from taut.experiment.memory import give_back, keep_little, resident_bytes
+from taut.experiment.memory import give_back, keep_little
 
-left = []
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def arrays_come_and_go():
-    np.full(8 << 20, 1, np.uint8)  # freed: smaller ones now come from the heap
-    before = resident_bytes(os.getpid())["taut"]
-    held = [np.full(1 << 20, 1, np.uint8) for _ in range(4)]
-    del held
-    give_back()
-    left.append(resident_bytes(os.getpid())["taut"] - before)
+def held_bytes(places):
+    held = 0
+    with open("/proc/self/pagemap", "rb", buffering=0) as pagemap:  # kernel: admin-guide/mm/pagemap
+        for at, size in places:
+            pagemap.seek(8 * -(-at // PAGE))
+            entries = np.frombuffer(pagemap.read(8 * ((at + size) // PAGE - -(-at // PAGE))), "<u8")
+            held += PAGE * np.count_nonzero(entries >> 62)  # in memory, or swapped out
+    return held
+
+
+def places_of(arrays):
+    return [(array.ctypes.data, array.nbytes) for array in arrays]
 
 
 if sys.argv[1:] == ["keep little"]:
     keep_little()
+places, pinned = [], []
+"""
+
+IN_THREAD = """
 rows = threading.Thread(target=arrays_come_and_go)
 rows.start()
 rows.join()
-print(*left)
+before = held_bytes(places)
+give_back()
+print(before, held_bytes(places))
 """
+
+BELOW_ANOTHER = (
+    HELD
+    + """
+def arrays_come_and_go():
+    held = [np.full(100_000, 1, np.uint8) for _ in range(40)]
+    places.extend(places_of(held))
+    pinned.append(np.full(5_000, 1, np.uint8))  # above them: too large for numpy's own cache
+"""
+    + IN_THREAD
+)
+
+AT_THE_END = (
+    HELD
+    + """
+def arrays_come_and_go():
+    np.full(8 << 20, 1, np.uint8)  # freed: smaller ones now come from the heap
+    held = [np.full(1 << 20, 1, np.uint8) for _ in range(4)]
+    places.extend(places_of(held))
+"""
+    + IN_THREAD
+)
+
+
+def _held(program: str, *words: str) -> list[int]:
+    """Bytes of freed arrays that the process holds: before and after it gives back."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
+    )
+    return [int(word) for word in done.stdout.split()]
+
+
+def test_freed_arrays_leave_the_process_once_they_are_given_back() -> None:
+    kept, left = _held(BELOW_ANOTHER)
+    assert kept > 3 << 20
+    assert left == 0
 
 
 def test_what_is_freed_at_the_end_of_a_thread_s_heap_leaves_the_process_too() -> None:
-    kept, left = (
-        int(subprocess.run([sys.executable, "-c", AT_THE_END, *words], **SAID).stdout)
-        for words in ([], ["keep little"])
-    )
-
-    # An array of 1 MiB, or none of it; a few pages come and go besides.
-    assert kept > 1 << 19
-    assert left < 1 << 18
+    _, kept = _held(AT_THE_END)
+    _, left = _held(AT_THE_END, "keep little")
+    assert kept > 0
+    assert left == 0
