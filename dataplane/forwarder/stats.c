@@ -131,9 +131,9 @@ int stats_write(const struct config *config, const struct worker *worker, const 
 	json_text(&json, "stop", stop);
 	json_end(&json);
 	int err = json_done(&json);
-	if (to_stdout)
-		fflush(stdout);
-	else if (fclose(json.out) != 0)
+	if (to_stdout && fflush(stdout) != 0)
+		err = -errno;
+	else if (!to_stdout && fclose(json.out) != 0)
 		err = -errno;
 	return err;
 }

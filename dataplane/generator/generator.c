@@ -290,7 +290,7 @@ static void start(struct generator *g)
 	loop->near_ticks = poll_ticks > floor_ticks ? poll_ticks * 5 / 4 : floor_ticks;
 	// The link came up after the epoch of whoever sent before; count from here.
 	for (uint32_t i = 0; i < g->n_directions; i++)
-		memset(&g->measurements[i].counters, 0, sizeof(g->measurements[i].counters));
+		measurement_begin(&g->measurements[i]);
 
 	g->epoch_tsc = clock_tsc() + clock_ticks(START_DELAY_NS, g->tsc_hz);
 	loop->timeout_tsc = g->epoch_tsc + schedule_end_ticks(g);

@@ -49,6 +49,8 @@ static int run(const struct config *config)
 	if (err == 0) {
 		generator_run(generator);
 		status = judge(generator, summary_write(generator));
+		if (config->options.json && program_flush() != EXIT_DONE && status == EXIT_DONE)
+			status = EXIT_FAILED;
 	} else if (err == -EINTR) {
 		status = EXIT_INTERRUPTED;
 	} else {

@@ -44,7 +44,8 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 		.gaps = config->gaps,
 		.device_holds = config->device_holds,
 		.writer = config->writer,
-		.mode = config->writer == NULL ? RECORD_MODE_NONE : config->mode,
+		.mode = RECORD_MODE_NONE,
+		.mode_asked = config->writer == NULL ? RECORD_MODE_NONE : config->mode,
 		.direction = config->direction,
 		.n_flows = config->n_flows,
 		.quantum_ticks = config->quantum_ticks,
@@ -66,6 +67,12 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 fail:
 	measurement_fini(m);
 	return err;
+}
+
+void measurement_begin(struct measurement *m)
+{
+	memset(&m->counters, 0, sizeof(m->counters));
+	m->mode = m->mode_asked;
 }
 
 void measurement_fini(struct measurement *m)
@@ -195,8 +202,6 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	// A gap between due and the return of the transmit call: sent late, or stuck in the call.
 	if (__builtin_expect(gap_watch_since(m->gaps, packet->due_tsc), 0))
 		entry->flags |= IN_FLIGHT_VOID;
-	if ((entry->flags & IN_FLIGHT_VOID) != 0)
-		m->void_sent_tsc = packet->sent_tsc;
 	m->counters.due++;
 
 	if (__builtin_expect(packet->sent_tsc == 0, 0)) {
@@ -207,6 +212,8 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 		conclude(m, seq, entry, 0, 0, flags_of(entry) | PACKET_UNSENT);
 		return;
 	}
+	if ((entry->flags & IN_FLIGHT_VOID) != 0)
+		m->void_sent_tsc = packet->sent_tsc;
 	entry->state = IN_FLIGHT_SENT;
 	entry->inter_departure_ticks = packet->sent_tsc - m->last_sent_tsc;
 	if (__builtin_expect(m->last_sent_tsc == 0, 0))

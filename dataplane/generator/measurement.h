@@ -38,7 +38,8 @@ struct measurement {
 	bool has_own_histograms;
 	uint64_t void_sent_tsc; // the latest departure that a gap delayed; 0: none was
 	struct record_writer *writer; // NULL: RECORD_MODE_NONE
-	enum record_mode mode;
+	enum record_mode mode; // RECORD_MODE_NONE until it begins
+	enum record_mode mode_asked;
 	uint8_t direction;
 	uint32_t n_flows;
 	struct flow_state *flows;
@@ -67,6 +68,9 @@ struct measurement_config {
 // Returns 0 or -errno; on failure nothing stays allocated. Does not own writer and gaps.
 int measurement_init(struct measurement *measurement, const struct measurement_config *config);
 void measurement_fini(struct measurement *measurement);
+
+// Count and record from here on; what came before, which others sent, leaves neither.
+void measurement_begin(struct measurement *measurement);
 
 // One departure, as the sender knows it.
 struct sent_packet {

@@ -279,9 +279,26 @@ static void test_capacity_holds_a_deadline_within_limits(void **state)
 	assert_int_equal(in_flight_capacity(13e6, 1000000000), IN_FLIGHT_MAX_CAPACITY);
 }
 
+static void test_what_others_sent_before_is_neither_counted_nor_recorded(void **state)
+{
+	struct measurement *m = start_before_it_begins(RECORD_MODE_ALL, 0, false);
+	struct packet_record records[2];
+
+	measurement_received(m, &(struct received_packet){.seq = 7, .received_tsc = due_of(0)});
+	assert_int_equal(m->counters.orphans, 1);
+	measurement_begin(m);
+	send(m, 1);
+	receive(m, 0, 300);
+
+	assert_int_equal(m->counters.orphans, 0);
+	assert_int_equal(finish(m, records, 2), 1);
+	assert_int_equal(records[0].flags, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_others_sent_before_is_neither_counted_nor_recorded),
 		cmocka_unit_test(test_a_packet_is_timed_and_recorded),
 		cmocka_unit_test(test_jitter_is_between_successive_packets_of_a_flow),
 		cmocka_unit_test(

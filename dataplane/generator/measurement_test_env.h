@@ -27,7 +27,7 @@ static inline void open_gaps(uint64_t now_tsc)
 }
 
 // Each test gets a direction with one ring of 16 and two flows.
-static inline struct measurement *start_with(
+static inline struct measurement *start_before_it_begins(
 	enum record_mode mode, uint64_t tail_one_in, bool tail_is_slow_only)
 {
 	struct measurement *m = aligned_alloc(64, sizeof(*m));
@@ -49,6 +49,15 @@ static inline struct measurement *start_with(
 	assert_int_equal(record_writer_create(&file, &writer), 0);
 	config.writer = writer;
 	assert_int_equal(measurement_init(m, &config), 0);
+	return m;
+}
+
+static inline struct measurement *start_with(
+	enum record_mode mode, uint64_t tail_one_in, bool tail_is_slow_only)
+{
+	struct measurement *m = start_before_it_begins(mode, tail_one_in, tail_is_slow_only);
+
+	measurement_begin(m);
 	return m;
 }
 

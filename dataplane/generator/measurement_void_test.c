@@ -52,6 +52,25 @@ static void test_what_a_device_holds_for_a_delayed_packet_is_void(void **state)
 	assert_int_equal(records[4].seq, 3);
 }
 
+static void test_what_a_device_holds_stays_void_when_a_later_packet_is_refused(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[4];
+
+	m->device_holds = true;
+	send(m, 1);
+	gap(due_of(1) - 50, due_of(1) + 5);
+	send(m, 1); // was due while the loop stood
+	gap(due_of(2) - 50, due_of(2) + 5);
+	measurement_sent(m, &(struct sent_packet){.due_tsc = due_of(2), .frame_len = 64});
+	receive(m, 0, 2500); // it waited for packet 1
+
+	assert_int_equal(finish(m, records, 4), 3);
+	assert_int_equal(records[0].flags, PACKET_VOID | PACKET_UNSENT);
+	assert_int_equal(records[1].seq, 0);
+	assert_int_equal(records[1].flags, PACKET_VOID);
+}
+
 static void test_what_a_device_held_back_from_a_full_ring_is_void(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -116,6 +135,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_gap_that_meets_sending_or_arrival_makes_a_packet_void),
 		cmocka_unit_test(test_what_a_device_holds_for_a_delayed_packet_is_void),
+		cmocka_unit_test(
+			test_what_a_device_holds_stays_void_when_a_later_packet_is_refused),
 		cmocka_unit_test(test_what_a_device_held_back_from_a_full_ring_is_void),
 		cmocka_unit_test(test_a_lost_packet_is_void_if_a_gap_met_it_while_it_could_be_back),
 		cmocka_unit_test(test_a_lost_packet_whose_gaps_are_forgotten_is_void),

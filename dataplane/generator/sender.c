@@ -56,7 +56,8 @@ static inline bool next_departure(struct sender *sender, struct ready_frame *rea
 
 	uint64_t due_ticks =
 		(uint64_t)(((unsigned __int128)sender->built_ns * sender->ticks_per_ns_q50) >> 50);
-	bool is_cold = sender->built_ns <= sender->warm_up_ns;
+	// A first departure may be due at 0 ns, and there may be no warm-up.
+	bool is_cold = sender->built_ns <= sender->warm_up_ns && sender->warm_up_ns > 0;
 	ready->due_tsc = sender->epoch_tsc + due_ticks;
 	ready->gap_ticks = due_ticks - sender->built_ticks;
 	ready->flow = departure.flow;

@@ -58,7 +58,10 @@ static uint64_t duration_ns(const struct generator *g)
 	uint64_t end_ns = 0;
 
 	if (g->stop == LOOP_SIGNAL || g->stop == LOOP_WRITE_ERROR)
-		return clock_ns(g->send_end_tsc - g->epoch_tsc, g->tsc_hz);
+		// A signal may come before the first departure, and so before the epoch.
+		return g->send_end_tsc > g->epoch_tsc
+			       ? clock_ns(g->send_end_tsc - g->epoch_tsc, g->tsc_hz)
+			       : 0;
 	if (config->duration_ns != UINT64_MAX && config->count == UINT64_MAX)
 		return config->options.warm_up_ns + config->duration_ns;
 	for (uint32_t i = 0; i < g->n_directions; i++)
@@ -290,10 +293,8 @@ int summary_write(const struct generator *g)
 
 	generator_path(g, "generator.json", path, sizeof(path));
 	snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	if (g->config->options.json) {
+	if (g->config->options.json)
 		print_summary(stdout, g);
-		fflush(stdout);
-	}
 	FILE *file = fopen(temporary, "we");
 	if (file == NULL)
 		return -errno;

@@ -13,6 +13,7 @@ from generator_run import (
     QUICK,
     assert_records_agree,
     assert_sums,
+    command,
     limit_file_size,
     peak_memory_kib,
     read,
@@ -195,6 +196,31 @@ def test_json_prints_the_document_that_is_written(tmp_path: Path):
     assert printed["understood"]["rate"] == "50kpps"
     assert printed["understood"]["deadline"] == "1000000000ns"
     assert printed["clock"]["residual_ns"] < 10_000
+
+
+def test_json_that_does_not_fit_is_a_failure(tmp_path: Path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command(tmp_path, *LOOP, *QUICK, "--json"), stdout=full, stderr=subprocess.PIPE
+        )
+
+    assert done.returncode == 1
+    assert b"standard output: No space left" in done.stderr
+    assert (tmp_path / "generator.json").is_file()
+
+
+# Of this seed the first gap is 0 ns: a departure at the epoch itself.
+AT_ONCE = ("--schedule", "poisson", "--rate", "20Mpps", "--seed", "22")
+
+
+def test_a_first_packet_that_is_due_at_once_belongs_to_no_warm_up(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "0s", "--count", "100", *AT_ONCE)
+
+    result = read(tmp_path)
+    assert_sums(result.summary)
+    assert due_ns(result)[0] < 1
+    assert result.summary["counters"]["due"] == 100
+    assert result.summary["counters"]["cold"] == 0
 
 
 def test_the_path_of_the_folder_may_be_long_and_of_any_bytes(tmp_path: Path):
