@@ -96,7 +96,9 @@ class Live:
             raise InputError(
                 f"{path}: of another version than taut; {how_to_get()}, then measure again"
             )
-        names = self._map[int(header["names_at"]) :].split(b"\0", 1)[0]
+        # No slice to the end: it would copy all histograms at once.
+        names_at = int(header["names_at"])
+        names = self._map[names_at : self._map.find(b"\0", names_at)]
         self.names = tuple(names.decode().split())
         n = range(int(header["n_directions"]))
         at = header["counters_at"]
