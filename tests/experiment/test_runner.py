@@ -27,7 +27,7 @@ from taut.host.host import Host
 from taut.host.setting import Change
 from taut.host.settings import CpusetPartition
 from taut.host.situation import Situation
-from taut.host.state import FOUND, HostState, HostStates
+from taut.host.state import FOUND, HostState, HostStateError, HostStates
 from taut.host.writer import Writer
 from taut.records.convert import convert_trial
 from taut.records.documents.generator import GeneratorResult
@@ -234,6 +234,16 @@ def test_bad_input_of_one_device_later_is_its_failure(go):
     run, _ = go(Bench({2: TautError("taut-clock: no answer")}))
 
     assert [t.is_whole for t in run.trials()] == [True, True, False, True]
+
+
+def test_a_host_that_cannot_be_put_back_ends_the_run(go):
+    with pytest.raises(HostStateError, match="changed by somebody else"):
+        go(Bench({1: HostStateError("vm.stat_interval: changed by somebody else")}))
+
+    run, _ = go(bench := Bench(), resume=True)
+
+    assert all(t.is_whole for t in run.trials())
+    assert len(bench.called) == 3
 
 
 def test_the_runner_is_pinned_and_set_free():

@@ -10,7 +10,7 @@ import pytest
 
 from host_tree import POLL, TreeWriter, put, snapshot, tree
 from taut.core.errors import InputError, TautError
-from taut.host.apply import Wish, apply_changes
+from taut.host.apply import Outcome, Wish, apply_changes
 from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.journal import Journal
@@ -18,6 +18,7 @@ from taut.host.setting import Change
 from taut.host.settings import FileSetting
 from taut.host.state import (
     HostState,
+    HostStateError,
     HostStates,
     describe_applied,
     holders,
@@ -108,6 +109,34 @@ def test_a_change_that_fails_leaves_nothing_and_names_it(tmp_path: Path) -> None
         run.enter(TRIMMED)
 
     assert machine(tmp_path) == before
+
+
+def test_a_state_whose_change_failed_is_tried_again(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    refusals = {TIMEOUT: 5}
+
+    with states(host, TreeWriter(host, refusals=refusals)) as run:
+        for _ in range(2):
+            with pytest.raises(TautError, match=TIMEOUT):
+                run.enter(TRIMMED)
+        refusals.clear()
+        assert run.enter(TRIMMED).of(Outcome.IN_FORCE)
+        assert host.read(TIMEOUT) == "600"
+
+
+def test_a_host_that_cannot_be_put_back_is_never_taken_for_one_as_found(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    run = states(host)
+    run.enter(ONLY)
+    put(tmp_path, INTERVAL, "7\n")
+
+    for _ in range(2):
+        with pytest.raises(HostStateError, match=f"{INTERVAL}: changed by somebody else"):
+            run.enter(FOUND)
+    put(tmp_path, INTERVAL, "120\n")
+
+    run.enter(FOUND)
+    assert host.read(INTERVAL) == "1"
 
 
 def test_what_somebody_else_changed_is_seen(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from taut.core.files import TEMPORARY_PREFIX, write_json
 from taut.experiment.cores import Cores
 from taut.experiment.placed import describe_place
 from taut.experiment.plan import Trial
+from taut.host.state import HostStateError
 from taut.records.documents.json_form import plain
 from taut.records.documents.neighbour import NeighbourOfTrial
 from taut.records.documents.trial import (
@@ -64,6 +65,8 @@ def run_one(
 def _measure(trial: Trial, folder: Path, measure: Measure, known: TrialSoFar) -> None:
     try:
         measure(trial, folder, known)
+    except HostStateError:
+        raise  # No later trial would be of the state it names.
     except TrialError as error:
         _fail(known, error.reason, error.log_tail)
     except InputError as error:

@@ -70,12 +70,16 @@ FOUND = HostState(AS_FOUND)
 """The host as found."""
 
 
+class HostStateError(TautError):
+    """The host could not be put back: whatever is measured now is of no state that has a name."""
+
+
 @dataclass
 class HostStates:
     """Takes one host from state to state. Leave it, whatever happens: `with` does.
 
     `situation` is asked before each state, while the host is as found. TautError: a change failed,
-    and those before it are taken back.
+    and those before it are taken back. HostStateError: what was changed could not be.
     """
 
     host: Host
@@ -110,21 +114,26 @@ class HostStates:
             report = apply_changes(self.host, self.writer, wishes, holder=self.holder)
             self._entered = Entered(wanted, report.results, plan)
         bad = [result for result in report.results if result.outcome is Outcome.FAILED]
-        if bad:
-            first = bad[0]
-            raise TautError(
-                f"host {wanted.name!r}: {first.wish.remedy}: {first.wish.change.setting.name}: "
-                f"{first.note}; nothing was measured with it"
-            )
-        return self._entered
+        if not bad:
+            return self._entered
+        first = bad[0]
+        said = (
+            f"host {wanted.name!r}: {first.wish.remedy}: {first.wish.change.setting.name}: "
+            f"{first.note}; nothing was measured with it"
+        )
+        if report.undone is not None and not report.undone.is_good:
+            raise HostStateError(f"{said}, and not all was put back: `taut host undo`")
+        # All is taken back: who wants it once more tries once more.
+        self._entered = None
+        raise TautError(said)
 
     def leave(self) -> None:
-        """Put the host back as it was found; TautError where somebody else changed it meanwhile."""
-        entered, self._entered = self._entered, None
-        if entered is None or entered.state.is_as_found:
-            return
-        with undisturbed():
-            take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
+        """Put the host back as it was found; HostStateError where somebody else changed it."""
+        if self._entered is not None and not self._entered.state.is_as_found:
+            with undisturbed():
+                take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
+                self._entered = None
+        self._entered = None
 
     def read_in_force(self) -> InForce:
         """Say what of the state entered is in force now, as read from the machine."""
@@ -210,7 +219,7 @@ def refuse_applied(host: Host) -> None:
 
 
 def take_back(host: Host, writer: Writer, holder: str, *, keep_archive: bool = True) -> UndoReport:
-    """Undo what a holder changed; TautError: something is not as it was."""
+    """Undo what a holder changed; HostStateError: something is not as it was."""
     journal = Journal(host)
     with journal.locked():
         ours = {entry.generation for entry in journal.load().entries if entry.holder == holder}
@@ -219,13 +228,13 @@ def take_back(host: Host, writer: Writer, holder: str, *, keep_archive: bool = T
         report = undo(host, writer, journal, generations=ours)
     if report.is_refused:
         names = ", ".join(touched.setting.name for touched in report.strangers)
-        raise TautError(
+        raise HostStateError(
             f"{names}: changed by somebody else meanwhile; nothing was put back: `taut host undo "
             "--force` does"
         )
     if report.failed:
         names = ", ".join(touched.setting.name for touched in report.failed)
-        raise TautError(f"{names}: could not be put back; see `taut host undo`")
+        raise HostStateError(f"{names}: could not be put back; see `taut host undo`")
     if report.archive is not None and not keep_archive:
         # The archive would only tell of changes that were all taken back.
         report.archive.unlink()
