@@ -1,8 +1,11 @@
-"""Trim by packets: what a device under a load is called."""
+"""Trim by packets: what a device under a load is called, and which trials count."""
 
+from made_bench import Bench, sessions
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
-from taut.trim.packets import cell_of
+from taut.host.state import FOUND
+from taut.records.documents.trial import InForce
+from taut.trim.packets import PacketsBench, cell_of
 
 SPEC = """
 name = "cells"
@@ -29,3 +32,15 @@ def test_loads_of_one_rate_are_told_apart():
         "eager, 100 kpkt/s, imix, both",
         "eager, 100 kpkt/s, many",
     ]
+
+
+def test_a_trial_at_whose_end_its_state_was_gone_does_not_count(tmp_path, monkeypatch):
+    spec = parse_spec(SPEC + '[[traffic]]\nrates = ["100kpps"]\n', ["floor=false"])
+    lost = InForce(lost=("vm.stat_interval",))
+    before_and_after = iter([InForce(), lost, InForce(), InForce()])
+    with sessions(tmp_path) as opened:
+        session = opened(Bench(), spec)
+        monkeypatch.setattr(session.states, "read_in_force", lambda: next(before_and_after))
+        found = list(PacketsBench(session, spec, "p99").run([FOUND], range(1, 3)))
+
+    assert [measured.trial.repetition for measured in found] == [2]

@@ -2,13 +2,13 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, MissingToolError, TautError
 from taut.core.units import duration_words, parse_duration_ns
-from taut.host.apply import Outcome, apply_changes
+from taut.host.apply import Outcome, Result, apply_changes
 from taut.host.check import parse_profile
 from taut.host.checks import CHECKS
 from taut.host.host import Host
@@ -101,7 +101,8 @@ class Job:
     def put_in_force(self) -> None:
         """Apply what is kept, if asked to, as `taut host apply` would: the journal is the user's.
 
-        TautError: a change failed, and all are taken back.
+        TautError: a change failed, and all are taken back; or the machine did not take one, and
+        the others are in force.
         """
         if not self.keep or not self.document.kept or self._situation is None:
             return
@@ -112,6 +113,12 @@ class Job:
         failed = [r for r in report.results if r.outcome is Outcome.FAILED]
         if failed:
             raise TautError(f"--keep: {failed[0].wish.change.setting.name}: {failed[0].note}")
+        refused = refused_by_machine(report.results)
+        if refused:
+            raise TautError(
+                f"--keep: not in force: {'; '.join(refused)}; the other changes are: `taut host "
+                "undo` takes them back"
+            )
         self.document = replace(self.document, in_force=True)
 
     def check(self, budget: str, least_s: float, shorter: str) -> None:
@@ -126,6 +133,19 @@ class Job:
         if not self.yes and self.ask is None:
             raise InputError(f"{ASIDE}: nobody to ask on this terminal; add --yes, or --dry-run")
         _check_budget(budget, self.request.budget_s, least_s, shorter)
+
+
+def refused_by_machine(results: Sequence[Result]) -> list[str]:
+    """Name the remedies of which nothing is in force, and settings that took another value."""
+    said = [
+        f"{result.wish.remedy}: {result.wish.change.setting.name}: {result.outcome}"
+        for result in results
+        if result.outcome is Outcome.OTHER_VALUE
+    ]
+    good = (Outcome.IN_FORCE, Outcome.ALREADY, Outcome.OTHER_VALUE)
+    made = {result.wish.remedy for result in results if result.outcome in good}
+    nothing = [one for one in results if one.wish.remedy not in made]
+    return [*said, *dict.fromkeys(f"{one.wish.remedy}: {one.outcome}" for one in nothing)]
 
 
 def _check_budget(budget: str, budget_s: float, least_s: float, shorter: str) -> None:

@@ -21,7 +21,7 @@ from taut.host.host import Host
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState, plan_state
 from taut.records.documents.json_form import read_document
-from taut.records.documents.trial import TRIAL_FILE, TrialDocument
+from taut.records.documents.trial import TRIAL_FILE, InForce, TrialDocument
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound, shares_of
 
@@ -89,16 +89,24 @@ class PacketsBench:
         return repetition_seconds(self._spec, n_states)
 
     def run(self, states: Sequence[HostState], repetitions: range) -> Iterator[Measured]:
-        """Run the trials of every state, in turn; give those of devices that ended as planned."""
+        """Run the trials of every state, in turn; give those of devices that ended as planned.
+
+        One at whose end its state was not in force any more is of no state, and is left out.
+        """
         plan = self._plan(states, repetitions, len(self._session.ordered))
         self._session.run(plan)
         for trial in plan.trials:
             folder = self._session.run_directory.trials_path / trial.name
-            if (
-                not trial.device.is_floor
-                and read_document(TrialDocument, folder / TRIAL_FILE).is_whole
-            ):
-                yield Measured(trial, folder)
+            document = read_document(TrialDocument, folder / TRIAL_FILE)
+            if trial.device.is_floor or not document.is_whole:
+                continue
+            if lost := (document.host.after or InForce()).lost:
+                self._session.progress.warned(
+                    f"{trial.name} does not count: at its end not in force any more: "
+                    f"{', '.join(lost[:3])}; somebody else changes this host"
+                )
+                continue
+            yield Measured(trial, folder)
 
     def _plan(self, states: Sequence[HostState], repetitions: range, first: int) -> Trials:
         return make_plan(

@@ -123,6 +123,10 @@ class StallsBench:
         before = watch.states.read_in_force()
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
         stalls = {} if before.lost else self._explained()
+        after = watch.states.read_in_force()
+        lost = before.lost or after.lost
+        if lost:
+            stalls = {}
         window = Window(
             state=state.name,
             repetition=repetition,
@@ -136,8 +140,8 @@ class StallsBench:
                 )
             ),
             before=before,
-            after=watch.states.read_in_force(),
-            failure=_failure(before, stalls),
+            after=after,
+            failure=_failure(lost, stalls),
         )
         watch.process.check(watch.host)
         self.windows.append(window)
@@ -243,8 +247,8 @@ def _mean_causes(windows: Sequence[Window], state: str) -> dict[str, float] | No
     return {c: sum(w.causes.get(c, 0.0) for w in used) / len(used) for c in names}
 
 
-def _failure(before: InForce, stalls: Mapping[int, Explanation]) -> str:
-    if before.lost:
-        return f"not in force any more: {', '.join(before.lost[:3])}"
+def _failure(lost: Sequence[str], stalls: Mapping[int, Explanation]) -> str:
+    if lost:
+        return f"not in force any more: {', '.join(lost[:3])}"
     lost = [str(core) for core, found in stalls.items() if causes.TRACE_LOST.id in _of(found)]
     return f"events lost on core {', '.join(lost)}" if lost else ""
