@@ -19,17 +19,21 @@ SECOND_NS = 1_000_000_000
 def document() -> TrialDocument:
     return TrialDocument(
         traffic=Traffic(duration_ns=9 * SECOND_NS, warm_up_ns=SECOND_NS, record="tail"),
-        generator=GeneratorResult(counters={"void": 7, "lost": 3, "unsent": 2}),
+        generator=GeneratorResult(
+            counters={"void": 7, "lost": 5, "lost_cold": 2, "unsent": 9, "unsent_cold": 7}
+        ),
     )
 
 
 def write(trial: Path, counts: dict[int, int]) -> None:
+    """Beside them stand those of another series, and a warm-up that was slow."""
     table = pa.table(
         {
-            "series": ["service"] * len(counts) + ["intent"],
-            "direction": [0] * (len(counts) + 1),
-            "value_ns": [*counts, 1],
-            "n": [*counts.values(), 99],
+            "series": ["service"] * len(counts) + ["intent", "service"],
+            "direction": [0] * (len(counts) + 2),
+            "is_cold": [False] * (len(counts) + 1) + [True],
+            "value_ns": [*counts, 1, 5_000_000],
+            "n": [*counts.values(), 99, 400],
         }
     )
     pq.write_table(table, trial / HISTOGRAM)
@@ -45,7 +49,7 @@ def test_the_threshold_is_a_percentile_of_all_packets_not_of_those_recorded(
 
     assert (normal.n_packets, normal.low_ns, normal.p50_ns) == (1_000, 1_000, 2_000)
     assert normal.threshold_ns == 2_000
-    assert normal.mean_interval_ns == 10 * SECOND_NS // 1_000
+    assert normal.mean_interval_ns == 9 * SECOND_NS // 1_000
     assert (normal.n_void, normal.n_gone) == (7, 5)
     assert normal.is_partial
     assert read_counted_normal(tmp_path, document(), "p99.5").threshold_ns == 90_000

@@ -16,7 +16,8 @@ HISTOGRAM = "histogram.parquet"
 
 def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Normal:
     """Find the threshold as read_normal does, of all packets, recorded or not."""
-    rows = pq.read_table(trial / HISTOGRAM, filters=[("series", "=", "service")])
+    wanted = [("series", "=", "service"), ("is_cold", "=", False)]
+    rows = pq.read_table(trial / HISTOGRAM, filters=wanted)
     order = np.argsort(rows["value_ns"].to_numpy(), kind="stable")
     values = rows["value_ns"].to_numpy()[order]
     cumulated = np.cumsum(rows["n"].to_numpy()[order])
@@ -30,15 +31,18 @@ def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Norm
     low, p50, *above = (int(values[np.searchsorted(cumulated, rank)]) for rank in ranks)
     counters = {} if document.generator is None else document.generator.counters
     directions = max(1, pc.count_distinct(rows["direction"]).as_py())
-    length_ns = (document.traffic.duration_ns or 0) + (document.traffic.warm_up_ns or 0)
+
+    def warm(name: str) -> int:
+        return counters.get(name, 0) - counters.get(f"{name}_cold", 0)
+
     return Normal(
         n_packets=n,
         low_ns=low,
         p50_ns=p50,
         threshold_ns=share if isinstance(share, int) else above[0],
         over=over,
-        mean_interval_ns=length_ns * directions // n,
-        n_void=counters.get("void", 0),
-        n_gone=counters.get("lost", 0) + counters.get("unsent", 0),
+        mean_interval_ns=(document.traffic.duration_ns or 0) * directions // n,
+        n_void=warm("void"),
+        n_gone=warm("lost") + warm("unsent"),
         is_partial=True,
     )
