@@ -3,7 +3,7 @@
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts, judge, mark
-from taut.explain.read.facts import facts_of
+from taut.explain.read.facts import facts_of, together
 from taut.explain.read.names import Names
 from taut.explain.walk.contexts import Watched
 from taut.explain.walk.stalls import Stalls, find_stalls
@@ -20,6 +20,9 @@ def judge_found(stalls: Stalls, watched: Watched, traced: Traced) -> GapVerdicts
     """Judge stalls that come from the kernel's events alone."""
     events, notes = traced.events, traced.notes
     shares = share_out(stalls.spans, stalls.segments, traced.calibration)
-    facts = facts_of(events, notes, watched.core, watched.thread, traced.is_guest, is_traced=True)
+    facts = together(
+        facts_of(events, notes, watched.core, thread, traced.is_guest, is_traced=True)
+        for thread in (watched.thread, *sorted(watched.also))
+    )
     marks = mark(stalls.spans, events, notes)
     return judge(stalls.spans, stalls.segments, shares, facts, marks)

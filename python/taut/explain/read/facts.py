@@ -1,7 +1,7 @@
 """What the counters of trace.json say: how far they moved, and whether the events agree."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from taut.explain.causes import CAUSES
 from taut.explain.read.counted import agrees, is_whole, n_recorded
@@ -39,6 +39,22 @@ class Facts:
     def agreeing(self) -> frozenset[str]:
         """Ids of the causes whose counter agrees in number with their recorded events."""
         return frozenset(cause for cause, found in self.counted.items() if found.agrees)
+
+
+def together(each: Iterable[Facts]) -> Facts:
+    """Take the facts of threads that share a core: those of the first, but for counters.
+
+    A counter counts that agrees for every thread; where one does not, or is not known, none does.
+    """
+    first, *others = each
+    return replace(
+        first,
+        counted={
+            cause: found
+            for cause, found in first.counted.items()
+            if all(cause in other.agreeing for other in others)
+        },
+    )
 
 
 # Without these events an interrupt or a switch is not seen, and its gap looks empty.

@@ -60,7 +60,7 @@ class _Walk:
         self._watched, self._events, self._names = watched, events, names
         self._senders = senders.of
         self._row = 0
-        may_throttle = any(throttled_ns(names.notes, watched.thread))
+        may_throttle = any(any(throttled_ns(names.notes, one)) for one in watched.threads)
         self._off = OffCore(names, may_throttle, watched.sleeps)
         self.contexts = Contexts(watched, self._off)
         self._open = self.contexts.open
