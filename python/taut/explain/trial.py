@@ -12,7 +12,7 @@ from taut.explain import causes
 from taut.explain.causes import NUMBER
 from taut.explain.guest import words_of_guest
 from taut.explain.judge.blame import blame_packets
-from taut.explain.judge.device import Kind, holds_of, lacks, sleeps
+from taut.explain.judge.device import Kind, hides_stalls, holds_of, lacks
 from taut.explain.judge.held import DROPPING
 from taut.explain.judge.kernel_path import judge_kernel_path
 from taut.explain.judge.one_line import on_one_line
@@ -76,11 +76,11 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
         ring_keeps=document.dut.link not in DROPPING,
-        # A device that logs its gaps, and is awake, hides no stall; others may, behind a queue.
-        # Where only slow packets were recorded, nothing recorded is no silence.
-        silences=None
-        if normal.is_partial or (threads.kind is Kind.LOGGED and not sleeps(document.dut))
-        else passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1)),
+        # A stall that no log tells of may hide behind a queue. Where only slow packets were
+        # recorded, nothing recorded is no silence.
+        silences=passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1))
+        if hides_stalls(threads.kind, document.dut) and not normal.is_partial
+        else None,
     )
     judged = judge_packets(tail, blame, normal, device)
     verdicts = threads.verdicts

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from taut.explain.judge.device import Kind, kind_of
+from taut.explain.judge.device import SWITCH, Kind, hides_stalls, kind_of, lacks
 from taut.records.documents.json_form import parse, plain
-from taut.records.documents.trial import Dut, DutStats, Holds, PortCounters
+from taut.records.documents.trial import Dut, DutStats, Holds, Hop, PortCounters
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,21 @@ def test_what_a_device_said_is_the_same_after_it_was_written_and_read() -> None:
     assert written["threads"] == []
     assert written["stats"]["ports"] == [{"rx": 3, "tx": 2}, {"rx_packets": 5}]
     assert parse(Dut, written, "made") == dut
+
+
+@pytest.mark.parametrize(
+    ("options", "hops", "hides", "lacking"),
+    [
+        ({}, None, False, ""),
+        ({}, (Hop("hop1", 1), Hop("hop2", 2)), False, ""),
+        # Open vSwitch between the hops has a core of its own, and no log.
+        ({"switch": "ovs_dpdk"}, (Hop("hop1", 1), Hop("hop2", 2)), True, SWITCH),
+        ({"switch": None}, (Hop("hop1", 1), Hop("hop2", 2)), False, ""),
+    ],
+)
+def test_a_chain_hides_what_its_switch_does(options, hops, hides, lacking) -> None:
+    dut = Dut(driver="chain", options=options, hops=hops)
+
+    assert hides_stalls(Kind.LOGGED, dut) is hides
+    assert lacks(Kind.LOGGED, dut) == lacking
+    assert hides_stalls(Kind.PROGRAM, dut)

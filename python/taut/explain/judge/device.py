@@ -85,9 +85,25 @@ _LEAST_NEW = 2
 """A stall that gaps of the log cover by 1 / _LEAST_NEW of its length or more is theirs."""
 
 
+SWITCH = "a gap of a hop: they polled all the time, but the switch between them keeps no log"
+"""What a verdict lacks of a chain whose hops a switch joins: it may have stood still."""
+
+
+def has_switch(dut: Dut) -> bool:
+    """Whether a switch joins the hops of a chain, none of which it is."""
+    return bool(dut.hops) and dut.options.get("switch") is not None
+
+
+def hides_stalls(kind: Kind, dut: Dut) -> bool:
+    """Whether the device may stand still without a log that tells; one that is awake does not."""
+    return kind is not Kind.LOGGED or sleeps(dut) or has_switch(dut)
+
+
 def lacks(kind: Kind, dut: Dut) -> str:
     """What a verdict lacks of a device that cannot be watched, or slept; empty: of all others."""
-    return ASLEEP if sleeps(dut) else MISSING.get(kind, "")
+    if sleeps(dut):
+        return ASLEEP
+    return SWITCH if has_switch(dut) else MISSING.get(kind, "")
 
 
 NOTES = {
