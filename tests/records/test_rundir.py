@@ -19,6 +19,18 @@ def test_trials_come_in_the_order_they_ran_failed_ones_too(tmp_path: Path) -> No
     assert run.manifest().spec.name == "made"
 
 
+def test_the_thousandth_trial_comes_behind_the_others(tmp_path: Path) -> None:
+    names = ["099-a-r1", "100-a-r1", "999-a-r1", "1000-a-r1", "1001-a-r1"]
+    for name in reversed(names):
+        (tmp_path / "trials" / name).mkdir(parents=True)
+        (tmp_path / "trials" / name / "trial.json").write_text('{"status": "whole"}')
+    run = RunDirectory(tmp_path)
+
+    assert [trial.name for trial in run.trials()] == names
+    assert run.has_whole("1000-a-r1")
+    assert not run.has_whole("1002-a-r1")
+
+
 def test_a_trial_under_a_temporary_name_is_not_there(tmp_path: Path) -> None:
     temporary = tmp_path / "trials" / ".tmp-000-x"
     temporary.mkdir(parents=True)

@@ -81,7 +81,7 @@ class Session:
         A run whose course depends on what it measures (taut trim) calls this once for each part.
         """
         run = self.run_directory
-        done = {trial.name for trial in run.trials() if trial.is_whole}
+        done = {trial.name for trial in plan.trials if run.has_whole(trial.name)}
         self._note_order(plan)
         self.progress.started(plan, sum(trial.name in done for trial in plan.trials))
         for trial in plan.trials:

@@ -30,7 +30,7 @@ class TrialDirectory:
 
     @property
     def name(self) -> str:
-        """The folder's name, which orders trials as they ran."""
+        """The folder's name; its number says when it ran."""
         return self.path.name
 
     @property
@@ -90,12 +90,20 @@ class RunDirectory:
             raise InputError(f"{self.path}: a packed run; `taut unpack {self.path}` first")
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such run directory; give one that `taut run` wrote")
-        found = sorted(
+        found = [
             path
             for path in self.trials_path.glob("*")
             if not path.name.startswith(TEMPORARY_PREFIX) and (path / TRIAL_FILE).is_file()
-        )
-        return [TrialDirectory(path, _read_trial(path / TRIAL_FILE)) for path in found]
+        ]
+        return [
+            TrialDirectory(path, _read_trial(path / TRIAL_FILE))
+            for path in sorted(found, key=_as_they_ran)
+        ]
+
+    def has_whole(self, name: str) -> bool:
+        """Whether there is a trial of this name that ended as planned; no other is read."""
+        path = self.trials_path / name / TRIAL_FILE
+        return path.is_file() and _read_trial(path).is_whole
 
     def remove_unfinished(self) -> None:
         """Remove the files that an analysis or a report left half written when it was killed."""
@@ -110,6 +118,12 @@ class RunDirectory:
                 f"{self.path}: no trials; give a run directory of `taut run` or `taut analyze`"
             )
         return found
+
+
+def _as_they_ran(path: Path) -> tuple[int, str]:
+    """Order folders by number: a run that plans as it goes on has some of more digits."""
+    number = path.name.partition("-")[0]
+    return int(number) if number.isdecimal() else 0, path.name
 
 
 def _read_trial(path: Path) -> TrialDocument:
