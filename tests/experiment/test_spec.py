@@ -308,3 +308,18 @@ def test_what_is_required_changes_no_measurement():
     asked = GOOD + '[require]\nloss = "= 0"\n'
 
     assert spec_hash(parse_spec(asked)) == spec_hash(parse_spec(GOOD))
+
+
+def test_how_long_a_search_may_go_on_changes_no_trial_it_has():
+    searched = [
+        spec_hash(parse_spec(GOOD, ["search.min=2kpps", *more]))
+        for more in (
+            [],
+            ["search.limit=1h"],
+            ["search.repeats=9"],
+            ["search.max=1Mpps"],
+        )
+    ]
+
+    assert len({*searched[:3]}) == 1
+    assert searched[3] != searched[0]

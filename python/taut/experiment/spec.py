@@ -79,9 +79,11 @@ def _syntax_words(source: str, text: str, message: str) -> str:
 def spec_hash(spec: Spec) -> str:
     """Hash the meaning of an experiment, whatever its file's spelling: --resume compares it."""
     # What only `taut search` and `taut rfc` read counts where it is said, and so does a restart:
-    # runs that have no word of it resume. What is required changes nothing that is measured.
+    # runs that have no word of it resume. What is required changes nothing that is measured, and
+    # how long a search may go on and how often it repeats a trial changes none that it has.
     unsaid = {"search", "goal", "rfc", "placement"} - spec.model_fields_set
-    left_out: dict[str, Any] = dict.fromkeys([*unsaid, "require"], True)
+    left_out: dict[str, Any] = {"search": {"limit_ns", "repeats"}}
+    left_out |= dict.fromkeys([*unsaid, "require"], True)
     if not any(traffic.restart_ns for traffic in spec.traffic):
         left_out["traffic"] = {"__all__": {"restart_ns"}}
     text = spec.model_dump_json(by_alias=True, exclude=left_out)
