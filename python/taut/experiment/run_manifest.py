@@ -1,6 +1,6 @@
 """The manifest of a run: written before its first trial, added to when it is resumed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from taut.core.binaries import sha256_of
@@ -43,8 +43,8 @@ def describe_run(
     cores: Cores,
     warnings: Sequence[str],
     order: Sequence[str],
-) -> None:
-    """Write manifest.json of a run that is about to measure.
+) -> list[str]:
+    """Write manifest.json of a run that is about to measure; give further warnings, in it too.
 
     A resumed run keeps the first one and appends what differs now.
     """
@@ -67,12 +67,36 @@ def describe_run(
         inputs=hash_inputs(plan.spec),
         placements=_versions_of_places(plan) or None,
         order=tuple(order),
-        warnings=tuple(warnings),
         audit=_audit(host, cores, plan),
         applied=describe_applied(host),
     )
     first = run.manifest_or_none()
+    changed = [] if first is None else _changed(first, document)
+    document = replace(document, warnings=(*warnings, *changed))
     write_manifest(run.path, document if first is None else _resumed(first, document))
+    return changed
+
+
+def _changed(first: Manifest, now: Manifest) -> list[str]:
+    """Say what of the machine is not as it was when this run measured last."""
+    before, here = (_machine(one) for one in ((first.resumed or (first,))[-1], now))
+    return [
+        f"resumed, and {name} is {here[name]}, was {was}: this run has trials of both"
+        for name, was in before.items()
+        if here[name] != was
+    ]
+
+
+def _machine(of: Circumstances) -> dict[str, str]:
+    cpu, cores = (of.host.get(name) for name in ("cpu", "cores"))
+    commit = of.taut.git.commit[:8] if of.taut.git is not None else ""
+    return {
+        "the processor": str(cpu.get("model") if isinstance(cpu, Mapping) else None),
+        "what is online": f"cores {cores.get('online') if isinstance(cores, Mapping) else None}",
+        "the kernel": str(of.host.get("kernel")),
+        "the kernel's command line": str(of.host.get("cmdline")),
+        "taut": f"{of.taut.version} {commit}".strip(),
+    }
 
 
 def _resumed(first: Manifest, now: Manifest) -> Manifest:

@@ -181,7 +181,7 @@ def measuring(
             ordered = [] if in_parts else [trial.name for trial in plan.trials]
             with stage("manifest and audit"):
                 warnings += states_without_effect(plan, host, situation)
-                describe_run(run, plan, origin, host, cores, warnings, ordered)
+                warnings += describe_run(run, plan, origin, host, cores, warnings, ordered)
             progress.noted(f"Cores: {cores.why}.")
             if (applied := describe_applied(host)) is not None:
                 progress.noted(f"Host: {applied.n_in_force} changes of `taut host apply` in force.")
