@@ -41,6 +41,8 @@ class Bench:
     """Above, the generator is held up in every trial and loses packets."""
     sends_most: float = float("inf")
     """The generator sends no faster into a device, and is held up in what it sends above."""
+    slows_to: float = float("inf")
+    """Into a device no more is sent a second, on time and without a loss."""
     limited_once: bool = False
     """The first trial at each load is held up."""
     fails: Callable[[Trial], bool] = lambda _: False
@@ -61,6 +63,8 @@ class Bench:
         offered = achieved = trial.offered_pps
         if not trial.device.is_floor and achieved > self.sends_most:
             achieved, void, lost = self.sends_most, due, 1
+        if not trial.device.is_floor and achieved > self.slows_to:
+            achieved, lost = self.slows_to, 0
         if not trial.device.is_floor and (trial.offered_pps > self.limited_above or is_first):
             void, lost = due, max(1, lost)
         known.document = replace(

@@ -44,6 +44,7 @@ def spec(tmp_path):
         ("9004", ["--set", "rfc.burst_step=0"], "rfc.burst_step: "),
         ("9004", ["--resume"], "which run? give its directory with --out"),
         ("2544", ["--set", "device.eager.driver=loopback"], "nothing to search"),
+        ("2544", ["--quick", "--min", "0.5pps"], "min 0.5pps sends less than a packet in a trial"),
     ],
 )
 def test_a_mistake_is_answered_in_one_line(spec, number, words, said, capsys):
@@ -87,6 +88,22 @@ def test_the_long_form_says_its_hours(spec, number, capsys, tmp_path):
     assert "Not as RFC" not in shown
     assert " h " in shown.partition("In all about")[2]
     assert [path.name for path in tmp_path.iterdir()] == ["typed.toml"]
+
+
+@needs_programs
+def test_disk_is_of_what_is_recorded(spec, capsys):
+    said = {}
+    for record in ("auto", "all", "none"):
+        words = ["--quick", "--set", f"record={record}", "--max", "2Mpps", "--dry-run"]
+        assert run_command(["rfc", "2544", str(spec), *words]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        said[record] = shown.partition("Disk: ")[2].partition(" In all")[0]
+
+    # A test of 3 latency trials of 2.2 s and 2 recoveries of 2.2 s for 3 sizes, each twice; over
+    # memif no device is reset. 12 bytes a packet.
+    assert said["auto"].startswith("at most 0.8 GB, of packets at 1 Mpkt/s (more are not recorded)")
+    assert said["all"].startswith("at most 3.2 GB, of packets at 4 Mpkt/s if each")
+    assert said["none"].startswith("little, for no packets are recorded")
 
 
 @needs_programs

@@ -9,10 +9,10 @@ from taut.cli.main import run_command
 from taut.cli.search_job import _problems
 from taut.cli.search_plan import chance, collapse, edge, expected_ns
 from taut.core.binaries import find_binary_or_none
-from taut.experiment.capacity import goals_of, loads_of
 from taut.experiment.goals import goal_table
+from taut.experiment.loads import goals_of, loads_of
 from taut.experiment.spec import parse_spec
-from taut.records.documents.search import GoalFound
+from taut.records.documents.search import GoalFound, LatencyAt
 
 TEXT = """
 name = "typed"
@@ -127,12 +127,17 @@ def test_a_goal_is_the_table_that_a_file_would_have():
 
 
 def test_problems_are_said_of_the_device_and_name_a_remedy():
-    fails = GoalFound("ndr", None, None, None, "lowest load fails")
+    fails, held_up = (
+        GoalFound("ndr", None, None, None, why)
+        for why in ("lowest load fails", "instrument limited")
+    )
 
     said = _problems(
         made_search_document(
-            made_search(),
-            made_search(device="slow", found=(fails,)),
+            made_search(("000-eager-r1",)),
+            made_search(device="slow", found=(fails,), latency=()),
+            made_search(device="busy", found=(held_up,), latency=()),
+            made_search(device="late", latency=(LatencyAt(0.1, "pdr", 1e3, ()),)),
             made_search(device="dead", stopped="000-dead: it died"),
             made_search(device="loopback", is_instrument=True, stopped="not done"),
         )
@@ -140,5 +145,9 @@ def test_problems_are_said_of_the_device_and_name_a_remedy():
 
     assert said == [
         "slow: ndr: fails at 1,000 pkt/s already, the lowest load; lower it: --min",
-        "dead: 000-dead: it died; go on with --out and --resume, or change search.limit or --min",
+        "busy: ndr: at 1,000 pkt/s already, the lowest load, the generator itself was held up; "
+        "quieten the machine, or lower it: --min",
+        "late: no latency at 10 % of the bound: trials failed; their trial.json says why",
+        "dead: 000-dead: it died; go on with --out and --resume; search.limit says for how long "
+        "each time",
     ]

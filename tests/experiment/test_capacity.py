@@ -1,6 +1,5 @@
 """A search over a run directory: made-up devices in real trials' folders; no program is started."""
 
-import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,8 @@ from typing import Any
 import pytest
 
 from made_bench import EAGER_PPS, LOOPBACK_PPS, Bench, counters, histogram, sessions
-from taut.core.errors import InputError
 from taut.experiment.bisection import Counted
-from taut.experiment.capacity import count, loads_of, rate_text, search_capacity
+from taut.experiment.capacity import count, search_capacity
 from taut.experiment.kept import Kept
 from taut.experiment.model import Spec
 from taut.experiment.plan import Trial
@@ -281,34 +279,20 @@ def test_what_left_more_slowly_than_it_should_counts_as_unsent(tmp_path):
         assert (found.sent, found.is_behind) == (sent, is_behind)
 
 
-@pytest.mark.parametrize(
-    ("pps", "text"),
-    [
-        (997497.6029392382, "997497.6pps"),
-        (1e3, "1000pps"),
-        (2e7, "20000000pps"),
-        (0.0123456789, "0.012346pps"),
-        (123456789.4, "123456789pps"),
-    ],
-)
-def test_a_load_is_spelt_with_seven_digits(pps, text):
-    assert rate_text(pps) == text
+def test_of_a_slower_trial_the_share_counts_that_the_rate_would_have_sent(tmp_path):
+    # 48 % of all were lost, and it took 1 / 0.45 of the time: so of 450 that would have been sent.
+    counts = counters(due=1_000, lost=480)
+    generator = GeneratorResult(counts, offered_pps=1e6, achieved_pps=4.5e5)
+
+    found = count(Kept(tmp_path, TrialDocument(generator=generator)), None)
+
+    assert (found.sent, found.lost) == (450, 216)
+    assert found.loss_ratio == pytest.approx(0.766)
 
 
-def test_every_load_can_be_sent():
-    rng = random.Random(1)
-    for _ in range(200):
-        text = rate_text(10 ** rng.uniform(-1, 8.9))
-        parse_spec(TEXT.replace("10kpps", text))
+def test_nobody_is_in_time_where_the_generator_never_was(tmp_path):
+    histogram(tmp_path / "histogram.parquet", {900: 90}, is_void=True)
 
+    found = count(trial_of(tmp_path, due=90, void=90), 1_000)
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (TEXT + '[[host]]\nname = "x"\n', "as it is"),
-        (TEXT.replace('"taut_forward"\nname = "eager"', '"loopback"'), "nothing to search"),
-    ],
-)
-def test_what_cannot_be_searched_is_refused(text, said):
-    with pytest.raises(InputError, match=said):
-        loads_of(parse_spec(text))
+    assert (found.loss_ratio, found.is_limited) == (1.0, True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from taut.core.errors import InputError
-from taut.experiment.capacity import loads_of
 from taut.experiment.cores import Topology, assign_cores
+from taut.experiment.loads import loads_of
 from taut.experiment.model import CoreSpec, Spec
 from taut.experiment.neighbour_cores import asked_of, notes_of, working
 from taut.experiment.neighbour_spec import NeighbourSpec

@@ -168,9 +168,36 @@ def test_a_device_that_fails_in_one_test_has_the_others(go):
 
     for row in rows(document):
         assert row.latency is None
-        assert row.not_run[0].startswith("latency: ")
-        assert "the device died" in row.not_run[0]
+        assert row.failed[0].startswith("latency: ")
+        assert "the device died" in row.failed[0]
         assert row.loss
+
+
+@pytest.mark.parametrize("test", ["latency", "loss"])
+def test_what_was_measured_before_a_device_failed_for_good_stays(go, test):
+    whole: list[Trial] = []
+
+    def dies_in_the_middle(trial: Trial) -> bool:
+        if trial.traffic.name != test or trial.frame != 64:
+            return False
+        whole.append(trial)
+        return len(whole) > 2
+
+    document, _, _ = go("2544", Bench(fails=dies_in_the_middle))
+
+    small, large = rows(document)
+    found = small.latency.trials if test == "latency" else small.loss
+    assert len(found) == 2
+    assert [why.partition(": ")[0] for why in small.failed] == [test]
+    assert large.failed == ()
+
+
+def test_a_burst_that_was_sent_more_slowly_is_nobodys(go):
+    document, _, _ = go("9004", Bench(slows_to=5e5))
+
+    for row in rows(document):
+        assert row.throughput_pps <= 5e5 < row.bursts.load_pps
+        assert [one.instrument_limited for one in row.bursts.longest] == [True] * 3
 
 
 def test_the_lowest_load_that_fails_leaves_nothing_to_start_from(go):

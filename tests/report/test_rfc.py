@@ -116,6 +116,36 @@ def test_a_device_that_did_not_come_back_is_said_to_have_not():
     assert "it did not come back; 1 trials." in statements_of([made_row(reset=gone)])[0]
 
 
+def test_a_device_that_came_back_but_sometimes_is_said_to():
+    trials = (ResetTrial("x", False, 300_000_000, 240_000, 300_000_000),)
+    sometimes = ResetFound(4e5, (*trials, ResetTrial("y", False, None, 999, 1)))
+
+    [said] = statements_of([made_row(reset=sometimes, not_run=())])
+
+    assert "no packet for 300 ms on average" in said
+    assert "2 of 2 trials count. In 1 of them it did not come back; these are in no" in said
+
+
+def test_without_records_nothing_is_said_of_resets_and_recoveries():
+    unknown = made_row(
+        reset=ResetFound(4e5, (ResetTrial("x", False),)),
+        recovery=RecoveryFound(4.4e5, 2.2e5, (RecoveryTrial("r", False),)),
+    )
+
+    assert "packets were not recorded" in statements_of([unknown])[0]
+    [row] = table(made_rfc("2544", unknown), "System recovery")
+    assert row[3:] == ("–", "–", "1 of 1", "–")
+
+
+def test_a_test_that_failed_in_the_middle_is_said_and_is_a_problem():
+    died = made_row(failed=("latency: 019-bridge: the device died",))
+
+    assert "64 B: latency: 019-bridge: the device died. Shown is" in statements_of([died])[-1]
+    assert problems(made_rfc("2544", died)) == [
+        "bridge, 64 B: latency: 019-bridge: the device died"
+    ]
+
+
 def test_bursts_have_the_rfcs_buffer_times():
     # 1,000 frames at 500,000 a second; a fifth of them was still there (6.4).
     assert table(made_rfc("9004"), "Back-to-back frames") == (

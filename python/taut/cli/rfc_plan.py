@@ -1,18 +1,20 @@
 """`taut rfc --dry-run`: the recipe, and how long it takes, of devices that are made up."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 
+from taut.analysis.load import rate_words
 from taut.cli.search_plan import collapse, expected_ns
 from taut.core.units import duration_words
-from taut.experiment.capacity import Subject, loads_of
+from taut.experiment import restart
+from taut.experiment.loads import Subject, limits_of, loads_of
 from taut.experiment.model import Spec
 from taut.experiment.plan import MAX_RECORDED_PPS, OVERHEAD_NS, make_plan
 from taut.experiment.preflight import require
 from taut.experiment.recipes import shortened
-from taut.experiment.rfc import START_NS, floor_goal_of, goal_of
+from taut.experiment.rfc import START_NS, floor_goal_of, goal_of, smallest_of
 from taut.experiment.runner import choose_cores
 from taut.host.host import Host
 from taut.records.documents.rfc import BURSTS, LATENCY, LOSS, RECOVERY, RESET, Recipe, Test
@@ -57,7 +59,7 @@ def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:
     yield f"Cores: {cores.why}."
     yield from (f"warning: {note}" for note in cores.notes)
     loads = loads_of(spec)
-    least_ns = limit_ns = n_bytes = 0
+    least_ns = limit_ns = recorded_ns = 0
     pause_ns = OVERHEAD_NS + recipe.residue_ns + recipe.settle_ns
     for load in loads:
         for subject in load.floors:
@@ -67,26 +69,40 @@ def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:
             search_ns = _search_ns(spec, subject, goal_of(recipe), recipe)
             tests_ns = 0
             for test in recipe.tests:
-                trials = _trials_of(test, recipe, subject)
-                tests_ns += trials.n * (
-                    trials.length_ns + pause_ns + recipe.warm_up_ns * trials.warms_up
-                )
-                n_bytes += trials.n * trials.length_ns * trials.is_recorded
+                trials = _trials_of(test, recipe, subject, spec)
+                sent_ns = trials.n * (trials.length_ns + recipe.warm_up_ns * trials.warms_up)
+                tests_ns += sent_ns + trials.n * pause_ns
+                recorded_ns += (1 + recipe.repeats) * sent_ns * trials.is_recorded
             yield (
                 f"{subject.words}: about {duration_words(search_ns)} for throughput, "
                 f"{duration_words(tests_ns)} for the rest"
             )
             least_ns += search_ns + tests_ns
             limit_ns += spec.search.limit_ns + (1 + recipe.repeats) * tests_ns
-    recorded = n_bytes / 1e9 * MAX_RECORDED_PPS * _BYTES
-    yield (
-        f"Disk: at most {recorded / 1e9:,.1f} GB, of packets at 1 Mpkt/s (more are not recorded); "
-        "without tags and their packets: --set record=none"
-    )
+    yield _disk_words(spec, [one for load in loads for one in load.subjects], recorded_ns)
     yield (
         f"In all about {duration_words(least_ns)}; a device whose trials contradict each other, or "
         f"a busy machine, takes longer, at most {duration_words(limit_ns)} (search.limit)"
         + ("" if spec.rfc.quick else "; minutes instead: --quick")
+    )
+
+
+def _disk_words(spec: Spec, subjects: Sequence[Subject], recorded_ns: int) -> str:
+    record = subjects[0].traffic.record or spec.record
+    if record == "none":
+        return (
+            "Disk: little, for no packets are recorded: latency has no tags, recoveries and resets "
+            "have no times"
+        )
+    ways = 2 if subjects[0].traffic.both else 1
+    most_pps: float = ways * max(limits_of(spec, subject).max_pps for subject in subjects)
+    unrecorded = ""
+    if record == "auto" and most_pps > MAX_RECORDED_PPS:
+        most_pps, unrecorded = MAX_RECORDED_PPS, " (more are not recorded)"
+    recorded = recorded_ns / 1e9 * most_pps * _BYTES
+    return (
+        f"Disk: at most {recorded / 1e9:,.1f} GB, of packets at {rate_words(most_pps)}{unrecorded} "
+        "if each trial is repeated; without tags and their packets: --set record=none"
     )
 
 
@@ -95,7 +111,7 @@ def _search_ns(spec: Spec, subject: Subject, goal: Goal, recipe: Recipe) -> int:
     return max(expected_ns(spec, subject, [goal], collapse, recipe.settle_ns))
 
 
-def _trials_of(test: Test, recipe: Recipe, subject: Subject) -> _Trials:
+def _trials_of(test: Test, recipe: Recipe, subject: Subject, spec: Spec) -> _Trials:
     if test == LATENCY:
         return _Trials(recipe.repetitions, recipe.latency_ns, is_recorded=True)
     if test == LOSS:
@@ -103,7 +119,11 @@ def _trials_of(test: Test, recipe: Recipe, subject: Subject) -> _Trials:
     if test == RECOVERY:
         length_ns = recipe.overload_ns + recipe.recovery_ns
         return _Trials(recipe.recoveries, length_ns, is_recorded=True)
-    if test == RESET and str(subject.frame) == min(recipe.frames, key=len):
+    is_reset = (
+        str(subject.frame) == smallest_of(recipe.frames)
+        and restart.why_not(subject.device.link, spec.placement) is None
+    )
+    if test == RESET and is_reset:
         length_ns = START_NS + recipe.before_reset_ns + recipe.after_reset_ns
         return _Trials(recipe.resets, length_ns, is_recorded=True)
     if test == BURSTS:

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from rich.console import Console
 
+from taut.analysis.load import share_words
 from taut.cli.progress import TerminalProgress
 from taut.cli.run_job import finish
 from taut.cli.search_words import print_search
 from taut.core.errors import InterruptedRun, TautError
 from taut.core.files import write_json
-from taut.experiment.capacity import loads_of, search_capacity
+from taut.experiment.capacity import search_capacity
 from taut.experiment.interrupt import interruptible
+from taut.experiment.loads import to_search
 from taut.experiment.model import Spec
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
@@ -22,10 +24,9 @@ from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import measuring
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import Analysis
-from taut.records.documents.search import LOWEST_FAILS, SEARCH_FILE, SearchDocument
+from taut.records.documents.search import SEARCH_FILE, SearchDocument
 from taut.records.rundir import RunDirectory
-
-_GO_ON = "go on with --out and --resume, or change search.limit or --min"
+from taut.report.search import GO_ON, unmet_words
 
 
 def search_and_report(
@@ -39,7 +40,7 @@ def search_and_report(
     as_json: bool,
 ) -> None:
     """Search, write search.json, analyse and draw; TautError where a device met no goal at all."""
-    loads_of(spec)
+    to_search(spec)
     plan = make_plan(spec)
     require(plan)
     with interruptible():
@@ -103,14 +104,20 @@ def _problems(document: SearchDocument) -> list[str]:
     """Say of each device why it has no answer; what was measured stays all the same."""
     found = []
     for one in document.searches:
-        failed = [of.goal for of in one.found if of.irregular == LOWEST_FAILS]
         if one.is_instrument:
             continue  # A device that could not be searched for it says so.
         if one.stopped is not None:
-            found.append(f"{one.device}: {one.stopped}; {_GO_ON}")
-        elif failed:
+            found.append(f"{one.device}: {one.stopped}; {GO_ON}")
+            continue
+        why: dict[str, list[str]] = {}
+        for of in one.found:
+            if (unmet := unmet_words(of, one.min_pps)) is not None:
+                why.setdefault(unmet, []).append(of.goal)
+        found += [f"{one.device}: {', '.join(goals)}: {unmet}" for unmet, goals in why.items()]
+        missing = [share_words(at.share) for at in one.latency if not at.trials]
+        if missing:
             found.append(
-                f"{one.device}: {', '.join(failed)}: fails at {one.min_pps:,.0f} pkt/s already, "
-                "the lowest load; lower it: --min"
+                f"{one.device}: no latency at {', '.join(missing)} of the bound: trials failed; "
+                "their trial.json says why"
             )
     return found

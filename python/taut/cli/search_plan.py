@@ -7,14 +7,8 @@ from rich.console import Console
 
 from taut.core.units import duration_words
 from taut.experiment.bisection import Counted, Measure, search
-from taut.experiment.capacity import (
-    SHARES,
-    Subject,
-    floor_goal,
-    goals_of,
-    limits_of,
-    loads_of,
-)
+from taut.experiment.capacity import SHARES
+from taut.experiment.loads import Subject, floor_goal, limits_of, to_search
 from taut.experiment.model import Spec
 from taut.experiment.plan import OVERHEAD_NS, make_plan
 from taut.experiment.preflight import require
@@ -74,7 +68,7 @@ def expected_ns(
 def print_search_plan(spec: Spec) -> None:
     """Print what would be searched, and how long that may take; nothing is started."""
     console = Console()
-    loads, goals = loads_of(spec), goals_of(spec)
+    loads, goals = to_search(spec)
     for goal in goals:
         print_paragraph(console, goal_words(goal), hanging=INDENT)
     cores = choose_cores(Host(), spec)

@@ -7,29 +7,17 @@ lost is measured again, a bounded number of times; if none would do, no bound re
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from math import ceil, floor, log10
+from math import ceil
 
-from taut.core.errors import InputError, TrialError
-from taut.core.units import offered_pps
-from taut.experiment.bisection import (
-    METHOD,
-    Counted,
-    Found,
-    Limits,
-    StopSearch,
-    describe_goal,
-    search,
-)
-from taut.experiment.fields import Frame
-from taut.experiment.goals import DEFAULT_GOALS, GoalSpec
+from taut.core.errors import TrialError
+from taut.experiment.bisection import METHOD, Counted, Found, Limits, StopSearch, search
 from taut.experiment.kept import Kept, Trials
-from taut.experiment.model import DeviceSpec, Spec, TrafficSpec, mean_frame_len
-from taut.experiment.neighbour_spec import refuse_in_turn
-from taut.experiment.placed import refuse_places_in_turn
-from taut.experiment.plan import floors, has_floor, make_plan
+from taut.experiment.loads import Load, Subject, floor_goal, limits_of, rate_text, to_search
+from taut.experiment.model import Spec
+from taut.experiment.plan import make_plan
 from taut.experiment.runner import Session
 from taut.experiment.turns import Turn, at_once, take_turns
 from taut.records.documents.generator import (
@@ -52,110 +40,17 @@ from taut.records.late import count_late
 SHARES = (0.1, 0.5, 0.9)
 """Shares of the bound at which latency is measured after the search."""
 
-FLOOR_WIDTH, FLOOR_TRIALS = 0.05, 3
-"""How near the loopback's bounds come to each other, and by how many trials a load is judged."""
-
-_DIGITS = 7
-"""Of a rate that is sent: far finer than any width, and short enough to name a folder."""
-
 _FLOOR_FAILS = "packets are lost or not sent at the lowest load already"
 
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Subject:
-    """One device under one load; the loopback is one, too."""
-
-    device: DeviceSpec
-    traffic: TrafficSpec
-    frame: Frame
-
-    @property
-    def words(self) -> str:
-        """Name it as progress does."""
-        return f"{self.device.name}, {self.traffic.name} {self.frame}"
-
-    def at(self, rate: str, duration_ns: int) -> TrafficSpec:
-        """Give its load at one rate, for so long."""
-        own = {"frames": (self.frame,), "rates": (rate,), "duration_ns": duration_ns, "count": None}
-        return self.traffic.model_copy(update=own)
-
-
-@dataclass(frozen=True)
-class Load:
-    """A load without its rate: the devices that get it, and the loopbacks of their links."""
-
-    subjects: tuple[Subject, ...]
-    floors: tuple[Subject, ...]
-
-
-def goals_of(spec: Spec) -> tuple[Goal, ...]:
-    """Give the goals of an experiment; ndr and pdr where it says none."""
-    return tuple(describe_goal(goal) for goal in spec.goal or DEFAULT_GOALS)
-
-
-def loads_of(spec: Spec) -> list[Load]:
-    """Lay out what is searched. InputError: nothing, no room between, or states of the host."""
-    if spec.host:
-        raise InputError("[[host]]: search measures the host as it is; take it out of the file")
-    refuse_in_turn(spec.neighbour, "search")
-    refuse_places_in_turn(spec.placement, spec.device, "search")
-    found = []
-    for traffic in spec.traffic:
-        devices = [device for device in spec.device if traffic.takes(device)]
-        own = [*floors(devices), *(d for d in devices if d.is_floor)]
-        if not has_floor(spec, traffic):
-            own = [device for device in own if device in devices]
-        for frame in traffic.frames:
-            subjects = tuple(Subject(d, traffic, frame) for d in devices if not d.is_floor)
-            found.append(Load(subjects, tuple(Subject(d, traffic, frame) for d in own)))
-    for load in found:
-        for subject in load.subjects:
-            limits_of(spec, subject)
-    if not any(load.subjects for load in found):
-        raise InputError("nothing to search: the experiment has no device but the loopback")
-    return found
-
-
-def floor_goal(goals: Sequence[Goal]) -> Goal:
-    """Give the goal that bounds the devices' loads: no loss over the loopback."""
-    trial_ns = max(goal.final_trial_duration_ns for goal in goals)
-    return replace(
-        describe_goal(GoalSpec(name="ndr")),
-        relative_width=max(FLOOR_WIDTH, *(goal.relative_width for goal in goals)),
-        initial_trial_duration_ns=trial_ns,
-        final_trial_duration_ns=trial_ns,
-        duration_sum_ns=FLOOR_TRIALS * trial_ns,
-    )
-
-
-def limits_of(spec: Spec, subject: Subject) -> Limits:
-    """Give the loads asked for, in packets per second. InputError: they leave nothing between."""
-    length, layer = mean_frame_len(subject.frame), subject.traffic.rate_layer
-    least = offered_pps(spec.search.least, length, layer)
-    most = offered_pps(spec.search.most, length, layer)
-    if least >= most:
-        raise InputError(
-            f"search: min {spec.search.least} is not below max {spec.search.most} with frames of "
-            f"{subject.frame}; lower min"
-        )
-    return Limits(least, most, spec.search.limit_ns / 1e9)
-
-
-def rate_text(pps: float) -> str:
-    """Spell a load as it is sent, and names its folder: seven digits."""
-    decimals = min(6, max(0, _DIGITS - 1 - floor(log10(pps))))
-    text = f"{pps:.{decimals}f}"
-    return f"{text.rstrip('0').rstrip('.') if decimals else text}pps"
-
-
 def search_capacity(session: Session, spec: Spec) -> SearchDocument:
     """Search every device under every load, and measure latency at shares of what was found."""
     began = time.monotonic()
-    goals = goals_of(spec)
+    loads, goals = to_search(spec)
     searcher = Searcher(Trials(session, spec), spec, session.progress.noted)
-    searches = [found for load in loads_of(spec) for found in searcher.search_load(load, goals)]
+    searches = [found for load in loads for found in searcher.search_load(load, goals)]
     return SearchDocument(
         goals=goals,
         searches=tuple(searches),
@@ -334,7 +229,8 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
     """Count a trial's packets; those later than `within_ns` as lost.
 
     Packets that the generator was late with are taken to be as late as the others are. Where it
-    fell behind its rate, the trial was one of a lower load: the rest counts as unsent.
+    fell behind its rate, the trial was one of a lower load: what it sent beyond what would have
+    been sent at the rate in that time does not count, nor does that share of what was lost.
     """
     generator = trial.document.generator or GeneratorResult()
     counters = generator.counters
@@ -349,12 +245,13 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
     )
     kept_rate = (generator.achieved_pps or 0.0) / (generator.offered_pps or 1.0)
     is_behind = 0 < kept_rate < 1 - RATE_TOLERANCE
-    if is_behind:
-        unsent = max(unsent, ceil(due * (1 - kept_rate)))
+    if is_behind and (behind := ceil(due * (1 - kept_rate))) > unsent:
+        lost = ceil(lost * (due - behind) / (due - unsent))
+        unsent = behind
     late, matched = 0, due - unsent - lost
     if within_ns is not None and matched:
         on_time = count_late(trial.folder / "histogram.parquet", within_ns)
-        late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else 0
+        late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else matched
     is_limited = not due or void > INSTRUMENT_LIMIT * due
     return Counted(
         due, due - unsent, lost + late, (trial.folder.name,), is_limited, is_behind=is_behind

@@ -39,6 +39,11 @@ def is_sound_or_lossless(counted: Counted) -> bool:
     return not counted.is_limited or counted.loss_ratio == 0
 
 
+def is_on_time_or_lossless(counted: Counted) -> bool:
+    """Whether the generator was on time and sent as fast as it should have, or nothing was lost."""
+    return is_sound_or_lossless(counted) and not (counted.is_behind and counted.loss_ratio)
+
+
 class InTurn:
     """The trials of a run, each asked for once."""
 

@@ -7,22 +7,29 @@ is measured again, a bounded number of times, and counted against no device.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from taut.core.errors import InputError, TrialError
 from taut.experiment import restart
 from taut.experiment.bisection import METHOD, describe_goal
 from taut.experiment.bursts import longest_burst
-from taut.experiment.capacity import (
+from taut.experiment.capacity import Searcher
+from taut.experiment.goals import GoalSpec
+from taut.experiment.held_up import (
+    InTurn,
+    Taken,
+    is_on_time_or_lossless,
+    is_sound_or_lossless,
+)
+from taut.experiment.kept import Trials
+from taut.experiment.loads import (
     Load,
-    Searcher,
     Subject,
     floor_goal,
     loads_of,
     rate_text,
+    refuse_empty_trials,
 )
-from taut.experiment.goals import GoalSpec
-from taut.experiment.held_up import InTurn, Taken, is_sound_or_lossless
-from taut.experiment.kept import Trials
 from taut.experiment.model import Spec, TrafficSpec
 from taut.experiment.plan import OVERHEAD_NS
 from taut.experiment.recipes import shortened
@@ -67,6 +74,8 @@ _WIDEST = 0.9
 
 _LOSSLESS_IN_A_ROW = 2
 """RFC 2544 26.3: after so many loads nothing was lost at, none lower is tried."""
+
+_Measured = TypeVar("_Measured")
 
 
 def goal_of(recipe: Recipe) -> Goal:
@@ -121,7 +130,7 @@ def spec_of(spec: Spec, recipe: Recipe) -> Spec:
         "search": spec.search.model_copy(update={"limit_ns": limit_ns, "repeats": recipe.repeats}),
     }
     made = spec.model_copy(update=changed)
-    loads_of(made)
+    refuse_empty_trials(made, loads_of(made), [goal_of(recipe), floor_goal_of(recipe)])
     return made
 
 
@@ -202,6 +211,7 @@ class _Course:
         self._recipe = recipe
         self._placements = spec.placement
         self._say = say
+        self._ended_by: TrialError | None = None
 
     def search_floors(self, load: Load) -> Iterator[SearchOfDevice]:
         """Search what the links carry without a device."""
@@ -231,20 +241,24 @@ class _Course:
     def _run(self, test: Test, row: RfcOfDevice, subject: Subject) -> RfcOfDevice:
         """Run a test and add what it found, or why it was not run."""
         why = self._why_not(test, row, subject)
-        if why is None:
-            at = _At(subject, row.throughput_pps or 0.0, row.max_pps)
-            try:
-                return self._add(test, row, at)
-            except TrialError as error:
-                why = str(error)
-        if not why:
+        if why:
+            self._say(f"{subject.words}: no {test}: {why}")
+            return replace(row, not_run=(*row.not_run, f"{test}: {why}"))
+        if why is not None:
             return row
-        self._say(f"{subject.words}: no {test}: {why}")
-        return replace(row, not_run=(*row.not_run, f"{test}: {why}"))
+        self._ended_by = None
+        try:
+            row = self._add(test, row, _At(subject, row.throughput_pps or 0.0, row.max_pps))
+        except TrialError as error:
+            self._ended_by = error
+        if self._ended_by is None:
+            return row
+        self._say(f"{subject.words}: {test}: {self._ended_by}")
+        return replace(row, failed=(*row.failed, f"{test}: {self._ended_by}"))
 
     def _why_not(self, test: Test, row: RfcOfDevice, subject: Subject) -> str | None:
         """Say why a test is not run; nothing where it is simply not one of this size of frames."""
-        if test == RESET and row.frame != _smallest(self._recipe.frames):
+        if test == RESET and row.frame != smallest_of(self._recipe.frames):
             return ""  # RFC 2544 26.6: the smallest frames alone
         if test == RESET and (why := restart.why_not(subject.device.link, self._placements)):
             return why
@@ -264,20 +278,36 @@ class _Course:
         if test == LATENCY:
             return replace(row, latency=self._latency(at))
         if test == LOSS:
-            return replace(row, loss=tuple(self._loss(at)))
+            return replace(row, loss=tuple(self._until_it_fails(self._loss(at))))
         if test == RECOVERY:
             return replace(row, recovery=self._recovery(at))
         if test == RESET:
             return replace(row, reset=self._reset(at))
         return replace(row, bursts=self._bursts(at))
 
+    def _until_it_fails(self, measured: Iterator[_Measured]) -> list[_Measured]:
+        """Take what a test measures; of one that fails in the middle what there is counts.
+
+        TrialError: it failed at once.
+        """
+        found: list[_Measured] = []
+        try:
+            for one in measured:
+                found.append(one)  # noqa: PERF402 - extend() promises nothing where one fails
+        except TrialError as error:
+            if not found:
+                raise
+            self._ended_by = error
+        return found
+
     def _repeated(self, at: _At, load: TrafficSpec, times: int) -> list[tuple[str, bool]]:
         """Take a load's trial so often; give each attempt's folder, and whether it counts not."""
-        found: list[tuple[str, bool]] = []
-        for _ in range(times):
-            taken = self._in_turn.take(at.subject.device, load)
-            found += [(kept.folder.name, one.is_limited) for kept, one in taken.attempts]
-        return found
+        taken = (self._in_turn.take(at.subject.device, load) for _ in range(times))
+        return [
+            (kept.folder.name, one.is_limited)
+            for each in self._until_it_fails(taken)
+            for kept, one in each.attempts
+        ]
 
     def _latency(self, at: _At) -> LatencyFound:
         rate = rate_text(at.throughput_pps)
@@ -320,15 +350,16 @@ class _Course:
 
         def send(length: int) -> Burst:
             load = burst_load(at.subject, rate, length)
-            taken = self._in_turn.take(at.subject.device, load, is_sound_or_lossless)
+            taken = self._in_turn.take(at.subject.device, load, is_on_time_or_lossless)
             one = taken.counted
             lost = one.lost + one.due - one.sent
-            return Burst(length, taken.names, lost, one.is_limited and lost > 0)
+            # A burst that was sent more slowly is none of that rate, whatever came back of it.
+            return Burst(length, taken.names, lost, not is_on_time_or_lossless(one))
 
         most = max(1, int(at.max_pps * self._recipe.burst_most_ns / 1e9))
         step = self._recipe.burst_step
-        found = [longest_burst(most, step, send) for _ in range(self._recipe.bursts)]
-        return BurstsFound(at.max_pps, tuple(found))
+        searches = (longest_burst(most, step, send) for _ in range(self._recipe.bursts))
+        return BurstsFound(at.max_pps, tuple(self._until_it_fails(searches)))
 
 
 def _searched(subject: Subject) -> Subject:
@@ -337,7 +368,8 @@ def _searched(subject: Subject) -> Subject:
     return replace(subject, traffic=subject.traffic.model_copy(update=own))
 
 
-def _smallest(frames: Sequence[str]) -> str:
+def smallest_of(frames: Sequence[str]) -> str:
+    """Name the shortest frames: RFC 2544 26.6 resets under those alone."""
     return min(frames, key=lambda frame: int(frame) if frame.isdigit() else 1 << 16)
 
 

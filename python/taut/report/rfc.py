@@ -10,9 +10,8 @@ from taut.analysis.load import frame_words
 from taut.core.errors import InputError
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.rfc import RFC_FILE, RFC_FORMAT, RfcDocument, RfcOfDevice
-from taut.records.documents.search import LOWEST_FAILS
 from taut.report.rfc_tables import TABLES, Table, reset_words
-from taut.report.search import found_words, goal_words
+from taut.report.search import GO_ON, found_words, goal_words, unmet_words
 
 
 def read_rfc(run: Path) -> RfcDocument | None:
@@ -72,7 +71,11 @@ def tables_of(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> list[Table]
 def statements_of(rows: Sequence[RfcOfDevice]) -> list[str]:
     """Say what stands in no table: resets, and what was not run."""
     said = [reset_words(row) for row in rows if row.reset is not None]
-    return said + [f"{frame_words(row.frame)}: no {why}." for row in rows for why in row.not_run]
+    for row in rows:
+        frame = frame_words(row.frame)
+        said += [f"{frame}: no {why}." for why in row.not_run]
+        said += [f"{frame}: {why}. Shown is what there was until then." for why in row.failed]
+    return said
 
 
 def cautions(document: RfcDocument) -> list[str]:
@@ -99,17 +102,12 @@ def problems(document: RfcDocument) -> list[str]:
     said = []
     for row in document.results:
         of = f"{row.device}, {row.frame} B"
-        found = row.throughput.found[0]
+        unmet = unmet_words(row.throughput.found[0], row.throughput.min_pps)
         if row.throughput.stopped is not None:
-            said.append(
-                f"{of}: {row.throughput.stopped}; go on with --out and --resume, or change "
-                "search.limit or --min"
-            )
-        elif found.irregular == LOWEST_FAILS:
-            said.append(
-                f"{of}: throughput: fails at {row.throughput.min_pps:,.0f} pkt/s already, the "
-                "lowest load; lower it: --min"
-            )
+            said.append(f"{of}: {row.throughput.stopped}; {GO_ON}")
+        elif unmet is not None:
+            said.append(f"{of}: throughput: {unmet}")
+        said += [f"{of}: {why}" for why in row.failed]
     return said
 
 

@@ -21,7 +21,7 @@ from taut.report.rfc_numbers import (
     shown,
     spread_of,
 )
-from taut.report.search import IRREGULAR
+from taut.report.search import irregular_words
 
 SHORTEST = 16
 """Frames of the first burst (experiment/bursts.py)."""
@@ -58,10 +58,7 @@ def _throughput(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
 
 
 def _irregular(row: RfcOfDevice) -> str:
-    found = row.throughput.found[0]
-    if row.throughput.stopped is not None:
-        return row.throughput.stopped
-    return "" if found.irregular is None else IRREGULAR[found.irregular]
+    return row.throughput.stopped or irregular_words(row.throughput.found[0])
 
 
 def _of_latency(
@@ -230,7 +227,7 @@ def _recovery(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         # Where nothing was lost there was no overload to recover from.
         overloaded = [one for one in good if one.lost_before or one.lost_after]
         times = [one.recovery_ns for one in overloaded if one.recovery_ns is not None]
-        lost = sum(one.lost_before or 0 for one in good)
+        lost = [one.lost_before for one in good if one.lost_before is not None]
         ends = f"{cells.time(min(times))}, {cells.time(max(times))}" if times else cells.NOTHING
         made.append(
             (
@@ -240,7 +237,7 @@ def _recovery(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
                 marked(cells.time(fmean(times)) if times else cells.NOTHING, mark),
                 marked(ends, mark),
                 f"{len(counted(row.recovery.trials))} of {len(row.recovery.trials)}",
-                cells.count(lost),
+                cells.count(sum(lost)) if lost else cells.NOTHING,
             )
         )
     return Table(
@@ -300,11 +297,16 @@ def reset_words(row: RfcOfDevice) -> str:
     """Make RFC 6201's statement: loss and times, averaged, and what they are of."""
     assert row.reset is not None
     good, mark = shown(row.reset.trials)
-    back = [one for one in good if one.reset_ns is not None]
+    known = [one for one in good if one.lost is not None]
+    back = [one for one in known if one.reset_ns is not None]
     of = f"Reset by stopping and starting {row.device} ({frame_words(row.frame)}, "
     of += f"{_rate(row.reset.load_pps)}; RFC 6201 4.2.2)"
+    if not known:
+        return f"{of}: packets were not recorded, so for how long nothing came is not known."
     if not back:
         return f"{of}: it did not come back; {len(row.reset.trials)} trials."
+    n_gone = len(known) - len(back)
+    gone = f" In {n_gone} of them it did not come back; these are in no average." if n_gone else ""
     times = [one.reset_ns for one in back if one.reset_ns is not None]
     by_loss = [one.by_loss_ns for one in back if one.by_loss_ns is not None]
     lost = [one.lost for one in back if one.lost is not None]
@@ -314,6 +316,7 @@ def reset_words(row: RfcOfDevice) -> str:
         f"which at that rate are {format_ns(fmean(by_loss))}; "
         f"{len(counted(row.reset.trials))} of {len(row.reset.trials)} trials count"
         + (", for the generator was held up meanwhile." if mark else ".")
+        + gone
     )
 
 

@@ -45,6 +45,8 @@ CAUTION = (
     "more than more of them. Devices of one load took turns, a trial each. Claim a difference "
     "between them from several searches."
 )
+GO_ON = "go on with --out and --resume; search.limit says for how long each time"
+
 NO_RFC = "a late packet counts as lost, which is no measure of any RFC"
 
 IRREGULAR: Mapping[str, str] = {
@@ -94,6 +96,25 @@ def found_words(found: GoalFound) -> str:
     return f"{at_least}{rate_words(found.lower.load_pps)}"
 
 
+def irregular_words(found: GoalFound) -> str:
+    """Say why a goal has not both bounds of the device alone; empty: it has."""
+    if found.irregular == LIMITED and found.lower is None:
+        return "irregular: at the lowest load already the generator was held up"
+    return "" if found.irregular is None else IRREGULAR[found.irregular]
+
+
+def unmet_words(found: GoalFound, min_pps: float) -> str | None:
+    """Say why a goal has no bound at all, and the remedy; None: it has one."""
+    if found.irregular == LOWEST_FAILS:
+        return f"fails at {min_pps:,.0f} pkt/s already, the lowest load; lower it: --min"
+    if found.irregular == LIMITED and found.lower is None:
+        return (
+            f"at {min_pps:,.0f} pkt/s already, the lowest load, the generator itself was held up; "
+            "quieten the machine, or lower it: --min"
+        )
+    return None
+
+
 def subject_words(one: SearchOfDevice) -> str:
     """Name a device and its load."""
     ways = ", both directions" if one.both else ""
@@ -104,7 +125,7 @@ def limit_words(one: SearchOfDevice) -> str:
     """Say between which loads it was searched, and why no higher."""
     why = ", all that the loopback carries" if one.is_max_the_instruments else ""
     stopped = f"; ended early: {one.stopped}" if one.stopped is not None else ""
-    n = sum(len(step.trials) for step in one.steps)
+    n = len({name for step in one.steps for name in step.trials})
     return f"{n} trials from {rate_words(one.min_pps)} to {rate_words(one.max_pps)}{why}{stopped}."
 
 
@@ -152,7 +173,7 @@ def rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
             _rate(None if found.lower is None else found.lower.load_pps),
             _rate(None if found.upper is None else found.upper.load_pps),
             _rate(found.conditional_throughput_pps),
-            "" if found.irregular is None else IRREGULAR[found.irregular],
+            irregular_words(found),
         )
         for found in one.found
     ]

@@ -226,6 +226,8 @@ class RfcOfDevice:
     bursts: BurstsFound | None = None
     not_run: tuple[str, ...] = ()
     """Why tests of the recipe were not, each after the test's name."""
+    failed: tuple[str, ...] = ()
+    """Why tests ended early or have nothing: all attempts at a trial failed. After the name."""
 
     @property
     def throughput_pps(self) -> float | None:

@@ -1,0 +1,77 @@
+"""What a search is made of: devices under loads, each once, between limits."""
+
+import random
+
+import pytest
+
+from taut.core.errors import InputError
+from taut.experiment.loads import loads_of, rate_text, to_search
+from taut.experiment.spec import parse_spec
+
+TEXT = """
+name = "made"
+duration = "1s"
+[search]
+min = "1kpps"
+max = "10Mpps"
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["10kpps"]
+"""
+AGAIN = TEXT + '[[traffic]]\nrates = ["100kpps"]\n'
+
+
+@pytest.mark.parametrize(
+    ("pps", "text"),
+    [
+        (997497.6029392382, "997497.6pps"),
+        (1e3, "1000pps"),
+        (2e7, "20000000pps"),
+        (0.0123456789, "0.012346pps"),
+        (123456789.4, "123456789pps"),
+    ],
+)
+def test_a_load_is_spelt_with_seven_digits(pps, text):
+    assert rate_text(pps) == text
+
+
+def test_every_load_can_be_sent():
+    rng = random.Random(1)
+    for _ in range(200):
+        text = rate_text(10 ** rng.uniform(-1, 8.9))
+        parse_spec(TEXT.replace("10kpps", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TEXT + '[[host]]\nname = "x"\n', "as it is"),
+        (TEXT.replace('"taut_forward"\nname = "eager"', '"loopback"'), "nothing to search"),
+        ('require = ["loss = 0"]\n' + TEXT, "a search looks for those that fail"),
+        (AGAIN + 'record = "none"\n', "eager gets 64 B of two tables of this name"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(text, said):
+    with pytest.raises(InputError, match=said):
+        loads_of(parse_spec(text))
+
+
+def test_tables_of_one_name_that_differ_in_rates_are_searched_once():
+    assert [len(load.subjects) for load in loads_of(parse_spec(AGAIN))] == [1]
+
+
+def test_a_table_of_one_name_adds_what_the_other_has_not():
+    loads = loads_of(parse_spec(AGAIN + "frames = [64, 128]\n"))
+
+    assert [[one.frame for one in load.subjects] for load in loads] == [[64], [128]]
+    assert all(len(load.floors) == 1 for load in loads)
+
+
+def test_trials_in_which_nothing_is_due_at_the_lowest_load_are_refused():
+    short = '[[goal]]\nname = "ndr"\ntrial = "200ms"\n'
+
+    assert to_search(parse_spec(TEXT.replace("1kpps", "5pps") + short))
+    with pytest.raises(InputError, match="min 4pps sends less than a packet in a trial of 200 ms"):
+        to_search(parse_spec(TEXT.replace("1kpps", "4pps") + short))
