@@ -70,8 +70,8 @@ def loads_of(spec: Spec) -> list[Load]:
         raise InputError("[[host]]: search measures the host as it is; take it out of the file")
     if spec.require:
         raise InputError(
-            "[require]: asked of every load, and a search looks for those that fail; take it out "
-            "of the file"
+            "[require]: asked of every load, and a search looks for those that fail; leave it out: "
+            "--set 'require=[]'"
         )
     refuse_in_turn(spec.neighbour, "search")
     refuse_places_in_turn(spec.placement, spec.device, "search")
