@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_rfc import made_latency, made_rfc, made_row
+from made_rfc import MOST_PPS, made_latency, made_rfc, made_row
 from made_run import VARIANTS, make_run
 from taut.analysis.results import analyse_run
 from taut.analysis.rfc import with_figures
@@ -16,8 +16,11 @@ from taut.experiment.bursts import SHORTEST as SHORTEST_SENT
 from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.rfc import (
     RFC_FILE,
+    Burst,
+    BurstsFound,
     LatencyFound,
     LatencyTrial,
+    LongestBurst,
     RecoveryFound,
     RecoveryTrial,
     ResetFound,
@@ -152,6 +155,17 @@ def test_bursts_have_the_rfcs_buffer_times():
         ("64 B", "1,000", "900, 1,100, 141", "2 ms", "400 µs", "2 of 3"),
     )
     assert SHORTEST == SHORTEST_SENT
+
+
+def test_bursts_none_of_which_counts_are_marked():
+    spoilt = BurstsFound(
+        MOST_PPS,
+        tuple(LongestBurst(n, False, True, (Burst(n, ("b",), 1, True),)) for n in (900, 1_100)),
+    )
+
+    assert table(made_rfc("9004", made_row(bursts=spoilt)), "Back-to-back frames") == (
+        ("64 B", "1,000?", "900, 1,100, 141", "2 ms?", "400 µs?", "0 of 2"),
+    )
 
 
 def test_reordering_is_of_all_trials():

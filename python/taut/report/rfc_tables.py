@@ -255,28 +255,21 @@ def _bursts(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
     for row in rows:
         if row.bursts is None:
             continue
-        good = [one for one in row.bursts.longest if not one.instrument_limited]
+        good, mark = shown(row.bursts.longest)
         lengths = [float(one.length) for one in good]
-        average, spread = (fmean(lengths), spread_of(lengths)) if lengths else (None, None)
-        implied_ns = None if average is None else 1e9 * average / row.max_pps
+        average = fmean(lengths)
+        implied_ns = 1e9 * average / row.max_pps
         throughput = row.throughput_pps or 0.0
         free = 1 - throughput / row.max_pps
         is_at_limit = any(one.is_at_limit for one in good)
         made.append(
             (
                 frame_words(row.frame),
-                _frames(average) + ("!" if is_at_limit else ""),
-                ", ".join(
-                    _frames(value)
-                    for value in (
-                        min(lengths, default=None),
-                        max(lengths, default=None),
-                        spread,
-                    )
-                ),
-                cells.time(implied_ns),
-                cells.time(None if implied_ns is None else implied_ns * free),
-                f"{len(good)} of {len(row.bursts.longest)}",
+                marked(_frames(average) + ("!" if is_at_limit else ""), mark),
+                ", ".join(map(_frames, (min(lengths), max(lengths), spread_of(lengths)))),
+                marked(cells.time(implied_ns), mark),
+                marked(cells.time(implied_ns * free), mark),
+                f"{len(counted(row.bursts.longest))} of {len(row.bursts.longest)}",
             )
         )
     limit = format_ns(document.recipe.burst_most_ns)
@@ -289,7 +282,9 @@ def _bursts(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         "device, at its throughput, sent meanwhile. N: searches that count, of all; each doubles "
         f"the burst from {SHORTEST} frames on, then halves between, until its ends are "
         f"{100 * document.recipe.burst_step:g} % or one frame apart. With !: some burst had the "
-        f"most that is allowed ({limit}), so it is no limit of the device.",
+        f"most that is allowed ({limit}), so it is no limit of the device. With ?: in all of them "
+        "the generator was held up or sent more slowly than at that rate, so that it is of the "
+        "whole path.",
     )
 
 
