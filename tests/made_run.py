@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from made_failure import fail_trial as fail_trial
 from taut.records.convert import convert_trial
 from taut.records.layout import (
     CLOCK_POINT,
@@ -229,7 +230,7 @@ def make_run(
                 _make_trial(path, index, repetition, variant, made)
                 index += 1
     if failed:
-        _make_failed_trial(path, index, variants[-1])
+        fail_trial(_make_trial(path, index, 1, variants[-1], variants[-1].trial))
     return path
 
 
@@ -248,7 +249,7 @@ def made_manifest() -> dict[str, Any]:
 
 def _make_trial(
     run: Path, index: int, repetition: int, variant: MadeVariant, made: MadeTrial
-) -> None:
+) -> Path:
     trial, meta = _trial_meta(run, index, repetition, variant, made)
     raw = run / "raw"
     meta["generator"] = make_raw_trial(raw, made)
@@ -258,14 +259,7 @@ def _make_trial(
         file.unlink()
     raw.rmdir()
     (trial / "trial.json").write_text(json.dumps(meta, indent=1))
-
-
-def _make_failed_trial(run: Path, index: int, variant: MadeVariant) -> None:
-    trial, meta = _trial_meta(run, index, 1, variant, variant.trial)
-    meta["status"] = "failed"
-    meta["failure"] = {"reason": f"{variant.driver}: killed by SIGSEGV", "log_tail": ["oops"]}
-    trial.mkdir()
-    (trial / "trial.json").write_text(json.dumps(meta, indent=1))
+    return trial
 
 
 def _trial_meta(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from made_run import MadeTrial, MadeVariant, make_run
+from made_run import VARIANTS, MadeTrial, MadeVariant, fail_trial, make_run
 from taut.analysis.failing import EVER_NS, Packets
 from taut.analysis.judging import judge_run, overall, required_by
 from taut.analysis.proof import Verdict, chance
@@ -144,6 +144,53 @@ def test_a_failed_trial_judges_nothing(tmp_path):
 
     assert one.verdict is Verdict.INVALID
     assert "1 of 2 trials failed" in one.said
+
+
+def failed(folder, name, n_devices):
+    """A run of the floor and of devices in which every trial of one device failed."""
+    run = RunDirectory(make_run(folder, VARIANTS[: 1 + n_devices]))
+    for trial in run.trials():
+        if trial.meta.dut.name == name:
+            fail_trial(trial.path)
+    return run, analyse_run(run)
+
+
+def test_a_device_of_which_every_trial_failed_is_judged_beside_the_others(tmp_path):
+    run = failed(tmp_path / "run", "buffered", 2)
+
+    eager, buffered = judge_run(*run, [parse_requirement("p50 < 1s")])
+
+    assert (eager.verdict, eager.called) == (MET, "eager, 100 kpkt/s, 64 B")
+    assert (buffered.verdict, buffered.called) == (Verdict.INVALID, "buffered, 100 kpkt/s, 64 B")
+    assert buffered.said == "2 of 2 trials failed"
+    assert [name.split("-")[1] for name in buffered.trials] == ["buffered", "buffered"]
+
+
+def test_the_floor_never_passes_in_the_place_of_a_device(tmp_path):
+    run = failed(tmp_path / "run", "eager", 1)
+
+    [one] = judge_run(*run, [parse_requirement("p50 < 1s")])
+
+    assert (one.verdict, one.said) == (Verdict.INVALID, "2 of 2 trials failed")
+    alone = failed(tmp_path / "floor", "none", 0)
+    assert [judged.called for judged in judge_run(*alone, [parse_requirement("p50 < 1s")])] == [
+        "floor, 100 kpkt/s, 64 B"
+    ]
+
+
+def test_a_guest_that_did_not_start_failed_as_the_device_it_would_have_been(tmp_path):
+    run = RunDirectory(make_run(tmp_path / "run", VARIANTS[1:2]))
+    guest = {"claim": "emulated: no latency", "kernel": "6.1", "parameters": "quiet"}
+    for trial in run.trials():
+        meta = json.loads((trial.path / "trial.json").read_text())
+        meta["dut"]["guest"] = guest | {"cpu": 1, "cpu_thread": 7}
+        (trial.path / "trial.json").write_text(json.dumps(meta))
+    fail_trial(run.trials()[-1].path)
+
+    [one] = judge_run(run, analyse_run(run), [parse_requirement("p50 < 1s")])
+
+    assert one.called.startswith("eager (emulated)")
+    assert (one.verdict, one.said) == (Verdict.INVALID, "1 of 2 trials failed")
 
 
 def test_the_worst_verdict_is_that_of_all(run):

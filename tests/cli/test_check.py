@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from made_run import MadeTrial, MadeVariant, make_run
+from made_run import VARIANTS, MadeTrial, MadeVariant, fail_trial, make_run
 from taut.cli.main import run_command
 
 CALM = MadeTrial(tail_share=0.0, n_lost=0, generator_gap=None, device_stall=None)
@@ -67,6 +67,17 @@ def test_json_is_one_document(run, capsys):
     assert document["verdict"] == "pass"
     [one] = document["requirements"]
     assert (one["requirement"], one["verdict"], one["n"]) == ("p99 < 25us", "pass", 38_000)
+
+
+def test_a_device_that_failed_is_no_pass_of_its_floor(tmp_path, capsys):
+    run = make_run(tmp_path / "run", VARIANTS[:2], repetitions=1)
+    fail_trial(next(run.glob("trials/*-eager-*")))
+
+    assert run_command(["check", str(run), "--require", "loss = 0"]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "INVALID: 1 invalid of 1 requirements."
+    assert lines[1] == "eager, 100 kpkt/s, 64 B"
 
 
 def test_what_nobody_asked_is_not_judged(run, capsys):

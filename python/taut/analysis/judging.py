@@ -1,11 +1,12 @@
 """Each requirement judged for each device under each load: pass, fail, inconclusive or invalid."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from taut.analysis.failing import EVER_NS, Counted, Packets
 from taut.analysis.load import load_words, share_words
+from taut.analysis.pooling import asked_of
 from taut.analysis.proof import (
     Verdict,
     chance,
@@ -17,6 +18,7 @@ from taut.analysis.proof import (
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.requirement import Requirement, parse_requirement
 from taut.core.units import format_ns
+from taut.records.documents.load import Device, Load
 from taut.records.documents.results import Analysis, TrialResult, Variant
 from taut.records.rundir import RunDirectory
 
@@ -30,7 +32,10 @@ Found = tuple[Verdict, str, Counted | None]
 class Judged:
     """One requirement of one device under one load."""
 
-    row: Variant
+    device: Device
+    load: Load
+    trials: tuple[str, ...]
+    """Those it was judged by; of a device that was not measured, those that failed."""
     requirement: Requirement
     verdict: Verdict
     said: str
@@ -46,7 +51,8 @@ class Judged:
     @property
     def called(self) -> str:
         """The device, its surroundings and its load."""
-        return f"{self.row.called}{self.row.device.unusual}, {load_words(self.row.load)}"
+        name = "floor" if self.device.is_floor else str(self.device.dut)
+        return f"{name}{self.device.unusual}, {load_words(self.load)}"
 
 
 def required_by(run: RunDirectory) -> list[Requirement]:
@@ -63,9 +69,14 @@ def judge_run(
     *,
     without_void: bool = False,
 ) -> list[Judged]:
-    """Judge an analysed run; InputError where it has nothing that could be judged."""
-    rows = [row for row in analysis.variants if not row.is_floor] or list(analysis.variants)
-    if not rows:
+    """Judge an analysed run; InputError where it has nothing that could be judged.
+
+    A device that no trial measured is judged, too: invalid. The floor never stands in for one.
+    """
+    has_devices = any(not trial.device.is_floor for trial in analysis.trials)
+    rows = [row for row in analysis.variants if not (has_devices and row.is_floor)]
+    failed = _failed(analysis.trials, with_floors=not has_devices)
+    if not rows and not failed:
         raise InputError(f"{run.path}: nothing was measured, so there is nothing to check")
     trials = {trial.name: trial for trial in run.trials()}
     results = {result.name: result for result in analysis.trials}
@@ -73,7 +84,8 @@ def judge_run(
     for row in rows:
         own = [trials[name] for name in row.trials]
         measured_ns = sum(results[name].duration_ns or 0 for name in row.trials)
-        why = _why_invalid(row, analysis.trials, without_void=without_void)
+        n_failed = len(failed.get(asked_of(row), ()))
+        why = _why_invalid(row, n_failed, without_void=without_void)
         packets = Packets(own, row.lost, without_void=without_void)
         on_time = Packets(own, row.lost, without_void=True)
         for one in requirements:
@@ -81,6 +93,7 @@ def judge_run(
             if judged.verdict is Verdict.NOT_MET and not without_void:
                 judged = _unless_void(judged, _judged(row, one, on_time, measured_ns, why))
             found.append(judged)
+    found += _not_measured(rows, failed, requirements)
     return _among_all(found)
 
 
@@ -106,11 +119,39 @@ def refuse_not_shown(judged: Sequence[Judged]) -> None:
         raise TautError(f"{n - passed} of {n} requirements are not shown to be met")
 
 
-def _why_invalid(row: Variant, trials: Sequence[TrialResult], *, without_void: bool) -> str:
+_Failed = Mapping[tuple[object, ...], Sequence[TrialResult]]
+"""Trials without numbers, by what they were to measure."""
+
+
+def _failed(trials: Sequence[TrialResult], *, with_floors: bool) -> _Failed:
+    found: dict[tuple[object, ...], list[TrialResult]] = {}
+    for trial in trials:
+        if trial.figures is None and (with_floors or not trial.device.is_floor):
+            found.setdefault(asked_of(trial), []).append(trial)
+    return found
+
+
+def _not_measured(
+    rows: Sequence[Variant], failed: _Failed, requirements: Sequence[Requirement]
+) -> Iterator[Judged]:
+    """Judge devices of which every trial failed."""
+    measured = {asked_of(row) for row in rows}
+    for asked, own in failed.items():
+        first, names = own[0], tuple(trial.name for trial in own)
+        for one in requirements if asked not in measured else ():
+            said = _failed_words(len(own), len(own))
+            of = (first.device, first.load, names, one)
+            yield Judged(*of, Verdict.INVALID, said, None, None, None)
+
+
+def _failed_words(n_failed: int, n: int) -> str:
+    return f"{n_failed} of {n} trials failed"
+
+
+def _why_invalid(row: Variant, n_failed: int, *, without_void: bool) -> str:
     """Say why nothing may be concluded of a variant; empty: something may."""
-    failed = [t for t in trials if not t.is_whole and (t.device, t.load) == (row.device, row.load)]
-    if failed:
-        return f"{len(failed)} of {len(failed) + len(row.trials)} trials failed"
+    if n_failed:
+        return _failed_words(n_failed, n_failed + len(row.trials))
     if not row.sums_reconcile:
         return "the sums of its packets do not come out"
     if row.instrument_limited and not without_void:
@@ -124,8 +165,9 @@ def _why_invalid(row: Variant, trials: Sequence[TrialResult], *, without_void: b
 def _judged(
     row: Variant, asked: Requirement, packets: Packets, measured_ns: int, why_invalid: str
 ) -> Judged:
+    of = (row.device, row.load, row.trials, asked)
     if why_invalid:
-        return Judged(row, asked, Verdict.INVALID, why_invalid, None, None, None)
+        return Judged(*of, Verdict.INVALID, why_invalid, None, None, None)
     verdict, said, counted = _RULES[asked.what](asked, packets)
     needed_ns = None
     if verdict is Verdict.MET and measured_ns < asked.least_ns:
@@ -136,11 +178,11 @@ def _judged(
         needed_ns = None if times is None else math.ceil(measured_ns * times)
         said = f"{said}; {_how_long(times, needed_ns)}"
     if counted is None:
-        return Judged(row, asked, verdict, said, None, None, needed_ns)
+        return Judged(*of, verdict, said, None, None, needed_ns)
     luck = None
     if asked.share_above > 0 and counted.n_eff:
         luck = chance(counted.n_eff_failed, counted.n_eff, asked.share_above)
-    return Judged(row, asked, verdict, said, counted.n, counted.n_eff, needed_ns, luck)
+    return Judged(*of, verdict, said, counted.n, counted.n_eff, needed_ns, luck)
 
 
 def _among_all(judged: Sequence[Judged]) -> list[Judged]:

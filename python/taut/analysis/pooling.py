@@ -30,12 +30,20 @@ BAND = 0.20
 POOLED_METRICS = ("latency", "latency_from_intent", "jitter", "departure_error")
 
 
+def asked_of(one: TrialResult | Variant) -> tuple[object, ...]:
+    """What was to be measured: of a trial that failed before its device ran, too.
+
+    Such a trial has no path yet, and its guest no claim.
+    """
+    device, load = one.device, one.load
+    asked = (load.traffic, load.frame, load.both, load.asked_pps)
+    path = (device.named, str(device.driver), device.link, device.placement)
+    return *path, *device.surroundings, *asked
+
+
 def variant_of(result: TrialResult) -> tuple[object, ...]:
     """What is the same in all repetitions of one variant, and differs from other variants."""
-    device, load = result.device, result.load
-    asked = (load.traffic, load.frame, load.both, load.asked_pps)
-    path = (str(device.dut), str(device.driver), device.link, device.placement)
-    return *path, *device.surroundings, *asked
+    return *asked_of(result), result.device.claim
 
 
 def pool(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from taut.analysis.load import LoadKey, load_of, load_words, rate_words
 from taut.analysis.surroundings import words_among
-from taut.records.documents.load import Device, Load
+from taut.records.documents.load import Device, Load, claim_mark
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import TrialDocument
 
@@ -24,7 +24,7 @@ def device_of(meta: TrialDocument) -> Device:
     place = (dut.link, dut.placement, meta.host.name)
     claim = None if dut.guest is None else dut.guest.claim
     # Wherever a number of it stands, this does: its name in tables, figures and sentences.
-    name = dut.name if claim is None else f"{dut.name} ({claim.partition(':')[0]})"
+    name = dut.name if claim is None else f"{dut.name}{claim_mark(claim)}"
     return Device(name, dut.driver, *place, dut.path, neighbour, claim)
 
 

@@ -59,9 +59,9 @@ def check_document(run: str, judged: Sequence[Judged], *, without_void: bool) ->
         without_void=without_void,
         requirements=tuple(
             RequirementJudged(
-                device=one.row.device,
-                load=one.row.load,
-                trials=one.row.trials,
+                device=one.device,
+                load=one.load,
+                trials=one.trials,
                 requirement=one.requirement.text,
                 verdict=one.verdict.value,
                 said=one.said,

@@ -54,6 +54,11 @@ class Device:
         return self.placement or BARE
 
     @property
+    def named(self) -> str:
+        """Its name in the experiment file, without the claim that a guest adds."""
+        return str(self.dut).removesuffix(claim_mark(self.claim))
+
+    @property
     def beside(self) -> str:
         """The neighbour it had, in words: `idle` is nobody."""
         return self.neighbour or IDLE_NEIGHBOUR
@@ -79,3 +84,8 @@ class Device:
     def is_capture(self) -> bool:
         """Whether its packets were captured, not generated: no floor, no void, no schedule."""
         return self.driver == CAPTURE
+
+
+def claim_mark(claim: str | None) -> str:
+    """Give what a claim adds to a name, in short; nothing where there is none."""
+    return "" if claim is None else f" ({claim.partition(':')[0]})"
