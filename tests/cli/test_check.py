@@ -4,6 +4,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from made_run import VARIANTS, MadeTrial, MadeVariant, fail_trial, make_run
+from made_soak import row
+from made_soak_run import make_soak_run
 from taut.cli.main import run_command
 
 CALM = MadeTrial(tail_share=0.0, n_lost=0, generator_gap=None, device_stall=None)
@@ -78,6 +80,16 @@ def test_a_device_that_failed_is_no_pass_of_its_floor(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "INVALID: 1 invalid of 1 requirements."
     assert lines[1] == "eager, 100 kpkt/s, 64 B"
+
+
+def test_a_soak_is_as_long_as_it_measured(tmp_path, capsys):
+    run = make_soak_run(tmp_path / "soak", [row(n) for n in range(2)])
+    asked = ["--profile", "ran-host", "--without-void"]
+
+    assert run_command(["check", str(run), *asked]) == 1
+
+    out = capsys.readouterr().out
+    assert out.startswith("INCONCLUSIVE: 1 inconclusive of 1 requirements.")
 
 
 def test_what_nobody_asked_is_not_judged(run, capsys):

@@ -48,6 +48,7 @@ def check(
 
     from taut.analysis.judging import judge_run, refuse_not_shown, required_by
     from taut.analysis.pairing import read_analysis
+    from taut.analysis.soak_check import is_soak, judge_soak
     from taut.core.files import write_whole
     from taut.records.documents.json_form import plain
     from taut.records.rundir import RunDirectory
@@ -64,7 +65,8 @@ def check(
         )
     with Console(stderr=True).status(f"reading {run}"):
         analysis = read_analysis(directory)
-        judged = judge_run(directory, analysis, asked, without_void=without_void)
+        judge = judge_soak if is_soak(directory) else judge_run
+        judged = judge(directory, analysis, asked, without_void=without_void)
     if junit is not None:
         write_whole(junit, junit_xml(str(run), judged))
     if as_json:

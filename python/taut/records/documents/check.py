@@ -21,11 +21,12 @@ class RequirementJudged:
     verdict: VerdictWord
     said: str
     n: int | None
-    """Packets that were counted for it; None where rows of packets were."""
+    """Packets that were counted for it; None where rows were, of packets or of a soak."""
     n_eff: int | None
     """Independent packets they are worth; None where one packet decides."""
     needed_ns: int | None
-    """How long must be measured in all until it may be shown; None: long enough, or never."""
+    """How long must be measured in all until it may be shown; None: long enough, never, or of a
+    soak."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,103 @@
+"""A soak that is checked afterwards: by its rows where they say, else by what segments recorded.
+
+Rows are of every segment, whatever became of its records. They count packets above the limits that
+the soak was asked for; of another limit, or of packets in a row, only records say anything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from taut.analysis.judging import Judged, judge_run
+from taut.analysis.proof import Verdict
+from taut.analysis.soak_judging import judge_rows
+from taut.core.errors import InputError
+from taut.core.requirement import Requirement
+from taut.records.documents.load import Device
+from taut.records.documents.results import Analysis, TrialResult
+from taut.records.documents.soak import SOAK_FOLDER, Course, Row
+from taut.records.documents.trial import FAILED
+from taut.records.rows import failing
+from taut.records.rundir import RunDirectory
+from taut.records.segments import Kept, merged, read_segments
+
+
+def is_soak(run: RunDirectory) -> bool:
+    """Whether a run is one trial for hours, in rows."""
+    return (run.path / SOAK_FOLDER).is_dir()
+
+
+def judge_soak(
+    run: RunDirectory,
+    analysis: Analysis,
+    requirements: Sequence[Requirement],
+    *,
+    without_void: bool = False,
+) -> list[Judged]:
+    """Judge the device of a soak; InputError: nothing of it was measured."""
+    segments = read_segments(run.path)
+    kept = [one for one in segments if one.segment.rows and not one.segment.start.is_control]
+    if not kept:
+        raise InputError(
+            f"{run.path}: the device's first row is missing, so there is nothing to check; go on "
+            "with `taut soak --resume`"
+        )
+    course = _course(kept, without_void=without_void)
+    by_rows = [one for one in requirements if _is_counted(one, course)]
+    by_records = [one for one in requirements if one not in by_rows]
+    names = tuple(one.segment.start.trial for one in kept)
+    trials = _trials(kept, analysis.trials)
+    of = next((trial.device, trial.load, names) for trial in trials if trial.name in names)
+    found = [
+        Judged(*of, one, Verdict(judged.verdict), judged.said, None, None, None)
+        for one, judged in zip(by_rows, judge_rows(by_rows, course), strict=True)
+    ]
+    if by_records:
+        recorded = replace(analysis, trials=trials)
+        found += judge_run(run, recorded, by_records, without_void=without_void)
+    return sorted(found, key=lambda judged: requirements.index(judged.requirement))
+
+
+def _course(kept: Sequence[Kept], *, without_void: bool) -> Course:
+    segments = [one.segment for one in kept]
+    if without_void:
+        segments = [replace(one, rows=tuple(map(_on_time, one.rows))) for one in segments]
+    rows = [row for segment in segments for row in segment.rows]
+    return Course(
+        device=segments[0].start.device,
+        segments=tuple(segments),
+        measured_ns=sum(segment.measured_ns for segment in segments),
+        counters={name: sum(row.counters[name] for row in rows) for name in rows[0].counters},
+        latency=merged([one.all for one in kept]).figures(),
+        on_time=merged([one.on_time for one in kept]).figures(),
+        trends=(),
+        clean=(),
+        causes=(),
+        beyond=None,
+    )
+
+
+def _on_time(row: Row) -> Row:
+    """Give a row without the packets that the generator itself held up."""
+    lost = row.counters["lost"] - row.counters["lost_void"]
+    counters = {**row.counters, "void": 0, "lost": lost, "lost_void": 0}
+    return replace(row, latency=row.on_time, above=row.above_on_time, counters=counters)
+
+
+def _is_counted(one: Requirement, course: Course) -> bool:
+    """Whether every row says how many packets fail a requirement."""
+    rows = [row for segment in course.segments for row in segment.rows]
+    try:
+        return all(failing(one, row, own=True) is not None for row in rows)
+    except KeyError:  # a limit that the soak was not asked for
+        return False
+
+
+def _trials(kept: Sequence[Kept], trials: Sequence[TrialResult]) -> tuple[TrialResult, ...]:
+    """Give each trial as long as it measured, and a failed one for a segment that was killed."""
+    measured = {one.segment.start.trial: one.segment.measured_ns for one in kept}
+    found = [replace(trial, duration_ns=measured.get(trial.name, 0)) for trial in trials]
+    devices = [trial.device for trial in found if trial.name in measured]
+    device = devices[0] if devices else Device(kept[0].segment.start.device)
+    killed = replace(found[0], status=FAILED, figures=None, device=device)
+    names = [name for name in measured if name not in {trial.name for trial in trials}]
+    return (*found, *(replace(killed, name=name) for name in names))

@@ -1,0 +1,65 @@
+"""Soaks that are checked afterwards: what was measured counts, not what was planned."""
+
+from pathlib import Path
+
+import pytest
+
+from made_soak import row
+from made_soak_run import make_soak_run, write_segment
+from taut.analysis.judging import Judged
+from taut.analysis.proof import Verdict
+from taut.analysis.results import analyse_run
+from taut.analysis.soak_check import is_soak, judge_soak
+from taut.core.errors import InputError
+from taut.core.requirement import parse_requirement
+from taut.records.rundir import RunDirectory
+
+CLEAN = {"1000000": 0}
+"""No packet of a row took longer than 1 ms; of 20 us rows say nothing."""
+
+
+def judged(run: RunDirectory, *rules: str, without_void: bool = False) -> list[Judged]:
+    asked = [parse_requirement(rule) for rule in rules]
+    return judge_soak(run, analyse_run(run), asked, without_void=without_void)
+
+
+def test_what_was_measured_counts_and_not_what_was_planned(tmp_path: Path) -> None:
+    run = RunDirectory(make_soak_run(tmp_path / "run", [row(n, above=CLEAN) for n in range(2)]))
+
+    found = judged(run, "max < 20us for 12h", "max < 20us for 10min", "max < 1ms for 12h")
+
+    assert is_soak(run)
+    assert [one.verdict for one in found] == [Verdict.NOT_SHOWN, Verdict.MET, Verdict.NOT_SHOWN]
+    assert "600 s of 43200 s were measured" in found[0].said
+    assert "600 s of 43200 s were measured" in found[2].said
+    assert found[0].called == found[2].called == "eager, 100 kpkt/s, 64 B"
+
+
+def test_the_rows_of_a_killed_segment_count_and_its_records_are_missed(tmp_path: Path) -> None:
+    slow = [row(0, above={"1000000": 3})]
+    run = RunDirectory(make_soak_run(tmp_path / "run", [row(above=CLEAN)], killed=slow))
+
+    by_rows, by_records, no_loss = judged(run, "max < 1ms", "max < 20us", "loss = 0")
+
+    assert by_rows.verdict is Verdict.NOT_MET
+    assert by_rows.said.startswith("3 of 2,000 packets")
+    assert (by_records.verdict, by_records.said) == (Verdict.INVALID, "1 of 2 trials failed")
+    assert no_loss.verdict is Verdict.MET
+    assert len(by_rows.trials) == 2
+
+
+def test_what_the_generator_held_up_is_left_out_where_that_is_asked(tmp_path: Path) -> None:
+    run = RunDirectory(make_soak_run(tmp_path / "run", [row(void=50, above=CLEAN)]))
+
+    [with_void] = judged(run, "max < 1ms")
+    [without_void] = judged(run, "max < 1ms", without_void=True)
+
+    assert (with_void.verdict, without_void.verdict) == (Verdict.INVALID, Verdict.MET)
+
+
+def test_a_control_is_not_checked_in_the_place_of_the_device(tmp_path: Path) -> None:
+    run = RunDirectory(make_soak_run(tmp_path / "run", []))
+    write_segment(run.path, "002-control", [row(above=CLEAN)], is_control=True)
+
+    with pytest.raises(InputError, match="the device's first row is missing"):
+        judged(run, "max < 1ms")
