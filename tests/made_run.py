@@ -48,6 +48,7 @@ class MadeTrial:
     tail_ns: float = 8_000.0
     n_lost: int = 3
     n_cold_lost: int = 0  # of n_cold, the first ones
+    n_void_lost: int = 0  # of those that the generator's gap touched, the first ones
     n_duplicates: int = 2
     n_orphans: int = 1
     n_unsent: int = 0
@@ -115,11 +116,13 @@ def make_packets(made: MadeTrial) -> np.ndarray:
     packets["received_tsc"] = _tsc(received)
     packets["arrival_window"] = round(made.arrival_window_ns * TICKS_PER_NS)
     packets["flags"][: made.n_cold] |= _bits(PacketFlag.COLD)
+    void = np.zeros(n, bool)
     if gap is not None:
         void = (sent < gap[1]) & (received > gap[0]) | (due >= gap[0]) & (due < gap[1])
         packets["flags"][void] |= _bits(PacketFlag.VOID)
     chosen = made.n_cold + rng.permutation(n - made.n_cold)
-    lost = np.append(np.arange(made.n_cold_lost), chosen[: made.n_lost])
+    in_gap = np.flatnonzero(void)[: made.n_void_lost]
+    lost = np.concatenate([np.arange(made.n_cold_lost), chosen[: made.n_lost], in_gap])
     unsent = chosen[made.n_lost : made.n_lost + made.n_unsent]
     twice = chosen[made.n_lost + made.n_unsent :][: made.n_duplicates]
     for missing in (lost, unsent):
@@ -381,6 +384,7 @@ def _counters(packets: np.ndarray) -> dict[str, int]:
         "cold": cold.sum(),
         "unsent_cold": (~sent & cold).sum(),
         "lost_cold": (sent & ~matched & cold).sum(),
+        "lost_void": (sent & ~matched & void & ~cold).sum(),
         "sent_late": (first["sent_tsc"][sent] - first["due_tsc"][sent] > 2500).sum(),
     }
     return {name: int(value) for name, value in counts.items()}

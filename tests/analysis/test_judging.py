@@ -120,21 +120,46 @@ def test_what_the_generator_did_is_never_the_devices(tmp_path):
     assert verdicts(run, "p99 < 2ms", without_void=True) != [Verdict.INVALID]
 
 
-def test_what_only_packets_of_a_late_generator_show_is_no_failure(tmp_path):
-    # A stall of the device, and a gap of the generator in which all are on their way that took
-    # longer than 80 us.
+@pytest.fixture(scope="module")
+def held_up(tmp_path_factory):
+    """A stall of the device; a gap of the generator touched all that took longer than 80 us."""
     both = replace(
         CALM,
         device_stall=(150_000_000, 150_490_000),
         generator_gap=(150_400_000, 150_410_000),
     )
-    run = analysed(tmp_path / "run", both)
+    return analysed(tmp_path_factory.mktemp("held_up") / "run", both)
 
-    [one] = judge_run(*run, [parse_requirement("max < 100us")])
+
+@pytest.mark.parametrize("text", ["max < 100us", "in_a_row(100us) <= 2", "outage(100us) <= 100us"])
+def test_what_only_packets_of_a_late_generator_show_is_no_failure(held_up, text):
+    [one] = judge_run(*held_up, [parse_requirement(text)])
 
     assert one.verdict is Verdict.INVALID
     assert "not so without packets that the generator itself held up" in one.said
-    assert verdicts(run, "max < 10us") == [Verdict.NOT_MET]
+    assert verdicts(held_up, text, without_void=True) == [MET]
+
+
+@pytest.mark.parametrize("text", ["max < 10us", "in_a_row(10us) <= 2", "outage(10us) <= 20us"])
+def test_what_other_packets_show_as_well_is_a_failure(held_up, text):
+    assert verdicts(held_up, text) == [NOT_MET]
+    assert verdicts(held_up, text, without_void=True) == [NOT_MET]
+
+
+@pytest.mark.parametrize(("n_lost", "expected"), [(0, Verdict.INVALID), (3, NOT_MET)])
+@pytest.mark.parametrize("text", ["loss = 0", "within(1ms) >= 100%", "in_a_row(1ms) <= 0"])
+def test_what_was_lost_while_the_generator_was_late_is_no_loss_of_the_devices(
+    tmp_path, text, n_lost, expected
+):
+    gap = (150_000_000, 150_100_000)
+    lost = replace(CALM, device_stall=None, generator_gap=gap, n_lost=n_lost, n_void_lost=2)
+    run = analysed(tmp_path / "run", lost)
+
+    assert verdicts(run, text) == [expected]
+    assert verdicts(run, text, without_void=True) == [NOT_MET if n_lost else MET]
+    [trial] = run[0].trials()
+    found = Packets([trial], n_lost + 2, without_void=True)
+    assert found.failing(EVER_NS, is_strict=False, with_lost=True).n_failed == n_lost
 
 
 def test_a_failed_trial_judges_nothing(tmp_path):

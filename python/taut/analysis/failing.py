@@ -24,15 +24,20 @@ _NEVER = np.iinfo(np.int64).max
 EVER_NS = _NEVER - 1
 """Later than any packet that came back."""
 
+_ALL, _OWN = "TRUE", "NOT is_void"
+"""Conditions in SQL: any packet, and one that the generator did not hold up."""
+
 _LOST = """
 SELECT sent_ns, COUNT(*) AS n
 FROM packet
 WHERE received_ns IS NULL AND sent_ns IS NOT NULL AND NOT is_unsent AND NOT is_cold
+    AND {which}
 GROUP BY sent_ns
 ORDER BY sent_ns"""
 
 # Rows of packets that failed: those between which no packet of their direction was in time. Two
 # numbers of a packet, among all and among those of its fate, differ by the same in such a row.
+# A packet that the generator held up and that was in time all the same ends a row, too.
 _ROWS = """
 SELECT direction, MIN(sent_ns) AS first_ns, MAX(next_ns) AS next_ns, MAX(sent_ns) AS last_ns,
     COUNT(*) AS n
@@ -42,11 +47,12 @@ FROM (
         ROW_NUMBER() OVER (PARTITION BY direction ORDER BY seq)
             - ROW_NUMBER() OVER (PARTITION BY direction, failed ORDER BY seq) AS row_number
     FROM (
-        SELECT direction, seq, sent_ns,
+        SELECT direction, seq, sent_ns, is_void,
             CASE WHEN received_ns IS NULL OR received_ns - sent_ns > {deadline_ns}
                 THEN 1 ELSE 0 END AS failed
         FROM packet WHERE NOT is_unsent AND NOT is_cold
     ) AS judged
+    WHERE failed = 0 OR {which}
 ) AS numbered
 WHERE failed = 1
 GROUP BY direction, row_number
@@ -88,15 +94,17 @@ class Longest:
 class Packets:
     """Packets after the warm-up of the trials of one variant, read when they are asked for.
 
-    `n_lost`: how many never came back. `without_void`: without those the generator itself held up.
+    `n_lost`: how many never came back. `without_void`: without those the generator itself held up,
+    the lost ones among them.
     """
 
     def __init__(
         self, trials: Sequence[TrialDirectory], n_lost: int, *, without_void: bool = False
     ) -> None:
         self._trials = trials
-        self._n_lost = n_lost
+        self._n_lost = n_lost - (_lost_void(trials) if without_void else 0)
         self._without_void = without_void
+        self._which = _OWN if without_void else _ALL
 
     def failing(self, deadline_ns: float, *, is_strict: bool, with_lost: bool) -> Counted:
         """Count packets later than a deadline (as late, too, if `is_strict`), and lost ones."""
@@ -136,7 +144,8 @@ class Packets:
             return None
         found = [Longest(0, 0)]
         for packets in self._records():
-            rows = packets.query(_ROWS.format(deadline_ns=deadline_ns)).to_pylist()
+            asked = _ROWS.format(deadline_ns=deadline_ns, which=self._which)
+            rows = packets.query(asked).to_pylist()
             found += [
                 Longest(row["n"], (row["next_ns"] or row["last_ns"]) - row["first_ns"])
                 for row in rows
@@ -167,7 +176,7 @@ class Packets:
         """Of each trial the packets that never came back, by the same blocks."""
         found = []
         for packets in self._records():
-            rows = packets.query(_LOST)
+            rows = packets.query(_LOST.format(which=self._which))
             [span] = packets.query(SPAN).to_pylist()
             sent, n = rows["sent_ns"].to_numpy(), rows["n"].to_numpy()
             first_ns, last_ns = span["first_ns"] or 0, span["last_ns"] or 0
@@ -198,6 +207,15 @@ class Packets:
         if not counts.n.sum():
             return 0
         return supports(counts, {"": int(deadline_ns)}, {"": share})[""].n_eff
+
+
+def _lost_void(trials: Sequence[TrialDirectory]) -> int:
+    """Count packets lost after the warm-up that the generator held up; captures have none."""
+    return sum(
+        trial.meta.generator.counters.get("lost_void", 0)
+        for trial in trials
+        if trial.meta.generator is not None
+    )
 
 
 def _counts(rows: pa.Table) -> BlockCounts:
