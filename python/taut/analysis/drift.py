@@ -2,8 +2,10 @@
 
 Mann-Kendall's test asks how often a later row lies above an earlier one; rows that resemble the one
 before would make chance look like a trend, so its variance is corrected for the autocorrelation of
-the rows (Hamed & Rao 1998). The slope is Theil and Sen's: the median of all slopes between two
-rows, which one bad row does not move.
+the rows (Hamed & Rao 1998). Rows that grow by the same amount each have none once the trend is
+taken off (0 / 0), and a correction may leave a variance below zero: there the test stands by
+itself. The slope is Theil and Sen's: the median of all slopes between two rows, which one bad row
+does not move.
 """
 
 from collections.abc import Sequence
@@ -27,12 +29,15 @@ def trend_of(of: str, hours: Sequence[float], values: Sequence[float]) -> Trend:
     if min(values) == max(values):
         return Trend(of, n, "none", 1.0, 0.0, median)
     # Here, not above: it loads scipy.stats.
-    from pymannkendall import hamed_rao_modification_test
+    from pymannkendall import hamed_rao_modification_test, original_test
     from scipy.stats import theilslopes
 
-    found = hamed_rao_modification_test(np.asarray(values, np.float64))
+    rows = np.asarray(values, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = float(hamed_rao_modification_test(rows).p)
+    if not np.isfinite(p):
+        p = float(original_test(rows).p)
     slope = float(theilslopes(values, hours).slope)
-    p = float(found.p)
-    if not np.isfinite(p) or p >= SIGNIFICANCE or slope == 0:
-        return Trend(of, n, "none", p if np.isfinite(p) else None, slope, median)
+    if p >= SIGNIFICANCE or slope == 0:
+        return Trend(of, n, "none", p, slope, median)
     return Trend(of, n, "increasing" if slope > 0 else "decreasing", p, slope, median)
