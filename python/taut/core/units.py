@@ -101,7 +101,7 @@ def parse_share(text: str) -> float:
         share = Decimal(match[1]) / 100 if match else Decimal(text)
     except InvalidOperation:
         share = Decimal(-1)
-    if not 0 <= share <= 1:
+    if not share.is_finite() or not 0 <= share <= 1:
         raise InputError(f"share {text!r}: not from 0 to 100 %; write 0.5% or 0.005")
     return float(share)
 
