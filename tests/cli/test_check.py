@@ -61,6 +61,29 @@ def test_a_reader_of_junit_finds_each_requirement(run, tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_the_folder_of_a_junit_file_is_made(run, tmp_path, capsys):
+    file = tmp_path / "reports" / "today" / "check.xml"
+
+    assert run_command(["check", run, "--require", "loss = 0", "--junit", str(file)]) == 0
+
+    assert ET.parse(file).getroot().tag == "testsuites"
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", ["file/check.xml", "file/reports/check.xml"])
+def test_a_junit_file_that_cannot_be_is_one_line_below_the_verdict(run, tmp_path, name, capsys):
+    (tmp_path / "file").touch()
+    asked = ["--require", "p99 < 1us", "--junit", str(tmp_path / name)]
+
+    assert run_command(["check", run, *asked]) == 2
+
+    out, err = capsys.readouterr()
+    assert out.startswith("FAIL: 1 fail of 1 requirements.")
+    assert err.startswith(f"taut: {tmp_path}")
+    assert err.endswith("; name another place\n")
+    assert err.count("\n") == 1
+
+
 def test_json_is_one_document(run, capsys):
     assert run_command(["check", run, "--require", "p99 < 25us", "--json"]) == 0
 

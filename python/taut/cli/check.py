@@ -9,6 +9,7 @@ import typer
 
 from taut.cli.options import JsonOption, WithoutVoidOption
 from taut.core.errors import InputError
+from taut.core.files import write_whole
 
 EXAMPLES = (
     'taut check runs/first --require "p99.9 < 25us" --require "loss = 0"',
@@ -49,7 +50,6 @@ def check(
     from taut.analysis.judging import judge_run, refuse_not_shown, required_by
     from taut.analysis.pairing import read_analysis
     from taut.analysis.soak_check import is_soak, judge_soak
-    from taut.core.files import write_whole
     from taut.records.documents.json_form import plain
     from taut.records.rundir import RunDirectory
     from taut.report.requirements import check_document, junit_xml, print_requirements
@@ -67,12 +67,19 @@ def check(
         analysis = read_analysis(directory)
         judge = judge_soak if is_soak(directory) else judge_run
         judged = judge(directory, analysis, asked, without_void=without_void)
-    if junit is not None:
-        write_whole(junit, junit_xml(str(run), judged))
     if as_json:
         json.dump(plain(check_document(str(run), judged, without_void=without_void)), sys.stdout)
         sys.stdout.write("\n")
     else:
         print_requirements(judged, Console())
         print_beyond(run, Console())
+    # After the verdict, which is told even where this cannot be written.
+    if junit is not None:
+        _write(junit, junit_xml(str(run), judged))
     refuse_not_shown(judged)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file, and make its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
