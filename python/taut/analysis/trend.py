@@ -130,12 +130,19 @@ def _series(
     )
 
 
+def known_medians(values_ns: Sequence[float | None]) -> dict[int, float]:
+    """Give the medians that are searched, by the place of their run.
+
+    Captures whose clocks disagree have medians below zero, which have no logarithm.
+    """
+    return {at: value for at, value in enumerate(values_ns) if value is not None and value > 0}
+
+
 def _judged(
     values_ns: Sequence[float | None], names: Sequence[str]
 ) -> tuple[tuple[StepOfTrend, ...], tuple[GroupOfRuns, ...], float | None]:
     """Give the steps, jumpavg's groups and the spread; nothing of too few runs."""
-    # Captures whose clocks disagree have medians below zero, which have no logarithm.
-    known = {at: value for at, value in enumerate(values_ns) if value is not None and value > 0}
+    known = known_medians(values_ns)
     if len(known) < LEAST_RUNS:
         return (), (), None
     logs = [log(value) for value in known.values()]

@@ -11,7 +11,7 @@ from rich.console import Console
 from taut.analysis.difference import percent
 from taut.analysis.pairing import AnalysedRun
 from taut.analysis.steps import LEAST_RUNS
-from taut.analysis.trend import FIGURES, Trend, changing, title
+from taut.analysis.trend import FIGURES, JUDGED, Trend, changing, known_medians, title
 from taut.records.documents.trend import ConditionChanged, RunOfTrend, SeriesOfTrend, TrendDocument
 from taut.report import cells
 from taut.report.columns import labels, numbers, print_columns, words
@@ -89,7 +89,7 @@ def csit_words(series: SeriesOfTrend, names: Sequence[str]) -> str:
     """Say how jumpavg divides the series; empty where it was not asked."""
     if not series.jumpavg:
         return ""
-    known = [n for n, p50 in zip(names, series.figures_ns["p50"], strict=True) if p50 is not None]
+    known = [names[at] for at in known_medians(series.figures_ns[JUDGED])]
     groups = [f"{cells.time(group.mean_ns)} from {known[group.at]}" for group in series.jumpavg]
     return f"CSIT's jumpavg: {', '.join(groups)}."
 
