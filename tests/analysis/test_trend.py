@@ -1,5 +1,6 @@
 """Series of many runs, from made documents: what is followed, what is said, what is refused."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,18 +14,27 @@ from taut.records.rundir import RunDirectory
 WANDER_NS = (0, 7, -5, 3, -8, 6, -2, 4, -6, 1, 5, -3)
 
 
-def run(name: str, medians_ns: dict[str, int | None], floor_ns: int = 100) -> AnalysedRun:
-    """A run of these devices, one repetition each, and a floor."""
+def run(
+    name: str,
+    medians_ns: dict[str, int | None],
+    floor_ns: int = 100,
+    failed: Sequence[str] = (),
+) -> AnalysedRun:
+    """A run of these devices, one repetition each, and a floor; and devices that failed."""
     rows = {"floor": floor_ns, **medians_ns}
     trials, variants = [], []
     for dut, p50 in rows.items():
         latency = {"p50": p50} if p50 else {"n": 0}
-        trials.append(made_result(name=f"001-{dut}", dut=dut, latency_ns=latency))
+        is_floor = dut == "floor"
+        device = {"dut": dut, "driver": "loopback" if is_floor else "taut_forward"}
+        trials.append(made_result(name=f"001-{dut}", **device, latency_ns=latency))
         variants.append(
-            made_variant(
-                dut=dut, is_floor=dut == "floor", trials=[f"001-{dut}"], latency_ns=latency
-            )
+            made_variant(**device, is_floor=is_floor, trials=[f"001-{dut}"], latency_ns=latency)
         )
+    trials += [
+        made_result(name=f"001-{dut}", dut=dut, path="", status="failed", sent=None)
+        for dut in failed
+    ]
     return RunDirectory(Path(name)), made_analysis(tuple(trials), tuple(variants))
 
 
@@ -103,6 +113,25 @@ def test_other_experiments_are_refused() -> None:
 
     with pytest.raises(InputError, match="first and second: different experiments"):
         trend_of(runs, ["first", "second"])
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_the_floor_of_a_run_whose_device_failed_is_not_followed_in_its_place(at: int) -> None:
+    runs = [run("first", {"eager": 900}), run("second", {"eager": 900})]
+    runs[at] = run("bad", {}, failed=["eager"])
+
+    with pytest.raises(InputError, match=r"^bad: no device was measured; see its report"):
+        trend_of(runs, ["first", "second"])
+
+
+def test_a_device_that_the_newest_run_did_not_measure_is_missed() -> None:
+    first = run("first", {"eager": 900, "bridge": 9000})
+    second = run("second", {"eager": 900, "buffered": None}, failed=["bridge"])
+
+    trend = trend_of([first, second], ["first", "second"])
+
+    missed = [f"{dut} at 100 kpkt/s, 64 B" for dut in ("buffered", "bridge")]
+    assert trend.warnings == [f"{m}: not measured in second, so it is not followed" for m in missed]
 
 
 def test_nothing_with_a_latency_is_refused() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from made_run import VARIANTS, make_run
+from made_run import VARIANTS, fail_trial, make_run
 from taut.cli.main import run_command
 
 N_RUNS = 8
@@ -87,4 +87,31 @@ def test_a_folder_stands_for_the_experiment_of_its_newest_run(
 
     said = capsys.readouterr()
     assert said.out.startswith(f"No step shown in the median of {N_RUNS} runs.")
-    assert said.err == "taut: left out: 1 run without trials or not of made\n"
+    assert said.err == "taut: left out: 1 run that measured nothing of made\n"
+
+
+@pytest.mark.parametrize(
+    ("night", "status", "said"),
+    [
+        ("2026-10-31", 0, "taut: left out: 1 run that measured nothing of made\n"),
+        ("2026-12-24", 2, "/bad: no device was measured; see its report, or name the runs "),
+    ],
+)
+def test_a_night_in_which_the_device_failed_is_left_out_unless_it_is_the_last(
+    folder: Path,
+    tmp_path: Path,
+    night: str,
+    status: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(folder, tmp_path / "runs")
+    bad = make_run(tmp_path / "runs" / "bad", VARIANTS[:2], repetitions=1)
+    fail_trial(next(bad.glob("trials/*-eager-*")))
+    manifest = json.loads((bad / "manifest.json").read_text())
+    manifest["started_utc"] = f"{night}T00:00:00+00:00"
+    (bad / "manifest.json").write_text(json.dumps(manifest))
+
+    assert run_command(["trend", str(tmp_path / "runs")]) == status
+
+    assert said in capsys.readouterr().err

@@ -51,8 +51,7 @@ class Judged:
     @property
     def called(self) -> str:
         """The device, its surroundings and its load."""
-        name = "floor" if self.device.is_floor else str(self.device.dut)
-        return f"{name}{self.device.unusual}, {load_words(self.load)}"
+        return f"{self.device.called}, {load_words(self.load)}"
 
 
 def required_by(run: RunDirectory) -> list[Requirement]:

@@ -13,11 +13,13 @@ from taut.analysis.difference import ROUNDING_NS, percent, side_of
 from taut.analysis.jumps import csit_groups
 from taut.analysis.load import load_words
 from taut.analysis.pairing import AnalysedRun, same_load
+from taut.analysis.pooling import asked_of
 from taut.analysis.steps import LEAST_RUNS, Step, find_steps, spread
 from taut.core.errors import InputError
 from taut.core.units import format_ns
-from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
+from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Analysis, Packets, Variant
 from taut.records.documents.trend import GroupOfRuns, SeriesOfTrend, StepOfTrend
+from taut.records.rundir import RunDirectory
 
 FIGURES = ("p50", "p99", "p99.9")
 JUDGED = "p50"
@@ -30,6 +32,8 @@ class Trend:
     names: Sequence[str]
     """What the runs are called, the oldest first."""
     series: Sequence[SeriesOfTrend]
+    not_followed: Sequence[str]
+    """What the newest run was to measure and did not."""
 
     @property
     def verdict(self) -> str:
@@ -48,6 +52,10 @@ class Trend:
     def warnings(self) -> list[str]:
         """What a reader must know before using the verdict."""
         found = [
+            f"{called}: not measured in {self.names[-1]}, so it is not followed"
+            for called in self.not_followed
+        ]
+        found += [
             f"the instrument itself changed: {title(s)}: {step_words(step)}"
             for s in self.series
             if s.is_floor and len(self.series) > 1
@@ -85,6 +93,7 @@ def trend_of(
     newest, analysis = runs[-1]
     rows = [row for row in analysis.variants if row.latency.n]
     for run, other in runs:
+        _refuse_floor_alone(run, other, rows if run is newest else other.variants)
         shared = [row for row in rows if _in_run(row, other.variants)]
         if not any(not row.is_floor for row in shared) and not all(row.is_floor for row in rows):
             raise InputError(
@@ -95,7 +104,29 @@ def trend_of(
         raise InputError(f"{newest.path}: no packet with a latency; see its report")
     population: Packets = WITHOUT_VOID if without_void else WITH_VOID
     ordered = sorted(rows, key=lambda row: row.is_floor)
-    return Trend(names, [_series(row, runs, names, population) for row in ordered])
+    series = [_series(row, runs, names, population) for row in ordered]
+    return Trend(names, series, _not_followed(analysis, rows))
+
+
+def _refuse_floor_alone(run: RunDirectory, analysis: Analysis, measured: Sequence[Variant]) -> None:
+    """InputError: a run has devices, and measured none; its floor is not followed for them."""
+    has_devices = any(not trial.device.is_floor for trial in analysis.trials)
+    if has_devices and all(row.is_floor for row in measured):
+        raise InputError(
+            f"{run.path}: no device was measured; see its report, or name the runs without it"
+        )
+
+
+def _not_followed(analysis: Analysis, rows: Sequence[Variant]) -> list[str]:
+    """Name what trials were to measure and no row has."""
+    followed = {asked_of(row) for row in rows}
+    return list(
+        dict.fromkeys(
+            f"{trial.device.called} at {load_words(trial.load)}"
+            for trial in analysis.trials
+            if asked_of(trial) not in followed
+        )
+    )
 
 
 def _in_run(row: Variant, variants: Sequence[Variant]) -> Variant | None:

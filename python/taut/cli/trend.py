@@ -10,6 +10,7 @@ import typer
 
 from taut.cli.options import ImagesOption, JsonOption, WithoutVoidOption
 from taut.core.errors import InputError
+from taut.records.documents.load import LOOPBACK
 from taut.records.documents.manifest import MANIFEST_FILE
 
 if TYPE_CHECKING:
@@ -85,17 +86,33 @@ def _run_paths(named: Sequence[Path]) -> Iterator[Path]:
 def _of_one_experiment(
     directories: "Sequence[RunDirectory]", named: Sequence[Path]
 ) -> "list[RunDirectory]":
-    """Leave out what a folder holds of other experiments than its newest run; say how many."""
+    """Leave out what a folder holds of other experiments than its newest run; say how many.
+
+    So, too, older runs that measured no device.
+    """
     own = [run for run in directories if run.path in named or any(t.is_whole for t in run.trials())]
     if not own:
         return []
-    name = own[-1].manifest().spec.name
-    kept = [run for run in own if run.path in named or run.manifest().spec.name == name]
+    newest = own[-1]
+    name = newest.manifest().spec.name
+    kept = [
+        run
+        for run in own
+        if run.path in named
+        or (run.manifest().spec.name == name and (run is newest or _is_measured(run)))
+    ]
     if len(kept) < len(directories):
         n = len(directories) - len(kept)
         words = "1 run" if n == 1 else f"{n} runs"
-        print(f"taut: left out: {words} without trials or not of {name}", file=sys.stderr)
+        print(f"taut: left out: {words} that measured nothing of {name}", file=sys.stderr)
     return kept
+
+
+def _is_measured(run: "RunDirectory") -> bool:
+    """Whether a trial of a device is whole, or of a floor where there is no device."""
+    trials = run.trials()
+    devices = [trial for trial in trials if trial.meta.dut.driver != LOOPBACK]
+    return any(trial.is_whole for trial in devices or trials)
 
 
 def _check(paths: Sequence[Path], first: Path) -> None:

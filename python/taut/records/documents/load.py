@@ -54,6 +54,11 @@ class Device:
         return self.placement or BARE
 
     @property
+    def called(self) -> str:
+        """Its name and what of its surroundings is unusual; the floor has no name."""
+        return f"{'floor' if self.is_floor else self.dut}{self.unusual}"
+
+    @property
     def named(self) -> str:
         """Its name in the experiment file, without the claim that a guest adds."""
         return str(self.dut).removesuffix(claim_mark(self.claim))
