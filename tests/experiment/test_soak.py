@@ -9,10 +9,12 @@ import pytest
 from made_soak import SECOND_NS, row, segment
 from taut.cli.soak_job import takes_words
 from taut.core.errors import InputError
+from taut.core.files import write_json
 from taut.core.requirement import parse_requirement
-from taut.experiment.plan import make_plan
+from taut.experiment.plan import Plan, make_plan
+from taut.experiment.runner import open_run
 from taut.experiment.soak import MOST_KEPT, SLOW_KEPT, Doomed, Soak, next_segment, plan_soak
-from taut.experiment.spec import parse_spec
+from taut.experiment.spec import parse_spec, spec_hash
 from taut.records.documents.soak import ROWS_FILE, SegmentStart
 from taut.records.live import Buckets, Fresh, counted
 from taut.records.segments import Kept, SegmentWriter, latencies_of, merged, read_segments
@@ -26,6 +28,10 @@ name = "eager"
 [[traffic]]
 rates = ["100kpps"]
 """
+SEVERAL = (
+    TEXT.replace('["100kpps"]', '["100kpps", "1kpps"]')
+    + '[[device]]\ndriver = "taut_forward"\nname = "buffered"\n'
+)
 DAY_NS = 86_400 * SECOND_NS
 NONE = latencies_of(Fresh(np.empty(0, np.int64), np.empty(0, np.uint64)), Buckets(0, 18, 14, 1))
 
@@ -82,6 +88,26 @@ def test_what_is_no_one_device_under_one_load_is_refused(changed: str, why: str 
         return
     with pytest.raises(InputError, match=why):
         soak_of(text)
+
+
+@pytest.mark.parametrize("other", ["buffered*-100kpps", "eager*-1kpps"])
+def test_a_soak_of_another_device_or_load_of_the_file_is_not_gone_on_with(
+    other: str, tmp_path: Path
+) -> None:
+    plan = make_plan(parse_spec(SEVERAL))
+    begun = plan_soak(plan.only("eager*-100kpps"), DAY_NS)
+    write_json(tmp_path / "manifest.json", {"spec": {"hash": spec_hash(begun.spec)}})
+
+    again = plan_soak(plan.only("eager*-100kpps"), DAY_NS)
+    assert open_run(Plan(again.spec, ()), tmp_path, resume=True).path == tmp_path
+    with pytest.raises(InputError, match="holds another experiment"):
+        open_run(Plan(plan_soak(plan.only(other), DAY_NS).spec, ()), tmp_path, resume=True)
+
+
+def test_a_soak_that_an_earlier_taut_began_of_a_file_with_one_device_goes_on() -> None:
+    whole_file = parse_spec(TEXT).model_copy(update={"record": "tail"})
+
+    assert spec_hash(soak_of().spec) == spec_hash(whole_file)
 
 
 def test_a_record_of_every_packet_and_a_length_below_a_row_are_refused() -> None:

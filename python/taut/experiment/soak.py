@@ -115,11 +115,15 @@ def plan_soak(
         raise InputError(
             "soak: --duration is shorter than one row; lengthen it, or shorten --every"
         )
-    one = {"frames": (trial.frame,), "rates": (trial.rate,)}
+    one = trial.traffic.model_copy(update={"frames": (trial.frame,), "rates": (trial.rate,)})
+    record = "none" if trial.record == "none" else "tail"
+    # Of the file only what is measured: a resumed soak must be of the same device and load.
     return Soak(
-        spec=spec.model_copy(update={"record": "none" if trial.record == "none" else "tail"}),
+        spec=spec.model_copy(
+            update={"record": record, "device": (trial.device,), "traffic": (one,)}
+        ),
         device=trial.device,
-        traffic=trial.traffic.model_copy(update=one | {"record": None}),
+        traffic=one.model_copy(update={"record": None}),
         planned_ns=planned_ns,
         every_ns=every_ns,
         has_control=has_control,
