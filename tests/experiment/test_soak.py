@@ -13,7 +13,16 @@ from taut.core.files import write_json
 from taut.core.requirement import parse_requirement
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.runner import open_run
-from taut.experiment.soak import MOST_KEPT, SLOW_KEPT, Doomed, Soak, next_segment, plan_soak
+from taut.experiment.soak import (
+    LIMITS_NS,
+    MOST_KEPT,
+    SLOW_KEPT,
+    Doomed,
+    Soak,
+    next_segment,
+    plan_soak,
+    refuse_new_limits,
+)
 from taut.experiment.spec import parse_spec, spec_hash
 from taut.records.documents.soak import ROWS_FILE, SegmentStart
 from taut.records.live import Buckets, Fresh, counted
@@ -227,3 +236,13 @@ def test_requirements_and_clean_rules_say_which_latencies_are_counted() -> None:
 
     assert soak.limits_ns == (10_000, 50_000, 100_000, 1_000_000, 2_000_000, 10_000_000)
     assert isinstance(segment([]).start, SegmentStart)
+
+
+def test_limits_that_rows_from_before_count_are_gone_on_with(tmp_path: Path) -> None:
+    counted_then = {str(ns): 0 for ns in (*LIMITS_NS, 5_000_000)}
+    before = [Kept(segment([row(above=counted_then)]), NONE, NONE)]
+
+    refuse_new_limits(soak_of(TEXT + '[require]\nmax = "< 5ms"\n'), tmp_path, before)
+    refuse_new_limits(soak_of(), tmp_path, before)
+    with pytest.raises(InputError, match="do not count packets above 7 ms"):
+        refuse_new_limits(soak_of(TEXT + '[require]\nmax = "< 7ms"\n'), tmp_path, before)

@@ -60,7 +60,7 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     metrics = SoakMetrics("day", "eager", SECOND_NS, LIMITS_NS, tmp_path / "no" / "soak.prom")
 
     with pytest.raises(TautError, match="name a file in a folder that is there"):
-        metrics.told(row())
+        metrics.told(row(above=ABOVE))
 
 
 def samples_of(text: str) -> dict[str, float]:

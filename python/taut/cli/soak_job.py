@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +25,19 @@ from taut.experiment.preflight import require
 from taut.experiment.rows import Rows
 from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import choose_cores, measuring
-from taut.experiment.soak import MOST_KEPT, Soak, left_ns, make_rows, measure_soak
+from taut.experiment.soak import (
+    MOST_KEPT,
+    Soak,
+    left_ns,
+    make_rows,
+    measure_soak,
+    refuse_new_limits,
+)
 from taut.host.host import Host
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart
 from taut.records.rundir import RunDirectory
-from taut.records.segments import read_segments
+from taut.records.segments import Kept, read_segments
 from taut.report.paragraph import INDENT, print_note, print_paragraph
 from taut.report.soak import length_words, row_line
 
@@ -121,12 +128,14 @@ def soak_and_report(
 ) -> None:
     """Soak, judge, report. Whatever ends it, what was measured until then is kept and shown."""
     plan = _whole_plan(soak)
+    kept = read_segments(out) if resume else []
+    refuse_new_limits(soak, out, kept)
     require(plan)
     notes = Console(stderr=True)
     with interruptible():
         progress = TerminalProgress(notes, is_part=True)
-        telling = _Telling(soak, progress, wishes, out)
-        rows = make_rows(soak, out, telling.told)
+        telling = _Telling(soak, progress, wishes, kept)
+        rows = make_rows(soak, out, telling.told, kept)
         is_interrupted = False
         try:
             with (
@@ -157,7 +166,9 @@ def soak_and_report(
 class _Telling:
     """Says each row where it is wanted."""
 
-    def __init__(self, soak: Soak, progress: TerminalProgress, wishes: Wishes, out: Path) -> None:
+    def __init__(
+        self, soak: Soak, progress: TerminalProgress, wishes: Wishes, kept: Sequence[Kept]
+    ) -> None:
         self._soak = soak
         self._progress = progress
         self._metrics = None
@@ -171,8 +182,8 @@ class _Telling:
         self._metrics = SoakMetrics(
             soak.spec.name, soak.device.name, soak.planned_ns, soak.limits_ns, wishes.prometheus
         )
-        kept = [one.segment for one in read_segments(out)]
-        self._metrics.add_segments(one for one in kept if not one.start.is_control)
+        segments = [one.segment for one in kept]
+        self._metrics.add_segments(one for one in segments if not one.start.is_control)
 
     def told(self, start: SegmentStart, row: Row) -> None:
         """Print a row on stderr, and what is odd about it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from taut.core.errors import InputError
 from taut.core.requirement import Requirement, parse_requirement
+from taut.core.units import format_ns
 from taut.experiment.fields import MAX_TRIAL_NS
 from taut.experiment.model import DeviceSpec, Spec, TrafficSpec
 from taut.experiment.plan import Bounded, Plan, Trial, floors, make_plan
@@ -148,9 +149,23 @@ def next_segment(soak: Soak, kept: Sequence[Kept]) -> Plan | None:
     return None
 
 
-def make_rows(soak: Soak, run: Path, on_row: OnRow) -> Rows:
-    """Make what takes the rows of a run's segments; it ends early what can no longer be met."""
-    doomed = Doomed(soak, read_segments(run))
+def refuse_new_limits(soak: Soak, run: Path, kept: Sequence[Kept]) -> None:
+    """InputError: rows from before do not count packets above all that is asked for now."""
+    rows = [row for one in kept for row in one.segment.rows]
+    new = [ns for ns in soak.limits_ns if any(str(ns) not in row.above for row in rows)]
+    if new:
+        raise InputError(
+            f"{run}: its rows do not count packets above {format_ns(new[0])}; resume with what "
+            "[require], --require and --clean had when it began, or give another --out"
+        )
+
+
+def make_rows(soak: Soak, run: Path, on_row: OnRow, kept: Sequence[Kept]) -> Rows:
+    """Make what takes the rows of a run's segments; it ends early what can no longer be met.
+
+    `kept`: what was measured of it before.
+    """
+    doomed = Doomed(soak, kept)
 
     def told(start: SegmentStart, row: Row) -> str | None:
         return on_row(start, row) or (None if start.is_control else doomed.add(row))

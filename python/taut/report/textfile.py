@@ -61,7 +61,7 @@ class SoakMetrics:
         for name in self._counts:
             self._counts[name] += row.counters.get(name, 0)
         for limit in self._above:
-            self._above[limit] += row.above.get(limit, 0)
+            self._above[limit] += row.above[limit]
         self._n_latencies += row.latency.n
         self._measured_ns += row.end_ns - row.start_ns
         self._last = row

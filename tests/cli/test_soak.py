@@ -1,0 +1,53 @@
+"""`taut soak` as it is typed: what it refuses, before anything is measured."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_soak import row, segment
+from taut.cli.main import run_command
+from taut.experiment.soak import LIMITS_NS
+from taut.records.live import Fresh
+from taut.records.segments import SegmentWriter
+
+TEXT = """
+name = "typed"
+duration = "1s"
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["10kpps"]
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "soak.toml"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A soak of which one row was measured, without a requirement."""
+    start = segment([]).start
+    writer = SegmentWriter(tmp_path / "run" / "soak" / start.trial, start)
+    seen = Fresh(np.array([5]), np.array([1_000], np.uint64))
+    none = Fresh(np.empty(0, np.int64), np.empty(0, np.uint64))
+    writer.add(row(above={str(ns): 0 for ns in LIMITS_NS}), seen, none)
+    writer.close()
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("option", ["--require", "--clean"])
+def test_a_limit_that_the_rows_so_far_do_not_count_is_refused_before_a_soak_goes_on(
+    option: str, spec: Path, begun: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["soak", str(spec), "--out", str(begun), "--resume", option, "max < 5ms"]
+
+    assert run_command(words) == 2
+
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"taut: {begun}: its rows do not count packets above 5 ms; resume with")
