@@ -66,6 +66,19 @@ def test_among_many_requirements_a_failure_that_luck_explains_is_left_open() -> 
     assert {one.verdict for one in others} == {"pass"}
 
 
+def test_what_no_packet_to_come_can_make_good_is_failed_however_it_came_together() -> None:
+    # A link that was down for one row of thirty: one event, which statistics cannot judge.
+    rows = [row(n, sent=1_200_000, lost=1_200_000 * (n == 29)) for n in range(30)]
+    rule, of = parse_requirement("loss < 1%"), course([segment(rows)])
+
+    [lost] = judge_rows([rule], of, n_planned=60 * 1_200_000)
+    [open_yet] = judge_rows([rule], of, n_planned=600 * 1_200_000)
+
+    assert lost.verdict == "fail"
+    assert lost.said.endswith("more than the 720,000 that may of all 72,000,000 that are planned")
+    assert open_yet.verdict == "inconclusive"
+
+
 def test_loss_that_the_generator_may_have_caused_is_no_failure_of_the_device() -> None:
     held_up = row(0, lost=3)
     held_up = Row(**{**vars(held_up), "counters": {**held_up.counters, "lost_void": 3}})

@@ -5,6 +5,7 @@ row says how many independent packets they are worth (effective.py). Without a f
 be seen: packets are then taken to be worth a hundredth, more than the worst that was measured (92).
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -22,10 +23,15 @@ from taut.records.rows import failing
 _CLUMPED = 100.0
 
 
-def judge_rows(requirements: Sequence[Requirement], course: Course) -> Iterator[Judgement]:
-    """Judge each by the rows of all segments; a share needs packets enough to be shown."""
+def judge_rows(
+    requirements: Sequence[Requirement], course: Course, n_planned: float = math.inf
+) -> Iterator[Judgement]:
+    """Judge each by the rows of all segments; a share needs packets enough to be shown.
+
+    `n_planned`: how many packets the whole soak was to have, however early it ended.
+    """
     rows = [row for segment in course.segments for row in segment.rows]
-    found = [_judged(one, rows) for one in requirements]
+    found = [_judged(one, rows, n_planned) for one in requirements]
     luck = may_be_luck([chances for _, _, chances in found])
     for one, (verdict, said, _), is_luck in zip(requirements, found, luck, strict=True):
         if verdict is Verdict.NOT_MET and is_luck:
@@ -40,7 +46,9 @@ def judge_rows(requirements: Sequence[Requirement], course: Course) -> Iterator[
         yield Judgement(one.text, verdict.value, said)
 
 
-def _judged(one: Requirement, rows: Sequence[Row]) -> tuple[Verdict, str, float | None]:
+def _judged(
+    one: Requirement, rows: Sequence[Row], n_planned: float
+) -> tuple[Verdict, str, float | None]:
     """Judge one by itself; with the chance of such a failure, None: luck cannot fail it."""
     own = [failing(one, row, own=True) for row in rows]
     failed = [n for n in own if n is not None]
@@ -55,6 +63,11 @@ def _judged(one: Requirement, rows: Sequence[Row]) -> tuple[Verdict, str, float 
         if not n_failed and with_void:
             return Verdict.INVALID, f"{said}; {with_void:,} with those it held up", None
         return (Verdict.NOT_MET if n_failed else Verdict.MET), said, None
+    may = one.share_above * n_planned
+    if n_failed > may:
+        # No statistics: whatever came or is to come, more failed than may of the whole.
+        said += f", more than the {may:,.0f} that may of all {n_planned:,.0f} that are planned"
+        return Verdict.NOT_MET, said, None
     times = times_as_many(np.array(failed), np.array(of))
     n_eff = int(total / times)
     verdict = shown(n_failed / times, n_eff, one.share_above)

@@ -63,6 +63,12 @@ class Soak:
         """What is measured, in order: the control first."""
         return [*(floors([self.device]) if self.has_control else ()), self.device]
 
+    @property
+    def n_planned(self) -> float:
+        """How many packets the device is to get in all."""
+        (trial,) = self.segment(self.device, 0, min(self.planned_ns, MAX_TRIAL_NS)).trials
+        return trial.offered_pps * (2 if self.traffic.both else 1) * self.planned_ns / 1e9
+
     def segment(self, device: DeviceSpec, index: int, length_ns: int) -> Plan:
         """Plan what is measured in one go, as a repetition of its own."""
         load = {"repetitions": index + 1, "floor": False, "devices": ("*",), "count": None}
@@ -194,9 +200,7 @@ class Doomed:
     """
 
     def __init__(self, soak: Soak, kept: Sequence[Kept]) -> None:
-        (trial,) = soak.segment(soak.device, 0, min(soak.planned_ns, MAX_TRIAL_NS)).trials
-        directions = 2 if soak.traffic.both else 1
-        self._n_planned = trial.offered_pps * directions * soak.planned_ns / 1e9
+        self._n_planned = soak.n_planned
         self._requirements = soak.requirements
         self._failed = dict.fromkeys((one.text for one in soak.requirements), 0)
         for one in kept:
