@@ -1,4 +1,4 @@
-"""`taut soak` as it is typed: what it refuses, before anything is measured."""
+"""`taut soak` as it is typed: what it refuses before it measures, and how it ends without a row."""
 
 from pathlib import Path
 
@@ -7,6 +7,8 @@ import pytest
 
 from made_soak import row, segment
 from taut.cli.main import run_command
+from taut.cli.soak_job import Wishes, _end
+from taut.core.errors import InterruptedRun, TautError
 from taut.experiment.soak import LIMITS_NS
 from taut.records.live import Fresh
 from taut.records.segments import SegmentWriter
@@ -51,3 +53,24 @@ def test_a_limit_that_the_rows_so_far_do_not_count_is_refused_before_a_soak_goes
 
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"taut: {begun}: its rows do not count packets above 5 ms; resume with")
+
+
+def test_a_failure_before_the_first_row_is_told_to_the_hook_with_its_reason(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    wishes = Wishes(None, f"echo >{told}", images=False, details=False, as_json=False)
+
+    with pytest.raises(TautError, match="early: no link; the device has no row yet") as failed:
+        _end(tmp_path, None, "no link", wishes, is_interrupted=False)
+
+    assert failed.value.exit_status == 1
+    assert told.read_text() == "no link\n"
+
+
+def test_ctrl_c_before_the_first_row_is_told_to_nobody(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    wishes = Wishes(None, f"echo >{told}", images=False, details=False, as_json=False)
+
+    with pytest.raises(InterruptedRun, match="go on: --out"):
+        _end(tmp_path, None, "interrupted", wishes, is_interrupted=True)
+
+    assert not told.exists()

@@ -129,31 +129,97 @@ def test_ctrl_c_ends_it_and_all_that_was_measured_counts(
     assert (out / "report.html").is_file()
 
 
+@pytest.fixture
+def hook(tmp_path: Path) -> Path:
+    """A command for --on-fail that writes what it is told into the file `told`."""
+    path = tmp_path / "hook.sh"
+    path.write_text(f'#!/bin/sh\necho "$1" >{tmp_path / "told"}\n')
+    path.chmod(0o755)
+    return path
+
+
+def kill_device(run: subprocess.Popen[bytes]) -> None:
+    for child in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split():
+        if Path(f"/proc/{child}/comm").read_text() == "taut-forward\n":
+            os.kill(int(child), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("warm_up", ["50ms", "5m"])
 def test_where_the_device_dies_its_rows_are_kept_and_the_hook_is_told(
-    spec: Path, tmp_path: Path
+    warm_up: str, spec: Path, tmp_path: Path, hook: Path
 ) -> None:
-    out, told = tmp_path / "run", tmp_path / "told"
-    hook = tmp_path / "hook.sh"
-    hook.write_text(f'#!/bin/sh\necho "$1" >{told}\n')
-    hook.chmod(0o755)
+    spec.write_text(TEXT.replace("50ms", warm_up))
+    out, has_row = tmp_path / "run", warm_up == "50ms"
     soak = ["soak", str(spec), "--duration", "5m", "--every", "1s", "--out", str(out), "--wait"]
     command = [sys.executable, "-m", "taut.cli.main", *soak, "--on-fail", str(hook)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as run:
-        wait_for("a row", lambda: n_rows(out) >= 1 or run.poll() is not None, timeout_s=200)
-        for child in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split():
-            if Path(f"/proc/{child}/comm").read_text() == "taut-forward\n":
-                os.kill(int(child), signal.SIGKILL)
+        wait_for(
+            "a row, or its warm-up",
+            lambda: n_rows(out) >= 1 or (not has_row and is_sent(out)) or run.poll() is not None,
+            timeout_s=200,
+        )
+        kill_device(run)
         printed, said = run.communicate()
 
     why = "the device under test died during the trial"
     assert run.returncode == 1
     assert said.decode().splitlines()[-1].startswith(f"taut: the soak ended early: {why}; ")
-    assert told.read_text() == f"{why}\n"
-    assert why in " ".join(printed.decode().split())
-    assert n_rows(out) >= 1
+    assert (tmp_path / "told").read_text() == f"{why}\n"
+    assert (n_rows(out) >= 1) is has_row
+    assert (why in " ".join(printed.decode().split())) is has_row
     [kept] = read_segments(out)
     assert kept.segment.ended == "failed"
     assert kept.all.count.sum() == sum(row.latency.n for row in kept.segment.rows)
+
+
+def is_sent(out: Path) -> bool:
+    """Whether a generator sends packets, be it those of the warm-up."""
+    return any(out.glob("soak/*/segment.json"))
+
+
+@pytest.mark.parametrize(("warm_up", "options"), [("5m", []), ("50ms", ["--control"])])
+def test_ctrl_c_before_the_first_row_of_the_device_is_no_failure(
+    warm_up: str, options: list[str], spec: Path, tmp_path: Path, hook: Path
+) -> None:
+    spec.write_text(TEXT.replace("50ms", warm_up))
+    out = tmp_path / "run"
+    soak = ["soak", str(spec), "--duration", "5m", "--every", "1s", "--out", str(out), "--wait"]
+    command = [sys.executable, "-m", "taut.cli.main", *soak, *options, "--on-fail", str(hook)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as run:
+        wait_for("packets", lambda: is_sent(out) or run.poll() is not None, timeout_s=200)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate()
+
+    assert run.returncode == 130, said
+    assert "go on: --out" in said.decode().splitlines()[-1]
+    assert not (tmp_path / "told").exists()
+    assert not (out / "soak.json").exists()
+
+
+@pytest.mark.root
+def test_a_segment_that_cannot_be_stored_is_told_and_its_rows_are_judged(
+    spec: Path, tmp_path: Path, hook: Path
+) -> None:
+    out = tmp_path / "run"
+    soak = ["soak", str(spec), "--duration", "5m", "--every", "1s", "--out", str(out), "--wait"]
+    command = [sys.executable, "-m", "taut.cli.main", *soak, "--on-fail", str(hook)]
+    in_the_way = out / "trials" / "000-eager-bare-constant_64-1kpps-r1"
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as run:
+        wait_for("a row", lambda: n_rows(out) >= 1 or run.poll() is not None, timeout_s=200)
+        in_the_way.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(in_the_way)], check=True)
+        try:
+            kill_device(run)
+            _, said = run.communicate()
+        finally:
+            subprocess.run(["umount", "--lazy", str(in_the_way)], check=True)
+
+    assert run.returncode == 1, said
+    assert "cannot be stored" in said.decode().splitlines()[-1]
+    assert "cannot be stored" in (tmp_path / "told").read_text()
+    found = parse(SoakDocument, json.loads((out / "soak.json").read_text()), "soak")
+    assert "cannot be stored" in (found.stopped or "")
+    assert [one.rule for one in found.verdicts] == ["loss < 100%"]
 
 
 def fill(folder: Path) -> Path:

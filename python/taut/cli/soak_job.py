@@ -35,7 +35,7 @@ from taut.experiment.soak import (
 )
 from taut.host.host import Host
 from taut.records.documents.json_form import plain_object
-from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart
+from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart, SoakDocument
 from taut.records.rundir import RunDirectory
 from taut.records.segments import Kept, read_segments
 from taut.report.paragraph import INDENT, print_note, print_paragraph
@@ -131,12 +131,12 @@ def soak_and_report(
     kept = read_segments(out) if resume else []
     refuse_new_limits(soak, out, kept)
     require(plan)
-    notes = Console(stderr=True)
     with interruptible():
-        progress = TerminalProgress(notes, is_part=True)
+        progress = TerminalProgress(Console(stderr=True), is_part=True)
         telling = _Telling(soak, progress, wishes, kept)
         rows = make_rows(soak, out, telling.told, kept)
         is_interrupted = False
+        failed: str | None = None
         try:
             with (
                 closing(progress),
@@ -150,17 +150,27 @@ def soak_and_report(
                 measure_soak(session, soak, rows)
         except KeyboardInterrupt:
             is_interrupted = True
+        except (OSError, TautError) as error:
+            if isinstance(error, OSError | InputError) and not telling.has_row:
+                raise  # Refused: nothing was measured.
+            failed = _words_of(error, out)
         if is_interrupted and not (out / "soak").is_dir():
             raise InterruptedRun("interrupted before the first row; nothing was measured")
         run = RunDirectory(out)
-        stopped = _why_stopped(run, rows)
+        stopped = failed or _why_stopped(run, rows)
         try:
-            _report(run, soak, stopped, wishes)
-        except OSError as error:  # No room for the answer: the rows are there all the same.
-            why = f"{error.filename or out}: {error.strerror}"
+            document = _report(run, soak, stopped, wishes)
+        except (OSError, TautError) as error:  # The rows are there all the same.
+            why = _words_of(error, out)
             _alert(wishes, why)
             raise TautError(f"{why}; all rows so far are kept, go on with --resume") from None
-    _end(run, soak, stopped, wishes, is_interrupted=is_interrupted or stopped == _INTERRUPTED)
+    _end(out, document, stopped, wishes, is_interrupted=is_interrupted or stopped == _INTERRUPTED)
+
+
+def _words_of(error: OSError | TautError, out: Path) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or out}: {error.strerror}"
+    return str(error)
 
 
 class _Telling:
@@ -172,6 +182,8 @@ class _Telling:
         self._soak = soak
         self._progress = progress
         self._metrics = None
+        self.has_row = False
+        """Whether a row was measured since this taut began."""
         if wishes.prometheus is None:
             return
         if not wishes.prometheus.absolute().parent.is_dir():
@@ -187,6 +199,7 @@ class _Telling:
 
     def told(self, start: SegmentStart, row: Row) -> None:
         """Print a row on stderr, and what is odd about it."""
+        self.has_row = True
         name = f"{start.device}: " if self._soak.has_control else ""
         self._progress.noted(f"{name}{row_line(row)}")
         if self._metrics is not None and not start.is_control:
@@ -232,14 +245,18 @@ def _why_stopped(run: RunDirectory, rows: Rows) -> str | None:
     return None
 
 
-def _report(run: RunDirectory, soak: Soak, stopped: str | None, wishes: Wishes) -> None:
-    """Write soak.json, analyse and draw what has records, print."""
+def _report(
+    run: RunDirectory, soak: Soak, stopped: str | None, wishes: Wishes
+) -> SoakDocument | None:
+    """Write soak.json, analyse and draw what has records, print; None: the device has no row."""
     # Here, not above: measuring starts without the analysis.
     from taut.analysis.soak import beyond_of, soak_document, with_beyond
 
     print_note(Console(stderr=True), "adding up ...")
-    document = soak_document(run, soak, stopped)
-    document = with_beyond(document, beyond_of(run, document))
+    added_up = soak_document(run, soak, stopped)
+    if added_up is None:
+        return None
+    document = with_beyond(added_up, beyond_of(run, added_up))
     write_json(run.path / SOAK_FILE, plain_object(document))
 
     def show(report: Path | None) -> None:
@@ -253,28 +270,30 @@ def _report(run: RunDirectory, soak: Soak, stopped: str | None, wishes: Wishes) 
         finish(run, as_json=wishes.as_json, publish=None, show=show, images=wishes.images)
     else:
         show(None)
+    return document
 
 
 def _end(
-    run: RunDirectory, soak: Soak, stopped: str | None, wishes: Wishes, *, is_interrupted: bool
+    out: Path,
+    document: SoakDocument | None,
+    stopped: str | None,
+    wishes: Wishes,
+    *,
+    is_interrupted: bool,
 ) -> None:
     """Raise what the exit status is to say; call the hook where it is none of the user's doing."""
-    from taut.report.soak import read_soak
-
-    document = read_soak(run.path)
-    failed = [one for one in document.verdicts if one.verdict == "fail"] if document else []
+    verdicts = () if document is None else document.verdicts
+    failed = [one for one in verdicts if one.verdict == "fail"]
     if failed:
         why = f"{failed[0].rule}: not met: {failed[0].said}"
         _alert(wishes, why)
-        raise RequirementNotMet(f"{len(failed)} of {len(soak.requirements)}: {why}")
+        raise RequirementNotMet(f"{len(failed)} of {len(verdicts)}: {why}")
     if is_interrupted:
-        raise InterruptedRun(f"interrupted; all rows are kept, go on: --out {run.path} --resume")
+        raise InterruptedRun(f"interrupted; all rows are kept, go on: --out {out} --resume")
     if stopped is not None:
         _alert(wishes, stopped)
-        raise TautError(
-            f"the soak ended early: {stopped}; what was measured is in {run.path}, go on with "
-            "--resume"
-        )
+        left = "the device has no row yet" if document is None else f"what was measured is in {out}"
+        raise TautError(f"the soak ended early: {stopped}; {left}, go on with --resume")
 
 
 def _alert(wishes: Wishes, why: str) -> None:
