@@ -1,6 +1,7 @@
 """A soak planned, bounded, ended when it is lost, and read back whatever was written last."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from taut.experiment.soak import (
     refuse_new_limits,
 )
 from taut.experiment.spec import parse_spec, spec_hash
-from taut.records.documents.soak import ROWS_FILE, SegmentStart
+from taut.records.documents.soak import ROWS_FILE, WHOLE_FILE, SegmentStart
 from taut.records.live import Buckets, Fresh, counted
 from taut.records.segments import Kept, SegmentWriter, latencies_of, merged, read_segments
 
@@ -175,6 +176,23 @@ def test_the_rows_of_a_killed_segment_are_those_that_were_whole(tmp_path: Path) 
     assert found.on_time.count.tolist() == [30, 1]
     assert found.all.ns.tolist() == [5, 7, 9]
     assert found.all.figures().n == 34
+
+
+def test_the_latencies_of_a_row_are_on_the_disk_before_they_replace_those_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        found = os.fstat(descriptor)
+        synced.append((found.st_ino, found.st_size))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    whole = write_three_rows(tmp_path).with_name(WHOLE_FILE).stat()
+
+    assert (whole.st_ino, whole.st_size) in synced
 
 
 def test_a_damaged_segment_is_one_line(tmp_path: Path) -> None:

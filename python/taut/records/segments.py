@@ -93,6 +93,9 @@ class SegmentWriter:
                 void_index=void.index.astype(np.uint32),
                 void_count=void.count,
             )
+            # As the rows are: a power loss leaves the old file or this one, never an empty one.
+            file.flush()
+            os.fsync(file.fileno())
 
     def close(self) -> None:
         self._rows.close()
