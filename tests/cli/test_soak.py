@@ -55,6 +55,20 @@ def test_a_limit_that_the_rows_so_far_do_not_count_is_refused_before_a_soak_goes
     assert line.startswith(f"taut: {begun}: its rows do not count packets above 5 ms; resume with")
 
 
+def test_a_rule_of_the_file_that_rows_cannot_say_may_be_left_out(
+    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec.write_text(TEXT + '[require]\nprofile = "cps"\n')
+    words = ["soak", str(spec), "--out", str(tmp_path / "new"), "--dry-run"]
+
+    assert run_command(words) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("taut: soak: outage(1ms) <= 1ms: rows count packets that are lost or")
+    assert "(of a file: --set 'require=[]')" in line
+    assert run_command([*words, "--set", "require=[]", "--clean", "outage(1ms) < 1s"]) == 2
+    assert "soak: outage(1ms) < 1s: rows count" in capsys.readouterr().err
+
+
 def test_a_failure_before_the_first_row_is_told_to_the_hook_with_its_reason(tmp_path: Path) -> None:
     told = tmp_path / "told"
     wishes = Wishes(None, f"echo >{told}", images=False, details=False, as_json=False)

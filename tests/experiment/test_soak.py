@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -127,8 +128,26 @@ def test_a_record_of_every_packet_and_a_length_below_a_row_are_refused() -> None
         soak_of(planned_ns=SECOND_NS)
 
 
+@pytest.mark.parametrize(
+    ("require", "rule"),
+    [
+        ('profile = "cps"', "outage(1ms) <= 1ms"),
+        ('"window(1us..1ms)" = ">= 99%"', "window(1us..1ms) >= 99%"),
+        ('"in_a_row(1ms)" = "<= 3"', "in_a_row(1ms) <= 3"),
+        ('min = "> 1us"', "min > 1us"),
+    ],
+)
+def test_what_rows_cannot_say_is_refused_before_a_day_is_measured(require: str, rule: str) -> None:
+    why = rf"soak: {re.escape(rule)}: rows count packets that .* leave it out"
+
+    with pytest.raises(InputError, match=why):
+        soak_of(f"{TEXT}[require]\n{require}\n")
+    with pytest.raises(InputError, match=why):
+        plan_soak(make_plan(parse_spec(TEXT)), DAY_NS, clean=[parse_requirement(rule)])
+
+
 def test_it_is_lost_when_no_packet_to_come_can_make_it_good() -> None:
-    text = TEXT + '[require]\n"p99.9" = "< 25us"\nloss = "= 0"\nmin = "> 1ns"\n'
+    text = TEXT + '[require]\n"p99.9" = "< 25us"\nloss = "= 0"\n'
     soak = soak_of(text)
     n_planned = 100_000 * 86_400
     limit = {"25000": n_planned // 2_000}

@@ -53,7 +53,7 @@ def _judged(
     own = [failing(one, row, own=True) for row in rows]
     failed = [n for n in own if n is not None]
     if not rows or len(failed) < len(rows):
-        return Verdict.NOT_SHOWN, "rows do not say; `taut check` reads the records", None
+        return Verdict.NOT_SHOWN, "rows do not say", None
     with_void = sum(failing(one, row, own=False) or 0 for row in rows)
     lost = 1 if one.what in ("loss", "within") else 0
     of = [row.on_time.n + lost * (row.counters["lost"] - row.counters["lost_void"]) for row in rows]

@@ -18,7 +18,7 @@ from taut.experiment.room import sent_packets
 from taut.experiment.rows import OnRow, Rows
 from taut.experiment.runner import Session
 from taut.records.documents.soak import SOAK_FOLDER, Row, SegmentStart
-from taut.records.rows import failing
+from taut.records.rows import failing, rows_say
 from taut.records.segments import Kept, read_segments
 
 EVERY_NS = 300_000_000_000
@@ -122,6 +122,8 @@ def plan_soak(
         raise InputError(
             "soak: --duration is shorter than one row; lengthen it, or shorten --every"
         )
+    requirements = tuple(parse_requirement(text) for text in spec.require)
+    _refuse_unsaid([*requirements, *clean])
     one = trial.traffic.model_copy(update={"frames": (trial.frame,), "rates": (trial.rate,)})
     record = "none" if trial.record == "none" else "tail"
     # Of the file only what is measured: a resumed soak must be of the same device and load.
@@ -134,9 +136,20 @@ def plan_soak(
         planned_ns=planned_ns,
         every_ns=every_ns,
         has_control=has_control,
-        requirements=tuple(parse_requirement(text) for text in spec.require),
-        clean=tuple(clean) or tuple(parse_requirement(text) for text in spec.require),
+        requirements=requirements,
+        clean=tuple(clean) or requirements,
     )
+
+
+def _refuse_unsaid(asked: Sequence[Requirement]) -> None:
+    """InputError: a requirement of which rows say nothing."""
+    for one in asked:
+        if not rows_say(one):
+            raise InputError(
+                f"soak: {one.text}: rows count packets that are lost or slower than a limit, which "
+                "does not show it; leave it out (of a file: --set 'require=[]'), `taut run` "
+                "judges it"
+            )
 
 
 def left_ns(soak: Soak, device: DeviceSpec, kept: Sequence[Kept]) -> int:

@@ -5,6 +5,13 @@ from collections.abc import Iterator, Sequence
 from taut.core.requirement import Requirement
 from taut.records.documents.soak import Row, Segment
 
+_SAID = ("p", "max", "loss", "within")
+
+
+def rows_say(one: Requirement) -> bool:
+    """Whether rows count the packets that fail a requirement."""
+    return one.what in _SAID
+
 
 def failing(one: Requirement, row: Row, *, own: bool) -> int | None:
     """Count packets of a row that fail a requirement; None: rows do not say.
