@@ -60,11 +60,22 @@ def n_rows(out: Path) -> int:
     return sum(len(path.read_text().splitlines()) for path in out.glob("soak/*/rows.jsonl"))
 
 
+def assert_textfile_adds_up(textfile: Path, out: Path) -> None:
+    """The histogram's count and sum are those of all segments."""
+    lines = [line for line in textfile.read_text().splitlines() if not line.startswith("#")]
+    samples = {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+    kept = [one.all for one in read_segments(out)]
+    name, of = "taut_soak_latency_seconds", '{device="eager",soak="short"}'
+    assert samples[f"{name}_count{of}"] == sum(one.count.sum() for one in kept)
+    assert samples[f"{name}_sum{of}"] == pytest.approx(sum(one.sum_ns for one in kept) / 1e9)
+
+
 def test_a_killed_soak_goes_on_where_it_was_and_all_rows_add_up(
     spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "run"
+    out, textfile = tmp_path / "run", tmp_path / "taut.prom"
     soak = ["soak", str(spec), "--duration", "5s", "--every", "1s", "--out", str(out), "--wait"]
+    soak += ["--prometheus", str(textfile)]
     command = [sys.executable, "-m", "taut.cli.main", *soak]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=os.environ) as run:
         wait_for("two rows", lambda: n_rows(out) >= 2 or run.poll() is not None, timeout_s=200)
@@ -97,6 +108,7 @@ def test_a_killed_soak_goes_on_where_it_was_and_all_rows_add_up(
     assert sum(row.latency.n for row in resumed.rows) == counters["sent"] - counters["lost"]
     assert {"taut", "taut-generate", "taut-forward"} <= set(rows[0].memory_bytes)
     assert [one.rule for one in found.verdicts] == ["loss < 100%"]
+    assert_textfile_adds_up(textfile, out)
 
     # All is measured: there is nothing to go on with.
     assert run_command([*soak, "--resume", "--json"]) == 0

@@ -56,6 +56,11 @@ class Latencies:
         """Count packets slower than a limit."""
         return int(self.count[np.searchsorted(self.ns, limit_ns, side="right") :].sum())
 
+    @property
+    def sum_ns(self) -> float:
+        """Add up all latencies: too little by less than 0.01 %, the width of a bucket."""
+        return float(self.ns @ self.count)
+
 
 def latencies_of(found: Fresh, buckets: Buckets) -> Latencies:
     """Turn buckets into latencies."""
@@ -121,6 +126,13 @@ def read_segments(run: Path) -> list[Kept]:
     return [_read(folder, run) for folder in folders if (folder / SEGMENT_FILE).is_file()]
 
 
+def latencies_so_far(run: Path, start: SegmentStart) -> Latencies:
+    """Read all latencies of a segment up to its last row, while it measures or after."""
+    _, on_time, void = _whole(run / SOAK_FOLDER / start.trial / WHOLE_FILE)
+    buckets = _buckets_of(start)
+    return merged([latencies_of(on_time, buckets), latencies_of(void, buckets)])
+
+
 def _read(folder: Path, run: Path) -> Kept:
     start = read_document(SegmentStart, folder / SEGMENT_FILE)
     rows = list(_rows(folder / ROWS_FILE))
@@ -128,12 +140,16 @@ def _read(folder: Path, run: Path) -> Kept:
     # A row was written whose latencies were not: it was under way when it was killed.
     rows = rows[:n_rows]
     ended, why = _end(run / "trials" / start.trial / TRIAL_FILE)
-    buckets = Buckets(0, start.exact_bits, start.sub_bits, start.tsc_hz)
+    buckets = _buckets_of(start)
     return Kept(
         Segment(start, ended, why, tuple(rows)),
         latencies_of(on_time, buckets),
         latencies_of(void, buckets),
     )
+
+
+def _buckets_of(start: SegmentStart) -> Buckets:
+    return Buckets(0, start.exact_bits, start.sub_bits, start.tsc_hz)
 
 
 def _end(path: Path) -> tuple[Ended, str | None]:
