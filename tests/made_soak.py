@@ -55,6 +55,7 @@ def row(
         n_gaps=0,
         gaps_ns=0,
         took_ns=1_000,
+        sum_ns=float((sent - lost) * p50_ns),
     )
 
 

@@ -37,7 +37,7 @@ from taut.host.host import Host
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart, SoakDocument
 from taut.records.rundir import RunDirectory
-from taut.records.segments import Kept, latencies_so_far, read_segments
+from taut.records.segments import Kept, read_segments
 from taut.report.paragraph import INDENT, print_note, print_paragraph
 from taut.report.soak import length_words, row_line
 
@@ -133,7 +133,7 @@ def soak_and_report(
     require(plan)
     with interruptible():
         progress = TerminalProgress(Console(stderr=True), is_part=True)
-        telling = _Telling(soak, progress, wishes, out, kept)
+        telling = _Telling(soak, progress, wishes, kept)
         rows = make_rows(soak, out, telling.told, kept)
         is_interrupted = False
         failed: str | None = None
@@ -181,12 +181,10 @@ class _Telling:
         soak: Soak,
         progress: TerminalProgress,
         wishes: Wishes,
-        out: Path,
         kept: Sequence[Kept],
     ) -> None:
         self._soak = soak
         self._progress = progress
-        self._out = out
         self._metrics = None
         self.has_row = False
         """Whether a row was measured since this taut began."""
@@ -209,11 +207,10 @@ class _Telling:
         self._progress.noted(f"{name}{row_line(row)}")
         if self._metrics is not None and not start.is_control:
             try:
-                so_far = latencies_so_far(self._out, start)
-                self._metrics.told(row, start.trial, so_far)
-            except (OSError, TautError) as error:
+                self._metrics.told(row)
+            except TautError as error:
                 # The soak is worth more than its textfile.
-                self._progress.warned(_words_of(error, self._out))
+                self._progress.warned(str(error))
         for note in row.notes:
             self._progress.warned(f"{note}; rows are by another clock: nothing is lost by it")
 

@@ -198,6 +198,7 @@ class _Counting:
             gaps_ns=gaps.total_ns - self._gaps_ns,
             took_ns=time.monotonic_ns() - began,
             notes=tuple(self._jumps()),
+            sum_ns=both.sum_ns,
         )
         self._counters, self._end_ns = counters, end_ns
         self._n_gaps, self._gaps_ns = gaps.n, gaps.total_ns

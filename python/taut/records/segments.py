@@ -126,13 +126,6 @@ def read_segments(run: Path) -> list[Kept]:
     return [_read(folder, run) for folder in folders if (folder / SEGMENT_FILE).is_file()]
 
 
-def latencies_so_far(run: Path, start: SegmentStart) -> Latencies:
-    """Read all latencies of a segment up to its last row, while it measures or after."""
-    _, on_time, void = _whole(run / SOAK_FOLDER / start.trial / WHOLE_FILE)
-    buckets = _buckets_of(start)
-    return merged([latencies_of(on_time, buckets), latencies_of(void, buckets)])
-
-
 def _read(folder: Path, run: Path) -> Kept:
     start = read_document(SegmentStart, folder / SEGMENT_FILE)
     rows = list(_rows(folder / ROWS_FILE))

@@ -17,7 +17,7 @@ from prometheus_client.core import (
 
 from taut.core.errors import TautError
 from taut.records.documents.soak import SHARES, Row
-from taut.records.segments import Kept, Latencies
+from taut.records.segments import Kept
 
 _NS_PER_S = 1e9
 _LABELS = ("soak", "device")
@@ -35,8 +35,7 @@ class SoakMetrics:
         self._above = {str(limit): 0 for limit in sorted(limits_ns)}
         self._counts = dict.fromkeys(_COUNTS, 0)
         self._n_latencies = 0
-        self._sums_ns: dict[str, float] = {}
-        """Of all latencies, by segment."""
+        self._sum_ns = 0.0
         self._measured_ns = 0
         self._last: Row | None = None
         self._path = path
@@ -48,15 +47,13 @@ class SoakMetrics:
         for one in kept:
             for row in one.segment.rows:
                 self._add(row)
-            self._sums_ns[one.segment.start.trial] = one.all.sum_ns
+            # Rows of an older taut have no sum.
+            self._sum_ns += one.all.sum_ns
 
-    def told(self, row: Row, trial: str, so_far: Latencies) -> None:
-        """Count a row and write the file whole; TautError: it cannot be written.
-
-        `so_far`: all latencies of its segment, whose trial is `trial`, up to its end.
-        """
+    def told(self, row: Row) -> None:
+        """Count a row and write the file whole; TautError: it cannot be written."""
         self._add(row)
-        self._sums_ns[trial] = so_far.sum_ns
+        self._sum_ns += row.sum_ns or 0.0
         try:
             write_to_textfile(str(self._path), self._registry)
         except OSError as error:
@@ -94,8 +91,9 @@ class SoakMetrics:
         within = [
             (f"{int(limit) / _NS_PER_S:g}", float(total - n)) for limit, n in self._above.items()
         ]
-        sum_s = sum(self._sums_ns.values()) / _NS_PER_S
-        latency.add_metric(self._labels, [*within, ("+Inf", float(total))], sum_value=sum_s)
+        latency.add_metric(
+            self._labels, [*within, ("+Inf", float(total))], sum_value=self._sum_ns / _NS_PER_S
+        )
         yield latency
         yield from self._of_row(self._last)
         measured = CounterMetricFamily(

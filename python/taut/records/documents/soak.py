@@ -59,6 +59,8 @@ class Row:
     notes: tuple[str, ...] = ()
     max_at_ns: int | None = None
     """When the slowest packet came back; None: it was not recorded."""
+    sum_ns: float | None = None
+    """All latencies added up, less than 0.01 % too small; None: of an older taut."""
 
 
 @dataclass(frozen=True)
