@@ -72,6 +72,16 @@ def test_records_are_bounded_by_the_whole_length_and_the_disk_does_not_grow_with
         assert bounded.most == MOST_KEPT
 
 
+def test_a_trial_that_was_interrupted_before_its_segment_is_not_planned_again() -> None:
+    for before in ([], [kept(3)]):
+        first = next_segment(soak_of(), before)
+        assert first is not None
+        [trial] = first.trials
+        again = next_segment(soak_of(), before, {trial.name})
+        assert again is not None
+        assert again.trials[0].index == trial.index + 1
+
+
 def test_what_is_missing_is_measured_in_one_segment_of_a_day_at_most() -> None:
     soak = soak_of(planned_ns=3 * DAY_NS, has_control=True)
     first = next_segment(soak, [])

@@ -4,7 +4,7 @@ It is a run of one trial. Only a kill, a reboot or a length beyond a day makes a
 a new segment; a resumed soak measures what is missing in one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -159,12 +159,16 @@ def left_ns(soak: Soak, device: DeviceSpec, kept: Sequence[Kept]) -> int:
     return left if left >= _LEAST_NS else 0
 
 
-def next_segment(soak: Soak, kept: Sequence[Kept]) -> Plan | None:
-    """Plan what is to be measured next; None: all is."""
+def next_segment(soak: Soak, kept: Sequence[Kept], done: Set[str] = frozenset()) -> Plan | None:
+    """Plan what is to be measured next; None: all is.
+
+    `done`: names of whole trials. One that was interrupted at once has no segment, but its number.
+    """
+    index = len(kept) + len(done - {one.segment.start.trial for one in kept})
     for device in soak.subjects:
         left = left_ns(soak, device, kept)
         if left:
-            return soak.segment(device, len(kept), min(left, MAX_TRIAL_NS))
+            return soak.segment(device, index, min(left, MAX_TRIAL_NS))
     return None
 
 
@@ -196,7 +200,8 @@ def measure_soak(session: Session, soak: Soak, rows: Rows) -> None:
     """Measure segment after segment until all is measured, or one ended before its time."""
     run = session.run_directory
     while rows.stopped is None:
-        plan = next_segment(soak, read_segments(run.path))
+        done = {trial.name for trial in run.trials() if trial.is_whole}
+        plan = next_segment(soak, read_segments(run.path), done)
         if plan is None:
             return
         session.run(plan)
