@@ -45,7 +45,7 @@ def test_a_run_resumed_on_another_machine_says_so(described):
 
     said, run = described("another", "6.1")
 
-    assert said == ["resumed, and the processor is another, was one: this run has trials of both"]
+    assert said == ["resumed: processor another, before one: this run has trials of both"]
     assert run.manifest().warnings == ("as ever", *said)
 
 
@@ -56,4 +56,4 @@ def test_a_run_is_compared_with_where_it_measured_last(described):
     said, run = described("one", "6.12")
 
     assert said == []
-    assert [one for one in run.manifest().warnings if "kernel is 6.12, was 6.1" in one]
+    assert [one for one in run.manifest().warnings if "kernel 6.12, before 6.1" in one]

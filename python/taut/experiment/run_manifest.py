@@ -81,22 +81,22 @@ def _changed(first: Manifest, now: Manifest) -> list[str]:
     """Say what of the machine is not as it was when this run measured last."""
     before, here = (_machine(one) for one in ((first.resumed or (first,))[-1], now))
     return [
-        f"resumed, and {name} is {here[name]}, was {was}: this run has trials of both"
+        f"resumed: {name} {here.get(name)}, before {was}: this run has trials of both"
         for name, was in before.items()
-        if here[name] != was
+        if here.get(name) != was
     ]
 
 
 def _machine(of: Circumstances) -> dict[str, str]:
+    """Give what makes trials comparable, by name."""
     cpu, cores = (of.host.get(name) for name in ("cpu", "cores"))
     commit = of.taut.git.commit[:8] if of.taut.git is not None else ""
-    return {
-        "the processor": str(cpu.get("model") if isinstance(cpu, Mapping) else None),
-        "what is online": f"cores {cores.get('online') if isinstance(cores, Mapping) else None}",
-        "the kernel": str(of.host.get("kernel")),
-        "the kernel's command line": str(of.host.get("cmdline")),
-        "taut": f"{of.taut.version} {commit}".strip(),
-    }
+    found = {"kernel": of.host.get("kernel"), "taut": f"{of.taut.version} {commit}".strip()}
+    if isinstance(cpu, Mapping):
+        found["processor"] = cpu.get("model")
+    if isinstance(cores, Mapping):
+        found |= {f"{name} cores": cores.get(name) for name in ("online", "isolated")}
+    return {name: str(value) for name, value in found.items()}
 
 
 def _resumed(first: Manifest, now: Manifest) -> Manifest:

@@ -132,7 +132,7 @@ class HostStates:
         if self._entered is not None and not self._entered.state.is_as_found:
             with undisturbed():
                 take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
-                self._entered = None
+        # Only now: a host that could not be put back is not as found.
         self._entered = None
 
     def read_in_force(self) -> InForce:

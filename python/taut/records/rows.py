@@ -14,7 +14,7 @@ def rows_say(one: Requirement) -> bool:
 
 
 def failing(one: Requirement, row: Row, *, own: bool) -> int | None:
-    """Count packets of a row that fail a requirement; None: rows do not say.
+    """Count packets of a row that fail a requirement; None: rows do not say, or not of its limit.
 
     `own`: without those that the generator held up.
     """
@@ -22,11 +22,12 @@ def failing(one: Requirement, row: Row, *, own: bool) -> int | None:
     lost = row.counters["lost"] - (row.counters["lost_void"] if own else 0)
     match one.what:
         case "p" | "max":
-            return above[str(round(one.limit))]
+            return above.get(str(round(one.limit)))
         case "loss":
             return lost
         case "within":
-            return lost + above[str(one.deadline_ns)]
+            late = above.get(str(one.deadline_ns))
+            return None if late is None else lost + late
         case _:
             return None
 

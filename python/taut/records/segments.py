@@ -133,16 +133,12 @@ def _read(folder: Path, run: Path) -> Kept:
     # A row was written whose latencies were not: it was under way when it was killed.
     rows = rows[:n_rows]
     ended, why = _end(run / "trials" / start.trial / TRIAL_FILE)
-    buckets = _buckets_of(start)
+    buckets = Buckets(0, start.exact_bits, start.sub_bits, start.tsc_hz)
     return Kept(
         Segment(start, ended, why, tuple(rows)),
         latencies_of(on_time, buckets),
         latencies_of(void, buckets),
     )
-
-
-def _buckets_of(start: SegmentStart) -> Buckets:
-    return Buckets(0, start.exact_bits, start.sub_bits, start.tsc_hz)
 
 
 def _end(path: Path) -> tuple[Ended, str | None]:
