@@ -191,8 +191,10 @@ static int create_stamp_log(struct forwarder *forwarder, struct error *error)
 			config->options.stamps, strerror(-err));
 		return err;
 	}
-	for (uint16_t i = 0; i < worker->n_ports && stamp_log_is_on(&worker->stamps); i++)
+	for (uint16_t i = 0; i < worker->n_ports && stamp_log_is_on(&worker->stamps); i++) {
 		worker->egress[i].stamps = &worker->stamps;
+		worker->stamps.arrivals[i].may_leave = port_may_leave(worker->ports[i]);
+	}
 	return 0;
 }
 

@@ -82,9 +82,9 @@ static inline void keep(struct stamp_log *log, const struct stamp_record *record
 }
 
 static void received(struct stamp_log *log, struct rte_mbuf *const *pkts, uint16_t n,
-	uint64_t received_tsc, uint64_t looked_tsc)
+	uint64_t received_tsc, uint64_t since_tsc)
 {
-	uint64_t window = received_tsc - looked_tsc;
+	uint64_t window = received_tsc - since_tsc;
 	struct stamp_record record;
 
 	for (uint16_t i = 0; i < n; i++) {
@@ -99,13 +99,11 @@ static void received(struct stamp_log *log, struct rte_mbuf *const *pkts, uint16
 }
 
 void stamp_log_looked(struct stamp_log *log, uint16_t port, struct rte_mbuf *const *pkts,
-	uint16_t n, bool was_emptied, uint64_t before_tsc)
+	uint16_t n, uint16_t most, uint64_t before_tsc)
 {
 	if (n > 0)
-		received(log, pkts, n, clock_tsc(), log->looked_tsc[port]);
-	// What a full burst left behind was there already: its window starts where this one's did.
-	if (was_emptied)
-		log->looked_tsc[port] = before_tsc;
+		received(log, pkts, n, clock_tsc(), log->arrivals[port].since_tsc);
+	arrivals_polled(&log->arrivals[port], before_tsc, n, most);
 }
 
 uint64_t stamp_log_sending(struct stamp_log *log, struct rte_mbuf *const *pkts, uint16_t n)

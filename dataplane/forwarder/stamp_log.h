@@ -6,6 +6,7 @@
 // chooses fewer chooses some of these. A packet that this hop drops, or that its port refuses, has
 // the first record only. One thread.
 
+#include "arrivals.h"
 #include "record_writer.h"
 #include "worker_limits.h"
 
@@ -32,7 +33,7 @@ struct stamp_log {
 	uint64_t most; // a packet is chosen whose spread number (stamp_log.c) is not above it
 	uint64_t n; // records: those kept and those not
 	uint64_t not_kept;
-	uint64_t looked_tsc[PORTS_MAX]; // before the last look that left nothing in the port
+	struct arrivals arrivals[PORTS_MAX];
 	uint16_t n_noted;
 	struct stamp_noted noted[BURST_MAX];
 };
@@ -51,10 +52,10 @@ static inline bool stamp_log_is_on(const struct stamp_log *log)
 	return log->writer != NULL;
 }
 
-// A look at a port, begun at or after before_tsc, has just returned n packets; was_emptied: it
-// could have returned more. Call it for empty looks too.
+// A look at a port, begun at or after before_tsc, has just returned n packets of the most that it
+// could. Call it for empty looks too.
 void stamp_log_looked(struct stamp_log *log, uint16_t port, struct rte_mbuf *const *pkts,
-	uint16_t n, bool was_emptied, uint64_t before_tsc);
+	uint16_t n, uint16_t most, uint64_t before_tsc);
 
 // These are about to be sent: note the chosen ones, since a port frees what it takes. Returns the
 // stamp, read last.

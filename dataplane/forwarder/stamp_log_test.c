@@ -23,6 +23,7 @@ enum {
 	RUN_ID = 7,
 	FRAME_LEN = 60,
 	RING_RECORDS = 1 << 20,
+	MOST = 64, // packets that a look could return
 };
 
 static char path[] = "/tmp/stamp_log_test.XXXXXX";
@@ -94,7 +95,7 @@ static void test_packet_is_stamped_where_it_comes_and_where_it_leaves(void **sta
 
 	make_probes(pkts, 1, seq);
 	uint64_t before_tsc = clock_tsc();
-	stamp_log_looked(log, 0, pkts, 1, true, before_tsc);
+	stamp_log_looked(log, 0, pkts, 1, MOST, before_tsc);
 	uint64_t between_tsc = clock_tsc();
 	uint64_t sent_tsc = stamp_log_sending(log, pkts, 1);
 	stamp_log_sent(log, 1, sent_tsc);
@@ -126,7 +127,7 @@ static void test_frames_that_are_not_the_generators_are_left_alone(void **state)
 	*rte_pktmbuf_mtod_offset(pkts[0], uint8_t *, PROBE_OFFSET) ^= 1; // another magic
 	rte_pktmbuf_trim(pkts[1], FRAME_LEN - PROBE_OFFSET - PROBE_ID_LEN + 1); // cut short
 	rte_pktmbuf_trim(pkts[2], FRAME_LEN); // empty
-	stamp_log_looked(log, 0, pkts, 3, true, clock_tsc());
+	stamp_log_looked(log, 0, pkts, 3, MOST, clock_tsc());
 	stamp_log_sent(log, 3, stamp_log_sending(log, pkts, 3));
 	close_log(log);
 
@@ -162,7 +163,7 @@ static void choose(uint64_t every, bool *is_chosen, uint64_t n)
 
 	for (uint64_t seq = 0; seq < n; seq += 32) {
 		make_probes(pkts, 32, seq);
-		stamp_log_looked(log, 0, pkts, 32, true, clock_tsc());
+		stamp_log_looked(log, 0, pkts, 32, MOST, clock_tsc());
 		rte_pktmbuf_free_bulk(pkts, 32);
 	}
 	close_log(log);
@@ -201,12 +202,12 @@ static void test_window_starts_at_the_last_look_that_left_nothing(void **state)
 
 	make_probes(pkts, 3, 0);
 	uint64_t first_tsc = clock_tsc();
-	stamp_log_looked(log, 1, NULL, 0, true, first_tsc);
-	stamp_log_looked(log, 0, NULL, 0, true, clock_tsc()); // another port
-	stamp_log_looked(log, 1, &pkts[0], 1, false, clock_tsc()); // more was left
+	stamp_log_looked(log, 1, NULL, 0, MOST, first_tsc);
+	stamp_log_looked(log, 0, NULL, 0, MOST, clock_tsc()); // another port
+	stamp_log_looked(log, 1, &pkts[0], 1, 1, clock_tsc()); // more was left
 	uint64_t third_tsc = clock_tsc();
-	stamp_log_looked(log, 1, &pkts[1], 1, true, third_tsc);
-	stamp_log_looked(log, 1, &pkts[2], 1, true, clock_tsc());
+	stamp_log_looked(log, 1, &pkts[1], 1, MOST, third_tsc);
+	stamp_log_looked(log, 1, &pkts[2], 1, MOST, clock_tsc());
 	close_log(log);
 
 	assert_int_equal(read_stamps(found, 3), 3);
@@ -224,7 +225,7 @@ static void test_first_window_has_no_start(void **state)
 	struct rte_mbuf *pkts[1];
 
 	make_probes(pkts, 1, 0);
-	stamp_log_looked(log, 0, pkts, 1, true, clock_tsc());
+	stamp_log_looked(log, 0, pkts, 1, MOST, clock_tsc());
 	close_log(log);
 
 	assert_int_equal(read_stamps(found, 1), 1);
@@ -245,7 +246,7 @@ static void test_stamps_that_no_disk_took_are_counted(void **state)
 	getrlimit(RLIMIT_FSIZE, &old);
 	small.rlim_max = old.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &small);
-	stamp_log_looked(log, 0, pkts, 32, true, clock_tsc());
+	stamp_log_looked(log, 0, pkts, 32, MOST, clock_tsc());
 	int err = stamp_log_close(log, 0, &last);
 	setrlimit(RLIMIT_FSIZE, &old);
 

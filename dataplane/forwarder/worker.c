@@ -45,7 +45,7 @@ static inline uint16_t poll_port(struct worker *worker, uint16_t port, uint64_t 
 	uint16_t peer = peer_of(worker, port);
 
 	if (unlikely(stamp_log_is_on(&worker->stamps)))
-		stamp_log_looked(&worker->stamps, port, pkts, n, n < worker->burst, before_tsc);
+		stamp_log_looked(&worker->stamps, port, pkts, n, worker->burst, before_tsc);
 	if (n == 0)
 		return 0;
 	worker->n_rx[port] += n;

@@ -38,7 +38,7 @@ uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc)
 	receiver->gaps->n_packets += n;
 	gap_watch_check(receiver->gaps, received_tsc);
 	if (n > 0) {
-		uint64_t window = received_tsc - receiver->window_start_tsc;
+		uint64_t window = received_tsc - receiver->arrivals.since_tsc;
 		uint32_t window_ticks = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX;
 
 		for (uint32_t i = 0; i < n; i++)
@@ -46,13 +46,10 @@ uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc)
 		rte_pktmbuf_free_bulk(mbufs, n);
 		receiver->gaps->n_packets += n;
 	}
-	// A full burst may have left packets behind, which the next poll finds and which arrived
-	// before this one: their window starts where this one's did.
+	arrivals_polled(&receiver->arrivals, before_tsc, n, RECEIVER_BURST);
 	receiver->n_waited = n == RECEIVER_BURST ? receiver->n_waited + n : 0;
-	if (n < RECEIVER_BURST)
-		receiver->window_start_tsc = before_tsc;
-	else
-		gap_watch_waited(receiver->gaps, receiver->n_waited, receiver->window_start_tsc,
+	if (n == RECEIVER_BURST)
+		gap_watch_waited(receiver->gaps, receiver->n_waited, receiver->arrivals.since_tsc,
 			received_tsc);
 	return n;
 }

@@ -1,9 +1,10 @@
 #pragma once
 
-// Polls a port and times what comes. A packet that this poll returned was not there at the
-// previous poll of the port, so it arrived between that call and this one's return: the arrival
-// window, the error bar of the receive stamp.
+// Polls a port and times what comes. A packet arrived between the poll that cannot have left it in
+// the port (arrivals.h) and the return of the one that found it: the arrival window, the error bar
+// of the receive stamp.
 
+#include "arrivals.h"
 #include "gap_watch.h"
 #include "measurement.h"
 #include "port.h"
@@ -21,8 +22,8 @@ struct receiver {
 	uint8_t is_expected[2];
 	uint32_t run_id;
 	uint64_t epoch_tsc;
-	uint64_t window_start_tsc; // the last call that emptied the port
-	uint64_t n_waited; // found by full bursts since the port was last empty
+	struct arrivals arrivals;
+	uint64_t n_waited; // found by full bursts since the last that was not
 	uint64_t n_foreign;
 };
 

@@ -75,6 +75,11 @@ bool port_needs_peer(const struct port *port)
 	return kind->needs_peer != NULL && kind->needs_peer(&port->spec);
 }
 
+bool port_may_leave(const struct port *port)
+{
+	return port->spec.kind->may_leave;
+}
+
 // Too many queues are refused here: what a driver says of them is no more than "invalid".
 static int configure(struct port *port, const struct rte_eth_dev_info *info,
 	const struct rte_eth_conf *conf, struct error *error)

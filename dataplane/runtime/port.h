@@ -97,8 +97,11 @@ struct port_stats {
 };
 void port_stats(const struct port *port, struct port_stats *out);
 
+// Whether receiving fewer packets than asked for, but some, may leave others in the port.
+bool port_may_leave(const struct port *port);
+
 // Hot path: receive up to n packets, of the first queue first. Returns how many there were; fewer
-// than n means that every queue was empty.
+// than n means that every queue was empty, unless the port may leave some.
 static inline uint16_t port_rx(const struct port *port, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t n_got = rte_eth_rx_burst(port->id, 0, pkts, n);

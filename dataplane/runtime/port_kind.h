@@ -29,6 +29,7 @@ struct port_kind {
 	enum port_interrupts interrupts;
 	bool shares_memory; // with its peer: all of it has to lie in few files (eal.c)
 	enum port_cost cost;
+	bool may_leave; // fewer packets than asked for, but some: others may be in its ring
 	unsigned int n_mbufs; // its rings may hold
 	// May be NULL. Of the n_earlier specs of this program that came before: none may collide.
 	// Returns 0 or -errno with one line in error.

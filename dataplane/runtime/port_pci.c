@@ -45,6 +45,7 @@ const struct port_kind port_kind_pci = {
 	.needs_root = true,
 	.interrupts = PORT_INTERRUPTS, // perhaps: by its driver
 	.cost = PORT_COST_USER_SPACE,
+	.may_leave = true, // by its driver: in fours, or first what is staged
 	.n_mbufs = 2048,
 	.check = pci_check,
 	.open_remedy = "is it bound to vfio-pci (`dpdk-devbind.py --bind vfio-pci`)?",

@@ -31,6 +31,7 @@ const struct port_kind port_kind_virtio = {
 	.interrupts = PORT_INTERRUPTS,
 	.shares_memory = true,
 	.cost = PORT_COST_WAKES_PEER,
+	.may_leave = true, // it ends at a cache line of the ring's descriptors
 	.n_mbufs = 2048,
 	.check = socket_check,
 	.devargs = virtio_devargs,

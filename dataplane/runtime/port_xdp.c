@@ -54,6 +54,7 @@ const struct port_kind port_kind_xdp = {
 	.options_size = sizeof(struct xdp_options),
 	.needs_root = true,
 	.cost = PORT_COST_SYSTEM_CALLS,
+	.may_leave = true, // it asks the kernel again only when all that it knew of was given
 	// Fill and completion ring of 2048 each hold the pool's buffers.
 	.n_mbufs = 6144,
 	.check = port_check_interface,
