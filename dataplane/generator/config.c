@@ -68,7 +68,7 @@ const struct option_spec generator_options[] = {
 		.type = OPTION_STRING,
 		.offset = AT(schedule),
 		.default_text = "constant",
-		.help = "constant, jittered, poisson or burst, with :key=value,..."},
+		.help = "constant, jittered, poisson, burst or step, with :key=value,..."},
 	{.name = "flows",
 		.type = OPTION_UINT,
 		.offset = AT(flows),

@@ -63,7 +63,7 @@ _ActsOption = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Of the self-test: at least so many acts felt of each cause; on a path at most 40.",
+        help="Of the self-test: at least so many acts felt of each cause; on a path at most 30.",
     ),
 ]
 _CausesOption = Annotated[

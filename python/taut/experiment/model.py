@@ -40,16 +40,16 @@ A file (examples/ has whole ones):
     name = "bare"                # as tables call it; the kind's when left out
 
     [[placement]]
-    kind = "container"           # bare | container; the name's when left out
+    kind = "container"           # bare | container | vm; the name's when left out
     name = "image"
     options = { root = "alpine" }  # of the kind
     devices = ["taut_*"]         # which devices are measured there (patterns over names)
 
     [[neighbour]]                # who else is busy, in turn; left out: nobody
-    kind = "idle"                # nobody: what the others are set beside
+    kind = "idle"                # idle (nobody) | cache | memory | system_calls | network | disk
 
     [[neighbour]]
-    kind = "cache"               # idle | cache | memory | system_calls | network | disk
+    kind = "cache"
     name = "cache"               # the kind's when left out
     cores = "others"             # whose: others (nobody's) | device | generator; or a list, "2-3"
     workers = 1                  # of each of its stressors, on each core
