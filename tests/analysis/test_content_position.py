@@ -57,6 +57,24 @@ def test_slow_packets_here_and_there_are_no_run():
     assert places(stream) == []
 
 
+@pytest.mark.parametrize("n", [N, N + 1, N + 2])
+def test_a_pattern_through_the_whole_capture_is_no_run(n):
+    stream = Stream(n)
+    stream.delay(np.arange(0, n, 3), 17_000)
+
+    assert places(stream) == []
+
+
+def test_an_episode_of_every_other_packet_is_told_by_those_that_are_slow():
+    stream = Stream(N)
+    stream.delay(np.arange(9_000, 9_200, 2), 50_000)
+
+    (run,) = runs(stream)
+
+    assert (run.first_position, run.last_position, run.n_packets) == (9_000, 9_198, 100)
+    assert abs(run.median_ns - 53_200) < 200 and abs(run.rest_median_ns - 3_200) < 50
+
+
 def test_quiet_and_drifting_captures_have_none():
     stream = Stream(N)
     assert places(stream) == []

@@ -4,9 +4,11 @@ The first packets of a capture meet cold caches, the last ones a generator that 
 hits whoever comes by. Such runs hold whatever their packets happen to hold, so that no search by
 content may name them; but they are in the tail, and a reader wants to know where they are.
 
-Far is 10 times the usual spread about the median. Neighbours are packets at most 3 places apart. A
-run is told if so many packets that are far would hardly (1e-3, for all runs) come together by
-chance, given how many are far elsewhere; at the two ends of a capture already one may suffice.
+Far is 10 times the usual spread about the median. Neighbours are packets at most 3 places apart,
+and at least half of the packets from the first of a run to its last are far: a pattern that goes
+through the whole capture, as of flows in turn, is no place. A run is told if so many packets that
+are far would hardly (1e-3, for all runs) come together by chance, given how many are far elsewhere;
+at the two ends of a capture already one may suffice.
 """
 
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from taut.records.documents.content import PositionRun, Positions
 MAX_RUNS = 10
 _FAR = 10  # times the spread
 _PLACES_APART = 3
+_LEAST_FAR = 0.5  # of the packets from a run's first to its last
 _ALLOWED_ERROR = 1e-3
 _SPREAD_OF_MAD = 1.4826  # of a normal distribution
 _WAYS = 4  # two directions, and the ends beside the inside
@@ -29,9 +32,8 @@ _WAYS = 4  # two directions, and the ends beside the inside
 
 class _Run(NamedTuple):
     direction: str
-    first: int
-    last: int
-    n_far: int
+    places: Ints
+    """Of the packets that are far, in order."""
     excess_ns: int
 
 
@@ -47,12 +49,13 @@ def find_positions(frames: MatchedFrames, alive: Mask) -> Positions:
         far = np.flatnonzero((excess_ns > _FAR * spread_ns) & alive)
         for run in _improbable(direction, far, excess_ns):
             runs.append(run)
-            in_run[run.first : run.last + 1] = True
-    rest_ns = int(np.median(latency_ns[~in_run])) if runs else 0
+            in_run[run.places] = True
+    # Never empty: half of the packets are not far from the median.
+    rest_ns = int(np.median(latency_ns[~in_run]))
     most = sorted(runs, key=lambda run: -run.excess_ns)[:MAX_RUNS]
     shown = [
         _position_run(frames, latency_ns, run, rest_ns)
-        for run in sorted(most, key=lambda r: r.first)
+        for run in sorted(most, key=lambda r: int(r.places[0]))
     ]
     return Positions(shown, len(runs))
 
@@ -65,24 +68,28 @@ def _improbable(direction: str, far: Ints, excess_ns: Ints) -> Iterator[_Run]:
         if not n_far:
             continue
         first, last = int(far[start]), int(far[end - 1])
+        if n_far < _LEAST_FAR * (last - first + 1):
+            continue
         # One more than there are: never nought.
         share = (len(far) - n_far + 1) / n
         n_places = 1 if first == 0 or last == n - 1 else n
         follows = min(_PLACES_APART * share, 1.0)
         by_chance = np.log(n_places * share) + (n_far - 1) * np.log(follows)
         if by_chance < np.log(_ALLOWED_ERROR / _WAYS):
-            yield _Run(direction, first, last, n_far, int(excess_ns[far[start:end]].sum()))
+            places = far[start:end]
+            yield _Run(direction, places, int(excess_ns[places].sum()))
 
 
 def _position_run(frames: MatchedFrames, latency_ns: Ints, run: _Run, rest_ns: int) -> PositionRun:
-    is_last = run.last == len(latency_ns) - 1
+    first, last = int(run.places[0]), int(run.places[-1])
+    is_last = last == len(latency_ns) - 1
     return PositionRun(
-        where="first" if run.first == 0 else "last" if is_last else "inside",
+        where="first" if first == 0 else "last" if is_last else "inside",
         direction=run.direction,
-        first_position=int(frames.position[run.first]),
-        last_position=int(frames.position[run.last]),
-        n_packets=run.n_far,
-        time_ns=int(frames.time_ns[run.first]),
-        median_ns=int(np.median(latency_ns[run.first : run.last + 1])),
+        first_position=int(frames.position[first]),
+        last_position=int(frames.position[last]),
+        n_packets=len(run.places),
+        time_ns=int(frames.time_ns[first]),
+        median_ns=int(np.median(latency_ns[run.places])),
         rest_median_ns=rest_ns,
     )
