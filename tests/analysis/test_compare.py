@@ -9,7 +9,7 @@ import pytest
 
 from made_documents import made_analysis, made_result, made_variant
 from made_run import VARIANTS, make_run
-from taut.analysis.compare import compare_runs
+from taut.analysis.compare import Comparison, compare_runs
 from taut.analysis.difference import Shown
 from taut.analysis.pairing import read_analysis
 from taut.analysis.statistics import summary_of
@@ -116,6 +116,27 @@ def test_a_pair_names_the_states_of_the_host_unless_both_are_as_found(runs):
 
 def test_no_difference_is_said_so(runs):
     assert compare_runs(runs["a"], runs["same"]).verdict == "No difference shown."
+
+
+def test_what_cannot_be_judged_is_not_said_to_be_no_difference(runs):
+    claimed, same = (eager(compare_runs(runs["a"], runs[name])) for name in ("faster", "same"))
+    once = eager(compare_runs(*[simulated(np.random.default_rng(9), 1)] * 2))
+
+    def said(*pairs):
+        return (
+            Comparison(pairs, []).verdict.split("eager at 10 kpkt/s, 64 B: ")[-1].split(". ")[-2:]
+        )
+
+    assert said(same, same) == ["No difference shown in 2 comparisons."]
+    assert said(same, once) == [
+        "No difference shown in 1 comparison",
+        "Of 1 more nothing can be said: too few runs or packets.",
+    ]
+    assert said(claimed, same)[-1] == "No difference shown in the other."
+    assert said(claimed, once, once)[-1] == (
+        "Of the other 2 nothing can be said: too few runs or packets."
+    )
+    assert Comparison([once, once], []).verdict == "Nothing is claimed of one run each."
 
 
 def test_the_floor_stands_after_the_devices_and_a_change_of_it_is_a_warning(runs):

@@ -145,3 +145,23 @@ def test_a_card_is_never_set_beside_virtual_ports():
 
 def test_a_run_without_latencies_is_refused():
     assert "B has no packet" in refusal(run(row()), run(row(latency_ns={"n": 0})))
+
+
+def test_rates_within_the_tolerance_are_told_apart_where_both_runs_have_them():
+    side = run(row(pps=1_000_000.0), row(pps=1_005_000.0))
+
+    matches, unmatched = match_variants(side, as_b(side))
+
+    assert [(m.a.load.asked_pps, m.b.load.asked_pps) for m in matches] == [
+        (1_000_000.0, 1_000_000.0),
+        (1_005_000.0, 1_005_000.0),
+    ]
+    assert unmatched == []
+
+
+def test_of_several_rates_within_the_tolerance_the_nearest_is_compared():
+    [match] = match_variants(
+        run(row(pps=1_000_000.0)), as_b(run(row(pps=1_004_000.0), row(pps=1_001_000.0)))
+    )[0]
+
+    assert match.b.load.asked_pps == 1_001_000.0

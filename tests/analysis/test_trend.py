@@ -108,6 +108,46 @@ def test_a_run_that_lacks_the_device_leaves_a_hole_and_moves_no_step() -> None:
     assert "eager at 100 kpkt/s, 64 B: no median in r3" in trend.warnings
 
 
+def test_what_has_too_few_medians_is_told_as_not_searched() -> None:
+    runs = [
+        run(f"r{at}", {"eager": 1000 + WANDER_NS[at], **({"new": 500} if at > 4 else {})})
+        for at in range(8)
+    ]
+
+    trend = trend_of(runs, [path.path.name for path, _ in runs])
+
+    assert trend.verdict == (
+        "No step shown in the median of 8 runs. Not searched: new at 100 kpkt/s, 64 B; steps are "
+        "looked for in 5 medians above zero and more."
+    )
+
+
+def test_medians_that_are_not_above_zero_are_told_and_not_searched() -> None:
+    runs = [run(f"r{at}", {"eager": -20 + at}) for at in range(6)]
+
+    trend = trend_of(runs, [path.path.name for path, _ in runs])
+
+    assert trend.verdict.startswith("Not searched: eager at 100 kpkt/s, 64 B")
+    assert (
+        "eager at 100 kpkt/s, 64 B: the median is not above zero in r0, r1, r2, r3, r4, r5"
+        in trend.warnings
+    )
+
+
+def test_floors_of_several_links_are_told_apart() -> None:
+    def both(name: str) -> AnalysedRun:
+        rows = [
+            made_variant(dut=f"loopback_{link}", is_floor=True, link=link, latency_ns={"p50": 100})
+            for link in ("memif", "veth")
+        ]
+        rows.append(made_variant(dut="eager", is_floor=False, latency_ns={"p50": 900}))
+        return RunDirectory(Path(name)), made_analysis((), tuple(rows))
+
+    trend = trend_of([both("r0"), both("r1")], ["r0", "r1"])
+
+    assert [series.label for series in trend.series] == ["eager", "floor (memif)", "floor (veth)"]
+
+
 def test_other_experiments_are_refused() -> None:
     runs = [run("first", {"bridge": 900}), run("second", {"eager": 900})]
 

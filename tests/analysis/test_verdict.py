@@ -2,6 +2,7 @@ import pytest
 
 from made_documents import made_result, made_variant
 from taut.analysis import verdict as analysis_verdict
+from taut.analysis.trust import trust_sentence
 from taut.core.percentiles import PERCENTILES
 
 
@@ -168,6 +169,21 @@ def test_a_percentile_of_too_few_packets_is_not_trusted():
     said = verdict([row], [trial("eager")])
 
     assert "Trust percentiles as far as p99: " in said
+    assert "further out fewer than 10 independent packets decide" in said
+
+
+@pytest.mark.parametrize("without_void", [True, False])
+def test_the_percentiles_that_are_not_trusted_are_those_of_the_packets_told(without_void):
+    rows = [
+        made_variant(
+            **variant("eager", 1000, unsupported_percentiles=["p99.99"]),
+            unsupported_percentiles_without_void=["p99.9", "p99.99"],
+        )
+    ]
+
+    said = trust_sentence(rows, [made_result(**trial("eager"))], without_void=without_void)
+
+    assert said.startswith(f"Trust percentiles as far as {'p99' if without_void else 'p99.9'}: ")
     assert "further out fewer than 10 independent packets decide" in said
 
 

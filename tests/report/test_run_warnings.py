@@ -49,6 +49,10 @@ def run(tmp_path):
         ({"instrument_limited": True, "void_share": 0.27}, "late in the row, with up to 27 % of"),
         ({"two_bands": True}, "eager at 100 kpkt/s, 64 B has medians of 900 ns, 1.50 µs."),
         ({"rate_ok": False, "unsent": 7}, "64 B had 99 % of it, 7 packets unsent."),
+        (
+            {"rate_ok": False, "achieved_pps": 1e5, "warm_up": {"unsent": 3}},
+            "64 B had 100 % of it, 3 packets unsent in the warm-up.",
+        ),
         ({"sums_reconcile": False}, "The sums do not come out in the row"),
     ],
 )
@@ -130,6 +134,18 @@ def test_a_device_without_packets_is_told_with_the_state_of_the_host(run):
     [found] = warnings_of([], run(variants=rows))
 
     assert found.line == ("No row of 1: eager, trimmed at 100 kpkt/s, 64 B: no packet came back.")
+
+
+@pytest.mark.parametrize(("n", "said"), [(0, 0), (1000, 1)])
+def test_a_repetition_without_packets_is_told_unless_its_row_is(run, n, said):
+    empty = trial("a-r1", warnings=["no packet came back"])
+    row = made_variant(dut="a", asked_pps=1e5, latency_ns={"n": n}, trials=["a-r1", "a-r2"])
+
+    found = warnings_of([device()], run(empty, trial("a-r2"), variants=(row,)))
+
+    lines = [warned.line for warned in found]
+    assert sum("no packet came back (" in line for line in lines) == said
+    assert sum(line.startswith("No row of 1") for line in lines) == 1 - said
 
 
 def test_what_numbers_of_an_emulated_guest_are_not_is_said(run):

@@ -20,6 +20,7 @@ from taut.analysis.difference import (
 )
 from taut.analysis.load import load_words
 from taut.analysis.pairing import AnalysedRun, Match, match_variants
+from taut.analysis.surroundings import names_among
 from taut.records.documents.comparison import PairCompared, SideCompared
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
 from taut.records.documents.trial import AS_FOUND, BARE
@@ -32,12 +33,14 @@ class Pair:
     a: Variant
     b: Variant
     differences: Sequence[Difference]
+    called: tuple[str, str]
+    """What names each among the devices of both runs."""
 
     @property
     def label(self) -> str:
         """The devices it compares, with what of their surroundings is not as found."""
         rows = (self.a, self.b)
-        names = [row.called for row in rows]
+        names = list(self.called)
         if any(row.device.host != AS_FOUND for row in rows):
             names = [f"{n}, {row.device.host}" for n, row in zip(names, rows, strict=True)]
         if any(row.device.place != BARE for row in rows):
@@ -108,11 +111,8 @@ class Comparison:
         if not claimed and not any(pair.shown(Shown.NOTHING) for pair in devices):
             few = next((pair.verdict for pair in devices if pair.shown(Shown.TOO_FEW_RUNS)), None)
             return _sentence(few or "too few packets to say anything")
-        if not claimed:
-            return f"No difference shown in {len(devices)} comparisons."
-        return " ".join(
-            f"{pair.label} at {load_words(pair.a.load)}: {pair.verdict}." for pair in claimed
-        ) + _rest(len(devices) - len(claimed))
+        told = [f"{pair.label} at {load_words(pair.a.load)}: {pair.verdict}." for pair in claimed]
+        return " ".join([*told, *_rest([pair for pair in devices if not pair.is_claimed], told)])
 
     @property
     def warnings(self) -> list[str]:
@@ -143,9 +143,12 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
         own = [at for at, match in enumerate(matches) if match.a.is_floor is of_floors]
         together = iter(judge([d for at in own for d in tables[at]]))
         judged |= {at: list(islice(together, len(tables[at]))) for at in own}
-    return Comparison(
-        [Pair(match.a, match.b, judged[at]) for at, match in enumerate(matches)], unmatched
-    )
+    called = names_among((a[1].variants, b[1].variants))
+    pairs = [
+        Pair(match.a, match.b, judged[at], (called(match.a), called(match.b)))
+        for at, match in enumerate(matches)
+    ]
+    return Comparison(pairs, unmatched)
 
 
 def _differences(
@@ -176,10 +179,17 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _rest(n: int) -> str:
-    if not n:
-        return ""
-    return f" No difference shown in {'the other' if n == 1 else f'the other {n}'}."
+def _rest(pairs: Sequence[Pair], told: Sequence[str]) -> Iterator[str]:
+    """Say what is not claimed, beside what is told: shown to be nothing, or not to be judged."""
+    n_shown = sum(bool(pair.shown(Shown.NOTHING)) for pair in pairs)
+    n_open = len(pairs) - n_shown
+    if n_shown:
+        number = f"{n_shown} comparison{'s' if n_shown > 1 else ''}"
+        other = "the other" if n_shown == 1 else f"the other {n_shown}"
+        yield f"No difference shown in {number if n_open or not told else other}."
+    if n_open:
+        of = f"{n_open} more" if n_shown else "the other" if n_open == 1 else f"the other {n_open}"
+        yield f"Of {of} nothing can be said: too few runs or packets."
 
 
 def _warnings(pair: Pair) -> list[str]:

@@ -89,16 +89,36 @@ def same_load(a: Variant, b: Variant) -> bool:
         return False
     if departures_of(x) != departures_of(y):
         return False
-    rates = [row.load.asked_pps or row.achieved_pps for row in (a, b)]
-    return abs(rates[0] - rates[1]) <= RATE_TOLERANCE * max(rates)
+    return _apart_pps(a, b) <= RATE_TOLERANCE * max(_rate_pps(a), _rate_pps(b))
+
+
+def nearest_rate(row: Variant, rows: Sequence[Variant]) -> list[Variant]:
+    """Of rows of the same load give those whose rate is nearest: within the tolerance are several.
+
+    Bounds of a search are half a percent apart.
+    """
+    least = min((_apart_pps(row, r) for r in rows), default=0.0)
+    return [r for r in rows if _apart_pps(row, r) == least]
+
+
+def _apart_pps(a: Variant, b: Variant) -> float:
+    return abs(_rate_pps(a) - _rate_pps(b))
+
+
+def _rate_pps(row: Variant) -> float:
+    return row.load.asked_pps or row.achieved_pps
+
+
+def _of_load(row: Variant, rows: Sequence[Variant]) -> list[Variant]:
+    """Give the rows of the same load; only those that were asked for the same rate, if any was."""
+    near = [r for r in rows if r.is_floor == row.is_floor and same_load(row, r)]
+    asked = row.load.asked_pps
+    return [r for r in near if asked and r.load.asked_pps == asked] or near
 
 
 def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant]) -> Variant | None:
     """Find the row of B to compare A's `row` with: the only one of its load, or of its name."""
-    rivals, found = (
-        [r for r in rows if r.is_floor == row.is_floor and same_load(row, r)]
-        for rows in (rows_a, rows_b)
-    )
+    rivals, found = (_of_load(row, rows) for rows in (rows_a, rows_b))
     # A state of the host is compared with itself where both runs have it; a neighbour likewise.
     around = row.device.surroundings
     if any(r.device.surroundings == around for r in found):
@@ -110,6 +130,7 @@ def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant])
     found = [r for r in found if r.device.dut == row.device.dut]
     if len(found) > 1 or row.is_floor:
         found = [r for r in found if _path(r) == _path(row)]
+    found = nearest_rate(row, found)
     return found[0] if len(found) == 1 else None
 
 

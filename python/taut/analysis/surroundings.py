@@ -1,13 +1,17 @@
-"""In what a device was measured: host, placement and neighbour, named where they differ."""
+"""In what a device was measured: link, host, placement and neighbour, named where they differ."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from taut.analysis.load import load_of, rows_of
 from taut.records.documents.load import Device
 from taut.records.documents.neighbour import IDLE_NEIGHBOUR
+from taut.records.documents.results import Variant
 from taut.records.documents.trial import AS_FOUND, BARE
 
+Names = Callable[[Variant], str]
 Words = Callable[[Device], tuple[str, ...]]
 
 Surroundings = tuple[str, str, str]
@@ -95,3 +99,21 @@ def words_among(devices: Iterable[Device]) -> Words:
         return tuple(told)
 
     return words
+
+
+def names_among(runs: Iterable[Sequence[Variant]]) -> Names:
+    """Give what names a row's device among those of some runs: with its link where it needs it.
+
+    It does where one run has it over several paths, under one load in the same surroundings. Of a
+    plan with devices over three links each link has its floor.
+    """
+    ambiguous: set[str] = set()
+    for rows in runs:
+        for load in {load_of(row) for row in rows}:
+            names = Counter((row.called, row.device.surroundings) for row in rows_of(rows, load))
+            ambiguous |= {name for (name, _), n in names.items() if n > 1}
+
+    def name(row: Variant) -> str:
+        return f"{row.called} ({row.device.link})" if row.called in ambiguous else row.called
+
+    return name

@@ -12,9 +12,10 @@ from math import exp, expm1, log
 from taut.analysis.difference import ROUNDING_NS, percent, side_of
 from taut.analysis.jumps import csit_groups
 from taut.analysis.load import load_words
-from taut.analysis.pairing import AnalysedRun, same_load
+from taut.analysis.pairing import AnalysedRun, nearest_rate, same_load
 from taut.analysis.pooling import asked_of
 from taut.analysis.steps import LEAST_RUNS, Step, find_steps, spread
+from taut.analysis.surroundings import names_among
 from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Analysis, Packets, Variant
@@ -45,8 +46,12 @@ class Trend:
         n = len(self.names)
         if n < LEAST_RUNS:
             return f"{n} runs: steps are looked for in {LEAST_RUNS} and more."
-        what = "the median" if len(devices) == 1 else f"any of {len(devices)} medians"
-        return f"No step shown in {what} of {n} runs."
+        searched = [s for s in devices if s.spread is not None]
+        rest = [title(s) for s in devices if s.spread is None]
+        what = "the median" if len(searched) == 1 else f"any of {len(searched)} medians"
+        told = [f"No step shown in {what} of {n} runs."] if searched else []
+        why = f"steps are looked for in {LEAST_RUNS} medians above zero and more"
+        return " ".join([*told, *([f"Not searched: {', '.join(rest)}; {why}."] if rest else [])])
 
     @property
     def warnings(self) -> list[str]:
@@ -62,13 +67,13 @@ class Trend:
             for step in s.steps
         ]
         for s in self.series:
-            missing = [
-                name
-                for name, value in zip(self.names, s.figures_ns[JUDGED], strict=True)
-                if value is None
-            ]
+            medians = dict(zip(self.names, s.figures_ns[JUDGED], strict=True))
+            missing = [name for name, value in medians.items() if value is None]
+            below = [name for name, value in medians.items() if value is not None and value <= 0]
             if missing:
                 found.append(f"{title(s)}: no median in {', '.join(missing)}")
+            if below:
+                found.append(f"{title(s)}: the median is not above zero in {', '.join(below)}")
         return found
 
 
@@ -104,7 +109,8 @@ def trend_of(
         raise InputError(f"{newest.path}: no packet with a latency; see its report")
     population: Packets = WITHOUT_VOID if without_void else WITH_VOID
     ordered = sorted(rows, key=lambda row: row.is_floor)
-    series = [_series(row, runs, names, population) for row in ordered]
+    called = names_among([rows])
+    series = [_series(row, called(row), runs, names, population) for row in ordered]
     return Trend(names, series, _not_followed(analysis, rows))
 
 
@@ -131,7 +137,8 @@ def _not_followed(analysis: Analysis, rows: Sequence[Variant]) -> list[str]:
 
 def _in_run(row: Variant, variants: Sequence[Variant]) -> Variant | None:
     """Find the same device, in the same surroundings, over the same path and load."""
-    return next((r for r in variants if _device(r) == _device(row) and same_load(r, row)), None)
+    same = [r for r in variants if _device(r) == _device(row) and same_load(r, row)]
+    return next(iter(nearest_rate(row, same)), None)
 
 
 def _device(row: Variant) -> tuple[object, ...]:
@@ -140,7 +147,11 @@ def _device(row: Variant) -> tuple[object, ...]:
 
 
 def _series(
-    row: Variant, runs: Sequence[AnalysedRun], names: Sequence[str], population: Packets
+    row: Variant,
+    called: str,
+    runs: Sequence[AnalysedRun],
+    names: Sequence[str],
+    population: Packets,
 ) -> SeriesOfTrend:
     figures: dict[str, list[float | None]] = {name: [] for name in FIGURES}
     for _, analysis in runs:
@@ -152,7 +163,7 @@ def _series(
     steps, groups, around = _judged(figures[JUDGED], names)
     return SeriesOfTrend(
         load=load_words(row.load),
-        label=f"{row.called}{row.device.unusual}",
+        label=f"{called}{row.device.unusual}",
         is_floor=row.is_floor,
         figures_ns={name: tuple(values) for name, values in figures.items()},
         spread=around,

@@ -59,7 +59,7 @@ def trust_sentence(
         *broken,
         *([few] if few else []),
         *_late(devices, reached, without_void=without_void),
-        *_support(devices, reached),
+        *_support(devices, reached, without_void=without_void),
         *shared,
         *([f"{failed} of {len(results)} trials failed"] if failed else []),
         *_floor(rows),
@@ -115,9 +115,9 @@ def _late(devices: Sequence[Variant], reached: str | None, *, without_void: bool
     return [f"{said} ({worst.device.dut}){why}"]
 
 
-def _support(devices: Sequence[Variant], reached: str | None) -> list[str]:
+def _support(devices: Sequence[Variant], reached: str | None, *, without_void: bool) -> list[str]:
     beyond = _beyond(reached)
-    if beyond is None or all(beyond not in row.doubt.unsupported_percentiles for row in devices):
+    if all(beyond not in _unsupported(row, without_void=without_void) for row in devices):
         return []
     where = "" if reached is None else "further out "
     return [f"{where}fewer than {SUPPORT} independent packets decide"]

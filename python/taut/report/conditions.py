@@ -15,7 +15,7 @@ Conditions = list[tuple[str, str]]
 def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditions:
     """Name and value of every condition known."""
     found: Conditions = []
-    found += [("path", "; ".join(_distinct(f"{t.device.dut}: {t.device.path}" for t in trials)))]
+    found += [("path", "; ".join(_distinct(_path(t) for t in trials)))]
     found += [("cores", "; ".join(_distinct(_cores(t.cores) for t in trials)))]
     found += [("traffic", "; ".join(_distinct(_traffic(t) for t in trials)))]
     found += [("trace", "; ".join(_distinct(_trace(t.trace) for t in trials)))]
@@ -36,6 +36,11 @@ def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditio
 
 def _distinct(values: Iterable[str]) -> list[str]:
     return [value for value in dict.fromkeys(values) if value]
+
+
+def _path(trial: TrialResult) -> str:
+    """Which way packets took; nothing of a trial that failed before its device had one."""
+    return f"{trial.device.dut}: {trial.device.path}" if trial.device.path else ""
 
 
 def _cores(cores: CoresOfTrial | None) -> str:

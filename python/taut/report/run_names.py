@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from string import ascii_uppercase
 
 from taut.analysis.pairing import AnalysedRun
@@ -18,13 +19,17 @@ def letters(runs: Runs) -> list[str]:
 
 
 def run_names(runs: Runs) -> list[str]:
-    """Name each run by its folder, with the one above where two are called alike."""
+    """Name each run by its folder, with those above as far as two are called alike."""
     paths = [run.path.resolve() for run, _ in runs]
-    n_alike = Counter(path.name for path in paths)
-    return [
-        path.name if n_alike[path.name] == 1 else f"{path.parent.name}/{path.name}"
-        for path in paths
-    ]
+    deepest = max((len(path.parts) for path in paths), default=0)
+    names = [path.name for path in paths]
+    for depth in range(2, deepest + 1):
+        n_alike = Counter(names)
+        names = [
+            name if n_alike[name] == 1 else str(Path(*path.parts[-depth:]))
+            for name, path in zip(names, paths, strict=True)
+        ]
+    return names
 
 
 def trial_names(runs: Runs, names: Sequence[str]) -> list[dict[str, str]]:

@@ -1,6 +1,6 @@
 """What to beware of before using a run's numbers: one line a kind, the rest behind a fold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from taut.analysis.load import load_words, share_words
@@ -17,7 +17,8 @@ MOST_LINES = 3
 
 _MOST_MEDIANS = 4
 
-_SAID_OF_ROWS = ("rate:", "instrument-limited:", "no packet came back")
+_SAID_OF_ROWS = ("rate:", "instrument-limited:")
+_EMPTY = "no packet came back"
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,15 @@ def folded(found: Sequence[Warned]) -> list[str]:
 def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()) -> list[Warned]:
     """Give every kind of warning, the gravest first; `names` of the runs, or their folders'."""
     names = names or run_names(runs)
-    trials = [
-        (headings[trial.name], trial)
-        for (_, analysis), headings in zip(runs, trial_names(runs, names), strict=True)
-        for trial in analysis.trials
-    ]
+    called = list(zip((analysis for _, analysis in runs), trial_names(runs, names), strict=True))
+    trials = [(heading[t.name], t) for analysis, heading in called for t in analysis.trials]
+    of_empty_rows = {
+        heading[name]
+        for analysis, heading in called
+        for row in analysis.variants
+        if row.latency.n == 0
+        for name in row.trials
+    }
     found = [
         _of_rows(
             devices,
@@ -68,7 +73,7 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
         _shared(trials),
         *_states_without_effect(runs, names),
         *_audits(runs, names),
-        *_of_trials(trials),
+        *_of_trials(trials, of_empty_rows),
     ]
     return [warned for warned in found if warned is not None]
 
@@ -120,9 +125,10 @@ def _achieved(device: Device) -> float:
 
 
 def _rate_of(device: Device) -> str:
-    unsent = device.row.unsent
-    more = f", {cells.count(unsent)} packets unsent" if unsent else ""
-    return f"had {100 * _achieved(device):.4g} % of it{more}"
+    row = device.row
+    unsent = [(row.unsent, ""), (row.warm_up.unsent, " in the warm-up")]
+    more = [f", {cells.count(n)} packets unsent{where}" for n, where in unsent if n]
+    return f"had {100 * _achieved(device):.4g} % of it{''.join(more)}"
 
 
 def _bands_line(rows: str, concerned: Sequence[Device]) -> str:
@@ -169,7 +175,7 @@ def _empty(runs: Runs) -> Warned | None:
     around = words_among(row.device for row in variants)
     details = [
         f"{', '.join((str(row.device.dut), *around(row.device)))} at "
-        f"{load_words(row.load)}: no packet came back"
+        f"{load_words(row.load)}: {_EMPTY}"
         for row in variants
         if row.latency.n == 0
     ]
@@ -214,12 +220,13 @@ def _of_manifests(
     return found
 
 
-def _of_trials(trials: _Trials) -> list[Warned]:
+def _of_trials(trials: _Trials, of_empty_rows: Set[str]) -> list[Warned]:
     """Give the warnings that trials have themselves, except those given once for each row."""
     by_words: dict[str, list[str]] = {}
     for heading, trial in trials:
+        said = (*_SAID_OF_ROWS, _EMPTY) if heading in of_empty_rows else _SAID_OF_ROWS
         for warning in trial.warnings:
-            if not warning.startswith(_SAID_OF_ROWS):
+            if not warning.startswith(said):
                 by_words.setdefault(warning, []).append(heading)
     return [_of_words(words, concerned) for words, concerned in by_words.items()]
 

@@ -1,6 +1,5 @@
 """What figures draw from: the devices under one load, with their exact distributions."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,9 +11,9 @@ import pyarrow as pa
 
 from taut.analysis.compare import Pair
 from taut.analysis.distribution import add_equal
-from taut.analysis.load import LoadKey, load_of, load_words, rows_of
+from taut.analysis.load import LoadKey, load_of, load_words
 from taut.analysis.pairing import AnalysedRun
-from taut.analysis.surroundings import USUAL, words_among
+from taut.analysis.surroundings import USUAL, names_among, words_among
 from taut.analysis.trial_tables import DISTRIBUTION, Distributions
 from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
@@ -177,12 +176,12 @@ def list_devices(runs: Sequence[AnalysedRun], names: Sequence[str] = ()) -> list
     Where there are several runs it has the run's name: one of `names`, or its folder's.
     """
     devices = []
-    ambiguous = _ambiguous_names(runs)
+    called = names_among(analysis.variants for _, analysis in runs)
     around = words_among(row.device for _, analysis in runs for row in analysis.variants)
     for (run, analysis), run_name in zip(runs, names or run_names(runs), strict=True):
         by_name = {trial.name: trial for trial in analysis.trials}
         for row in analysis.variants:
-            name = _label(row, row.called in ambiguous)
+            name = called(row)
             label = ", ".join((name, *around(row.device)))
             if len(runs) > 1:
                 name, label = (f"{said} ({run_name})" for said in (name, label))
@@ -190,24 +189,6 @@ def list_devices(runs: Sequence[AnalysedRun], names: Sequence[str] = ()) -> list
             where = dict.fromkeys(row.trials, run.path)
             devices.append(Device(label, name, row, trials, where))
     return devices
-
-
-def _ambiguous_names(runs: Sequence[AnalysedRun]) -> set[str]:
-    """Devices measured over more than one path under one load in the same surroundings."""
-    found: set[str] = set()
-    for _, analysis in runs:
-        rows = analysis.variants
-        for load in {load_of(row) for row in rows}:
-            names = Counter((row.called, row.device.surroundings) for row in rows_of(rows, load))
-            found |= {name for (name, _), n in names.items() if n > 1}
-    return found
-
-
-def _label(row: Variant, ambiguous: bool) -> str:
-    name, device = row.called, row.device
-    if not ambiguous:
-        return name
-    return f"{name} ({device.link})"
 
 
 def _has_packets(device: Device) -> bool:
