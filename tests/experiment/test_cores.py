@@ -1,6 +1,7 @@
 """Who gets which core, by the size of the machine."""
 
 import os
+from contextlib import nullcontext
 
 import pytest
 
@@ -8,7 +9,7 @@ from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError
 from taut.experiment.cores import Topology, assign_cores, read_topology
 from taut.experiment.model import CoreSpec
-from taut.host.apart import BY_APPLY, BY_BOOT
+from taut.host.apart import BY_APPLY, BY_BOOT, refuse_partition
 from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.host.journal_lines import Kept
@@ -158,6 +159,22 @@ def test_cores_an_apply_set_apart_are_known_by_its_journal(tmp_path):
     journal.begin([("K04-now", Kept(partition, ""), "2-3", ())])
 
     assert read_topology(host, usable=(0, 1, 2, 3)).apart == {2: BY_APPLY, 3: BY_APPLY}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_partition_of_version_2_lets_no_run_begin(tmp_path, version):
+    host = Host(tmp_path)
+    root = tmp_path / "sys/fs/cgroup"
+    root.mkdir(parents=True)
+    if version == 2:
+        (root / "cgroup.controllers").write_text("cpuset cpu\n")
+    journal = Journal(host)
+    journal.folder.mkdir(parents=True)
+    journal.begin([("K04-now", Kept(CpusetPartition("taut"), ""), "2-3", ())])
+
+    refused = pytest.raises(InputError, match=r"^cores 2-3 are set apart: .*; `taut host undo`")
+    with refused if version == 2 else nullcontext():
+        refuse_partition(host)
 
 
 def test_without_cpusets_cores_that_threads_were_moved_off_are_apart(tmp_path):

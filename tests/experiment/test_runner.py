@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from host_tree import POLL, TreeWriter, tree
+from host_tree import POLL, tree
 from made_run import MadeTrial, make_raw_trial
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import write_json
@@ -24,10 +24,8 @@ from taut.experiment.runner import Session, open_run, pinned_to, states_without_
 from taut.experiment.spec import parse_spec, spec_hash
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
-from taut.host.setting import Change
-from taut.host.settings import CpusetPartition
 from taut.host.situation import Situation
-from taut.host.state import FOUND, HostState, HostStateError, HostStates
+from taut.host.state import HostStateError, HostStates
 from taut.host.writer import Writer
 from taut.records.convert import convert_trial
 from taut.records.documents.generator import GeneratorResult
@@ -253,31 +251,3 @@ def test_the_runner_is_pinned_and_set_free():
     with pinned_to(core):
         assert os.sched_getaffinity(0) == {core}
     assert os.sched_getaffinity(0) == before
-
-
-def test_programs_are_let_into_cores_that_a_state_sets_apart(tmp_path: Path):
-    """Version 2 of control groups keeps all others off a partition's cores."""
-    files = {
-        "/etc/machine-id": "me\n",
-        "/proc/sys/kernel/random/boot_id": "now\n",
-        "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n",
-        "/sys/fs/cgroup/cgroup.subtree_control": "cpuset\n",
-    }
-    host = tree(tmp_path / "host", files)
-    apart = HostState("apart", changes=(Change(CpusetPartition("taut"), "2-3"),))
-    plan = make_plan(parse_spec(TEXT), states=[FOUND, apart])
-    run = open_run(plan, tmp_path / "run", False)
-    seen: dict[str, set[int]] = {}
-
-    with (
-        RunScope(tmp_path / "base") as scope,
-        HostStates(host, TreeWriter(host), lambda: POLL, "test") as states,
-    ):
-
-        def measure(trial: Trial, folder: Path, known: TrialSoFar) -> None:
-            seen[trial.host.name] = set(scope.join)
-
-        write_json(run.path / "manifest.json", {"spec": {"name": "two states"}})
-        Session(run, scope, CORES, states, Recorder(), measure).run(plan)
-
-    assert seen == {"as found": set(), "apart": {2, 3}}

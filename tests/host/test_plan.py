@@ -141,6 +141,19 @@ def test_only_takes_what_is_named_whatever_the_profile(tmp_path: Path) -> None:
     assert any("R16: nothing to change; the check says PASS" in note for note in found.notes)
 
 
+def test_what_no_profile_takes_here_is_taken_by_name(tmp_path: Path) -> None:
+    named = replace(INTERVAL, profile=Profile.MINIMAL, by_name="programs must be started in it")
+
+    left = plan(tmp_path, Fake("R06", [named]), profile=Profile.EXTREME).steps[0]
+    taken = plan(tmp_path, Fake("R06", [named]), only=["R06-now"]).steps[0]
+
+    assert (left.choice, left.reason) == (
+        Choice.LEAVE,
+        "programs must be started in it: name it with --only",
+    )
+    assert taken.choice is Choice.TAKE
+
+
 def test_an_id_nobody_knows_is_refused_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean R06"):
         plan(tmp_path, Fake("R06", [INTERVAL]), only=["R60"])

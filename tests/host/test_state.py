@@ -15,7 +15,7 @@ from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.host.setting import Change
-from taut.host.settings import FileSetting
+from taut.host.settings import CpusetPartition, FileSetting
 from taut.host.state import (
     HostState,
     HostStateError,
@@ -87,6 +87,17 @@ def test_a_setting_no_check_proposes_can_be_a_state(tmp_path: Path) -> None:
         run.enter(HostState("ten", changes=(change,)))
 
         assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("10", "120")
+
+
+def test_a_partition_that_keeps_taut_off_its_cores_is_no_state_of_a_run(tmp_path: Path) -> None:
+    host = tree(tmp_path, {**FILES, "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n"})
+    before = machine(tmp_path)
+    apart = HostState("apart", changes=(Change(CpusetPartition("taut"), "2-3"),))
+
+    with states(host) as run, pytest.raises(InputError, match="host 'apart': setting: an isolated"):
+        run.enter(apart)
+
+    assert machine(tmp_path) == before
 
 
 def test_an_error_inside_gives_the_host_back(tmp_path: Path) -> None:

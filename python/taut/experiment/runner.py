@@ -26,7 +26,7 @@ from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, hash_i
 from taut.experiment.spec import spec_hash
 from taut.experiment.stored import Measure, TrialSoFar, run_one
 from taut.experiment.trial import Testbench
-from taut.host.apart import partition_procs
+from taut.host.apart import refuse_partition
 from taut.host.apply import Outcome
 from taut.host.audit import find_situation
 from taut.host.host import Host
@@ -97,8 +97,6 @@ class Session:
     def _measure_in_state(self, trial: Trial, folder: Path, known: TrialSoFar) -> None:
         """Bring the host into the trial's state and say what was verified before and after."""
         entered = self.states.enter(trial.host)
-        # A state may put the cores into a partition, into which programs must then be moved.
-        self.scope.join = partition_procs(self.states.host)
         before = self.states.read_in_force()
         host = replace(
             known.document.host,
@@ -162,6 +160,7 @@ def measuring(
     ):
         with stage("leftovers"):
             leftovers.clean(scope.base, host)
+        refuse_partition(host)
         if plan.spec.changes_host or in_states:
             refuse_applied(host)
         holder = leftovers.holder_of(scope.id)

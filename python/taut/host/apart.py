@@ -7,7 +7,7 @@ from taut.core.errors import InputError
 from taut.host.host import Host
 from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Entry
-from taut.host.settings.cpuset_partition import CpusetPartition, cpuset_root
+from taut.host.settings.cpuset_partition import WHY_BY_NAME, CpusetPartition, cpuset_root
 from taut.host.settings.thread_affinity import ThreadAffinity
 
 BY_APPLY = "set apart by `taut host apply`"
@@ -20,21 +20,14 @@ def cores_apart(host: Host) -> Mapping[int, str]:
     return {**apart, **dict.fromkeys(_by_journal(host), BY_APPLY)}
 
 
-def partition_procs(host: Host) -> Mapping[int, str]:
-    """Give, for each core of an isolated partition in force, the file that moves a process in.
+def refuse_partition(host: Host) -> None:
+    """Raise InputError where an isolated partition of cgroup v2 is in force, by an apply.
 
-    With version 2 of control groups no program outside of the partition may use its cores; with
-    version 1, and without cpusets, nothing has to be done and nothing is given.
+    With version 1, and without cpusets, programs may use what is set apart.
     """
-    root = cpuset_root(host)
-    if root is None:
-        return {}
-    found: dict[int, str] = {}
-    for entry in _in_force(host):
-        if isinstance(entry.setting, CpusetPartition):
-            path = f"{root}/{entry.setting.group}/cgroup.procs"
-            found |= dict.fromkeys(cores_in(entry.wanted) or (), path)
-    return found
+    made = [e.wanted for e in _in_force(host) if isinstance(e.setting, CpusetPartition)]
+    if made and cpuset_root(host) is not None:
+        raise InputError(f"cores {made[0]} are set apart: {WHY_BY_NAME}; `taut host undo` first")
 
 
 def _by_journal(host: Host) -> set[int]:

@@ -77,6 +77,8 @@ class Remedy:
     """What it costs in power, security or throughput."""
     measure: str = ""
     """Names the advice that contradicts this: then it should be measured (`taut host effect`)."""
+    by_name: str = ""
+    """Why no profile takes it on this machine, though --only does."""
     rollback: Rollback = Rollback.WRITE_BACK
     after: Sequence[str] = ()
     """Ids of remedies that go first."""

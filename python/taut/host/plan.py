@@ -116,6 +116,8 @@ def _choice(
         return Choice.LEAVE, "not named with --only"
     if remedy.profile > profile:
         return Choice.LEAVE, f"only profile {remedy.profile.name.lower()} goes so far"
+    if remedy.by_name:
+        return Choice.LEAVE, f"{remedy.by_name}: name it with --only"
     if remedy.measure:
         return Choice.MEASURE, f"advice contradicts itself: {remedy.measure}"
     if remedy.rollback is Rollback.NEVER and remedy.changes:

@@ -18,6 +18,7 @@ from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.host.plan import Plan, make_plan
 from taut.host.setting import Change
+from taut.host.settings.cpuset_partition import WHY_BY_NAME, CpusetPartition, cpuset_root
 from taut.host.settings.thread_affinity import ThreadAffinity
 from taut.host.situation import Situation
 from taut.host.undo import UndoReport, undo
@@ -108,6 +109,7 @@ class HostStates:
         situation = self.situation()
         plan = plan_state(self.host, situation, wanted)
         wishes = wishes_of(plan, wanted)
+        _refuse_partition(self.host, wanted, wishes)
         # Noted before it is made: after an interruption, leave() takes back what was made.
         self._entered = Entered(wanted, (), plan)
         with undisturbed():
@@ -164,9 +166,17 @@ def why_nothing(host: Host, situation: Situation, state: HostState) -> str | Non
     if state.is_as_found:
         return None
     plan = plan_state(host, situation, state)
-    if wishes_of(plan, state):
+    if wishes := wishes_of(plan, state):
+        _refuse_partition(host, state, wishes)
         return None
     return "; ".join(plan.notes) or "nothing of it is due"
+
+
+def _refuse_partition(host: Host, state: HostState, wishes: Sequence[Wish]) -> None:
+    """Raise InputError where a state would keep taut's own programs off the cores."""
+    partitions = (w for w in wishes if isinstance(w.change.setting, CpusetPartition))
+    if (wish := next(partitions, None)) is not None and cpuset_root(host) is not None:
+        raise InputError(f"host {state.name!r}: {wish.remedy}: {WHY_BY_NAME}; leave it out")
 
 
 def wishes_of(plan: Plan, state: HostState = FOUND) -> list[Wish]:

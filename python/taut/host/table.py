@@ -154,6 +154,7 @@ class Terms(TypedDict, total=False):
     risk: str
     cost: str
     measure: str
+    by_name: str
     rollback: Rollback
     after: Sequence[str]
 

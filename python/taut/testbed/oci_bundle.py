@@ -59,7 +59,6 @@ class Bundle:
     netns: Path | None  # None: a network namespace of its own, with nothing in it
     cgroup: str | None  # below the root of each hierarchy; None: as the process that starts it
     cpus: str  # a list of cores for its cpuset; empty: no cpuset of its own
-    joins: str | None = None  # the cgroup.procs of the partition that has its cores
 
 
 def write_bundle(folder: Path, bundle: Bundle) -> None:
@@ -92,17 +91,7 @@ def _config(bundle: Bundle, root: Path) -> JsonObject:
         "hostname": "taut",
         "mounts": list(_mounts(bundle)),
         "linux": _linux(bundle),
-        **({} if bundle.joins is None else {"hooks": {"createRuntime": [_joining(bundle.joins)]}}),
     }
-
-
-def _joining(group: str) -> JsonObject:
-    """Move the container into a group before its program starts: it could not take its core after.
-
-    A hook reads the container's state, as JSON.
-    """
-    script = """pid=$(sed -n 's/.*"pid": *\\([0-9]*\\).*/\\1/p') && echo "$pid" >"$0\""""
-    return {"path": "/bin/sh", "args": ["sh", "-c", script, group]}
 
 
 def _mounts(bundle: Bundle) -> Iterator[JsonObject]:

@@ -68,7 +68,7 @@ def started_here(program: Program, scope: RunScope) -> Iterator[Child]:
 def popen(program: Program, scope: RunScope) -> subprocess.Popen[bytes]:
     """Start a program on the host itself, with the run's mark, its output in its log."""
     buffering = ["stdbuf", "--output=L"] if program.line_buffered else []
-    command = [*_launcher(program, scope.join), *buffering, *program.argv]
+    command = [*_launcher(program), *buffering, *program.argv]
     program.log.parent.mkdir(parents=True, exist_ok=True)
     with program.log.open("ab") as output:
         process = subprocess.Popen(
@@ -99,11 +99,8 @@ def pass_nice_on(session: int) -> None:
         group.write_text(str(nice))
 
 
-def _launcher(program: Program, join: Mapping[int, str]) -> list[str]:
+def _launcher(program: Program) -> list[str]:
     command = ["setpriv", "--pdeathsig", "KILL", "--"]
-    group = next((join[core] for core in program.cores if core in join), None)
-    if group is not None:
-        command += ["sh", "-c", 'echo 0 >"$0" && exec "$@"', group]
     if program.netns is not None:
         command += ["nsenter", f"--net={NETNS_FOLDER / program.netns}", "--"]
     if program.cores:

@@ -8,7 +8,7 @@ namespaces and links their name, DPDK its file prefix. cleanup.py finds them by 
 import os
 import secrets
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +35,6 @@ class RunScope:
         self.base = default_base() if base is None else base
         self.id = "".join(secrets.choice(_ID_CHARACTERS) for _ in range(_ID_LENGTH))
         self.folder = self.base / self.id
-        self.join: Mapping[int, str] = {}
-        """For cores of an isolated partition, the file that lets a process in (cgroup.procs)."""
         self.place: Place | None = None
         """Where children are started; None: on the host itself."""
         self._owner: Owner | None = None

@@ -105,20 +105,6 @@ def test_its_process_is_the_hosts_to_watch_and_to_stop(scope: RunScope, tmp_path
         assert process.tail() == ["on", "bye"]
 
 
-def test_it_is_in_the_partition_of_its_core_before_it_starts(
-    scope: RunScope, tmp_path: Path
-) -> None:
-    procs = tmp_path / "cgroup.procs"
-    scope.join = {0: str(procs)}
-
-    with (
-        KIND.entered(ContainerOptions(), tenant_in(tmp_path), scope) as place,
-        scope.at(place),
-        child("x", ["sleep", "100"], scope=scope, log=tmp_path / "x", cores=[0]) as process,
-    ):
-        assert int(procs.read_text()) == process.pid
-
-
 def test_who_handles_no_signal_ends_by_it_as_on_the_host(scope: RunScope, tmp_path: Path) -> None:
     with (
         KIND.entered(ContainerOptions(), tenant_in(tmp_path), scope) as place,

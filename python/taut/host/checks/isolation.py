@@ -20,7 +20,12 @@ from taut.host.kernel_parameters.facts import read_kernel_facts
 from taut.host.kernel_parameters.problem import Kind, Problem
 from taut.host.lint import lint_command_line
 from taut.host.setting import Change
-from taut.host.settings.cpuset_partition import CpusetController, CpusetPartition, cpuset_root
+from taut.host.settings.cpuset_partition import (
+    WHY_BY_NAME,
+    CpusetController,
+    CpusetPartition,
+    cpuset_root,
+)
 from taut.host.situation import Role
 from taut.host.table import (
     CRITICAL,
@@ -142,12 +147,14 @@ def set_apart(see: View) -> Iterable[Remedy]:
     """Set them apart now by cpusets, at boot by isolcpus."""
     if see.role is Role.HOUSEKEEPING or not see.can_split:
         return
-    controller = [Change(CpusetController(), "on")] if cpuset_root(see.host) is not None else []
+    is_version_2 = cpuset_root(see.host) is not None
+    controller = [Change(CpusetController(), "on")] if is_version_2 else []
     yield now(
         f"set {named(see.cores)} apart by cpusets",
         *controller,
         Change(CpusetPartition("taut"), format_cpu_list(see.cores)),
         profile=MINIMAL,
+        by_name=WHY_BY_NAME if is_version_2 else "",
         # What it means on this machine is in the plan's notes.
         risk="a program that polls must be started in its group, or on its core",
         cost=_ALONE,

@@ -22,6 +22,12 @@ _UNIFIED = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 _VERSION_1 = "/sys/fs/cgroup/cpuset"
 _BALANCE = "cpuset.sched_load_balance"
 
+WHY_BY_NAME = (
+    "an isolated partition (cgroup v2) lets in whole programs alone, and taut's measure on its "
+    "cores and write on another"
+)
+"""Why no run is measured with one, and no profile makes one."""
+
 
 @dataclass(frozen=True)
 class CpusetPartition:

@@ -164,7 +164,6 @@ class Containers:
         if is_own:
             read.append(path.parent)
         argv = [str(path) if is_own else program.argv[0], *program.argv[1:]]
-        apart = next((self._scope.join[c] for c in program.cores if c in self._scope.join), None)
         return Bundle(
             argv=[*_wrapping(program, self._options.root), *argv],
             environment={"PATH": PATH, **program.environment, **self._scope.environment},
@@ -175,8 +174,7 @@ class Containers:
             capabilities=self._capabilities,
             netns=None if program.netns is None else NETNS_FOLDER / program.netns,
             cgroup=f"/{name}" if is_root else None,
-            cpus="" if apart is not None else format_cpu_list(cores),
-            joins=apart,
+            cpus=format_cpu_list(cores),
         )
 
     def _describe(self) -> Iterator[str]:
