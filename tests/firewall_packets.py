@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 
-ICMP, TCP, UDP, GRE, ICMPV6 = 1, 6, 17, 47, 58
+ICMP, TCP, UDP, GRE, ICMPV6, NOTHING = 1, 6, 17, 47, 58, 59
 MARKER = 253  # RFC 3692: for experiments; what tests know the end of a burst by
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 HOP_BY_HOP, FRAGMENT, DESTINATION = 0, 44, 60
@@ -133,7 +133,7 @@ def any_packet(rng: random.Random) -> Packet:
     packet = Packet(
         port,
         family,
-        rng.choice((TCP, TCP, UDP, UDP, icmp, GRE, 89)),
+        rng.choice((TCP, TCP, UDP, UDP, icmp, GRE, NOTHING, 89)),
         *stations(rng, family, port),
         sport=rng.choice(PORTS),
         dport=rng.choice(PORTS),
@@ -151,7 +151,7 @@ def conversation(rng: random.Random) -> Iterator[Packet]:
     """Give the packets of one connection in order, now and then one that has no place there."""
     port, family = rng.randrange(2), rng.choice((4, 6))
     source, destination = stations(rng, family, port)
-    kind = rng.choice((TCP, TCP, UDP, ICMP, GRE))
+    kind = rng.choice((TCP, TCP, UDP, ICMP, GRE, NOTHING))
     kind = ICMPV6 if kind == ICMP and family == 6 else kind
     ask = Packet(port, family, kind, source, destination)
     if kind in (TCP, UDP):
@@ -168,7 +168,7 @@ def conversation(rng: random.Random) -> Iterator[Packet]:
     for _ in range(rng.randrange(1, 8)):
         packet = rng.choice((ask, ask, answer))
         yield packet
-        if kind == UDP and rng.random() < 0.2:
+        if kind in (UDP, NOTHING) and rng.random() < 0.2:
             yield error_about(packet)
 
 

@@ -6,11 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
-from firewall_packets import ACK, FIN, ICMP, ICMPV6, NETS, PORTS, RST, SYN, TCP, UDP
+from firewall_packets import ACK, FIN, ICMP, ICMPV6, NETS, NOTHING, PORTS, RST, SYN, TCP, UDP
 
 STATES = ("established", "related", "new", "invalid", "untracked")
 FLAG_NAMES = {FIN: "fin", SYN: "syn", RST: "rst", 8: "psh", ACK: "ack", 32: "urg"}
-PROTOCOLS = {ICMP: "icmp", TCP: "tcp", UDP: "udp", 47: "gre", 89: "89", ICMPV6: "ipv6-icmp"}
+PROTOCOLS = {
+    ICMP: "icmp",
+    TCP: "tcp",
+    UDP: "udp",
+    47: "gre",
+    NOTHING: "59",
+    89: "89",
+    ICMPV6: "ipv6-icmp",
+}
 HEAD = """add table inet t
 add chain inet t c {{ type filter hook forward priority 0; policy {policy}; }}
 """

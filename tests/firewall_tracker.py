@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from firewall_packets import ACK, FIN, ICMP, ICMPV6, RST, SYN, TCP, UDP, Packet
+from firewall_packets import ACK, FIN, ICMP, ICMPV6, NOTHING, RST, SYN, TCP, UDP, Packet
 from firewall_rules import STATES, RuleSet
 
 TIMEOUTS_S = {
@@ -119,6 +119,8 @@ def _key(packet: Packet) -> object:
         ends = (packet.source, packet.destination)
         asked = ends if packet.icmp_type == request else ends[::-1]
         return (packet.protocol, request, asked, packet.icmp_id)
+    if (packet.family, packet.protocol) == (6, NOTHING):
+        return None
     ports = (packet.sport, packet.dport) if packet.protocol in (TCP, UDP) else (0, 0)
     ends = frozenset([(packet.source, ports[0]), (packet.destination, ports[1])])
     return (packet.protocol, ends)

@@ -193,7 +193,8 @@ static bool find_flow(
 	const uint8_t *at = upper->span.at;
 	rte_be16_t ports[2] = {0, 0};
 
-	if (upper->is_later)
+	// Where IPv6 says that nothing follows, there is nothing to track.
+	if (upper->is_later || (packet->is_ipv6 && upper->protocol == IPPROTO_NONE))
 		return false;
 	if (is_icmp(packet->is_ipv6, upper->protocol)) {
 		int request =
