@@ -7,6 +7,11 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 
 ICMP, TCP, UDP, GRE, ICMPV6, NOTHING = 1, 6, 17, 47, 58, 59
+ICMP_TYPES = {
+    4: (0, 3, 8, 11, 13, 14, 17, 18),
+    6: (1, 3, 128, 129, 130, 133, 135, 136, 137, 138, 139, 140, 143, 160),
+}
+ASKED = {4: ((8, 0), (13, 14)), 6: ((128, 129), (139, 140))}
 MARKER = 253  # RFC 3692: for experiments; what tests know the end of a burst by
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 HOP_BY_HOP, FRAGMENT, DESTINATION = 0, 44, 60
@@ -33,6 +38,7 @@ class Packet:
     seq: int = 1
     ack: int = 0
     icmp_type: int = 0
+    icmp_code: int = 0
     icmp_id: int = 0
     quoted: "Packet | None" = None
     upper_len: int | None = None
@@ -50,7 +56,7 @@ class Packet:
         elif self.protocol == UDP:
             whole = struct.pack(">HHHHI", self.sport, self.dport, 12, 0, 0)
         elif self.protocol in (ICMP, ICMPV6):
-            whole = struct.pack(">BBHHH", self.icmp_type, 0, 0, self.icmp_id, 1)
+            whole = struct.pack(">BBHHH", self.icmp_type, self.icmp_code, 0, self.icmp_id, 1)
             whole += self.quoted.ip(0) if self.quoted else b""
         else:
             whole = bytes(8)
@@ -138,7 +144,8 @@ def any_packet(rng: random.Random) -> Packet:
         sport=rng.choice(PORTS),
         dport=rng.choice(PORTS),
         flags=rng.randrange(64),
-        icmp_type=rng.choice((0, 3, 8, 11, 13) if family == 4 else (1, 3, 128, 129, 160)),
+        icmp_type=rng.choice(ICMP_TYPES[family]),
+        icmp_code=rng.choice((0, 0, 0, 1)),
         extra=rng.choice((0, 0, 0, 1, 2)),
         fragment=rng.choice(("",) * 8 + ("first", "later")),
     )
@@ -157,8 +164,9 @@ def conversation(rng: random.Random) -> Iterator[Packet]:
     if kind in (TCP, UDP):
         ask = replace(ask, sport=rng.randrange(1024, 1100), dport=rng.choice(PORTS))
     if kind in (ICMP, ICMPV6):
-        request, reply = (8, 0) if family == 4 else (128, 129)
-        ask = replace(ask, icmp_type=request, icmp_id=rng.randrange(1, 9))
+        request, reply = rng.choice(ASKED[family])
+        code = rng.choice((0, 0, 1))
+        ask = replace(ask, icmp_type=request, icmp_code=code, icmp_id=rng.randrange(1, 9))
         answer = replace(back(ask), icmp_type=reply)
     else:
         answer = back(ask)
@@ -167,6 +175,8 @@ def conversation(rng: random.Random) -> Iterator[Packet]:
         return
     for _ in range(rng.randrange(1, 8)):
         packet = rng.choice((ask, ask, answer))
+        if kind in (ICMP, ICMPV6) and rng.random() < 0.2:
+            packet = replace(packet, icmp_code=7)
         yield packet
         if kind in (UDP, NOTHING) and rng.random() < 0.2:
             yield error_about(packet)

@@ -109,7 +109,7 @@ def _rule(rng: random.Random, stateful: bool, accepts: bool) -> Rule:
 
 
 def _state(rng: random.Random) -> Match:
-    chosen = rng.sample(STATES[:4], rng.randrange(1, 3))
+    chosen = rng.sample(STATES, rng.randrange(1, 3))
     numbers = [(STATES.index(name), STATES.index(name)) for name in chosen]
     if rng.random() < 0.2:
         return Match(f"ct state != {chosen[0]}", "state", numbers[:1], is_inverted=True)
@@ -186,6 +186,7 @@ def _icmp(rng: random.Random, family: int) -> list[Match]:
     names = {0: "echo-reply", 3: "destination-unreachable", 8: "echo-request", 13: "13"}
     if family == 6:
         names = {1: "destination-unreachable", 128: "echo-request", 129: "echo-reply", 3: "3"}
+        names |= {135: "135", 137: "137", 139: "139"}
     chosen = rng.sample(sorted(names), rng.randrange(1, 3))
     spelled, inverted = _spelled(rng, [names[number] for number in chosen])
     word = "icmp" if family == 4 else "icmpv6"

@@ -17,6 +17,8 @@ TIMEOUTS_S = {
 }
 SOUND = [SYN, SYN | 32, SYN | ACK, RST, RST | ACK, FIN | ACK, FIN | ACK | 32, ACK, ACK | 32]
 NEW, INVALID, ESTABLISHED, RELATED = "new", "invalid", "established", "related"
+UNTRACKED_TYPES = (*range(130, 137), 143)  # discovery of listeners and neighbours
+REQUESTS = {0: 8, 8: 8, 13: 13, 14: 13, 17: 17, 18: 17, 128: 128, 129: 128, 139: 139, 140: 139}
 
 
 @dataclass
@@ -60,13 +62,17 @@ class Tracker:
 
     def _state(self, packet: Packet, key: object) -> str:
         known = self.connections.get(key)
-        if not _is_sound(packet) or key is None:
+        if not _is_sound(packet):
+            return INVALID
+        if packet.protocol == ICMPV6 and packet.icmp_type in UNTRACKED_TYPES:
+            return "untracked"
+        if key is None:
             return INVALID
         if packet.quoted:
             return RELATED if known else INVALID
         flags = packet.flags & (FIN | SYN | RST | ACK) if packet.protocol == TCP else 0
         if known is None:
-            is_reply = packet.protocol in (ICMP, ICMPV6) and packet.icmp_type in (0, 14, 129)
+            is_reply = _request(packet) not in (None, packet.icmp_type)
             wrong = packet.protocol == TCP and flags not in (SYN, ACK)
             return INVALID if is_reply or wrong else NEW
         answers = _sender(packet) != known.first
@@ -111,14 +117,19 @@ def _sender(packet: Packet) -> tuple[int, int]:
     return (packet.source, packet.sport if packet.protocol in (TCP, UDP) else 0)
 
 
+def _request(packet: Packet) -> int | None:
+    """Find the type that asks for what this one answers, or that asks itself."""
+    return REQUESTS.get(packet.icmp_type) if packet.protocol in (ICMP, ICMPV6) else None
+
+
 def _key(packet: Packet) -> object:
     if packet.protocol in (ICMP, ICMPV6):
-        request = {0: 8, 8: 8, 13: 13, 14: 13, 128: 128, 129: 128}.get(packet.icmp_type)
+        request = _request(packet)
         if request is None:
             return None
         ends = (packet.source, packet.destination)
         asked = ends if packet.icmp_type == request else ends[::-1]
-        return (packet.protocol, request, asked, packet.icmp_id)
+        return (packet.protocol, request, packet.icmp_code, asked, packet.icmp_id)
     if (packet.family, packet.protocol) == (6, NOTHING):
         return None
     ports = (packet.sport, packet.dport) if packet.protocol in (TCP, UDP) else (0, 0)

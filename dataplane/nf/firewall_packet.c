@@ -174,6 +174,8 @@ static void set_flow(struct packet *packet, const struct packet_fields *fields, 
 // The type that asks for what this type answers, or this one if it asks; -1: neither.
 static int icmp_request(bool is_ipv6, uint8_t type)
 {
+	if (is_ipv6 && (type == 139 || type == 140)) // information about a node (RFC 4620)
+		return 139;
 	if (is_ipv6)
 		return type == 128 || type == 129 ? 128 : -1;
 	if (type == 0 || type == 8)
@@ -204,6 +206,7 @@ static bool find_flow(
 		memcpy(ports, at + 4, sizeof(ports[0])); // the identifier
 		set_key(packet, fields, upper->protocol, ports[0], ports[0], at[0] == request);
 		packet->key.type = (uint8_t)request;
+		packet->key.code = at[1];
 		packet->track = at[0] == request ? TRACK_FLOW : TRACK_ANSWER;
 		return true;
 	}
@@ -239,11 +242,11 @@ static bool is_icmp_error(bool is_ipv6, uint8_t type)
 	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
-// Multicast listeners, routers and neighbours (RFC 2710, 3810, 4861): nobody answers what was
-// asked.
+// Multicast listeners, routers and neighbours (RFC 2710, 3810, 4861), but for redirects, which no
+// router passes on: nobody answers what was asked.
 static bool is_untracked(uint8_t type)
 {
-	return (type >= 130 && type <= 137) || type == 143;
+	return (type >= 130 && type <= 136) || type == 143;
 }
 
 // The sets of flags that make sense; pushing and congestion do not matter.

@@ -39,8 +39,7 @@ struct connection_key {
 	uint8_t first[16], second[16];
 	rte_be16_t first_port, second_port;
 	uint8_t protocol, family;
-	uint8_t type; // of ICMP's request
-	uint8_t zero;
+	uint8_t type, code; // of ICMP's request, whose answer has the same code
 };
 
 enum packet_track {

@@ -85,10 +85,73 @@ static void test_where_ipv6_says_that_nothing_follows_nothing_is_tracked(void **
 		parsed(false, IPPROTO_NONE, false, upper, sizeof(upper)).track, TRACK_FLOW);
 }
 
+static enum packet_track track_of_type(bool is_ipv6, uint8_t type)
+{
+	const uint8_t upper[UPPER_LEN] = {type};
+
+	return parsed(is_ipv6, is_ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP, false, upper, sizeof(upper))
+		.track;
+}
+
+// Types of each: first to last.
+static void assert_types(bool is_ipv6, uint8_t first, uint8_t last, enum packet_track wanted)
+{
+	for (unsigned int type = first; type <= last; type++)
+		if (track_of_type(is_ipv6, (uint8_t)type) != wanted)
+			fail_msg("IPv%d, type %u", is_ipv6 ? 6 : 4, type);
+}
+
+static void test_types_of_icmp_ask_answer_or_are_not_tracked(void **state)
+{
+	assert_types(true, 0, 127, TRACK_INVALID); // errors about nothing
+	assert_types(true, 128, 128, TRACK_FLOW);
+	assert_types(true, 129, 129, TRACK_ANSWER);
+	assert_types(true, 130, 136, TRACK_NONE);
+	assert_types(true, 137, 138, TRACK_INVALID);
+	assert_types(true, 139, 139, TRACK_FLOW);
+	assert_types(true, 140, 140, TRACK_ANSWER);
+	assert_types(true, 141, 142, TRACK_INVALID);
+	assert_types(true, 143, 143, TRACK_NONE);
+	assert_types(true, 144, 255, TRACK_INVALID);
+
+	assert_types(false, 0, 0, TRACK_ANSWER);
+	assert_types(false, 1, 7, TRACK_INVALID);
+	assert_types(false, 8, 8, TRACK_FLOW);
+	assert_types(false, 9, 12, TRACK_INVALID);
+	for (uint8_t type = 13; type <= 18; type += 2) {
+		assert_types(false, type, type, TRACK_FLOW);
+		assert_types(false, type + 1, type + 1, TRACK_ANSWER);
+	}
+	assert_types(false, 19, 255, TRACK_INVALID);
+}
+
+static void test_an_answer_of_icmp_has_the_code_of_its_request(void **state)
+{
+	static const struct {
+		bool is_ipv6;
+		uint8_t request, answer;
+	} rows[] = {{false, 8, 0}, {false, 13, 14}, {true, 128, 129}, {true, 139, 140}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t protocol = rows[i].is_ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+		uint8_t upper[UPPER_LEN] = {rows[i].request, 1, 0, 0, 0, 9};
+		struct packet asked = parsed(rows[i].is_ipv6, protocol, false, upper, UPPER_LEN);
+		upper[0] = rows[i].answer;
+		struct packet answer = parsed(rows[i].is_ipv6, protocol, true, upper, UPPER_LEN);
+		assert_int_equal(answer.track, TRACK_ANSWER);
+		assert_memory_equal(&answer.key, &asked.key, sizeof(asked.key));
+		upper[1] = 7;
+		answer = parsed(rows[i].is_ipv6, protocol, true, upper, UPPER_LEN);
+		assert_memory_not_equal(&answer.key, &asked.key, sizeof(asked.key));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_where_ipv6_says_that_nothing_follows_nothing_is_tracked),
+		cmocka_unit_test(test_types_of_icmp_ask_answer_or_are_not_tracked),
+		cmocka_unit_test(test_an_answer_of_icmp_has_the_code_of_its_request),
 	};
 
 	test_env_start(argv[0]);
