@@ -121,24 +121,35 @@ static bool is_same_prefix(const struct route *a, const struct route *b)
 	       address_compare(&a->prefix.address, &b->prefix.address) == 0;
 }
 
-// Two routes of one prefix, of which the first counts: refused where none of both is meant.
+// Two routes of the file that follow each other in order: of one prefix the metric has to tell
+// which counts, also where a third counts before both.
+static int check_metrics(
+	const struct resolver *resolver, const struct route *first, const struct route *second)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	if (first->is_own || second->is_own || first->metric != second->metric ||
+		rank(first) != rank(second))
+		return 0;
+	return fail(resolver, resolver->files->routes, second->line,
+		"%s/%u stands in line %u already; give the one that counts the least metric",
+		address_text(&first->prefix.address, text), first->prefix.depth, first->line);
+}
+
+// Two routes of one prefix by addresses, of which the first counts: refused where none of both is
+// meant.
 static int check_twins(
 	const struct resolver *resolver, const struct route *first, const struct route *second)
 {
 	char text[ADDRESS_TEXT_MAX];
 	const char *name = address_text(&first->prefix.address, text);
 
-	if (first->is_own != second->is_own || rank(first) != rank(second))
+	if (!first->is_own || !second->is_own || rank(first) != rank(second))
 		return 0;
-	if (!first->is_own && first->metric == second->metric)
-		return fail(resolver, resolver->files->routes, second->line,
-			"%s/%u stands in line %u already; give the one that counts the least "
-			"metric",
-			name, first->prefix.depth, first->line);
-	if (first->is_own && first->kind == ROUTE_LOCAL)
+	if (first->kind == ROUTE_LOCAL)
 		return fail(resolver, resolver->files->addresses, second->line,
 			"%s is given in line %u already; give it once", name, first->line);
-	if (first->is_own && first->kind == ROUTE_CONNECTED && first->port != second->port)
+	if (first->kind == ROUTE_CONNECTED && first->port != second->port)
 		return fail(resolver, resolver->files->addresses, second->line,
 			"the network %s/%u is at port %u already, by line %u; take one away", name,
 			first->prefix.depth, first->port, first->line);
@@ -154,7 +165,10 @@ static int sort_routes(const struct resolver *resolver)
 	for (size_t i = 0; i < routing->n_routes; i++) {
 		const struct route *route = &routing->routes[i];
 		if (n > 0 && is_same_prefix(&routing->routes[n - 1], route)) {
-			int err = check_twins(resolver, &routing->routes[n - 1], route);
+			// The one before is where it was sorted to, whether it was kept or not.
+			int err = check_metrics(resolver, route - 1, route);
+			if (err == 0)
+				err = check_twins(resolver, &routing->routes[n - 1], route);
 			if (err < 0)
 				return err;
 			continue;

@@ -140,6 +140,11 @@ static void test_what_does_not_go_together_is_refused(void **state)
 		{"10.0.0.0/8 dev 0\n\n10.0.0.0/8 dev 1\n", "", "",
 			"routes:3:1: 10.0.0.0/8 stands in line 1 already; give the one that counts "
 			"the least metric"},
+		{"10.0.0.0/8 dev 1 metric 20\n10.0.0.0/8 dev 0 metric 10\n"
+		 "10.0.0.0/8 dev 2 metric 20\n",
+			"", "",
+			"routes:3:1: 10.0.0.0/8 stands in line 1 already; give the one that counts "
+			"the least metric"},
 		{"10.0.0.0/8 via 192.0.2.1 dev 0\n", "", "",
 			"routes:1:12: via 192.0.2.1: no neighbour at that port; give its MAC "
 			"address in the file of neighbours"},
