@@ -25,16 +25,29 @@ static const uint64_t hold_ns = UINT64_C(2) * NS_PER_S;
 static const uint16_t extra_flags =
 	PACKET_LATE | PACKET_DUPLICATE | PACKET_ORPHAN | PACKET_AMBIGUOUS | PACKET_TRUNCATED;
 
+// As if no file had been there: what is decided stays so.
 static void forget(struct late_packets *late)
 {
+	const struct late_config *config = late->config;
+
 	if (late->fd >= 0)
 		close(late->fd);
-	late->fd = -1;
-	late->offset = 0;
 	memset(late->latencies, 0, sizeof(*late->latencies));
-	memset(late->seqs, 0, sizeof(late->seqs));
-	late->n_packets = late->n_all = late->n_next = late->first_tsc = 0;
-	late->at = late->n_above = 0;
+	windows_drop(&late->windows, late->windows.n);
+	*late = (struct late_packets){
+		.config = config,
+		.fd = -1,
+		.chunk = late->chunk,
+		.latencies = late->latencies,
+		.windows = late->windows,
+		.threshold_ticks = clock_ticks(config->fixed_ns, config->tsc_hz),
+		.margin_ticks = clock_ticks(config->margin_ns, config->tsc_hz),
+		.hold_ticks = clock_ticks(hold_ns, config->tsc_hz),
+		.start_tsc = late->start_tsc,
+		.decided_tsc = late->decided_tsc,
+	};
+	if (config->share > 0)
+		late->n_learnt = (uint64_t)ceil(LEARN_ABOVE / (1 - config->share));
 }
 
 int late_packets_open(
@@ -43,17 +56,15 @@ int late_packets_open(
 	*late = (struct late_packets){
 		.config = config,
 		.fd = -1,
-		.threshold_ticks = clock_ticks(config->fixed_ns, config->tsc_hz),
-		.margin_ticks = clock_ticks(config->margin_ns, config->tsc_hz),
-		.hold_ticks = clock_ticks(hold_ns, config->tsc_hz),
+		.chunk = malloc(CHUNK * sizeof(*late->chunk)),
+		.latencies = histogram_array_create(1),
 		.start_tsc = start_tsc,
 		.decided_tsc = start_tsc,
 	};
-	if (config->share > 0)
-		late->n_learnt = (uint64_t)ceil(LEARN_ABOVE / (1 - config->share));
-	late->chunk = malloc(CHUNK * sizeof(*late->chunk));
-	late->latencies = histogram_array_create(1);
-	return late->chunk == NULL || late->latencies == NULL ? -ENOMEM : 0;
+	if (late->chunk == NULL || late->latencies == NULL)
+		return -ENOMEM;
+	forget(late);
+	return 0;
 }
 
 void late_packets_close(struct late_packets *late)
@@ -70,22 +81,42 @@ void late_packets_close(struct late_packets *late)
 	late->latencies = NULL;
 }
 
+// Whether the file that was read shrank, was replaced, or was begun anew and has grown beyond what
+// was read since the last look.
+static bool is_of_another_run(const struct late_packets *late, const struct stat *status)
+{
+	struct record_file_header header;
+
+	if (status->st_ino != late->inode || status->st_dev != late->device ||
+		(uint64_t)status->st_size < late->offset)
+		return true;
+	return pread(late->fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+	       header.first.tsc != late->run_tsc;
+}
+
 bool late_packets_has_grown(struct late_packets *late)
 {
 	struct stat status;
 
 	if (stat(late->config->path, &status) < 0)
 		return false;
-	// A file that shrank or was replaced is one of another run.
-	bool is_other =
-		late->fd >= 0 && (status.st_ino != late->inode || status.st_dev != late->device ||
-					 (uint64_t)status.st_size < late->offset);
-	if (is_other)
+	if (late->fd >= 0 && is_of_another_run(late, &status))
 		forget(late);
 	late->device = status.st_dev;
 	late->inode = status.st_ino;
 	uint64_t wanted = late->offset == 0 ? sizeof(struct record_file_header) : late->offset;
 	return (uint64_t)status.st_size >= wanted + sizeof(struct packet_record);
+}
+
+// The file of a run that ended before the trace began, or of one before the machine was started:
+// another run is to write over it.
+static bool is_over(const struct late_packets *late, const struct record_file_header *header)
+{
+	uint64_t now_tsc = clock_tsc();
+
+	if (header->n_records == 0)
+		return header->first.tsc > now_tsc;
+	return header->last.tsc < late->start_tsc || header->last.tsc > now_tsc;
 }
 
 // Returns 0, or -EINVAL: this is no file of packets.
@@ -103,7 +134,9 @@ static int open_file(struct late_packets *late, struct error *error)
 	if (n == (ssize_t)sizeof(header) && memcmp(header.magic, RECORD_MAGIC, 8) == 0 &&
 		header.version == RECORD_VERSION && header.kind == RECORD_PACKET &&
 		header.record_size == sizeof(struct packet_record)) {
-		late->offset = sizeof(header);
+		late->run_tsc = header.first.tsc;
+		late->offset = is_over(late, &header) ? (uint64_t)lseek(late->fd, 0, SEEK_END)
+						      : sizeof(header);
 		return 0;
 	}
 	error_set(error,

@@ -6,6 +6,10 @@
 // Records are in the order in which packets came back; a lost packet has its record when its
 // deadline is over. So the file may still name a stretch that begins `hold` before its newest
 // packet.
+//
+// A file that is there before may be of an earlier run. What was closed before the trace began, or
+// has stamps of the future, as from before the machine was started, counts as not there until
+// another run writes over it: each has a first reading of the clock of its own in its header.
 
 #include "error.h"
 #include "histogram.h"
@@ -34,6 +38,7 @@ struct late_packets {
 	const struct late_config *config;
 	int fd; // -1: the file is not there yet
 	uint64_t device, inode, offset; // of what was opened; read so far
+	uint64_t run_tsc; // of the header's first reading of the clock: tells one run from another
 	struct packet_record *chunk;
 	struct histogram *latencies; // ticks, of packets after the warm-up
 	uint64_t n_packets; // counted there

@@ -233,6 +233,112 @@ static void a_file_that_is_not_there_yet_is_waited_for_and_a_new_one_begins_anew
 	stop(&env);
 }
 
+// The next run's, in the same file.
+static void write_over(struct env *env, uint64_t first_tsc, uint64_t from, size_t n)
+{
+	env->made.first_tsc = first_tsc;
+	env->made.next_seq = 0;
+	made_packets_open(&env->made);
+	for (size_t i = 0; i < n; i++)
+		made_packet(&env->made, from + i * ms, from + i * ms + 1000, 0);
+}
+
+static void a_file_that_was_written_over_beyond_what_was_read_begins_anew(void **state)
+{
+	static const struct clock_point end = {.tsc = 7};
+	struct env env;
+
+	start(&env, 0, 50000);
+	env.made.first_tsc = 1;
+	uint64_t t = learn(&env);
+	made_packet(&env.made, t + 20 * second, t + 20 * second + ms, 0);
+	made_packet(&env.made, t, 0, 0);
+	read_all(&env);
+	assert_int_equal(env.late.n_late, 1);
+	assert_int_equal(env.late.n_lost, 1);
+	assert_true(env.late.hold_ticks > 20 * second);
+	assert_int_equal(env.late.windows.n, 2);
+
+	assert_int_equal(record_file_close(&env.made.file, &end), 0);
+	write_over(&env, 2, 6 * second, 4000);
+	read_all(&env);
+
+	assert_int_equal(env.late.n_packets, 4000);
+	assert_int_equal(env.late.n_all, 4000);
+	assert_int_equal(env.late.n_late, 0);
+	assert_int_equal(env.late.n_lost, 0);
+	assert_int_equal(env.late.hold_ticks, 2 * second);
+	assert_int_equal(env.late.newest_tsc, 6 * second + 3999 * ms + 1000);
+	assert_int_equal(env.late.windows.n, 1);
+	assert_int_equal(env.late.windows.items[0].from_tsc, 6 * second - ms);
+	stop(&env);
+}
+
+static void a_percentile_is_that_of_the_run_at_hand(void **state)
+{
+	static const struct clock_point end = {.tsc = 7};
+	struct env env;
+
+	start(&env, 0.99, 0);
+	(void)learn(&env);
+	assert_true(env.late.threshold_ticks > 0);
+	assert_int_equal(record_file_close(&env.made.file, &end), 0);
+	write_over(&env, 1, 6 * second, 1);
+	read_all(&env);
+	assert_int_equal(env.late.threshold_ticks, 0);
+	assert_int_equal(env.late.n_all, 1);
+	stop(&env);
+}
+
+// The trace begins at one second, and the clock is far from its end.
+static void what_ended_before_the_trace_is_waited_for_until_it_is_written_over(void **state)
+{
+	static const struct {
+		uint64_t first_tsc;
+		struct clock_point last;
+		bool is_killed;
+	} rows[] = {
+		{1, {.tsc = 999999999}, false}, // of this machine's time
+		{1, {.tsc = UINT64_MAX}, false}, // of one before
+		{UINT64_MAX, {0}, true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct env env;
+		start(&env, 0, 50000);
+		write_over(&env, rows[i].first_tsc, 100 * second, 10);
+		made_packet(&env.made, 50 * second, 0, 0);
+		if (rows[i].is_killed)
+			close(env.made.file.fd);
+		else
+			assert_int_equal(record_file_close(&env.made.file, &rows[i].last), 0);
+		read_all(&env);
+		assert_false(late_packets_has_grown(&env.late));
+		assert_int_equal(env.late.n_packets, 0);
+		assert_int_equal(env.late.n_lost, 0);
+		assert_int_equal(late_packets_passed(&env.late), 0);
+
+		write_over(&env, 2, 2 * second, 20);
+		read_all(&env);
+		assert_int_equal(env.late.n_packets, 20);
+		assert_int_equal(env.late.windows.n, 1);
+		stop(&env);
+	}
+}
+
+static void what_ended_since_the_trace_began_is_read(void **state)
+{
+	static const struct clock_point end = {.tsc = 1000000001};
+	struct env env;
+
+	start(&env, 0, 50000);
+	write_over(&env, 1, 2 * second, 3);
+	assert_int_equal(record_file_close(&env.made.file, &end), 0);
+	read_all(&env);
+	assert_int_equal(env.late.n_packets, 3);
+	stop(&env);
+}
+
 static void another_file_is_refused(void **state)
 {
 	struct env env;
@@ -260,6 +366,11 @@ int main(void)
 		cmocka_unit_test(half_a_record_is_read_when_it_is_whole),
 		cmocka_unit_test(
 			a_file_that_is_not_there_yet_is_waited_for_and_a_new_one_begins_anew),
+		cmocka_unit_test(a_file_that_was_written_over_beyond_what_was_read_begins_anew),
+		cmocka_unit_test(a_percentile_is_that_of_the_run_at_hand),
+		cmocka_unit_test(
+			what_ended_before_the_trace_is_waited_for_until_it_is_written_over),
+		cmocka_unit_test(what_ended_since_the_trace_began_is_read),
 		cmocka_unit_test(another_file_is_refused),
 	};
 

@@ -17,12 +17,14 @@ enum { MADE_HZ = 1000000000 }; // a tick is a nanosecond
 struct made_packets {
 	char path[64];
 	struct record_file file;
+	uint64_t first_tsc; // of the header's first reading of the clock
 	uint64_t next_seq; // of whatever is sent for the first time
 };
 
 static inline void made_packets_open(struct made_packets *made)
 {
-	static const struct record_file_header header = {.thread = "generator"};
+	const struct record_file_header header = {
+		.first = {.tsc = made->first_tsc}, .thread = "generator"};
 
 	assert_int_equal(record_file_create(&made->file, made->path, RECORD_PACKET, &header), 0);
 }
