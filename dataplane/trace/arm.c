@@ -70,7 +70,7 @@ static enum row_state arm_row(struct collector *collector, const struct event_ro
 	if (err < 0)
 		return ROW_CHANGED;
 	if (filter_of(row, config, filter, sizeof(filter)) < 0)
-		return ROW_REFUSED;
+		return ROW_FILTER_TOO_LONG;
 	err = instance_enable(instance, row->name, filter);
 	// Filters on masks came after the events: the decoder leaves out the rest.
 	if (err == -EINVAL && row->target_is_mask)
@@ -106,6 +106,9 @@ const char *arm_why_missing(enum row_state state)
 		return "its fields are not those known here";
 	case ROW_REFUSED:
 		return "the kernel refused it";
+	case ROW_FILTER_TOO_LONG:
+		return "a filter that names them is longer than the kernel takes; name fewer "
+		       "threads";
 	case ROW_NO_THREAD:
 		return "it is recorded of watched threads only, and none was named";
 	}

@@ -30,7 +30,7 @@ enum {
 
 struct trace_config {
 	cpu_set_t cores;
-	uint32_t threads[TRACE_THREADS_MAX];
+	uint32_t threads[TRACE_THREADS_MAX]; // ascending
 	size_t n_threads;
 	uint64_t duration_ns; // 0: until stopped
 	uint64_t buffer_bytes;
@@ -53,6 +53,7 @@ enum row_state {
 	ROW_ABSENT, // this kernel has no such event
 	ROW_CHANGED, // it has, with other fields
 	ROW_REFUSED,
+	ROW_FILTER_TOO_LONG, // of threads or cores that do not lie side by side
 	ROW_NO_THREAD, // it is recorded of watched threads only, and none was named
 };
 

@@ -24,28 +24,36 @@ char *cpu_text_mask(const cpu_set_t *cpus, char *text, size_t len)
 	return text;
 }
 
+// One number or a run of them, behind what is there. Returns -E2BIG when it does not fit, else 0.
+static int add_run(
+	const char *field, size_t first, size_t last, char *text, size_t len, size_t *used)
+{
+	const char *joint = *used > 0 ? " || " : "";
+	int n = first == last
+			? snprintf(text + *used, len - *used, "%s%s == %zu", joint, field, first)
+			: snprintf(text + *used, len - *used, "%s(%s >= %zu && %s <= %zu)", joint,
+				  field, first, field, last);
+
+	*used += (size_t)n;
+	return *used < len ? 0 : -E2BIG;
+}
+
 int cpu_text_filter(const char *field, const cpu_set_t *cpus, char *text, size_t len)
 {
 	size_t used = 0;
+	int err = 0;
 
 	text[0] = '\0';
-	for (size_t first = 0; first < CPU_SETSIZE; first++) {
+	for (size_t first = 0; err == 0 && first < CPU_SETSIZE; first++) {
 		if (!CPU_ISSET(first, cpus))
 			continue;
 		size_t last = first;
 		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cpus))
 			last++;
-		const char * or = used > 0 ? " || " : "";
-		int n = first == last
-				? snprintf(text + used, len - used, "%s%s == %zu", or, field, first)
-				: snprintf(text + used, len - used, "%s(%s >= %zu && %s <= %zu)",
-					  or, field, first, field, last);
-		used += (size_t)n;
-		if (used >= len)
-			return -E2BIG;
+		err = add_run(field, first, last, text, len, &used);
 		first = last;
 	}
-	return 0;
+	return err;
 }
 
 int cpu_text_mask_filter(const char *field, const cpu_set_t *cpus, char *text, size_t len)
@@ -60,13 +68,13 @@ int cpu_text_mask_filter(const char *field, const cpu_set_t *cpus, char *text, s
 int thread_text_filter(const char *field, const uint32_t *threads, size_t n, char *text, size_t len)
 {
 	size_t used = 0;
+	int err = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < n; i++) {
-		used += (size_t)snprintf(text + used, len - used, "%s%s == %u", i > 0 ? " || " : "",
-			field, threads[i]);
-		if (used >= len)
-			return -E2BIG;
+	for (size_t i = 0, end; err == 0 && i < n; i = end) {
+		for (end = i + 1; end < n && threads[end] - threads[end - 1] <= 1;)
+			end++;
+		err = add_run(field, threads[i], threads[end - 1], text, len, &used);
 	}
-	return 0;
+	return err;
 }

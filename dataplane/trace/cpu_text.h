@@ -16,7 +16,7 @@ int cpu_text_filter(const char *field, const cpu_set_t *cpus, char *text, size_t
 // Write a filter on a field that is a mask: "cpumask & CPUS{1,4-7}" (since Linux 6.6).
 int cpu_text_mask_filter(const char *field, const cpu_set_t *cpus, char *text, size_t len);
 
-// Write a filter: "common_pid == 7 || common_pid == 9". Returns -E2BIG when it does not fit, else
-// 0.
+// Write a filter of threads in ascending order: "common_pid == 7 || (common_pid >= 9 && common_pid
+// <= 12)". Returns -E2BIG when it does not fit, else 0.
 int thread_text_filter(
 	const char *field, const uint32_t *threads, size_t n, char *text, size_t len);

@@ -54,14 +54,16 @@ static void filters_name_single_cpus_and_ranges(void **state)
 
 static void filters_name_threads(void **state)
 {
-	static const uint32_t threads[] = {7, 4194303};
-	char text[64];
+	static const uint32_t threads[] = {7, 4194303}, runs[] = {7, 9, 9, 10, 11, 13};
+	char text[100];
 
 	assert_int_equal(thread_text_filter("common_pid", threads, 2, text, sizeof(text)), 0);
 	assert_string_equal(text, "common_pid == 7 || common_pid == 4194303");
 	assert_int_equal(thread_text_filter("common_pid", threads, 2, text, 30), -E2BIG);
 	assert_int_equal(thread_text_filter("pid", threads, 0, text, sizeof(text)), 0);
 	assert_string_equal(text, "");
+	assert_int_equal(thread_text_filter("pid", runs, 6, text, sizeof(text)), 0);
+	assert_string_equal(text, "pid == 7 || (pid >= 9 && pid <= 11) || pid == 13");
 }
 
 static void check_over(const char *text, const char *meaning)
@@ -94,6 +96,9 @@ static void threads_are_numbers(void **state)
 	assert_int_equal(trace_parse_threads("7,4711", &config, &error), 0);
 	assert_int_equal(config.n_threads, 2);
 	assert_int_equal(config.threads[1], 4711);
+	assert_int_equal(trace_parse_threads("4711,9,7", &config, &error), 0);
+	assert_int_equal(config.threads[0], 7);
+	assert_int_equal(config.threads[2], 4711);
 	assert_int_equal(trace_parse_threads("", &config, &error), 0);
 	assert_int_equal(config.n_threads, 0);
 	static const char *const wrong[] = {"a", "7,,8", "0", "-1", "7 8", "99999999"};

@@ -43,6 +43,13 @@ int trace_parse_over(const char *text, struct late_config *config, struct error 
 	return -EINVAL;
 }
 
+static int compare_threads(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
 int trace_parse_threads(const char *text, struct trace_config *config, struct error *error)
 {
 	config->n_threads = 0;
@@ -63,6 +70,7 @@ int trace_parse_threads(const char *text, struct trace_config *config, struct er
 		config->threads[config->n_threads++] = (uint32_t)thread;
 		at = *end == ',' ? end + 1 : end;
 	}
+	qsort(config->threads, config->n_threads, sizeof(*config->threads), compare_threads);
 	return 0;
 }
 

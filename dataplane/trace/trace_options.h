@@ -9,7 +9,8 @@
 // error.
 int trace_parse_over(const char *text, struct late_config *config, struct error *error);
 
-// Parse "7,9" into config->threads. Returns 0, or -EINVAL with one line in error.
+// Parse "9,7" into config->threads, in ascending order. Returns 0, or -EINVAL with one line in
+// error.
 int trace_parse_threads(const char *text, struct trace_config *config, struct error *error);
 
 // Check that all cores are online, as far as that is known. Returns 0, or -EINVAL with one line in
