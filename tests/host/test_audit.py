@@ -79,6 +79,28 @@ def test_isolated_cores_poll(tmp_path: Path) -> None:
     assert find_situation(tree(tmp_path, files)).cores == (3,)
 
 
+def test_cores_of_a_partition_poll_where_the_kernel_does_not_sum_them_up(tmp_path: Path) -> None:
+    group = "/sys/fs/cgroup/taut"
+    files = {**CORES, f"{group}/cpuset.cpus.partition": "isolated\n", f"{group}/cpuset.cpus": "1\n"}
+    files["/sys/devices/system/cpu/isolated"] = "\n"
+
+    assert find_situation(tree(tmp_path, files)).cores == (1,)
+
+
+def test_cores_that_no_group_of_version_1_balances_poll(tmp_path: Path) -> None:
+    root = "/sys/fs/cgroup/cpuset"
+    files = {
+        **CORES,
+        "/sys/devices/system/cpu/isolated": "\n",
+        f"{root}/cpuset.cpus": "0-3\n",
+        f"{root}/cpuset.sched_load_balance": "0\n",
+        f"{root}/taut-others/cpuset.cpus": "0-2\n",
+        f"{root}/taut-others/cpuset.sched_load_balance": "1\n",
+    }
+
+    assert find_situation(tree(tmp_path, files)).cores == (3,)
+
+
 def test_else_cores_with_a_polling_thread_poll(tmp_path: Path) -> None:
     situation = find_situation(tree(tmp_path, {**CORES, **POLLER}))
 

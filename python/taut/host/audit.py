@@ -10,17 +10,14 @@ from taut.core.errors import InputError
 from taut.host.check import Finding, Remedy, Severity, State
 from taut.host.checks import CHECKS
 from taut.host.host import Host
+from taut.host.isolated import isolated
 from taut.host.machine import Machine, read_machine
 from taut.host.polling import find_polling, runs_guests
 from taut.host.situation import POLLS_ONLY, Role, Situation, TraceEvent, Waiting, Watched
 from taut.host.table import Check
+from taut.host.view import NOHZ_FULL
 from taut.records.documents.audit import AuditDocument, CheckDocument, RemedyDocument
 
-_ISOLATED = (
-    "/sys/devices/system/cpu/isolated",
-    "/sys/fs/cgroup/cpuset.cpus.isolated",
-    "/sys/devices/system/cpu/nohz_full",
-)
 _NET = "/sys/class/net"
 
 
@@ -206,10 +203,11 @@ def _row(check: Check, host: Host, situation: Situation) -> Row:
 
 def _poll_cores(host: Host, online: CpuSet, polled: CpuSet) -> CpuSet:
     """Give the isolated cores; without any, those that something polls on."""
-    for path in _ISOLATED:
-        isolated = tuple(core for core in host.cores(path) if core in online)
-        if isolated and isolated != online:
-            return isolated
+    found = isolated(host)
+    for cores in (found.cores if found else (), host.cores(NOHZ_FULL)):
+        alone = tuple(core for core in cores if core in online)
+        if alone and alone != online:
+            return alone
     return polled if set(polled) != set(online) else ()
 
 

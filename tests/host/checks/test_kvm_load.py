@@ -43,6 +43,17 @@ ROWS = (
         QUIET | {f"{CPU}/isolated": "\n", "/sys/fs/cgroup/cpuset.cpus.isolated": "2-3\n"},
         on=KVM_HOST,
     ),
+    # Kernels before 6.7 do not sum partitions up.
+    good(
+        "V11",
+        QUIET
+        | {
+            f"{CPU}/isolated": "\n",
+            "/sys/fs/cgroup/taut/cpuset.cpus.partition": "isolated\n",
+            "/sys/fs/cgroup/taut/cpuset.cpus": "2-3\n",
+        },
+        on=KVM_HOST,
+    ),
     # An interrupt nobody asked for does not count.
     good("V11", QUIET | {AT: "3\n", "/sys/kernel/irq/24/actions": "\n"}, on=KVM_HOST),
     # Cores nobody named are those a guest is pinned to.

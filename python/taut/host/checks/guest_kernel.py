@@ -9,7 +9,7 @@ from taut.host.boot.item import KernelParameter, SysfsValue
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import CMDLINE, log_lines
 from taut.host.checks._interrupts import COUNTS, total
-from taut.host.checks._isolated import BOOT, isolated
+from taut.host.isolated import BOOT, isolated
 from taut.host.table import (
     CRITICAL,
     GUESTS,

@@ -15,7 +15,7 @@ from taut.host.checks._boot import (
     parameters,
     value,
 )
-from taut.host.checks._isolated import BOOT, isolated
+from taut.host.isolated import BOOT, isolated
 from taut.host.kernel_parameters.facts import read_kernel_facts
 from taut.host.kernel_parameters.problem import Kind, Problem
 from taut.host.lint import lint_command_line

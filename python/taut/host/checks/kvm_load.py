@@ -7,12 +7,12 @@ from taut.core.cpus import format_cpu_list
 from taut.host.check import Finding
 from taut.host.checks._guests import guest_cores, guests
 from taut.host.checks._interrupts import action_of
+from taut.host.isolated import isolated
 from taut.host.situation import TraceEvent
 from taut.host.table import CRITICAL, KVM_HOSTS, MAJOR, Check, by_hand
 from taut.host.threads import some
 from taut.host.view import CPU, NOHZ_FULL, View
 
-_ISOLATED = (f"{CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")
 # Delivered by the processor itself, not by a device: the timer of the first core, the cascade.
 _NO_DEVICE = ("0", "2")
 _COUNTERS = "/sys/kernel/debug/kvm"
@@ -31,9 +31,9 @@ def host_cores(see: View) -> Finding:
         see.cannot_tell("no core is pinned to a virtual CPU", needs)
     if see.read(f"{CPU}/online") is None:
         see.cannot_tell(f"no {CPU}/online", "a mounted /sys")
-    isolated = {core for path in _ISOLATED for core in see.list_of_cores(path) or ()}
+    found = isolated(see.host)
     bad = {
-        "not isolated (K04)": set(cores) - isolated,
+        "not isolated (K04)": set(cores) - set(found.cores if found else ()),
         "with a tick (K06)": set(cores) - set(see.list_of_cores(NOHZ_FULL) or ()),
         "with device interrupts (R02)": set(cores) & _interrupted(see),
     }

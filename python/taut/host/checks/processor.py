@@ -7,8 +7,8 @@ from typing import NoReturn
 from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.boot.item import SysfsValue
 from taut.host.check import Finding, Remedy, unreadable
-from taut.host.checks._isolated import isolated
 from taut.host.checks._platform import count, hidden, nics
+from taut.host.isolated import isolated
 from taut.host.situation import Role
 from taut.host.table import (
     BARE,
