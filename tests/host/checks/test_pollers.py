@@ -163,6 +163,8 @@ ROWS = (
     bad("A09", INSIDE, on=CONTAINER, remedies="by-hand"),
     skipped("A09", NEW),
     unseen("A09", PROGRAM, on=SITUATION),
+    # A quota may be where nothing is mounted to show it.
+    unseen("A09", NEW | {"/proc/mounts": ""}, "process 500", "mounted", on=SITUATION),
     *(
         unseen("A09", NEW | {SLICE_MAX: text}, on=SITUATION)
         for text in ("plenty\n", "\n", "max\n", "-5 100000\n")

@@ -1,6 +1,6 @@
 """The check of CPU quotas: whether a control group stops the polling program."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from taut.host.check import Finding, Remedy
@@ -37,6 +37,11 @@ def quota(see: View) -> Finding:
     if limits or any("while watched" in words for words in throttled):
         shown = [f"{limit.setting.path} = {limit.shown}" for limit in limits]
         return see.failed(some([*shown, *throttled]), see.cores)
+    mounts = _mounts(see)
+    for pid in see.situation.processes:
+        if not any(map(see.is_there, _groups_of(see, pid, mounts))):
+            needs = "a mounted file system of control groups"
+            see.cannot_tell(f"no control group of process {pid} is visible", needs)
     past = f"; in the past: {some(throttled)}" if throttled else ""
     return see.passed(f"no quota{past}")
 
@@ -116,19 +121,24 @@ def _count(stat: str | None) -> int | None:
 
 
 def _groups(see: View) -> Iterator[str]:
-    """Folders of the groups that hold each process, the innermost first (cgroups(7))."""
+    """Folders of the groups that hold each process."""
     mounts = _mounts(see)
     for pid in see.situation.processes:
-        for line in (see.read(f"/proc/{pid}/cgroup") or "").splitlines():
-            number, _, rest = line.partition(":")
-            controllers, _, path = rest.partition(":")
-            is_new = number == "0" and not controllers
-            mount = mounts.get("cgroup2" if is_new else "cpu")
-            if mount and (is_new or "cpu" in controllers.split(",")):
-                # Groups outside of a container's own show as /..: what it sees is its own.
-                parts = [part for part in path.split("/") if part not in ("", "..")]
-                for depth in range(len(parts), -1, -1):
-                    yield "/".join([mount, *parts[:depth]])
+        yield from _groups_of(see, pid, mounts)
+
+
+def _groups_of(see: View, pid: int, mounts: Mapping[str, str]) -> Iterator[str]:
+    """Folders of the groups that hold one process, the innermost first (cgroups(7))."""
+    for line in (see.read(f"/proc/{pid}/cgroup") or "").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        is_new = number == "0" and not controllers
+        mount = mounts.get("cgroup2" if is_new else "cpu")
+        if mount and (is_new or "cpu" in controllers.split(",")):
+            # Groups outside of a container's own show as /..: what it sees is its own.
+            parts = [part for part in path.split("/") if part not in ("", "..")]
+            for depth in range(len(parts), -1, -1):
+                yield "/".join([mount, *parts[:depth]])
 
 
 def _mounts(see: View) -> dict[str, str]:
