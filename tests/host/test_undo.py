@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from dying_writer import Died
+from host_commands import CommandWriter
 from host_tree import TreeWriter, put
 from taut.core.errors import InputError
 from taut.host.apply import Outcome, apply_changes
+from taut.host.host import Host
 from taut.host.journal import Journal
 from taut.host.journal_lines import make_line
 from taut.host.setting import Change
-from taut.host.settings import (
-    FileSetting,
-)
+from taut.host.settings import EthtoolSetting, FileSetting
 from taut.records.documents.journal import RECORDS
 from taut.records.documents.json_form import parse
 from undone_machine import (
@@ -28,6 +28,11 @@ from undone_machine import (
     take_back,
     wishes,
 )
+
+POLICY = "/sys/devices/system/cpu/cpufreq/policy3"
+LOWEST = f"{POLICY}/scaling_min_freq"
+GOVERN = Change(FileSetting(f"{POLICY}/scaling_governor"), "performance")
+RAISE = Change(FileSetting(LOWEST, "number"), "3200000")
 
 
 def test_undo_restores_everything_byte_for_byte(tmp_path: Path) -> None:
@@ -108,6 +113,62 @@ def test_two_applies_are_undone_to_the_values_before_the_first(tmp_path: Path) -
 
     assert take_back(host).is_good
     assert machine_files(tmp_path) == before
+
+
+class Governing(TreeWriter):
+    """As some drivers: a new governor starts from the lowest frequency it knows."""
+
+    def write_file(self, path: str, text: str) -> None:
+        super().write_file(path, text)
+        if path.endswith("/scaling_governor"):
+            put(self.host.root, LOWEST, "400000\n")
+
+
+def governed(root: Path, *changes: Change) -> tuple[Host, dict[str, bytes]]:
+    """Give a machine on which each change was an apply of its own."""
+    put(root, GOVERN.setting.name, "powersave\n")
+    put(root, LOWEST, "800000\n")
+    host, before = machine(root)
+    for change in changes:
+        apply_changes(host, Governing(host), wishes(change))
+    return host, before
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("changes", [(GOVERN, RAISE), (RAISE, GOVERN)])
+def test_what_one_apply_moved_and_another_wrote_is_taken_back(
+    tmp_path: Path, changes: tuple[Change, ...], *, force: bool
+) -> None:
+    host, before = governed(tmp_path, *changes)
+
+    assert take_back(host, Governing(host), force=force).is_good
+    assert machine_files(tmp_path) == before
+
+
+@pytest.mark.parametrize("changes", [(GOVERN, RAISE), (RAISE, GOVERN)])
+def test_what_two_applies_moved_and_somebody_changed_since_is_told_once(
+    tmp_path: Path, changes: tuple[Change, ...]
+) -> None:
+    host, _ = governed(tmp_path, *changes)
+    put(tmp_path, LOWEST, "1000000\n")
+
+    report = take_back(host, Governing(host))
+
+    assert [(one.setting.name, one.in_force) for one in report.strangers] == [(LOWEST, "1000000\n")]
+
+
+def test_an_option_that_a_later_one_may_move_and_somebody_changed_is_told(tmp_path: Path) -> None:
+    host, _ = machine(tmp_path)
+    shown = "/commands/ethtool -c eth0"
+    put(tmp_path, shown, "Adaptive RX: on  TX: on\nrx-usecs: 8\n")
+    delay, adaptive = (EthtoolSetting("eth0", "coalesce", x) for x in ("rx-usecs", "adaptive-rx"))
+    both = wishes(Change(delay, "0"), Change(adaptive, "off"))
+    assert apply_changes(host, CommandWriter(host), both).is_good
+    put(tmp_path, shown, (host.read_exactly(shown) or "").replace("rx-usecs: 0", "rx-usecs: 5"))
+
+    assert [one.setting for one in take_back(host).strangers] == [delay]
+    assert take_back(host, CommandWriter(host), force=True).is_good
+    assert host.read(shown) == "Adaptive RX: on  TX: on\nrx-usecs: 8"
 
 
 def test_a_value_somebody_changed_keeps_undo_from_writing_anything(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from taut.host.host import Host
 from taut.host.inheriting import InheritingThread, give_back
 from taut.host.journal import Journal, boot_id
-from taut.host.journal_lines import Contents, Entry
+from taut.host.journal_lines import Contents, Entry, Kept
 from taut.host.setting import HALF_MADE, Setting
 from taut.host.settings.file import FileSetting
 from taut.host.settings.held_latency import HeldLatency
@@ -113,35 +113,48 @@ def outlives_a_boot(entry: Entry) -> bool:
 
 
 def find_strangers(host: Host, entries: Sequence[Entry]) -> list[Touched]:
-    """Give what somebody else changed; the entries come last first."""
+    """Give what somebody else changed; the entries come last first.
+
+    An entry left behind what the next one found, be it as a setting or as what moved with one.
+    """
     expected: dict[Setting, str | None] = {}
     moving = _moving(entries)
+    written = {_place(entry.setting) for entry in entries}
     found = []
     for entry in entries:
-        setting = entry.setting
-        now = expected[setting] if setting in expected else setting.read(host)
-        expected[setting] = entry.old
-        if is_gone(setting, now) or setting in moving:
-            continue
-        if now != entry.old and not _is_ours(entry, now):
+        setting, place = entry.setting, _place(entry.setting)
+        now = expected[place] if place in expected else setting.read(host)
+        is_known = is_gone(setting, now) or place in moving
+        if not is_known and now != entry.old and not _is_ours(entry, now):
             found.append(Touched(setting, entry.old, now))
-    return [*found, *_strange_side_effects(host, entries, {*expected, *moving})]
+        found += _strange_side_effects(host, entry, {*expected, *moving}, written)
+        expected |= {_place(kept.setting): kept.old for kept in _all_kept(entry)}
+    return found
 
 
 def _strange_side_effects(
-    host: Host, entries: Sequence[Entry], known: set[Setting]
+    host: Host, entry: Entry, known: set[Setting], written: set[Setting]
 ) -> list[Touched]:
-    """Files that moved with a setting, and were changed by somebody else since."""
+    """What moved with a setting, and was changed by somebody else since: files, or `written`."""
     found = []
-    for entry in entries:
-        for kept, after in zip(entry.side_effects, entry.others_in_force, strict=False):
-            if kept.setting in known or kept.setting.kind != FileSetting.kind:
-                continue
-            known.add(kept.setting)
-            now = kept.setting.read(host)
-            if now not in (kept.old, after, None):
-                found.append(Touched(kept.setting, kept.old, now))
+    for kept, after in zip(entry.side_effects, entry.others_in_force, strict=False):
+        is_judged = kept.setting.kind == FileSetting.kind or kept.setting in written
+        if not is_judged or _place(kept.setting) in known:
+            continue
+        now = kept.setting.read(host)
+        if now not in (kept.old, after, None):
+            found.append(Touched(kept.setting, kept.old, now))
     return found
+
+
+def _place(setting: Setting) -> Setting:
+    """A file is one place, in whatever form its value is known."""
+    return FileSetting(setting.path) if isinstance(setting, FileSetting) else setting
+
+
+def _all_kept(entry: Entry) -> Sequence[Kept]:
+    """Give the old values of the setting and of what moved with it."""
+    return (Kept(entry.setting, entry.old), *entry.side_effects)
 
 
 def _begun(contents: Contents) -> Sequence[Entry]:
@@ -181,9 +194,9 @@ def _of_this_boot(host: Host, entries: Sequence[Entry], report: UndoReport) -> l
 
 
 def _moving(entries: Sequence[Entry]) -> set[Setting]:
-    """Settings that an apply or an undo that died may have moved as a side effect."""
+    """Places that an apply or an undo that died may have moved as a side effect."""
     return {
-        kept.setting
+        _place(kept.setting)
         for entry in entries
         if not entry.is_settled or entry.is_undoing
         for kept in entry.side_effects
@@ -265,11 +278,8 @@ def _verify(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoRe
 
 def _truth(entries: Sequence[Entry]) -> dict[Setting, str | None]:
     """What every setting was before the first of these applies; the entries come last first."""
-    found: dict[Setting, str | None] = {}
-    for entry in entries:
-        found[entry.setting] = entry.old
-        found |= {kept.setting: kept.old for kept in entry.side_effects}
-    return found
+    first = {_place(kept.setting): kept for entry in entries for kept in _all_kept(entry)}
+    return {kept.setting: kept.old for kept in first.values()}
 
 
 def _is_exact(setting: Setting, now: str | None, old: str | None) -> bool:
