@@ -3,13 +3,17 @@ from pathlib import Path
 import pytest
 
 from check_rows import BY_ID
+from host_threads import KERNEL, thread_files
 from host_tree import POLL, TreeWriter, snapshot, tree
 from taut.core.errors import InputError
 from taut.host.apply import Wish, apply_changes
+from taut.host.audit import run_audit
 from taut.host.boot_files import boot_files, check_forms, forms_here, placements
 from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.journal import Journal
+from taut.host.plan import make_plan
+from taut.host.state import wishes_of
 from taut.host.undo import undo
 
 CHECK = BY_ID["R06"]
@@ -21,6 +25,36 @@ FILES = {
     "/etc/sysctl.d/kept": "",
 }
 SYSCTL = "/etc/sysctl.d/90-taut.conf"
+CPU = "/sys/devices/system/cpu"
+NOISY = (
+    {
+        f"{CPU}/isolated": "\n",
+        f"{CPU}/nohz_full": "(null)\n",
+        "/sys/fs/cgroup/cgroup.controllers": "cpuset\n",
+        "/sys/fs/cgroup/cgroup.subtree_control": "cpuset\n",
+        "/sys/devices/virtual/workqueue/cpumask": "0f\n",
+        "/sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n",
+        "/proc/sys/kernel/numa_balancing": "1\n",
+        "/proc/irq/default_smp_affinity": "f\n",
+        "/proc/irq/36/smp_affinity_list": "0-3\n",
+        "/proc/irq/36/effective_affinity_list": "2\n",
+        "/sys/kernel/irq/36/actions": "nvme0q3\n",
+    }
+    | thread_files(21, "kswapd0", "0-3", flags=KERNEL)
+    | thread_files(700, "cc1", "0-3")
+)
+"""What the kernel has parameters against, and taut changes at once as well."""
+
+
+PARAMETERS = (
+    "irqaffinity=0-1",
+    "isolcpus=domain,2-3",
+    "nohz_full=2-3",
+    "numa_balancing=disable",
+    "systemd.cpu_affinity=0-1",
+    "transparent_hugepage=never",
+    "workqueue.unbound_cpus=0-1",
+)
 
 
 def files_of(host: Host, *forms: str, only: list[str] | None = None) -> dict[str, dict[str, str]]:
@@ -46,6 +80,26 @@ def test_a_host_with_boot_loader_entries_gets_those(tmp_path: Path) -> None:
 
 def test_what_checks_want_at_boot_is_in_the_files(tmp_path: Path) -> None:
     assert "vm.stat_interval = 120" in files_of(tree(tmp_path, FILES))["systemd"][SYSCTL]
+
+
+def test_before_the_reboot_a_second_apply_places_the_same_parameters(tmp_path: Path) -> None:
+    names = ("K04", "K12", "K23", "K28", "R02", "R07", "R13", "R22", "R24")
+    checks = [BY_ID[name] for name in names]
+    host = tree(tmp_path, FILES | NOISY)
+
+    def placed() -> list[Wish]:
+        files = boot_files(
+            host, POLL, Profile.RECOMMENDED, checks=checks, program="taut", forms=["grub"]
+        )
+        return [Wish("boot", change) for change in placements(files)]
+
+    (first,) = placed()
+    plan = make_plan(host, run_audit(host, POLL, checks=checks), Profile.RECOMMENDED)
+    assert apply_changes(host, TreeWriter(host), wishes_of(plan)).is_good
+
+    assert not run_audit(host, POLL, checks=checks).failures()
+    assert all(f"{parameter} " in first.change.wanted for parameter in PARAMETERS)
+    assert placed() == [first]
 
 
 def test_only_what_is_named_is_in_the_files(tmp_path: Path) -> None:

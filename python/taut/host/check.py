@@ -82,6 +82,8 @@ class Remedy:
     rollback: Rollback = Rollback.WRITE_BACK
     after: Sequence[str] = ()
     """Ids of remedies that go first."""
+    now_by: str = ""
+    """Id of the check whose remedy does now what this one does at boot; empty: its own check's."""
 
 
 @dataclass(frozen=True)

@@ -157,6 +157,7 @@ class Terms(TypedDict, total=False):
     by_name: str
     rollback: Rollback
     after: Sequence[str]
+    now_by: str
 
 
 def now(

@@ -4,8 +4,11 @@ from pathlib import Path
 import pytest
 
 from check_rows import BY_ID
-from host_tree import POLL, put, tree
+from host_tree import POLL, TreeWriter, put, tree
+from taut.host.apply import Wish, apply_changes
 from taut.host.boot.choose import choose_hold_us, choose_wishes, is_in_force
+from taut.host.boot.context import BootContext
+from taut.host.boot.grub import grub_files
 from taut.host.boot.item import (
     BootItem,
     KernelParameter,
@@ -14,8 +17,10 @@ from taut.host.boot.item import (
     SysfsValue,
     UnitState,
 )
+from taut.host.boot.wish import BootWish
 from taut.host.check import Finding, Profile, Remedy, Severity, failed, unknown
 from taut.host.setting import Change
+from taut.host.settings.file import FileSetting
 from taut.host.settings.held_latency import HeldLatency
 from taut.host.table import Check, boot, now
 from taut.host.view import View
@@ -65,6 +70,24 @@ def test_what_helps_already_stays_where_the_check_cannot_tell(tmp_path: Path) ->
     assert [w.item for w in choose_wishes([unsure], host, POLL, Profile.RECOMMENDED)] == [ITEM]
 
 
+def test_what_an_apply_of_this_boot_made_good_is_chosen_again(tmp_path: Path) -> None:
+    balancing, boot_id = "/proc/sys/kernel/numa_balancing", "/proc/sys/kernel/random/boot_id"
+    host = tree(tmp_path, {balancing: "1\n", boot_id: "this\n"})
+    now_off = Wish("R13-now", Change(FileSetting(balancing, "number"), "0"))
+
+    def items() -> list[str]:
+        found = choose_wishes([BY_ID["R13"]], host, POLL, Profile.RECOMMENDED)
+        return [str(wish.item) for wish in found]
+
+    before = items()
+    apply_changes(host, TreeWriter(host), [now_off])
+    assert items() == before == ["numa_balancing=disable"]
+
+    # As after a boot that left it so by itself.
+    put(tmp_path, boot_id, "next\n")
+    assert items() == []
+
+
 def test_what_is_good_in_its_own_way_is_left_alone(tmp_path: Path) -> None:
     put(tmp_path, PATH, "30\n")
 
@@ -77,6 +100,12 @@ def test_what_is_good_in_its_own_way_is_left_alone(tmp_path: Path) -> None:
         (KernelParameter("nohz_full", cores=(3,)), "/proc/cmdline", "ro nohz-full=2 quiet\n"),
         (Sysctl("vm.swappiness", "10"), "/proc/sys/vm/swappiness", "10\n"),
         (SysfsValue("/sys/kernel/mm/ksm/run", "0"), "/sys/kernel/mm/ksm/run", "0\n"),
+        # The kernel shows as many digits as it has cores.
+        (
+            SysfsValue("/sys/devices/virtual/workqueue/cpumask", "f", "mask"),
+            "/sys/devices/virtual/workqueue/cpumask",
+            "0f\n",
+        ),
         (
             ModuleOption("kvm-intel", "ple_gap", "0"),
             "/sys/module/kvm_intel/parameters/ple_gap",
@@ -101,6 +130,15 @@ def test_what_is_for_init_is_not_in_force(tmp_path: Path) -> None:
     host = tree(tmp_path, {"/proc/cmdline": "ro -- nohz_full=3\n"})
 
     assert not is_in_force(host, KernelParameter("nohz_full", cores=(3,)))
+
+
+def test_a_parameter_that_taut_placed_for_the_next_boot_is_in_force(tmp_path: Path) -> None:
+    wish = BootWish(KernelParameter("numa_balancing", "disable"), "psi is another")
+    context = BootContext(role=POLL.role, online=POLL.online, cores=POLL.cores)
+    host = tree(tmp_path, grub_files([wish], context))
+
+    assert is_in_force(host, KernelParameter("numa-balancing", "disable"))
+    assert not is_in_force(host, KernelParameter("psi", "0"))
 
 
 def test_a_unit_that_taut_holds_back_is_in_force(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
+from taut.core.errors import InputError
 from taut.host.boot.command_line import for_kernel
+from taut.host.boot.grub import PATH as GRUB
+from taut.host.boot.grub import placed_line
 from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
 from taut.host.boot.systemd import hold_back_path
 from taut.host.boot.wish import BootWish
 from taut.host.check import Profile, Remedy, State
 from taut.host.host import Host
+from taut.host.journal import Journal, boot_id
+from taut.host.settings.file import FileSetting
 from taut.host.settings.held_latency import HeldLatency
 from taut.host.situation import Situation
 from taut.host.table import Check
@@ -18,16 +23,18 @@ def choose_wishes(
 ) -> list[BootWish]:
     """Give every boot item of the profile.
 
-    Items of a check that passes stay if they are in force: after a reboot with taut's parameters
-    the same ones are chosen again. Items whose advice is contradicted elsewhere are left out, as in
-    a plan.
+    Items of a check that passes stay if they are in force, or if an apply of this boot made it
+    pass: before and after a reboot with taut's parameters the same ones are chosen again. Items
+    whose advice is contradicted elsewhere are left out, as in a plan.
     """
     wishes = []
+    applied = _applied(host)
     for check, state, remedy in _remedies(checks, host, situation, profile):
+        is_due = state is State.FAIL or not applied.isdisjoint((check.id, remedy.now_by))
         wishes += [
             BootWish(item, check.why, remedy.id)
             for item in remedy.boot
-            if state is State.FAIL or is_in_force(host, item)
+            if is_due or is_in_force(host, item)
         ]
     return wishes
 
@@ -55,16 +62,35 @@ def _remedies(
                 yield check, state, remedy
 
 
+def _applied(host: Host) -> set[str]:
+    """Ids of the checks whose remedies were applied in this boot, and not taken back."""
+    try:
+        entries = Journal(host).load().entries
+    except (InputError, OSError):
+        return set()  # Another machine's journal, or not ours to read.
+    boot = boot_id(host)
+    return {
+        entry.remedy.partition("-")[0]
+        for entry in entries
+        if entry.boot == boot and entry.is_written and not entry.refusal
+    }
+
+
 def is_in_force(host: Host, item: BootItem) -> bool:
-    """Whether a host has an item already; for a parameter, whether it was booted with that name."""
+    """Whether a host has an item already.
+
+    For a parameter: whether it was booted with that name, or taut placed it for the next boot.
+    """
     match item:
         case KernelParameter():
-            words = for_kernel(host.read("/proc/cmdline") or "")[0].replace("-", "_").split()
+            placed = placed_line(host.read(GRUB) or "")
+            lines = (for_kernel(line)[0] for line in (host.read("/proc/cmdline") or "", placed))
+            words = " ".join(lines).replace("-", "_").split()
             return item.name.replace("-", "_") in {word.partition("=")[0] for word in words}
         case Sysctl():
             return host.read(f"/proc/sys/{item.key.replace('.', '/')}") == item.value
         case SysfsValue():
-            return host.read(item.path) == item.value
+            return FileSetting(item.path, item.form).agrees(host.read(item.path), item.value)
         case ModuleOption():
             folder = f"/sys/module/{item.module.replace('-', '_')}/parameters"
             return host.read(f"{folder}/{item.option}") == item.value

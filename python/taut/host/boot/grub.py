@@ -8,6 +8,7 @@ from taut.host.boot.wish import BootWish, one_line
 
 PATH = "/etc/default/grub.d/90-taut.cfg"
 
+_DEFAULT = 'GRUB_CMDLINE_LINUX_DEFAULT="'
 # The normal entries only: the recovery entry boots as before. What the machine's own
 # configuration says of the same parameters is taken out, since the kernel takes most of them once.
 # Ours come first: after a lone -- the kernel reads no more.
@@ -27,7 +28,7 @@ taut_without() {{
 }}
 set -f
 GRUB_CMDLINE_LINUX="$(taut_without "$GRUB_CMDLINE_LINUX")"
-GRUB_CMDLINE_LINUX_DEFAULT="{line} $(taut_without "$GRUB_CMDLINE_LINUX_DEFAULT")"
+{default}{line} $(taut_without "$GRUB_CMDLINE_LINUX_DEFAULT")"
 set +f
 """
 
@@ -42,9 +43,16 @@ def grub_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, st
             f"# {one_line(f'{each.parameter}: {each.reason}')}" for each in parameters
         ),
         names=" | ".join(_pattern(each) for each in parameters),
+        default=_DEFAULT,
         line=_quoted(command_line(parameters)),
     )
     return {PATH: text}
+
+
+def placed_line(text: str) -> str:
+    """Give the parameters in a drop-in as it was written, with a shell's quotes; empty: none."""
+    found = (line for line in text.splitlines() if line.startswith(_DEFAULT))
+    return next(found, "").removeprefix(_DEFAULT).partition(" $(")[0]
 
 
 def _pattern(reasoned: Reasoned) -> str:

@@ -1,6 +1,6 @@
 """One thing a machine does at every boot."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from taut.core.cpus import CpuSet, format_cpu_list
 
@@ -33,10 +33,11 @@ class Sysctl:
 
 @dataclass(frozen=True)
 class SysfsValue:
-    """A file under /sys that is written once the machine is up."""
+    """A file under /sys that is written once the machine is up. `form` as in settings/file.py."""
 
     path: str
     value: str
+    form: str = field(default="text", compare=False)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def bind_at_boot(see: View) -> Iterable[Remedy]:
         yield by_hand(summary, what)
     else:
         parameter = KernelParameter("workqueue.unbound_cpus", cores=cores)
-        yield boot(summary, parameter, rollback=REBOOT, cost=_FEWER)
+        yield boot(summary, parameter, rollback=REBOOT, cost=_FEWER, now_by="R07")
 
 
 def unbound_now(see: View) -> Finding:
@@ -61,7 +61,7 @@ def bind_now(see: View) -> Iterable[Remedy]:
         mask = cpu_mask(see.housekeeping)
         summary = f"run unbound kernel work on cores {format_cpu_list(see.housekeeping)}"
         yield now(summary, write(_MASK, mask, "mask"), cost=_FEWER)
-        yield boot(f"at boot: {summary}", SysfsValue(_MASK, mask), cost=_FEWER)
+        yield boot(f"at boot: {summary}", SysfsValue(_MASK, mask, "mask"), cost=_FEWER)
 
 
 def bound(see: View) -> Finding:

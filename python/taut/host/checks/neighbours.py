@@ -58,10 +58,11 @@ def move_foreign_threads(see: View) -> Iterable[Remedy]:
     if not see.can_split:
         return
     user = _user_threads(see)
+    crowded = _crowded(see, user)
+    cost = "all other programs share fewer cores"
     if foreign := _foreign(see, user):
         n_pinned = sum(set(thread.allowed) <= set(see.cores) for thread in foreign)
         risk = f"{n_pinned} of them are pinned there: somebody may want them there"
-        cost = "all other programs share fewer cores"
         yield now(
             f"move {len(foreign)} threads off cores {format_cpu_list(see.cores)}",
             *(move_off(see, thread) for thread in foreign),
@@ -71,13 +72,14 @@ def move_foreign_threads(see: View) -> Iterable[Remedy]:
             # parent's cores. Isolation keeps them out.
             after=("K04-now",),
         )
+    if foreign or not crowded:
         yield boot(
             "at boot: services start on housekeeping cores",
             KernelParameter("systemd.cpu_affinity", cores=see.housekeeping),
             risk="a service that polls needs its own CPUAffinity=",
             cost=cost,
         )
-    if _crowded(see, user):
+    if crowded:
         yield by_hand(
             "give each polling thread a core of its own",
             "in the program's options: one core for each thread that polls",
