@@ -22,8 +22,8 @@ def test_without_files_the_two_stations_are_known() -> None:
         "link set dev d1 address 02:74:00:00:00:01 arp on",
         "neigh replace 198.18.0.1 dev d0 lladdr 02:74:00:00:00:01 nud permanent",
         "neigh replace 198.18.0.2 dev d1 lladdr 02:74:00:00:00:02 nud permanent",
-        "route add 198.18.0.1/32 dev d0",
-        "route add 198.18.0.2/32 dev d1",
+        "route replace 198.18.0.1/32 dev d0",
+        "route replace 198.18.0.2/32 dev d1",
     ]
 
 
@@ -39,11 +39,11 @@ fe80::/64 dev 0
 """
 
     assert commands(tmp_path, routes=routes)[3:] == [
-        "route add blackhole 10.1.0.0/16 metric 7",
-        "route add 192.0.2.0/24 dev d1 proto static",
-        "route add 10.0.0.0/8 via 192.0.2.1 dev d1 metric 5 onlink",
-        "route add ::/0 via 2001:db8::1 dev d0 onlink",
-        "route add 0.0.0.0/0 via 192.0.2.1",
+        "route replace blackhole 10.1.0.0/16 metric 7",
+        "route replace 192.0.2.0/24 dev d1 proto static",
+        "route replace 10.0.0.0/8 via 192.0.2.1 dev d1 metric 5 onlink",
+        "route replace ::/0 via 2001:db8::1 dev d0 onlink",
+        "route replace 0.0.0.0/0 via 192.0.2.1",
     ]
 
 
@@ -59,10 +59,10 @@ def test_addresses_bring_their_networks_and_mac_addresses(tmp_path: Path) -> Non
         "link set dev lo up",
         "link set dev d0 address 02:74:00:00:00:02 arp on",
         "link set dev d1 address 02:00:00:00:0a:01 arp on",
-        "address add 192.0.2.254/24 dev d1",
-        "address add 2001:db8::ff/64 dev d1 nodad",
+        "address replace 192.0.2.254/24 dev d1",
+        "address replace 2001:db8::ff/64 dev d1 nodad",
         "neigh replace 192.0.2.1 dev d1 lladdr 02:00:00:00:00:09 nud permanent",
-        "route add 198.51.100.0/24 dev d0",
+        "route replace 198.51.100.0/24 dev d0",
     ]
 
 

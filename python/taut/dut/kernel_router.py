@@ -111,7 +111,10 @@ def read_plan(options: RoutingOptions) -> Plan:
 
 
 def route_between(namespace: str, ports: Sequence[str], plan: Plan) -> None:
-    """Have the kernel of a namespace route between its ports; TrialError says what it refused."""
+    """Have the kernel of a namespace route between its ports; TrialError says what it refused.
+
+    What the device had before it was stopped there (RFC 6201) is still there, and is replaced.
+    """
     netlink.inside(namespace, lambda: _write_settings(ports, plan.has_ipv6))
     commands = list(ip_commands(ports, plan))
     done = subprocess.run(
@@ -126,6 +129,8 @@ def route_between(namespace: str, ports: Sequence[str], plan: Plan) -> None:
         command = f"{commands[int(at[1]) - 1]}: " if at else ""
         why = (done.stderr.splitlines() or ["refused"])[0].rstrip(".")
         raise TrialError(f"ip: {command}{why}")
+    # Last: one that is started again forwards once it has read all that it is told.
+    netlink.inside(namespace, lambda: _write({"ipv4/ip_forward": 1}))
 
 
 @contextmanager
@@ -173,7 +178,7 @@ def ip_commands(ports: Sequence[str], plan: Plan) -> Iterator[str]:
     own = [words for words in plan.addresses if words[0] != "dev"]
     for words in own:
         nodad = " nodad" if ":" in words[0] else ""
-        yield f"address add {words[0]} dev {ports[int(words[2])]}{nodad}"
+        yield f"address replace {words[0]} dev {ports[int(words[2])]}{nodad}"
     for words in plan.neighbours:
         port, mac = ports[int(_value(words, "dev"))], _value(words, "lladdr")
         yield f"neigh replace {words[0]} dev {port} lladdr {mac} nud permanent"
@@ -182,7 +187,7 @@ def ip_commands(ports: Sequence[str], plan: Plan) -> Iterator[str]:
     for words in sorted(plan.routes, key=lambda words: "via" in words):
         prefix = _prefix(words)
         if prefix not in networks and not (prefix.version == 6 and prefix.is_link_local):
-            yield f"route add {_route(ports, words)}"
+            yield f"route replace {_route(ports, words)}"
 
 
 def _route(ports: Sequence[str], words: Words) -> str:
@@ -229,8 +234,7 @@ def _lines(name: str) -> list[Words]:
 
 
 def _write_settings(ports: Sequence[str], has_ipv6: bool) -> None:
-    """Forward, whatever the source, and ask nobody for addresses: what no line has is lost."""
-    _write({"ipv4/ip_forward": 1})
+    """Take any source, and ask nobody for addresses: what no line has is lost."""
     for name in ("all", *ports):
         _write({f"ipv4/conf/{name}/rp_filter": 0, f"ipv4/conf/{name}/send_redirects": 0})
     for port in ports:

@@ -134,11 +134,16 @@ def refused_by_nft(path: Path, rules: Rules) -> str | None:
 
 
 def load_rules(namespace: str, rules: Rules) -> None:
-    """Load them; TrialError says what nft says."""
-    done = _nft(_inside(namespace), "--file", "-", told=rules.text)
+    """Load them in place of those of a device that was stopped there; TrialError: as nft says."""
+    done = _nft(_inside(namespace), "--file", "-", told=_anew(rules.table) + rules.text)
     if done.returncode != 0:
         raise TrialError(_first_line(done))
     netlink.inside(namespace, _be_liberal)
+
+
+def _anew(table: str) -> str:
+    """Spell that a table goes, whether it is there or not; `destroy` nft has from 1.0.7 on."""
+    return f"add table inet {table}\ndelete table inet {table}\n" if table else ""
 
 
 def count_rules(namespace: str, rules: Rules) -> Counted:

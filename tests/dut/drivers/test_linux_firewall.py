@@ -11,6 +11,7 @@ from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers.linux_firewall import LinuxFirewallDriver, LinuxFirewallOptions
 from taut.dut.drivers.taut_forward import TautForwardDriver
 from taut.dut.forwarder import TautForwardOptions
+from taut.dut.kernel_rules import read_rules, refused_by_nft
 from taut.testbed import netlink
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
@@ -103,6 +104,23 @@ def test_without_rules_every_packet_is_accepted(scope: RunScope, tmp_path: Path)
 
     assert counted["out"] == counted["in"] == sent["sent"] > 0
     assert (counted["rules"], counted["policy"]) == ([], None)
+
+
+def test_it_starts_again_where_it_was_stopped(scope: RunScope, tmp_path: Path) -> None:
+    driver, rules = LinuxFirewallDriver(), tmp_path / "fw.nft"
+    rules.write_text(RULES)
+    options = LinuxFirewallOptions(rules=str(rules))
+    reason = refused_by_nft(rules, read_rules(rules, ["port0", "port1"]))
+    if reason is not None and "not supported" in reason:
+        pytest.skip(f"no nf_tables in this kernel: {reason}")
+    assert reason is None
+
+    with LINKS["veth"].open(scope, 2) as links:
+        for _ in range(2):
+            with driver.running(links, LAST_CORE, options, tmp_path, scope) as dut:
+                counted: Any = dut.stop()
+            told = without_bytes([*counted.others["rules"], counted.others["policy"]])
+            assert [rule["packets"] for rule in told] == [0] * 5
 
 
 def test_what_taut_or_nft_refuses_is_one_line_before_the_run(tmp_path: Path) -> None:

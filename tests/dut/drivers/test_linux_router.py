@@ -1,4 +1,5 @@
 import struct
+import subprocess
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -8,7 +9,10 @@ import pytest
 
 from forwarding import generate
 from router_lab import Plan, exchange, packet, router_files
+from taut.core.errors import TrialError
 from taut.dut.drivers.linux_router import LinuxRouterDriver, LinuxRouterOptions
+from taut.dut.kernel_router import Plan as RoutingPlan
+from taut.dut.kernel_router import route_between, stop_routing
 from taut.host.situation import Waiting
 from taut.testbed import netlink
 from taut.testbed.links import LINKS
@@ -90,6 +94,62 @@ def test_what_does_not_come_out_is_told_by_its_reason(scope: RunScope, tmp_path:
     assert reasons == {"InHdrErrors": 1, "InNoRoutes": 1, "other": 1}
     assert balance(counted) == (5, 2, 3)
     assert counted["own"] >= 2
+
+
+def known(namespace: str) -> list[str]:
+    """What a router there has been told, and whether it forwards."""
+    commands = ["-4 route", "-6 route", "-4 -o address", "-6 -o address", "neigh"]
+    shown = [
+        line.strip()
+        for command in commands
+        for line in subprocess.run(
+            ["nsenter", f"--net={netlink.NETNS_FOLDER / namespace}", "ip", *command.split()],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+    ]
+    return [*sorted(shown), "forwards" if forwards(namespace) else "stands still"]
+
+
+def forwards(namespace: str) -> bool:
+    path = Path("/proc/sys/net/ipv4/ip_forward")
+    return netlink.inside(namespace, path.read_text) == "1\n"
+
+
+def test_it_starts_again_where_it_was_stopped(scope: RunScope, tmp_path: Path) -> None:
+    options = lab(
+        tmp_path,
+        "10.0.0.0/8 via 198.51.100.1 dev 1",
+        "10.0.0.0/8 via 198.51.100.2 dev 1 metric 5",
+        "blackhole 10.1.0.0/16",
+        "2001:db8:a::/48 via 2001:db8:2::1 dev 1",
+        "unreachable 2001:db8:b::/48",
+    )
+    found = []
+
+    with LINKS["veth"].open(scope, 2) as links:
+        namespace = str(links[0].device_netns)
+        for _ in range(2):
+            with LinuxRouterDriver().running(links, LAST_CORE, options, tmp_path, scope):
+                found.append(known(namespace))
+            assert not forwards(namespace)
+
+    assert found[0] == found[1]
+    assert found[0][-1] == "forwards"
+    assert any(line.startswith("blackhole 10.1.0.0/16") for line in found[0])
+
+
+def test_it_does_not_forward_before_it_has_read_everything(scope: RunScope) -> None:
+    no_such_gateway = RoutingPlan([["10.0.0.0/8", "via", "203.0.113.9"]], [], [])
+
+    with LINKS["veth"].open(scope, 2) as links:
+        namespace = str(links[0].device_netns)
+        stop_routing(namespace)
+        with pytest.raises(TrialError, match=r"ip: route \w+ 10\.0\.0\.0/8 via 203"):
+            route_between(namespace, [str(link.device_ifname) for link in links], no_such_gateway)
+
+        assert not forwards(namespace)
 
 
 def test_a_neighbour_that_no_line_has_is_not_asked_for(scope: RunScope, tmp_path: Path) -> None:
