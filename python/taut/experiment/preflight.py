@@ -1,17 +1,19 @@
 """What this machine lacks for an experiment, found before anything is started."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 from taut.binaries.describe import describe
 from taut.core.binaries import find_binary_or_none, not_found
 from taut.core.errors import InputError, MissingToolError
 from taut.core.plugins import lack
+from taut.core.units import format_ns, parse_duration_ns
 from taut.experiment import tracing
 from taut.experiment.generator import PROGRAM
 from taut.experiment.plan import Plan
 from taut.experiment.words import did_you_mean
-from taut.records.documents.described import Described
+from taut.records.documents.described import Described, OptionDescribed
 from taut.testbed.links import LINKS
 
 _TOOLS = (PROGRAM, "taut-clock")
@@ -63,7 +65,7 @@ def check_links(plan: Plan) -> None:
 
 
 def check_schedules(plan: Plan, description: Described) -> None:
-    """Refuse a schedule, or an option of one, that the generator does not have."""
+    """Refuse a schedule, an option of one or a value that the generator does not have."""
     known = {schedule.name: schedule for schedule in description.schedules}
     for traffic in plan.spec.traffic:
         schedule = known.get(traffic.schedule)
@@ -71,10 +73,39 @@ def check_schedules(plan: Plan, description: Described) -> None:
         if schedule is None:
             hint = did_you_mean(traffic.schedule, known)
             raise InputError(f"{where}: unknown schedule {traffic.schedule!r}{hint}")
-        options = schedule.option_names
-        for key in traffic.options:
+        options = {option.name: option for option in schedule.options}
+        where += f": schedule {traffic.schedule}"
+        for key, value in traffic.options.items():
             if key not in options:
                 hint = did_you_mean(key, options) if options else "; it has none"
-                raise InputError(
-                    f"{where}: schedule {traffic.schedule}: unknown option {key!r}{hint}"
-                )
+                raise InputError(f"{where}: unknown option {key!r}{hint}")
+            why = _why_refused(options[key], str(value))
+            if why is not None:
+                raise InputError(f"{where}: {key} = {value!r}: {why}")
+
+
+def _why_refused(option: OptionDescribed, text: str) -> str | None:
+    """Say why dataplane/base/option_spec.c would refuse a value; None: it would not.
+
+    Only numbers and durations are looked at, which is what schedules have.
+    """
+    spell: Callable[[int], str] = str
+    match option.others.get("type"):
+        case "uint":
+            if not re.fullmatch("[0-9]{1,19}", text):
+                return "a whole number is wanted"
+            value = int(text)
+        case "duration":
+            try:
+                value, spell = parse_duration_ns(text), format_ns
+            except InputError as error:
+                return str(error)
+        case _:
+            return None
+    least, most = (
+        limit if isinstance(limit := option.others.get(key), int) else 0 for key in ("min", "max")
+    )
+    if least <= value and (not most or value <= most):
+        return None
+    bounds = f"{spell(least)} to {spell(most)}" if most else f"{spell(least)} and more"
+    return f"accepted are {bounds}"
