@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from taut.core.errors import InputError, TrialError
+from taut.core.errors import TrialError
 from taut.dut.drivers.command import CommandDriver, CommandOptions, fill_in
 from taut.host.situation import Waiting
 from taut.testbed.link import Link
@@ -30,9 +30,26 @@ def test_placeholders_are_filled_in_and_other_braces_stay(scope: RunScope) -> No
     ]
 
 
-def test_an_unknown_placeholder_is_refused(scope: RunScope) -> None:
-    with pytest.raises(InputError, match=r"unknown placeholder \{port2\}; known are"):
-        fill_in(["{port2}"], LINKS, (1,), Path("/logs"), scope)
+def test_an_unknown_placeholder_is_refused_before_the_run() -> None:
+    with pytest.raises(ValidationError, match=r"placeholder \{port2\}; known are \{port0\}"):
+        CommandOptions(argv=("prog", "-p{port0},{port2}"))
+
+
+@pytest.mark.parametrize(
+    ("argument", "link", "said"),
+    [
+        ("{socket0}", "memif", None),
+        ("{if1}", "veth", None),
+        ("{if1}", "xdp", None),
+        ("{port1} {core} {log_dir} {prefix}", "pci", None),
+        ("-s{socket0}", "veth", "argv: {socket0} is of memif only; {port0} is of every link"),
+        ("{if1}", "memif", "argv: {if1} is of veth and xdp only; {port1} is of every link"),
+    ],
+)
+def test_what_a_link_does_not_have_is_no_empty_word(
+    argument: str, link: str, said: str | None
+) -> None:
+    assert CommandOptions(argv=("prog", argument)).refuses_link(link) == said
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,14 @@ from taut.testbed.link import Link
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
+_LINKS = ("memif", "veth", "xdp", "pci")
+_N_LINKS = 2
+_PLACEHOLDER = re.compile(r"\{([a-z_]+\d?)\}")
+# What taut fills in of each of its links, and of which kinds of link it knows that.
+_OF_A_LINK = {"port": _LINKS, "if": ("veth", "xdp"), "socket": ("memif",)}
+_KNOWN = {f"{what}{i}": links for i in range(_N_LINKS) for what, links in _OF_A_LINK.items()}
+_KNOWN |= dict.fromkeys(("core", "log_dir", "prefix"), _LINKS)
+
 
 class CommandOptions(DriverOptions):
     """The program and how to tell that it is ready.
@@ -49,6 +57,15 @@ class CommandOptions(DriverOptions):
         """A program that every machine has."""
         return cls.model_validate({"argv": ("true",)})
 
+    @field_validator("argv")
+    @classmethod
+    def _are_known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = next((name for name in _names_in(value) if name not in _KNOWN), None)
+        if unknown is not None:
+            known = " ".join(f"{{{name}}}" for name in _KNOWN)
+            raise ValueError(f"unknown placeholder {{{unknown}}}; known are {known}")
+        return value
+
     @field_validator("ready")
     @classmethod
     def _is_pattern(cls, value: str | None) -> str | None:
@@ -75,14 +92,22 @@ class CommandOptions(DriverOptions):
             raise ValueError(f"no signal {value!r}; write SIGINT or SIGTERM")
         return value
 
+    def refuses_link(self, link: str) -> str | None:
+        """A placeholder that nothing stands for over that link."""
+        for name in _names_in(self.argv):
+            if link not in _KNOWN[name]:
+                only = " and ".join(_KNOWN[name])
+                return f"argv: {{{name}}} is of {only} only; {{port{name[-1]}}} is of every link"
+        return None
+
 
 class CommandDriver:
     """Runs a program with the names of two ports filled into its arguments."""
 
     name = "command"
     summary = "any program, with its ports' names filled in"
-    n_links = 2
-    link_kinds = ("memif", "veth", "xdp", "pci")
+    n_links = _N_LINKS
+    link_kinds = _LINKS
     options_type: type[DriverOptions] = CommandOptions
 
     def missing(self, options: DriverOptions) -> str | None:
@@ -142,7 +167,7 @@ class CommandDriver:
 def fill_in(
     argv: Sequence[str], links: Sequence[Link], cores: CpuSet, log_dir: Path, scope: RunScope
 ) -> list[str]:
-    """Replace the placeholders; an unknown one is an error, braces of JSON are none."""
+    """Replace the placeholders, which `CommandOptions` has checked; braces of JSON are none."""
     values = {
         "core": format_cpu_list(cores),
         "log_dir": str(log_dir),
@@ -152,14 +177,11 @@ def fill_in(
         values[f"port{i}"] = link.device_port
         values[f"if{i}"] = link.device_ifname or ""
         values[f"socket{i}"] = str(link.socket or "")
+    return [_PLACEHOLDER.sub(lambda match: values[match[1]], argument) for argument in argv]
 
-    def value_of(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            known = " ".join(f"{{{name}}}" for name in values)
-            raise InputError(f"command: unknown placeholder {match[0]}; known are {known}")
-        return values[match[1]]
 
-    return [re.sub(r"\{([a-z_]+\d?)\}", value_of, argument) for argument in argv]
+def _names_in(argv: Sequence[str]) -> Iterator[str]:
+    return (name for argument in argv for name in _PLACEHOLDER.findall(argument))
 
 
 def _wait_ready(process: Child, options: CommandOptions) -> None:
