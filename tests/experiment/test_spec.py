@@ -280,7 +280,11 @@ def test_states_of_the_host_are_read():
     ("hosts", "said"),
     [
         ('[{name = "a"}, {name = "a"}]', "two of host are called 'a'"),
-        ('[{name = "a", only = ["R66"]}]', "no check or remedy 'R66'; did you mean"),
+        ('[{name = "a", only = ["R66"]}]', "host 'a': only: R66: no such check or remedy; did"),
+        (
+            '[{name = "a", profile = "minimal", without = ["R06-nwo"]}]',
+            "host 'a': without: R06-nwo: no such check or remedy; did you mean R06?",
+        ),
         ('[{name = "a", profile = "most"}]', "'most'"),
         ('[{name = "a", profile = "minimal", only = ["R06"]}]', "profile and only are both given"),
         ('[{name = "a", without = ["R06"]}]', "without leaves out of nothing"),

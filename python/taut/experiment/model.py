@@ -132,6 +132,7 @@ from taut.experiment.recipes import RfcSpec
 from taut.experiment.words import did_you_mean, explain
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
+from taut.host.plan import check_names
 from taut.host.state import HostState
 from taut.records.documents.load import LOOPBACK
 from taut.records.documents.trial import BARE
@@ -229,12 +230,11 @@ class HostSpec(Model):
             raise ValueError(
                 f"host {self.name!r}: without leaves out of nothing; add profile or only"
             )
-        known = {check.id for check in CHECKS}
-        for word in (*(self.only or ()), *self.without):
-            if word.partition("-")[0] not in known:
-                raise ValueError(
-                    f"host {self.name!r}: no check or remedy {word!r}{did_you_mean(word, known, 3)}"
-                )
+        try:
+            check_names(CHECKS, self.only or (), f"host {self.name!r}: only:")
+            check_names(CHECKS, self.without, f"host {self.name!r}: without:")
+        except InputError as error:
+            raise ValueError(str(error)) from None
         return self
 
     @property

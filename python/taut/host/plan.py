@@ -208,18 +208,18 @@ def split_names(only: str | None) -> list[str] | None:
     return names
 
 
-def check_names(checks: Iterable[Check], only: Iterable[str]) -> None:
-    """Raise InputError for a name that is neither a check's nor a remedy's id.
+def check_names(checks: Iterable[Check], names: Iterable[str], where: str = "--only") -> None:
+    """Raise InputError for a name that is neither a check's nor a remedy's id; `where` it stands.
 
     Which remedies a check has depends on the host: any of its that could be one passes.
     """
     known = {check.id for check in checks}
-    for name in only:
+    for name in names:
         check, _, remedy = name.partition("-")
         if check not in known or not (name == check or _REMEDY.fullmatch(remedy)):
             near = [check] if check in known else get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else "`taut host audit` lists them"
-            raise InputError(f"--only {name}: no such check or remedy; {hint}")
+            raise InputError(f"{where} {name}: no such check or remedy; {hint}")
 
 
 def _notes(
