@@ -240,6 +240,8 @@ def test_a_documented_run_works_as_it_is_typed(command: str):
     [
         ("duration", "write key=value"),
         ("traffic.7.flows=1", "no entry '7'; known are constant"),
+        ("traffic.².flows=1", "no entry '²'; known are constant"),
+        (f"traffic.{'1' * 5000}.flows=1", "no entry '1"),
         ("device.none.link=veth", "no entry 'none'"),
         ("durration=2s", "did you mean 'duration'"),
         ("name.x=1", "name is no table"),

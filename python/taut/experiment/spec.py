@@ -126,7 +126,7 @@ def _enter(at: Toml, step: str, following: str, override: str) -> Toml:
 
 
 def _index(entries: list[Toml], step: str, override: str) -> int:
-    if step.isdigit() and int(step) < len(entries):
+    if re.fullmatch("[0-9]{1,9}", step) and int(step) < len(entries):
         return int(step)
     for i, entry in enumerate(entries):
         if isinstance(entry, dict) and step in _names(entry):
