@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from taut.core.files import remove_unfinished, whole, write_json, write_whole
+from taut.core.files import remove_unfinished, whole, whole_path, write_json, write_whole
 
 _WRITES_HALF = """
 import sys
@@ -102,3 +102,13 @@ def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
         pass
 
     assert caught.value.filename == str(tmp_path / "nowhere/a")
+
+
+def test_a_path_has_one_spelling_from_every_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert whole_path(Path("lab"), "x") == whole_path(Path(), "./lab/y/../x") == f"{tmp_path}/lab/x"
+    assert whole_path(Path("/a"), "b/c") == str(Path("/a/b/c").absolute())
+    assert whole_path(Path("lab"), "/etc/x") == "/etc/x"

@@ -28,7 +28,7 @@ def test_a_file_is_found_from_another_folder_and_a_name_stays() -> None:
     folder = Path("/home/me")
 
     assert seen_from(folder, "./mine.so:port=5,file=./x") == "/home/me/mine.so:port=5,file=./x"
-    assert seen_from(folder, "../mine.so") == "/home/me/../mine.so"
+    assert seen_from(folder, "../mine.so") == "/home/mine.so"
     assert seen_from(folder, "/opt/mine.so") == "/opt/mine.so"
     assert seen_from(folder, "delay:time=5us") == "delay:time=5us"
 
@@ -37,6 +37,7 @@ def test_a_relative_folder_is_one_of_here(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.chdir(tmp_path)
 
     assert seen_from(Path("sub"), "mine.so") == f"{tmp_path}/sub/mine.so"
+    assert seen_from(Path("../sub"), "router:routes=r") == f"router:routes={tmp_path.parent}/sub/r"
 
 
 def test_what_taut_s_own_functions_read_is_found_from_another_folder() -> None:

@@ -258,6 +258,38 @@ def test_the_hash_is_of_the_experiment_not_of_its_file():
     assert spec_hash(parse_spec(GOOD)) != spec_hash(parse_spec(GOOD, ["seed=2"]))
 
 
+@pytest.mark.parametrize(
+    ("driver", "options"),
+    [
+        ("snort", 'mode = "filter", rules = "x"'),
+        ("suricata", 'mode = "filter", rules = "../x"'),
+        ("ovs_dpdk", 'flows = "x"'),
+        ("ovs_kernel", 'flows = "./x"'),
+        ("linux_router", 'routes = "../x"'),
+        ("taut_forward", 'nf = ["./x.so", "firewall:rules=../x"]'),
+    ],
+)
+def test_the_hash_is_the_same_wherever_taut_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, driver: str, options: str
+):
+    text = f"""
+name = "here-and-there"
+duration = "1s"
+device = [{{ driver = "{driver}", options = {{ {options} }} }}]
+traffic = [{{ rates = ["10kpps"] }}]
+"""
+    (tmp_path / "lab").mkdir()
+    monkeypatch.chdir(tmp_path)
+    above = parse_spec(text, source="lab/f.toml")
+    monkeypatch.chdir(tmp_path / "lab")
+    beside = [parse_spec(text, source=source) for source in ("f.toml", "../lab/f.toml")]
+
+    assert {spec_hash(spec) for spec in beside} == {spec_hash(above)}
+    for path in above.device[0].driver_options.files:
+        assert path.is_relative_to(tmp_path)
+        assert ".." not in path.parts
+
+
 def test_tables_of_one_name_add_loads_to_one_curve():
     more = '[[traffic]]\nrates = ["1Mpps"]\ndevices = ["buffered"]\n'
 

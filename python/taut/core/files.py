@@ -33,6 +33,11 @@ def write_whole(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
+def whole_path(folder: Path, path: str | Path) -> str:
+    """Spell a path that is given as seen from a folder in one way, wherever taut is started."""
+    return os.path.abspath(folder / path)  # noqa: PTH100 - absolute() keeps `..`
+
+
 def default_out(name: str) -> Path:
     """Name a new run directory; two runs of one second get two names."""
     # Local time: the name is for people; manifest.json has UTC.

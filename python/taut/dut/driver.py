@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, Self
 from pydantic import BaseModel, ConfigDict
 
 from taut.core.cpus import CpuSet
+from taut.core.files import whole_path
 from taut.host.situation import Waiting
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
@@ -78,6 +79,14 @@ class DriverOptions(BaseModel):
         """
         del folder
         return dict(options)
+
+
+def with_whole_path(folder: Path, options: Mapping[str, object], key: str) -> dict[str, object]:
+    """Give options with the whole path of the one file that they name, if they do."""
+    name = options.get(key)
+    if not isinstance(name, str) or not name:
+        return dict(options)
+    return {**options, key: whole_path(folder, name)}
 
 
 class RunningDut(Protocol):

@@ -4,7 +4,6 @@ Such a device forwards each packet that no rule drops. In mode `forward` it has 
 in mode `filter` every packet meets them.
 """
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pydantic import Field, model_validator
 
 from taut.core.cpus import CpuSet
 from taut.core.errors import TrialError
-from taut.dut.driver import DriverOptions
+from taut.dut.driver import DriverOptions, with_whole_path
 from taut.dut.installed import Found, Program, find, missing
 from taut.dut.process_dut import ProcessDut
 from taut.host.situation import Waiting
@@ -59,10 +58,7 @@ class InlineOptions(DriverOptions):
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Give the rules with their whole path."""
-        rules = options.get("rules")
-        if not isinstance(rules, str) or not rules:
-            return dict(options)
-        return {**options, "rules": os.path.normpath(folder / rules)}
+        return with_whole_path(folder, options, "rules")
 
     def refuses_placement(self, kind: str) -> str | None:
         """Its program and its files are the host's."""

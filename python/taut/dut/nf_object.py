@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from taut.core.errors import InputError
+from taut.core.files import whole_path
 
 FILES: Mapping[str, frozenset[str]] = {
     "router": frozenset({"routes", "neighbours", "addresses"}),
@@ -41,13 +42,13 @@ def seen_from(folder: Path, word: str) -> str:
     path = object_of(word)
     name, colon, values = word.partition(":")
     if path is not None:
-        return f"{(folder / path).absolute()}{colon}{values}"
+        return f"{whole_path(folder, path)}{colon}{values}"
     return name + colon + ",".join(_part_seen_from(folder, word, p) for p in values.split(","))
 
 
 def file_seen_from(folder: Path, path: str) -> str:
     """Spell the path of a file that taut-forward is told among its options, as `seen_from`."""
-    seen = str((folder / path).absolute())
+    seen = whole_path(folder, path)
     if "," in seen:
         raise InputError(f"{seen}: a comma ends a path here; put the file where there is none")
     return seen

@@ -1,6 +1,5 @@
 """ovs_dpdk: Open vSwitch's datapath in user space, a DPDK thread that polls two memif ports."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from pydantic import Field, field_validator
 
 from taut.core.cpus import CpuSet
 from taut.dut.dpdk import PATH_WORDS
-from taut.dut.driver import DriverOptions
+from taut.dut.driver import DriverOptions, with_whole_path
 from taut.dut.open_vswitch import STRAIGHT
 from taut.dut.polling_switch import (
     HUGEPAGES,
@@ -57,10 +56,7 @@ class OvsDpdkOptions(DriverOptions):
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Give the flows with their whole path."""
-        flows = options.get("flows")
-        if not isinstance(flows, str) or not flows:
-            return dict(options)
-        return {**options, "flows": os.path.normpath(folder / flows)}
+        return with_whole_path(folder, options, "flows")
 
     def refuses_placement(self, kind: str) -> str | None:
         """Its database, its tools and its namespace are the host's."""

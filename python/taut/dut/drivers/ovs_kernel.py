@@ -6,7 +6,6 @@ in the daemon by AF_PACKET sockets, would be another device; where there is no m
 missing, and nothing takes its place.
 """
 
-import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from pydantic import Field
 
 from taut.core.cpus import CpuSet
 from taut.core.errors import TrialError
-from taut.dut.driver import DriverOptions
+from taut.dut.driver import DriverOptions, with_whole_path
 from taut.dut.installed import find
 from taut.dut.kernel_device import KernelDriver, KernelOptions, RunningKernel, place
 from taut.dut.open_vswitch import BRIDGE, PLAIN, STRAIGHT, Port, Switch, missing_switch, switching
@@ -46,10 +45,7 @@ class OvsKernelOptions(KernelOptions):
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Give the flows with their whole path."""
-        flows = options.get("flows")
-        if not isinstance(flows, str) or not flows:
-            return dict(options)
-        return {**options, "flows": os.path.normpath(folder / flows)}
+        return with_whole_path(folder, options, "flows")
 
 
 class OvsKernelDriver(KernelDriver):
