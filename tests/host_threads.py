@@ -1,8 +1,13 @@
 """What /proc says of a thread, for trees."""
 
+from host_tree import Link
+
 KERNEL = 0x00200000
 BOUND = 0x04200000
 USER = 0x00400000
+PID_NAMESPACE = "/proc/self/ns/pid"
+HIDDEN = {PID_NAMESPACE: Link("pid:[4026531836]")}
+"""The first PID namespace, and no kernel thread to be seen: /proc has hidepid."""
 
 
 def thread_files(

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from host_tree import BARE_METAL, POLL, tree
+from host_threads import HIDDEN, PID_NAMESPACE
+from host_tree import BARE_METAL, POLL, Link, tree
 from taut.core.errors import InputError
 from taut.host.audit import as_document, find_role, find_situation, run_audit
 from taut.host.check import Finding, Severity, State, failed, passed
@@ -69,6 +70,22 @@ def test_a_container_is_one_also_in_a_guest(tmp_path: Path) -> None:
 
 def test_a_machine_whose_root_came_from_an_image_is_no_container(tmp_path: Path) -> None:
     host = tree(tmp_path, {**GUEST, "/.dockerenv": "", "/proc/2/comm": "kthreadd\n"})
+
+    assert find_role(host, read_machine(host)) is Role.KVM_GUEST
+
+
+def test_a_container_that_nothing_names_is_one(tmp_path: Path) -> None:
+    """A pod of containerd leaves no file, and only root may read the first environment."""
+    files = {**GUEST, PID_NAMESPACE: Link("pid:[4026532201]"), "/proc/1/comm": "nginx\n"}
+    host = tree(tmp_path, files)
+    machine = read_machine(host)
+
+    assert machine.container == "unknown"
+    assert find_role(host, machine) is Role.CONTAINER
+
+
+def test_a_host_that_hides_processes_is_no_container(tmp_path: Path) -> None:
+    host = tree(tmp_path, {**GUEST, **HIDDEN, "/proc/900/comm": "bash\n"})
 
     assert find_role(host, read_machine(host)) is Role.KVM_GUEST
 

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
+from taut.host.threads import PID_NAMESPACE
 
 _VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "HygonGenuine": "amd"}
 # What marks a container: files its runtime leaves, and the environment of its first process.
 _CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
+# The first PID namespace, outside of every container, has this number (PROC_PID_INIT_INO).
+_FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Machine:
     """Whether the kernel runs as PREEMPT_RT, and not only could."""
     hypervisor: str | None
     container: str | None
-    """Name of the container runtime; None: not in a container."""
+    """Name of the container runtime, or unknown; None: not in a container."""
 
     @property
     def is_x86(self) -> bool:
@@ -64,7 +67,7 @@ def is_realtime(host: Host) -> bool:
 
 
 def container(host: Host) -> str | None:
-    """Name of the container runtime we run in; None outside."""
+    """Name of the container runtime we run in, or unknown; None outside."""
     # A machine whose root was made from an image keeps the image's files; but kernel threads are
     # seen only from the first PID namespace. (A container that shares it: --role container.)
     if host.read("/proc/2/comm") == "kthreadd":
@@ -75,7 +78,9 @@ def container(host: Host) -> str | None:
     for word in (host.read("/proc/1/environ") or "").split("\0"):
         if word.startswith("container="):
             return word.removeprefix("container=") or "unknown"
-    return None
+    # Nothing names it: a pod of containerd, or an environment only root may read. Where hidepid
+    # alone hides the kernel's threads, the namespace is the first.
+    return None if host.link_target(PID_NAMESPACE) in (None, _FIRST_PID_NAMESPACE) else "unknown"
 
 
 def _number(text: str | None) -> int:

@@ -8,6 +8,7 @@ from taut.host.host import Host
 
 _PF_KTHREAD = 0x00200000
 _PF_NO_SETAFFINITY = 0x04000000
+PID_NAMESPACE = "/proc/self/ns/pid"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,14 @@ def all_threads(host: Host) -> Iterator[Thread]:
             for thread in threads_of(host, pid):
                 seen.add(thread.tid)
                 yield thread
+
+
+def hides_threads(host: Host) -> bool:
+    """Whether /proc keeps the kernel's threads from us, and others': a container, or hidepid.
+
+    A copied machine may lack these files: what it lacks is not hidden.
+    """
+    return host.read("/proc/2/comm") != "kthreadd" and host.link_target(PID_NAMESPACE) is not None
 
 
 def threads_of(host: Host, pid: int) -> Iterator[Thread]:
