@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from check_rows import CONTAINER, GUEST, bad, each, good, skipped, unseen
+from host_threads import HIDDEN
 from host_tree import BARE_METAL, POLL
 from taut.host.situation import Situation
 
@@ -136,6 +137,7 @@ ROWS = (
     ),
     good("R32", {}),
     unseen("R32", {}, on=CONTAINER),
+    unseen("R32", HIDDEN, "run as root"),
     # What makes no sense says nothing.
     good("R32", daemon("chronyd", "-f") | {CONF: "makestep\n\0\nmakestep 1\n"}),
 )

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from check_rows import CONTAINER, NOBODY, bad, each, good, unseen
-from host_threads import KERNEL, thread_files
+from host_threads import HIDDEN, KERNEL, thread_files
 from host_tree import BARE_METAL, POLL
 from taut.host.situation import Situation, TraceEvent
 
@@ -13,6 +13,7 @@ EVENT = {"/sys/kernel/tracing/events/ipi/ipi_send_cpu/enable": "0\n"}
 OTHER_EVENT = {"/sys/kernel/tracing/events/sched/sched_switch/enable": "0\n"}
 FIFO = 1
 REAL_TIME = replace(POLL, machine=replace(BARE_METAL, is_realtime=True), processes=(900,))
+IN_A_POD = replace(POLL, machine=replace(BARE_METAL, container="unknown"))
 NIC = thread_files(50, "irq/40-eth0", "2", flags=KERNEL, scheduler=(FIFO, 50))
 AWAY = thread_files(50, "irq/40-eth0", "0-1", flags=KERNEL, scheduler=(FIFO, 50))
 
@@ -50,6 +51,7 @@ ROWS = (
     # A poller without priority must get one by hand.
     bad("K27", NIC | poller(0, 0), on=REAL_TIME, remedies="by-hand", does=("chrt",)),
     good("K27", AWAY | poller(0, 0), on=REAL_TIME),
+    unseen("K27", poller(0, 0), "no kernel thread is visible", on=REAL_TIME),
     unseen("K27", NIC, "program that polls", on=replace(REAL_TIME, processes=())),
     unseen("K27", NIC | {"/proc/900/task/900/stat": "900 (dut) R x\n"}, on=REAL_TIME),
     good("R01", {UNIT: "inactive\n", "/proc/1/comm": "systemd\n"}),
@@ -85,6 +87,9 @@ ROWS = (
     ),
     unseen("R01", daemon(IRQBALANCE_BANNED_CPUS="-1")),
     unseen("R01", {}, on=CONTAINER),
+    unseen("R01", {}, "run on the host", on=IN_A_POD),
+    unseen("R01", HIDDEN, "run as root"),
+    good("R01", HIDDEN | {"/proc/2/comm": "kthreadd\n"}),
     bad("R01", daemon(), on=CONTAINER, remedies="by-hand", does=("on the host",)),
     bad("R01", daemon(), on=NOBODY),
     unseen("R01", daemon(IRQBALANCE_BANNED_CPULIST="2-3"), on=NOBODY),

@@ -53,8 +53,10 @@ ROWS = (
     good("K26", ON | kernel(77, "psimon", "0-1")),
     bad("K26", ON | kernel(77, "psimon", "0-3"), remedies="boot", does=("psi=0", "extreme")),
     good("K26", OFF, "off"),
-    good("K26", ON),
-    good("K26", ON | kernel(77, "psimon", "all")),
+    good("K26", ON | ELSEWHERE),
+    good("K26", ON | ELSEWHERE | kernel(77, "psimon", "all")),
+    # Where no kernel thread is visible, that none is there proves nothing.
+    unseen("K26", ON | USER, "hidepid"),
     skipped("K26", {}),
     good(
         "R22",
@@ -101,10 +103,11 @@ ROWS = (
         mends=True,
     ),
     # Without a thread it is good whatever the files say.
-    good("R31", {MODULE: "Y\n", STATE: "?"}),
+    good("R31", ELSEWHERE | {MODULE: "Y\n", STATE: "?"}),
     bad("R31", kernel(25, "kdamond.0", "0-3"), on=NOBODY, remedies=""),
     unseen("R31", kernel(25, "kdamond.0", "0-1"), on=NOBODY),
-    good("R31", thread_files(25, "kdamond.0", "0-3")),
+    good("R31", ELSEWHERE | thread_files(25, "kdamond.0", "0-3")),
+    unseen("R31", USER, "hidepid"),
 )
 
 test_kernel_threads = each(ROWS)

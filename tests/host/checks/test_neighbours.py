@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from check_rows import CONTAINER, GUEST, KVM_HOST, NOBODY, bad, each, good, skipped, unseen
-from host_threads import BOUND, KERNEL, thread_files
+from host_threads import BOUND, HIDDEN, KERNEL, thread_files
 from host_tree import BARE_METAL, POLL
 from taut.host.situation import Role, TraceEvent
 
@@ -111,6 +111,7 @@ ROWS = (
     unseen("R24", ELSEWHERE, "--cores", on=NOBODY),
     bad("R24", ELSEWHERE | FOREIGN, on=NOBODY, remedies=""),
     unseen("R24", POLLER, on=CONTAINER),
+    unseen("R24", POLLER | HIDDEN, "others are not visible", "run as root"),
     bad("R24", POLLER | FOREIGN, on=CONTAINER),
     unseen("R24", {}),
     unseen("R24", {"/proc/40/stat": "40 (odd", "/proc/40/status": "Cpus_allowed_list:\t²\n"}),

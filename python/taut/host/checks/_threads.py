@@ -6,11 +6,16 @@ from taut.core.cpus import format_cpu_list
 from taut.host.setting import Change
 from taut.host.settings.thread_affinity import ThreadAffinity
 from taut.host.settings.thread_scheduler import POLICIES, ThreadScheduler
-from taut.host.threads import Thread, read_thread
+from taut.host.situation import Role
+from taut.host.threads import Thread, hides_threads, read_thread
 from taut.host.view import View
 
 REAL_TIME = (POLICIES["fifo"], POLICIES["rr"])
 """Policies that outrank every other thread (sched(7))."""
+KERNEL_THREADS = (
+    "the kernel's threads in /proc: run on the host as root (a container hides them, and hidepid)"
+)
+"""What is needed where none of them is visible."""
 
 
 def kernel_threads(see: View, name: str) -> Iterator[Thread]:
@@ -24,6 +29,20 @@ def kernel_threads(see: View, name: str) -> Iterator[Thread]:
         thread = read_thread(see.host, int(pid), int(pid))
         if thread is not None and thread.is_kernel and thread.comm.startswith(name):
             yield thread
+
+
+def need_kernel_threads(see: View) -> None:
+    """Raise CannotJudge where none is visible: that one of them is not seen proves nothing."""
+    if next(kernel_threads(see, ""), None) is None:
+        see.cannot_tell("no kernel thread is visible", KERNEL_THREADS)
+
+
+def need_all_programs(see: View, observed: str) -> None:
+    """Raise CannotJudge where others' programs are hidden: that one is not seen proves nothing."""
+    if see.role is Role.CONTAINER or see.machine.container:
+        see.cannot_tell(observed, "run on the host")
+    if hides_threads(see.host):
+        see.cannot_tell(observed, "run as root: /proc hides others' programs (hidepid)")
 
 
 def move(thread: Thread, cores: str) -> Change:

@@ -8,6 +8,7 @@ from taut.core.cpus import cores_in
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import boot_lines, log_lines, need_command_line, parameters
+from taut.host.checks._threads import need_all_programs
 from taut.host.situation import Role
 from taut.host.table import (
     CRITICAL,
@@ -189,9 +190,8 @@ def discipline(see: View) -> Finding:
     taut itself measures with the TSC, which nobody steps or slews.
     """
     running = _daemons(see)
-    if not running and see.role is Role.CONTAINER:
-        see.cannot_tell("no daemon in this container", "run on the host")
     if not running:
+        need_all_programs(see, "no daemon is visible")
         return see.passed("no daemon disciplines the clock")
     steps = {name: _steps(see, name, argv) for name, argv in running.items()}
     if bad := [f"{name} steps: {why}" for name, why in steps.items() if why]:

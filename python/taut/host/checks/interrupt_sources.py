@@ -8,7 +8,13 @@ from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.boot.item import UnitState
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import need_command_line, parameters
-from taut.host.checks._threads import REAL_TIME, kernel_threads, set_priority
+from taut.host.checks._threads import (
+    REAL_TIME,
+    kernel_threads,
+    need_all_programs,
+    need_kernel_threads,
+    set_priority,
+)
 from taut.host.checks._tracing import most_common, need_events
 from taut.host.setting import Change
 from taut.host.settings.systemd_unit import SystemdUnit
@@ -29,8 +35,7 @@ def irqbalance(see: View) -> Finding:
     """Wrong where it runs and may use a polling core."""
     processes = _processes(see)
     if not processes and not _is_active(see):
-        if see.role is Role.CONTAINER:
-            return see.unknown("irqbalance: not seen in here", "run on the host")
+        need_all_programs(see, "irqbalance is not visible")
         return see.passed("irqbalance does not run")
     banned, said = _banned(see, processes)
     if banned is None:
@@ -145,6 +150,7 @@ def threads(see: View) -> Finding:
         return see.passed("no threadirqs")
     present = _on_poll_cores(see)
     if not present:
+        need_kernel_threads(see)
         return see.passed("PREEMPT_RT, no interrupt thread may run on a poll core")
     polling = _priority(see)
     if polling is None:

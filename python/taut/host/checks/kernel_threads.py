@@ -6,7 +6,15 @@ from taut.core.cpus import cores_in, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import boot_lines, parameters
-from taut.host.checks._threads import REAL_TIME, kernel_threads, move, move_off, set_priority
+from taut.host.checks._threads import (
+    KERNEL_THREADS,
+    REAL_TIME,
+    kernel_threads,
+    move,
+    move_off,
+    need_kernel_threads,
+    set_priority,
+)
 from taut.host.setting import Change
 from taut.host.situation import Role
 from taut.host.table import (
@@ -40,8 +48,7 @@ def new_threads(see: View) -> Finding:
         return see.failed(f"{asked[-1].text}: this kernel ignores it", wanted=wanted)
     mothers = [thread for thread in kernel_threads(see, "kthreadd") if thread.pid == 2]
     if not mothers:
-        needs = "the kernel's threads in /proc (hidden in a container and by hidepid)"
-        return see.unknown("kthreadd is not visible", needs)
+        return see.unknown("kthreadd is not visible", KERNEL_THREADS)
     cores = mothers[0].allowed
     return see.none_in(cores, f"kthreadd may run on {shown(cores)}")
 
@@ -52,6 +59,7 @@ def pressure_monitors(see: View) -> Finding:
         see.skip("no /proc of a kernel here")
     if not see.is_there(_PRESSURE):
         return see.passed("off")
+    need_kernel_threads(see)
     monitors = list(kernel_threads(see, "psimon"))
     hit = [thread for thread in monitors if set(thread.allowed) & set(see.cores)]
     if hit:
@@ -61,9 +69,8 @@ def pressure_monitors(see: View) -> Finding:
 
 def movable_threads(see: View) -> Finding:
     """Threads that are bound to their core (ksoftirqd/2) are as they should be."""
+    need_kernel_threads(see)
     kernel = [thread for thread in all_threads(see.host) if thread.is_kernel]
-    if not kernel:
-        return see.unknown("no kernel thread is visible", "run outside of any container")
     movable = [thread for thread in kernel if _is_movable(see, thread)]
     there = [str(thread) for thread in movable if _is_there(see, thread)]
     where = format_cpu_list(see.cores) if see.cores else "all cores alike"
@@ -119,8 +126,7 @@ def priorities(see: View) -> Finding:
         see.skip("the kernel is not PREEMPT_RT")
     judged = _per_core(see)
     if not judged:
-        observed = "no ksoftirqd, ktimers or rcuc thread is visible"
-        return see.unknown(observed, "run outside of any container")
+        return see.unknown("no ksoftirqd, ktimers or rcuc thread is visible", KERNEL_THREADS)
     low = [f"{thread.comm} at {thread.priority}" for thread in judged if not _is_enough(thread)]
     if low:
         return see.failed(f"{len(low)} of {len(judged)}: {some(low)}", see.cores)
@@ -166,6 +172,7 @@ def memory_daemons(see: View) -> Finding:
     """
     daemons = _kdamonds(see)
     if not daemons:
+        need_kernel_threads(see)
         return see.passed("no kdamond thread")
     bad = {core for thread in daemons for core in thread.allowed}
     said = [f"{thread} may run on {format_cpu_list(thread.allowed)}" for thread in daemons]

@@ -9,7 +9,7 @@ from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
 from taut.host.checks._resctrl import group_poll_cores
-from taut.host.checks._threads import move_off
+from taut.host.checks._threads import move_off, need_all_programs
 from taut.host.situation import Role
 from taut.host.table import (
     CRITICAL,
@@ -47,9 +47,7 @@ def foreign_threads(see: View) -> Finding:
         return see.failed("; ".join(seen), see.cores)
     cores = format_cpu_list(see.cores)
     observed = f"none of {len(user)} threads may run on {cores} beside a polling one"
-    if see.role is Role.CONTAINER:
-        observed += "; those outside of the container are not visible"
-        return see.unknown(observed, "run on the host")
+    need_all_programs(see, f"{observed}; others are not visible")
     return see.passed(observed, see.cores)
 
 
