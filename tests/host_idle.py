@@ -2,6 +2,9 @@
 
 import struct
 
+from taut.host.host import Host
+
+DEVICE = "/dev/cpu_dma_latency"
 NO_LIMIT = 2_000_000_000
 STATES = (("POLL", 0), ("C1", 2), ("C1E", 10), ("C6", 133))
 
@@ -19,6 +22,16 @@ def idle_files(
             files[f"{folder}/cpuidle/state{number}/latency"] = f"{latency_us}\n"
             files[f"{folder}/cpuidle/state{number}/disable"] = "0\n"
     return files
+
+
+class HostOfUser(Host):
+    """A machine on which only root may read what is held for all cores."""
+
+    def read_bytes(self, path: str) -> bytes | None:
+        return None if path == DEVICE else super().read_bytes(path)
+
+    def is_denied(self, path: str) -> bool:
+        return path == DEVICE or super().is_denied(path)
 
 
 def held(limit_us: int) -> str:

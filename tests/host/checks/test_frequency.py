@@ -1,7 +1,12 @@
 from dataclasses import replace
+from pathlib import Path
 
-from check_rows import CONTAINER, GUEST, NOBODY, bad, each, good, skipped, unseen
-from host_tree import BARE_METAL, POLL
+import pytest
+
+from check_rows import BY_ID, CONTAINER, GUEST, NOBODY, bad, each, good, skipped, unseen
+from host_idle import DEVICE, HostOfUser, held
+from host_tree import BARE_METAL, POLL, tree
+from taut.host.check import State
 from taut.host.situation import Situation
 
 CPU = "/sys/devices/system/cpu"
@@ -81,7 +86,7 @@ ROWS = (
     # On, where nothing can step.
     good("HW09", STEADY | {NO_TURBO: "0\n"}),
     bad("HW09", STEADY | {NO_TURBO: "0\n"} | SLEEPS),
-    good("HW09", STEADY | {NO_TURBO: "0\n"} | SLEEPS | {"/dev/cpu_dma_latency": "\0\0\0\0"}),
+    good("HW09", STEADY | {NO_TURBO: "0\n"} | SLEEPS | {DEVICE: held(0)}),
     unseen("HW09", {NO_TURBO: "1\n"}, "on the host", on=GUEST),
     bad("HW09", {NO_TURBO: "0\n"}, on=CONTAINER, remedies="by-hand"),
     # Without a switch the processor's flags decide.
@@ -173,3 +178,18 @@ ROWS = (
 )
 
 test_frequency = each(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("files", "state"),
+    [(STEADY | SLEEPS, State.UNKNOWN), (STEADY, State.PASS), (SLEEPS, State.FAIL)],
+)
+def test_a_latency_that_only_root_may_read_may_keep_cores_awake(
+    files: dict[str, str], state: State, tmp_path: Path
+) -> None:
+    tree(tmp_path, files | {NO_TURBO: "0\n", DEVICE: held(0)})
+
+    finding = BY_ID["HW09"].inspect(HostOfUser(tmp_path), POLL)
+
+    assert finding.state is state
+    assert finding.needs == ("run as root" if state is State.UNKNOWN else "")

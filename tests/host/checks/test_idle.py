@@ -4,10 +4,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+import pytest
+
 from check_rows import BY_ID, GUEST, HOUSEKEEPING, NOBODY, bad, each, good, skipped, unseen
-from host_idle import NO_LIMIT, held, idle_files
+from host_idle import DEVICE, NO_LIMIT, HostOfUser, held, idle_files
 from host_threads import stat_line
 from host_tree import BARE_METAL, POLL, Link, TreeWriter, put, remedied, tree
+from taut.host.check import State
 from taut.host.host import Host
 from taut.host.settings.held_latency import PID_FILE
 
@@ -18,7 +21,6 @@ DRIVER = f"{CPU}/cpuidle/current_driver"
 DEEP = {DRIVER: "intel_idle\n"} | idle_files()
 SHALLOW = idle_files(states=(("POLL", 0), ("C1", 2)))
 LIMIT = f"{CPU}/cpu2/power/pm_qos_resume_latency_us"
-DEVICE = "/dev/cpu_dma_latency"
 FREE = idle_files() | {DEVICE: held(NO_LIMIT)}
 AMD = replace(POLL, machine=replace(BARE_METAL, vendor="amd"))
 ARM = replace(POLL, machine=replace(BARE_METAL, vendor="arm"))
@@ -91,6 +93,29 @@ ROWS = (
 )
 
 test_idle = each(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("check", "files", "state"),
+    [
+        ("K15", DEEP, State.UNKNOWN),
+        ("R18", FREE, State.UNKNOWN),
+        ("R19", idle_files(), State.UNKNOWN),
+        ("K15", DEEP | idle_files(limit="n/a"), State.PASS),
+        ("R19", idle_files(limit="n/a"), State.PASS),
+        # No limit keeps a core out of a state without a latency.
+        ("K15", {path: text for path, text in DEEP.items() if "latency" not in path}, State.FAIL),
+    ],
+)
+def test_a_limit_that_only_root_may_read_may_be_in_force(
+    check: str, files: dict[str, str], state: State, tmp_path: Path
+) -> None:
+    tree(tmp_path, files | {DEVICE: held(2)})
+
+    finding = BY_ID[check].inspect(HostOfUser(tmp_path), POLL)
+
+    assert finding.state is state
+    assert finding.needs == ("run as root" if state is State.UNKNOWN else "")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter, SysfsValue
 from taut.host.check import Finding, Remedy
+from taut.host.checks._latency import held_us, need_limit, only_polls
 from taut.host.checks._platform import count, hidden, need_platform
 from taut.host.situation import Role
 from taut.host.table import (
@@ -67,7 +68,9 @@ def turbo(see: View) -> Finding:
     if value == _TURBO_OFF[switch]:
         return see.passed(f"{observed}: off")
     if see.online and all(_is_steady(see, core) for core in see.online):
-        return see.passed(f"{observed}: on, at one frequency, every core in C0")
+        if held_us(see) == 0 or all(only_polls(see, core) for core in see.online):
+            return see.passed(f"{observed}: on, at one frequency, every core in C0")
+        need_limit(see)
     return see.failed(f"{observed}: on, and cores change their frequency or sleep")
 
 
@@ -76,16 +79,9 @@ def _turbo_switch(see: View) -> str | None:
 
 
 def _is_steady(see: View, core: int) -> bool:
-    """Whether a core has one frequency, and polling is the only state it may idle in."""
+    """Whether a core has one frequency."""
     low_khz, high_khz = _range_khz(see, f"{CPU}/cpu{core}/cpufreq")
-    if low_khz is None or low_khz != high_khz:
-        return False
-    if see.host.read_bytes("/dev/cpu_dma_latency") == bytes(4):  # held at 0 us
-        return True
-    folder = f"{CPU}/cpu{core}/cpuidle"
-    states = [name for name in see.names(folder) if name.startswith("state")]
-    sleeping = [name for name in states if see.read(f"{folder}/{name}/name") != "POLL"]
-    return bool(states) and all(see.read(f"{folder}/{name}/disable") == "1" for name in sleeping)
+    return low_khz is not None and low_khz == high_khz
 
 
 def end_turbo(see: View) -> Iterable[Remedy]:

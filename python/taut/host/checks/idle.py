@@ -1,7 +1,6 @@
 """Checks of idle states: how deep a core may sleep."""
 
 import re
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,9 @@ from taut.host.boot.item import KernelParameter, SysfsValue
 from taut.host.check import Finding, Remedy, Rollback
 from taut.host.checks._boot import need_command_line, value
 from taut.host.checks._holders import holders
+from taut.host.checks._latency import held_us, need_limit
 from taut.host.setting import Change
-from taut.host.settings.held_latency import HeldLatency
+from taut.host.settings.held_latency import DEVICE, HeldLatency
 from taut.host.situation import Role
 from taut.host.table import (
     BARE,
@@ -35,7 +35,6 @@ _DRIVER = f"{CPU}/cpuidle/current_driver"
 # C1E leaves more slowly than C1. WFI is the first state of ARM.
 _SHALLOW = re.compile(r"POLL|C1|C1_ACPI|WFI|.*haltpoll.*", re.IGNORECASE)
 _SHALLOW_US = 2
-_DEVICE = "/dev/cpu_dma_latency"
 _NO_LIMIT_US = 2_000_000_000
 """What the device gives while nobody limits it (PM_QOS_CPU_LATENCY_DEFAULT_VALUE)."""
 _C1_US = 3
@@ -75,12 +74,6 @@ def _limit_path(core: int) -> str:
     return f"{CPU}/cpu{core}/power/pm_qos_resume_latency_us"
 
 
-def _held_us(see: View) -> int | None:
-    """Give the limit that is held for all cores; None when it cannot be read."""
-    data = see.host.read_bytes(_DEVICE)
-    return struct.unpack("=i", data)[0] if data is not None and len(data) == 4 else None
-
-
 def idle_poll(see: View) -> Finding:
     """Pass idle=poll where the hardware is ours, at the price of power; fail it in a guest.
 
@@ -115,6 +108,8 @@ def idle_states(see: View) -> Finding:
     if not enabled:
         see.cannot_tell(f"{driver}, no states", f"{CPU}/cpuN/cpuidle")
     if deep := _below_c1(see, enabled):
+        if all(state.latency_us for state in deep):  # Else no limit forbids them all.
+            need_limit(see)
         names = " ".join(dict.fromkeys(f"{state.name}({state.latency_us}µs)" for state in deep))
         cores = tuple(sorted({state.core for state in deep}))
         return see.failed(f"{driver}: {names} on {named(cores)}", cores)
@@ -143,8 +138,8 @@ def _exit_limit_us(see: View, core: int) -> float:
     if text == "n/a":
         return 0
     limits = [float(text)] if text and text.isdigit() and int(text) > 0 else []
-    if (held_us := _held_us(see)) is not None:
-        limits.append(held_us)
+    if (held := held_us(see)) is not None:
+        limits.append(held)
     return min(limits, default=float("inf"))
 
 
@@ -185,18 +180,17 @@ def held_latency(see: View) -> Finding:
     _need_states(see, cores)
     if not _open(see, cores, _NO_LIMIT_US):
         return see.passed("no state deeper than C1 is open, without a holder")
-    limit_us = _held_us(see)
+    limit_us = held_us(see)
     if limit_us is None:
-        if see.host.is_denied(_DEVICE):
-            see.cannot_tell(f"{_DEVICE}: permission denied", "run as root")
-        if not see.is_there(_DEVICE):
-            see.cannot_tell(f"no {_DEVICE}, and deep states are open", "a kernel with PM QoS")
-        see.cannot_tell(f"{_DEVICE}: not four bytes", NEW_FORMAT)
+        need_limit(see)
+        if not see.is_there(DEVICE):
+            see.cannot_tell(f"no {DEVICE}, and deep states are open", "a kernel with PM QoS")
+        see.cannot_tell(f"{DEVICE}: not four bytes", NEW_FORMAT)
     held = "no limit" if limit_us >= _NO_LIMIT_US else f"{limit_us} µs, held by {_who(see)}"
     deep = _open(see, cores, limit_us)
     if not deep:
-        return see.passed(f"{_DEVICE}: {held}")
-    return see.failed(f"{_DEVICE}: {held}; {'; '.join(deep)}", see.cores)
+        return see.passed(f"{DEVICE}: {held}")
+    return see.failed(f"{DEVICE}: {held}; {'; '.join(deep)}", see.cores)
 
 
 def _held_for(see: View) -> CpuSet:
@@ -274,15 +268,17 @@ def hold_latency(see: View) -> Iterable[Remedy]:
 def resume_latency(see: View) -> Finding:
     """Compare each core's limit with its states; one held for all cores (R18) serves as well."""
     _need_states(see, see.judged)
-    held_us = _held_us(see)
+    held = held_us(see)
     bad = {}
     for core in see.judged:
         own_us = _own_limit_us(see, core)
         if own_us is None:
             see.odd(_limit_path(core))
-        state = _deepest(see, core, own_us if held_us is None else min(own_us, held_us))
+        state = _deepest(see, core, own_us if held is None else min(own_us, held))
         if state is not None:
             bad[core] = f"core {core}: {state} is open"
+    if bad:
+        need_limit(see)
     good = f"no state deeper than C1 is open on {format_cpu_list(see.judged)}"
     return see.none_of(bad, "; ".join(bad.values()) or good)
 
