@@ -23,6 +23,9 @@ TICKS = {ISOLATED: "2-3\n", IRQS: "3\n", CMDLINE: "quiet rcu_nocbs=2-3\n"}
 NO_DOMAIN = "version 17\ncpu0 0\ndomain0 3 0\ncpu1 0\ndomain0 3 0\ncpu2 0\ncpu3 0\n"
 NOBODY = replace(GUEST, cores=())
 SLEEPS = replace(SLEEP, role=Role.KVM_GUEST)
+VMWARE = replace(
+    SLEEPS, machine=replace(BARE_METAL, hypervisor="VMware, Inc. VMware Virtual Platform")
+)
 BOTH = replace(SLEEPS, waiting=frozenset(Waiting))
 GOVERNOR = f"{CPU}/cpuidle/current_governor"
 AVAILABLE = f"{CPU}/cpuidle/available_governors"
@@ -116,6 +119,9 @@ ROWS = (
     ),
     bad("G05", MENU, on=NOBODY, remedies="now boot", mends=True),
     bad("G05", {GOVERNOR: "menu\n"}, on=NOBODY, remedies="boot", does=("haltpoll.force=1",)),
+    # Only guests of KVM have haltpoll.
+    bad("G05", {GOVERNOR: "menu\n", POLL_NS: "0\n"}, on=VMWARE, remedies=""),
+    bad("G05", {GOVERNOR: "menu\n", AVAILABLE: "menu\n"}, on=SLEEPS, remedies=""),
     skipped("G05", {GOVERNOR: "haltpoll\n", POLL_NS: "0\n"}, "polls 0 ns", on=GUEST),
     unseen("G05", {}, on=NOBODY),
     unseen("G05", {GOVERNOR: "haltpoll\n", POLL_NS: "long\n"}, on=NOBODY),

@@ -9,10 +9,11 @@ import pytest
 from check_rows import BY_ID, GUEST, HOUSEKEEPING, NOBODY, bad, each, good, skipped, unseen
 from host_idle import DEVICE, NO_LIMIT, HostOfUser, held, idle_files
 from host_threads import stat_line
-from host_tree import BARE_METAL, POLL, Link, TreeWriter, put, remedied, tree
-from taut.host.check import State
+from host_tree import BARE_METAL, POLL, SLEEP, Link, TreeWriter, judge, put, remedied, tree
+from taut.host.check import Severity, State
 from taut.host.host import Host
 from taut.host.settings.held_latency import PID_FILE
+from taut.host.situation import Role, Situation
 
 CPU = "/sys/devices/system/cpu"
 CMDLINE = "/proc/cmdline"
@@ -24,6 +25,12 @@ LIMIT = f"{CPU}/cpu2/power/pm_qos_resume_latency_us"
 FREE = idle_files() | {DEVICE: held(NO_LIMIT)}
 AMD = replace(POLL, machine=replace(BARE_METAL, vendor="amd"))
 ARM = replace(POLL, machine=replace(BARE_METAL, vendor="arm"))
+HALTS = {DRIVER: "none\n"}
+GOVERNORS = f"{CPU}/cpuidle/available_governors"
+SLEEPS = replace(SLEEP, role=Role.KVM_GUEST, machine=GUEST.machine)
+VMWARE = replace(
+    SLEEPS, machine=replace(BARE_METAL, hypervisor="VMware, Inc. VMware Virtual Platform")
+)
 
 ROWS = (
     *(good("K14", {CMDLINE: f"{line}\n"}) for line in ("quiet", "idle=halt", "idle")),
@@ -48,7 +55,14 @@ ROWS = (
     bad("K15", DEEP | idle_files(limit="500")),
     good("K15", {DRIVER: "none\n"}, "halt"),
     good("K15", {DRIVER: "haltpoll\n"}, on=GUEST),
-    bad("K15", {DRIVER: "none\n"}, on=GUEST, does=("cpuidle_haltpoll.force=1",)),
+    # A core that polls packets never idles.
+    skipped("K15", HALTS, "never idle", on=GUEST),
+    bad("K15", HALTS, on=SLEEPS, remedies="boot", does=("cpuidle_haltpoll.force=1",)),
+    bad("K15", HALTS | {GOVERNORS: "menu haltpoll\n"}, on=SLEEPS, remedies="boot"),
+    bad("K15", HALTS, on=replace(GUEST, cores=()), remedies="boot"),
+    # Only guests of KVM have haltpoll.
+    skipped("K15", HALTS | {GOVERNORS: "ladder menu teo\n"}, "no haltpoll", on=SLEEPS),
+    skipped("K15", HALTS, "no haltpoll", on=VMWARE),
     bad("K15", DEEP, on=AMD, does=("recommended\nkernel parameter processor.max_cstate=1",)),
     bad("K15", DEEP, on=ARM, does=("recommended\nkernel parameter cpuidle.off=1",)),
     skipped("K15", {}),
@@ -116,6 +130,20 @@ def test_a_limit_that_only_root_may_read_may_be_in_force(
 
     assert finding.state is state
     assert finding.needs == ("run as root" if state is State.UNKNOWN else "")
+
+
+@pytest.mark.parametrize(
+    ("situation", "severity"),
+    [(SLEEPS, Severity.MAJOR), (replace(GUEST, cores=()), Severity.MINOR)],
+)
+def test_a_guest_that_halts_costs_most_where_packets_wait_for_it(
+    situation: Situation, severity: Severity, tmp_path: Path
+) -> None:
+    assert judge(BY_ID["K15"], tmp_path, HALTS, situation).severity is severity
+
+
+def test_no_parameter_of_haltpoll_is_proposed_where_it_does_nothing(tmp_path: Path) -> None:
+    assert not BY_ID["K15"].propose(tree(tmp_path, HALTS), VMWARE)
 
 
 @dataclass(frozen=True)

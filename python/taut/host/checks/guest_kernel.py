@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from taut.core.cpus import CpuSet, cores_in, format_cpu_list
 from taut.host.boot.item import KernelParameter, SysfsValue
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import CMDLINE, log_lines
+from taut.host.checks._haltpoll import COST, halts, has_haltpoll, need_idling
 from taut.host.checks._interrupts import COUNTS, total
 from taut.host.isolated import BOOT, isolated
 from taut.host.table import (
@@ -215,31 +216,29 @@ def idle(see: View) -> Finding:
     observed = f"driver {driver or 'none'}, governor {governor or 'none'}"
     if governor == "haltpoll":
         observed += f", polls {'?' if polled_ns is None else polled_ns} ns"
-    if see.cores and not see.situation.sleeps:
-        see.skip(f"poll cores never idle ({observed})")
+    need_idling(see, observed)
     if governor is None:
         see.cannot_tell(observed, f"a readable {_GOVERNOR}")
     if governor == "haltpoll" and polled_ns is None:
         see.cannot_tell(observed, f"a readable {_POLL_NS}")
     if governor == "haltpoll" and (polled_ns or 0) > 0:
         return see.passed(observed)
-    # Where nobody sleeps for packets only what runs beside them waits.
-    severity = MAJOR if see.situation.sleeps else MINOR
-    return replace(see.failed(observed, see.cores), severity=severity)
+    return halts(see, observed)
 
 
 def poll_before_halting(see: View) -> Iterable[Remedy]:
-    """Choose the governor where there is one, and let it poll."""
+    """Choose the governor where there is one, and let it poll; only KVM's guests can."""
+    if not has_haltpoll(see):
+        return
     changes = []
     if "haltpoll" in (see.read(f"{CPU}/cpuidle/available_governors") or "").split():
         changes.append(write(_GOVERNOR, "haltpoll", "text"))
     if (see.number(_POLL_NS) or 0) <= 0 and see.read(_POLL_NS) is not None:
         changes.append(write(_POLL_NS, _POLLED))
-    cost = "the host's core is busy for up to 200 µs of each idle period"
     if changes:
-        yield now("poll before halting", *changes, cost=cost)
+        yield now("poll before halting", *changes, cost=COST)
     items = (KernelParameter("cpuidle_haltpoll.force", "1"), SysfsValue(_POLL_NS, _POLLED))
-    yield boot("boot with haltpoll", *items, cost=cost)
+    yield boot("boot with haltpoll", *items, cost=COST)
 
 
 def memory_returned(see: View) -> Finding:
