@@ -8,7 +8,15 @@ from host_tree import POLL, TreeWriter, snapshot, tree
 from taut.core.errors import InputError
 from taut.host.apply import Wish, apply_changes
 from taut.host.audit import run_audit
-from taut.host.boot_files import boot_files, check_forms, forms_here, placements
+from taut.host.boot.grub import PATH as GRUB_DROP_IN
+from taut.host.boot_files import (
+    boot_files,
+    check_forms,
+    forms_here,
+    in_force_after,
+    placements,
+    takes_parameters,
+)
 from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.journal import Journal
@@ -17,10 +25,12 @@ from taut.host.state import wishes_of
 from taut.host.undo import undo
 
 CHECK = BY_ID["R06"]
+UBUNTU = {"/etc/default/grub": "", "/usr/sbin/update-grub": ""}
+ENTRIES = {"/boot/loader/entries/a.conf": "options quiet\n"}
 FILES = {
     "/proc/sys/vm/stat_interval": "1\n",
     "/proc/cmdline": "root=/dev/sda1\n",
-    "/etc/default/grub": "",
+    **UBUNTU,
     "/run/systemd/system/kept": "",
     "/etc/sysctl.d/kept": "",
 }
@@ -74,8 +84,32 @@ def test_a_host_gets_the_forms_it_reads(tmp_path: Path) -> None:
     assert forms_here(tree(tmp_path, FILES)) == ["grub", "systemd"]
 
 
-def test_a_host_with_boot_loader_entries_gets_those(tmp_path: Path) -> None:
-    assert forms_here(tree(tmp_path, {"/boot/loader/entries/a.conf": "options quiet\n"})) == ["bls"]
+@pytest.mark.parametrize(
+    ("files", "forms"),
+    [
+        (ENTRIES, ["bls"]),
+        # Fedora and RHEL: their GRUB boots the entries and reads no drop-in.
+        (ENTRIES | {"/etc/default/grub": ""}, ["bls"]),
+        (ENTRIES | UBUNTU, ["grub"]),
+        ({"/etc/default/grub": "", "/etc/default/grub.d/50-cloud.cfg": ""}, ["grub"]),
+        ({"/etc/default/grub": ""}, []),
+        ({"/usr/sbin/update-grub": ""}, []),
+    ],
+)
+def test_a_host_gets_the_command_line_where_its_boot_loader_reads_it(
+    files: dict[str, str], forms: list[str], tmp_path: Path
+) -> None:
+    assert forms_here(tree(tmp_path, files)) == forms
+
+
+def test_only_the_drop_in_of_grub_needs_update_grub() -> None:
+    assert in_force_after([SYSCTL, GRUB_DROP_IN]) == "after a reboot; update-grub first"
+    assert in_force_after([SYSCTL, "/etc/kernel/cmdline"]) == "after a reboot"
+
+
+def test_the_command_line_is_not_systemds() -> None:
+    assert not takes_parameters(["systemd"])
+    assert takes_parameters(["bls", "systemd"])
 
 
 def test_what_checks_want_at_boot_is_in_the_files(tmp_path: Path) -> None:

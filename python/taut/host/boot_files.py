@@ -7,6 +7,7 @@ from taut.core.errors import InputError
 from taut.host.boot.artefacts import FORMS, artefacts
 from taut.host.boot.choose import choose_hold_us, choose_wishes
 from taut.host.boot.context import BootContext
+from taut.host.boot.grub import PATH as GRUB_DROP_IN
 from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.setting import Change
@@ -19,11 +20,8 @@ _ENTRIES = (
     "/boot/efi/loader/entries/*.conf",
     "/efi/loader/entries/*.conf",
 )
-# What shows that a machine reads a form; the texts for a guest are for its host.
-_READ_FROM = {
-    "grub": "/etc/default/grub",
-    "systemd": "/run/systemd/system",
-}
+# What shows that GRUB's drop-ins are read: Debian's and Ubuntu's GRUB does, others' does not.
+_DROP_INS = ("/etc/default/grub.d", "/usr/sbin/update-grub", "/usr/bin/update-grub")
 
 
 def boot_files(
@@ -76,11 +74,26 @@ def read_context(
 
 
 def forms_here(host: Host) -> list[str]:
-    """Name the forms this host reads at boot: one for the command line, and systemd's."""
-    found = [form for form, path in _READ_FROM.items() if host.is_there(path)]
-    if "grub" not in found and any(host.paths(pattern) for pattern in _ENTRIES):
-        found.insert(0, "bls")
+    """Name the forms this host reads at boot: at most one for the command line, and systemd's.
+
+    The texts for a guest are for its host.
+    """
+    found = ["systemd"] if host.is_there("/run/systemd/system") else []
+    if host.is_there("/etc/default/grub") and any(host.is_there(path) for path in _DROP_INS):
+        return ["grub", *found]
+    if any(host.paths(pattern) for pattern in _ENTRIES):
+        return ["bls", *found]
     return found
+
+
+def takes_parameters(forms: Collection[str]) -> bool:
+    """Whether one of these forms gives the kernel its command line."""
+    return not {"grub", "bls", "tuned"}.isdisjoint(forms)
+
+
+def in_force_after(paths: Collection[str]) -> str:
+    """Say what it takes until boot configuration that was put there, or taken back, counts."""
+    return "after a reboot; update-grub first" if GRUB_DROP_IN in paths else "after a reboot"
 
 
 def placements(files: Mapping[str, Mapping[str, str]]) -> list[Change]:

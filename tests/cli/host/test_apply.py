@@ -115,17 +115,46 @@ def test_undo_names_what_somebody_else_changed(
     assert host.read(STAT_INTERVAL) == "1"
 
 
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (
+            {"/etc/default/grub": "", "/usr/sbin/update-grub": ""},
+            "in force after a reboot; update-grub first.",
+        ),
+        ({"/boot/loader/entries/a.conf": "options quiet\n"}, "in force after a reboot."),
+        ({}, "give its kernel what `taut host cmdline` prints."),
+    ],
+)
+def test_apply_says_what_boot_configuration_still_needs(
+    files: dict[str, str], words: str, host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree(host.root, files | {"/sys/devices/system/cpu/isolated": "\n"})
+    apply = ["host", "apply", "--boot", "--yes", "--role", "poll-core", "--cores", "2-3"]
+
+    assert run_command([*apply, "--only", "R06,K04-boot"]) == 0
+
+    assert " ".join(capsys.readouterr().out.split()).endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/etc/a", "in force after a reboot."),
+        ("/etc/default/grub.d/90-taut.cfg", "in force after a reboot; update-grub first."),
+    ],
+)
 def test_undo_of_boot_configuration_leaves_values_and_says_what_is_left_to_do(
-    host: Host, capsys: pytest.CaptureFixture[str]
+    path: str, words: str, host: Host, capsys: pytest.CaptureFixture[str]
 ) -> None:
     applied(host)
-    apply_changes(host, TreeWriter(host), [Wish("boot", Change(PlacedFile("/etc/a"), "b\n"))])
+    apply_changes(host, TreeWriter(host), [Wish("boot", Change(PlacedFile(path), "b\n"))])
 
     assert run_command(["host", "undo", "--boot"]) == 0
 
     said = " ".join(capsys.readouterr().out.split())
-    assert said.endswith("in force after a reboot; with GRUB, update-grub first.")
-    assert not host.is_there("/etc/a")
+    assert said.endswith(words)
+    assert not host.is_there(path)
     assert host.read(STAT_INTERVAL) == "120"
     assert run_command(["host", "undo", "--boot"]) == 0
     assert capsys.readouterr().out == "Nothing to undo.\n"

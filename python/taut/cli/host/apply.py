@@ -1,6 +1,7 @@
 """`taut host apply`: make the changes of a plan, each with its old value in the journal."""
 
 import sys
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ from taut.cli.host.values import need_root, shown
 from taut.cli.options import ProfileOption, YesOption
 from taut.core.errors import InputError, InterruptedRun
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
-from taut.host.boot_files import check_forms, placements
+from taut.host.boot_files import check_forms, in_force_after, placements, takes_parameters
 from taut.host.host import Host
 from taut.host.state import wishes_of
 from taut.host.writer import Writer
@@ -69,9 +70,8 @@ def apply(
     console = Console()
     found = plan_for(host, role=role, cores=cores, profile=profile, only=only, device=device)
     wishes = wishes_of(found)
-    if boot:
-        files = boot_files_of(host, found, only=only, forms=form or [])
-        wishes += [Wish("boot", change) for change in placements(files)]
+    files = boot_files_of(host, found, only=only, forms=form or []) if boot else {}
+    wishes += [Wish("boot", change) for change in placements(files)]
     if not yes:
         print_plan(console, found, show_all=False)
         if wishes and not typer.confirm(f"Make {len(wishes)} changes?"):
@@ -82,9 +82,7 @@ def apply(
     report = _apply(host, wishes, keep_going=keep_going)
     print_applied(console, report)
     if boot and report.is_good:
-        print_paragraph(
-            console, "Boot configuration is in force after a reboot; with GRUB, update-grub first."
-        )
+        _print_boot(console, files, is_chosen=bool(form))
     if not report.is_good:
         raise typer.Exit(1)
 
@@ -109,6 +107,20 @@ def _line(result: Result) -> str:
     wish, note = result.wish, f" ({result.note})" if result.note else ""
     values = f"{shown(result.old)} -> {shown(result.in_force)}"
     return f"{wish.remedy}  {wish.change.setting.name}: {values}, {result.outcome}{note}"
+
+
+def _print_boot(
+    console: Console, files: Mapping[str, Mapping[str, str]], *, is_chosen: bool
+) -> None:
+    """Say what is left to do until boot configuration is in force."""
+    paths = {path for texts in files.values() for path in texts}
+    print_paragraph(console, f"Boot configuration is in force {in_force_after(paths)}.")
+    if not is_chosen and not takes_parameters(files):
+        print_paragraph(
+            console,
+            "No file of this machine's boot loader that taut knows: give its kernel what "
+            "`taut host cmdline` prints.",
+        )
 
 
 def _apply(host: Host, wishes: list[Wish], *, keep_going: bool) -> ApplyReport:

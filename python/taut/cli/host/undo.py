@@ -8,6 +8,7 @@ from rich.console import Console
 
 from taut.cli.host.values import need_root, shown
 from taut.core.errors import TautError
+from taut.host.boot_files import in_force_after
 from taut.host.host import Host
 from taut.host.inheriting import InheritingThread
 from taut.host.journal import Journal
@@ -48,12 +49,10 @@ def undo(
     with journal.locked():
         report = undo_host(host, Writer(host), journal, force=force, only_files=boot)
     print_undo(console, report)
-    if any(isinstance(setting, PlacedFile) for setting in report.restored):
-        print_paragraph(
-            console,
-            "The boot configuration from before is in force after a reboot; with GRUB, update-grub "
-            "first.",
-        )
+    paths = {setting.path for setting in report.restored if isinstance(setting, PlacedFile)}
+    if paths:
+        when = in_force_after(paths)
+        print_paragraph(console, f"The boot configuration from before is in force {when}.")
     if report.is_refused:
         names = ", ".join(one.setting.name for one in report.strangers)
         raise TautError(
