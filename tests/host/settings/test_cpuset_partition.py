@@ -1,9 +1,12 @@
+import errno
 from pathlib import Path
 
 import pytest
 
 from host_tree import TreeWriter, put, snapshot, tree
+from taut.host.apply import Outcome, Wish, apply_changes
 from taut.host.host import Host
+from taut.host.setting import Change
 from taut.host.settings import CpusetController, CpusetPartition
 from taut.host.settings.cpuset_partition import isolation_here
 
@@ -59,6 +62,39 @@ def test_an_invalid_partition_is_refused_with_the_kernels_reason(tmp_path: Path)
     with pytest.raises(OSError, match="not exclusive"):
         SETTING.write(Kernel(host), "2-3")
     assert snapshot(tmp_path) == before
+
+
+class OldKernel(TreeWriter):
+    """Linux before 6.1 does not know the word; `refused` ends the path of what it refuses."""
+
+    refused = ".partition"
+
+    def write_file(self, path: str, text: str) -> None:
+        if path.endswith(self.refused) and text != "member\n":
+            raise OSError(errno.EINVAL, "Invalid argument")
+        super().write_file(path, text)
+
+
+def test_a_kernel_without_isolated_partitions_leaves_it_to_affinities(tmp_path: Path) -> None:
+    host = tree(tmp_path, UNIFIED)
+
+    report = apply_changes(host, OldKernel(host), [Wish("K04-now", Change(SETTING, "2-3"))])
+
+    assert report.is_good
+    assert [result.outcome for result in report.results] == [Outcome.UNMOVABLE]
+    assert "no isolated partitions on this kernel" in report.results[0].note
+    assert not host.is_there("/sys/fs/cgroup/taut")
+
+
+def test_cores_the_kernel_does_not_take_are_a_failure(tmp_path: Path) -> None:
+    class Kernel(OldKernel):
+        refused = "/cpuset.cpus"
+
+    host = tree(tmp_path, UNIFIED)
+
+    report = apply_changes(host, Kernel(host), [Wish("K04-now", Change(SETTING, "2-9"))])
+
+    assert [result.outcome for result in report.results] == [Outcome.FAILED]
 
 
 def test_a_partition_that_became_invalid_is_not_in_force(tmp_path: Path) -> None:

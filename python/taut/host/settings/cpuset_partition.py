@@ -80,8 +80,8 @@ class CpusetPartition:
             return in_force == value
 
     def unmovable(self, error: OSError) -> str | None:
-        """Say so where the machine has no cpusets."""
-        return "no cpuset control group" if error.errno == errno.EOPNOTSUPP else None
+        """Say so where the machine has no cpusets, or its kernel no isolated partitions."""
+        return error.strerror if error.errno == errno.EOPNOTSUPP else None
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,10 @@ def cpuset_root(host: Host) -> str | None:
 def isolation_here(host: Host) -> str:
     """Say in words what setting cores apart achieves on this machine."""
     if cpuset_root(host) is not None:
-        return "cgroup v2: an isolated partition; programs that poll must be started in its group"
+        return (
+            "cgroup v2: an isolated partition; programs that poll must be started in its group; "
+            "before Linux 6.1 only affinities"
+        )
     if host.is_there(f"{_VERSION_1}/cpuset.cpus"):
         return (
             "cgroup v1: the scheduler stops balancing onto the cores; threads that sit there stay "
@@ -148,11 +151,22 @@ def _make_unified(writer: Writer, folder: str, cores: str) -> None:
         CpusetController().write(writer, "on")
     writer.make_folder(folder)
     writer.write_file(f"{folder}/cpuset.cpus", f"{cores}\n")
-    writer.write_file(f"{folder}/cpuset.cpus.partition", "isolated\n")
+    _isolate(writer, f"{folder}/cpuset.cpus.partition")
+
+
+def _isolate(writer: Writer, path: str) -> None:
+    try:
+        writer.write_file(path, "isolated\n")
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        # A word the kernel does not know: before Linux 6.1 there were no such partitions.
+        why = "no isolated partitions on this kernel: use affinity"
+        raise OSError(errno.EOPNOTSUPP, why) from error
     # The kernel accepts an impossible partition and marks it invalid afterwards.
-    state = writer.host.read(f"{folder}/cpuset.cpus.partition")
+    state = writer.host.read(path)
     if state != "isolated":
-        raise OSError(0, f"{folder}/cpuset.cpus.partition: {state}")
+        raise OSError(0, f"{path}: {state}")
 
 
 def _remove_unified(writer: Writer, folder: str) -> None:
