@@ -1,6 +1,7 @@
 """taut-generate as one trial needs it: its command line, its results, how it failed."""
 
 import shutil
+from contextlib import AbstractContextManager
 from math import isclose
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
 from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult
 from taut.records.documents.json_form import read_document
-from taut.testbed.process import Child
+from taut.testbed.process import Child, child
+from taut.testbed.scope import RunScope
 
 PROGRAM = "taut-generate"
 HUGEPAGES = 64
@@ -72,6 +74,20 @@ def asked_of(
     if spec.gap_threshold_ns is not None:
         asked["gap-threshold"] = f"{spec.gap_threshold_ns}ns"
     return asked
+
+
+def running(
+    asked: Asked, cores: Cores, netns: str | None, logs: Path, scope: RunScope
+) -> AbstractContextManager[Child]:
+    """Start it on its core, and what writes its records on the writer's; dead on exit."""
+    return child(
+        PROGRAM,
+        command_line(asked),
+        scope=scope,
+        log=logs / f"{PROGRAM}.log",
+        cores=sorted({cores.generator, cores.writer}),
+        netns=netns,
+    )
 
 
 def command_line(asked: Asked) -> list[str]:

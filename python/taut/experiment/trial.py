@@ -43,7 +43,7 @@ from taut.testbed.links import LINKS
 from taut.testbed.neighbour import RunningNeighbour
 from taut.testbed.neighbour import running as running_neighbour
 from taut.testbed.placement import Tenant
-from taut.testbed.process import Child, child
+from taut.testbed.process import Child
 from taut.testbed.program import Place
 from taut.testbed.scope import RunScope
 
@@ -158,15 +158,10 @@ class Testbench:
                 ring_mib=room.ring_mib(trial, room.free_bytes(Host())),
                 device_pid=dut.pid,
             )
+            if neighbour is not None:
+                neighbour.begin()
             program = stack.enter_context(
-                child(
-                    generator.PROGRAM,
-                    generator.command_line(asked),
-                    scope=self._scope,
-                    log=logs / f"{generator.PROGRAM}.log",
-                    cores=sorted({self._cores.generator, self._cores.writer}),
-                    netns=netns,
-                )
+                generator.running(asked, self._cores, netns, logs, self._scope)
             )
             with self._beside.generating(program.pid, raw), without_collections():
                 if (after_ns := trial.traffic.restart_ns) and driver.n_links > 0:

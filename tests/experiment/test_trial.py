@@ -1,0 +1,98 @@
+"""Trials of programs that are made up: which starts where and when, and what is judged of them.
+
+Nothing sends a packet: the generator sleeps for a second.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from taut.core.cpus import cpuset_cores
+from taut.core.errors import TrialError
+from taut.experiment.cores import Cores
+from taut.experiment.plan import Plan, make_plan
+from taut.experiment.spec import parse_spec
+from taut.experiment.stored import TrialSoFar, trial_document
+from taut.experiment.trial import Testbench
+from taut.testbed.scope import RunScope
+
+TEXT = """
+name = "made"
+duration = "1s"
+repetitions = 1
+trace = "off"
+[[device]]
+driver = "taut_forward"
+[[traffic]]
+rates = ["10kpps"]
+"""
+CLOCK = "#!/bin/sh\necho '{\"usable\": true}'\n"
+GENERATOR = f"""#!{sys.executable}
+import json, sys, time
+from pathlib import Path
+
+words, understood = sys.argv[1:], {{"both": False, "device-holds": False}}
+while words:
+    name = words.pop(0).removeprefix("--")
+    is_alone = not words or words[0].startswith("--")
+    understood[name] = True if is_alone else words.pop(0)
+time.sleep(1)
+report = {{"counters": {{}}, "understood": understood, "rate_pps": 10_000.0}}
+(Path(understood["out"]) / "generator.json").write_text(json.dumps(report))
+"""
+STARVED = f"""#!{sys.executable}
+import os, sys, time
+
+if "--version" in sys.argv:
+    sys.exit()
+while time.process_time() < 0.1:
+    pass
+if os.fork() == 0:
+    time.sleep(1000)
+os.wait()
+"""
+"""Takes 0.1 s of its core before its worker is there, and nothing after."""
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of taut's programs, and the first in which others are looked for."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("TAUT_BIN_DIR", str(folder))
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    program(folder / "taut-clock", CLOCK)
+    return folder
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Iterator[RunScope]:
+    with RunScope(tmp_path / "base") as scope:
+        yield scope
+
+
+def program(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def bench_of(plan: Plan, scope: RunScope, cores: Cores) -> Testbench:
+    return Testbench(plan, scope, cores, lambda: None)
+
+
+def test_what_a_neighbour_did_before_the_generator_began_proves_nothing(
+    programs: Path, scope: RunScope, tmp_path: Path
+) -> None:
+    program(programs / "taut-generate", GENERATOR)
+    program(programs / "stress-ng", STARVED)
+    plan = make_plan(parse_spec(f'{TEXT}[[neighbour]]\nkind = "cache"\n'))
+    [trial] = [trial for trial in plan.trials if trial.device.is_floor]
+    core = min(cpuset_cores())
+    cores = Cores(generator=core, device=core, writer=core, runner=core)
+    known = TrialSoFar(trial_document(trial, cores))
+
+    with pytest.raises(TrialError, match=r"neighbour 'cache': took .* ms of its cores in \d"):
+        bench_of(plan, scope, cores).measure(trial, tmp_path / "trial", known)
