@@ -6,6 +6,8 @@ Nothing sends a packet: the generator sleeps for a second.
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from taut.core.cpus import cpuset_cores
 from taut.core.errors import TrialError
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, make_plan
+from taut.experiment.restart import BEFORE
+from taut.experiment.runner import pinned_to
 from taut.experiment.spec import parse_spec
 from taut.experiment.stored import TrialSoFar, trial_document
 from taut.experiment.trial import Testbench
@@ -30,6 +34,8 @@ driver = "taut_forward"
 rates = ["10kpps"]
 """
 CLOCK = "#!/bin/sh\necho '{\"usable\": true}'\n"
+FORWARDER = '#!/bin/sh\necho "$@"\necho "taut-forward: ready"\nexec sleep 1000\n'
+FAILING = "#!/bin/sh\nsleep 1\necho 'taut-generate: made to fail'\nexit 1\n"
 GENERATOR = f"""#!{sys.executable}
 import json, sys, time
 from pathlib import Path
@@ -65,6 +71,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TAUT_BIN_DIR", str(folder))
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     program(folder / "taut-clock", CLOCK)
+    program(folder / "taut-forward", FORWARDER)
     return folder
 
 
@@ -96,3 +103,25 @@ def test_what_a_neighbour_did_before_the_generator_began_proves_nothing(
 
     with pytest.raises(TrialError, match=r"neighbour 'cache': took .* ms of its cores in \d"):
         bench_of(plan, scope, cores).measure(trial, tmp_path / "trial", known)
+
+
+@pytest.mark.skipif(len(cpuset_cores()) < 2, reason="needs two cores")
+def test_a_device_that_is_started_again_leaves_its_log_of_gaps_to_tauts_core(
+    programs: Path, scope: RunScope, tmp_path: Path
+) -> None:
+    program(programs / "taut-generate", FAILING)
+    plan = make_plan(parse_spec(TEXT))
+    [trial] = [trial for trial in plan.trials if not trial.device.is_floor]
+    restarted = trial.traffic.model_copy(update={"restart_ns": 1_000_000})
+    trial = replace(trial, traffic=restarted)
+    own, *_, device = cpuset_cores()
+    cores = Cores(generator=own, device=device, writer=own, runner=own)
+    known = TrialSoFar(trial_document(trial, cores))
+
+    with pinned_to(own), pytest.raises(TrialError, match="made to fail"):
+        bench_of(plan, scope, cores).measure(trial, tmp_path / "trial", known)
+
+    for name in (f"{BEFORE}taut-forward.log", "taut-forward.log"):
+        words = (tmp_path / "trial/logs" / name).read_text().splitlines()[0].split()
+        assert ("--core", str(device)) in pairwise(words)
+        assert ("--writer-core", str(own)) in pairwise(words)

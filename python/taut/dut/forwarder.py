@@ -156,7 +156,8 @@ def forwarding(
         log_dir / f"{prefix}{name}"
         for name in ("taut-forward.json", "gaps-forwarder.bin", "stamps.bin")
     )
-    asked = dict(_asked_of(ports, (cores[0], _writer_core(cores)), options, stats, gaps))
+    writer = _writer_core(cores, scope.own_cores)
+    asked = dict(_asked_of(ports, (cores[0], writer), options, stats, gaps))
     # Who starts it outside a trial says how many itself: there "auto" is none.
     every = stamp_every(options.stamp_every, 0)
     if every:
@@ -213,9 +214,12 @@ def _described() -> Described:
     return describe(_PROGRAM, Described)
 
 
-def _writer_core(cores: CpuSet) -> int | None:
-    """Give the core that writes the log of gaps: taut's own; None: only the device's are left."""
-    return min(os.sched_getaffinity(0) - set(cores), default=None)
+def _writer_core(cores: CpuSet, own: CpuSet = ()) -> int | None:
+    """Give the core that writes the log of gaps: taut's own; None: only the device's are left.
+
+    `own`: where taut runs while it measures; empty: where it may at the moment.
+    """
+    return min(set(own or os.sched_getaffinity(0)) - set(cores), default=None)
 
 
 def _asked_of(

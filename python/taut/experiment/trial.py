@@ -81,6 +81,7 @@ class Testbench:
         self._beside = beside
         self._cannot_trace: str | None = None
         self._clock: ClockReading | None = None
+        scope.own_cores = (cores.runner,)
 
     def add_hugepages(self) -> None:
         """Reserve memory once for the whole run: the largest device and the generator."""

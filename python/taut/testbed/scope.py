@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from taut.core.cpus import CpuSet
 from taut.core.errors import TautError
 from taut.core.timings import stage
 from taut.testbed import cleanup, hugepages, netlink
@@ -37,6 +38,8 @@ class RunScope:
         self.folder = self.base / self.id
         self.place: Place | None = None
         """Where children are started; None: on the host itself."""
+        self.own_cores: CpuSet = ()
+        """Where taut itself runs, though a restart moves it for a moment; empty: where it may."""
         self._owner: Owner | None = None
 
     def __enter__(self) -> Self:

@@ -56,6 +56,9 @@ def test_the_log_of_gaps_is_written_where_taut_runs(monkeypatch: pytest.MonkeyPa
 
     assert _writer_core((3,)) == 2
     assert _writer_core((1,)) == 2
+    # Where taut is for a moment only does not count.
+    assert _writer_core((3,), own=(0,)) == 0
+    assert _writer_core((3,), own=(3,)) is None
 
 
 def test_a_device_that_shares_tauts_core_is_told_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
