@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from taut.testbed import cleanup, hugepages
+from taut.testbed.guest.kernel import Kernel
+from taut.testbed.guest.qemu import EMULATION, KVM, Shape
 from taut.testbed.owner import HugepageGrant, owner_of
+from taut.testbed.placement import Tenant
+from taut.testbed.placements.vm import Guests, VmOptions
 from taut.testbed.scope import RunScope
 
 
@@ -81,8 +85,9 @@ def test_a_return_that_was_killed_is_repeated_safely(nr: Path, was_written: bool
 @pytest.fixture
 def base(tmp_path: Path, nr: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A base folder whose runs take their pages from `nr`."""
-    locked = hugepages.locked
+    locked, plan_grant = hugepages.locked, hugepages.plan_grant
     monkeypatch.setattr(hugepages, "locked", lambda: locked(nr))
+    monkeypatch.setattr(hugepages, "plan_grant", lambda n, path=nr: plan_grant(n, path))
     monkeypatch.setattr(hugepages, "may_change", lambda: True)
     (tmp_path / "base").mkdir()
     return tmp_path / "base"
@@ -111,10 +116,8 @@ def test_a_killed_return_is_finished_after_another_run_gave_its_own_back(
 
 
 def test_pages_taken_by_one_that_died_are_known_before_the_next_run_takes_its_own(
-    base: Path, nr: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, nr: Path
 ) -> None:
-    plan_grant = hugepages.plan_grant
-    monkeypatch.setattr(hugepages, "plan_grant", lambda n: plan_grant(n, nr))
     intended = hugepages.plan_grant(64)
     hugepages.take(intended)
     killed = _run(base, "aaaa", intended)
@@ -125,3 +128,46 @@ def test_pages_taken_by_one_that_died_are_known_before_the_next_run_takes_its_ow
         assert _count(nr) == 10 + 32
 
     assert _count(nr) == 10
+
+
+def test_pages_that_come_back_are_lent_again_until_the_run_ends(base: Path, nr: Path) -> None:
+    with RunScope(base) as scope:
+        for _ in range(3):
+            with scope.lent_hugepages(64) as first, scope.lent_hugepages(32) as second:
+                assert (first, second) == (64, 32)
+        with scope.lent_hugepages(100) as more:
+            assert more == 100
+        assert _count(nr) == 10 + 100
+
+    assert _count(nr) == 10
+
+
+def test_guests_one_after_the_other_share_their_pages(base: Path, nr: Path, tmp_path: Path) -> None:
+    kernel = Kernel("amd64", "6.1", tmp_path / "vmlinuz", tmp_path / "config", ())
+    by_kvm = Shape(kernel, tmp_path / "initrd", "", memory_mib=512, accelerator=KVM)
+    emulated = replace(by_kvm, accelerator=EMULATION)
+    tenant = Tenant("taut_forward", "vhost", (1,), (0,), (), tmp_path)
+
+    with RunScope(base) as scope:
+        for shape in (emulated, by_kvm, by_kvm, emulated):
+            guests = Guests(VmOptions(), tenant, scope)
+            with guests._on_hugepages(shape) as placed:
+                assert placed.on_hugepages == (shape is by_kvm)
+        assert _count(nr) == 10 + 256
+
+    assert _count(nr) == 10
+
+
+def test_a_guest_that_does_not_fit_is_on_no_hugepages(
+    base: Path, nr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hugepages, "may_change", lambda: False)
+    kernel = Kernel("amd64", "6.1", tmp_path / "vmlinuz", tmp_path / "config", ())
+    shape = Shape(kernel, tmp_path / "initrd", "", accelerator=KVM)
+    tenant = Tenant("taut_forward", "vhost", (1,), (0,), (), tmp_path)
+
+    with (
+        RunScope(base) as scope,
+        Guests(VmOptions(), tenant, scope)._on_hugepages(shape) as placed,
+    ):
+        assert not placed.on_hugepages

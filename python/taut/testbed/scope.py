@@ -40,6 +40,7 @@ class RunScope:
         """Where children are started; None: on the host itself."""
         self.own_cores: CpuSet = ()
         """Where taut itself runs, though a restart moves it for a moment; empty: where it may."""
+        self._n_idle_hugepages = 0  # of those that were lent and came back
         self._owner: Owner | None = None
 
     def __enter__(self) -> Self:
@@ -111,6 +112,21 @@ class RunScope:
             grant = hugepages.take(grant)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages[:-1], grant)))
         return grant.added or 0
+
+    @contextmanager
+    def lent_hugepages(self, n_pages: int) -> Iterator[int]:
+        """Lend hugepages of 2 MB while the block lasts; give how many there are.
+
+        What comes back is lent to the next, so a run adds no more than are lent at one time, and
+        has them until its end as if by add_hugepages.
+        """
+        n_lent = min(n_pages, self._n_idle_hugepages)
+        self._n_idle_hugepages -= n_lent
+        n_lent += self.add_hugepages(n_pages - n_lent)
+        try:
+            yield n_lent
+        finally:
+            self._n_idle_hugepages += n_lent
 
     def make_temp(self, path: Path) -> None:
         """Make a temporary folder that cleanup deletes if this run dies.

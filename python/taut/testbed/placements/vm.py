@@ -138,9 +138,12 @@ class Guests:
             words = with_gaps_above(words, _EMULATED_GAP)
         files = self._files(program.log)
         is_one_of_several = self._tenant.driver == _CHAIN
-        with machine(
-            *(shape, files, words.sockets, cores, rest, self._scope), has_peer=is_one_of_several
-        ) as running:
+        with (
+            self._on_hugepages(shape) as shape,
+            machine(
+                *(shape, files, words.sockets, cores, rest, self._scope), has_peer=is_one_of_several
+            ) as running,
+        ):
             self.machine = running
             self._describe(shape, running.place_cpus(cores, rest), cores, rest)
             running.bind_ports(len(words.sockets))
@@ -199,12 +202,17 @@ class Guests:
                 return tree
 
             parameters = parameters_of(options.parameters, options.cpus - 1, plain_tree)
-        pages = options.memory_mib // 2
-        granted = accelerator == KVM and self._scope.add_hugepages(pages) == pages
         if sleeps:
             parameters = f"{parameters} {IOMMU_PARAMETERS}".strip()
-        shape = replace(plain, parameters=parameters, on_hugepages=granted, has_iommu=sleeps)
+        shape = replace(plain, parameters=parameters, has_iommu=sleeps)
         return shape, tree_folder(shape, base, cache)
+
+    @contextmanager
+    def _on_hugepages(self, shape: Shape) -> Iterator[Shape]:
+        """Put a guest by KVM on the host's hugepages while it lasts, where all of it has room."""
+        n_pages = shape.memory_mib // 2 if shape.accelerator == KVM else 0
+        with self._scope.lent_hugepages(n_pages) as n_lent:
+            yield replace(shape, on_hugepages=0 < n_pages == n_lent)
 
     def _describe(
         self,
