@@ -114,6 +114,40 @@ def test_what_was_asked_for_is_taken():
     assert (cores.generator, cores.device, cores.writer, cores.runner) == (3, 1, 2, 0)
 
 
+def test_the_writers_core_is_nobody_elses_while_there_are_others():
+    four = assign_cores(CoreSpec(writer=1), Topology((0, 1, 2, 3)))
+    hops = assign_cores(CoreSpec(writer=1), Topology((0, 1, 2, 3, 4)), 2)
+
+    assert (four.runner, four.writer, four.generator, four.device) == (0, 1, 2, 3)
+    assert four.to_quiet == (2, 3)
+    assert (hops.runner, hops.generator, hops.of_device(2)) == (0, 2, (3, 4))
+
+
+def test_with_three_the_writers_core_is_tauts_too():
+    three = assign_cores(CoreSpec(writer=1), Topology((0, 1, 2)))
+    two = assign_cores(CoreSpec(writer=1), Topology((0, 1)))
+
+    assert (three.runner, three.writer, three.generator, three.device) == (1, 1, 0, 2)
+    assert three.to_quiet == (0, 2)
+    assert (two.runner, two.writer, two.generator, two.device) == (0, 1, 0, 1)
+
+
+def test_no_helper_works_where_another_measurement_runs():
+    cores = assign_cores(AUTO, Topology((0, 1, 2, 3, 4), busy=frozenset({0, 1})))
+
+    assert (cores.runner, cores.writer, cores.generator, cores.device) == (2, 2, 3, 4)
+
+
+def test_where_others_measure_on_all_that_is_left_taut_shares_its_generators_core():
+    topology = Topology((0, 1, 2, 3), busy=frozenset({0, 1}))
+
+    cores = assign_cores(CoreSpec(generator=2, device=3), topology)
+
+    assert (cores.runner, cores.writer) == (2, 2)
+    assert cores.notes[0].startswith("others measure on the rest: taut and the writer")
+    assert cores.why.endswith("taut itself on core 2 (no other is free)")
+
+
 def test_a_core_that_is_not_there_is_one_line():
     with pytest.raises(InputError, match=r"cores\.device: core 9 cannot be used here.*0-1"):
         assign_cores(CoreSpec(device=9), Topology((0, 1)))

@@ -7,7 +7,8 @@ by an apply in force or at boot, are taken first: for the device, then for the g
 Three cores and more: one is for the kernel, taut itself and the writer of records; generator and
 device get cores of their own, on two physical cores. Two cores: the generator on one, the device
 on the other; taut and the writer share the generator's, so that what they disturb is logged as the
-generator's gaps and blamed on the instrument, not on the device.
+generator's gaps and blamed on the instrument, not on the device. No helper works on a core that
+another measurement uses.
 """
 
 from collections.abc import Iterable, Mapping
@@ -118,7 +119,7 @@ def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:
                 f"{format_cpu_list(topology.usable)}"
             )
     house = _housekeeping(asked, topology, n_hops)
-    free = _preferred(topology, house)
+    free = _preferred(asked, topology, house, n_hops)
     generator, device = _pair(asked, free, topology)
     runner = generator if house is None else house
     writer = asked.writer if asked.writer != "auto" else runner
@@ -135,16 +136,26 @@ def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:
 
 
 def _housekeeping(asked: CoreSpec, topology: Topology, n_hops: int) -> int | None:
-    """Find a core for taut itself; None where there are too few."""
-    wanted = {asked.generator, asked.device}
-    rest = [c for c in topology.usable if c not in wanted and c not in topology.apart]
+    """Find a core for taut itself that nobody measures on; None where there are too few."""
+    taken = {asked.generator, asked.device, *topology.apart, *topology.busy}
+    rest = [core for core in topology.usable if core not in taken]
     # Two hops that take turns on one core wait for the scheduler: that is worse than no such core.
-    return rest[0] if len(topology.usable) >= n_hops + 2 and rest else None
+    if len(topology.usable) < n_hops + 2 or not rest:
+        return None
+    # Where the writer can have no core of its own, the one that was asked for is for both.
+    is_tight = len(topology.usable) == n_hops + 2
+    return min(rest, key=lambda core: (is_tight and core != asked.writer, core))
 
 
-def _preferred(topology: Topology, house: int | None) -> list[int]:
-    """Order the cores: set apart first, those of other measurements last."""
+def _preferred(asked: CoreSpec, topology: Topology, house: int | None, n_hops: int) -> list[int]:
+    """Order the cores: set apart first, those of other measurements last.
+
+    The core asked for as the writer's is left out where generator and hops have others.
+    """
     cores = [core for core in topology.usable if core != house]
+    others = [core for core in cores if core != asked.writer]
+    if len({*others} - topology.busy) > n_hops:
+        cores = others
     return sorted(cores, key=lambda c: (c in topology.busy, c not in topology.apart, c))
 
 
@@ -176,6 +187,11 @@ def _pick(free: list[int], taken: list[int], topology: Topology) -> int:
     return next(iter(apart or other or free or taken))
 
 
+def _is_crowded(topology: Topology, n_hops: int) -> bool:
+    """Whether cores would be enough for taut to have its own, but for other measurements."""
+    return len(topology.usable) >= n_hops + 2 and bool(topology.busy)
+
+
 def _why(asked: CoreSpec, cores: Cores, topology: Topology, n_hops: int) -> str:
     """Say in one line which core does what, and why."""
     roles = [
@@ -192,7 +208,8 @@ def _why(asked: CoreSpec, cores: Cores, topology: Topology, n_hops: int) -> str:
         words.append(f"{n_hops} hops of a chain on core{plural} {format_cpu_list(of_hops)}")
     house = sorted({cores.runner, cores.writer})
     other = "third" if n_hops == 1 else "other"
-    too_few = f" (there is no {other})" if cores.runner in cores.measured else ""
+    lacks = "no other is free" if _is_crowded(topology, n_hops) else f"there is no {other}"
+    too_few = f" ({lacks})" if cores.runner in cores.measured else ""
     plural = "s" if len(house) > 1 else ""
     return f"{', '.join(words)}, taut itself on core{plural} {format_cpu_list(house)}{too_few}"
 
@@ -210,8 +227,10 @@ def _notes(cores: Cores, topology: Topology, n_hops: int) -> list[str]:
             f"{cores.device}) and slow each other down"
         )
     if not cores.shared and cores.runner == cores.generator:
+        n_cores = f"only {len(topology.usable)} cores"
+        lacks = "others measure on the rest" if _is_crowded(topology, n_hops) else n_cores
         notes.append(
-            f"only {len(topology.usable)} cores: taut and the writer of records run on the "
+            f"{lacks}: taut and the writer of records run on the "
             f"generator's core {cores.generator}; their stalls are logged as the generator's"
         )
     of_hops = cores.of_device(n_hops)
