@@ -29,8 +29,9 @@ def app(tmp_path: Path, kernel: Path, monkeypatch: pytest.MonkeyPatch) -> typer.
     monkeypatch.setattr(module, "default_base", lambda: tmp_path)
     monkeypatch.setenv("TMPDIR", str(kernel))
     places = Places((kernel / "tracing",), kernel / "mounts", kernel / "proc")
-    monkeypatch.setattr(module, "find_leftovers", lambda: find_leftovers(places))
+    monkeypatch.setattr(leftovers, "find_leftovers", lambda: find_leftovers(places))
     monkeypatch.setattr(leftovers, "remove_leftovers", lambda: remove_leftovers(places))
+    monkeypatch.setattr(leftovers, "holders", lambda _: [])
     app = typer.Typer()
     app.command()(doctor)
     return app
@@ -78,6 +79,20 @@ def test_what_dead_programs_left_is_named_then_removed(app: typer.Typer, kernel:
     assert f"trace instance {instance}; taut doctor --clean" in " ".join(shown.split())
     assert f"trace instance {instance}" in cleaned["removed"]
     assert cleaned["left_behind"] == []
+
+
+def test_a_killed_run_is_named_then_removed(app: typer.Typer, tmp_path: Path) -> None:
+    folder = tmp_path / ".new-ab12-999999999-1"
+    folder.mkdir()
+
+    named = json.loads(CliRunner().invoke(app, ["--json"]).stdout)
+    shown = CliRunner().invoke(app, [], env={"COLUMNS": "300"}).stdout
+    cleaned = json.loads(CliRunner().invoke(app, ["--json", "--clean"]).stdout)
+
+    assert f"folder {folder}" in named["left_behind"]
+    assert f"left by a dead process: folder {folder}; taut doctor" in " ".join(shown.split())
+    assert f"folder {folder}" in cleaned["removed"]
+    assert f"folder {folder}" not in cleaned["left_behind"]
 
 
 def test_without_the_programs_nothing_can_be_measured(

@@ -8,19 +8,17 @@ from rich.console import Console
 
 from taut.core.plugins import lack
 from taut.dut.drivers import DRIVERS
-from taut.experiment.leftovers import clean as clean_up
+from taut.experiment import leftovers
 from taut.host.capability import Status, capabilities
 from taut.host.host import Host
 from taut.records.documents.host import CapabilityOfMachine, DoctorDocument, RunAlive, Runnable
 from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph
 from taut.testbed.cleanup import live_runs
-from taut.testbed.leftovers import find_leftovers
 from taut.testbed.links import LINKS
 from taut.testbed.neighbours import NEIGHBOURS
 from taut.testbed.placements import PLACEMENTS
 from taut.testbed.scope import default_base
-from taut.testbed.scratch import find_dead
 
 
 class _Summed(Protocol):
@@ -40,7 +38,7 @@ _COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
 def report_machine(*, clean: bool, as_json: bool) -> bool:
     """Say what this machine can do; `clean` removes what crashes left. False: a need is unmet."""
     # First, because killed processes free what they hold.
-    removed = clean_up(default_base(), Host()) if clean else []
+    removed = leftovers.clean(default_base(), Host()) if clean else []
     report = examine(removed)
     if as_json:
         print(json.dumps(plain(report), indent=1))
@@ -67,7 +65,7 @@ def examine(removed: list[str]) -> DoctorDocument:
         neighbours=_runnable(NEIGHBOURS, lambda kind: kind.missing()),
         placements=_runnable(PLACEMENTS, lambda kind: kind.missing(kind.options_type())),
         runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
-        left_behind=(*(str(leftover) for leftover in find_leftovers()), *find_dead()),
+        left_behind=tuple(leftovers.find(default_base(), Host())),
         removed=tuple(removed),
     )
 

@@ -5,21 +5,32 @@ is counted in, and a program that still runs in a cpuset would keep it.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
+from taut.core.errors import InputError
 from taut.host.host import Host
 from taut.host.state import holders, take_back
 from taut.host.writer import Writer
 from taut.testbed import cleanup
-from taut.testbed.leftovers import remove_leftovers
+from taut.testbed.leftovers import find_leftovers, remove_leftovers
 from taut.testbed.owner import owner_of, pid_namespace, process_start_time
-from taut.testbed.scratch import sweep
+from taut.testbed.scratch import find_dead, sweep
 
 
 def holder_of(run_id: str) -> str:
     """Name this process' run in the journal, so that others can tell whether it lives."""
     owner = owner_of(run_id, os.getpid())
     return f"run {run_id}, pid {owner.pid}, started {owner.start_time}, in {owner.pid_namespace}"
+
+
+def find(base: Path, host: Host) -> list[str]:
+    """Name what `clean` would undo and remove, in its order; nothing is changed."""
+    changed: list[str] = []
+    with suppress(InputError):  # a journal of another machine tells of no run of this one
+        changed = [f"settings of the host that {_run_of(one)} changed" for one in _dead(host)]
+    folders = [f"folder {folder}" for folder in cleanup.dead_runs(base)]
+    return [*changed, *folders, *map(str, find_leftovers()), *find_dead()]
 
 
 def clean(base: Path, host: Host) -> list[str]:
@@ -31,16 +42,24 @@ def clean(base: Path, host: Host) -> list[str]:
 
 
 def _put_host_back(host: Host) -> list[str]:
+    done = []
+    for holder in _dead(host):
+        done += cleanup.kill_processes(_run_of(holder).removeprefix("run "))
+        report = take_back(host, Writer(host), holder)
+        if report.restored:
+            done.append(f"{len(report.restored)} settings of the host, put back")
+    return done
+
+
+def _dead(host: Host) -> list[str]:
+    """Give the holders in the journal that are dead, as far as this user can put back theirs."""
     if os.geteuid() != 0:
         return []  # only a run as root changes the host, and only root can undo that
-    done = []
-    for holder in holders(host):
-        if not _is_alive(holder):
-            done += cleanup.kill_processes(holder.removeprefix("run ").partition(",")[0])
-            report = take_back(host, Writer(host), holder)
-            if report.restored:
-                done.append(f"{len(report.restored)} settings of the host, put back")
-    return done
+    return [holder for holder in holders(host) if not _is_alive(holder)]
+
+
+def _run_of(holder: str) -> str:
+    return holder.partition(",")[0]
 
 
 def _is_alive(holder: str) -> bool:

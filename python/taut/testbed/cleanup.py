@@ -34,11 +34,12 @@ def clean(base: Path) -> list[str]:
 
     InputError where others may write to `base`: what is deleted must not be their choice.
     """
-    removed: list[str] = []
-    for folder in _folders(base):
-        if not is_alive(folder):
-            removed += remove_run(folder)
-    return removed
+    return [line for folder in dead_runs(base) for line in remove_run(folder)]
+
+
+def dead_runs(base: Path) -> list[Path]:
+    """Folders of the runs below `base` whose owner is dead; InputError as for `clean`."""
+    return [folder for folder in _folders(base) if not is_alive(folder)]
 
 
 def live_runs(base: Path) -> list[Owner]:

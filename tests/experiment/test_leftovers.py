@@ -1,0 +1,92 @@
+"""What dead tauts left is named before it is removed: the host's settings, folders of runs."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from host_tree import POLL, TreeWriter, tree
+from taut.experiment import leftovers
+from taut.host.host import Host
+from taut.host.state import HostState, HostStates
+from taut.testbed import cleanup
+from taut.testbed.leftovers import Places, find_leftovers
+from taut.testbed.owner import Owner, boot_id, owner_of, pid_namespace, process_start_time
+
+FILES = {
+    "/etc/machine-id": "me\n",
+    "/proc/sys/kernel/random/boot_id": "now\n",
+    "/proc/sys/vm/stat_interval": "1\n",
+}
+NOBODY = 999_999_999
+"""No process: the kernel numbers none so high."""
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of runs, on a machine where nothing else was left."""
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    monkeypatch.setenv("TMPDIR", str(nowhere))
+    places = Places((nowhere / "tracing",), nowhere / "mounts", nowhere / "proc")
+    (nowhere / "tracing/instances").mkdir(parents=True)
+    monkeypatch.setattr(leftovers, "find_leftovers", lambda: find_leftovers(places))
+    base = tmp_path / "base"
+    base.mkdir(mode=0o700)
+    return base
+
+
+def changed_by(holder: str, root: Path, machine: str = "me") -> Host:
+    """A host whose settings a run changed and did not put back."""
+    host = tree(root, {**FILES, "/etc/machine-id": f"{machine}\n"})
+    HostStates(host, TreeWriter(host), lambda: POLL, holder).enter(HostState("one", only=("R06",)))
+    return host
+
+
+def test_folders_of_dead_runs_are_named_and_those_of_living_ones_are_not(
+    base: Path, tmp_path: Path
+) -> None:
+    living = [base / "aaaa", base / f".new-bbbb-{os.getpid()}-{process_start_time(os.getpid())}"]
+    dead = [base / f".new-cccc-{NOBODY}-1", base / "dddd", base / "eeee"]
+    for folder in (*living, *dead):
+        folder.mkdir()
+    owner_of("aaaa", os.getpid()).write(base / "aaaa")
+    Owner("dddd", NOBODY, 1, boot_id()).write(base / "dddd")
+
+    named = leftovers.find(base, tree(tmp_path / "host", FILES))
+
+    assert named == [f"folder {folder}" for folder in dead]
+    assert all(folder.is_dir() for folder in (*living, *dead))
+    assert set(named) <= set(cleanup.clean(base))
+
+
+@pytest.mark.root
+@pytest.mark.beside
+@pytest.mark.parametrize(
+    ("holder", "named"),
+    [
+        (
+            lambda: f"run ab12, pid {NOBODY}, started 1, in {pid_namespace()}",
+            ["settings of the host that run ab12 changed"],
+        ),
+        (lambda: leftovers.holder_of("ab12"), []),
+    ],
+    ids=["dead", "alive"],
+)
+def test_settings_of_the_host_that_a_dead_run_changed_are_named(
+    holder: Callable[[], str], named: list[str], base: Path, tmp_path: Path
+) -> None:
+    host = changed_by(holder(), tmp_path / "host")
+
+    assert leftovers.find(base, host) == named
+
+
+@pytest.mark.root
+@pytest.mark.beside
+def test_a_journal_of_another_machine_does_not_hide_the_rest(base: Path, tmp_path: Path) -> None:
+    host = changed_by("run ab12, pid 1, started 1, in here", tmp_path / "host", "another")
+    (tmp_path / "host/etc/machine-id").write_text("me\n")
+    (base / "cccc").mkdir()
+
+    assert leftovers.find(base, host) == [f"folder {base / 'cccc'}"]
