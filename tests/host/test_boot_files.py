@@ -128,7 +128,7 @@ def test_before_the_reboot_a_second_apply_places_the_same_parameters(tmp_path: P
         return [Wish("boot", change) for change in placements(files)]
 
     (first,) = placed()
-    plan = make_plan(host, run_audit(host, POLL, checks=checks), Profile.RECOMMENDED)
+    plan = make_plan(host, run_audit(host, POLL, checks=checks), Profile.RECOMMENDED, names)
     assert apply_changes(host, TreeWriter(host), wishes_of(plan)).is_good
 
     assert not run_audit(host, POLL, checks=checks).failures()
