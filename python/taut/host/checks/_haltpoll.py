@@ -7,7 +7,7 @@ from taut.host.table import MAJOR, MINOR
 from taut.host.view import CPU, View
 
 COST = "the host's core is busy for up to 200 µs of each idle period"
-"""What it costs."""
+"""Of haltpoll, to whoever owns the host."""
 _GOVERNORS = f"{CPU}/cpuidle/available_governors"
 # Hypervisors that are not KVM, as their firmware names them.
 _OTHERS = ("vmware", "microsoft", "xen", "parallels", "bhyve")
