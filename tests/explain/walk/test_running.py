@@ -8,6 +8,7 @@ import pytest
 from made_trace import (
     CORE,
     HOG,
+    OTHER_CORE,
     POLLER,
     PREEMPTED,
     RUNNABLE,
@@ -82,6 +83,16 @@ def test_how_long_its_group_was_throttled_says_how_sure_that_is(throttled_us: in
 @pytest.mark.parametrize(("state", "n"), [(PREEMPTED, 0), (RUNNABLE, 7)])
 def test_without_throttling_of_its_group_or_at_the_way_back_it_is_preempted(state: int, n: int):
     assert verdict(off(state), n)[0] == "preemption"
+
+
+@pytest.mark.parametrize(("throttled_us", "cause"), [(0, "idle-exit"), (970, "unknown")])
+def test_woken_with_its_core_idle_it_wakes_slowly_unless_its_quota_may_be_used_up(
+    throttled_us: int, cause: str
+):
+    trace = MadeTrace().switch(10 * US, POLLER, 0, SLEEPS)
+    trace.add(20 * US, "wakeup", POLLER, CORE, thread=HOG, cpu=OTHER_CORE)
+
+    assert verdict(trace.switch(990 * US, 0, POLLER), throttled_us)[0] == cause
 
 
 def test_preempted_in_a_system_call_it_is_preempted():

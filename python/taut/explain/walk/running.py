@@ -28,6 +28,7 @@ _OF_LETTER = {
 ORDINARY = 120
 
 IDLE_WORDS = "its core idled though it was fit to run, and no quota of its was used up"
+EITHER_WORDS = "its core idled after its wake-up: still waking, or kept off by the quota"
 GONE_WORDS = "it had ended"
 SLEPT_WORDS = "it slept, and no system call of it was recorded"
 
@@ -97,7 +98,8 @@ class OffCore:
         """Name the cause while that thread has the core, and say more.
 
         A verdict needs its own evidence: *system call*, that the thread was in one; *throttled*,
-        that a quota was used up. An idle core alone is no cause.
+        that a quota was used up. An idle core alone is no cause. Where a group has a quota that is
+        used up, a wake-up that finds it so looks like a slow one.
         """
         if self._reason == "stopped":
             return causes.STOPPED, "until it was continued"
@@ -108,6 +110,8 @@ class OffCore:
                 return causes.PAGE_FAULT, "from disk"
             return (causes.SYSCALL, "that slept") if in_call else (causes.UNKNOWN, SLEPT_WORDS)
         if self.thread == 0:
+            if self._was_woken and self._may_throttle:
+                return causes.UNKNOWN, EITHER_WORDS
             if self._was_woken:
                 return causes.IDLE_EXIT, ""
             if not self._may_throttle:
