@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -114,10 +114,23 @@ class Child:
                 raise TrialError(f"{self.name}: {self.describe_end()} at start", self.tail())
             if time.monotonic() > deadline:
                 raise TrialError(
-                    f"{self.name}: not ready after {timeout_s:g} s (no {pattern!r} in its log)",
+                    f"{self.name}: not ready after {timeout_s:g} s (no {pattern!r} in its log"
+                    f"{self._describe_wait()})",
                     self.tail(),
                 )
             time.sleep(_POLL_S)
+
+    def _describe_wait(self) -> str:
+        """Say in which state it is, and in which function of the kernel, as far as /proc tells."""
+        found = []
+        with suppress(OSError):
+            state = re.search(
+                r"^State:\s*(.*)$", Path(f"/proc/{self.pid}/status").read_text(), re.M
+            )
+            found += [state[1]] if state else []
+            where = Path(f"/proc/{self.pid}/wchan").read_text()
+            found += [f"in {where}"] if where not in ("", "0") else []
+        return "".join(f", {words}" for words in found)
 
     def describe_end(self) -> str:
         """Say how it ended, in words."""
