@@ -138,6 +138,7 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
         )
         counted = dut.stop()
 
+    assert counted is not None, (dut.died, dut.notes)
     counters, others = summary["counters"], counted.others
     by_flow = others["flows"]
     dropped = by_flow["priority=40000,udp,in_port=1,tp_src=1024 actions=drop"]
