@@ -102,10 +102,14 @@ def _why_refused(option: OptionDescribed, text: str) -> str | None:
                 return str(error)
         case _:
             return None
-    least, most = (
-        limit if isinstance(limit := option.others.get(key), int) else 0 for key in ("min", "max")
-    )
+    least, most = _limit(option, "min"), _limit(option, "max")
     if least <= value and (not most or value <= most):
         return None
     bounds = f"{spell(least)} to {spell(most)}" if most else f"{spell(least)} and more"
     return f"accepted are {bounds}"
+
+
+def _limit(option: OptionDescribed, key: str) -> int:
+    """Give the least or the most that an option takes, in its unit; 0: no limit is told."""
+    limit = option.others.get(key)
+    return limit if isinstance(limit, int) else 0
