@@ -12,6 +12,7 @@ from taut.testbed import netlink
 
 # Of the thread that asks: /proc/net is of the process, whatever namespace its thread is in.
 _TABLES = Path("/proc/thread-self/net")
+_MOST_READINGS = 10
 # RFC 4293, and what Linux adds to it; IPv4 and IPv6 together, no packet in two of them.
 _REASONS = (
     "InHdrErrors",
@@ -30,8 +31,7 @@ def count_lost(
     namespace: str, ports: Sequence[str], by_rules: Mapping[str, int] | None = None
 ) -> JsonObject:
     """Give in, out, own (ICMP), dropped, and dropped_by: reasons whose sum is dropped."""
-    links = [netlink.link_counters(port, namespace) for port in ports]
-    counted = netlink.inside(namespace, _read_tables)
+    links, counted = _read_at_rest(namespace, ports)
     come = sum(link["rx_packets"] for link in links)
     out = sum(link["tx_packets"] for link in links)
     own = counted.get("Icmp.OutMsgs", 0) + counted.get("Icmp6.OutMsgs", 0)
@@ -45,6 +45,27 @@ def count_lost(
     dropped = come - (out - own)
     reasons["other"] = dropped - sum(reasons.values())
     return {"in": come, "out": out, "own": own, "dropped": dropped, "dropped_by": reasons}
+
+
+def _read_at_rest(
+    namespace: str, ports: Sequence[str]
+) -> tuple[list[dict[str, int]], dict[str, int]]:
+    """Read the links and the tables of one moment.
+
+    The kernel reports its IPv6 groups some time in the first second: such a packet between the two
+    readings would be in one of them alone.
+    """
+
+    def read_links() -> list[dict[str, int]]:
+        return [netlink.link_counters(port, namespace) for port in ports]
+
+    links = read_links()
+    for _ in range(_MOST_READINGS):
+        counted = netlink.inside(namespace, _read_tables)
+        before, links = links, read_links()
+        if links == before:
+            break
+    return links, counted
 
 
 def tables_full() -> int:
