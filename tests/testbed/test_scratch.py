@@ -38,6 +38,37 @@ for _ in range(200):
         assert (folder / "a").read_text() == "a"
 """
 
+_KILLED_AT_EACH_STEP = """
+import os, signal, sys
+from taut.testbed.scratch import Scratch, sweep
+
+def use(until):
+    steps = 0
+    def step(event, arguments):
+        nonlocal steps
+        if event == "open" or event.startswith(("os.", "fcntl.", "shutil.", "tempfile.")):
+            steps += 1
+            if steps == until:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(step)
+    with Scratch("count", sweeping=False) as folder:
+        (folder / "a/b").mkdir(parents=True)
+        (folder / "a/b/c").write_text("c")
+    os._exit(0)
+
+n_swept, until = 0, 1
+while True:
+    child = os.fork()
+    if not child:
+        use(until)
+    if os.waitpid(child, 0)[1] == 0:
+        break
+    n_swept += len(sweep())
+    left = os.listdir(os.environ["TMPDIR"])
+    assert not left, f"killed at step {until}: {left}"
+    until += 1
+print(n_swept)
+"""
 
 _HALF_MADE = """
 import sys
@@ -126,9 +157,9 @@ def test_what_a_killed_maker_left_is_named_and_the_next_one_removes_it(
 
 
 def test_one_that_died_while_it_made_or_removed_it_is_swept(temporary: Path) -> None:
-    unmarked, emptied = temporary / "taut-count-aaaaaaaa", temporary / "taut-count-bbbbbbbb"
+    unmarked = temporary / "taut-count-aaaaaaaa.scratch"
+    emptied = temporary / "taut-count-bbbbbbbb.scratch"
     unmarked.mkdir(mode=0o700)
-    os.utime(unmarked, (0, 0))
     emptied.mkdir(mode=0o700)
     (emptied / MARK).touch()
 
@@ -138,23 +169,28 @@ def test_one_that_died_while_it_made_or_removed_it_is_swept(temporary: Path) -> 
     assert list(temporary.iterdir()) == []
 
 
+def test_whenever_its_maker_is_killed_it_is_swept(temporary: Path) -> None:
+    n_swept = subprocess.run(
+        [sys.executable, "-c", _KILLED_AT_EACH_STEP], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+    assert int(n_swept) >= 10  # made, held, marked, used, emptied, unmarked
+
+
 def test_what_is_not_taut_s_is_never_touched(tmp_path: Path, temporary: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / MARK).touch()
-    (temporary / "taut-count-cccccccc").symlink_to(home)
-    (temporary / "taut-count-dddddddd").write_text("a file")
-    os.mkfifo(temporary / "taut-count-eeeeeeee")
-    for name in ("taut-pictures", "count-ffffffff", "taut-count-12345678-mine"):
+    (temporary / "taut-count-cccccccc.scratch").symlink_to(home)
+    (temporary / "taut-count-dddddddd.scratch").write_text("a file")
+    os.mkfifo(temporary / "taut-count-eeeeeeee.scratch")
+    for name in ("taut-pictures", "count-ffffffff.scratch", "taut-count-12345678"):
         (temporary / name).mkdir()
         (temporary / name / MARK).touch()
-    without_mark = temporary / "taut-count-gggggggg"
+    without_mark = temporary / "taut-count-gggggggg.scratch"
     without_mark.mkdir(mode=0o700)
     (without_mark / "thesis.tex").touch()
-    os.utime(without_mark, (0, 0))
-    just_made = temporary / "taut-count-iiiiiiii"
-    just_made.mkdir(mode=0o700)
-    mark_is_a_link = temporary / "taut-count-hhhhhhhh"
+    mark_is_a_link = temporary / "taut-count-hhhhhhhh.scratch"
     mark_is_a_link.mkdir(mode=0o700)
     (mark_is_a_link / MARK).symlink_to(home / MARK)
     before = sorted(tmp_path.rglob("*"))
@@ -167,7 +203,7 @@ def test_what_is_not_taut_s_is_never_touched(tmp_path: Path, temporary: Path) ->
 @pytest.mark.beside
 @pytest.mark.parametrize("is_empty", [True, False])
 def test_another_user_s_is_never_touched(temporary: Path, is_empty: bool) -> None:
-    theirs = temporary / "taut-count-aaaaaaaa"
+    theirs = temporary / "taut-count-aaaaaaaa.scratch"
     theirs.mkdir(mode=0o700)
     if not is_empty:
         (theirs / MARK).touch()

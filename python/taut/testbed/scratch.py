@@ -1,14 +1,15 @@
 """Scratch: a private folder for what is needed for a while; what killed tauts left is swept.
 
-Such a folder is in the folder of temporary files (TMPDIR), named taut-PURPOSE-XXXXXXXX, this
-user's alone, and has the file `.taut-scratch` in it as long as it is one. Its maker holds it
+Such a folder is in the folder of temporary files (TMPDIR), named taut-PURPOSE-XXXXXXXX.scratch,
+this user's alone, with the file `.taut-scratch` in it as long as it is one. Its maker holds it
 (core/held.py); one that nobody holds was left by a dead maker, and whoever makes a new one, each
 `taut run` and `taut report`, and `taut doctor --clean` remove it. systemd-tmpfiles, too, leaves
 alone what is held.
 
-Without its mark a folder that has anything in it is not taut's, however old and whatever its name:
-the mark is made first and removed last, so there is no moment at which one of taut's looks like
-that. What the mark says does not matter, only that it is there: it cannot be damaged.
+Without its mark a folder that has anything in it is not taut's, whatever its name: the mark is made
+first and removed last, so there is no moment at which one of taut's looks like that. An empty one
+of such a name is: its maker died just before the one or just after the other. What the mark says
+does not matter, only that it is there: it cannot be damaged.
 
 A folder that is to stay has the mark until it is whole (`made_whole`).
 """
@@ -18,7 +19,6 @@ import re
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,9 +32,8 @@ VARIABLE = "TAUT_SCRATCH"
 """With the folder's path in its environment, a process ends when the folder is swept."""
 
 _MARK = ".taut-scratch"
-_NAME = re.compile(r"taut-[a-z]+-[a-z0-9_]{8}")
-_EMPTY_FOR_S = 60.0
-"""Somebody else's of such a name may be empty for a moment, too: just made, and not yet used."""
+_SUFFIX = ".scratch"
+_NAME = re.compile(rf"taut-[a-z]+-[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
 
 
 class Scratch:
@@ -128,7 +127,7 @@ def sweep() -> list[str]:
 
 def _make(purpose: str, within: Path) -> tuple[Path, int]:
     try:
-        path = Path(tempfile.mkdtemp(prefix=f"taut-{purpose}-", dir=within))
+        path = Path(tempfile.mkdtemp(_SUFFIX, f"taut-{purpose}-", within))
         held = _hold_if_there(path)
         if held is None:
             return _make(purpose, within)
@@ -157,7 +156,7 @@ def _base() -> Path:
 def _dead() -> Iterator[tuple[Path, int]]:
     """Give each folder that is nobody's any more, held until the next is asked for."""
     base = _base()
-    for path in sorted(base.glob("taut-*")):
+    for path in sorted(base.glob(f"taut-*{_SUFFIX}")):
         held = seize(path, os.O_DIRECTORY) if _NAME.fullmatch(path.name) else None
         if held is not None:
             try:
@@ -168,17 +167,14 @@ def _dead() -> Iterator[tuple[Path, int]]:
 
 
 def _is_ours(folder: int) -> bool:
-    """Whether a folder is this user's and has the mark, or nothing in it.
-
-    Who was killed between making and marking one, or just before it was gone, left it empty.
-    """
+    """Whether a folder is this user's and has the mark, or nothing in it."""
     found = os.fstat(folder)
     if found.st_uid != os.geteuid():
         return False
     try:
         return stat.S_ISREG(os.stat(_MARK, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
-        return time.time() - found.st_mtime > _EMPTY_FOR_S and not os.listdir(folder)
+        return not os.listdir(folder)
 
 
 def _remove(path: Path, folder: int) -> bool:
