@@ -40,6 +40,24 @@ def test_clumps_are_worth_one_packet_each(clump):
     assert found.n_eff_above == pytest.approx(SHARE * found.n_eff, rel=0.1)
 
 
+def test_two_blocks_alike_are_less_than_two_witnesses():
+    rng = np.random.default_rng(3)
+    stretches = 10 * rng.poisson(2, 30)
+
+    together = support_of(np.repeat(stretches, 2), packets_per_block=2000)
+    apart = support_of(rng.permutation(np.repeat(stretches, 2)), packets_per_block=2000)
+
+    # Of two such neighbours one covariance in two is a whole variance.
+    assert together.n_eff == pytest.approx(apart.n_eff / 1.5, rel=0.15)
+
+
+def test_neighbours_that_take_turns_say_no_more_than_strangers():
+    turns = support_of([0, 40] * 30, packets_per_block=2000)
+    sorted_into_halves = support_of([0] * 30 + [40] * 30, packets_per_block=2000)
+
+    assert turns.n_eff > 1.9 * sorted_into_halves.n_eff
+
+
 def test_late_packets_that_keep_a_distance_are_never_worth_more_than_themselves():
     assert support_of([10] * 50).n_eff == 50 * 1000
 

@@ -8,11 +8,14 @@ number does; that they vary D times as much says that n packets are worth n / D:
     D     = variance of the packets above it, over blocks / (packets of a block x p x (1 - p))
     n_eff = n / D x (1.96 / t)^2      t: of Student's distribution, for the number of blocks
 
-never above n.  The second factor pays for D being estimated (Heidelberger & Lewis 1984 treat runs
-of a simulation so).  The interval holds every latency that may be the percentile: above it there
-are neither too many nor too few packets for that, as n_eff independent ones would be judged.  D is
-taken at that latency, or where it is worst between there and the percentile: packets just above p99
-may be single ones while further up there are only stalls, and then few of those decide.
+never above n.  Where neighbours are alike, because a machine kept its ways for longer than a block,
+their covariance is added to the variance (the estimator of Newey & West 1987 with one lag); where
+they are not, nothing is taken off.  The second factor pays for D being estimated (Heidelberger &
+Lewis 1984 treat runs of a simulation so).  The interval holds every latency that may be the
+percentile: above it there are neither too many nor too few packets for that, as n_eff independent
+ones would be judged.  D is taken at that latency, or where it is worst between there and the
+percentile: packets just above p99 may be single ones while further up there are only stalls, and
+then few of those decide.
 
 Where late packets lie in few blocks nobody can tell how much they vary: with fewer than
 LEAST_ABOVE blocks that hold one, or where the slowest packet may still be the percentile, it is
@@ -120,7 +123,8 @@ def _times_as_much(block: Integers, level: Integers, n: Integers, n_at_least: In
     share = at_least.sum(axis=0) / total
     beyond = at_least - np.outer(at_least[:, 0], share)
     expected = np.maximum(share * (1 - share), 1 / total) * total / n_blocks
-    times = (beyond**2).sum(axis=0) / (n_blocks - 1) / expected
+    alike = (beyond[1:] * beyond[:-1]).sum(axis=0)
+    times = ((beyond**2).sum(axis=0) + np.maximum(alike, 0)) / (n_blocks - 1) / expected
     found: Reals = np.interp(np.arange(len(n_at_least)), chosen, times)
     return found
 
