@@ -26,6 +26,7 @@ Window = tuple[int, int]
 STALL_NS = 50_000
 """A gap as long or longer is longer than a scheduler's tick takes, or sending a batch."""
 LARGE_BURST = 32
+"""Packets: half of what generator and forwarder take at a time."""
 NOT_FIRST = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
 
 
