@@ -1,6 +1,6 @@
 """Run every test that judges timing, nothing beside it, again and again: how often it passes.
 
-    devtools/pass_rate.py --out FILE [--rounds 100] [-k EXPRESSION] [PATH...]
+    devtools/pass_rate.py --out FILE [--rounds 100] [-k EXPRESSION] [-m MARKS] [PATH...]
 
 A test that only touches the machine passes or has a fault; these (mark `timing`) are judged by what
 else the machine does, too. A round runs them once, file after file, for tests of a file may share a
@@ -21,7 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).parents[1]
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "timing")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,9 @@ def files_of(paths: Sequence[str], chosen: Sequence[str]) -> list[str]:
     argv = [*PYTEST, "--collect-only", *chosen, *paths]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     tests = [line for line in done.stdout.splitlines() if "::" in line]
-    if not tests:
-        sys.exit(
-            f"pass_rate: no test that judges timing: {done.stderr.strip() or 'widen -k or PATH'}"
-        )
+    if done.returncode != 0 or not tests:
+        why = done.stderr.strip() or "widen -k, -m or PATH"
+        sys.exit(f"pass_rate: no test that judges timing: {why}")
     return list(dict.fromkeys(test.split("::")[0] for test in tests))
 
 
@@ -96,9 +95,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="a line an outcome; added to")
     parser.add_argument("--rounds", type=int, default=100, help="100; 0 prints what is there")
     parser.add_argument("-k", help="of these tests those that match, as pytest has it")
+    parser.add_argument("-m", metavar="MARKS", help='those so marked: "not long" are of `make test`')
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders; all of tests/")
     asked = parser.parse_args()
-    chosen = ["-k", asked.k] if asked.k else []
+    marks = f"timing and ({asked.m})" if asked.m else "timing"
+    chosen = ["-m", marks, *(["-k", asked.k] if asked.k else [])]
     files = files_of(asked.paths, chosen) if asked.rounds else []
     try:
         for n in range(asked.rounds):
