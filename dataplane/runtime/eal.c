@@ -22,30 +22,36 @@
 #define HUGEPAGES "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 
 enum {
-	MAX_ARGS = 64,
-	MAX_ARG_LEN = 96,
+	MAX_ARGS = 256,
+	MAX_ARG_LEN = 96, // of those made here; the user's are as long as they are
 	HUGEPAGE_MB = 2,
 };
 
 struct arguments {
-	char *items[MAX_ARGS];
+	char *items[MAX_ARGS]; // one stays NULL, as argv ends
 	char texts[MAX_ARGS][MAX_ARG_LEN];
-	int n;
+	int n; // MAX_ARGS: there are more
 };
+
+static void add_word(struct arguments *arguments, char *word)
+{
+	if (arguments->n < MAX_ARGS - 1)
+		arguments->items[arguments->n] = word;
+	if (arguments->n < MAX_ARGS)
+		arguments->n++;
+}
 
 __attribute__((format(printf, 2, 3))) static void add(
 	struct arguments *arguments, const char *format, ...)
 {
 	va_list args;
 
-	// One slot stays NULL, as argv ends.
-	if (arguments->n == MAX_ARGS - 1)
-		return;
-	va_start(args, format);
-	vsnprintf(arguments->texts[arguments->n], MAX_ARG_LEN, format, args);
-	va_end(args);
-	arguments->items[arguments->n] = arguments->texts[arguments->n];
-	arguments->n++;
+	if (arguments->n < MAX_ARGS) {
+		va_start(args, format);
+		vsnprintf(arguments->texts[arguments->n], MAX_ARG_LEN, format, args);
+		va_end(args);
+		add_word(arguments, arguments->texts[arguments->n]);
+	}
 }
 
 // Locks the kernel's count of free huge pages until it is closed: between the count and EAL's
@@ -254,7 +260,14 @@ int eal_start(const struct eal_config *config, struct eal *out, struct error *er
 		add_shared_memory(config, &arguments);
 	add_devices(config, &arguments);
 	for (int i = 0; i < config->n_extra; i++)
-		add(&arguments, "%s", config->extra[i]);
+		add_word(&arguments, config->extra[i]);
+	if (arguments.n == MAX_ARGS) {
+		if (hugepages_fd >= 0)
+			close(hugepages_fd);
+		error_set(error, "EAL: %d options behind `--` are too many; leave some out",
+			config->n_extra);
+		return -E2BIG;
+	}
 
 	bool started = rte_eal_init(arguments.n, arguments.items) >= 0;
 	err = rte_errno > 0 ? rte_errno : EIO;

@@ -22,7 +22,13 @@ enum {
 	POLLS = 1000000, // until a packet must have come
 };
 
+// A word of the user's for EAL; it is the end of its folder.
+static char long_prefix[] =
+	"--file-prefix=taut-port_test-a-word-of-a-hundred-characters-and-more-as-the-device-"
+	"arguments-of-a-network-card-may-be-x";
+
 static struct rte_mempool *pool;
+static struct eal eal;
 static struct error error;
 
 static struct port *opened_with(const char *text, uint16_t n_rx_queues)
@@ -221,9 +227,33 @@ static void test_port_may_be_closed_before_it_was_opened(void **state)
 	port_close(NULL);
 }
 
+static void test_options_of_eal_are_passed_on_whole(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(eal.runtime_dir, strchr(long_prefix, '=') + 1));
+}
+
+static void test_options_of_eal_that_are_too_many_are_refused(void **state)
+{
+	static char word[] = "-v";
+	static char *extra[300];
+	const struct eal_config config = {
+		.program = "test", .core = -1, .memory_mb = 1, .extra = extra, .n_extra = 300};
+	struct eal other;
+
+	(void)state;
+	for (size_t i = 0; i < 300; i++)
+		extra[i] = word;
+	assert_int_equal(eal_start(&config, &other, &error), -E2BIG);
+	assert_string_equal(
+		error.text, "EAL: 300 options behind `--` are too many; leave some out");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_options_of_eal_are_passed_on_whole),
+		cmocka_unit_test(test_options_of_eal_that_are_too_many_are_refused),
 		cmocka_unit_test(test_two_ports_of_one_ring_name_share_it),
 		cmocka_unit_test(test_ring_is_empty_when_it_is_opened_again),
 		cmocka_unit_test(test_null_port_gives_and_takes_without_end),
@@ -235,16 +265,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_port_may_be_closed_before_it_was_opened),
 	};
 	char no_huge[] = "--no-huge";
-	char *const extra[] = {no_huge};
+	char *const extra[] = {no_huge, long_prefix};
 	const struct eal_config config = {
 		.program = argv[0],
 		.core = -1,
 		.memory_mb = pool_memory_mb(POOL_SIZE),
 		.extra = extra,
-		.n_extra = 1,
+		.n_extra = 2,
 	};
 	char folder[] = "/tmp/port_test.XXXXXX";
-	struct eal eal;
 
 	if (mkdtemp(folder) == NULL || setenv("TAUT_RUN_DIR", folder, 1) < 0)
 		return 1;
