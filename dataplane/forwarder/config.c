@@ -69,7 +69,7 @@ const struct option_spec forwarder_options[] = {
 		.type = OPTION_UINT,
 		OPTION(hold),
 		.default_text = "8192",
-		.help = "packets network functions may hold (delay)",
+		.help = "packets network functions may hold (delay), in all",
 		.max = 1 << 20},
 	{.name = "tables",
 		.type = OPTION_FLAG,

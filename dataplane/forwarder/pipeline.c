@@ -54,16 +54,37 @@ static int stage_init(struct pipeline_stage *stage, const char *text, const stru
 	return err;
 }
 
+// What cannot be opened is told when its turn to start comes.
+static unsigned int count_holders(const char *const *texts, size_t n)
+{
+	unsigned int n_holders = 0;
+	struct error error;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct nf_ops *ops;
+		void *options;
+		if (nf_open(texts[i], &ops, &options, &error) < 0)
+			continue;
+		n_holders += ops->release != NULL;
+		free(options);
+	}
+	return n_holders;
+}
+
 int pipeline_init(struct pipeline *pipeline, const char *const *texts, size_t n,
 	const struct nf_env *env, struct error *error)
 {
+	struct nf_env shared = *env;
+
 	memset(pipeline, 0, sizeof(*pipeline));
 	if (n > PIPELINE_MAX) {
 		error_set(error, "--nf: %zu given, %d is the most", n, PIPELINE_MAX);
 		return -EINVAL;
 	}
+	// The pool has it once, however many functions hold.
+	shared.hold_max /= RTE_MAX(count_holders(texts, n), 1U);
 	for (size_t i = 0; i < n; i++) {
-		int err = stage_init(&pipeline->stages[i], texts[i], env, error);
+		int err = stage_init(&pipeline->stages[i], texts[i], &shared, error);
 		if (err < 0) {
 			pipeline_fini(pipeline);
 			return err;

@@ -176,6 +176,8 @@ static void test_bad_functions_are_refused_in_one_line(void **state)
 		{"delay:time=5", "a duration with its unit"},
 		{"bridge:b=7", "ports 0 to 1"},
 		{"null:a=1", "no such option; it has none"},
+		// The pool has it once: who is beside another one that holds has half of it.
+		{"delay:capacity=64", "the receive pool can spare 32"},
 	};
 	const struct nf_env env = {.tsc_hz = TEST_TSC_HZ, .n_ports = 2, .hold_max = 64};
 	struct pipeline pipeline;
