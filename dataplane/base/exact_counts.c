@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -137,10 +138,27 @@ static int transfer(int fd, void *data, size_t len, off_t offset, bool writes)
 	return 0;
 }
 
+// Not every file system (NFS, an older overlay) has files without a name.
+static int open_unlinked(const char *folder)
+{
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char *name;
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	if (asprintf(&name, "%s/.exact-XXXXXX", folder) < 0)
+		return -1;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		(void)unlink(name);
+	free(name);
+	return fd;
+}
+
 static int write_run(struct exact_spill *spill, size_t n)
 {
 	if (spill->fd < 0)
-		spill->fd = open(spill->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		spill->fd = open_unlinked(spill->folder);
 	if (spill->fd < 0)
 		return -errno;
 	struct run *runs = reallocarray(spill->runs, spill->n_runs + 1, sizeof(*runs));
