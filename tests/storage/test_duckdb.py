@@ -35,3 +35,16 @@ def test_a_full_disk_is_one_line_and_nothing_is_left(
 
     assert "\n" not in str(caught.value)
     assert list(small_disk.iterdir()) == []
+
+
+def test_a_folder_for_what_does_not_fit_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "it's mine"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+
+    with open_engine("duckdb") as engine:
+        [[setting]] = engine.query("SELECT current_setting('temp_directory')").to_pydict().values()
+
+    assert setting.startswith(str(folder))

@@ -3,6 +3,7 @@
 This is the only file that imports duckdb.
 """
 
+import glob
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,11 @@ from taut.testbed.scratch import Scratch
 MEMORY_LIMIT = "2GB"
 
 
+def _quoted(text: str) -> str:
+    """Write a string constant of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 class DuckdbEngine:
     """A database in memory, with a temporary folder for what does not fit."""
 
@@ -27,15 +33,16 @@ class DuckdbEngine:
         self._connection = duckdb.connect(":memory:")
         # Settings are DuckDB's own words, so they stay in this file; metrics never use them.
         self._connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-        self._connection.execute(f"SET temp_directory = '{self._spill.path}'")
+        self._connection.execute(f"SET temp_directory = {_quoted(str(self._spill.path))}")
         self._connection.execute("SET preserve_insertion_order = false")
         self._connection.execute("SET enable_progress_bar = false")
 
     def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
         for name, source in tables.items():
             if isinstance(source, Path):
-                path = str(source).replace("'", "''")
-                self.define(name, f"SELECT * FROM read_parquet('{path}')")
+                # A path is a pattern there: `run[1]` would be run1, wherever that is, too.
+                path = _quoted(glob.escape(str(source)))
+                self.define(name, f"SELECT * FROM read_parquet({path})")
             else:
                 self._connection.execute(f"DROP VIEW IF EXISTS {name}")
                 self._connection.register(name, source)
