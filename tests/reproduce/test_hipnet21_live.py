@@ -14,7 +14,7 @@ from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.reproduce.experiment import Section
 from taut.reproduce.hipnet21 import HIPNET21
-from taut.reproduce.hipnet21.live import LABELS
+from taut.reproduce.hipnet21.live import LABELS, OPTIONAL
 from taut.reproduce.hipnet21.published import FIGURES
 from taut.reproduce.in_states import STATES, data_file
 
@@ -32,7 +32,7 @@ def row(device: str, state: str, pps: float, **changes: Any) -> dict[str, Any]:
     latency |= dict.fromkeys(FIGURES[1:-1], int(p50 * slow))
     return {
         "dut": device,
-        "driver": device.partition("_")[0],
+        "driver": OPTIONAL.get(device, device),
         "host": state,
         "frame": "104",
         "asked_pps": pps,
@@ -118,6 +118,17 @@ def test_each_rate_stands_beside_the_paper_s() -> None:
         ("the kernel's bridge, veth", "10 kpkt/s", "trimmed", "10 µs"),
     ]
     assert rates[1][table.columns.index("p99.9999")] == "(3.60 µs)"
+
+
+def test_what_the_kernel_s_bridge_holds_is_its_backlog() -> None:
+    over = {"loss_ratio": 0.2}
+    loads = product(MEDIANS_US, STATES, RATES_PPS)
+    found = [row(*load, **(over if load[::2] == ("bridge", 120_000.0) else {})) for load in loads]
+
+    table = compare(found)["overload is the size of a buffer"]
+
+    by_device = {line[0]: line for line in table.rows}
+    assert by_device["L2 forwarder, the kernel's bridge, veth"][-1] == "the kernel's backlog"
 
 
 def test_what_trimming_saves_is_told_by_percentile_below_overload() -> None:

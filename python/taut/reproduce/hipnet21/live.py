@@ -71,7 +71,7 @@ OPTIONAL: Mapping[str, str] = {
 }
 """Devices that a machine may lack, and the driver of each."""
 RINGS: Mapping[str, str] = {
-    "bridge": "the kernel's backlog",
+    "linux_bridge": "the kernel's backlog",
     "suricata": f"{RING_PACKETS:,} packets",
     "snort": "128 MB, as its module has it",
 }
