@@ -147,6 +147,19 @@ def test_a_generator_that_stood_is_right_if_what_was_due_does_not_count(
     assert (found.n_right, dict(found.beside)) == ((0, {"unknown": 1}) if counts else (1, {}))
 
 
+def test_when_packets_were_due_is_read_in_order_whenever_their_records_came() -> None:
+    # A lost packet's record comes last; an orphan was never due.
+    rows = pa.table(
+        {"due_ns": [10, 30, 40, None, 20], "flags": pa.array([0, 0, 0, 0, 1], "uint16")}
+    )
+
+    found = due_of(rows)
+
+    assert found.due_ns.tolist() == [10, 20, 30, 40]
+    assert PacketFlag(1) is PacketFlag.VOID
+    assert found.n_valid.tolist() == [0, 1, 1, 2, 3]
+
+
 def test_a_control_with_another_thread_in_it_is_no_false_verdict(tmp_path: Path) -> None:
     control = control_of(
         explained(tmp_path, hogged(*AT, HOG), AT), (causes.PREEMPTION, causes.STOPPED)

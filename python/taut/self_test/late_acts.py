@@ -107,9 +107,13 @@ class Due:
 
 
 def due_of(packets: pa.Table) -> Due:
-    """Take the times from a table of packets with columns due_ns and flags."""
-    counts = packets["flags"].to_numpy() & PacketFlag.VOID == 0
-    return Due(packets["due_ns"].to_numpy(), np.concatenate([[0], np.cumsum(counts)]))
+    """Take the times from a table of packets with columns due_ns and flags.
+
+    Records lie in the order in which packets came back or were given up; orphans were never due.
+    """
+    due = packets.filter(pc.is_valid(packets["due_ns"])).sort_by("due_ns")
+    counts = due["flags"].to_numpy() & PacketFlag.VOID == 0
+    return Due(due["due_ns"].to_numpy(), np.concatenate([[0], np.cumsum(counts)]))
 
 
 @dataclass(frozen=True)
