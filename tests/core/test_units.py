@@ -13,8 +13,10 @@ from taut.analysis.load import rate_words
 from taut.core.errors import InputError
 from taut.core.units import (
     Rate,
+    digits_of,
     exact_rate,
     format_ns,
+    length_words,
     offered_pps,
     parse_duration_ns,
     parse_rate,
@@ -139,3 +141,28 @@ def _texts(module: ast.Module) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.value
+
+
+@pytest.mark.parametrize(
+    ("value", "n", "text"),
+    [
+        (0.12345, 3, "0.123"),
+        (1.0, 3, "1"),
+        (999.4, 3, "999"),
+        (999.6, 3, "1,000"),
+        (20_123.4, 3, "20,100"),
+        (-1_214.4, 3, "-1,210"),
+        (204.8, 4, "204.8"),
+        (12_144.0, 4, "12,140"),
+    ],
+)
+def test_large_numbers_are_no_powers_of_ten(value: float, n: int, text: str) -> None:
+    assert digits_of(value, n) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(500_000_000, "500 ms"), (2_500_000_000, "2.50 s"), (200_000_000_000, "3 min 20 s")],
+)
+def test_lengths_below_a_minute_are_exact(ns: int, text: str) -> None:
+    assert length_words(ns) == text

@@ -47,10 +47,13 @@ def test_a_neighbour_is_a_row_with_the_medians_of_its_trials(beside):
     assert len(rows[0]) == len(COLUMNS)
 
 
-def test_what_it_wrote_is_told_where_it_is_more_than_a_log(beside):
-    [row] = rows_of(beside(did(0.02, 10, 14_500_000)))
+@pytest.mark.parametrize(
+    ("written", "words"), [(14_500_000, "14.5 MB"), (1_536_000_000, "1,540 MB")]
+)
+def test_what_it_wrote_is_told_where_it_is_more_than_a_log(beside, written, words):
+    [row] = rows_of(beside(did(0.02, 10, written)))
 
-    assert row[-1] == "14.5 MB"
+    assert row[-1] == words
 
 
 def test_one_on_other_cores_is_another_row(beside):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from taut.analysis.statistics import Integers, summary_of
 from taut.capture.clocks import estimate_clocks
+from taut.core.units import digits_of
 from taut.records.documents.capture import (
     BothSides,
     CaptureDocument,
@@ -138,11 +139,16 @@ def warnings(report: MatchReport, counts: MatchCounts, clocks: ClockEstimate) ->
                 "give --key bytes that were captured"
             )
     if clocks.is_drift_shown:
-        found.append(
-            f"the clocks drift by {clocks.drift_ppb:.3g} ± {clocks.drift_uncertainty_ppb:.2g} ns "
-            "a second: --remove drift takes it off"
-        )
+        found.append(f"the clocks drift by {drift_words(clocks)}: --remove drift takes it off")
     return found
+
+
+def drift_words(clocks: ClockEstimate) -> str:
+    """Write how fast two clocks part, with its uncertainty; empty where it is not known."""
+    drift, doubt = clocks.drift_ppb, clocks.drift_uncertainty_ppb
+    if drift is None or doubt is None:
+        return ""
+    return f"{digits_of(drift)} ± {digits_of(doubt, 2)} ns a second"
 
 
 def _nothing_matched(report: MatchReport) -> str:

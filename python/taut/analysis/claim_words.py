@@ -6,6 +6,7 @@ The evidence compares logarithms, as `runs.ratio_evidence` gives it.
 from math import exp
 
 from taut.analysis.claims import CONFIDENCE, Evidence, Judged, Said
+from taut.core.units import digits_of
 
 
 def times_words(evidence: Evidence, judged: Judged, than: str) -> str:
@@ -13,7 +14,7 @@ def times_words(evidence: Evidence, judged: Judged, than: str) -> str:
 
     Where the runs are too few for a claim, `few_words` says so, once for a whole text.
     """
-    times = f"{exp(evidence.estimate):.3g}"
+    times = digits_of(exp(evidence.estimate))
     said = f"like {than}" if times == "1" else f"{times} times {than}"
     if evidence.low is None or evidence.high is None:
         if evidence.n_runs == (1, 1):
@@ -40,11 +41,10 @@ def change_words(evidence: Evidence, judged: Judged) -> str:
     if judged.said is Said.NOTHING or evidence.low is None or evidence.high is None:
         return "no difference shown"
     if judged.said is Said.MORE:
-        return (
-            f"{exp(evidence.estimate):.3g} times longer, {_interval(evidence.low, evidence.high)}"
-        )
+        longer = digits_of(exp(evidence.estimate))
+        return f"{longer} times longer, {_interval(evidence.low, evidence.high)}"
     interval = _interval(-evidence.high, -evidence.low)
-    return f"{exp(-evidence.estimate):.3g} times shorter, {interval}"
+    return f"{digits_of(exp(-evidence.estimate))} times shorter, {interval}"
 
 
 def _interval(low: float, high: float) -> str:
@@ -52,7 +52,7 @@ def _interval(low: float, high: float) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    return f"{exp(low):.3g} to {exp(high):.3g}"
+    return f"{digits_of(exp(low))} to {digits_of(exp(high))}"
 
 
 def _runs(evidence: Evidence) -> str:

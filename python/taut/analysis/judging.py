@@ -17,7 +17,7 @@ from taut.analysis.proof import (
 )
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.requirement import Requirement, parse_requirement
-from taut.core.units import format_ns
+from taut.core.units import digits_of, format_ns
 from taut.records.documents.load import Device, Load
 from taut.records.documents.results import Analysis, TrialResult, Variant
 from taut.records.rundir import RunDirectory
@@ -205,7 +205,7 @@ def _unless_void(judged: Judged, on_time: Judged) -> Judged:
 def _how_long(times: float | None, needed_ns: int | None) -> str:
     if times is None or needed_ns is None:
         return "as often as packets failed, no length would show that it is met"
-    return f"measure {times:.2g} times as long, {format_ns(needed_ns)} in all"
+    return f"measure {digits_of(times, 2)} times as long, {format_ns(needed_ns)} in all"
 
 
 def _percentile(asked: Requirement, packets: Packets) -> Found:

@@ -5,6 +5,8 @@ Beyond it, latency is the size of the buffers, not a property of the path (metho
 
 from collections.abc import Sequence
 
+from taut.analysis.load import share_words
+from taut.core.units import digits_of
 from taut.records.documents.results import Variant
 
 LOSS = 0.001
@@ -28,10 +30,10 @@ def find_knee(rows: Sequence[Variant]) -> tuple[Variant, str] | None:
 
 def _overload(row: Variant, lowest_p50_ns: int | None) -> str | None:
     if row.loss_ratio > LOSS:
-        return f"{100 * row.loss_ratio:.2g} % lost"
+        return f"{share_words(row.loss_ratio)} lost"
     if row.achieved_pps < RATE * row.offered_pps:
         return f"{100 * row.achieved_pps / row.offered_pps:.3g} % of the rate achieved"
     p50 = row.latency.p50_ns
     if p50 is not None and lowest_p50_ns and p50 > P50_FACTOR * lowest_p50_ns:
-        return f"median {p50 / lowest_p50_ns:.2g} times the lowest rate's"
+        return f"median {digits_of(p50 / lowest_p50_ns, 2)} times the lowest rate's"
     return None

@@ -14,7 +14,7 @@ from taut.cli.progress import TerminalProgress
 from taut.cli.timings import print_timings, timings_key
 from taut.core.errors import InterruptedRun
 from taut.core.timings import stage
-from taut.core.units import duration_words
+from taut.core.units import duration_words, length_words
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
@@ -40,7 +40,7 @@ def print_plan(plan: Plan, out: Path) -> None:
     console = Console()
     cores = choose_cores(Host(), plan.spec)
     for trial in plan.trials:
-        length = f"{trial.count} packets" if trial.count else duration_words(trial.duration_ns)
+        length = f"{trial.count} packets" if trial.count else length_words(trial.duration_ns)
         words = f"{trial.device.link}, record {trial.record}, trace {trial.trace}"
         print_paragraph(console, f"{trial.name}  {length}, {words}", hanging=INDENT)
     lines = [

@@ -19,6 +19,7 @@ from taut.cli.run_job import finish
 from taut.cli.soak_words import print_soak
 from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, TautError
 from taut.core.files import write_json
+from taut.core.units import length_words
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
 from taut.experiment.preflight import require
@@ -39,7 +40,7 @@ from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart, SoakDocume
 from taut.records.rundir import RunDirectory
 from taut.records.segments import Kept, read_segments
 from taut.report.paragraph import INDENT, print_note, print_paragraph
-from taut.report.soak import length_words, row_line
+from taut.report.soak import row_line
 
 _INTERRUPTED = "interrupted"
 

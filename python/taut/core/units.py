@@ -170,6 +170,12 @@ def _three_digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
+def digits_of(value: float, n: int = 3) -> str:
+    """Write a number with so many significant digits, large ones in full: 0.123, 20,000."""
+    text = f"{value:.{n}g}"
+    return f"{float(text):,.0f}" if abs(float(text)) >= 10**n else text
+
+
 def duration_words(ns: int) -> str:
     """Write a time as people plan with it: `3 min 20 s`."""
     seconds = max(1, round(ns / 1e9))
@@ -177,3 +183,8 @@ def duration_words(ns: int) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+def length_words(ns: int) -> str:
+    """Write a length as duration_words does; below a minute exactly: `500 ms`."""
+    return duration_words(ns) if ns >= 60_000_000_000 else format_ns(ns)

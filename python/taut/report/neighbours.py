@@ -8,6 +8,7 @@ from rich.console import Console
 from taut.analysis.load import share_words
 from taut.analysis.pairing import AnalysedRun
 from taut.core.cpus import format_cpu_list
+from taut.core.units import digits_of
 from taut.records.documents.neighbour import NeighbourOfTrial
 from taut.report.columns import numbers, print_columns, words
 from taut.report.paragraph import print_paragraph
@@ -52,7 +53,7 @@ def _row(name: str, cores: str, trials: Sequence[NeighbourOfTrial]) -> Iterator[
     yield ", ".join(_rates(trials))
     written = median(one.written_bytes for one in trials)
     # What a program's own log takes is no work of a neighbour.
-    yield f"{written / 1e6:.3g} MB" if written >= 1e6 else ""
+    yield f"{digits_of(written / 1e6)} MB" if written >= 1e6 else ""
 
 
 def _rates(trials: Sequence[NeighbourOfTrial]) -> Iterator[str]:

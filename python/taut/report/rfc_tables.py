@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from taut.analysis.load import frame_words, rate_words, share_words
-from taut.core.units import format_ns
+from taut.core.units import digits_of, format_ns
 from taut.records.documents.rfc import LatencyFound, LatencyTrial, RfcDocument, RfcOfDevice
 from taut.report import cells
 from taut.report.rfc_numbers import (
@@ -323,7 +323,7 @@ def _bits(pps: float | None, frame: str) -> str:
     length = frame_len(frame)
     if pps is None or length is None:
         return cells.NOTHING
-    return f"{pps * length * 8 / 1e6:,.4g} Mbit/s"
+    return f"{digits_of(pps * length * 8 / 1e6, 4)} Mbit/s"
 
 
 def _share(pps: float | None, most: float) -> str:

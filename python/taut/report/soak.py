@@ -7,7 +7,7 @@ from rich.console import Console
 
 from taut.analysis.load import share_words
 from taut.core.errors import InputError
-from taut.core.units import duration_words, format_ns
+from taut.core.units import digits_of, format_ns, length_words
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.soak import (
     SHARES,
@@ -165,11 +165,6 @@ def clock_words(ns: int) -> str:
     return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
-def length_words(ns: int) -> str:
-    """Write a length as duration_words does; below a minute in seconds."""
-    return duration_words(ns) if ns >= 60_000_000_000 else format_ns(ns)
-
-
 def course_words(course: Course) -> Iterator[str]:
     """Say what is to be known of a course beside its rows."""
     for clean in course.clean:
@@ -211,7 +206,11 @@ def _called(one: Trend) -> str:
 def _amount(one: Trend, value: float) -> str:
     sign = "+" if value > 0 else "-"
     size = abs(value)
-    return f"{sign}{format_ns(size)}" if one.of.endswith("_ns") else f"{sign}{size / 1e6:,.3g} MB"
+    return (
+        f"{sign}{format_ns(size)}"
+        if one.of.endswith("_ns")
+        else f"{sign}{digits_of(size / 1e6)} MB"
+    )
 
 
 def causes_rows(course: Course, most: int = 4) -> list[tuple[str, str]]:

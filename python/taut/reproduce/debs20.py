@@ -9,7 +9,7 @@ come out is the shape.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from taut.analysis.load import rate_words
+from taut.analysis.load import rate_words, share_words
 from taut.core.units import format_ns
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
 from taut.reproduce.experiment import DID_IT, PublishedExperiment, Section, Variants
@@ -282,7 +282,7 @@ def _sweep_cell(row: Variant | None) -> str:
         return "-"
     cell = format_ns(row.latency.p50_ns or 0)
     if row.loss_ratio > SATURATED_LOSS:
-        cell += f", {100 * row.loss_ratio:.2g} % lost"
+        cell += f", {share_words(row.loss_ratio)} lost"
     if row.achieved_pps < (1 - SATURATED_LOSS) * row.offered_pps:
         cell += f", {100 * row.achieved_pps / row.offered_pps:.3g} % sent"
     return cell

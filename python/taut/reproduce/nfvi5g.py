@@ -8,6 +8,7 @@ are of network cards and their router; ours are virtual ports of one machine and
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from taut.analysis.load import share_words
 from taut.records.documents.load import LOOPBACK
 from taut.records.documents.results import Variant
 from taut.records.documents.trial import AS_FOUND
@@ -225,7 +226,7 @@ def _disorder(rows: Variants) -> str:
     if not rows:
         return NOT_RUN
     n, received = sum(r.out_of_sequence for r in rows), sum(r.received for r in rows)
-    return f"{n:,} of {received:,}" + (f", {100 * n / received:.2g} %" if n else "")
+    return f"{n:,} of {received:,}" + (f", {share_words(n / received)}" if n else "")
 
 
 def _flat(variants: Variants) -> Judged:

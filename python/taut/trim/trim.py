@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from taut.analysis.paired import paired_ratio
+from taut.core.units import digits_of
 from taut.host.check import Profile
 from taut.host.state import FOUND, HostState
 from taut.records.documents.trim import PairedRatio
@@ -283,9 +284,9 @@ def words_of(compared: Compared) -> str:
     effect = compared.effect
     if effect is None:
         return "too few pairs to say"
-    interval = f"{effect.low:.3g} to {effect.high:.3g}"
+    interval = f"{digits_of(effect.low)} to {digits_of(effect.high)}"
     numbers = (
-        f"{effect.ratio:.3g} times, {100 * effect.confidence:.3g} % interval {interval}, "
+        f"{digits_of(effect.ratio)} times, {100 * effect.confidence:.3g} % interval {interval}, "
         f"p = {effect.p_value:.2g}, {effect.n_pairs} pairs"
     )
     if compared.verdict is Verdict.NOT_SHOWN:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
-from taut.analysis.load import rate_words
+from taut.analysis.load import rate_words, share_words
 from taut.core.units import format_ns
 from taut.records.documents.results import Variant
 from taut.records.documents.trial import AS_FOUND
@@ -123,7 +123,7 @@ def _cells(row: Variant) -> Iterator[str]:
         ns = figures.value_ns(name)
         words = "" if ns is None else format_ns(ns)
         yield f"({words})" if name in few else words
-    yield f"{100 * row.loss_ratio:.2g} %" if row.loss_ratio else "0"
+    yield share_words(row.loss_ratio) if row.loss_ratio else "0"
 
 
 def _saved(variants: Variants) -> Section:
@@ -174,7 +174,7 @@ def _buffer(row: Variant) -> tuple[str, ...]:
     p50_ns = on_time(row).value_ns("p50") or 0
     return (
         _offered(row),
-        f"{rate_words(came_pps)}, {100 * row.loss_ratio:.2g} % lost",
+        f"{rate_words(came_pps)}, {share_words(row.loss_ratio)} lost",
         format_ns(p50_ns),
         f"{p50_ns * came_pps / 1e9:,.0f}",
         RINGS.get(str(row.device.driver), ""),
