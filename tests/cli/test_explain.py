@@ -212,3 +212,22 @@ def test_a_trial_takes_ten_lines_at_most_before_the_fold(
     _, *sections = capsys.readouterr().out.split("\n\n")
     assert len(sections) > len(WHY)
     assert all(len(section.splitlines()) <= 10 for section in sections)
+
+
+def test_a_drawing_for_a_folder_that_is_not_there_is_refused_at_once(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "drawings" / "x.pftrace"
+
+    assert run_command(["explain", str(run), "--perfetto", str(path)]) == 2
+
+    assert capsys.readouterr() == ("", f"taut: --perfetto {path}: no such folder; make it first\n")
+
+
+@pytest.mark.parametrize("name", ["runs/4242", "²"])
+def test_a_run_that_is_not_there_is_no_process(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["explain", name]) == 2
+
+    assert capsys.readouterr().err == f"taut: {name}: no such folder; name a run directory\n"

@@ -173,4 +173,6 @@ def test_two_forms_that_write_one_file_differently_are_refused() -> None:
 
 def test_a_form_there_is_not_is_refused() -> None:
     with pytest.raises(InputError, match="no boot form 'lilo'"):
-        check_forms(["lilo"])
+        check_forms(["lilo"], boot=True)
+    with pytest.raises(InputError, match=r"^--form: of boot configuration; add --boot$"):
+        check_forms(["grub"], boot=False)

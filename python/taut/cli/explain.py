@@ -108,7 +108,7 @@ def explain(
     explained has a line that says why, and the others are explained all the same. Of a process
     that keeps no log of its gaps, stalls come from the kernel's events alone.
     """
-    is_process = run is not None and run.name.isdigit() and not run.exists()
+    is_process = run is not None and _is_number(run) and not run.exists()
     _check_subject(ctx, _TEST if test else _PROCESS if is_process else _RUN)
     if test:
         # Here and below, not above: `-h` needs none of it.
@@ -130,6 +130,11 @@ def explain(
         else:
             found = explain_job.of_trials(run, trial, over, perfetto)
         explain_job.print_found(run, found, as_json=as_json, details=details)
+
+
+def _is_number(run: Path) -> bool:
+    """Whether it can be a process: of a path, `runs/42`, the last part alone is a number."""
+    return str(run).isascii() and str(run).isdigit()
 
 
 def _check_subject(ctx: typer.Context, subject: str) -> None:

@@ -47,6 +47,8 @@ def of_process(pid: int, cores: str | None, duration_ns: int) -> Iterable[Found]
 def of_trials(run: Path, pattern: str, over: str, perfetto: Path | None) -> Iterable[Found]:
     """Explain trials one at a time; with `perfetto` there is one, and it is drawn, too."""
     check_over(over)
+    if perfetto is not None and not perfetto.absolute().parent.is_dir():
+        raise InputError(f"--perfetto {perfetto}: no such folder; make it first")
     trials = choose_trials(run, pattern)
     if perfetto is not None and len(trials) > 1:
         raise InputError(f"--perfetto: of one trial, not {len(trials)}; name it with --trial")

@@ -108,8 +108,10 @@ def placements(files: Mapping[str, Mapping[str, str]]) -> list[Change]:
     return [Change(PlacedFile(path), text) for path, text in seen.items()]
 
 
-def check_forms(forms: Collection[str]) -> None:
-    """Refuse a form there is not, before anything is written."""
+def check_forms(forms: Collection[str], *, boot: bool) -> None:
+    """Refuse a form there is not, or any without --boot, before anything is written."""
+    if forms and not boot:
+        raise InputError("--form: of boot configuration; add --boot")
     for form in forms:
         if form not in FORMS:
             raise InputError(f"no boot form {form!r}; there are {', '.join(FORMS)}")

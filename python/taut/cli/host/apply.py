@@ -63,7 +63,7 @@ def apply(
     interrupts its drivers manage, is no failure.
     """
     need_root("taut host apply")
-    check_forms(form or [])
+    check_forms(form or [], boot=boot)
     if not yes and not sys.stdin.isatty():
         raise InputError("taut host apply: nobody to ask on this terminal; add --yes")
     host = Host()

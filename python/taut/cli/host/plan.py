@@ -63,7 +63,7 @@ def plan(
         raise InputError("taut host plan --boot: say where to write, with --out DIR")
     if out is not None and not boot:
         raise InputError("taut host plan --out: holds boot configuration; add --boot")
-    check_forms(form or [])
+    check_forms(form or [], boot=boot)
     host = Host(root)
     found = plan_for(
         host, role=role, cores=cores, profile=profile, only=only, watch=watch, device=device
