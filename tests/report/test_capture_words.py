@@ -1,11 +1,17 @@
 """What a search by content found, in words: the terminal and the report say the same."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from made_documents import made_result
+from made_documents import made_analysis, made_result
 from taut.records.documents.results import TrialResult
+from taut.records.rundir import RunDirectory
 from taut.report.captures import (
     CONTENT_COLUMNS,
+    Captured,
+    captures_of,
+    clock_words,
     content_rows,
     content_words,
     open_words,
@@ -40,7 +46,7 @@ CLASS = {
 }
 
 
-def trial(**content: Any) -> TrialResult:
+def result(**content: Any) -> TrialResult:
     found = {"packets": 9_000, "classes": [], "tests": 1_000, "captures": 1, **content}
     sides = {"ingress": 0, "egress": 0}
     clocks = dict.fromkeys(
@@ -64,6 +70,23 @@ def trial(**content: Any) -> TrialResult:
         "content": found,
     }
     return made_result(dut="switch", capture=capture)
+
+
+def trial(**content: Any) -> Captured:
+    found = result(**content).capture
+    assert found is not None
+    return Captured("switch", found)
+
+
+def test_captures_of_several_runs_are_told_apart():
+    analysis = made_analysis((result(), made_result(name="live")))
+    runs = [(RunDirectory(Path(name)), analysis) for name in ("one", "two")]
+
+    assert [pair.name for pair in captures_of(runs[:1])] == ["switch"]
+    assert [pair.name for pair in captures_of(runs, ["A", "B"])] == [
+        "switch, 100 kpkt/s, repetition 1 (A)",
+        "switch, 100 kpkt/s, repetition 1 (B)",
+    ]
 
 
 def test_what_would_look_the_same_stands_beside_the_value():
@@ -110,3 +133,12 @@ def test_runs_of_neighbours_are_told_by_their_place():
 def test_results_from_before_there_were_positions_are_read():
     assert position_words(trial()) == []
     assert content_words(trial()) == ("switch: no packet is slow for what is in it (1,000 tests)")
+
+
+def test_a_drift_of_ordinary_clocks_is_written_in_full():
+    name, found = trial()
+    clocks = {"drift_ppb": 20_123.4, "drift_uncertainty_ppb": 1_250.0}
+
+    words = clock_words(Captured(name, replace(found, clocks=replace(found.clocks, **clocks))))
+
+    assert words.startswith("switch: drift: 20,100 ± 1,200 ns a second; offset plus")

@@ -68,3 +68,16 @@ def test_it_fits_a_terminal(analysed):
     assert f"{TITLE}: eager, 100 kpkt/s" in said
     assert all(column in said for column in COLUMNS)
     assert LEGEND.split(".")[0] in " ".join(said.split())
+
+
+def test_runs_side_by_side_have_tables_of_their_own(analysed, tmp_path):
+    [(run, analysis)] = runs(analysed, 2)
+    other = replace(run, path=tmp_path / "other")
+
+    tables = tables_of([(run, analysis), (other, analysis)])
+
+    assert [title for title, _ in tables] == [
+        "run, eager, 100 kpkt/s, 64 B",
+        "other, eager, 100 kpkt/s, 64 B",
+    ]
+    assert len(tables[0][1]) == len(tables[1][1]) == len(tables_of([(run, analysis)])[0][1])

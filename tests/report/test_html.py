@@ -127,3 +127,23 @@ def test_a_run_without_numbers_still_has_a_report(analysed, tmp_path):
 
     assert "Nothing was measured." in text
     assert "killed by SIGSEGV" in text
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_episodes_that_nobody_looked_for_are_not_said_to_be_none(analysed, tmp_path, every):
+    run, analysis = analysed
+    whole = [trial for trial in analysis.trials if trial.figures is not None]
+    unknown = whole if every else whole[:1]
+    trials = [
+        replace(trial, figures=replace(trial.figures, episodes=None)) if trial in unknown else trial
+        for trial in analysis.trials
+    ]
+
+    out = write_html([(run, replace(analysis, trials=tuple(trials)))], tmp_path / "report.html")
+
+    page = Page()
+    page.feed(out.read_text(encoding="utf-8"))
+    words = " ".join(" ".join(page.words).split())
+    n = len(unknown)
+    assert ("episodes in all" in words) == (not every)
+    assert f"Not searched: {n} trial{'s' if n > 1 else ''} in which not every packet" in words

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from made_documents import made_search, made_search_document
 from made_run import VARIANTS, make_run
+from taut.analysis.load import loads_in_order
 from taut.analysis.results import analyse_run
 from taut.cli.search_job import with_latency
 from taut.cli.search_words import print_search
@@ -15,8 +16,18 @@ from taut.core.errors import InputError
 from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.search import SEARCH_FILE, Closing, SearchDocument
 from taut.records.rundir import RunDirectory
+from taut.report.chart import as_spec
+from taut.report.figures.bounds import BoundsClosingIn
 from taut.report.html import write_html
-from taut.report.search import headline, inversion_words, read_search, shown_trials, shown_variants
+from taut.report.scene import make_scenes
+from taut.report.search import (
+    headline,
+    inversion_words,
+    names_of,
+    read_search,
+    shown_trials,
+    shown_variants,
+)
 from terminal import WIDTHS
 
 
@@ -168,3 +179,22 @@ def test_the_terminal_has_every_bound_at_any_width(width, tmp_path, document):
     words = " ".join(told.split())
     for said in ("900 kpkt/s", "1 Mpkt/s", "997 kpkt/s", "50 % of ndr", "no measure of any RFC"):
         assert said in words
+
+
+def test_searches_of_one_device_under_two_loads_are_told_apart(run, tmp_path):
+    two = made_search(), made_search(frame="1518")
+    other = made_search(device="other")
+
+    assert names_of([*two, other]) == [
+        "eager over memif, constant 64 B",
+        "eager over memif, constant 1518 B",
+        "other",
+    ]
+    [scene] = make_scenes([run], loads_in_order(run[1].variants))[:1]
+    spec = as_spec(BoundsClosingIn().draw(replace(scene, searches=two)))
+    lines = spec["layer"][1]["encoding"]["color"]["scale"]["domain"]
+    assert sorted(lines) == [
+        f"eager over memif, constant {length} B, {goal}"
+        for length in (1518, 64)
+        for goal in ("ndr", "pdr")
+    ]

@@ -145,3 +145,21 @@ def test_states_of_a_host_fit_80_columns_and_warnings_keep_them_apart(tmp_path):
     assert "The generator itself was late in 3 of 3 rows, with up to 5.3 % of" in words
     for state in ("as found", "trimmed", "without hypervisor-or-hardware"):
         assert f"linux_bridge, {state} at 100 kpkt/s, 64 B: the generator was late with" in words
+
+
+def test_a_mark_in_a_row_below_a_device_is_explained(analysed):
+    run, analysis = analysed
+    supported = [
+        replace(row, doubt=replace(row.doubt, unsupported_percentiles=()))
+        for row in analysis.variants
+    ]
+    assert "*" not in printed((run, replace(analysis, variants=supported)), 80)
+    cold = supported[0].warm_up
+    doubt = replace(cold.doubt, unsupported_percentiles=("p99",))
+    supported[0] = replace(supported[0], warm_up=replace(cold, lost=5, doubt=doubt))
+
+    text = printed((run, replace(analysis, variants=supported)), 80)
+
+    [row] = [line for line in text.splitlines() if line.startswith("  its warm-up")]
+    assert "*" in row
+    assert "* fewer than 10 independent packets" in text

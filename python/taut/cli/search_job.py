@@ -26,7 +26,7 @@ from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import Analysis
 from taut.records.documents.search import SEARCH_FILE, SearchDocument
 from taut.records.rundir import RunDirectory
-from taut.report.search import GO_ON, unmet_words
+from taut.report.search import GO_ON, devices_of, names_of, unmet_words
 
 
 def search_and_report(
@@ -103,21 +103,21 @@ def with_latency(document: SearchDocument, analysis: Analysis) -> SearchDocument
 def _problems(document: SearchDocument) -> list[str]:
     """Say of each device why it has no answer; what was measured stays all the same."""
     found = []
-    for one in document.searches:
-        if one.is_instrument:
-            continue  # A device that could not be searched for it says so.
+    # Not the instrument: a device that could not be searched for it says so.
+    searches = devices_of(document)
+    for name, one in zip(names_of(searches), searches, strict=True):
         if one.stopped is not None:
-            found.append(f"{one.device}: {one.stopped}; {GO_ON}")
+            found.append(f"{name}: {one.stopped}; {GO_ON}")
             continue
         why: dict[str, list[str]] = {}
         for of in one.found:
             if (unmet := unmet_words(of, one.min_pps)) is not None:
                 why.setdefault(unmet, []).append(of.goal)
-        found += [f"{one.device}: {', '.join(goals)}: {unmet}" for unmet, goals in why.items()]
+        found += [f"{name}: {', '.join(goals)}: {unmet}" for unmet, goals in why.items()]
         missing = [share_words(at.share) for at in one.latency if not at.trials]
         if missing:
             found.append(
-                f"{one.device}: no latency at {', '.join(missing)} of the bound: trials failed; "
+                f"{name}: no latency at {', '.join(missing)} of the bound: trials failed; "
                 "their trial.json says why"
             )
     return found

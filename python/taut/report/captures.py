@@ -1,11 +1,14 @@
 """What only a pair of captures has, in words: classes of frames, clocks, content classes."""
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from taut.analysis.capture_result import drift_words
 from taut.records.documents.capture import CaptureResult
 from taut.records.documents.content import ContentClass, PositionRun
-from taut.records.documents.results import TrialResult
 from taut.report import cells
+from taut.report.run_names import Runs, run_names, trial_names
 
 CLASS_COLUMNS = (
     "pair",
@@ -37,19 +40,32 @@ CONTENT_COLUMNS = (
 _FIRST = 4
 
 
-def captures_of(trials: Sequence[TrialResult]) -> list[TrialResult]:
-    """The trials that were made of captures; the other functions take one of these."""
-    return [trial for trial in trials if trial.capture is not None]
+class Captured(NamedTuple):
+    """What a pair of captures came to, and what the pair is called among those of the report."""
+
+    name: str
+    result: CaptureResult
 
 
-def _capture(trial: TrialResult) -> CaptureResult:
-    assert trial.capture is not None, f"{trial.name}: not made of captures"
-    return trial.capture
+def captures_of(runs: Runs, names: Sequence[str] = ()) -> list[Captured]:
+    """Give the trials that were made of captures; runs are called by `names`, or their folders.
+
+    One by its device; several of one device by load, repetition and run, too.
+    """
+    of_trials = trial_names(runs, names or run_names(runs))
+    found = [
+        (str(trial.device.dut), Captured(called[trial.name], trial.capture))
+        for (_, analysis), called in zip(runs, of_trials, strict=True)
+        for trial in analysis.trials
+        if trial.capture is not None
+    ]
+    n_of = Counter(device for device, _ in found)
+    return [pair._replace(name=device) if n_of[device] == 1 else pair for device, pair in found]
 
 
-def class_row(trial: TrialResult) -> list[str]:
+def class_row(pair: Captured) -> list[str]:
     """Frames by class, as CLASS_COLUMNS."""
-    classes, truncated = _capture(trial).classes, _capture(trial).truncated
+    classes, truncated = pair.result.classes, pair.result.truncated
     numbers = (
         *(
             classes.matched,
@@ -61,31 +77,30 @@ def class_row(trial: TrialResult) -> list[str]:
         *(classes.ambiguous.ingress, classes.ambiguous.egress, truncated.ingress, truncated.egress),
         *(classes.negative, classes.out_of_sequence),
     )
-    return [str(trial.device.dut), *map(cells.count, numbers)]
+    return [pair.name, *map(cells.count, numbers)]
 
 
-def clock_words(trial: TrialResult) -> str:
+def clock_words(pair: Captured) -> str:
     """What the lower envelope says about the two clocks."""
-    clocks, dut = _capture(trial).clocks, trial.device.dut
-    drift, doubt = clocks.drift_ppb, clocks.drift_uncertainty_ppb
-    if drift is None or doubt is None:
-        return f"{dut}: too few packets to say whether the clocks drift"
+    clocks, name = pair.result.clocks, pair.name
+    drift = drift_words(clocks)
+    if not drift:
+        return f"{name}: too few packets to say whether the clocks drift"
     shown = "drift" if clocks.is_drift_shown else "no drift shown"
     return (
-        f"{dut}: {shown}: {drift:.3g} ± {doubt:.2g} ns a second; offset plus the least "
-        f"latency is {cells.time(clocks.offset_ns)} ± "
-        f"{cells.time(clocks.offset_uncertainty_ns)} (lower envelope, "
-        f"{cells.count(clocks.n_points)} stretches)"
+        f"{name}: {shown}: {drift}; offset plus the least latency is "
+        f"{cells.time(clocks.offset_ns)} ± {cells.time(clocks.offset_uncertainty_ns)} "
+        f"(lower envelope, {cells.count(clocks.n_points)} stretches)"
     )
 
 
-def content_words(trial: TrialResult) -> str:
+def content_words(pair: Captured) -> str:
     """Say in one line what the search by content found."""
-    content, dut = _capture(trial).content, trial.device.dut
+    content, name = pair.result.content, pair.name
     if content is None:
-        return f"{dut}: content not searched; --content does"
+        return f"{name}: content not searched; --content does"
     if content.not_searched:
-        return f"{dut}: content not searched: {content.not_searched}"
+        return f"{name}: content not searched: {content.not_searched}"
     n = len(content.classes)
     n_open = sum(bool(found.alternative) for found in content.classes)
     found = f"{n} classes of packets are" if n > 1 else "1 class of packets is"
@@ -95,25 +110,25 @@ def content_words(trial: TrialResult) -> str:
         words += ", or for something else that would look the same"
         words += f" ({n_open} of them)" if n > n_open else ""
     searched = f"{content.n_captures} captures, " if content.n_captures > 1 else ""
-    return f"{dut}: {words} ({searched}{content.n_tests:,} tests)"
+    return f"{name}: {words} ({searched}{content.n_tests:,} tests)"
 
 
-def content_rows(trial: TrialResult) -> list[list[str]]:
+def content_rows(pair: Captured) -> list[list[str]]:
     """The content classes, as CONTENT_COLUMNS."""
-    return [[str(trial.device.dut), *_content_row(found)] for found in _classes(trial)]
+    return [[pair.name, *_content_row(found)] for found in _classes(pair)]
 
 
-def _classes(trial: TrialResult) -> Sequence[ContentClass]:
-    content = _capture(trial).content
+def _classes(pair: Captured) -> Sequence[ContentClass]:
+    content = pair.result.content
     return () if content is None else content.classes
 
 
-def open_words(trial: TrialResult) -> list[str]:
+def open_words(pair: Captured) -> list[str]:
     """What would look the same as a class, a line each."""
     return [
-        f"{trial.device.dut}: {found.field} = {_value(found)}, or {found.alternative}: "
+        f"{pair.name}: {found.field} = {_value(found)}, or {found.alternative}: "
         "a capture in which the value comes at another place settles it (--with)"
-        for found in _classes(trial)
+        for found in _classes(pair)
         if found.alternative
     ]
 
@@ -123,17 +138,17 @@ def _value(found: ContentClass) -> str:
     return found.value + (" (?)" if found.alternative else "")
 
 
-def position_words(trial: TrialResult) -> list[str]:
+def position_words(pair: Captured) -> list[str]:
     """Runs of neighbours that differ from the rest by far, a line each."""
-    content, dut = _capture(trial).content, trial.device.dut
+    content, name = pair.result.content, pair.name
     if content is None:
         return []
     positions = content.positions
-    lines = [f"{dut}: {_run_words(run)}" for run in positions.runs]
+    lines = [f"{name}: {_run_words(run)}" for run in positions.runs]
     n_more = positions.n_runs - len(lines)
     if n_more:
         runs = "run" if n_more == 1 else "runs"
-        lines.append(f"{dut}: {cells.count(n_more)} more {runs} of neighbours like these")
+        lines.append(f"{name}: {cells.count(n_more)} more {runs} of neighbours like these")
     return lines
 
 

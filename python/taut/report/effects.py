@@ -12,21 +12,29 @@ from taut.analysis.states import Effect, effects_of
 from taut.report import cells
 from taut.report.columns import Row, numbers, print_columns, words
 from taut.report.paragraph import print_paragraph
+from taut.report.run_names import run_names
 
 TITLE = "What each changes"
 COLUMNS = ("beside", "figure", "was", "is", "shown")
 WORDS = ("beside", "shown")
 LEGEND = (
     "Medians over the runs, without packets for which the generator was late. An interval is of "
-    "the ratio, run by run where they took turns, and all rows are judged as one table."
+    "the ratio, run by run where they took turns, and all rows of a run are judged as one table."
 )
 
 
 def tables_of(runs: Sequence[AnalysedRun]) -> list[tuple[str, list[list[str]]]]:
-    """Give a table for each device under a load: its title and rows; none where one line does."""
-    effects = [effect for _, analysis in runs for effect in effects_of(analysis.trials)]
-    ordered = sorted(effects, key=_title)
-    return [(title, [_row(one) for one in of]) for title, of in groupby(ordered, key=_title)]
+    """Give a table for each device under a load: its title and rows; none where one line does.
+
+    Each run is judged by itself: of several, its name stands in the title.
+    """
+    tables = []
+    for (_, analysis), name in zip(runs, run_names(runs), strict=True):
+        run = f"{name}, " if len(runs) > 1 else ""
+        ordered = sorted(effects_of(analysis.trials), key=_title)
+        for title, of in groupby(ordered, key=_title):
+            tables.append((f"{run}{title}", [_row(one) for one in of]))
+    return tables
 
 
 def print_effects(console: Console, runs: Sequence[AnalysedRun]) -> None:

@@ -4,7 +4,7 @@ import warnings
 from typing import Protocol
 
 from taut.core.plugins import PluginWarning
-from taut.report.chart import Chart
+from taut.report.chart import Chart, as_spec
 from taut.report.scene import Scene
 
 
@@ -37,7 +37,11 @@ class Guarded:
     def draw(self, scene: Scene) -> Chart | None:
         """Draw it, or nothing."""
         try:
-            return self._figure.draw(scene)
+            chart = self._figure.draw(scene)
+            # Some faults of a chart show only here: a table too long, a column of no known type.
+            if chart is not None:
+                as_spec(chart)
+            return chart
         except Exception as error:  # noqa: BLE001 - code of others may raise anything
             what = f"{type(error).__name__}: {error}"
             warnings.warn(f"figure {self.id}: left out: {what}", PluginWarning, stacklevel=2)

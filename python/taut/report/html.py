@@ -95,7 +95,12 @@ def write_html(
         replace(scene, pairs=[pair for pair in pairs if load_of(pair.a) == scene.load])
         for scene in make_scenes(runs, loads_in_order(variants), names)
     ]
-    searches = [one for searched, _ in found if searched for one in search.devices_of(searched)]
+    searches = [
+        replace(one, device=f"{one.device} ({name})") if len(runs) > 1 else one
+        for (searched, _), name in zip(found, names, strict=True)
+        if searched
+        for one in search.devices_of(searched)
+    ]
     scenes[:1] = [replace(scene, searches=searches) for scene in scenes[:1]]
     sections = [_section(scene, is_main=i == 0, number=i) for i, scene in enumerate(scenes)]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +163,7 @@ def _page(
         neighbour_words=neighbours,
         budgets=budget.budgets_of([section.scene for section in sections]),
         budget=budget,
-        captures=[t for _, analysis in runs for t in captures.captures_of(analysis.trials)],
+        captures=captures.captures_of(runs, names),
         words=captures,
         traced=[
             trial
@@ -284,19 +289,25 @@ class _Episodes:
     worst: Sequence[_Listed]
     n: int
     loss_bursts: int
+    n_searched: int
+    n_not_searched: int
+    """Trials: without a record of every packet, or without a median, nothing is known."""
 
 
 def _episodes(runs: Sequence[AnalysedRun], of_trials: Sequence[Mapping[str, str]]) -> _Episodes:
-    found = [
+    of_all = [
         (names[trial.name], trial.figures.episodes)
         for (_, analysis), names in zip(runs, of_trials, strict=True)
         for trial in analysis.trials
-        if trial.figures is not None and trial.figures.episodes is not None
+        if trial.figures is not None
     ]
+    found = [(name, episodes) for name, episodes in of_all if episodes is not None]
     rows = [_Listed(name, episode) for name, episodes in found for episode in episodes.worst]
     rows.sort(key=lambda row: -row.episode.duration_ns)
     return _Episodes(
         worst=rows[:_WORST_EPISODES],
         n=sum(episodes.n for _, episodes in found),
         loss_bursts=sum(episodes.loss_bursts for _, episodes in found),
+        n_searched=len(found),
+        n_not_searched=len(of_all) - len(found),
     )

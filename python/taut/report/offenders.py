@@ -108,7 +108,7 @@ def _shown(own: Sequence[Offender], n_packets: int) -> Sequence[Offender]:
 
 def _row(offender: Offender, n_packets: int, checks: Mapping[str, Sequence[Checked]]) -> Row:
     n = offender.n_stalls or offender.n_packets
-    ask = "" if offender.cause == causes.UNKNOWN.id else BY_ID[offender.cause].ask
+    known = None if offender.cause == causes.UNKNOWN.id else BY_ID.get(offender.cause)
     n_guesses = offender.n_guesses if is_guess(offender.cause, "D") else 0
     who = culprit(offender.cause, offender.who)
     if 0 < n_guesses < n:
@@ -123,7 +123,7 @@ def _row(offender: Offender, n_packets: int, checks: Mapping[str, Sequence[Check
         worst=cells.time(offender.worst_ns) if offender.n_packets else cells.NOTHING,
         core=cells.NOTHING if offender.core is None else str(offender.core),
         checks=failed_first[:2],
-        ask=ask,
+        ask="" if known is None else known.ask,
         is_guess=0 < n_guesses == n,
     )
 

@@ -3,6 +3,7 @@
 The file is the interface: the report knows nothing else of the search that wrote it.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
@@ -119,6 +120,12 @@ def subject_words(one: SearchOfDevice) -> str:
     """Name a device and its load."""
     ways = ", both directions" if one.both else ""
     return f"{one.device} over {one.link}, {one.traffic} {frame_words(one.frame)}{ways}"
+
+
+def names_of(searches: Sequence[SearchOfDevice]) -> list[str]:
+    """Name searches side by side: a device that was searched under several loads with its load."""
+    n_of = Counter(one.device for one in searches)
+    return [one.device if n_of[one.device] == 1 else subject_words(one) for one in searches]
 
 
 def limit_words(one: SearchOfDevice) -> str:

@@ -11,11 +11,12 @@ from taut.analysis.load import frame_words, loads_in_order, rate_words
 from taut.analysis.pairing import AnalysedRun
 from taut.core.percentiles import PERCENTILES, SUPPORT
 from taut.records.documents.load import Load
-from taut.records.documents.results import DirectionOfVariant, TrialResult
+from taut.records.documents.results import DirectionOfVariant
 from taut.report import cells
 from taut.report.budget import budgets_of, print_budgets
 from taut.report.captures import (
     CONTENT_COLUMNS,
+    Captured,
     captures_of,
     clock_words,
     content_rows,
@@ -90,11 +91,11 @@ def print_results(
         if details:
             print_neighbours(console, runs)
         print_budgets(console, budgets_of(scenes))
-    for trial in (t for _, analysis in runs for t in captures_of(analysis.trials)):
-        print_paragraph(console, f"{clock_words(trial)}.")
-        print_paragraph(console, f"{content_words(trial)}.")
-        _print_content(trial, console)
-        for warning in [*open_words(trial), *position_words(trial)]:
+    for pair in captures_of(runs):
+        print_paragraph(console, f"{clock_words(pair)}.")
+        print_paragraph(console, f"{content_words(pair)}.")
+        _print_content(pair, console)
+        for warning in [*open_words(pair), *position_words(pair)]:
             print_paragraph(console, f"{warning}.", "  ", style="yellow")
     _print_warnings(warnings_of(devices, runs), console, details=details)
     for run, _ in runs:
@@ -103,8 +104,8 @@ def print_results(
         print_whole(console, f"Report: {report}")
 
 
-def _print_content(trial: TrialResult, console: Console) -> None:
-    for row in content_rows(trial):
+def _print_content(pair: Captured, console: Console) -> None:
+    for row in content_rows(pair):
         said = dict(zip(CONTENT_COLUMNS, row, strict=True))
         print_paragraph(
             console,
@@ -219,7 +220,8 @@ _CAPTURED = (
 def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
     captured = all(device.row.device.is_capture for device in devices)
     lines = [(_CAPTURED if captured else _GENERATED).format(n=_n_packets(devices, columns))]
-    if any(column.cell(device).dim for device in devices for column in columns):
+    told = [text for device in devices for column in columns for text in _texts(column, device)]
+    if any(text.endswith(cells.UNSUPPORTED_MARK) for text in told):
         lines.append(
             f"{cells.UNSUPPORTED_MARK} fewer than {SUPPORT} independent packets above it (those of "
             "one stall are one): luck, not the device."

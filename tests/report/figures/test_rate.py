@@ -3,6 +3,8 @@ from dataclasses import replace
 import pytest
 
 from taut.analysis.load import loads_in_order
+from taut.records.documents.figures import NO_FIGURES
+from taut.records.documents.results import Metrics
 from taut.report.chart import as_spec
 from taut.report.figures.rate import LatencyAgainstRate
 from taut.report.scene import make_scenes
@@ -48,3 +50,17 @@ def test_a_knee_is_told_below_the_axis_not_among_the_lines(scene):
     assert spec["title"]["text"] == ["◇ eager at 100 kpkt/s: 2 % lost"]
     assert spec["title"]["orient"] == "bottom"
     assert "text" not in {layer["mark"]["type"] for layer in spec["layer"]}
+
+
+def test_a_knee_from_which_nothing_came_back_is_told_all_the_same(scene):
+    def collapsed(row):
+        if row.device.dut != "eager" or row.load.asked_pps < 2e5:
+            return row
+        keys = row.latency.percentiles_ns
+        nothing = replace(NO_FIGURES, percentiles_ns=dict.fromkeys(keys))
+        none = Metrics(all_packets={"latency": nothing})
+        return replace(row, loss_ratio=1.0, metrics=none)
+
+    spec, _ = drawn(with_rows(scene, collapsed))
+
+    assert spec["title"]["text"] == ["◇ eager at 200 kpkt/s: 100 % lost"]

@@ -12,7 +12,9 @@ _TAUT, _DEVICE = '"taut', '"taut-forward'
 
 def culprit(cause: str, who: str) -> str:
     """Name who had a core, or what it waited for: `another thread, "mypy"`."""
-    noun = BY_ID[cause].noun or BY_ID[cause].title
+    known = BY_ID.get(cause)
+    # Results may hold the cause of a plug-in that is not here.
+    noun = cause if known is None else known.noun or known.title
     if who.startswith(_TAUT) and not who.startswith(_DEVICE):
         return f"taut itself, {who}"
     if not who:

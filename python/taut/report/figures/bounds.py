@@ -15,6 +15,7 @@ from taut.report.chart import (
 )
 from taut.report.palette import DEVICE_TOKENS
 from taut.report.scene import Scene
+from taut.report.search import names_of
 
 _KEPT, _LOST, _HELD_UP = "nothing lost", "packets lost or late", "generator held up"
 _BOUNDS = ("lower bound", "upper bound")
@@ -33,8 +34,9 @@ class BoundsClosingIn:
 
     def draw(self, scene: Scene) -> Chart | None:
         """Marks of the loads tried, two lines a device and goal."""
-        marks = [mark for one in scene.searches for mark in _marks(one)]
-        lines = [line for one in scene.searches for line in _lines(one)]
+        called = list(zip(names_of(scene.searches), scene.searches, strict=True))
+        marks = [mark for name, one in called for mark in _marks(name, one)]
+        lines = [line for name, one in called for line in _lines(name, one)]
         if not marks:
             return None
         loads = _shown([float(row["load_pps"]) for row in marks])
@@ -73,11 +75,11 @@ class BoundsClosingIn:
         return layered(*layers, height=340)
 
 
-def _marks(one: SearchOfDevice) -> Iterator[Mark]:
+def _marks(name: str, one: SearchOfDevice) -> Iterator[Mark]:
     for number, step in enumerate(one.steps, 1):
         outcome = _LOST if step.loss_ratio else _KEPT
         yield {
-            "device": one.device,
+            "device": name,
             "step": number,
             "load_pps": step.load_pps,
             "loss": step.loss_ratio,
@@ -85,14 +87,14 @@ def _marks(one: SearchOfDevice) -> Iterator[Mark]:
         }
 
 
-def _lines(one: SearchOfDevice) -> Iterator[Mark]:
+def _lines(name: str, one: SearchOfDevice) -> Iterator[Mark]:
     for number, step in enumerate(one.steps, 1):
         for closing in step.bounds:
             pair = (closing.lower_pps, closing.upper_pps)
             for bound, load_pps in zip(_BOUNDS, pair, strict=True):
                 if load_pps is not None:
                     yield {
-                        "of": f"{one.device}, {closing.goal}",
+                        "of": f"{name}, {closing.goal}",
                         "bound": bound,
                         "step": number,
                         "load_pps": load_pps,

@@ -67,17 +67,13 @@ class LatencyAgainstRate:
             base.mark_line(strokeWidth=2).encode(strokeDash=dash),
             base.mark_point(filled=True, size=30, opacity=1),
         ]
-        knees = _knees(devices, labels)
+        knees, words = _knees(devices, labels)
         if knees:
             marked = alt.Chart(column_data(knees)).encode(x=x, y=y, color=color)
             layers.append(marked.mark_point(shape="diamond", size=180, strokeWidth=2.5))
         chart = layered(*layers, height=340)
         # Below the axis: no place in the figure is free for certain.
-        return (
-            chart.properties(title=_below([str(knee["words"]) for knee in knees]))
-            if knees
-            else chart
-        )
+        return chart.properties(title=_below(words)) if words else chart
 
 
 def _rate_axis(rates: Sequence[float]) -> alt.X:
@@ -129,19 +125,18 @@ def _points(device: Device) -> list[Mark]:
     ]
 
 
-def _knees(devices: Sequence[Device], labels: Sequence[str]) -> list[Mark]:
+def _knees(devices: Sequence[Device], labels: Sequence[str]) -> tuple[list[Mark], list[str]]:
+    """Give a mark and a line for each knee; where nothing came back there is only the line."""
     found: list[Mark] = []
+    words = []
     for label in labels:
         mine = [d for d in devices if d.label == label]
         knee = None if mine[0].is_floor else find_knee([d.row for d in mine])
-        if knee and (p50_ns := knee[0].latency.p50_ns) is not None:
-            row, why = knee
-            found.append(
-                {
-                    "device": label,
-                    "rate_pps": row.load.asked_pps or 0.0,
-                    "latency_us": p50_ns / 1e3,
-                    "words": f"◇ {label} at {rate_words(row.load.asked_pps)}: {why}",
-                }
-            )
-    return found
+        if knee is None:
+            continue
+        row, why = knee
+        words.append(f"◇ {label} at {rate_words(row.load.asked_pps)}: {why}")
+        if (p50_ns := row.latency.p50_ns) is not None:
+            rate_pps = row.load.asked_pps or 0.0
+            found.append({"device": label, "rate_pps": rate_pps, "latency_us": p50_ns / 1e3})
+    return found, words
