@@ -95,7 +95,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="a line an outcome; added to")
     parser.add_argument("--rounds", type=int, default=100, help="100; 0 prints what is there")
     parser.add_argument("-k", help="of these tests those that match, as pytest has it")
-    parser.add_argument("-m", metavar="MARKS", help='those so marked: "not long" are of `make test`')
+    parser.add_argument(
+        "-m", metavar="MARKS", help='those so marked: "not long" are of `make test`'
+    )
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders; all of tests/")
     asked = parser.parse_args()
     marks = f"timing and ({asked.m})" if asked.m else "timing"
