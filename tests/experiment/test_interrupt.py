@@ -23,12 +23,26 @@ with interruptible():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_is_an_exception(number: signal.Signals):
-    before = signal.getsignal(number)
+    def theirs(*_: object) -> None:
+        """Stand for whatever was there, as the tests themselves may be under nohup."""
 
-    with pytest.raises(KeyboardInterrupt), interruptible():
-        os.kill(os.getpid(), number)
+    inherited = signal.signal(number, theirs)
+    try:
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            os.kill(os.getpid(), number)
+        assert signal.getsignal(number) is theirs
+    finally:
+        signal.signal(number, inherited)
 
-    assert signal.getsignal(number) is before
+
+def test_under_nohup_the_end_of_the_terminal_is_none_of_the_run():
+    inherited = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, inherited)
 
 
 def test_the_second_ends_the_process_at_once():

@@ -36,9 +36,16 @@ def interruptible() -> Iterator[None]:
             os._exit(_INTERRUPTED)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    heard = [number for number in _SIGNALS if not _is_left_alone(number)]
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _is_left_alone(number: signal.Signals) -> bool:
+    """Whether taut was started to outlive its terminal, as by nohup(1)."""
+    # Not of Ctrl-C: a script ignores that for what it starts in the background.
+    return number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN
