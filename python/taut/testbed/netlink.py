@@ -7,12 +7,16 @@ pyroute2 takes 0.1 s to be imported, and a run over shared memory needs none of 
 import array
 import errno
 import fcntl
+import os
 import socket
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from taut.core.errors import TrialError
 
 if TYPE_CHECKING:
     from pyroute2 import IPRoute
@@ -39,7 +43,16 @@ def create_namespace(name: str) -> None:
     """Make a namespace without IPv6: its neighbour discovery would send frames of its own."""
     from pyroute2 import netns
 
-    netns.create(name)
+    try:
+        netns.create(name)
+    except OSError as error:
+        if error.errno != errno.EEXIST:
+            # The file that names a namespace is made first, and stays where there is none.
+            (NETNS_FOLDER / name).unlink(missing_ok=True)
+        why = f"{error.strerror}: {os.strerror(error.errno or 0)}"
+        raise TrialError(
+            f"network namespace {name}: {why}; sysctl user.max_net_namespaces limits them"
+        ) from None
     inside(name, _disable_ipv6)
 
 
@@ -49,9 +62,10 @@ def remove_namespace(name: str) -> None:
         return
     from pyroute2 import netns
 
-    for link in links(name):
-        if link != "lo":
-            remove_link(link, name)
+    with suppress(OSError):  # A file without a namespace: its maker was killed before that.
+        for link in links(name):
+            if link != "lo":
+                remove_link(link, name)
     netns.remove(name)
 
 
