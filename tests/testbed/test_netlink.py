@@ -1,10 +1,13 @@
-"""What becomes of a namespace that is no whole one."""
+"""Namespaces that are no whole ones, and links that this kernel does not make."""
 
 import errno
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from pyroute2 import netns
+from pyroute2.netlink.exceptions import NetlinkError
 
 from taut.core.errors import TrialError
 from taut.testbed import netlink
@@ -40,3 +43,31 @@ def test_a_file_that_names_no_namespace_goes_with_its_run(tmp_path: Path) -> Non
         assert not scope.folder.exists()
     finally:
         half_made.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: netlink.add_veth("ttab12g0", "taut-ab12-gen", "ttab12d0", "taut-ab12-dut"),
+        lambda: netlink.add_bridge("br0", "taut-ab12-dut", {}),
+    ],
+    ids=["veth", "bridge"],
+)
+def test_a_link_that_this_kernel_does_not_make_is_named_with_the_remedy(
+    make: Callable[[], None], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    class Refusing:
+        """A kernel whose modules are of another release."""
+
+        def link(self, *_: object, **__: object) -> None:
+            raise NetlinkError(errno.EOPNOTSUPP)
+
+    monkeypatch.setattr(netlink, "_opened", lambda _: nullcontext(Refusing()))
+
+    with pytest.raises(TrialError) as raised:
+        make()
+
+    assert str(raised.value) == (
+        f"{request.node.callspec.id}: the kernel makes none (Operation not supported); load its "
+        "module, or boot the kernel that is installed"
+    )

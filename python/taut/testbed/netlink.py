@@ -101,12 +101,26 @@ def remove_link(name: str, namespace: str | None = None) -> None:
 def add_veth(name: str, namespace: str, peer: str, peer_namespace: str) -> None:
     """Make a veth pair, each end in its namespace, up, without ARP and without offloads."""
     with _opened(namespace) as ip:
-        ip.link("add", ifname=name, kind="veth", peer={"ifname": peer, "net_ns_fd": peer_namespace})
+        far_end = {"ifname": peer, "net_ns_fd": peer_namespace}
+        _add_link(ip, "veth", ifname=name, peer=far_end)
     for end, where in ((name, namespace), (peer, peer_namespace)):
         inside(where, lambda end=end: set_offloads(end, on=False))  # type: ignore[misc]
         with _opened(where) as ip:
             index = ip.link_lookup(ifname=end)[0]
             ip.link("set", index=index, arp=False, promiscuity=1, state="up")
+
+
+def _add_link(ip: "IPRoute", kind: str, **words: object) -> None:
+    """Make a link; TrialError where the kernel makes none of its kind."""
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    try:
+        ip.link("add", kind=kind, **words)
+    except NetlinkError as error:
+        raise TrialError(
+            f"{kind}: the kernel makes none ({os.strerror(error.code)}); load its module, or boot "
+            "the kernel that is installed"
+        ) from None
 
 
 def bring_up(name: str, namespace: str) -> None:
@@ -122,14 +136,8 @@ def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
     one-way run, would be flooded, which is another code path than the one to be measured.
     """
     with _opened(namespace) as ip:
-        ip.link(
-            "add",
-            ifname=name,
-            kind="bridge",
-            br_forward_delay=0,
-            br_stp_state=0,
-            br_mcast_snooping=0,
-        )
+        own = {"br_forward_delay": 0, "br_stp_state": 0, "br_mcast_snooping": 0}
+        _add_link(ip, "bridge", ifname=name, **own)
         bridge = ip.link_lookup(ifname=name)[0]
         for port, mac in ports.items():
             index = ip.link_lookup(ifname=port)[0]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from taut.core.binaries import find_binary
-from taut.core.errors import MissingToolError
+from taut.core.errors import MissingToolError, TautError
 from taut.testbed.guest.init import INIT
 from taut.testbed.guest.kernel import Kernel
 
@@ -78,9 +78,20 @@ def with_files(base: Path, files: Sequence[Path], folder: Path) -> Path:
 def pack(root: Path, image: Path) -> Path:
     """Make an initramfs of a folder. Not compressed: emulated, unpacking takes longer."""
     names = "\n".join(sorted(str(path.relative_to(root)) for path in root.rglob("*")))
+    command = ["cpio", "--create", "--format=newc", "--quiet", "--owner=0:0"]
     with image.open("wb") as file:
-        command = ["cpio", "--create", "--format=newc", "--quiet", "--owner=0:0"]
-        subprocess.run(command, cwd=root, input=names.encode(), stdout=file, check=True)
+        done = subprocess.run(
+            command,
+            cwd=root,
+            input=names.encode(),
+            stdout=file,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        why = said[-1] if said else f"cpio ended with exit status {done.returncode}"
+        raise TautError(f"guest: {image}: not made: {why}; is its disk full?")
     return image
 
 
