@@ -9,8 +9,8 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from taut.core.binaries import find_binary
@@ -47,14 +47,27 @@ def base_image(kernel: Kernel, cache: Path) -> Path:
     files = [Path(busybox), *programs, *plug_ins, *libraries, *kernel.modules]
     image = cache / f"{kernel.release}-{_digest(files)}.cpio"
     if not image.exists():
-        with tempfile.TemporaryDirectory(dir=cache) as folder:
-            root = Path(folder) / "root"
+        with _building(cache) as folder:
+            root = folder / "root"
             _fill(root, Path(busybox), programs, [*plug_ins, *libraries], kernel)
-            new = pack(root, Path(folder) / "image")
+            new = pack(root, folder / "image")
             new.rename(image)
         _forget_old(cache, kernel.release)
     os.utime(image)
     return image
+
+
+@contextmanager
+def _building(cache: Path) -> Iterator[Path]:
+    """Give a folder to make an image in, without what a kill left of the one before."""
+    # Of one name: the cache is held, so nobody else makes one.
+    folder = cache / "new-image"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def with_files(base: Path, files: Sequence[Path], folder: Path) -> Path:

@@ -140,7 +140,9 @@ def how_to_install() -> str:
 
 
 def _comes_up(kernel: Kernel, image: Path, folder: Path) -> bool:
-    console = folder / f"kvm-{os.getpid()}.console"
+    # Of one name, as the cache is held; what a kill left would say that it came up.
+    console = folder / "kvm.console"
+    console.unlink(missing_ok=True)
     shape = Shape(kernel, image, "", accelerator=KVM)
     command = [
         *("setpriv", "--pdeathsig", "KILL", "--", PROGRAM, "-machine", "q35"),
