@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from taut.core.errors import TrialError
+from taut.testbed.cleanup import run_processes
 from taut.testbed.owner import process_start_time
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
-from waiting import name_of, wait_for
+from waiting import name_of, state_of, wait_for
 
 
 @pytest.fixture
@@ -81,6 +82,18 @@ def test_a_child_that_ignores_its_signal_is_killed(scope: RunScope, tmp_path: Pa
         process.wait_ready("on")
 
         assert process.stop(signal.SIGINT, timeout_s=0.2) == -signal.SIGKILL
+
+
+def test_what_a_child_started_ends_with_it(scope: RunScope, tmp_path: Path) -> None:
+    command = ["sh", "-c", "sleep 1000 & echo $! is up; wait"]
+    with child("x", command, scope=scope, log=tmp_path / "x") as process:
+        process.wait_ready("is up")
+        started = int(process.log_text().split()[0])
+
+        assert process.stop(signal.SIGTERM) == -signal.SIGTERM
+        assert state_of(started) != "Z"
+
+    assert run_processes(scope.id) == []
 
 
 def test_only_the_end_of_a_long_log_is_given(scope: RunScope, tmp_path: Path) -> None:

@@ -209,8 +209,6 @@ def running(
                 netns=netns,
             )
         )
-        # Whoever kills stress-ng leaves its workers a moment; nothing of them may outlive a trial.
-        stack.callback(Session(program.pid).end)
         neighbour = RunningNeighbour(asked, program, work)
         neighbour.wait_busy()
         yield neighbour

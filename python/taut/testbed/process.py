@@ -15,6 +15,7 @@ from taut.core.cpus import format_cpu_list
 from taut.testbed.netlink import NETNS_FOLDER
 from taut.testbed.program import Child, Program
 from taut.testbed.scope import RunScope
+from taut.testbed.sessions import Session
 
 __all__ = ["Child", "child", "pass_nice_on", "popen", "started_here"]
 
@@ -56,13 +57,15 @@ def child(
 
 @contextmanager
 def started_here(program: Program, scope: RunScope) -> Iterator[Child]:
-    """Run a program on the host itself; it is dead when the block is left."""
+    """Run a program on the host itself; it is dead when the block is left, and all it started."""
     process = popen(program, scope)
     started = Child(program.name, process, program.log)
     try:
         yield started
     finally:
         started.close()
+        # Of `sh -c "prepare; forward"` only the shell was closed, and nothing may outlive a trial.
+        Session(process.pid).end()
 
 
 def popen(program: Program, scope: RunScope) -> subprocess.Popen[bytes]:

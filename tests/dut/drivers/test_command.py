@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from taut.core.errors import TrialError
 from taut.dut.drivers.command import CommandDriver, CommandOptions, fill_in
 from taut.host.situation import Waiting
+from taut.testbed.cleanup import run_processes
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -89,3 +90,16 @@ def test_a_program_that_polls_is_declared_so() -> None:
 
     assert CommandDriver().waits(options) is Waiting.POLLS
     assert CommandDriver().waits(CommandOptions(argv=("vpp",))) is Waiting.SLEEPS
+
+
+@pytest.mark.parametrize("behind", ["", "setsid "], ids=["a child", "a daemon"])
+def test_what_a_program_started_does_not_outlive_it(
+    behind: str, scope: RunScope, tmp_path: Path
+) -> None:
+    script = f"{behind}sh -c 'echo it is up; exec sleep 1000' & wait"
+    options = CommandOptions(argv=("sh", "-c", script), ready="it is up", stop_signal="SIGTERM")
+
+    with CommandDriver().running(LINKS, (0,), options, tmp_path, scope):
+        assert len(run_processes(scope.id)) == 2
+
+    assert run_processes(scope.id) == []

@@ -18,6 +18,7 @@ from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.situation import Waiting
+from taut.testbed.carriers import kill_carriers
 from taut.testbed.link import Link
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
@@ -29,6 +30,8 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+\d?)\}")
 _OF_A_LINK = {"port": _LINKS, "if": ("veth", "xdp"), "socket": ("memif",)}
 _KNOWN = {f"{what}{i}": links for i in range(_N_LINKS) for what, links in _OF_A_LINK.items()}
 _KNOWN |= dict.fromkeys(("core", "log_dir", "prefix"), _LINKS)
+_MARK = "TAUT_DEVICE"
+"""In the environment of all that the program starts, with the id of the run, and nowhere else."""
 
 
 class CommandOptions(DriverOptions):
@@ -144,16 +147,20 @@ class CommandDriver:
     ) -> Iterator[ProcessDut]:
         """Start it; entered when its output matches `ready`, or after `ready_delay`."""
         asked = cast(CommandOptions, options)
-        with child(
-            Path(asked.argv[0]).name,
-            fill_in(asked.argv, links, cores, log_dir, scope),
-            scope=scope,
-            cores=cores,
-            netns=links[0].device_netns,
-            log=log_dir / "command.log",
-            keep_stdin_open=True,
-            line_buffered=True,
-        ) as process:
+        with (
+            _none_left(scope),
+            child(
+                Path(asked.argv[0]).name,
+                fill_in(asked.argv, links, cores, log_dir, scope),
+                scope=scope,
+                cores=cores,
+                netns=links[0].device_netns,
+                log=log_dir / "command.log",
+                keep_stdin_open=True,
+                line_buffered=True,
+                environment={_MARK: scope.id},
+            ) as process,
+        ):
             _wait_ready(process, asked)
             dut = ProcessDut(
                 process,
@@ -162,6 +169,15 @@ class CommandDriver:
             )
             yield dut
             dut.stop()
+
+
+@contextmanager
+def _none_left(scope: RunScope) -> Iterator[None]:
+    """End what the program started in sessions of their own, as a daemon is."""
+    try:
+        yield
+    finally:
+        kill_carriers(_MARK, scope.id)
 
 
 def fill_in(
