@@ -15,12 +15,20 @@ from host_tree import POLL, tree
 from made_run import MadeTrial, make_raw_trial
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import write_json
+from taut.core.held import held_alone
+from taut.experiment import runner
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.progress import Silent
 from taut.experiment.quick_figures import QuickFigures
 from taut.experiment.run_manifest import hash_inputs
-from taut.experiment.runner import Session, open_run, pinned_to, states_without_effect
+from taut.experiment.runner import (
+    Session,
+    measuring,
+    open_run,
+    pinned_to,
+    states_without_effect,
+)
 from taut.experiment.spec import parse_spec, spec_hash
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
@@ -214,6 +222,25 @@ def test_a_run_killed_before_its_manifest_can_be_resumed(plan: Plan, tmp_path: P
     (tmp_path / "run/trials").mkdir(parents=True)
 
     assert open_run(plan, tmp_path / "run", resume=True).path == tmp_path / "run"
+
+
+def test_a_run_into_which_another_taut_measures_is_refused(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def begins(*_: object, **__: object) -> None:
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(runner, "cores_held", begins)
+    out = tmp_path / "run"
+    open_run(plan, out, resume=False)
+
+    with held_alone(out), pytest.raises(InputError) as raised, measuring(plan, out, resume=True):
+        pass
+
+    assert str(raised.value) == (
+        f"{out}: another taut measures into it; wait for its end, or give another --out"
+    )
+    assert (out / "trials").is_dir()
 
 
 def test_out_that_is_a_file_is_one_line(plan: Plan, tmp_path: Path):

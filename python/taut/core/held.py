@@ -7,7 +7,8 @@ no locks, everything counts as held.
 
 import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -34,6 +35,26 @@ def seize(path: Path, flags: int = 0) -> int | None:
         os.close(found)
         return None
     return _if_there(path, found)
+
+
+@contextmanager
+def held_alone(folder: Path) -> Iterator[bool]:
+    """Hold a folder while the block lasts; False: somebody else does.
+
+    Where a file system has no locks it is nobody's: who asks here works all the same.
+    """
+    opened = os.open(folder, os.O_DIRECTORY)
+    try:
+        is_ours = True
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_ours = False
+        except OSError:
+            pass
+        yield is_ours
+    finally:
+        os.close(opened)
 
 
 def _if_there(path: Path, opened: int) -> int | None:

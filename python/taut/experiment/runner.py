@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from taut.core.errors import InputError, TautError, TrialError
+from taut.core.held import held_alone
 from taut.core.timings import stage
 from taut.experiment import leftovers
 from taut.experiment.beside import ALONE, Beside
@@ -145,15 +146,16 @@ def measuring(
 ) -> Iterator[Session]:
     """Take what a run needs, and give all of it back, the host's state first, however it ends.
 
-    InputError where another measurement holds the cores (unless told to wait), or where the
-    experiment changes the host and an apply made by hand is in force. `in_parts`: the session plans
-    its trials itself, a part at a time; of `plan` only its devices and loads count. `in_states`:
-    over states of the host that `plan` does not name.
+    InputError where another one measures into `out` or holds the cores (unless told to wait), or
+    where the experiment changes the host and an apply made by hand is in force. `in_parts`: the
+    session plans its trials itself, a part at a time; of `plan` only its devices and loads count.
+    `in_states`: over states of the host that `plan` does not name.
     """
     progress = progress or Silent()
     run = open_run(plan, out, resume)
     host = Host()
     with (
+        _held(run),
         _remove_refused_run(run),
         cores_held(host, plan.spec, progress, wait=wait) as cores,
         RunScope() as scope,
@@ -204,6 +206,18 @@ def cores_held(host: Host, spec: Spec, progress: Progress, *, wait: bool) -> Ite
     loaded = tuple(sorted({*cores.measured, *beside}))
     with measuring_on(loaded, wait=wait, waiting=progress.warned):
         yield cores
+
+
+@contextmanager
+def _held(run: RunDirectory) -> Iterator[None]:
+    """Keep others from measuring into a run: each removes unfinished trials before its own."""
+    with held_alone(run.path) as is_ours:
+        if not is_ours:
+            raise InputError(
+                f"{run.path}: another taut measures into it; wait for its end, or give another "
+                "--out"
+            )
+        yield
 
 
 @contextmanager
