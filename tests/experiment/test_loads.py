@@ -21,6 +21,7 @@ name = "eager"
 rates = ["10kpps"]
 """
 AGAIN = TEXT + '[[traffic]]\nrates = ["100kpps"]\n'
+RESTARTED = TEXT.replace('"taut_forward"', '"taut_forward"\nlink = "veth"') + 'restart = "1500ms"\n'
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ def test_every_load_can_be_sent():
         (TEXT.replace('"taut_forward"\nname = "eager"', '"loopback"'), "nothing to search"),
         ('require = ["loss = 0"]\n' + TEXT, "a search looks for those that fail"),
         (AGAIN + 'record = "none"\n', "eager gets 64 B of two tables of this name"),
+        (RESTARTED, "restart: not for a search, and `taut rfc` restarts"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(text, said):

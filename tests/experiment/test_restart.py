@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from taut.core.errors import InputError
 from taut.experiment.restart import BEFORE, Restartable, why_not
+from taut.experiment.spec import parse_spec
 
 
 class Made:
@@ -71,3 +73,48 @@ def test_where_it_cannot_be_it_is_said(link, placements, said):
     why = why_not(link, placements)
 
     assert why is None if said is None else said in why
+
+
+SPEC = """
+name = "restarted"
+warm_up = "1s"
+duration = "10s"
+[[device]]
+driver = "linux_bridge"
+[[traffic]]
+rates = ["1kpps", "10kpps"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "is_measured"),
+    [
+        ('restart = "1s"', True),
+        ('restart = "10999ms"', True),
+        ('restart = "20s"', False),
+        ('restart = "11s"', False),
+        ('restart = "500ms"', False),
+        ('restart = "500ms"\nwarm_up = "0s"', True),
+        ('restart = "20s"\nduration = "30s"', True),
+        ('restart = "1900ms"\ncount = 10_000', True),
+        ('restart = "5s"\ncount = 10_000', False),
+    ],
+)
+def test_a_restart_while_nothing_is_measured_is_refused(words, is_measured):
+    text = SPEC + words
+    if is_measured:
+        assert parse_spec(text).traffic[0].restart_ns is not None
+        return
+
+    with pytest.raises(InputError, match=r"restart: .* is not while packets are measured"):
+        parse_spec(text)
+
+
+def test_the_refusal_says_from_when_to_when_it_may_be():
+    with pytest.raises(InputError) as raised:
+        parse_spec(SPEC + 'restart = "20s"')
+
+    assert str(raised.value) == (
+        "experiment: traffic constant: restart: 20 s is not while packets are measured, from 1 s "
+        "(warm_up) to 11 s; choose a time in between, or lengthen the trial"
+    )

@@ -66,15 +66,7 @@ def loads_of(spec: Spec) -> list[Load]:
 
     InputError: nothing, no room between the limits, or what a search has no use for.
     """
-    if spec.host:
-        raise InputError("[[host]]: search measures the host as it is; take it out of the file")
-    if spec.require:
-        raise InputError(
-            "[require]: asked of every load, and a search looks for those that fail; leave it out: "
-            "--set 'require=[]'"
-        )
-    refuse_in_turn(spec.neighbour, "search")
-    refuse_places_in_turn(spec.placement, spec.device, "search")
+    _refuse_useless(spec)
     found = []
     for traffic in spec.traffic:
         devices = [device for device in spec.device if traffic.takes(device)]
@@ -90,6 +82,25 @@ def loads_of(spec: Spec) -> list[Load]:
     if not any(load.subjects for load in found):
         raise InputError("nothing to search: the experiment has no device but the loopback")
     return _each_once(found)
+
+
+def _refuse_useless(spec: Spec) -> None:
+    """InputError: the experiment has what a search has no use for."""
+    if spec.host:
+        raise InputError("[[host]]: search measures the host as it is; take it out of the file")
+    if spec.require:
+        raise InputError(
+            "[require]: asked of every load, and a search looks for those that fail; leave it out: "
+            "--set 'require=[]'"
+        )
+    for traffic in spec.traffic:
+        if traffic.restart_ns is not None:
+            raise InputError(
+                f"[[traffic]] {traffic.name}: restart: not for a search, and `taut rfc` restarts "
+                "devices in a test of its own; take it out of the file"
+            )
+    refuse_in_turn(spec.neighbour, "search")
+    refuse_places_in_turn(spec.placement, spec.device, "search")
 
 
 def _each_once(loads: Sequence[Load]) -> list[Load]:

@@ -287,6 +287,12 @@ class TrafficSpec(Model):
                 raise ValueError(f"{error} (frames of {frame})") from None
         return self
 
+    @property
+    def highest_pps(self) -> float:
+        """The most packets a second of all its frames and rates, in each direction."""
+        loads = product(self.frames, self.rates)
+        return max(offered_pps(rate, mean_frame_len(f), self.rate_layer) for f, rate in loads)
+
     def takes(self, device: DeviceSpec) -> bool:
         """Whether a device gets this load."""
         return any(fnmatchcase(device.name, pattern) for pattern in self.devices)
@@ -337,13 +343,10 @@ class Spec(Model):
                 raise ValueError(
                     f"traffic {traffic.name}: devices {list(traffic.devices)} matches no device"
                 )
-            for device in self.device if traffic.restart_ns else ():
-                why = restart.why_not(device.link, self.placement)
-                if why is not None and traffic.takes(device) and not device.is_floor:
-                    raise ValueError(f"traffic {traffic.name}: restart: {device.name}: {why}")
             lengths = (traffic.duration_ns, traffic.count, self.duration_ns, self.count)
             if all(length is None for length in lengths):
                 raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
+            restart.check(self, traffic)
         return self
 
     @property

@@ -6,8 +6,13 @@ from collections.abc import Callable, Sized
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+from taut.core.units import format_ns
 from taut.dut.driver import RunningDut
+
+if TYPE_CHECKING:
+    from taut.experiment.model import Spec, TrafficSpec
 
 LINKS = ("veth",)
 """Links whose other end stays as it is when the device goes and another one comes."""
@@ -33,6 +38,32 @@ def why_not(link: str, placements: Sized) -> str | None:
         f"over {link} the generator's end does not survive the device's; a device is restarted "
         f"over {' or '.join(LINKS)}"
     )
+
+
+def check(spec: "Spec", traffic: "TrafficSpec") -> None:
+    """ValueError: a load restarts a device that cannot be, or while nothing is measured."""
+    if traffic.restart_ns is None:
+        return
+    where = f"traffic {traffic.name}: restart:"
+    for device in spec.device:
+        why = why_not(device.link, spec.placement)
+        if why is not None and traffic.takes(device) and not device.is_floor:
+            raise ValueError(f"{where} {device.name}: {why}")
+    warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
+    end_ns = warm_up_ns + _shortest_ns(spec, traffic)
+    if not warm_up_ns <= traffic.restart_ns < end_ns:
+        raise ValueError(
+            f"{where} {format_ns(traffic.restart_ns)} is not while packets are measured, from "
+            f"{format_ns(warm_up_ns)} (warm_up) to {format_ns(end_ns)}; choose a time in between, "
+            "or lengthen the trial"
+        )
+
+
+def _shortest_ns(spec: "Spec", traffic: "TrafficSpec") -> int:
+    """Give how long a load measures in its shortest trial."""
+    has_own = traffic.duration_ns is not None or traffic.count is not None
+    length = traffic if has_own else spec
+    return length.duration_ns or round((length.count or 0) / traffic.highest_pps * 1e9)
 
 
 class Restartable:
