@@ -1,14 +1,16 @@
 """What a run's manifest says of a resumed run: the machine of each part."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from taut.experiment.cores import Cores
 from taut.experiment.plan import make_plan
-from taut.experiment.run_manifest import NO_ORIGIN, describe_run
+from taut.experiment.run_manifest import NO_ORIGIN, _changed, describe_run
 from taut.experiment.spec import parse_spec
 from taut.host.host import Host
+from taut.records.documents.manifest import Applied, Manifest, Program, Tool
 from taut.records.rundir import RunDirectory
 
 CORES = Cores(generator=0, device=0, writer=0, runner=0)
@@ -57,3 +59,34 @@ def test_a_run_is_compared_with_where_it_measured_last(described):
 
     assert said == []
     assert [one for one in run.manifest().warnings if "kernel 6.12, before 6.1" in one]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (
+            {"host": {"cmdline": "quiet isolcpus=3"}},
+            "kernel command line quiet isolcpus=3, before quiet",
+        ),
+        ({"applied": Applied(9, ("R06", "R24"))}, "by `taut host apply` R06, R24, before nothing"),
+        ({"placements": {"container": "runc 1.2"}}, "placement container: runc 1.2, before runc 1"),
+        (
+            {"taut": Tool("1", binaries={"taut-forward": Program("/x", "b" * 64)})},
+            "taut's programs (SHA-256) ",
+        ),
+        ({"placements": {"vm": "QEMU 10"}, "host": {}}, None),
+    ],
+    ids=["kernel", "applied", "placement", "programs", "not noted"],
+)
+def test_a_machine_that_is_tuned_or_built_otherwise_is_another(other, said):
+    first = Manifest(
+        host={"cmdline": "quiet"},
+        placements={"container": "runc 1"},
+        taut=Tool("1", binaries={"taut-forward": Program("/x", "a" * 64)}),
+    )
+
+    changed = _changed(first, replace(first, **other))
+
+    assert _changed(first, first) == []
+    assert len(changed) == (said is not None)
+    assert said is None or changed[0].startswith(f"resumed: {said}")

@@ -1,5 +1,6 @@
 """The manifest of a run: written before its first trial, added to when it is resumed."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -16,7 +17,13 @@ from taut.host.situation import Waiting
 from taut.host.state import describe_applied
 from taut.records.documents.audit import AuditDocument
 from taut.records.documents.json_form import parse
-from taut.records.documents.manifest import Circumstances, Manifest, ResolvedSpec, SpecOfRun
+from taut.records.documents.manifest import (
+    Circumstances,
+    Manifest,
+    Program,
+    ResolvedSpec,
+    SpecOfRun,
+)
 from taut.records.manifest import make_manifest, write_manifest
 from taut.records.rundir import RunDirectory
 
@@ -81,14 +88,14 @@ def _changed(first: Manifest, now: Manifest) -> list[str]:
     """Say what of the machine is not as it was when this run measured last."""
     before, here = (_machine(one) for one in ((first.resumed or (first,))[-1], now))
     return [
-        f"resumed: {name} {here.get(name)}, before {was}: this run has trials of both"
+        f"resumed: {name} {here[name]}, before {was}: this run has trials of both"
         for name, was in before.items()
-        if here.get(name) != was
+        if here.get(name, was) != was
     ]
 
 
 def _machine(of: Circumstances) -> dict[str, str]:
-    """Give what makes trials comparable, by name."""
+    """Give what makes trials comparable, by name; what was not noted is left out."""
     cpu, cores = (of.host.get(name) for name in ("cpu", "cores"))
     commit = of.taut.git.commit[:8] if of.taut.git is not None else ""
     found = {"kernel": of.host.get("kernel"), "taut": f"{of.taut.version} {commit}".strip()}
@@ -96,7 +103,19 @@ def _machine(of: Circumstances) -> dict[str, str]:
         found["processor"] = cpu.get("model")
     if isinstance(cores, Mapping):
         found |= {f"{name} cores": cores.get(name) for name in ("online", "isolated")}
+    if "cmdline" in of.host:
+        found["kernel command line"] = of.host["cmdline"]
+    if of.taut.binaries:
+        found["taut's programs (SHA-256)"] = _digest(of.taut.binaries)
+    found["by `taut host apply`"] = ", ".join(of.applied.remedies) if of.applied else "nothing"
+    found |= {f"placement {name}:": version for name, version in (of.placements or {}).items()}
     return {name: str(value) for name, value in found.items()}
+
+
+def _digest(programs: Mapping[str, Program | None]) -> str:
+    """Give one hash of all programs: another build is another taut, whatever its version."""
+    hashes = (f"{name} {program and program.sha256}\n" for name, program in programs.items())
+    return hashlib.sha256("".join(sorted(hashes)).encode()).hexdigest()[:8]
 
 
 def _resumed(first: Manifest, now: Manifest) -> Manifest:
