@@ -156,6 +156,15 @@ def test_a_place_is_part_of_what_a_run_measures() -> None:
     assert spec_hash(spec_of(BOTH)) != spec_hash(spec_of())
 
 
+def test_a_device_that_says_bare_is_not_one_that_says_nothing() -> None:
+    says_bare = spec_of(BOTH, "device.a.placement=bare")
+
+    assert placed(make_plan(says_bare)) != placed(make_plan(spec_of(BOTH)))
+    assert spec_hash(says_bare) != spec_hash(spec_of(BOTH))
+    # Without tables both mean the same place, and runs of either resume.
+    assert spec_hash(spec_of("", "device.a.placement=bare")) == spec_hash(spec_of())
+
+
 def test_what_measures_in_one_place_refuses_several() -> None:
     both, one = spec_of(BOTH), spec_of('[[placement]]\nname = "container"\n')
 

@@ -15,6 +15,7 @@ from taut.core.errors import InputError
 from taut.experiment.model import Spec
 from taut.experiment.positions import find_position
 from taut.experiment.words import did_you_mean, explain, has_list
+from taut.records.documents.trial import BARE
 
 if TYPE_CHECKING:
     Toml: TypeAlias = bool | int | float | str | date | time | list["Toml"] | dict[str, "Toml"]
@@ -87,6 +88,9 @@ def spec_hash(spec: Spec) -> str:
     if not any(traffic.restart_ns for traffic in spec.traffic):
         left_out["traffic"] = {"__all__": {"restart_ns"}}
     text = spec.model_dump_json(by_alias=True, exclude=left_out)
+    if spec.placement:
+        # Whoever says bare is measured nowhere else; who says nothing is, and is dumped alike.
+        text += "".join(f"\n{one.name}" for one in spec.device if one.own_place == BARE)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
