@@ -1,7 +1,6 @@
 """A device's program in a guest, as its driver sees it: a child that is ready, ends, left files."""
 
 import shlex
-import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -177,8 +176,6 @@ class GuestChild(Child):
 
     def _fetch_trace(self, folder: Path, clock: GuestClock, line: HostLine) -> None:
         self.machine.control.must(_STOP_TRACE, doing="ending its trace")
-        # What the trial before fetched lies there until its run ends.
-        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         for name in (EVENTS_FILE, TRACE_FILE):
             content = self.machine.control.must(f"cat /out/trace/{name}", 120).said

@@ -5,6 +5,7 @@ counts and stalls as a real one does, but every instruction of it takes ten time
 its latencies say nothing, and whatever shows them says so.
 """
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -155,6 +156,8 @@ class Guests:
 
             if self._options.trace and not is_one_of_several:
                 self.events = files.folder / f"{files.name}-events"
+                # What the trial before fetched lies there; this one may come to fetch nothing.
+                shutil.rmtree(self.events, ignore_errors=True)
             started = GuestChild(
                 program.name,
                 running,
