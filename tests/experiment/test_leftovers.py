@@ -90,3 +90,23 @@ def test_a_journal_of_another_machine_does_not_hide_the_rest(base: Path, tmp_pat
     (base / "cccc").mkdir()
 
     assert leftovers.find(base, host) == [f"folder {base / 'cccc'}"]
+
+
+@pytest.mark.parametrize(
+    ("holder", "said"),
+    [
+        (lambda: leftovers.holder_of("ab12"), ["run ab12 has changed settings of this host: "]),
+        (lambda: f"run ab12, pid {NOBODY}, started 1, in {pid_namespace()}", []),
+        (lambda: "", []),
+    ],
+    ids=["alive", "dead", "by hand"],
+)
+def test_a_run_is_warned_of_what_a_living_one_has_changed(
+    holder: Callable[[], str], said: list[str], tmp_path: Path
+) -> None:
+    host = changed_by(holder(), tmp_path / "host")
+
+    warned = leftovers.changed_by_others(host)
+
+    assert len(warned) == len(said)
+    assert all(map(str.startswith, warned, said))

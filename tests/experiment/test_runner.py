@@ -5,6 +5,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from made_run import MadeTrial, make_raw_trial
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import write_json
 from taut.core.held import held_alone
-from taut.experiment import runner
+from taut.experiment import leftovers, runner
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.progress import Silent
@@ -241,6 +242,26 @@ def test_a_run_into_which_another_taut_measures_is_refused(
         f"{out}: another taut measures into it; wait for its end, or give another --out"
     )
     assert (out / "trials").is_dir()
+
+
+def test_a_run_that_changes_the_host_is_refused_beside_another(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    base = tmp_path / "base"
+    monkeypatch.setattr("taut.testbed.scope.default_base", lambda: base)
+    monkeypatch.setattr(runner, "cores_held", lambda *_, **__: nullcontext(CORES))
+    monkeypatch.setattr(leftovers, "clean", lambda *_: [])
+    for refuse in ("refuse_partition", "refuse_applied"):
+        monkeypatch.setattr(runner, refuse, lambda _: None)
+
+    with (
+        RunScope(base) as other,
+        pytest.raises(InputError, match=rf"run \({other.id}, .* wait for its end"),
+        measuring(plan, tmp_path / "run", in_states=True),
+    ):
+        pass
+
+    assert not (tmp_path / "run").exists()
 
 
 def test_out_that_is_a_file_is_one_line(plan: Plan, tmp_path: Path):

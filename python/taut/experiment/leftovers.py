@@ -41,6 +41,20 @@ def clean(base: Path, host: Host) -> list[str]:
     return [*_put_host_back(host), *cleanup.clean(base), *remove_leftovers(), *sweep()]
 
 
+def changed_by_others(host: Host) -> list[str]:
+    """Warn of settings of the host that runs hold which began before: what is found is theirs."""
+    try:
+        found = holders(host)
+    except (InputError, OSError):
+        return []  # a journal of another machine, or not ours to read
+    return [
+        f"{_run_of(holder)} has changed settings of this host: it is measured with them, not as "
+        "found, and they may go at any moment"
+        for holder in found
+        if _is_alive(holder)
+    ]
+
+
 def _put_host_back(host: Host) -> list[str]:
     done = []
     for holder in _dead(host):

@@ -147,9 +147,9 @@ def measuring(
     """Take what a run needs, and give all of it back, the host's state first, however it ends.
 
     InputError where another one measures into `out` or holds the cores (unless told to wait), or
-    where the experiment changes the host and an apply made by hand is in force. `in_parts`: the
-    session plans its trials itself, a part at a time; of `plan` only its devices and loads count.
-    `in_states`: over states of the host that `plan` does not name.
+    where the experiment changes the host and another run is alive, or an apply made by hand in
+    force. `in_parts`: the session plans its trials itself, a part at a time; of `plan` only its
+    devices and loads count. `in_states`: over states of the host that `plan` does not name.
     """
     progress = progress or Silent()
     run = open_run(plan, out, resume)
@@ -165,6 +165,7 @@ def measuring(
         refuse_partition(host)
         if plan.spec.changes_host or in_states:
             refuse_applied(host)
+            scope.refuse_others()
         holder = leftovers.holder_of(scope.id)
         situation = partial(situation_of, host, cores, plan.spec)
         states = HostStates(host, Writer(host), situation, holder)
@@ -172,7 +173,7 @@ def measuring(
             bench = Testbench(plan, scope, cores, progress.ticked, progress.warned, beside)
             with stage("clock"):
                 bench.check_clock()
-            warnings = [*cores.notes, *scope.others()]
+            warnings = [*cores.notes, *scope.others(), *leftovers.changed_by_others(host)]
             with stage("can it trace"):
                 cannot_trace = bench.check_tracing()
             if cannot_trace is not None:

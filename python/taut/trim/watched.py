@@ -126,8 +126,8 @@ def watching(
 ) -> Iterator[Watch]:
     """Take what a watch needs, and give all of it back, the host's state first, however it ends.
 
-    InputError: another measurement holds one of the cores, an apply made by hand is in force, or
-    this machine cannot be traced.
+    InputError: another measurement holds one of the cores, an apply made by hand is in force,
+    another run is alive, or this machine cannot be traced.
     """
     host = Host()
     cannot = tracing.why_not()
@@ -140,6 +140,7 @@ def watching(
     ):
         leftovers.clean(scope.base, host)
         refuse_applied(host)
+        scope.refuse_others()
         holder = leftovers.holder_of(scope.id)
         states = HostStates(host, Writer(host), lambda: situation_of(host, process), holder)
         own = _own_core(host, process)
@@ -151,8 +152,6 @@ def watching(
                 + ", ".join(f"thread {t} on core {c}" for c, t in process.threads.items())
                 + f"; taut runs on core {own}."
             )
-            for other in scope.others():
-                progress.warned(other)
             yield Watch(process, host, states, out, scope.folder, scope.environment)
 
 
