@@ -52,10 +52,11 @@ class RunningKernel:
         *,
         also_needs: Sequence[str] = (),
         counters: Callable[[], JsonObject] = dict,
+        logs: Sequence[Path] = (),
     ) -> None:
         self.path = f"veth, kernel {name.removeprefix('linux_')}, veth; AF_PACKET at the generator"
         self.notes = notes
-        self.logs: list[Path] = []
+        self.logs = [*logs]
         self._name = name
         self._namespace = namespace
         self._ports = ports

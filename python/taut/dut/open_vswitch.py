@@ -57,6 +57,7 @@ class Switch:
 
     folder: Path
     daemon: Child
+    logs: Sequence[Path]
 
     def flows(self) -> dict[str, int]:
         """Give how many packets each flow took."""
@@ -111,7 +112,9 @@ def switching(
     folder.mkdir()
     try:
         with (
-            _database(folder, _bridge_words(ports, datapath, other_config), scope, cores, log_dir),
+            _database(
+                folder, _bridge_words(ports, datapath, other_config), scope, cores, log_dir
+            ) as database,
             child(
                 "ovs-vswitchd",
                 [
@@ -129,7 +132,7 @@ def switching(
             daemon.wait_ready(r"\|bridge\|INFO\|.*\(Open vSwitch\)")
             _check_ports(folder, daemon)
             _run("ovs-ofctl", "replace-flows", _bridge(folder), "-", given=flows, daemon=daemon)
-            yield Switch(folder, daemon)
+            yield Switch(folder, daemon, [database.log, daemon.log])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -137,7 +140,7 @@ def switching(
 @contextmanager
 def _database(
     folder: Path, words: Sequence[str], scope: RunScope, cores: CpuSet, log_dir: Path
-) -> Iterator[None]:
+) -> Iterator[Child]:
     """Start a database that has the bridge before the daemon comes."""
     _run("ovsdb-tool", "create", str(folder / "conf.db"), str(_SCHEMA))
     with child(
@@ -153,7 +156,7 @@ def _database(
     ) as database:
         database.wait_ready(r"ovsdb-server \(Open vSwitch\)")
         _run("ovs-vsctl", "--no-wait", f"--db=unix:{folder}/db.sock", "init", "--", *words)
-        yield
+        yield database
 
 
 def _bridge_words(ports: Sequence[Port], datapath: str, other_config: Sequence[str]) -> list[str]:

@@ -1,3 +1,5 @@
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -5,7 +7,12 @@ import pytest
 from inline_lab import skip_without, through
 from taut.dut.drivers import ovs_kernel
 from taut.dut.drivers.ovs_kernel import OvsKernelDriver, OvsKernelOptions
+from taut.dut.installed import Found
+from taut.dut.kernel_device import RunningKernel
+from taut.dut.open_vswitch import Switch, switching
+from taut.experiment.restart import BEFORE, Restartable
 from taut.host.situation import Waiting
+from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
 DRIVER = OvsKernelDriver()
@@ -46,3 +53,33 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
     dropped = by_flow["priority=40000,udp,in_port=1,tp_src=1024 actions=drop"]
     assert counters["sent"] == sum(by_flow.values()) > 0
     assert counters["lost"] == dropped > 0
+
+
+def test_a_switch_that_is_restarted_is_ready_by_its_own_words(
+    scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = {"ovsdb-server": "ovsdb-server", "ovs-vswitchd": "1|bridge|INFO|ovs-vswitchd"}
+    for name in (*says, "ovsdb-tool", "ovs-vsctl", "ovs-ofctl"):
+        words = f'echo "{says[name]} (Open vSwitch) 3"; exec sleep 1000' if name in says else ""
+        (tmp_path / name).write_text(f"#!/bin/sh\n{words}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin")
+
+    def started_here(*of: object, **how: object) -> AbstractContextManager[Switch]:
+        return switching(*of, **{**how, "netns": None})
+
+    monkeypatch.setattr(ovs_kernel, "switching", started_here)
+    monkeypatch.setattr(ovs_kernel, "find", lambda _: Found("ovs-vswitchd", ()))
+    monkeypatch.setattr(ovs_kernel, "place", lambda *_: [])
+    monkeypatch.setattr(RunningKernel, "stop", lambda _: None)
+    links = [Link("veth", "veth:g", "veth:d", device_ifname="d")] * 2
+    logs = tmp_path / "logs"
+    start = partial(DRIVER.running, links, (0,), OvsKernelOptions(), logs, scope)
+
+    device = Restartable(start)
+    with device:
+        device.restart_after(1, lambda: True, 0)
+
+        for name in ("ovsdb-server.log", "ovs-vswitchd.log"):
+            for log in (logs / f"{BEFORE}{name}", logs / name):
+                assert log.read_text().count("(Open vSwitch)") == 1, log

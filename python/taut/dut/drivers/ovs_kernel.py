@@ -100,6 +100,7 @@ class OvsKernelDriver(KernelDriver):
                 notes,
                 also_needs=[BRIDGE],
                 counters=_counters(switch),
+                logs=switch.logs,
             )
             yield dut
             dut.stop()
