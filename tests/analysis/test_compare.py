@@ -158,6 +158,24 @@ def test_losses_that_differ_are_a_warning(runs):
     assert any(w.startswith("only in A: floor") for w in warnings)
 
 
+def test_a_device_without_a_latency_in_one_run_is_in_the_verdict(runs):
+    (run_a, a), (run_b, b) = runs["a"], runs["same"]
+    whole = _row([]) | {"asked_pps": 20_000.0, "latency_ns": {"n": 10_000}}
+    silent = whole | {"latency_ns": {"n": 0}}
+    sides = [
+        (run, replace(of, variants=(*of.variants, made_variant(**row))))
+        for run, of, row in ((run_a, a, whole), (run_b, b, silent))
+    ]
+
+    comparison = compare_runs(*sides)
+
+    assert comparison.verdict == (
+        "No difference shown in 1 comparison. "
+        "1 more is not compared: no packet came back, or every trial failed."
+    )
+    assert comparison.warnings[0] == "eager at 20 kpkt/s, 64 B: no packet came back in B"
+
+
 def test_without_void_leaves_void_packets_out(tmp_path):
     run = RunDirectory(make_run(tmp_path / "a", (EAGER,), repetitions=1))
     both = run, read_analysis(run)

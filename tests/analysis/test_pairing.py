@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from made_documents import made_analysis, made_variant
+from made_documents import made_analysis, made_result, made_variant
 from taut.analysis.pairing import match_variants
 from taut.core.errors import InputError
 from taut.records.rundir import RunDirectory
@@ -30,9 +30,18 @@ def row(dut="eager", pps=100_000.0, **changes):
     }
 
 
-def run(*rows, name="a"):
+def run(*rows, name="a", failed=()):
     made = tuple(made_variant(**row) for row in rows)
-    return RunDirectory(Path(name)), made_analysis(variants=made)
+    return RunDirectory(Path(name)), made_analysis(failed, made)
+
+
+def failed(dut="eager", pps=100_000.0, **changes):
+    identity = {"dut": dut, "asked_pps": pps, **changes}
+    return made_result(name=f"{dut}-{pps}", status="failed", sent=None, **identity)
+
+
+def silent(*args, **changes):
+    return row(*args, latency_ns={"n": 0}, **changes)
 
 
 def as_b(side):
@@ -40,7 +49,7 @@ def as_b(side):
 
 
 def names(a, b):
-    matches, unmatched = match_variants(a, as_b(b))
+    matches, _, unmatched = match_variants(a, as_b(b))
     return [(m.a.device.dut, m.b.device.dut) for m in matches], unmatched
 
 
@@ -91,7 +100,7 @@ def test_floors_are_compared_over_the_same_link_only():
 
 def test_one_device_over_two_links_is_told_apart():
     both = [row(), row(link="veth")]
-    matches, _ = match_variants(run(*both), run(*reversed(both), name="b"))
+    matches, *_ = match_variants(run(*both), run(*reversed(both), name="b"))
 
     assert [(m.a.device.link, m.b.device.link) for m in matches] == [
         ("memif", "memif"),
@@ -150,7 +159,7 @@ def test_a_run_without_latencies_is_refused():
 def test_rates_within_the_tolerance_are_told_apart_where_both_runs_have_them():
     side = run(row(pps=1_000_000.0), row(pps=1_005_000.0))
 
-    matches, unmatched = match_variants(side, as_b(side))
+    matches, _, unmatched = match_variants(side, as_b(side))
 
     assert [(m.a.load.asked_pps, m.b.load.asked_pps) for m in matches] == [
         (1_000_000.0, 1_000_000.0),
@@ -165,3 +174,70 @@ def test_of_several_rates_within_the_tolerance_the_nearest_is_compared():
     )[0]
 
     assert match.b.load.asked_pps == 1_001_000.0
+
+
+def missed(a, b):
+    _, found, unmatched = match_variants(a, as_b(b))
+    return [(one.where, one.why) for one in found], unmatched
+
+
+@pytest.mark.parametrize(
+    ("b", "why"),
+    [
+        (run(row(), silent(pps=200_000.0)), "no packet came back in B"),
+        (run(row(), failed=[failed(pps=200_000.0)]), "1 of 1 trials failed in B"),
+    ],
+)
+def test_a_device_that_lost_everything_or_failed_is_missed_and_not_only_in_the_other(b, why):
+    a = run(row(), row(pps=200_000.0))
+
+    assert names(a, b)[0] == [("eager", "eager")]
+    assert missed(a, b) == ([("eager at 200 kpkt/s, 64 B", why)], [])
+
+
+def test_some_trials_that_failed_leave_the_others_of_their_device():
+    b = run(row(), failed=[failed()])
+
+    assert names(run(row()), b) == ([("eager", "eager")], [])
+    assert missed(run(row()), b) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "b",
+    [run(silent(), row("buffered")), run(row("buffered"), failed=[failed()])],
+)
+def test_no_other_device_stands_in_for_one_without_a_latency(b):
+    text = refusal(run(row()), b)
+
+    assert text.startswith("a and b: not comparable: eager at 100 kpkt/s, 64 B: ")
+    assert text.endswith(" in B; see its report")
+
+
+def test_the_only_device_that_is_silent_is_the_reason_whatever_it_is_called():
+    floor = row("loopback", is_floor=True)
+
+    text = refusal(run(floor, row("stock")), run(floor, silent("tuned")))
+
+    assert text == (
+        "a and b: not comparable: stock → tuned at 100 kpkt/s, 64 B: no packet came back in B; "
+        "see its report"
+    )
+
+
+def test_floors_do_not_stand_in_for_a_device_that_is_silent_in_both_runs():
+    floor = row("loopback", is_floor=True)
+
+    text = refusal(run(floor, silent()), run(floor, failed=[failed()]))
+
+    assert "eager at 100 kpkt/s, 64 B: no packet came back in A; 1 of 1 trials failed in B" in text
+    assert "no packet came back in A and B" in refusal(run(floor, silent()), run(floor, silent()))
+
+
+def test_a_guest_that_failed_has_its_name_without_a_claim():
+    claim = "emulated: no latency claim"
+    a = run(row("l2 (emulated)", claim=claim), row("l3 (emulated)", claim=claim), row("x"))
+    b = run(row("l2 (emulated)", claim=claim), row("x"), failed=[failed("l3")])
+
+    assert missed(a, b)[0] == [
+        ("l3 (emulated) → l3 at 100 kpkt/s, 64 B", "1 of 1 trials failed in B")
+    ]

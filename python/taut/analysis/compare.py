@@ -19,7 +19,7 @@ from taut.analysis.difference import (
     side_of,
 )
 from taut.analysis.load import load_words
-from taut.analysis.pairing import AnalysedRun, Match, match_variants
+from taut.analysis.pairing import AnalysedRun, Match, Silent, match_variants
 from taut.analysis.surroundings import names_among
 from taut.records.documents.comparison import PairCompared, SideCompared
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
@@ -96,16 +96,36 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs of two runs, devices before floors, and what had no counterpart."""
+    """All pairs of two runs, devices before floors, and what had no counterpart or no latency."""
 
     pairs: Sequence[Pair]
     unmatched: Sequence[str]
+    silent: Sequence[Silent] = ()
+
+    @property
+    def devices(self) -> Sequence[Pair]:
+        """What is judged: the floors only where there is nothing else."""
+        return [pair for pair in self.pairs if not pair.a.is_floor] or self.pairs
+
+    @property
+    def silent_devices(self) -> Sequence[Silent]:
+        """What would be judged, and has no latency in one of the runs."""
+        only_floors = all(pair.a.is_floor for pair in self.pairs)
+        return [one for one in self.silent if only_floors or not one.a.is_floor]
 
     @property
     def verdict(self) -> str:
-        """The result in one sentence."""
-        devices = [pair for pair in self.pairs if not pair.a.is_floor] or self.pairs
-        if len(devices) == 1:
+        """The result in one sentence, or a few."""
+        n_silent = len(self.silent_devices)
+        if not n_silent:
+            return self._compared()
+        are = "is" if n_silent == 1 else "are"
+        why = "no packet came back, or every trial failed"
+        return f"{self._compared()} {n_silent} more {are} not compared: {why}."
+
+    def _compared(self) -> str:
+        devices = self.devices
+        if len(devices) == 1 and not self.silent_devices:
             return _sentence(devices[0].verdict)
         claimed = [pair for pair in devices if pair.is_claimed]
         if not claimed and not any(pair.shown(Shown.NOTHING) for pair in devices):
@@ -117,7 +137,8 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the verdict."""
-        found = [word for pair in self.pairs for word in _warnings(pair)]
+        found = [f"{one.where}: {one.why}" for one in self.silent]
+        found += [word for pair in self.pairs for word in _warnings(pair)]
         return [*found, *_runs_wanted(self.pairs), *self.unmatched]
 
 
@@ -135,7 +156,7 @@ def _side(row: Variant) -> SideCompared:
 
 def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) -> Comparison:
     """Compare two analysed runs; InputError where nothing of them is comparable."""
-    matches, unmatched = match_variants(a, b)
+    matches, silent, unmatched = match_variants(a, b)
     population: Packets = WITHOUT_VOID if without_void else WITH_VOID
     tables = [_differences(match, a, b, population) for match in matches]
     judged: dict[int, Sequence[Difference]] = {}
@@ -148,7 +169,7 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
         Pair(match.a, match.b, judged[at], (called(match.a), called(match.b)))
         for at, match in enumerate(matches)
     ]
-    return Comparison(pairs, unmatched)
+    return Comparison(pairs, unmatched, silent)
 
 
 def _differences(

@@ -15,11 +15,18 @@ from taut.analysis.proof import (
     shown,
     times_as_long,
 )
+from taut.analysis.validity import (
+    Unmeasured,
+    failed_trials,
+    unmeasured,
+    why_invalid,
+    why_no_latency,
+)
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.requirement import Requirement, parse_requirement
 from taut.core.units import digits_of, format_ns
 from taut.records.documents.load import Device, Load
-from taut.records.documents.results import Analysis, TrialResult, Variant
+from taut.records.documents.results import Analysis, Variant
 from taut.records.rundir import RunDirectory
 
 AMONG_MANY = "by itself it would fail, but among so many requirements one may by luck (Holm)"
@@ -74,7 +81,7 @@ def judge_run(
     """
     has_devices = any(not trial.device.is_floor for trial in analysis.trials)
     rows = [row for row in analysis.variants if not (has_devices and row.is_floor)]
-    failed = _failed(analysis.trials, with_floors=not has_devices)
+    failed = failed_trials(t for t in analysis.trials if not (has_devices and t.device.is_floor))
     if not rows and not failed:
         raise InputError(f"{run.path}: nothing was measured, so there is nothing to check")
     trials = {trial.name: trial for trial in run.trials()}
@@ -84,7 +91,7 @@ def judge_run(
         own = [trials[name] for name in row.trials]
         measured_ns = sum(results[name].duration_ns or 0 for name in row.trials)
         n_failed = len(failed.get(asked_of(row), ()))
-        why = _why_invalid(row, n_failed, without_void=without_void)
+        why = why_invalid(row, n_failed, without_void=without_void)
         packets = Packets(own, row.lost, without_void=without_void)
         on_time = Packets(own, row.lost, without_void=True)
         for one in requirements:
@@ -92,7 +99,7 @@ def judge_run(
             if judged.verdict is Verdict.NOT_MET and not without_void:
                 judged = _unless_void(judged, _judged(row, one, on_time, measured_ns, why))
             found.append(judged)
-    found += _not_measured(rows, failed, requirements)
+    found += _not_measured(unmeasured(rows, failed), requirements)
     return _among_all(found)
 
 
@@ -118,55 +125,22 @@ def refuse_not_shown(judged: Sequence[Judged]) -> None:
         raise TautError(f"{n - passed} of {n} requirements are not shown to be met")
 
 
-_Failed = Mapping[tuple[object, ...], Sequence[TrialResult]]
-"""Trials without numbers, by what they were to measure."""
-
-
-def _failed(trials: Sequence[TrialResult], *, with_floors: bool) -> _Failed:
-    found: dict[tuple[object, ...], list[TrialResult]] = {}
-    for trial in trials:
-        if trial.figures is None and (with_floors or not trial.device.is_floor):
-            found.setdefault(asked_of(trial), []).append(trial)
-    return found
-
-
 def _not_measured(
-    rows: Sequence[Variant], failed: _Failed, requirements: Sequence[Requirement]
+    devices: Sequence[Unmeasured], requirements: Sequence[Requirement]
 ) -> Iterator[Judged]:
     """Judge devices of which every trial failed."""
-    measured = {asked_of(row) for row in rows}
-    for asked, own in failed.items():
-        first, names = own[0], tuple(trial.name for trial in own)
-        for one in requirements if asked not in measured else ():
-            said = _failed_words(len(own), len(own))
-            of = (first.device, first.load, names, one)
-            yield Judged(*of, Verdict.INVALID, said, None, None, None)
-
-
-def _failed_words(n_failed: int, n: int) -> str:
-    return f"{n_failed} of {n} trials failed"
-
-
-def _why_invalid(row: Variant, n_failed: int, *, without_void: bool) -> str:
-    """Say why nothing may be concluded of a variant; empty: something may."""
-    if n_failed:
-        return _failed_words(n_failed, n_failed + len(row.trials))
-    if not row.sums_reconcile:
-        return "the sums of its packets do not come out"
-    if row.instrument_limited and not without_void:
-        return (
-            f"the generator itself was late with {share_words(row.void_share)} of the packets: "
-            "give it a core of its own, or judge without them (--without-void)"
-        )
-    return ""
+    for device in devices:
+        of, said = (device.device, device.load, device.trials), why_no_latency(device)
+        for one in requirements:
+            yield Judged(*of, one, Verdict.INVALID, said, None, None, None)
 
 
 def _judged(
-    row: Variant, asked: Requirement, packets: Packets, measured_ns: int, why_invalid: str
+    row: Variant, asked: Requirement, packets: Packets, measured_ns: int, invalid: str
 ) -> Judged:
     of = (row.device, row.load, row.trials, asked)
-    if why_invalid:
-        return Judged(*of, Verdict.INVALID, why_invalid, None, None, None)
+    if invalid:
+        return Judged(*of, Verdict.INVALID, invalid, None, None, None)
     verdict, said, counted = _RULES[asked.what](asked, packets)
     needed_ns = None
     if verdict is Verdict.MET and measured_ns < asked.least_ns:

@@ -1,11 +1,17 @@
-"""Which variants of two runs may be compared: those under the same load, over comparable paths."""
+"""Which variants of two runs may be compared: those under the same load, over comparable paths.
 
-from collections.abc import Iterable, Sequence
+What was to be measured is paired, not what was: a device that lost every packet, or whose trials
+all failed, is missed, and another one does not stand in for it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 from taut.analysis.load import departures_of, load_words
 from taut.analysis.results import analyse_run
 from taut.analysis.trial_tables import DISTRIBUTION
+from taut.analysis.validity import Row, Unmeasured, failed_trials, unmeasured, why_no_latency
 from taut.core.errors import InputError
 from taut.records.documents.results import (
     RESULTS_FORMAT,
@@ -16,6 +22,8 @@ from taut.records.documents.results import (
 from taut.records.rundir import RunDirectory
 
 AnalysedRun = tuple[RunDirectory, Analysis]
+
+_Row = TypeVar("_Row", bound=Row)
 
 RATE_TOLERANCE = 0.01
 """Rates this close are the same: those of captures are measured, and no source is exact."""
@@ -30,6 +38,29 @@ class Match:
 
     a: Variant
     b: Variant
+
+
+@dataclass(frozen=True)
+class Silent:
+    """A device of A and the one of B it belongs to, where one of the runs has no latency of it."""
+
+    a: Row
+    b: Row
+
+    @property
+    def where(self) -> str:
+        """The devices and their load."""
+        names = dict.fromkeys(row.device.called for row in (self.a, self.b))
+        return f"{' → '.join(names)} at {load_words(self.a.load)}"
+
+    @property
+    def why(self) -> str:
+        """Which run has none, and why."""
+        sides: dict[str, list[str]] = {}
+        for name, row in (("A", self.a), ("B", self.b)):
+            if words := why_no_latency(row):
+                sides.setdefault(words, []).append(name)
+        return "; ".join(f"{words} in {' and '.join(of)}" for words, of in sides.items())
 
 
 def read_analysis(run: RunDirectory) -> Analysis:
@@ -55,34 +86,57 @@ def _written_analysis(run: RunDirectory) -> Analysis | None:
     return analysis if is_current else None
 
 
-def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[str]]:
-    """Pair variants, devices first; say which have no counterpart.
+def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[Silent], list[str]]:
+    """Pair variants, devices first; say which have no latency, and which have no counterpart.
 
     InputError where nothing, or nothing but the instrument's floor, is comparable.
     """
-    rows_a, rows_b = ([row for row in run[1].variants if row.latency.n] for run in (a, b))
-    pairs = [
-        Match(row, partner)
+    rows_a, rows_b = (_rows(analysis) for _, analysis in (a, b))
+    found = _paired(rows_a, rows_b)
+    held = [pair for pair in found if not _crosses_paths(*pair)]
+    matches = [match for pair in held if (match := _match(*pair))]
+    silent = [Silent(*pair) for pair in held if not _match(*pair)]
+    only_floors = all(row.is_floor for row in (*rows_a, *rows_b))
+    if not any(only_floors or not match.a.is_floor for match in matches):
+        missed = [one for one in silent if only_floors or not one.a.is_floor]
+        reason = _why_not(rows_a, rows_b, found, missed)
+        raise InputError(f"{a[0].path} and {b[0].path}: not comparable: {reason}")
+    unmatched = [
+        *_only_in("A", rows_a, {id(row) for row, _ in held}),
+        *_only_in("B", rows_b, {id(row) for _, row in held}),
+    ]
+    return matches, silent, unmatched
+
+
+def _rows(analysis: Analysis) -> list[Row]:
+    """Give all that was to be measured."""
+    return [*analysis.variants, *unmeasured(analysis.variants, failed_trials(analysis.trials))]
+
+
+def _paired(rows_a: Sequence[Row], rows_b: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Pair all rows of A that have a partner, devices first."""
+    return [
+        (row, partner)
         for row in sorted(rows_a, key=lambda row: row.is_floor)
         for partner in [_partner(row, rows_a, rows_b)]
         if partner is not None
     ]
-    matches = [pair for pair in pairs if not _crosses_paths(pair)]
-    only_floors = all(row.is_floor for row in (*rows_a, *rows_b))
-    if not any(only_floors or not match.a.is_floor for match in matches):
-        reason = _why_not(rows_a, rows_b, pairs)
-        raise InputError(f"{a[0].path} and {b[0].path}: not comparable: {reason}")
-    taken = [{id(match.a) for match in matches}, {id(match.b) for match in matches}]
-    unmatched = [
-        f"only in {name}: {row.called} at {load_words(row.load)}"
-        for name, side, seen in zip("AB", (rows_a, rows_b), taken, strict=True)
-        for row in side
-        if id(row) not in seen
-    ]
-    return matches, unmatched
 
 
-def same_load(a: Variant, b: Variant) -> bool:
+def _match(a: Row, b: Row) -> Match | None:
+    """Give what can be compared; None: one of them has no latency."""
+    if isinstance(a, Variant) and isinstance(b, Variant) and a.latency.n and b.latency.n:
+        return Match(a, b)
+    return None
+
+
+def _only_in(name: str, rows: Sequence[Row], taken: Set[int]) -> Iterator[str]:
+    for row in rows:
+        if id(row) not in taken:
+            yield f"only in {name}: {row.called} at {load_words(row.load)}"
+
+
+def same_load(a: Row, b: Row) -> bool:
     """Whether two variants were offered the same: traffic, schedule, flows, frames, rate, ..."""
     x, y = a.load, b.load
     if (x.traffic, x.frame, x.both) != (y.traffic, y.frame, y.both):
@@ -92,7 +146,7 @@ def same_load(a: Variant, b: Variant) -> bool:
     return _apart_pps(a, b) <= RATE_TOLERANCE * max(_rate_pps(a), _rate_pps(b))
 
 
-def nearest_rate(row: Variant, rows: Sequence[Variant]) -> list[Variant]:
+def nearest_rate(row: Row, rows: Sequence[_Row]) -> list[_Row]:
     """Of rows of the same load give those whose rate is nearest: within the tolerance are several.
 
     Bounds of a search are half a percent apart.
@@ -101,22 +155,22 @@ def nearest_rate(row: Variant, rows: Sequence[Variant]) -> list[Variant]:
     return [r for r in rows if _apart_pps(row, r) == least]
 
 
-def _apart_pps(a: Variant, b: Variant) -> float:
+def _apart_pps(a: Row, b: Row) -> float:
     return abs(_rate_pps(a) - _rate_pps(b))
 
 
-def _rate_pps(row: Variant) -> float:
+def _rate_pps(row: Row) -> float:
     return row.load.asked_pps or row.achieved_pps
 
 
-def _of_load(row: Variant, rows: Sequence[Variant]) -> list[Variant]:
+def _of_load(row: Row, rows: Sequence[Row]) -> list[Row]:
     """Give the rows of the same load; only those that were asked for the same rate, if any was."""
     near = [r for r in rows if r.is_floor == row.is_floor and same_load(row, r)]
     asked = row.load.asked_pps
     return [r for r in near if asked and r.load.asked_pps == asked] or near
 
 
-def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant]) -> Variant | None:
+def _partner(row: Row, rows_a: Sequence[Row], rows_b: Sequence[Row]) -> Row | None:
     """Find the row of B to compare A's `row` with: the only one of its load, or of its name."""
     rivals, found = (_of_load(row, rows) for rows in (rows_a, rows_b))
     # A state of the host is compared with itself where both runs have it; a neighbour likewise.
@@ -127,31 +181,46 @@ def _partner(row: Variant, rows_a: Sequence[Variant], rows_b: Sequence[Variant])
         )
     if len(rivals) == 1 and len(found) == 1 and not row.is_floor:
         return found[0]
-    found = [r for r in found if r.device.dut == row.device.dut]
+    found = [r for r in found if _is_same_device(r, row)]
     if len(found) > 1 or row.is_floor:
         found = [r for r in found if _path(r) == _path(row)]
     found = nearest_rate(row, found)
     return found[0] if len(found) == 1 else None
 
 
-def _path(row: Variant) -> tuple[object, ...]:
+def _is_same_device(a: Row, b: Row) -> bool:
+    """Whether two devices have one name; of a guest that failed it has no claim yet."""
+    if isinstance(a, Unmeasured) or isinstance(b, Unmeasured):
+        return a.device.named == b.device.named
+    return a.device.dut == b.device.dut
+
+
+def _path(row: Row) -> tuple[object, ...]:
     return row.device.link, row.device.placement
 
 
-def _crosses_paths(pair: Match) -> bool:
+def _crosses_paths(a: Row, b: Row) -> bool:
     """Whether the packets of one went over a network card and those of the other did not."""
-    links = {pair.a.device.link, pair.b.device.link}
+    links = {a.device.link, b.device.link}
     return _NIC in links and any(link in links for link in _VIRTUAL)
 
 
-def _why_not(rows_a: Sequence[Variant], rows_b: Sequence[Variant], pairs: Sequence[Match]) -> str:
+def _why_not(
+    rows_a: Sequence[Row],
+    rows_b: Sequence[Row],
+    pairs: Sequence[tuple[Row, Row]],
+    silent: Sequence[Silent],
+) -> str:
     for name, rows in (("A", rows_a), ("B", rows_b)):
-        if not rows:
+        if all(why_no_latency(row) for row in rows):
             return f"{name} has no packet with a latency; see its report"
-    crossing = [pair for pair in pairs if _crosses_paths(pair)]
+    crossing = [pair for pair in pairs if _crosses_paths(*pair)]
     if crossing:
-        links = f"A over {crossing[0].a.device.link}, B over {crossing[0].b.device.link}"
+        of_a, of_b = crossing[0]
+        links = f"A over {of_a.device.link}, B over {of_b.device.link}"
         return f"{links}; virtual ports are never set beside a card: measure both over one kind"
+    if silent:
+        return f"{silent[0].where}: {silent[0].why}; see its report"
     common = next((row for row in rows_a for r in rows_b if same_load(row, r)), None)
     if common is None:
         loads = [_listed(load_words(row.load) for row in rows) for rows in (rows_a, rows_b)]

@@ -15,8 +15,10 @@ from taut.analysis.compare import Comparison, Pair
 from taut.analysis.difference import ROUNDING_NS, Difference, percent
 from taut.analysis.holm import ERROR, holm
 from taut.analysis.load import load_words, share_words
+from taut.analysis.pairing import Silent
 from taut.analysis.proof import Verdict
 from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p
+from taut.analysis.validity import Unmeasured
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.percentiles import PERCENTILES
 
@@ -57,8 +59,7 @@ def judge_gates(
     comparison: Comparison, rules: Sequence[FailIf], *, without_void: bool
 ) -> list[Gate]:
     """Judge every rule of every device; of the floors only where there is nothing else."""
-    pairs = [pair for pair in comparison.pairs if not pair.a.is_floor] or comparison.pairs
-    asked = [(pair, rule, _figure(pair, rule)) for pair in pairs for rule in rules]
+    asked = [(pair, rule, _figure(pair, rule)) for pair in comparison.devices for rule in rules]
     chances = [_chance(rule, found) for _, rule, found in asked]
     corrected = iter(holm([one for one in chances if one is not None]))
     n_judged = sum(one is not None for one in chances)
@@ -67,8 +68,8 @@ def judge_gates(
         p = 1.0 if own is None else next(corrected)
         verdict, said = _gate(pair, found, p, n_judged, without_void=without_void)
         where = f"{pair.label}, {load_words(pair.a.load)}: {rule.figure}"
-        gates.append(Gate(verdict, f"{where} {said}, +{100 * rule.share:g} % allowed"))
-    return gates
+        gates.append(Gate(verdict, f"{where} {said}, {_allowed(rule)}"))
+    return gates + [_not_seen(one, rule) for one in comparison.silent_devices for rule in rules]
 
 
 def refuse_gates(gates: Sequence[Gate]) -> None:
@@ -79,6 +80,18 @@ def refuse_gates(gates: Sequence[Gate]) -> None:
     unseen = [f"{g.verdict}: {g.said}" for g in gates if g.verdict is not Verdict.MET]
     if unseen:
         raise TautError("; ".join(unseen))
+
+
+def _not_seen(silent: Silent, rule: FailIf) -> Gate:
+    """Judge a device of which one run has no latency: nothing could have been seen."""
+    is_failed = isinstance(silent.a, Unmeasured) or isinstance(silent.b, Unmeasured)
+    verdict = Verdict.INVALID if is_failed else Verdict.NOT_SHOWN
+    said = f"{silent.where}: {rule.figure} says nothing: {silent.why}, {_allowed(rule)}"
+    return Gate(verdict, said)
+
+
+def _allowed(rule: FailIf) -> str:
+    return f"+{100 * rule.share:g} % allowed"
 
 
 def _figure(pair: Pair, rule: FailIf) -> Difference:

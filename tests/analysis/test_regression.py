@@ -1,0 +1,91 @@
+"""Gates of a comparison where a device, or its numbers, cannot be judged."""
+
+from pathlib import Path
+
+import pytest
+
+from made_documents import made_analysis, made_result, made_variant
+from taut.analysis.compare import compare_runs
+from taut.analysis.proof import Verdict
+from taut.analysis.regression import judge_gates, parse_fail_if, refuse_gates
+from taut.core.errors import TautError
+from taut.records.rundir import RunDirectory
+
+REPETITIONS = 6
+MET, NOT_SHOWN, INVALID = Verdict.MET, Verdict.NOT_SHOWN, Verdict.INVALID
+LOOPBACK = {"dut": "loopback", "driver": "loopback"}
+
+
+def device(pps=100_000.0, n_failed=0, n=100_000, dut="eager", p99=3_000, **changes):
+    """Give a device's row and its trials, of which the last ones failed."""
+    identity = {"dut": dut, "asked_pps": pps, **changes}
+    whole = [
+        made_result(
+            name=f"{dut}-{pps:g}-{at}",
+            latency_ns={"n": n, "p99": p99 + 10 * at},
+            **identity,
+        )
+        for at in range(REPETITIONS - n_failed)
+    ]
+    failed = [
+        made_result(name=f"{dut}-{pps:g}-failed-{at}", status="failed", sent=None, **identity)
+        for at in range(n_failed)
+    ]
+    row = made_variant(
+        trials=[trial.name for trial in whole],
+        latency_ns={"n": n * len(whole)},
+        is_floor=changes.get("driver") == "loopback",
+        **identity,
+    )
+    return [row] if whole else [], [*whole, *failed]
+
+
+def compared(a, b):
+    """Compare two runs of such devices."""
+    return compare_runs(
+        *(
+            (
+                RunDirectory(Path(name)),
+                made_analysis(
+                    tuple(trial for _, trials in side for trial in trials),
+                    tuple(row for rows, _ in side for row in rows),
+                ),
+            )
+            for name, side in (("a", a), ("b", b))
+        )
+    )
+
+
+def gates(a, b, **options):
+    rule = parse_fail_if("p99 > +10%")
+    return judge_gates(compared(a, b), [rule], without_void=False, **options)
+
+
+@pytest.mark.parametrize(
+    ("gone", "verdict", "why"),
+    [
+        (device(200_000.0, n=0), NOT_SHOWN, "no packet came back in B"),
+        (device(200_000.0, n_failed=REPETITIONS), INVALID, "6 of 6 trials failed in B"),
+    ],
+)
+def test_a_device_without_a_latency_in_one_run_does_not_pass(gone, verdict, why):
+    found = gates([device(), device(200_000.0)], [device(), gone])
+
+    assert [gate.verdict for gate in found] == [MET, verdict]
+    assert found[1].said == f"eager at 200 kpkt/s, 64 B: p99 says nothing: {why}, +10 % allowed"
+    with pytest.raises(TautError, match=why):
+        refuse_gates(found)
+
+
+def test_a_floor_that_failed_is_no_matter_of_a_device():
+    sides = [device(), device(**LOOPBACK)], [device(), device(n_failed=REPETITIONS, **LOOPBACK)]
+
+    assert [gate.verdict for gate in gates(*sides)] == [MET]
+    assert "floor at 100 kpkt/s, 64 B: 6 of 6 trials failed in B" in compared(*sides).warnings
+
+
+def test_of_floors_alone_one_that_failed_does_not_pass():
+    both = [device(**LOOPBACK), device(200_000.0, **LOOPBACK)]
+    failed = [both[0], device(200_000.0, n_failed=REPETITIONS, **LOOPBACK)]
+
+    assert [gate.verdict for gate in gates(both, failed)] == [MET, INVALID]
