@@ -158,6 +158,47 @@ def test_losses_that_differ_are_a_warning(runs):
     assert any(w.startswith("only in A: floor") for w in warnings)
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"sums_reconcile": False}, "the sums of B do not come out: do not use its numbers"),
+        (
+            {"rate_ok": False, "offered_pps": 10_000.0, "achieved_pps": 6_000.0, "unsent": 24_000},
+            "the rate of B was not what was asked: 60 % of it, 24,000 packets unsent",
+        ),
+    ],
+)
+def test_what_weakens_one_side_is_a_warning(runs, changes, said):
+    weak = simulated(np.random.default_rng(9), REPETITIONS, **changes)
+
+    assert f"eager at 10 kpkt/s, 64 B: {said}" in compare_runs(runs["a"], weak).warnings
+
+
+def test_repetitions_that_failed_are_a_warning(runs):
+    run, of = runs["same"]
+    identity = {"driver": "taut_forward", "link": "memif", "asked_pps": 10_000.0}
+    failed = made_result(name="failed", status="failed", sent=None, **identity)
+
+    warnings = compare_runs(runs["a"], (run, replace(of, trials=(*of.trials, failed)))).warnings
+
+    assert "eager at 10 kpkt/s, 64 B: 1 of 7 trials failed in B" in warnings
+
+
+def test_nothing_is_claimed_of_sums_that_do_not_come_out(runs):
+    run, of = runs["faster"]
+    rows = [replace(row, sums_reconcile=False) for row in of.variants]
+
+    comparison = compare_runs(runs["a"], (run, replace(of, variants=tuple(rows))))
+
+    said = "do not trust these numbers: the sums of B do not come out"
+    assert comparison.verdict == "Do not trust these numbers: the sums of B do not come out."
+    pair = eager(comparison)
+    assert Comparison([pair, pair], []).verdict == " ".join(
+        [f"eager at 10 kpkt/s, 64 B: {said}."] * 2
+    )
+    assert not any("the instrument itself changed" in word for word in comparison.warnings)
+
+
 def test_a_device_without_a_latency_in_one_run_is_in_the_verdict(runs):
     (run_a, a), (run_b, b) = runs["a"], runs["same"]
     whole = _row([]) | {"asked_pps": 20_000.0, "latency_ns": {"n": 10_000}}

@@ -89,3 +89,23 @@ def test_of_floors_alone_one_that_failed_does_not_pass():
     failed = [both[0], device(200_000.0, n_failed=REPETITIONS, **LOOPBACK)]
 
     assert [gate.verdict for gate in gates(both, failed)] == [MET, INVALID]
+
+
+@pytest.mark.parametrize(
+    ("b", "why"),
+    [
+        (device(n_failed=2), "2 of 6 trials failed"),
+        (device(sums_reconcile=False), "the sums of its packets do not come out"),
+    ],
+)
+def test_numbers_that_are_not_to_be_trusted_do_not_pass(b, why):
+    [gate] = gates([device()], [b])
+
+    assert gate.verdict is INVALID
+    assert gate.said == f"eager, 100 kpkt/s, 64 B: p99 says nothing: in B {why}, +10 % allowed"
+
+
+def test_a_rate_that_was_not_reached_is_no_reason_not_to_pass():
+    slow = device(rate_ok=False, achieved_pps=60_000.0, unsent=40_000)
+
+    assert [gate.verdict for gate in gates([device()], [slow])] == [MET]

@@ -93,7 +93,7 @@ def test_a_regression_fails_where_it_is_shown(tmp_path, capsys):
     ("gap", "repetitions", "more", "said"),
     [
         (None, 1, (), "rests on 1 repetitions a side with enough packets; 4 can fail"),
-        ((0, 10**9), 5, (), "invalid: eager, 100 kpkt/s, 64 B: p50 says nothing: the generator"),
+        ((0, 10**9), 5, (), "invalid: eager, 100 kpkt/s, 64 B: p50 says nothing: in A the "),
         ((0, 10**9), 5, ("--without-void",), "p50 rests on too few packets"),
     ],
 )

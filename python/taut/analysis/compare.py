@@ -18,9 +18,11 @@ from taut.analysis.difference import (
     percent,
     side_of,
 )
-from taut.analysis.load import load_words
+from taut.analysis.load import achieved_words, load_words
 from taut.analysis.pairing import AnalysedRun, Match, Silent, match_variants
+from taut.analysis.pooling import asked_of
 from taut.analysis.surroundings import names_among
+from taut.analysis.validity import FailedTrials, failed_trials, failed_words
 from taut.records.documents.comparison import PairCompared, SideCompared
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
 from taut.records.documents.trial import AS_FOUND, BARE
@@ -35,6 +37,8 @@ class Pair:
     differences: Sequence[Difference]
     called: tuple[str, str]
     """What names each among the devices of both runs."""
+    n_failed: tuple[int, int] = (0, 0)
+    """How many repetitions of each failed: nothing of them is in its numbers."""
 
     @property
     def label(self) -> str:
@@ -56,6 +60,8 @@ class Pair:
     @property
     def verdict(self) -> str:
         """What is claimed of this pair, in words."""
+        if self.broken:
+            return f"do not trust these numbers: {self.broken}"
         claims = {what: self.shown(what) for what in (Shown.FASTER, Shown.SLOWER)}
         said = [f"{what} at {_figures(figures)}" for what, figures in claims.items() if figures]
         same = ", ".join(d.name for d in self.shown(Shown.NOTHING))
@@ -70,8 +76,19 @@ class Pair:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether any figure is claimed to be faster or slower."""
-        return bool(self.shown(Shown.FASTER) or self.shown(Shown.SLOWER))
+        """Whether any figure is claimed to be faster or slower, of sums that come out."""
+        return not self.broken and bool(self.shown(Shown.FASTER) or self.shown(Shown.SLOWER))
+
+    @property
+    def broken(self) -> str:
+        """Says whose sums do not come out; empty where all do."""
+        sides = [side for side, row, _ in self.sides if not row.sums_reconcile]
+        return f"the sums of {' and '.join(sides)} do not come out" if sides else ""
+
+    @property
+    def sides(self) -> list[tuple[str, Variant, int]]:
+        """Both sides by their letters, and how many repetitions of each failed."""
+        return [("A", self.a, self.n_failed[0]), ("B", self.b, self.n_failed[1])]
 
     @property
     def runs(self) -> str:
@@ -127,12 +144,13 @@ class Comparison:
         devices = self.devices
         if len(devices) == 1 and not self.silent_devices:
             return _sentence(devices[0].verdict)
-        claimed = [pair for pair in devices if pair.is_claimed]
-        if not claimed and not any(pair.shown(Shown.NOTHING) for pair in devices):
+        single = [pair for pair in devices if pair.is_claimed or pair.broken]
+        rest = [pair for pair in devices if not (pair.is_claimed or pair.broken)]
+        if not single and not any(pair.shown(Shown.NOTHING) for pair in devices):
             few = next((pair.verdict for pair in devices if pair.shown(Shown.TOO_FEW_RUNS)), None)
             return _sentence(few or "too few packets to say anything")
-        told = [f"{pair.label} at {load_words(pair.a.load)}: {pair.verdict}." for pair in claimed]
-        return " ".join([*told, *_rest([pair for pair in devices if not pair.is_claimed], told)])
+        told = [f"{pair.label} at {load_words(pair.a.load)}: {pair.verdict}." for pair in single]
+        return " ".join([*told, *_rest(rest, told)])
 
     @property
     def warnings(self) -> list[str]:
@@ -165,11 +183,18 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
         together = iter(judge([d for at in own for d in tables[at]]))
         judged |= {at: list(islice(together, len(tables[at]))) for at in own}
     called = names_among((a[1].variants, b[1].variants))
+    failed = [failed_trials(analysis.trials) for _, analysis in (a, b)]
     pairs = [
-        Pair(match.a, match.b, judged[at], (called(match.a), called(match.b)))
-        for at, match in enumerate(matches)
+        Pair(*rows, judged[at], (called(rows[0]), called(rows[1])), _n_failed(rows, failed))
+        for at, rows in enumerate((match.a, match.b) for match in matches)
     ]
     return Comparison(pairs, unmatched, silent)
+
+
+def _n_failed(rows: tuple[Variant, Variant], failed: Sequence[FailedTrials]) -> tuple[int, int]:
+    """Count the repetitions of both sides that failed."""
+    a, b = (len(of.get(asked_of(row), ())) for row, of in zip(rows, failed, strict=True))
+    return a, b
 
 
 def _differences(
@@ -225,13 +250,21 @@ def _warnings(pair: Pair) -> list[str]:
     if pair.a.lost != pair.b.lost:
         lost = [f"{row.lost} of {row.sent}" for row in (pair.a, pair.b)]
         found.append(f"{where}: lost {lost[0]} in A, {lost[1]} in B; what is lost has no latency")
-    for side, row in (("A", pair.a), ("B", pair.b)):
-        if row.instrument_limited:
-            late = "the generator itself was late with over 1 % of the packets"
-            found.append(f"{where}: {late} of {side}")
-        if row.two_bands:
-            found.append(f"{where}: the repetitions of {side} lie in two bands")
-    return found
+    return found + [f"{where}: {words}" for side in pair.sides for words in _weaknesses(*side)]
+
+
+def _weaknesses(side: str, row: Variant, n_failed: int) -> Iterator[str]:
+    """Say why one side is not what it seems."""
+    if not row.sums_reconcile:
+        yield f"the sums of {side} do not come out: do not use its numbers"
+    if n_failed:
+        yield f"{failed_words(n_failed, n_failed + len(row.trials))} in {side}"
+    if row.instrument_limited:
+        yield f"the generator itself was late with over 1 % of the packets of {side}"
+    if not row.rate_ok:
+        yield f"the rate of {side} was not what was asked: {achieved_words(row)}"
+    if row.two_bands:
+        yield f"the repetitions of {side} lie in two bands"
 
 
 def _runs_wanted(pairs: Sequence[Pair]) -> Iterator[str]:

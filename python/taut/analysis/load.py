@@ -96,6 +96,18 @@ def share_words(share: float) -> str:
     return f"{min(percent, 99.9):.0f} %" if percent < 99 else f"{min(percent, 99.9):.1f} %"
 
 
+def achieved_share(row: Variant) -> float:
+    """Give how much of the rate that was asked of the generator it reached."""
+    return row.achieved_pps / row.offered_pps if row.offered_pps else 0.0
+
+
+def achieved_words(row: Variant) -> str:
+    """Say how much of its rate a row had, and what was not sent."""
+    unsent = [(row.unsent, ""), (row.warm_up.unsent, " in the warm-up")]
+    more = [f", {n:,} packets unsent{where}" for n, where in unsent if n]
+    return f"{100 * achieved_share(row):.4g} % of it{''.join(more)}"
+
+
 def loads_in_order(variants: Sequence[Variant]) -> list[LoadKey]:
     """Every load of a run: the main one first, the others by traffic, frame and rate."""
     first = main_load(variants)

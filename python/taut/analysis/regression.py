@@ -14,11 +14,11 @@ from taut.analysis.claims import LEAST_RUNS
 from taut.analysis.compare import Comparison, Pair
 from taut.analysis.difference import ROUNDING_NS, Difference, percent
 from taut.analysis.holm import ERROR, holm
-from taut.analysis.load import load_words, share_words
+from taut.analysis.load import load_words
 from taut.analysis.pairing import Silent
 from taut.analysis.proof import Verdict
 from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p
-from taut.analysis.validity import Unmeasured
+from taut.analysis.validity import Unmeasured, why_invalid
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.percentiles import PERCENTILES
 
@@ -112,13 +112,10 @@ def _gate(
     pair: Pair, found: Difference, p: float, n_judged: int, *, without_void: bool
 ) -> tuple[Verdict, str]:
     """Judge one rule of a device by its p-value among all of them."""
-    late = {s: row for s, row in (("A", pair.a), ("B", pair.b)) if row.instrument_limited}
-    if late and not without_void:
-        side, row = next(iter(late.items()))
-        return Verdict.INVALID, (
-            f"says nothing: the generator itself was late with {share_words(row.void_share)} of "
-            f"the packets of {side} (--without-void leaves them out)"
-        )
+    for side, row, n_failed in pair.sides:
+        why = why_invalid(row, n_failed, without_void=without_void)
+        if why:
+            return Verdict.INVALID, f"says nothing: in {side} {why}"
     if found.evidence is None:
         return Verdict.NOT_SHOWN, "rests on too few packets"
     if not found.evidence.has_enough_runs or n_judged * found.evidence.least_p > ERROR:

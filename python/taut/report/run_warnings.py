@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
-from taut.analysis.load import load_words, share_words
+from taut.analysis.load import achieved_share, achieved_words, load_words, share_words
 from taut.analysis.surroundings import words_among
 from taut.records.documents.manifest import Manifest
 from taut.records.documents.results import TrialResult, Variant
@@ -115,20 +115,12 @@ def _late_of(device: Device) -> str:
 
 
 def _rate_line(rows: str, concerned: Sequence[Device]) -> str:
-    worst = max(concerned, key=lambda device: abs(1 - _achieved(device)))
+    worst = max(concerned, key=lambda device: abs(1 - achieved_share(device.row)))
     return f"The rate was not what was asked in {rows}: {_at(worst)} {_rate_of(worst)}."
 
 
-def _achieved(device: Device) -> float:
-    row = device.row
-    return row.achieved_pps / row.offered_pps if row.offered_pps else 0.0
-
-
 def _rate_of(device: Device) -> str:
-    row = device.row
-    unsent = [(row.unsent, ""), (row.warm_up.unsent, " in the warm-up")]
-    more = [f", {cells.count(n)} packets unsent{where}" for n, where in unsent if n]
-    return f"had {100 * _achieved(device):.4g} % of it{''.join(more)}"
+    return f"had {achieved_words(device.row)}"
 
 
 def _bands_line(rows: str, concerned: Sequence[Device]) -> str:
