@@ -107,6 +107,19 @@ def test_a_tail_the_runs_do_not_support_is_not_told(n: int, told: str | None):
     assert ("p99.9" in said) is (told == "p99.9")
 
 
+def test_a_tail_that_fewer_runs_support_than_another_is_not_told():
+    rows = in_turn(ENOUGH)
+    for row in rows[:-2]:
+        row["latency_without_void_ns"] = row["latency_without_void_ns"] | {"n": 9_000}
+
+    found = found_of_states(rows)
+    assert found is not None
+
+    assert "p99 72.1 µs → 24.1 µs (2.99 times shorter" in found.sentence
+    assert "p99.9" not in found.sentence
+    assert found.few == ""
+
+
 def test_floors_and_failed_trials_are_left_out():
     results = [
         *in_turn(3),

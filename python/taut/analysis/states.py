@@ -19,7 +19,7 @@ from taut.records.documents.load import Load
 from taut.records.documents.results import WITHOUT_VOID, TrialResult
 
 TAIL = ("p99.9", "p99")
-"""Percentiles that stand for the tail: the first one that the runs support is taken."""
+"""Percentiles that stand for the tail: the first one that as many runs support as any is taken."""
 
 MOST_CHANGES = 3
 """A sentence says no more than so many; the table of effects has all."""
@@ -131,9 +131,17 @@ def _changes(results: Sequence[TrialResult], of: Change) -> list[_Change]:
         first, second = (
             [r for r in mine if r.device.surroundings == side] for side in (of.before, of.after)
         )
-        tails = [_change(first, second, name, of) for name in TAIL]
-        found += [_change(first, second, "p50", of), tails[0] or tails[1]]
+        found += [_change(first, second, "p50", of), _tail(first, second, of)]
     return [change for change in found if change is not None]
+
+
+def _tail(
+    first: Sequence[TrialResult], second: Sequence[TrialResult], of: Change
+) -> _Change | None:
+    """Give the farthest percentile that no run is lost for: fewer runs may be no proof."""
+    found = [change for name in TAIL if (change := _change(first, second, name, of))]
+    most = max((sum(change.evidence.n_runs) for change in found), default=0)
+    return next((change for change in found if sum(change.evidence.n_runs) == most), None)
 
 
 def _device_of(result: TrialResult) -> _Device:
