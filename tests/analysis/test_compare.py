@@ -303,3 +303,25 @@ def test_one_run_each_says_so_and_what_a_claim_would_take():
     assert warning.endswith(
         "where one of these 5 figures differs, 6 repetitions a side can show it; where all do, 5"
     )
+
+
+def test_repetitions_of_too_few_packets_are_to_be_longer_not_more():
+    rng = np.random.default_rng(14)
+    a, (run, of) = simulated(rng, 10), simulated(rng, 10)
+    trials = (*of.trials[:3], *(_of_few_packets(trial) for trial in of.trials[3:]))
+
+    found = compare_runs(a, (run, replace(of, trials=trials)))
+
+    assert eager(found).shown(Shown.TOO_FEW_RUNS)[0].name == "p99.9"
+    (warning,) = found.warnings
+    assert warning == (
+        "eager at 10 kpkt/s, 64 B: too few repetitions have enough packets (p99.9: 3 of 10 in B): "
+        "measure longer"
+    )
+
+
+def _of_few_packets(trial):
+    figures = trial.measured
+    latency = replace(trial.latency(), n=9_000)
+    metrics = replace(figures.metrics, all_packets={"latency": latency})
+    return replace(trial, figures=replace(figures, metrics=metrics))

@@ -268,14 +268,29 @@ def _weaknesses(side: str, row: Variant, n_failed: int) -> Iterator[str]:
 
 
 def _runs_wanted(pairs: Sequence[Pair]) -> Iterator[str]:
-    """Say how many repetitions this table takes, where there were too few of a device."""
-    figures = [d for pair in pairs if not pair.a.is_floor for d in pair.differences]
-    n_figures = sum(d.evidence is not None for d in figures)
-    if any(d.shown is Shown.TOO_FEW_RUNS for d in figures):
-        alone = runs_needed(n_figures, is_paired=False)
+    """Say what a claim of a device takes: more repetitions, or more packets in each."""
+    devices = [pair for pair in pairs if not pair.a.is_floor]
+    n_figures = sum(d.evidence is not None for pair in devices for d in pair.differences)
+    few = [pair for pair in devices if pair.shown(Shown.TOO_FEW_RUNS)]
+    if not few:
+        return
+    alone = runs_needed(n_figures, is_paired=False)
+    if any(len(row.trials) < alone for pair in few for row in (pair.a, pair.b)):
         together = runs_needed(n_figures, is_paired=False, n_differing=n_figures)
         yield (
             "a claim is made from repeated runs, since packets know nothing of what changes from "
             f"run to run: where one of these {n_figures} figures differs, {alone} repetitions a "
             f"side can show it; where all do, {together}"
         )
+    for pair in few:
+        short = ", ".join(_support(pair, d) for d in pair.shown(Shown.TOO_FEW_RUNS))
+        if all(len(row.trials) >= alone for row in (pair.a, pair.b)):
+            where = f"{pair.label} at {load_words(pair.a.load)}"
+            yield f"{where}: too few repetitions have enough packets ({short}): measure longer"
+
+
+def _support(pair: Pair, d: Difference) -> str:
+    """Say in how many repetitions a figure has enough packets, of the side with the fewer."""
+    sides = [(len(d.a.supported_ns), "A", pair.a), (len(d.b.supported_ns), "B", pair.b)]
+    n, side, row = min(sides, key=lambda of: of[0])
+    return f"{d.name}: {n} of {len(row.trials)} in {side}"
