@@ -202,7 +202,7 @@ def test_nothing_is_claimed_of_sums_that_do_not_come_out(runs):
 def test_a_device_without_a_latency_in_one_run_is_in_the_verdict(runs):
     (run_a, a), (run_b, b) = runs["a"], runs["same"]
     whole = _row([]) | {"asked_pps": 20_000.0, "latency_ns": {"n": 10_000}}
-    silent = whole | {"latency_ns": {"n": 0}}
+    silent = whole | {"latency_ns": {"n": 0}, "warm_up": {"matched": 0}}
     sides = [
         (run, replace(of, variants=(*of.variants, made_variant(**row))))
         for run, of, row in ((run_a, a, whole), (run_b, b, silent))

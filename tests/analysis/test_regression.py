@@ -64,7 +64,7 @@ def gates(a, b, **options):
 @pytest.mark.parametrize(
     ("gone", "verdict", "why"),
     [
-        (device(200_000.0, n=0), NOT_SHOWN, "no packet came back in B"),
+        (device(200_000.0, n=0), NOT_SHOWN, "no packet came back after the warm-up in B"),
         (device(200_000.0, n_failed=REPETITIONS), INVALID, "6 of 6 trials failed in B"),
     ],
 )

@@ -1,6 +1,6 @@
 import pytest
 
-from made_documents import made_result, made_variant
+from made_documents import NOTHING, made_result, made_variant
 from taut.analysis import verdict as analysis_verdict
 from taut.analysis.trust import trust_sentence
 from taut.core.percentiles import PERCENTILES
@@ -207,6 +207,19 @@ def test_of_many_devices_the_first_and_the_slowest_are_told():
 
     assert "; 2 more in the table; f median 6 µs (" in said
     assert "d median" not in said
+
+
+@pytest.mark.parametrize(
+    ("matched", "when"), [(0, ""), (9, " after the warm-up"), (None, " after the warm-up")]
+)
+def test_a_device_that_worked_in_the_warm_up_alone_is_not_said_to_have_returned_nothing(
+    matched, when
+):
+    row = variant("eager", 1000, latency_ns=NOTHING, warm_up={"matched": matched})
+
+    said = verdict([row], [trial("eager")])
+
+    assert said.startswith(f"At 100 kpkt/s, 64 B: eager returned no packet{when}. ")
 
 
 def test_verdict_of_nothing():

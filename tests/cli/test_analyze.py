@@ -16,6 +16,7 @@ from taut.capture.companions import find_companions
 from taut.capture.native import MatchOptions
 from taut.capture.pair_run import Pair, analyse_pairs
 from taut.cli.main import run_command
+from taut.report.run_warnings import lines_of, warnings_of
 
 WRAP = 1 << 12
 SLOW = 3_000  # the identifier that is slow; two packets of a capture have it
@@ -85,6 +86,21 @@ def test_a_value_that_neither_capture_shows_is_settled_by_both(folder, capsys):
     [trial] = json.loads((run.path / "results.json").read_text())["trials"]
     assert trial["capture"]["content"] == together["content"]
     assert trial["capture"]["together_with"] == [str(companions[0].path)]
+
+
+def test_packets_that_are_all_skipped_are_not_said_to_be_missing(folder, tmp_path, capsys):
+    said = "every matched packet is within --skip: nothing is measured"
+    assert said in document(capsys, *second(folder), "--skip", "100s")["warnings"]
+
+    pair = Pair("capture", *map(Path, second(folder)))
+    run = analyse_pairs([pair], tmp_path / "run", MatchOptions(skip_ns=100 * 10**9))
+    analysis = analyse_run(run)
+
+    assert said in analysis.trials[0].warnings
+    assert "capture returned no packet after the warm-up." in analysis.verdict
+    lines = lines_of(warnings_of([], [(run, analysis)]))
+    assert lines[0].endswith(": no packet came back after the warm-up.")
+    assert any(line.startswith(said) for line in lines)
 
 
 def refused(capsys: pytest.CaptureFixture[str], arguments: Sequence[str]) -> str:

@@ -124,16 +124,20 @@ def test_a_state_that_changes_nothing_is_told_and_the_run_s_other_warnings_are_n
     assert [warned.line for warned in warnings_of([], run())] == [said]
 
 
-def test_a_device_without_packets_is_told_with_the_state_of_the_host(run):
+@pytest.mark.parametrize(("matched", "when"), [(0, ""), (9, " after the warm-up")])
+def test_a_device_without_packets_is_told_with_the_state_of_the_host(run, matched, when):
     packets = {"n": 9, "p50": 900}
+    warm_up = {"matched": matched}
     rows = [
-        made_variant(dut="eager", host=host, latency_ns=packets | {"n": n})
+        made_variant(dut="eager", host=host, latency_ns=packets | {"n": n}, warm_up=warm_up)
         for host, n in (("as found", 9), ("trimmed", 0))
     ]
 
     [found] = warnings_of([], run(variants=rows))
 
-    assert found.line == ("No row of 1: eager, trimmed at 100 kpkt/s, 64 B: no packet came back.")
+    assert found.line == (
+        f"No row of 1: eager, trimmed at 100 kpkt/s, 64 B: no packet came back{when}."
+    )
 
 
 @pytest.mark.parametrize(("n", "said"), [(0, 0), (1000, 1)])

@@ -42,9 +42,6 @@ def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -
     """
     latency = summary_of(*series("latency"), intervals=False)
     clocks = estimate_clocks(report.envelope)
-    said = warnings(report, counts, clocks)
-    if counts.matched and not latency.n:
-        said.append("every matched packet is within --skip: nothing is measured")
     return CaptureDocument(
         ingress=_side(report.ingress),
         egress=_side(report.egress),
@@ -61,7 +58,7 @@ def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -
         skip_ns=report.skip_ns,
         egress_offset_ns=report.egress_offset_ns,
         egress_drift_ppb=report.egress_drift_ppb,
-        warnings=tuple(said),
+        warnings=tuple(warnings(report, counts, clocks)),
     )
 
 
@@ -122,6 +119,8 @@ def warnings(report: MatchReport, counts: MatchCounts, clocks: ClockEstimate) ->
     found += [f"sums do not reconcile: {failure}" for failure in failed_sums(counts)]
     if not counts.matched:
         found.append(_nothing_matched(report))
+    elif counts.skipped_warmup == counts.matched:
+        found.append("every matched packet is within --skip: nothing is measured")
     if counts.negative:
         found.append(
             f"{counts.negative} latencies are negative: the egress clock is behind, or the files"

@@ -340,8 +340,9 @@ def _warnings(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> li
     not_logged = generator.gaps.not_logged if generator.gaps else 0
     if not_logged:
         found.append(f"{not_logged} gaps of the generator were not logged, only counted")
-    if not figures.matched:
-        found.append("no packet came back")
+    if not figures.warm.matched:
+        when = " after the warm-up" if figures.matched else ""
+        found.append(f"no packet came back{when}")
     if dut.died is not None:
         found.append(dut.died)
     return found

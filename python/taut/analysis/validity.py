@@ -68,7 +68,12 @@ def why_no_latency(row: Row) -> str:
     """Say why a row has no latency; empty: it has."""
     if isinstance(row, Unmeasured):
         return failed_words(len(row.trials), len(row.trials))
-    return "" if row.latency.n else "no packet came back"
+    return "" if row.latency.n else f"no packet came back{after_warm_up(row)}"
+
+
+def after_warm_up(row: Variant) -> str:
+    """Add to words of a row without a latency that the device worked, as far as is known."""
+    return "" if row.warm_up.matched == 0 else " after the warm-up"
 
 
 def why_invalid(row: Variant, n_failed: int, *, without_void: bool) -> str:

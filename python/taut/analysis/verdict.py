@@ -13,6 +13,7 @@ from taut.analysis.load import load_of, load_words, main_load
 from taut.analysis.runs import ratio_evidence
 from taut.analysis.states import TAIL, found_of_states
 from taut.analysis.trust import trust_sentence
+from taut.analysis.validity import after_warm_up
 from taut.core.units import format_ns
 from taut.records.documents.results import TrialResult, Variant
 
@@ -79,7 +80,7 @@ def _beside_the_first(
 def _device(row: Variant, beside: str) -> str:
     latency, dut = row.latency, row.device.dut
     if latency.p50_ns is None:
-        return f"{dut} returned no packet"
+        return f"{dut} returned no packet{after_warm_up(row)}"
     tail = [
         f"{p} {format_ns(value)}"
         for p in TAIL

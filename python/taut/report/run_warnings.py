@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from taut.analysis.load import achieved_share, achieved_words, load_words, share_words
 from taut.analysis.surroundings import words_among
+from taut.analysis.validity import why_no_latency
 from taut.records.documents.manifest import Manifest
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.trial import CHANGES_NOTHING, Failure
@@ -167,7 +168,7 @@ def _empty(runs: Runs) -> Warned | None:
     around = words_among(row.device for row in variants)
     details = [
         f"{', '.join((str(row.device.dut), *around(row.device)))} at "
-        f"{load_words(row.load)}: {_EMPTY}"
+        f"{load_words(row.load)}: {why_no_latency(row)}"
         for row in variants
         if row.latency.n == 0
     ]
