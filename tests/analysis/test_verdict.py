@@ -196,6 +196,14 @@ def test_of_too_few_packets_for_a_median_nothing_is_further_out():
     assert "; fewer than 10 independent packets decide" in said
 
 
+def test_captures_that_support_every_percentile_have_no_reason():
+    row = variant("capture", 1000, driver="capture", unsupported_percentiles=[])
+
+    said = verdict([row], [trial("capture", driver="capture", cores=None)])
+
+    assert said.endswith(". Trust percentiles as far as p99.9999.")
+
+
 def test_shared_cores_leave_the_medians():
     said = verdict([variant("eager", 1000)], [trial("eager", cores={"shared": True})])
 

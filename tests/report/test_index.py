@@ -37,6 +37,14 @@ def test_a_row_says_what_when_where_and_how_far_to_trust_it(tmp_path: Path) -> N
     assert "http" not in page.replace("http://www.w3.org/", "")
 
 
+def test_trust_without_a_reason_ends_there(tmp_path: Path) -> None:
+    run = found(tmp_path, "first", verdict="A: b. Trust percentiles as far as p99.9999.")
+
+    page = write_index(tmp_path, [run], tmp_path / "index.html").read_text()
+
+    assert "Trust percentiles as far as p99.9999</span></td>" in page
+
+
 def test_a_link_leads_from_the_index_to_the_report(tmp_path: Path) -> None:
     run = found(tmp_path / "runs", 'a "b" & <c> #1 %20')
     report = Path(run.run) / "report.html"
@@ -65,6 +73,7 @@ def test_an_empty_folder_has_an_index_too(tmp_path: Path) -> None:
             "A: b. No proof, and trust the medians alone: c: d.",
             "No proof, and trust the medians alone",
         ),
+        ("A: b. Trust percentiles as far as p99.9999.", "Trust percentiles as far as p99.9999"),
         ("Nothing was measured: the run has no trials.", ""),
     ],
 )
@@ -72,7 +81,8 @@ def test_trust_is_the_verdicts_second_sentence(verdict: str, trust: str) -> None
     result, said, why = split_trust(verdict)
 
     assert said == trust
-    assert verdict == (f"{result} {said}: {why}" if said else result)
+    because = f": {why}" if why else "."
+    assert verdict == (f"{result} {said}{because}" if said else result)
 
 
 def test_trust_is_in_order() -> None:

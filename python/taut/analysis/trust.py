@@ -12,16 +12,19 @@ from taut.core.percentiles import PERCENTILES, SUPPORT, share_above
 from taut.core.units import format_ns
 from taut.records.documents.results import TrialResult, Variant
 
-_TRUST = re.compile(r"(.*?\.) ((?:Do not trust|No proof, and trust|Trust) [^:]*): (.*)", re.DOTALL)
+_TRUST = re.compile(
+    r"(.*?\.) ((?:Do not trust|No proof, and trust|Trust) [^:]*?)(?:: (.*)|\.)", re.DOTALL
+)
 
 
 def split_trust(verdict: str) -> tuple[str, str, str]:
     """Part a verdict into what was found, how far that is trusted and why not further.
 
-    The last two are empty where it says nothing of trust, as when nothing was measured.
+    The last two are empty where it says nothing of trust, as when nothing was measured;
+    the last one is, too, where captures support every percentile.
     """
     found = _TRUST.fullmatch(verdict)
-    return (found[1], found[2], found[3]) if found else (verdict, "", "")
+    return (found[1], found[2], found[3] or "") if found else (verdict, "", "")
 
 
 def trust_rank(trust: str) -> int:
@@ -65,7 +68,7 @@ def trust_sentence(
         *_floor(rows),
     ]
     head = "Do not trust these numbers" if broken else _head(reached, is_few=bool(few))
-    return f"{head}: {'; '.join(why)}."
+    return f"{head}: {'; '.join(why)}." if why else f"{head}."
 
 
 def _broken(results: Sequence[TrialResult]) -> list[str]:
