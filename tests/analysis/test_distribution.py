@@ -5,8 +5,16 @@ import pytest
 
 from made_packets import COLD, OUT_OF_SEQUENCE, VOID, packet, write_packets
 from made_run import MadeTrial, make_raw_trial
-from taut.analysis import tables
-from taut.analysis.distribution import measure_histogram, measure_packets, select_metric
+from taut.analysis import distribution, tables
+from taut.analysis.blocks import count_by_time
+from taut.analysis.distribution import (
+    add_plugins,
+    measure_capture,
+    measure_histogram,
+    measure_packets,
+    select_metric,
+)
+from taut.analysis.metric import Metric, distribution_sql
 from taut.records.convert import convert_trial
 from taut.records.layout import EXTRA_RECORD
 from taut.storage.engines import open_engine
@@ -33,6 +41,23 @@ def test_chunks_do_not_change_a_number(trial, monkeypatch):
 
     assert chunked.distribution.equals(whole.distribution)
     assert chunked.counts == whole.counts
+
+
+def test_a_plugin_leaves_the_whole_trial_to_be_counted_by_time(trial, monkeypatch):
+    """As of captures that an engine counts; the blocks were cut from the last chunk alone."""
+    sql = distribution_sql("received_ns - due_ns", "received_ns IS NOT NULL")
+    monkeypatch.setattr(distribution, "ADDED", (Metric("made", "ns", "of a plug-in", sql),))
+    monkeypatch.setattr(tables, "CHUNK_PACKETS", 2_777)
+    packets = trial / "packets.parquet"
+
+    with open_engine("duckdb") as engine:
+        measured = measure_capture(engine, packets, trial / "histogram.parquet")
+        expected = count_by_time(engine)
+        add_plugins(engine, packets, 3, measured)
+        found = count_by_time(engine)
+
+    assert found.block_ns == expected.block_ns
+    assert found.blocks.equals(expected.blocks)
 
 
 def test_rows_of_a_metric_are_found_in_a_trial_in_several_and_by_number(trial):

@@ -70,7 +70,6 @@ def measure_records(engine: Engine, n_flows: int) -> Measured:
     """Compute every metric from the table `record` and those over it."""
     counts: Counts = {}
     parts = _by_chunk(engine, n_flows, METRICS, counts)
-    open_chunk(engine, None, n_flows)
     for metric in METRICS:
         if metric.of_whole_trial:
             _add_counts(counts, engine.query(metric.sql))
@@ -80,7 +79,10 @@ def measure_records(engine: Engine, n_flows: int) -> Measured:
 def _by_chunk(
     engine: Engine, n_flows: int, metrics: Sequence[Metric], counts: Counts
 ) -> list[pa.Table]:
-    """Give the distributions of each chunk, and add its counters to `counts`."""
+    """Give the distributions of each chunk, and add its counters to `counts`.
+
+    Afterwards `packet` is the whole trial again: who counts next counts all of it.
+    """
     parts: list[pa.Table] = []
     for chunk in list(chunks(engine)):
         open_chunk(engine, chunk, n_flows)
@@ -91,6 +93,7 @@ def _by_chunk(
                 _add_counts(counts, engine.query(metric.sql))
             else:
                 parts.append(labelled(metric.name, engine.query(metric.sql)))
+    open_chunk(engine, None, n_flows)
     return parts
 
 
