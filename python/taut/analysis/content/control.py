@@ -4,7 +4,8 @@ Shift the class by d packets: if content matters, the packets d away are no slow
 they are in the tail nearly as often as the class, a burst (d near) or a timer (d a period) made the
 class slow. After the class (d > 0) packets may wait behind it; a batch delays those before and
 after it. So near by only the least of the 16 packets before counts, and farther away every
-distance that a timer may have: 50 ms, with ticks of 1, 4 and 10 ms several times in it.
+distance that a timer may have: up to 50 ms, with ticks of 1, 4 and 10 ms several times in it, or
+65,536 packets, or an eighth of them all, whichever is least.
 
 A class that repeats itself with such a period covers its own shifts: it cannot be controlled, and
 a timer in step with it would look the same. The result names it, but not as a class.
@@ -33,7 +34,11 @@ _PERIODIC, _FORGOTTEN = 0.5, 0.2
 
 
 def span_packets(frames: MatchedFrames) -> int:
-    """How many packets are as far apart as the longest period of a timer looked for."""
+    """Give the longest period of a timer looked for, in packets.
+
+    TIMER_SPAN_NS at the mean rate, but _MIN_SPAN at least; then at most _MAX_SPAN, and an eighth of
+    all packets.
+    """
     n, times = len(frames.time_ns), [frames.time_ns[capture] for capture in frames.captures]
     duration_ns = max(sum(int(t[-1] - t[0]) for t in times if len(t)), 1)
     span = n * TIMER_SPAN_NS // duration_ns

@@ -3,7 +3,8 @@
 A 16-bit identifier over 300,000 packets shows each value four or five times. Are the packets with
 one of them slow every time? The evidence is their rank among the packets around them (ranks.py);
 what else it might be is period.py's matter. Counters that come round within the longest period of
-a timer looked for (control.py) are left out: nobody could tell their values from a tick.
+a timer looked for (control.py: 50 ms, less in short and in fast captures), or within 256 packets,
+are left out: nobody could tell their values from a tick.
 """
 
 from collections.abc import Iterator, Sequence
