@@ -136,7 +136,6 @@ def moved(threads: dict[tuple[int, str], CpuSet]) -> list[str]:
     ]
 
 
-@pytest.mark.timing
 @pytest.mark.long
 def test_nothing_against_nothing_is_no_effect_or_one_in_forty(spec: Path):
     """The control: two states that do not differ. What it may claim at most is ALPHA."""
