@@ -45,6 +45,7 @@ def with_stops(
 
 
 BESIDE_NS = 1_000_000
+SHORT_NS = 200_000
 TURN_NS = 10_000
 """On a machine that is slow for a while each turn of a loop is a gap of some us, and no stall."""
 
@@ -69,9 +70,21 @@ def calm_stop(trial: Trial, window: Window, stopped: str) -> int | None:
     if lengths[lengths >= TURN_NS].sum() > 100_000:
         return None
     starts, ends = trial.gaps("generator" if stopped == "forwarder" else "forwarder")
-    # A generator that stalled sends twice as much for as long as it stalled.
-    beside = (starts < ended + BESIDE_NS) & (ends + (ends - starts) > began - BESIDE_NS)
-    return int(ended - began) if (ends - starts)[beside].max(initial=0) <= 200_000 else None
+    beside = (starts < ended + BESIDE_NS) & (ends > began - BESIDE_NS)
+    if (ends - starts)[beside].max(initial=0) > SHORT_NS or _is_late(trial, stopped, began, ended):
+        return None
+    return int(ended - began)
+
+
+def _is_late(trial: Trial, stopped: str, began: int, ended: int) -> bool:
+    """Whether the generator was late with packets that meet the stop, unless by the stop itself.
+
+    After stalls it sends twice as much, until it has sent all that was due, be they long past.
+    """
+    sent, due = trial.packets["sent_ns"], trial.packets["due_ns"]
+    until = began if stopped == "generator" else ended + BESIDE_NS
+    near = (sent > began - BESIDE_NS) & (sent < until)
+    return bool((sent - due)[near].max(initial=0) > SHORT_NS)
 
 
 @contextmanager
