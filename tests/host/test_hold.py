@@ -1,8 +1,12 @@
+import hashlib
 import os
+import select
 import signal
 import struct
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +14,7 @@ import pytest
 
 from host_tree import put, tree
 from taut.core.errors import InputError, TautError
-from taut.host.hold import hold
+from taut.host.hold import hold, signals_to_pipe
 from taut.host.host import Host
 from taut.host.settings.held_latency import DEVICE, PID_FILE, HeldLatency
 from waiting import wait_for
@@ -61,6 +65,23 @@ def test_it_holds_until_told_to_end(
     assert process.wait(60) == 0
     assert HeldLatency().read(host) is None
     assert not host.is_there(PID_FILE)
+
+
+def test_a_signal_is_heard_before_python_comes_to_it() -> None:
+    # Between the last look for signals and select() none of Python's handlers runs.
+    found: list[object] = []
+    with signals_to_pipe() as stop:
+
+        def ask() -> None:
+            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGTERM)
+            found.extend(select.select([stop], [], [], 0.2)[0])
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 5_000_000)  # C, for a second or more
+        assert found == [stop]
+        asking.join()
 
 
 def test_told_to_go_it_outlives_who_started_it(

@@ -27,7 +27,7 @@ def hold(host: Host, latency_us: int, *, seconds: float | None, waits_for_go: bo
         raise InputError(
             f"process {other.process} holds {other.latency_us} µs already; end it first"
         )
-    with _signals_to_pipe() as stop:
+    with signals_to_pipe() as stop:
         _hold(host, latency_us, seconds, stop, waits_for_go=waits_for_go)
 
 
@@ -77,17 +77,24 @@ def _told_to_go(stop: int) -> bool:
 
 
 @contextmanager
-def _signals_to_pipe() -> Iterator[int]:
-    """Give a descriptor that can be read once a signal asks us to end."""
+def signals_to_pipe() -> Iterator[int]:
+    """Give a descriptor that can be read once a signal asks us to end.
+
+    C writes into it, when the signal comes: a handler of Python's runs between two of its steps,
+    and not in a select() that has just been begun.
+    """
     reader, writer = os.pipe()
+    os.set_blocking(writer, False)
 
-    def wake(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as signal(2) calls it
-        os.write(writer, b"!")
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """Keep the signal from what it does by itself."""
 
-    before = {number: signal.signal(number, wake) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, ignore) for number in (signal.SIGTERM, signal.SIGINT)}
+    woken = signal.set_wakeup_fd(writer)
     try:
         yield reader
     finally:
+        signal.set_wakeup_fd(woken)
         for number, handler in before.items():
             signal.signal(number, handler)
         os.close(reader)
