@@ -16,6 +16,7 @@ from taut.analysis.statistics import summary_of
 from taut.records.documents.json_form import plain
 from taut.records.documents.results import WITHOUT_VOID
 from taut.records.rundir import RunDirectory
+from taut.report.comparison import row_of
 
 EAGER = VARIANTS[1]
 REPETITIONS = 6
@@ -193,6 +194,9 @@ def test_nothing_is_claimed_of_sums_that_do_not_come_out(runs):
     said = "do not trust these numbers: the sums of B do not come out"
     assert comparison.verdict == "Do not trust these numbers: the sums of B do not come out."
     pair = eager(comparison)
+    assert {found.shown for found in pair.differences} == {Shown.BROKEN}
+    assert {figure.shown for figure in pair.document().figures} == {"sums do not come out"}
+    assert [cell.text for cell in row_of(pair.differences[0])][-1] == "sums do not come out"
     assert Comparison([pair, pair], []).verdict == " ".join(
         [f"eager at 10 kpkt/s, 64 B: {said}."] * 2
     )

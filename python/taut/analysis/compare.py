@@ -76,8 +76,8 @@ class Pair:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether any figure is claimed to be faster or slower, of sums that come out."""
-        return not self.broken and bool(self.shown(Shown.FASTER) or self.shown(Shown.SLOWER))
+        """Whether any figure is claimed to be faster or slower."""
+        return bool(self.shown(Shown.FASTER) or self.shown(Shown.SLOWER))
 
     @property
     def broken(self) -> str:
@@ -201,9 +201,10 @@ def _differences(
     match: Match, a: AnalysedRun, b: AnalysedRun, population: Packets
 ) -> list[Difference]:
     trials = [analysis.trials_of(row) for row, (_, analysis) in ((match.a, a), (match.b, b))]
+    is_broken = not (match.a.sums_reconcile and match.b.sums_reconcile)
+    sides = [[side_of(name, of_side, population) for of_side in trials] for name in FIGURES]
     return [
-        difference(name, *(side_of(name, of_side, population) for of_side in trials))
-        for name in FIGURES
+        difference(name, *of, is_broken=is_broken) for name, of in zip(FIGURES, sides, strict=True)
     ]
 
 

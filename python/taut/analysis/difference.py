@@ -35,6 +35,7 @@ class Shown(StrEnum):
     NOTHING = "no difference shown"
     TOO_FEW_RUNS = "too few runs"
     UNSUPPORTED = "too few packets to say"
+    BROKEN = "sums do not come out"
 
 
 _SHOWN = {
@@ -69,6 +70,8 @@ class Difference:
     evidence: Evidence | None
     """Compares B - A, in ns; None where too few packets support the figure."""
     judged: Judged | None = None
+    is_broken: bool = False
+    """Whether sums of a side do not come out: then there is no evidence, and no claim."""
 
     @property
     def interval_ns(self) -> Interval | None:
@@ -98,6 +101,8 @@ class Difference:
     @property
     def shown(self) -> Shown:
         """What may be claimed; UNSUPPORTED where too few packets support the figure."""
+        if self.is_broken:
+            return Shown.BROKEN
         if self.evidence is None:
             return Shown.UNSUPPORTED
         shown = Shown.TOO_FEW_RUNS if self.judged is None else _SHOWN[self.judged.said]
@@ -140,8 +145,10 @@ def side_of(name: str, trials: Sequence[TrialResult], population: Packets = WITH
     return Side(median(values), values, supported, min(above, default=None))
 
 
-def difference(name: str, a: Side, b: Side) -> Difference:
+def difference(name: str, a: Side, b: Side, *, is_broken: bool = False) -> Difference:
     """Set one figure of two runs side by side; `judge` says what may be claimed."""
+    if is_broken:
+        return Difference(name, a, b, None, is_broken=True)
     if not a.supported_ns or not b.supported_ns:
         return Difference(name, a, b, None)
     return Difference(name, a, b, compare_groups(a.supported_ns, b.supported_ns))

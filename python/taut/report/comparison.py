@@ -27,7 +27,7 @@ LEGEND = (
 ConditionOfBoth = tuple[str, str, str]
 """A condition in which two runs differ: its name, its value in A, its value in B."""
 
-_GREY = (Shown.UNSUPPORTED, Shown.TOO_FEW_RUNS)
+_GREY = (Shown.UNSUPPORTED, Shown.TOO_FEW_RUNS, Shown.BROKEN)
 _CLAIMS = {Shown.FASTER: "bold green", Shown.SLOWER: "bold red"}
 _EXPECTED = ("started", "seeds.", "host.uptime_s", "host.load_average", "host.memory.MemAvailable")
 """Conditions that differ between any two runs."""

@@ -14,6 +14,7 @@ _HEIGHT = 320
 _SIGNED = "datum.value == 0 ? '0' : format(datum.value, '+,') + ' %'"
 _CLAIMED = "shown"
 _OPEN = "not shown"
+_NOT_DRAWN = (Shown.UNSUPPORTED, Shown.BROKEN)
 
 
 class Improvement:
@@ -77,7 +78,7 @@ class Improvement:
 
 def _rows(pair: Pair) -> Iterator[Mark]:
     for difference in pair.differences:
-        if difference.improvement is None or difference.shown is Shown.UNSUPPORTED:
+        if difference.improvement is None or difference.shown in _NOT_DRAWN:
             continue
         if difference.name not in PERCENTILES:
             continue
