@@ -21,7 +21,7 @@ name = "eager"
 rates = ["10kpps"]
 """
 AGAIN = TEXT + '[[traffic]]\nrates = ["100kpps"]\n'
-RESTARTED = TEXT.replace('"taut_forward"', '"taut_forward"\nlink = "veth"') + 'restart = "1500ms"\n'
+RESTARTED = TEXT.replace('"taut_forward"', '"taut_forward"\nlink = "veth"') + 'restart = "2s"\n'
 
 
 @pytest.mark.parametrize(

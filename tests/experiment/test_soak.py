@@ -137,14 +137,6 @@ def test_a_soak_that_an_earlier_taut_began_of_a_file_with_one_device_goes_on() -
     assert spec_hash(soak_of().spec) == spec_hash(whole_file)
 
 
-def test_a_restart_that_the_soak_does_not_come_to_is_refused() -> None:
-    text = TEXT.replace('"taut_forward"', '"taut_forward"\nlink = "veth"') + 'restart = "9s"\n'
-
-    assert soak_of(text, 9 * SECOND_NS, every_ns=SECOND_NS).traffic.restart_ns == 9 * SECOND_NS
-    with pytest.raises(InputError, match="restart: after the end; lengthen --duration"):
-        soak_of(text, 8 * SECOND_NS, every_ns=SECOND_NS)
-
-
 def test_a_record_of_every_packet_and_a_length_below_a_row_are_refused() -> None:
     with pytest.raises(InputError, match="takes a disk that grows with time"):
         soak_of(TEXT.replace('name = "soak"', 'name = "soak"\nrecord = "all"'))

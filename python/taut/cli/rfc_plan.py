@@ -14,7 +14,7 @@ from taut.experiment.model import Spec
 from taut.experiment.plan import MAX_RECORDED_PPS, OVERHEAD_NS, make_plan
 from taut.experiment.preflight import require
 from taut.experiment.recipes import shortened
-from taut.experiment.rfc import START_NS, floor_goal_of, goal_of, smallest_of
+from taut.experiment.rfc import floor_goal_of, goal_of, smallest_of
 from taut.experiment.runner import choose_cores
 from taut.host.host import Host
 from taut.records.documents.rfc import BURSTS, LATENCY, LOSS, RECOVERY, RESET, Recipe, Test
@@ -124,7 +124,7 @@ def _trials_of(test: Test, recipe: Recipe, subject: Subject, spec: Spec) -> _Tri
         and restart.why_not(subject.device.link, spec.placement) is None
     )
     if test == RESET and is_reset:
-        length_ns = START_NS + recipe.before_reset_ns + recipe.after_reset_ns
+        length_ns = restart.START_NS + recipe.before_reset_ns + recipe.after_reset_ns
         return _Trials(recipe.resets, length_ns, is_recorded=True)
     if test == BURSTS:
         n = recipe.bursts * _TRIALS_OF_A_BURST

@@ -287,12 +287,6 @@ class TrafficSpec(Model):
                 raise ValueError(f"{error} (frames of {frame})") from None
         return self
 
-    @property
-    def highest_pps(self) -> float:
-        """The most packets a second of all its frames and rates, in each direction."""
-        loads = product(self.frames, self.rates)
-        return max(offered_pps(rate, mean_frame_len(f), self.rate_layer) for f, rate in loads)
-
     def takes(self, device: DeviceSpec) -> bool:
         """Whether a device gets this load."""
         return any(fnmatchcase(device.name, pattern) for pattern in self.devices)

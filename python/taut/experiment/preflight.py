@@ -9,7 +9,7 @@ from taut.core.binaries import find_binary_or_none, not_found
 from taut.core.errors import InputError, MissingToolError
 from taut.core.plugins import lack
 from taut.core.units import format_ns, parse_duration_ns
-from taut.experiment import tracing
+from taut.experiment import restart, tracing
 from taut.experiment.generator import PROGRAM
 from taut.experiment.plan import Plan
 from taut.experiment.words import did_you_mean
@@ -21,6 +21,7 @@ _TOOLS = (PROGRAM, "taut-clock")
 
 def require(plan: Plan) -> None:
     """Raise for the first thing that is wrong or missing."""
+    restart.refuse_late(plan.trials)
     check_links(plan)
     for reason in missing(plan):
         raise MissingToolError(reason)

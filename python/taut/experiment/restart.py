@@ -2,23 +2,28 @@
 
 import os
 import time
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterable, Sized
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.dut.driver import RunningDut
 
 if TYPE_CHECKING:
     from taut.experiment.model import Spec, TrafficSpec
+    from taut.experiment.plan import Trial
 
 LINKS = ("veth",)
 """Links whose other end stays as it is when the device goes and another one comes."""
 
 BEFORE = "before-restart-"
 """Begins the names of logs that the device wrote until then."""
+
+START_NS = 1_000_000_000
+"""For the generator to begin to send: a restart is timed from when it is started."""
 
 _NAP_S = 0.5
 
@@ -41,7 +46,7 @@ def why_not(link: str, placements: Sized) -> str | None:
 
 
 def check(spec: "Spec", traffic: "TrafficSpec") -> None:
-    """ValueError: a load restarts a device that cannot be, or while nothing is measured."""
+    """ValueError: a load restarts a device that cannot be, or in its warm-up."""
     if traffic.restart_ns is None:
         return
     where = f"traffic {traffic.name}: restart:"
@@ -50,20 +55,22 @@ def check(spec: "Spec", traffic: "TrafficSpec") -> None:
         if why is not None and traffic.takes(device) and not device.is_floor:
             raise ValueError(f"{where} {device.name}: {why}")
     warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
-    end_ns = warm_up_ns + _shortest_ns(spec, traffic)
-    if not warm_up_ns <= traffic.restart_ns < end_ns:
+    if traffic.restart_ns < warm_up_ns + START_NS:
         raise ValueError(
-            f"{where} {format_ns(traffic.restart_ns)} is not while packets are measured, from "
-            f"{format_ns(warm_up_ns)} (warm_up) to {format_ns(end_ns)}; choose a time in between, "
-            "or lengthen the trial"
+            f"{where} {format_ns(traffic.restart_ns)} after the generator is started it may be "
+            f"warming up; restart {format_ns(warm_up_ns + START_NS)} after it, or later"
         )
 
 
-def _shortest_ns(spec: "Spec", traffic: "TrafficSpec") -> int:
-    """Give how long a load measures in its shortest trial."""
-    has_own = traffic.duration_ns is not None or traffic.count is not None
-    length = traffic if has_own else spec
-    return length.duration_ns or round((length.count or 0) / traffic.highest_pps * 1e9)
+def refuse_late(trials: Iterable["Trial"]) -> None:
+    """InputError: a device would be restarted when nothing is measured any more."""
+    for trial in trials:
+        at_ns, end_ns = trial.traffic.restart_ns, trial.warm_up_ns + trial.duration_ns
+        if at_ns is not None and at_ns >= end_ns:
+            raise InputError(
+                f"traffic {trial.traffic.name}: restart: {format_ns(at_ns)} is not while packets "
+                f"are measured, until {format_ns(end_ns)}; restart earlier, or lengthen the trial"
+            )
 
 
 class Restartable:

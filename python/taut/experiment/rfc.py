@@ -60,9 +60,6 @@ from taut.records.documents.search import Goal, SearchOfDevice
 OVERLOAD, DROP_PERCENT = 1.1, 50
 """RFC 2544 26.5: of the throughput, and of that afterwards."""
 
-START_NS = 1_000_000_000
-"""For the generator to begin to send: a restart is timed from when it is started."""
-
 FLOOR_TRIAL_NS = 1_000_000_000
 """The loopback's trials need not be longer: a bound of what can be offered, not a result."""
 
@@ -152,8 +149,8 @@ def step_load(subject: Subject, recipe: Recipe, rate: str) -> TrafficSpec:
 
 def reset_load(subject: Subject, recipe: Recipe, rate: str) -> TrafficSpec:
     """Give the load under which a device is restarted."""
-    at_ns = START_NS + recipe.warm_up_ns + recipe.before_reset_ns
-    length_ns = START_NS + recipe.before_reset_ns + recipe.after_reset_ns
+    at_ns = restart.START_NS + recipe.warm_up_ns + recipe.before_reset_ns
+    length_ns = restart.START_NS + recipe.before_reset_ns + recipe.after_reset_ns
     return of_test(subject, RESET, rate, length_ns).model_copy(update={"restart_ns": at_ns})
 
 

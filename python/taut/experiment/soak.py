@@ -118,8 +118,6 @@ def plan_soak(
         )
     if every_ns < _LEAST_NS:
         raise InputError("soak: --every: a row of less than a second; write 1s or more")
-    if trial.traffic.restart_ns and trial.traffic.restart_ns >= trial.warm_up_ns + planned_ns:
-        raise InputError("soak: restart: after the end; lengthen --duration, or restart earlier")
     if planned_ns < every_ns:
         raise InputError(
             "soak: --duration is shorter than one row; lengthen it, or shorten --every"
