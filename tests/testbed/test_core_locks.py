@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from taut.core.errors import InputError
-from taut.testbed.core_locks import busy_cores, measuring_on
+from taut.testbed.core_locks import busy_cores, measuring_on, refuse_others
 from waiting import wait_for
 
 # No machine has them: no run of another test holds them.
@@ -50,6 +50,16 @@ def test_the_second_is_told_who_measures_there():
         measuring_on([A]),
     ):
         pytest.fail("both measured")
+
+
+def test_who_changes_the_host_is_refused_while_another_measures_on_it():
+    with measuring_on([B]):
+        refuse_others([A, B])
+        with (
+            somebody_on(A) as holder,
+            pytest.raises(InputError, match=rf"pid {holder.pid}\) measures there, on this host, "),
+        ):
+            refuse_others([A, B])
 
 
 def test_of_two_cores_none_is_taken_where_one_is_held():

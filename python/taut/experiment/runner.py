@@ -37,7 +37,7 @@ from taut.host.writer import Writer
 from taut.records.documents.trial import CHANGES_NOTHING
 from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
-from taut.testbed.core_locks import busy_cores, measuring_on
+from taut.testbed.core_locks import busy_cores, measuring_on, refuse_others
 from taut.testbed.scope import RunScope
 
 
@@ -165,7 +165,7 @@ def measuring(
         refuse_partition(host)
         if plan.spec.changes_host or in_states:
             refuse_applied(host)
-            scope.refuse_others()
+            refuse_others(host.online_cores())
         holder = leftovers.holder_of(scope.id)
         situation = partial(situation_of, host, cores, plan.spec)
         states = HostStates(host, Writer(host), situation, holder)

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from taut.core.cpus import CpuSet
-from taut.core.errors import InputError, TautError
+from taut.core.errors import TautError
 from taut.core.timings import stage
 from taut.testbed import cleanup, hugepages, netlink
 from taut.testbed.owner import Owner, owner_of, temporary_mark
@@ -151,19 +151,9 @@ class RunScope:
         return [
             f"another taut run ({owner.run_id}, pid {owner.pid}) is alive on other cores: "
             "they share caches, memory and taut's own core"
-            for owner in self._other_owners()
+            for owner in cleanup.live_runs(self.base)
+            if owner.run_id != self.id
         ]
-
-    def refuse_others(self) -> None:
-        """InputError: another run is alive. Called by one that is to change the host of both."""
-        for owner in self._other_owners():
-            raise InputError(
-                f"another taut run ({owner.run_id}, pid {owner.pid}) measures on this host, whose "
-                "settings this one changes; wait for its end"
-            )
-
-    def _other_owners(self) -> list[Owner]:
-        return [one for one in cleanup.live_runs(self.base) if one.run_id != self.id]
 
     @property
     def _owned(self) -> Owner:

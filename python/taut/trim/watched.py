@@ -22,7 +22,7 @@ from taut.host.state import HostStates, describe_applied, refuse_applied
 from taut.host.writer import Writer
 from taut.records.documents.manifest import ProcessOfRun, SpecOfRun, ThreadOfRun
 from taut.records.manifest import make_manifest, write_manifest
-from taut.testbed.core_locks import measuring_on
+from taut.testbed.core_locks import measuring_on, refuse_others
 from taut.testbed.scope import RunScope
 
 
@@ -140,7 +140,7 @@ def watching(
     ):
         leftovers.clean(scope.base, host)
         refuse_applied(host)
-        scope.refuse_others()
+        refuse_others(host.online_cores())
         holder = leftovers.holder_of(scope.id)
         states = HostStates(host, Writer(host), lambda: situation_of(host, process), holder)
         own = _own_core(host, process)
