@@ -17,6 +17,7 @@ from taut.host.boot.item import (
     SysfsValue,
     UnitState,
 )
+from taut.host.boot.tuned import tuned_files
 from taut.host.boot.wish import BootWish
 from taut.host.check import Finding, Profile, Remedy, Severity, failed, unknown
 from taut.host.setting import Change
@@ -163,3 +164,33 @@ def test_the_latency_to_hold_is_that_of_the_plan(tmp_path: Path) -> None:
 
     assert choose_hold_us([latency], host, POLL, Profile.EXTREME) == 2
     assert choose_hold_us([latency], host, POLL, Profile.RECOMMENDED) is None
+
+
+OWN_PAGES = {
+    "/proc/cmdline": "ro default_hugepagesz=1G hugepagesz=1G hugepages=64 "
+    "transparent_hugepage=madvise\n",
+    "/proc/meminfo": "MemTotal: 134217728 kB\nMemAvailable: 50000000 kB\n",
+    "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": "0\n",
+    "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages": "64\n",
+    "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+}
+
+
+def test_parameters_of_somebody_else_that_are_good_are_left_alone(tmp_path: Path) -> None:
+    checks = [BY_ID["K22"], BY_ID["K23"]]
+
+    assert choose_wishes(checks, tree(tmp_path, OWN_PAGES), POLL, Profile.EXTREME) == []
+
+
+@pytest.mark.parametrize("files", [grub_files, tuned_files])
+def test_pages_that_taut_placed_are_placed_again_whatever_their_number(
+    tmp_path: Path, files: Callable[[list[BootWish], BootContext], dict[str, str]]
+) -> None:
+    words = {"default_hugepagesz": "1G", "hugepagesz": "1G", "hugepages": "4"}
+    wishes = [BootWish(KernelParameter(*word), "why") for word in words.items()]
+    context = BootContext(role=POLL.role, online=POLL.online, cores=POLL.cores)
+    host = tree(tmp_path, OWN_PAGES | files(wishes, context))
+
+    found = choose_wishes([BY_ID["K22"]], host, POLL, Profile.RECOMMENDED)
+
+    assert [str(wish.item).partition("=")[0] for wish in found] == list(words)

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from taut.core.errors import InputError
 from taut.host.boot.command_line import for_kernel
 from taut.host.boot.grub import PATH as GRUB
-from taut.host.boot.grub import placed_line
+from taut.host.boot.grub import placed_line as grub_line
 from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
 from taut.host.boot.systemd import hold_back_path
+from taut.host.boot.tuned import PATHS as TUNED
+from taut.host.boot.tuned import placed_line as tuned_line
 from taut.host.boot.wish import BootWish
 from taut.host.check import Profile, Remedy, State
 from taut.host.host import Host
@@ -31,11 +33,13 @@ def choose_wishes(
     applied = _applied(host)
     for check, state, remedy in _remedies(checks, host, situation, profile):
         is_due = state is State.FAIL or not applied.isdisjoint((check.id, remedy.now_by))
-        wishes += [
-            BootWish(item, check.why, remedy.id)
-            for item in remedy.boot
-            if is_due or is_in_force(host, item)
-        ]
+        # Of parameters that belong together, as size and number of huge pages, all or none.
+        parameters = [item for item in remedy.boot if isinstance(item, KernelParameter)]
+        are_parameters = all(is_in_force(host, item) for item in parameters)
+        for item in remedy.boot:
+            stays = are_parameters if item in parameters else is_in_force(host, item)
+            if is_due or stays:
+                wishes.append(BootWish(item, check.why, remedy.id))
     return wishes
 
 
@@ -79,14 +83,16 @@ def _applied(host: Host) -> set[str]:
 def is_in_force(host: Host, item: BootItem) -> bool:
     """Whether a host has an item already.
 
-    For a parameter: whether it was booted with that name, or taut placed it for the next boot.
+    For a parameter: whether it was booted with that name, or taut placed it for the next boot. A
+    value that is somebody else's is theirs to keep: then it has to be the same one.
     """
     match item:
         case KernelParameter():
-            placed = placed_line(host.read(GRUB) or "")
-            lines = (for_kernel(line)[0] for line in (host.read("/proc/cmdline") or "", placed))
-            words = " ".join(lines).replace("-", "_").split()
-            return item.name.replace("-", "_") in {word.partition("=")[0] for word in words}
+            placed, booted = (_words(text) for text in _lines(host))
+            is_placed = _name(str(item)) in map(_name, placed)
+            if item.value is None or is_placed:
+                return is_placed or _name(str(item)) in map(_name, booted)
+            return str(item).replace("-", "_") in booted
         case Sysctl():
             return host.read(f"/proc/sys/{item.key.replace('.', '/')}") == item.value
         case SysfsValue():
@@ -99,3 +105,19 @@ def is_in_force(host: Host, item: BootItem) -> bool:
             if item.is_enabled:
                 return state == "enabled"
             return state in ("disabled", "masked") or host.is_there(hold_back_path(item.unit))
+
+
+def _lines(host: Host) -> tuple[str, str]:
+    """Give the command line that taut placed for the next boot, and that of this boot."""
+    placed = [grub_line(host.read(GRUB) or "")]
+    placed += [tuned_line(host.read(path) or "") for path in TUNED]
+    return " ".join(placed), host.read("/proc/cmdline") or ""
+
+
+def _words(line: str) -> list[str]:
+    """Part what the kernel reads; it takes - and _ for the same."""
+    return for_kernel(line)[0].replace("-", "_").split()
+
+
+def _name(word: str) -> str:
+    return word.partition("=")[0].replace("-", "_")

@@ -8,6 +8,11 @@ from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
 from taut.host.boot.wish import BootWish, one_line, wishes_of
 
 PROFILE = "taut"
+PATHS = tuple(f"{folder}/{PROFILE}/tuned.conf" for folder in ("/etc/tuned", "/etc/tuned/profiles"))
+"""Where an apply puts it, by the version of tuned."""
+
+# tuned adds up every option that begins with cmdline.
+_CMDLINE = "cmdline_taut=+"
 # What is below ours; of the same key ours wins. Not the profiles realtime-*: they need variables
 # and packages of their own.
 _PARENT = "network-latency"
@@ -25,8 +30,7 @@ def tuned_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, s
     text = _MAIN.format(name=PROFILE, role=context.role, parent=_PARENT)
     text += _section(
         "bootloader",
-        # tuned adds up every option that begins with cmdline.
-        [(f"cmdline_taut=+{command_line(parameters)}", "")] if parameters else [],
+        [(f"{_CMDLINE}{command_line(parameters)}", "")] if parameters else [],
     )
     text += _section(
         "sysctl", [(f"{s.key}={s.value}", reason) for s, reason in wishes_of(wishes, Sysctl)]
@@ -46,6 +50,12 @@ def tuned_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, s
         ],
     )
     return {f"{context.tuned_folder}/{PROFILE}/tuned.conf": text}
+
+
+def placed_line(text: str) -> str:
+    """Give the parameters in a profile as it was written; empty: none."""
+    found = (line for line in text.splitlines() if line.startswith(_CMDLINE))
+    return next(found, "").removeprefix(_CMDLINE)
 
 
 def _modules(wishes: Sequence[BootWish]) -> list[tuple[str, str]]:
