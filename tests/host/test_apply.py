@@ -1,6 +1,8 @@
 import errno
 from pathlib import Path
 
+import pytest
+
 from host_tree import TreeWriter, put, snapshot, tree
 from taut.host.apply import Outcome, Wish, apply_changes
 from taut.host.host import Host
@@ -140,10 +142,12 @@ def test_what_is_in_force_already_is_not_written(tmp_path: Path) -> None:
     assert not Journal(host).is_there
 
 
-def test_an_interrupt_its_driver_manages_is_unmovable_and_no_failure(tmp_path: Path) -> None:
+# EIO: its driver manages it; ENOSPC: the cores have no vector left for it.
+@pytest.mark.parametrize("refusal", [errno.EIO, errno.ENOSPC])
+def test_an_interrupt_that_cannot_be_moved_is_no_failure(tmp_path: Path, refusal: int) -> None:
     host = tree(tmp_path, FILES)
 
-    report = apply_changes(host, TreeWriter(host, refusals={MASK: errno.EIO}), [IRQ, SWAP])
+    report = apply_changes(host, TreeWriter(host, refusals={MASK: refusal}), [IRQ, SWAP])
 
     assert [result.outcome for result in report.results] == [Outcome.UNMOVABLE, Outcome.IN_FORCE]
     assert report.is_good

@@ -56,6 +56,8 @@ ROWS = (
     ),
     # An interrupt nobody asked for does not count.
     good("V11", QUIET | {AT: "3\n", "/sys/kernel/irq/24/actions": "\n"}, on=KVM_HOST),
+    # Nor does one of a guest's own device.
+    good("V11", QUIET | {AT: "3\n", "/sys/kernel/irq/24/actions": "vfio-msix[0]\n"}, on=KVM_HOST),
     # Cores nobody named are those a guest is pinned to.
     good("V11", QUIET | guest(), on=NOBODY, cores=(2, 3)),
     unseen("V11", QUIET, "--cores", on=NOBODY),

@@ -16,6 +16,12 @@ TWO_NODES = {
     f"{NODES}/node1/hugepages/hugepages-2048kB/nr_hugepages": "0\n",
     "/sys/class/net/eth0/device/numa_node": "1\n",
 }
+OWN_NODE = "/sys/bus/pci/devices/0000:3b:00.0/numa_node"
+OWN_CARD = {
+    "/sys/bus/pci/drivers/vfio-pci/0000:3b:00.0": "",
+    "/sys/bus/pci/devices/0000:3b:00.0/class": "0x020000\n",
+    OWN_NODE: "0\n",
+}
 ETH0 = replace(POLL, interfaces=("eth0",))
 TRANSPARENT = "/sys/kernel/mm/transparent_hugepage/enabled"
 MERGE = "/sys/kernel/mm/ksm/run"
@@ -71,6 +77,15 @@ ROWS = (
         reserved("512") | TWO_NODES | PLENTY,
         "none on node 1",
         on=ETH0,
+        does=("/node1/",),
+        mends=True,
+    ),
+    # A card that a program drives itself says where the traffic is.
+    good("K22", reserved("512") | TWO_NODES | PLENTY | OWN_CARD, on=ETH0),
+    bad(
+        "K22",
+        reserved("512") | TWO_NODES | PLENTY | OWN_CARD | {OWN_NODE: "1\n"},
+        "none on node 1",
         does=("/node1/",),
         mends=True,
     ),

@@ -17,10 +17,13 @@ def tickless(cores: str) -> dict[str, str]:
     return {f"{CPU}/online": "0-3\n", NOHZ_FULL: f"{cores}\n"}
 
 
-def ticked(before: str, after: str) -> Situation:
+X86, ARM64 = "LOC: {} Local timer", "11: {} GICv3 27 Level arch_timer"
+
+
+def ticked(before: str, after: str, row: str = X86) -> Situation:
     """The counts of the local timers before and after five seconds."""
     texts = (
-        {"/proc/interrupts": f"     CPU0 CPU1 CPU2 CPU3\nLOC: {counts} Local timer\nERR: 0\n"}
+        {"/proc/interrupts": f"     CPU0 CPU1 CPU2 CPU3\n{row.format(counts)}\nERR: 0\n"}
         for counts in (before, after)
     )
     return replace(POLL, watched=Watched(5.0, *texts))
@@ -42,6 +45,14 @@ ROWS = (
         tickless("2-3"),
         "250 ticks",
         on=ticked("0 0 100 100", "900 900 102 1350"),
+        cores=(3,),
+        remedies="boot by-hand",
+    ),
+    bad(
+        "K06",
+        tickless("2-3"),
+        "250 ticks",
+        on=ticked("0 0 100 100", "900 900 102 1350", ARM64),
         cores=(3,),
         remedies="boot by-hand",
     ),

@@ -11,6 +11,11 @@ from taut.host.view import View, mask_in
 
 COUNTS = "/proc/interrupts"
 
+USER_SPACE = ("vfio-", "igb_uio", "uio_pci_generic")
+"""Begin the actions of devices that a poller or a guest drives itself."""
+
+# Names of what is done at the interrupts of a core's own timer, where it is one among others.
+_TIMERS = (["arch_timer"], ["riscv-timer"])
 # Of a GIC, hardware numbers below 32 are private to each core (arm64: arch_timer, arm-pmu).
 _GIC_PRIVATE = 32
 
@@ -53,6 +58,15 @@ def counts(text: str | None) -> dict[str, dict[int, int]]:
         numbers = takewhile(str.isdecimal, rest.split()[: len(cores)])
         found[label.strip()] = dict(zip(cores, map(int, numbers), strict=False))
     return found
+
+
+def timer_ticks(text: str | None) -> dict[int, int]:
+    """Give interrupts of each core's own timer: a row on x86, elsewhere told by its action."""
+    rows = counts(text)
+    if "LOC" in rows:
+        return rows["LOC"]
+    found = (line for line in (text or "").splitlines() if line.split()[-1:] in _TIMERS)
+    return next((rows[line.partition(":")[0].strip()] for line in found), {})
 
 
 def total(text: str | None, name: str) -> int | None:

@@ -8,6 +8,7 @@ from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import isolations, need_command_line
 from taut.host.checks._interrupts import (
     COUNTS,
+    USER_SPACE,
     Interrupt,
     device_interrupts,
     fired,
@@ -31,8 +32,6 @@ from taut.host.view import View, named, shown
 _DEFAULT_MASK = "/proc/irq/default_smp_affinity"
 _DEBUG = "/sys/kernel/debug/irq/irqs"
 _PCI = "/sys/bus/pci/devices"
-# Interrupts of devices a poller drives itself; in poll mode they hardly fire.
-_OWN = ("vfio-", "igb_uio", "uio_pci_generic")
 
 _Fired = Mapping[int, Mapping[int, int]] | None
 
@@ -157,7 +156,7 @@ def _foreign(see: View) -> list[Interrupt]:
     return [
         irq
         for irq in device_interrupts(see)
-        if not irq.action.startswith(_OWN) and irq.number not in wake
+        if not irq.action.startswith(USER_SPACE) and irq.number not in wake
     ]
 
 

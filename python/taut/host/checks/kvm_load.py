@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from taut.core.cpus import format_cpu_list
 from taut.host.check import Finding
 from taut.host.checks._guests import guest_cores, guests
-from taut.host.checks._interrupts import action_of
+from taut.host.checks._interrupts import USER_SPACE, device_interrupts
 from taut.host.isolated import isolated
 from taut.host.situation import TraceEvent
 from taut.host.table import CRITICAL, KVM_HOSTS, MAJOR, Check, by_hand
@@ -14,7 +14,7 @@ from taut.host.threads import some
 from taut.host.view import CPU, NOHZ_FULL, View
 
 # Delivered by the processor itself, not by a device: the timer of the first core, the cascade.
-_NO_DEVICE = ("0", "2")
+_NO_DEVICE = (0, 2)
 _COUNTERS = "/sys/kernel/debug/kvm"
 # About none: a guest without ticks is left alone for seconds; one with a tick exits 250 times.
 _MOST_PER_S = 10.0
@@ -43,14 +43,15 @@ def host_cores(see: View) -> Finding:
 
 
 def _interrupted(see: View) -> set[int]:
-    """Cores that a device's interrupt is delivered to."""
-    found: set[int] = set()
-    for number in see.names("/proc/irq"):
-        is_device = number.isdecimal() and number not in _NO_DEVICE
-        if is_device and action_of(see, int(number)):
-            path = f"/proc/irq/{number}/effective_affinity_list"
-            found.update(see.list_of_cores(path) or ())
-    return found
+    """Cores that a device's interrupt is delivered to, which R02 would move."""
+    return {
+        core
+        for irq in device_interrupts(see)
+        if irq.number not in _NO_DEVICE
+        and not irq.is_leaving
+        and not irq.action.startswith(USER_SPACE)
+        for core in irq.cores or ()
+    }
 
 
 def exits(see: View) -> Finding:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable
 
+from taut.core.cpus import format_cpu_list
 from taut.host.boot.item import KernelParameter, Sysctl, UnitState
 from taut.host.check import Finding, Remedy
+from taut.host.checks._platform import nics
 from taut.host.setting import Change
 from taut.host.settings.swap import SwapArea, too_little_memory, used_kb
 from taut.host.settings.systemd_unit import SystemdUnit
@@ -51,11 +53,11 @@ def huge_pages(see: View) -> Finding:
     observed = ", ".join(f"{n} of {size}" for size, n in sorted(counts.items()))
     if not any(counts.values()):
         return see.failed(observed)
-    node = _node(see)
-    if node is not None:
-        there = _counts(see, f"{_NODES}/node{node}/hugepages")
-        if there and not any(there.values()):
-            return see.failed(f"{observed}, none on node {node} of the interface")
+    nodes = _nodes(see)
+    on_nodes = [_counts(see, f"{_NODES}/node{node}/hugepages") for node in nodes]
+    if all(on_nodes) and nodes and not any(any(there.values()) for there in on_nodes):
+        where = format_cpu_list(tuple(sorted(nodes)))
+        return see.failed(f"{observed}, none on node {where} of the interface")
     if see.role is Role.KVM_GUEST:
         needs = "what backs the guest's memory: memoryBacking in its definition, on the host"
         wanted = "huge pages reserved, and 1 GiB pages of the host behind them"
@@ -69,8 +71,8 @@ def huge_pages(see: View) -> Finding:
 
 def reserve_huge_pages(see: View) -> Iterable[Remedy]:
     """Where there is none: a GiB, or a quarter of what memory there is."""
-    node = _node(see)
-    folder = _POOLS if node is None else f"{_NODES}/node{node}/hugepages"
+    nodes = _nodes(see)
+    folder = f"{_NODES}/node{nodes[0]}/hugepages" if nodes else _POOLS
     path = f"{folder}/{_SMALL}/nr_hugepages"
     count = _affordable(see, "MemAvailable", _SMALL_KIB, _SMALL_PAGES)
     if see.number(path) == 0 and count:
@@ -103,13 +105,17 @@ def _counts(see: View, folder: str) -> dict[str, int]:
     return counts
 
 
-def _node(see: View) -> int | None:
-    """Give the memory node of the traffic's interface, where there are several."""
+def _nodes(see: View) -> list[int]:
+    """Give the memory nodes of the devices that carry the traffic, where the host has several.
+
+    First those that a program drives itself: an interface of the kernel may be for the user alone.
+    """
     if len(see.paths(f"{_NODES}/node[0-9]*")) < 2:
-        return None
-    folders = (f"/sys/class/net/{name}/device" for name in see.situation.interfaces)
+        return []
+    named = {f"/sys/class/net/{name}/device" for name in see.situation.interfaces}
+    folders = sorted((nic.folder for nic in nics(see)), key=named.__contains__)
     nodes = (see.number(f"{folder}/numa_node") for folder in folders)
-    return next((node for node in nodes if node is not None and node >= 0), None)
+    return list(dict.fromkeys(node for node in nodes if node is not None and node >= 0))
 
 
 def _affordable(see: View, memory: str, page_kib: int, wanted: int) -> int:

@@ -8,7 +8,7 @@ from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter, Sysctl
 from taut.host.check import Finding, Remedy, State
 from taut.host.checks._boot import need_command_line, value
-from taut.host.checks._interrupts import COUNTS, counts
+from taut.host.checks._interrupts import COUNTS, timer_ticks
 from taut.host.checks._tracing import need_events
 from taut.host.situation import Role
 from taut.host.table import (
@@ -104,8 +104,7 @@ def _housekeeping(see: View, inside: CpuSet, observed: str) -> Finding:
 def _ticks(see: View) -> dict[int, int]:
     """Local timer interrupts by core, between the two readings."""
     before, after = (
-        counts(texts.get(COUNTS)).get("LOC", {})
-        for texts in (see.watched.before, see.watched.after)
+        timer_ticks(texts.get(COUNTS)) for texts in (see.watched.before, see.watched.after)
     )
     return {core: after[core] - before[core] for core in after if core in before}
 
