@@ -164,5 +164,5 @@ def test_large_numbers_are_no_powers_of_ten(value: float, n: int, text: str) -> 
     ("ns", "text"),
     [(500_000_000, "500 ms"), (2_500_000_000, "2.50 s"), (200_000_000_000, "3 min 20 s")],
 )
-def test_lengths_below_a_minute_are_exact(ns: int, text: str) -> None:
+def test_lengths_below_a_minute_have_three_digits(ns: int, text: str) -> None:
     assert length_words(ns) == text

@@ -186,5 +186,5 @@ def duration_words(ns: int) -> str:
 
 
 def length_words(ns: int) -> str:
-    """Write a length as duration_words does; below a minute exactly: `500 ms`."""
+    """Write a length as duration_words does; below a minute with three digits: `500 ms`."""
     return duration_words(ns) if ns >= 60_000_000_000 else format_ns(ns)
