@@ -111,15 +111,16 @@ def add_veth(name: str, namespace: str, peer: str, peer_namespace: str) -> None:
 
 
 def _add_link(ip: "IPRoute", kind: str, **words: object) -> None:
-    """Make a link; TrialError where the kernel makes none of its kind."""
+    """Make a link; TrialError where the kernel makes none, with a remedy if it lacks the kind."""
     from pyroute2.netlink.exceptions import NetlinkError
 
     try:
         ip.link("add", kind=kind, **words)
     except NetlinkError as error:
+        remedy = "; load its module, or boot the kernel that is installed"
         raise TrialError(
-            f"{kind}: the kernel makes none ({os.strerror(error.code)}); load its module, or boot "
-            "the kernel that is installed"
+            f"{kind}: the kernel makes none ({os.strerror(error.code)})"
+            + remedy * (error.code == errno.EOPNOTSUPP)
         ) from None
 
 

@@ -89,10 +89,10 @@ def is_in_force(host: Host, item: BootItem) -> bool:
     match item:
         case KernelParameter():
             placed, booted = (_words(text) for text in _lines(host))
-            is_placed = _name(str(item)) in map(_name, placed)
-            if item.value is None or is_placed:
-                return is_placed or _name(str(item)) in map(_name, booted)
-            return str(item).replace("-", "_") in booted
+            (word,) = _words(str(item))
+            if item.value is None or _name(word) in map(_name, placed):
+                return _name(word) in map(_name, [*placed, *booted])
+            return word in booted
         case Sysctl():
             return host.read(f"/proc/sys/{item.key.replace('.', '/')}") == item.value
         case SysfsValue():
@@ -120,4 +120,4 @@ def _words(line: str) -> list[str]:
 
 
 def _name(word: str) -> str:
-    return word.partition("=")[0].replace("-", "_")
+    return word.partition("=")[0]
