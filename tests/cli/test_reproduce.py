@@ -107,6 +107,7 @@ def test_json_is_one_document(tmp_path, capsys):
         (["hipnet21", "--captures", ".", "--quick"], "nothing is sent"),
         (["hipnet21", "--captures", ".", "--soak", "2h"], "nothing is sent"),
         (["hipnet21", "--captures", ".", "--live"], "nothing is sent"),
+        (["hipnet21", "--captures", ".", "--wait"], "nothing is sent"),
         (["hipnet21", "--captures", "nowhere"], "nowhere: no such folder"),
     ],
 )

@@ -80,6 +80,7 @@ _RUN, _PROCESS, _TEST = "a run", "a process", "--self-test"
 # What only some subjects take, by parameter.
 _TAKEN_BY = {
     **dict.fromkeys(("trial", "over", "perfetto"), _RUN),
+    **dict.fromkeys(("details", "timings"), f"{_RUN} or {_PROCESS}"),
     **dict.fromkeys(("cores", "duration"), f"{_PROCESS} or {_TEST}"),
     **dict.fromkeys(("acts", "causes", "paths"), _TEST),
 }

@@ -86,8 +86,11 @@ def reproduce(
     publish = job.publishing(experiment)
     asked = with_trace(overrides, trace, no_trace)
     if captures is not None:
-        if live or quick or soak is not None or resume or dry_run or asked:
-            raise InputError("--captures: nothing is sent, so it takes --out and --json alone")
+        if live or quick or soak is not None or resume or dry_run or wait or asked:
+            raise InputError(
+                "--captures: nothing is sent; of the options only --out, --images, --details and "
+                "--json go with it"
+            )
         run = job.match_captures(experiment, captures, out or default_out(name))
         finish(run, as_json=as_json, details=details, publish=publish, images=images)
         return
