@@ -166,7 +166,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("explain old --cause timer", "--cause: goes with --self-test, not with a run"),
         ("explain 999999999 --trial x", "--trial: goes with a run, not with a process"),
         ("explain --self-test --over p99", "--over: goes with a run, not with --self-test"),
-        ("explain --self-test --details", "--details: goes with a run or a process, not with --self"),
+        (
+            "explain --self-test --details",
+            "--details: goes with a run or a process, not with",
+        ),
         ("explain old --self-test", "--self-test: makes its own runs; leave the run or process"),
         ("doctor --clean=yes", "doctor: option '--clean' does not take a value; see"),
         ("host audit --root nowhere", "--root nowhere: no such folder; name one that holds"),

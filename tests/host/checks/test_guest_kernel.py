@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from check_rows import BY_ID, GUEST, bad, each, good, skipped, unseen
+from host_threads import KERNEL, thread_files
 from host_tree import BARE_METAL, SLEEP, judge, tree
 from taut.host.check import Severity
 from taut.host.situation import Role, Situation, Waiting, Watched
@@ -14,12 +15,14 @@ CMDLINE, DMESG = "/proc/cmdline", "/commands/dmesg"
 DEDICATED = {DMESG: "[    0.1] kvm-guest: PV spinlocks disabled with KVM_HINTS_REALTIME hints\n"}
 SHARED = {DMESG: "[    0.1] kvm-guest: KVM setup pv remote TLB flush\n[ 0.2] kvm-guest: PV IPIs\n"}
 OVERWRITTEN = {DMESG: "[ 99.0] eth0: link up\n"}
-OFFLOADED = {DMESG: "[    0.0] rcu: \tOffload RCU callbacks from CPUs: 2.\n"}
+OFFLOADED = {DMESG: "[0.0] Linux version 6\n[0.0] rcu: \tOffload RCU callbacks from CPUs: 2.\n"}
 ARM = replace(GUEST, machine=replace(BARE_METAL, vendor="arm"))
 ISOLATED, NOHZ = f"{CPU}/isolated", f"{CPU}/nohz_full"
 IRQS = "/proc/irq/default_smp_affinity"
-QUIET = {ISOLATED: "2-3\n", NOHZ: "2-3\n", IRQS: "3\n"}
-TICKS = {ISOLATED: "2-3\n", IRQS: "3\n", CMDLINE: "quiet rcu_nocbs=2-3\n"}
+RCU = thread_files(20, "rcuog/2", "0-1", flags=KERNEL)
+QUIET = {ISOLATED: "2-3\n", NOHZ: "2-3\n", IRQS: "3\n"} | RCU
+TICKS = {ISOLATED: "2-3\n", IRQS: "3\n", CMDLINE: "quiet rcu_nocbs=2-3\n"} | RCU
+ALL = {f"{CPU}/possible": "0-3\n", CMDLINE: "rcu_nocbs=all\n"}
 NO_DOMAIN = "version 17\ncpu0 0\ndomain0 3 0\ncpu1 0\ndomain0 3 0\ncpu2 0\ncpu3 0\n"
 NOBODY = replace(GUEST, cores=())
 SLEEPS = replace(SLEEP, role=Role.KVM_GUEST)
@@ -94,16 +97,18 @@ ROWS = (
         TICKS,
         "kernel without NO_HZ_FULL; poll cores",
         on=GUEST,
-        remedies="by-hand",
+        remedies="by-hand boot",
         does=("NO_HZ_FULL",),
     ),
     # What the kernel said of RCU counts more than the command line.
     bad(
         "G04",
-        {ISOLATED: "2-3\n", CMDLINE: "rcu_nocbs=2-3\n"} | OFFLOADED,
+        {ISOLATED: "2-3\n", CMDLINE: "rcu_nocbs=2-3\n"} | OFFLOADED | RCU,
         "3 with RCU callbacks",
         on=GUEST,
     ),
+    # Without a thread that runs them it was asked for in vain (the kernel has no RCU_NOCB_CPU).
+    bad("G04", {ISOLATED: "2-3\n", CMDLINE: "rcu_nocbs=2-3\n"}, "2-3 with RCU", on=SLEEPS),
     bad("G04", {ISOLATED: "\n"}, on=NOBODY, remedies="by-hand"),
     unseen("G04", {ISOLATED: "2\n"}, on=NOBODY),
     unseen("G04", {}, on=GUEST),
@@ -111,6 +116,7 @@ ROWS = (
     unseen("G04", {ISOLATED: "2-3\n", NOHZ: "yes\n"}, on=GUEST),
     # A core that sleeps needs no nohz_full.
     good("G04", TICKS, on=SLEEPS),
+    good("G04", TICKS | ALL, on=SLEEPS),
     good("G05", {GOVERNOR: "haltpoll\n", POLL_NS: "200000\n"}, on=NOBODY),
     bad("G05", AT_ONCE, on=NOBODY, does=(f"{POLL_NS} = 200000",), mends=True),
     *(

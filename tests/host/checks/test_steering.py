@@ -32,7 +32,7 @@ ROWS = (
         {DEFAULT: "0\n", QUEUE: "f\n", BRIDGE: "00000000,00000006\n"},
         f"{QUEUE} = cores 0-3",
         cores=(2, 3),
-        remedies="now",
+        remedies="now boot",
         does=(f"{QUEUE} = 3", f"{BRIDGE} = 2"),
         mends=True,
     ),

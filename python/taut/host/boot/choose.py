@@ -19,6 +19,9 @@ from taut.host.settings.held_latency import HeldLatency
 from taut.host.situation import Situation
 from taut.host.table import Check
 
+_SWITCHES = {"Y": "1", "N": "0"}
+"""How the kernel shows an option that is on or off, whatever it was loaded with."""
+
 
 def choose_wishes(
     checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
@@ -99,7 +102,8 @@ def is_in_force(host: Host, item: BootItem) -> bool:
             return FileSetting(item.path, item.form).agrees(host.read(item.path), item.value)
         case ModuleOption():
             folder = f"/sys/module/{item.module.replace('-', '_')}/parameters"
-            return host.read(f"{folder}/{item.option}") == item.value
+            shown = host.read(f"{folder}/{item.option}") or ""
+            return item.value in (shown, _SWITCHES.get(shown))
         case _:
             state = host.command("systemctl", "is-enabled", item.unit)
             if item.is_enabled:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from taut.core.cpus import CpuSet
+from taut.host.boot.item import KernelParameter
 from taut.host.kernel_parameters.command_line import Parameter, parse_command_line
 from taut.host.kernel_parameters.cpu_list import parse_kernel_cpu_list
 from taut.host.kernel_parameters.values import split_flags
@@ -40,6 +41,15 @@ def value(see: View, name: str) -> str | None:
     """Give the last value of a name, "" where it has none; None: not given."""
     found = parameters(see, name)
     return (found[-1].value or "") if found else None
+
+
+def booted_with(see: View, wanted: KernelParameter) -> bool:
+    """Whether the command line has it already, with this value.
+
+    Such a one is proposed again, for the boot configuration that is written next replaces this one.
+    """
+    (ours,) = parse_command_line(str(wanted))
+    return any(one.value == ours.value for one in parameters(see, ours.name))
 
 
 def isolations(see: View) -> list[Isolation]:

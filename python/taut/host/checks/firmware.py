@@ -8,6 +8,7 @@ from taut.host.boot.item import UnitState
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import log_lines
 from taut.host.checks._platform import count, hidden, need_platform
+from taut.host.checks._units import starts_at_boot
 from taut.host.setting import Change
 from taut.host.settings.systemd_unit import SystemdUnit
 from taut.host.situation import Role
@@ -110,14 +111,14 @@ def daemons(see: View) -> Finding:
 
 def stop_daemons(see: View) -> Iterable[Remedy]:
     """Stop them, and keep them from starting at boot."""
-    if not (running := _running(see)):
-        return
-    names = " ".join(running)
+    running = _running(see)
     cost = "no notices of firmware updates, failing disks or hardware events meanwhile"
-    stops = [Change(SystemdUnit(unit), "inactive") for unit in running]
-    yield now(f"stop {names}", *stops, cost=cost)
-    disabled = [UnitState(unit, is_enabled=False) for unit in running]
-    yield boot(f"do not start {names} at boot", *disabled, cost=cost)
+    if running:
+        stops = [Change(SystemdUnit(unit), "inactive") for unit in running]
+        yield now(f"stop {' '.join(running)}", *stops, cost=cost)
+    if coming := [unit for unit in _UNITS if unit in running or starts_at_boot(see, unit)]:
+        disabled = [UnitState(unit, is_enabled=False) for unit in coming]
+        yield boot(f"do not start {' '.join(coming)} at boot", *disabled, cost=cost)
 
 
 def _running(see: View) -> list[str]:

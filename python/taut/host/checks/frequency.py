@@ -121,16 +121,15 @@ def uncore(see: View) -> Finding:
 
 def fix_uncore(see: View) -> Iterable[Remedy]:
     """Raise the lowest to the highest."""
-    wanted = {
-        f"{_UNCORE}/{name}/min_freq_khz": str(high)
-        for name, (low, high) in _uncore_limits(see).items()
-        if high is not None and low != high
-    }
-    if not wanted:
-        return
+    highest = {name: high for name, (_, high) in _uncore_limits(see).items() if high is not None}
+    wanted = {f"{_UNCORE}/{name}/min_freq_khz": str(high) for name, high in highest.items()}
+    low = {path: value for path, value in wanted.items() if see.read(path) != value}
     summary, cost = "keep the uncore at its highest frequency", "power, and less of it for turbo"
-    yield now(summary, *(write(path, value) for path, value in wanted.items()), cost=cost)
-    yield boot(summary, *(SysfsValue(path, value) for path, value in wanted.items()), cost=cost)
+    if low:
+        yield now(summary, *(write(path, value) for path, value in low.items()), cost=cost)
+    if wanted:
+        values = (SysfsValue(path, value) for path, value in wanted.items())
+        yield boot(summary, *values, cost=cost)
 
 
 def _uncore_limits(see: View) -> dict[str, tuple[int | None, ...]]:
@@ -269,15 +268,14 @@ def set_governor(see: View) -> Iterable[Remedy]:
     if see.role in (Role.KVM_GUEST, Role.CONTAINER):
         yield on_the_host("governor performance on the cores that poll")
         return
-    new = {
-        knob.path: _GOOD[knob.name][0]
-        for knob in _knobs(see)
-        if not knob.is_good and set(knob.cores) & set(see.cores)
-    }
+    ours = [knob for knob in _knobs(see) if set(knob.cores) & set(see.cores)]
+    wanted = {knob.path: knob.text if knob.is_good else _GOOD[knob.name][0] for knob in ours}
+    new = [write(knob.path, wanted[knob.path], "text") for knob in ours if not knob.is_good]
+    summary = "governor performance on the polling cores"
     if new:
-        summary = "governor performance on the polling cores"
-        yield now(summary, *(write(path, new[path], "text") for path in new), cost="power")
-        values = [SysfsValue(path, value) for path, value in new.items()]
+        yield now(summary, *new, cost="power")
+    if wanted:
+        values = [SysfsValue(path, value) for path, value in wanted.items()]
         yield boot(f"at boot: {summary}", *values, cost="power")
 
 

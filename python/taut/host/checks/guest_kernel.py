@@ -1,13 +1,13 @@
 """Checks of guests: how a guest's own kernel is set up."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from taut.core.cpus import CpuSet, cores_in, format_cpu_list
+from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter, SysfsValue
 from taut.host.check import Finding, Remedy
-from taut.host.checks._boot import CMDLINE, log_lines
+from taut.host.checks._boot import booted_with, log_lines
+from taut.host.checks._callbacks import callback_threads, offloaded
 from taut.host.checks._haltpoll import COST, halts, has_haltpoll, need_idling
 from taut.host.checks._interrupts import COUNTS, total
 from taut.host.isolated import BOOT, isolated
@@ -32,8 +32,6 @@ _DEDICATED = "PV spinlocks disabled with KVM_HINTS_REALTIME"
 # What a kernel sets up only without the hint (arch/x86/kernel/kvm.c).
 _SHARED = ("setup pv remote TLB flush", "setup PV sched yield", "PV spinlocks enabled")
 _NEW_IRQS = "/proc/irq/default_smp_affinity"
-_OFFLOADED = re.compile(r"Offload RCU callbacks from CPUs: ([0-9,-]+)")
-_NOCBS = re.compile(r"(?<!\S)rcu_nocbs=([0-9,-]+)")
 _GOVERNOR = f"{CPU}/cpuidle/current_governor"
 _POLL_NS = "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
 _POLLED = "200000"
@@ -85,10 +83,11 @@ def call_less(see: View) -> Iterable[Remedy]:
             risk="on shared cores locks and TLB flushes wait for preempted vCPUs",
             rollback=REBOOT,
         )
-    if seen.ever:
+    refused = KernelParameter("no-kvmapf")
+    if seen.ever or booted_with(see, refused):
         yield boot(
             "refuse asynchronous page faults",
-            KernelParameter("no-kvmapf"),
+            refused,
             cost="a task whose page the host swapped out waits instead of another's turn",
             rollback=REBOOT,
         )
@@ -157,20 +156,28 @@ def isolate(see: View) -> Iterable[Remedy]:
 
 
 def _boot_items(see: View) -> list[KernelParameter]:
-    """What is not in force; a parameter the kernel was not built for would be inert."""
-    cores, found = set(see.cores), []
-    alone = isolated(see.host)
-    if not cores <= set(alone.cores if alone else ()):
-        flags = ("domain", "managed_irq")
-        found.append(KernelParameter("isolcpus", flags=flags, cores=see.cores))
-    has_nohz = see.situation.polls and see.is_there(NOHZ_FULL)
-    if has_nohz and not cores <= set(see.list_of_cores(NOHZ_FULL) or ()):
-        found.append(KernelParameter("nohz_full", cores=see.cores))
-    if not cores <= set(_without_callbacks(see)):
-        found.append(KernelParameter("rcu_nocbs", cores=see.cores))
-    if see.housekeeping and cores & set(mask_in(see.read(_NEW_IRQS)) or ()):
-        found.append(KernelParameter("irqaffinity", cores=see.housekeeping))
-    return found
+    """What is not in force, and what of it was booted with."""
+    return [
+        parameter
+        for parameter, is_missing in _parameters(see)
+        if is_missing or booted_with(see, parameter)
+    ]
+
+
+def _parameters(see: View) -> Iterator[tuple[KernelParameter, bool]]:
+    """Give each and whether it is not in force; one the kernel was not built for is left out."""
+    cores, alone = set(see.cores), isolated(see.host)
+    flags = ("domain", "managed_irq")
+    isolcpus = KernelParameter("isolcpus", flags=flags, cores=see.cores)
+    yield isolcpus, not cores <= set(alone.cores if alone else ())
+    if see.situation.polls and see.is_there(NOHZ_FULL):
+        tickless = set(see.list_of_cores(NOHZ_FULL) or ())
+        yield KernelParameter("nohz_full", cores=see.cores), not cores <= tickless
+    callbacks = set(_without_callbacks(see))
+    yield KernelParameter("rcu_nocbs", cores=see.cores), not cores <= callbacks
+    if see.housekeeping:
+        reached = cores & set(mask_in(see.read(_NEW_IRQS)) or ())
+        yield KernelParameter("irqaffinity", cores=see.housekeeping), bool(reached)
 
 
 def _problems(see: View, alone: CpuSet) -> list[str]:
@@ -195,18 +202,8 @@ def _problems(see: View, alone: CpuSet) -> list[str]:
 
 
 def _without_callbacks(see: View) -> CpuSet:
-    """Cores whose RCU callbacks run elsewhere: as the kernel said, else as it was asked for.
-
-    The threads that do it prove nothing: they exist for every core once one is offloaded.
-    """
-    for line in log_lines(see):
-        said = _OFFLOADED.search(line)
-        if said is not None and (cores := cores_in(said[1])):
-            return cores
-    asked = _NOCBS.search(see.read(CMDLINE) or "")
-    nocbs = cores_in(asked[1]) if asked is not None else ()
-    # nohz_full implies it.
-    return tuple(sorted({*(nocbs or ()), *(see.list_of_cores(NOHZ_FULL) or ())}))
+    """Cores whose RCU callbacks run elsewhere (K08)."""
+    return offloaded(see) if callback_threads(see) else ()
 
 
 def idle(see: View) -> Finding:

@@ -16,6 +16,7 @@ from taut.host.checks._threads import (
     set_priority,
 )
 from taut.host.checks._tracing import most_common, need_events
+from taut.host.checks._units import is_active, starts_at_boot
 from taut.host.setting import Change
 from taut.host.settings.systemd_unit import SystemdUnit
 from taut.host.situation import Role, TraceEvent
@@ -34,7 +35,7 @@ _FROM = re.compile(r"callsite=([^+\s]+)")
 def irqbalance(see: View) -> Finding:
     """Wrong where it runs and may use a polling core."""
     processes = _processes(see)
-    if not processes and not _is_active(see):
+    if not processes and not is_active(see, _UNIT):
         need_all_programs(see, "irqbalance is not visible")
         return see.passed("irqbalance does not run")
     banned, said = _banned(see, processes)
@@ -46,23 +47,20 @@ def irqbalance(see: View) -> Finding:
 
 def stop_or_ban(see: View) -> Iterable[Remedy]:
     """Stop it; or by hand, keep it and ban the cores."""
-    if _is_active(see):
+    if is_active(see, _UNIT):
         yield now(
             "stop irqbalance",
             Change(SystemdUnit(_UNIT), "inactive"),
             profile=MINIMAL,
             cost="interrupts of the housekeeping cores are no longer balanced",
         )
+    if is_active(see, _UNIT) or starts_at_boot(see, _UNIT):
         yield boot("at boot: no irqbalance", UnitState(_UNIT, False), profile=MINIMAL)
     yield by_hand(
         "or keep it and ban the polling cores",
         f"IRQBALANCE_BANNED_CPULIST={format_cpu_list(see.cores) or 'LIST'} in "
         "/etc/default/irqbalance or /etc/sysconfig/irqbalance, then restart irqbalance",
     )
-
-
-def _is_active(see: View) -> bool:
-    return see.command("systemctl", "is-active", _UNIT) == "active"
 
 
 def _processes(see: View) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from taut.core.cpus import cores_in, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
-from taut.host.checks._boot import boot_lines, parameters
+from taut.host.checks._boot import boot_lines, booted_with, parameters
 from taut.host.checks._threads import (
     KERNEL_THREADS,
     REAL_TIME,
@@ -194,7 +194,12 @@ def move_or_end_daemons(see: View) -> Iterable[Remedy]:
     cost = "memory it would have reclaimed"
     if off := _switched_off(see):
         yield now("switch DAMON off", *off, id="now-2", profile=EXTREME, cost=cost)
-    items = [KernelParameter(f"{name}.enabled", "N") for name in _DAMON if _is_enabled(see, name)]
+    off_at_boot = {name: KernelParameter(f"{name}.enabled", "N") for name in _DAMON}
+    items = [
+        parameter
+        for name, parameter in off_at_boot.items()
+        if _is_enabled(see, name) or booted_with(see, parameter)
+    ]
     if items:
         yield boot("at boot: leave DAMON off", *items, cost=cost)
 

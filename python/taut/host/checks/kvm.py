@@ -171,13 +171,13 @@ def exitless(see: View) -> Finding:
 
 def load_exitless(see: View) -> Iterable[Remedy]:
     """The controller by loading its module; the timers at once."""
-    bad = [each for each in _exitless(see) if _judge(see, each).state is not State.PASS]
-    if _TIMERS in bad:
+    parameters = _exitless(see)
+    if _TIMERS in parameters and _judge(see, _TIMERS).state is not State.PASS:
         summary = f"write {_TIMERS.value} to {_TIMERS.path}"
         yield now(summary, write(_TIMERS.path, _TIMERS.value))
-    if bad:
+    if parameters:
         summary = "load KVM with interrupts and timers that need no exit"
-        yield boot(summary, *(each.at_start for each in bad), rollback=REBOOT)
+        yield boot(summary, *(each.at_start for each in parameters), rollback=REBOOT)
 
 
 def _exitless(see: View) -> list[_Parameter]:

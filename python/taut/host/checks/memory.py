@@ -7,6 +7,7 @@ from taut.core.cpus import format_cpu_list
 from taut.host.boot.item import KernelParameter, Sysctl, UnitState
 from taut.host.check import Finding, Remedy
 from taut.host.checks._platform import nics
+from taut.host.checks._units import is_active, starts_at_boot
 from taut.host.setting import Change
 from taut.host.settings.swap import SwapArea, too_little_memory, used_kb
 from taut.host.settings.systemd_unit import SystemdUnit
@@ -144,18 +145,15 @@ def merging(see: View) -> Finding:
 
 def stop_merging(see: View) -> Iterable[Remedy]:
     """Stop who would start it again first."""
-    running = [
-        unit for unit in _KSM_UNITS if see.command("systemctl", "is-active", unit) == "active"
-    ]
-    states = {unit: see.command("systemctl", "is-enabled", unit) for unit in _KSM_UNITS}
+    running = [unit for unit in _KSM_UNITS if is_active(see, unit)]
     yield now(
         "stop page merging",
         *(Change(SystemdUnit(unit), "inactive") for unit in running),
         write(f"{_KSM}/run", "0"),
         cost="guests with equal pages need more memory",
     )
-    if enabled := [UnitState(unit, False) for unit, state in states.items() if state == "enabled"]:
-        yield boot("at boot: no page merging", *enabled)
+    if enabled := [unit for unit in _KSM_UNITS if starts_at_boot(see, unit)]:
+        yield boot("at boot: no page merging", *(UnitState(unit, False) for unit in enabled))
 
 
 def swap(see: View) -> Finding:

@@ -1,14 +1,13 @@
 """Checks of RCU: where callbacks run, and how it hurries."""
 
-import re
 from collections.abc import Iterable
 
-from taut.core.cpus import CpuSet, cores_in, format_cpu_list
+from taut.core.cpus import format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
-from taut.host.checks._boot import boot_lines, given_cores, need_command_line, parameters
-from taut.host.checks._threads import kernel_threads, move
-from taut.host.kernel_parameters.facts import read_kernel_facts
+from taut.host.checks._boot import need_command_line, parameters
+from taut.host.checks._callbacks import callback_threads, offloaded
+from taut.host.checks._threads import move
 from taut.host.situation import Role
 from taut.host.table import (
     EXTREME,
@@ -23,21 +22,19 @@ from taut.host.table import (
     write,
 )
 from taut.host.threads import Thread
-from taut.host.view import CPU, NOHZ_FULL, View, named, shown
+from taut.host.view import NOHZ_FULL, View, named, shown
 
 _NORMAL = "/sys/kernel/rcu_normal"
 _EXPEDITED = "/sys/kernel/rcu_expedited"
 _PATIENCE = "/sys/module/rcutree/parameters/nohz_full_patience_delay"
-_OFFLOADED = "Offload RCU callbacks from CPUs:"
 
 
 def callbacks(see: View) -> Finding:
     """Threads rcuop/N exist for all cores once one is offloaded: they alone prove nothing."""
     need_command_line(see)
-    offloaded = _offloaded(see)
-    threads = list(kernel_threads(see, "rcuo"))
-    observed = f"offloaded: {shown(offloaded)}, {len(threads)} rcuo threads"
-    finding = see.all_in(offloaded if threads else (), observed)
+    threads, away = callback_threads(see), offloaded(see)
+    observed = f"offloaded: {shown(away)}, {len(threads)} rcuo threads"
+    finding = see.all_in(away if threads else (), observed)
     if astray := _astray(see):
         names = " ".join(thread.comm for thread in astray[:4])
         return see.failed(f"{finding.observed}; on poll cores: {names}", see.cores)
@@ -60,26 +57,8 @@ def offload(see: View) -> Iterable[Remedy]:
     )
 
 
-def _offloaded(see: View) -> CpuSet:
-    """Give what the kernel said at boot; else what it was asked for: nohz_full implies it."""
-    for line in boot_lines(see, _OFFLOADED):
-        cores = cores_in(re.sub(r"[.\s]", "", line.partition(_OFFLOADED)[2]))
-        if cores is not None:
-            return cores
-    options = read_kernel_facts(see.host).config or {}
-    if options.get("RCU_NOCB_CPU", "y") != "y":
-        return ()
-    found = set(see.list_of_cores(NOHZ_FULL) or ())
-    if options.get("RCU_NOCB_CPU_DEFAULT_ALL") == "y":
-        found.update(see.list_of_cores(f"{CPU}/online") or ())
-    for parameter in parameters(see, "rcu_nocbs"):
-        found.update(given_cores(see, parameter.value or "") or ())
-    return tuple(sorted(found))
-
-
 def _astray(see: View) -> list[Thread]:
-    threads = kernel_threads(see, "rcuo")
-    return [thread for thread in threads if set(thread.allowed) & set(see.cores)]
+    return [thread for thread in callback_threads(see) if set(thread.allowed) & set(see.cores)]
 
 
 def polling_threads(see: View) -> Finding:
@@ -89,7 +68,7 @@ def polling_threads(see: View) -> Finding:
         return see.failed("rcu_nocbs_poll: no kernel knows this spelling")
     if not parameters(see, "rcu_nocb_poll"):
         return see.passed("rcu_nocb_poll is not set")
-    if not any(kernel_threads(see, "rcuo")):
+    if not callback_threads(see):
         return see.failed("rcu_nocb_poll without an offloaded core (K08): no effect")
     return see.passed("rcu_nocb_poll")
 
